@@ -1,0 +1,94 @@
+"""What every back end offers to the rest of the program: an array module and three verbs.
+
+A stage of the partitioner gets a `Backend`, allocates arrays through it and launches workunits;
+it never knows which back end that is. A workunit is a function of `jetpy.workloads`; its first
+parameter is the index, a *reduce* workunit has an accumulator after it, a *scan* workunit an
+accumulator and a flag that says whether this pass writes. All others are passed by keyword.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Workunit = Callable[..., Any]
+Array = Any
+"""A contiguous 1-D array of the back end's array module (numpy or cupy)."""
+
+
+class Backend(ABC):
+    """Runs workunits over index ranges and owns the arrays that they work on.
+
+    Attributes
+    ----------
+    name : str
+        Name as given on the command line.
+    threads : int
+        Threads that a launch uses (1 for a GPU).
+    launches : int
+        Workunits launched since the back end was made.
+    """
+
+    name: str
+    threads: int
+    xp: Any
+    launches: int
+
+    @abstractmethod
+    def parallel_for(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
+        """Run ``workunit(i, ...)`` for every i in 0..n-1."""
+
+    @abstractmethod
+    def reduce(self, n: int, workunit: Workunit, /, **arguments: Any) -> int:
+        """Run ``workunit(i, acc, ...)`` for every i and return the sum, an int64."""
+
+    @abstractmethod
+    def scan(self, n: int, workunit: Workunit, /, **arguments: Any) -> int:
+        """Run an exclusive prefix sum over ``workunit(i, acc, last_pass, ...)``.
+
+        Returns the total, an int64. The workunit may be called twice for each i; it writes
+        only when ``last_pass`` is true.
+        """
+
+    @abstractmethod
+    def from_host(self, array: npt.NDArray[Any]) -> Array:
+        """Hand over a NumPy array (copied only where needed); never written to by the caller."""
+
+    @abstractmethod
+    def to_host(self, array: Array) -> npt.NDArray[Any]:
+        """Return the NumPy array with the same contents."""
+
+    @abstractmethod
+    def compile(
+        self,
+        *,
+        jobs: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> float:
+        """Make every workunit ready to launch, compiling what the cache lacks.
+
+        `progress` is called with (done, total) workunits. Returns seconds.
+        """
+
+    def empty(self, n: int, dtype: Any = np.int32) -> Array:
+        """Return an uninitialised array of shape (n,)."""
+        return self.xp.empty(n, dtype)
+
+    def full(self, n: int, value: int, dtype: Any = np.int32) -> Array:
+        """Return an array of shape (n,) filled with `value`."""
+        return self.xp.full(n, value, dtype)
+
+    def synchronize(self) -> None:
+        """Wait until every launch has finished."""
+
+    def sorted(self, keys: Array) -> Array:
+        """Return int64 `keys` in ascending order."""
+        return self.xp.sort(keys)
+
+    def download(self, arrays: Sequence[Array]) -> list[npt.NDArray[Any]]:
+        """Return NumPy copies of several small arrays."""
+        return [self.to_host(a) for a in arrays]

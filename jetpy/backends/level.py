@@ -1,0 +1,38 @@
+"""A graph whose arrays live on a back end: what the stages of the multilevel method work on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jetpy.backends.base import Array, Backend
+from jetpy.graph import Graph
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceGraph:
+    """CSR arrays of one level, all int32: shapes (n + 1,), (2 m,), (2 m,), (n,)."""
+
+    indptr: Array
+    indices: Array
+    edge_weights: Array
+    vertex_weights: Array
+
+    @property
+    def n(self) -> int:
+        """Number of vertices."""
+        return len(self.vertex_weights)
+
+    @property
+    def nnz(self) -> int:
+        """Number of directed edges."""
+        return len(self.indices)
+
+
+def upload(backend: Backend, graph: Graph) -> DeviceGraph:
+    """Hand a graph's arrays over to a back end."""
+    return DeviceGraph(
+        backend.from_host(graph.indptr),
+        backend.from_host(graph.indices),
+        backend.from_host(graph.edge_weights),
+        backend.from_host(graph.vertex_weights),
+    )

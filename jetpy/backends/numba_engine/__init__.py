@@ -1,0 +1,1 @@
+"""The embedded engine: PyKokkos workunits compiled by Numba, on the threads of one process."""

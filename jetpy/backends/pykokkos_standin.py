@@ -1,0 +1,50 @@
+"""The names of PyKokkos that workunit modules mention, for machines without PyKokkos.
+
+PyKokkos's decorators return the function unchanged and its translators read the source, so
+these empty names are all that importing a module of workunits takes, on every back end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+_T = TypeVar("_T")
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def workunit(function: _F) -> _F:
+    """Mark a kernel body."""
+    return function
+
+
+def function(function: _F) -> _F:
+    """Mark a device function that workunits call."""
+    return function
+
+
+class View1D(Generic[_T]):
+    """Annotation of a one-dimensional array."""
+
+
+class View2D(Generic[_T]):
+    """Annotation of a two-dimensional array."""
+
+
+class Acc(Generic[_T]):
+    """Annotation of an accumulator."""
+
+
+class int32: ...  # noqa: D101
+
+
+class int64: ...  # noqa: D101
+
+
+class uint32: ...  # noqa: D101
+
+
+class uint64: ...  # noqa: D101
+
+
+class double: ...  # noqa: D101

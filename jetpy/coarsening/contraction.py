@@ -1,0 +1,59 @@
+"""Contraction of a matching into the next coarser graph (Jet, Algorithm 3.1)."""
+
+from __future__ import annotations
+
+from jetpy.backends.base import Array, Backend
+from jetpy.backends.level import DeviceGraph
+from jetpy.workloads import contraction as kernels
+
+
+def contract(backend: Backend, graph: DeviceGraph, match: Array) -> tuple[DeviceGraph, Array]:
+    """Return the coarse graph and the coarse vertex of each fine one (int32, shape (n,)).
+
+    Vertex weights add up; parallel edges merge into one with their summed weight; edges inside
+    a pair vanish.
+    """
+    coarse_of, leaders = backend.empty(graph.n), backend.empty(graph.n)
+    n = backend.scan(
+        graph.n, kernels.number_pairs, match=match, coarse_of=coarse_of, leaders=leaders
+    )
+    pairs = {"leaders": leaders, "match": match}
+    vertex_weights = backend.empty(n)
+    backend.parallel_for(
+        n,
+        kernels.join_pairs,
+        vertex_weights=graph.vertex_weights,
+        coarse_of=coarse_of,
+        coarse_weights=vertex_weights,
+        **pairs,
+    )
+    offsets, counts = backend.empty(n), backend.empty(n)
+    backend.scan(n, kernels.bound_rows, indptr=graph.indptr, offsets=offsets, **pairs)
+    keys, sums = backend.empty(graph.nnz), backend.empty(graph.nnz)
+    backend.parallel_for(
+        n,
+        kernels.merge_rows,
+        indptr=graph.indptr,
+        indices=graph.indices,
+        edge_weights=graph.edge_weights,
+        coarse_of=coarse_of,
+        offsets=offsets,
+        keys=keys,
+        sums=sums,
+        counts=counts,
+        **pairs,
+    )
+    indptr = backend.full(n + 1, 0)
+    nnz = backend.scan(n, kernels.offset_rows, counts=counts, indptr=indptr)
+    indices, edge_weights = backend.empty(nnz), backend.empty(nnz)
+    backend.parallel_for(
+        n,
+        kernels.copy_rows,
+        offsets=offsets,
+        keys=keys,
+        sums=sums,
+        indptr=indptr,
+        indices=indices,
+        edge_weights=edge_weights,
+    )
+    return DeviceGraph(indptr, indices, edge_weights, vertex_weights), coarse_of

@@ -1,0 +1,54 @@
+"""Heavy-edge matching by handshakes, two-hop matching where it leaves too many alone."""
+
+from __future__ import annotations
+
+from jetpy.backends.base import Array, Backend
+from jetpy.backends.level import DeviceGraph
+from jetpy.coarsening.two_hop import match_two_hop
+from jetpy.options import CoarsenOptions
+from jetpy.workloads import matching as kernels
+
+
+def match_vertices(
+    backend: Backend, graph: DeviceGraph, options: CoarsenOptions, heaviest: int, seed: int
+) -> Array:
+    """Return each vertex's partner (int32, shape (n,)), -1 for none.
+
+    No pair weighs more than `heaviest`.
+    """
+    n = graph.n
+    match = backend.full(n, -1)
+    preferred = backend.full(n, -1)
+    active = backend.xp.arange(n, dtype=match.dtype)
+    remaining = backend.empty(n)
+    count = n
+    for _ in range(options.rounds):
+        backend.parallel_for(
+            count,
+            kernels.prefer_heaviest,
+            active=active,
+            indptr=graph.indptr,
+            indices=graph.indices,
+            edge_weights=graph.edge_weights,
+            vertex_weights=graph.vertex_weights,
+            match=match,
+            preferred=preferred,
+            seed=seed,
+            heaviest=heaviest,
+        )
+        backend.parallel_for(
+            count, kernels.match_mutual, active=active, match=match, preferred=preferred
+        )
+        count = backend.scan(
+            count,
+            kernels.list_active,
+            active=active,
+            match=match,
+            preferred=preferred,
+            remaining=remaining,
+        )
+        active, remaining = remaining, active
+        if count == 0:
+            break
+    match_two_hop(backend, graph, options, match, heaviest)
+    return match

@@ -1,0 +1,56 @@
+"""Two-hop matching: leaves, then twins, then relatives, each only while too many are unmatched."""
+
+from __future__ import annotations
+
+from jetpy.backends.base import Array, Backend
+from jetpy.backends.level import DeviceGraph
+from jetpy.options import CoarsenOptions
+from jetpy.workloads import matching as matching_kernels
+from jetpy.workloads import two_hop as kernels
+
+
+def match_two_hop(
+    backend: Backend, graph: DeviceGraph, options: CoarsenOptions, match: Array, heaviest: int
+) -> None:
+    """Match unmatched vertices at distance two, in place (Jet, section 3.1)."""
+    unmatched = backend.empty(graph.n)
+    digests = backend.full(graph.n, 0)
+    rows = {"unmatched": unmatched, "indptr": graph.indptr, "indices": graph.indices}
+    stages = (
+        (kernels.key_leaves, {"n": graph.n}),
+        (kernels.key_twins, {"digests": digests}),
+        (kernels.key_relatives, {"highest_degree": options.highest_matchmaker}),
+    )
+    for workunit, own in stages:
+        count = backend.scan(
+            graph.n, matching_kernels.list_unmatched, match=match, unmatched=unmatched
+        )
+        if count <= options.two_hop_share * graph.n:
+            return
+        keys = backend.empty(count, "int64")
+        backend.parallel_for(count, workunit, keys=keys, **rows, **own)
+        if workunit is kernels.key_relatives:
+            digests.fill(0)
+        _pair(backend, graph, keys, match, digests, heaviest)
+
+
+def _pair(
+    backend: Backend, graph: DeviceGraph, keys: Array, match: Array, digests: Array, heaviest: int
+) -> None:
+    """Match neighbours within each group of equal keys (upper 32 bits)."""
+    count = len(keys)
+    keys = backend.sorted(keys)
+    group_of, starts = backend.empty(count), backend.empty(count)
+    backend.scan(count, kernels.rank_groups, keys=keys, group_of=group_of, starts=starts)
+    backend.parallel_for(
+        count,
+        kernels.pair_in_group,
+        count=count,
+        keys=keys,
+        group_of=group_of,
+        starts=starts,
+        vertex_weights=graph.vertex_weights,
+        digests=digests,
+        match=match,
+        heaviest=heaviest,
+    )

@@ -1,0 +1,27 @@
+"""Every error that jetpy raises on purpose.
+
+All of them derive from `JetpyError`, so ``except jetpy.JetpyError`` catches what a caller can
+act on; anything else that escapes is a defect.
+"""
+
+from __future__ import annotations
+
+
+class JetpyError(Exception):
+    """Base of all errors that jetpy raises on purpose."""
+
+
+class GraphError(JetpyError, ValueError):
+    """A graph breaks a rule: not symmetric, a self-loop, a weight out of range, ..."""
+
+
+class FileFormatError(GraphError):
+    """A file cannot be read as the format it claims to be; the message names file and line."""
+
+
+class OptionError(JetpyError, ValueError):
+    """An option is out of range or unknown: k < 1, imbalance < 0, no such preset, ..."""
+
+
+class BackendError(JetpyError, RuntimeError):
+    """A back end is missing, does not work on this machine, or failed to compile a kernel."""

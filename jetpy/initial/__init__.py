@@ -1,0 +1,1 @@
+"""Initial partition of the coarsest graph, on the host."""

@@ -1,0 +1,67 @@
+"""Every knob of the partitioner, in frozen dataclasses; presets choose them by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class CoarsenOptions:
+    """How the hierarchy is built (Jet, section 3.1).
+
+    Attributes
+    ----------
+    rounds : int
+        Most rounds of handshakes a level.
+    two_hop_share : float
+        Share of unmatched vertices above which the next kind of two-hop matching is tried.
+    highest_matchmaker : int
+        Degree above which a vertex makes no matches among its neighbours.
+    least_shrink : float
+        Stop when a level has more than this share of the vertices of the level before.
+    """
+
+    rounds: int = 10
+    two_hop_share: float = 0.25
+    highest_matchmaker: int = 1024
+    least_shrink: float = 0.95
+
+
+@dataclass(frozen=True)
+class InitialOptions:
+    """How the coarsest graph is partitioned: METIS with `tries` seeds, the best is kept."""
+
+    tries: int = 1
+
+
+@dataclass(frozen=True)
+class RefineOptions:
+    """How a level is refined (Jet, section 4).
+
+    Attributes
+    ----------
+    finest_ratios, coarse_ratios : tuple of int
+        Filter ratios c in percent, each of which gets a loop of its own, on the finest level and
+        on all others.
+    patience : int
+        Iterations without a new best partition before a loop ends.
+    tolerance : float
+        A cut below this times the best one resets the patience (phi of the paper).
+    weak_rounds : int
+        Weak rebalancing iterations before strong ones.
+    """
+
+    finest_ratios: tuple[int, ...] = (25,)
+    coarse_ratios: tuple[int, ...] = (75,)
+    patience: int = 12
+    tolerance: float = 0.999
+    weak_rounds: int = 2
+
+
+@dataclass(frozen=True)
+class Options:
+    """All options of a run."""
+
+    coarsen: CoarsenOptions = field(default_factory=CoarsenOptions)
+    initial: InitialOptions = field(default_factory=InitialOptions)
+    refine: RefineOptions = field(default_factory=RefineOptions)

@@ -1,0 +1,40 @@
+"""Named sets of options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from jetpy.errors import OptionError
+from jetpy.options import Options, RefineOptions
+
+
+def default() -> Options:
+    """Return the paper's settings: good cuts at good speed."""
+    return Options()
+
+
+def fast() -> Options:
+    """Return settings that give up sooner on small gains (phi = 0.99)."""
+    return Options(refine=RefineOptions(tolerance=0.99))
+
+
+def ultra() -> Options:
+    """Return settings for the smallest cuts: filter ratios from 0.85 down to 0.05 on each level."""
+    ratios = tuple(range(85, 0, -5))
+    return Options(refine=RefineOptions(finest_ratios=ratios, coarse_ratios=ratios))
+
+
+PRESETS: dict[str, Callable[[], Options]] = {"default": default, "fast": fast, "ultra": ultra}
+
+
+def preset(name: str) -> Options:
+    """Return the options of a preset.
+
+    Raises
+    ------
+    OptionError
+        If there is no preset of that name.
+    """
+    if name not in PRESETS:
+        raise OptionError(f"unknown preset {name!r}: choose one of {', '.join(PRESETS)}")
+    return PRESETS[name]()

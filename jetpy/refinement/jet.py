@@ -1,0 +1,89 @@
+"""The refinement loop of one level (Jet, Algorithm 4.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jetpy.backends.base import Array, Backend
+from jetpy.backends.level import DeviceGraph
+from jetpy.options import RefineOptions
+from jetpy.refinement.jetlp import propagate_labels
+from jetpy.refinement.rebalance import rebalance_strongly, rebalance_weakly
+from jetpy.refinement.state import RefinementState
+
+
+@dataclass(frozen=True, eq=False)
+class Refined:
+    """The best partition that a level's refinement met, and what it took."""
+
+    parts: Array
+    cut_before: int
+    cut: int
+    heaviest: int
+    iterations: int
+
+
+class _Best:
+    """The best partition so far: balanced before not, then by cut, or by heaviest part."""
+
+    def __init__(self, state: RefinementState, limit: int) -> None:
+        self.limit = limit
+        self.parts = state.parts.copy()
+        self.cut = state.cut
+        self.heaviest = int(state.part_weights.max())
+
+    def offer(self, state: RefinementState, tolerance: float) -> bool:
+        """Take the current partition if it is better; return whether it is clearly so."""
+        heaviest = int(state.part_weights.max())
+        if heaviest <= self.limit < self.heaviest:
+            clearly = True
+        elif heaviest <= self.limit:
+            if state.cut >= self.cut:
+                return False
+            clearly = state.cut < tolerance * self.cut
+        elif heaviest < self.heaviest:
+            clearly = True
+        else:
+            return False
+        self.parts[:] = state.parts
+        self.cut, self.heaviest = state.cut, heaviest
+        return clearly
+
+
+def refine_level(
+    backend: Backend,
+    graph: DeviceGraph,
+    parts: Array,
+    k: int,
+    limit: int,
+    options: RefineOptions,
+    *,
+    finest: bool,
+    seed: int,
+) -> Refined:
+    """Refine `parts` (int32, shape (n,), modified) until patience runs out.
+
+    `limit` is the largest weight that a part may have.
+    """
+    state = RefinementState(backend, graph, parts, k)
+    best = _Best(state, limit)
+    cut_before, iteration = state.cut, 0
+    for ratio in options.finest_ratios if finest else options.coarse_ratios:
+        if state.cut != best.cut or int(state.part_weights.max()) != best.heaviest:
+            state.reset(best.parts.copy())
+        since_best = weak = lp = 0
+        while since_best < options.patience:
+            since_best += 1
+            iteration += 1
+            if int(state.part_weights.max()) <= limit:
+                lp += 1
+                moved = propagate_labels(state, ratio, seed + iteration, lp)
+                weak = 0
+            elif weak < options.weak_rounds:
+                moved = rebalance_weakly(state, limit, seed + iteration)
+                weak += 1
+            else:
+                moved = rebalance_strongly(state, limit)
+            if moved and best.offer(state, options.tolerance):
+                since_best = 0
+    return Refined(best.parts, cut_before, best.cut, best.heaviest, iteration)

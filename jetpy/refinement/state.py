@@ -1,0 +1,127 @@
+"""The state of one level's refinement: the partition, its table and the update of both."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.backends.base import Array, Backend
+from jetpy.backends.level import DeviceGraph
+from jetpy.workloads import connectivity as kernels
+from jetpy.workloads import projection as projection_kernels
+
+REBUILD_SHARE = 10
+"""Rows are rebuilt rather than updated when more than 1/10 of the vertices moved."""
+
+
+class RefinementState:
+    """A partition of one level, mutable, with everything that depends on it kept up to date.
+
+    Attributes
+    ----------
+    parts : int32, shape (n,)
+    part_weights : int64, shape (k,)
+        On the host.
+    cut : int
+        Total weight of undirected cut edges.
+    best : int32, shape (n,)
+        Cached best destination: -1 no adjacent part, -2 unknown.
+    rows, slots, weights : the connectivity table (`jetpy.workloads.connectivity`)
+    """
+
+    def __init__(self, backend: Backend, graph: DeviceGraph, parts: Array, k: int) -> None:
+        self.backend, self.graph, self.k = backend, graph, k
+        self.parts = parts
+        self.sources = parts.copy()
+        n = graph.n
+        self.best, self.gains, self.own = backend.empty(n), backend.empty(n), backend.empty(n)
+        self.locks = backend.full(n, 0)
+        self.priorities = backend.empty(n)
+        self.proposals, self.accepted = backend.empty(n), backend.empty(n)
+        self.moves, self.destinations = backend.empty(n), backend.empty(n)
+        self.rows = backend.empty(n)
+        size = backend.scan(n, kernels.size_rows, indptr=graph.indptr, rows=self.rows, k=k)
+        self.slots, self.weights = backend.empty(size), backend.empty(size)
+        self._device_part_weights = backend.full(k, 0)
+        backend.parallel_for(
+            n,
+            projection_kernels.weigh_parts,
+            parts=parts,
+            vertex_weights=graph.vertex_weights,
+            part_weights=self._device_part_weights,
+        )
+        self.part_weights = self._fetch_part_weights()
+        self.cut = directed_cut(backend, graph, parts) // 2
+        self._rows_of(kernels.build_rows)
+
+    def _fetch_part_weights(self) -> npt.NDArray[np.int64]:
+        return self.backend.to_host(self._device_part_weights).astype(np.int64)
+
+    @property
+    def table(self) -> dict[str, Array]:
+        """The table's arrays, as workunits name them."""
+        return {"rows": self.rows, "slots": self.slots, "weights": self.weights}
+
+    @property
+    def adjacency(self) -> dict[str, Array]:
+        """The graph's adjacency, as workunits name it."""
+        return {
+            "indptr": self.graph.indptr,
+            "indices": self.graph.indices,
+            "edge_weights": self.graph.edge_weights,
+        }
+
+    def _rows_of(self, workunit: object) -> None:
+        self.backend.parallel_for(
+            self.graph.n,
+            workunit,  # type: ignore[arg-type]
+            parts=self.parts,
+            best=self.best,
+            k=self.k,
+            **self.adjacency,
+            **self.table,
+        )
+
+    def reset(self, parts: Array) -> None:
+        """Start again from another partition."""
+        self.__init__(self.backend, self.graph, parts, self.k)  # type: ignore[misc]
+
+    def move(self, count: int, destinations: Array) -> None:
+        """Move the first `count` vertices of `moves` to their `destinations` (by vertex)."""
+        backend = self.backend
+        moved = {"moves": self.moves, "parts": self.parts, "sources": self.sources}
+        backend.parallel_for(
+            count,
+            kernels.move_vertices,
+            destinations=destinations,
+            vertex_weights=self.graph.vertex_weights,
+            part_weights=self._device_part_weights,
+            best=self.best,
+            **moved,
+        )
+        change = backend.reduce(
+            count, kernels.change_of_cut, best=self.best, **self.adjacency, **moved
+        )
+        self.cut += change // 2
+        if count > self.graph.n // REBUILD_SHARE:
+            self._rows_of(kernels.rebuild_rows)
+        else:
+            common = {"moves": self.moves, "k": self.k, **self.adjacency, **self.table}
+            backend.parallel_for(
+                count, kernels.subtract_moves, sources=self.sources, **common
+            )
+            backend.parallel_for(count, kernels.add_moves, parts=self.parts, **common)
+        backend.parallel_for(count, kernels.settle_moves, **moved)
+        self.part_weights = self._fetch_part_weights()
+
+
+def directed_cut(backend: Backend, graph: DeviceGraph, parts: Array) -> int:
+    """Return twice the cut: the weight of directed edges between different parts."""
+    return backend.reduce(
+        graph.n,
+        projection_kernels.cut_of_vertex,
+        indptr=graph.indptr,
+        indices=graph.indices,
+        edge_weights=graph.edge_weights,
+        parts=parts,
+    )

@@ -1,0 +1,24 @@
+"""The kernels: PyKokkos workunits and device functions only, one module a stage.
+
+Importing this package needs no PyKokkos: its decorators are the identity and every back end
+reads the source of the workunits, so the modules are imported against empty stand-in names.
+"""
+
+import importlib
+import pkgutil
+import sys
+
+from jetpy.backends import pykokkos_standin
+
+_pykokkos = sys.modules.get("pykokkos")
+sys.modules["pykokkos"] = pykokkos_standin
+try:
+    MODULES = [
+        importlib.import_module(f"{__name__}.{info.name}")
+        for info in pkgutil.iter_modules(__path__)
+    ]
+finally:
+    if _pykokkos is None:
+        del sys.modules["pykokkos"]
+    else:
+        sys.modules["pykokkos"] = _pykokkos

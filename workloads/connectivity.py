@@ -1,0 +1,281 @@
+"""The connectivity table: for each vertex, the weight of its edges into each adjacent part.
+
+Row v has min(degree, k) slots from `rows[v]` on. Where the degree is high for k, slot p belongs
+to part p (direct row); elsewhere slots are taken from the front, -1 marks a slot that was never
+used (the row ends there), -2 one whose weight fell to zero and that may be taken again. Which slot a
+part has depends on the order of updates, so no result may depend on slots: readers break ties by
+hash and part.
+"""
+
+import pykokkos as pk
+
+
+@pk.function
+def is_direct(degree: int, k: int) -> bool:
+    """Whether a row of this degree is indexed by part."""
+    return degree >= k and (k <= 16 or degree >= 4 * k)
+
+
+@pk.function
+def capacity(degree: int, k: int) -> int:
+    """Number of slots of a row."""
+    if degree < k:
+        return degree
+    return k
+
+
+@pk.workunit
+def size_rows(
+    v: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    indptr: pk.View1D[pk.int32],
+    rows: pk.View1D[pk.int32],
+    k: int,
+):
+    """Place the rows one after the other."""
+    if last_pass:
+        rows[v] = acc
+    acc += capacity(indptr[v + 1] - indptr[v], k)
+
+
+@pk.function
+def fill_row(
+    v: int,
+    indptr: pk.View1D[pk.int32],
+    indices: pk.View1D[pk.int32],
+    edge_weights: pk.View1D[pk.int32],
+    parts: pk.View1D[pk.int32],
+    rows: pk.View1D[pk.int32],
+    slots: pk.View1D[pk.int32],
+    weights: pk.View1D[pk.int32],
+    k: int,
+):
+    """Compute one row from the parts of the neighbours."""
+    e: int = indptr[v]
+    end: int = indptr[v + 1]
+    row: int = rows[v]
+    size: int = capacity(end - e, k)
+    s: int = 0
+    if is_direct(end - e, k):
+        while s < size:
+            slots[row + s] = s
+            weights[row + s] = 0
+            s += 1
+        while e < end:
+            weights[row + parts[indices[e]]] += edge_weights[e]
+            e += 1
+        return
+    used: int = 0
+    while e < end:
+        p: int = parts[indices[e]]
+        s = 0
+        while s < used and slots[row + s] != p:
+            s += 1
+        if s == used:
+            slots[row + s] = p
+            weights[row + s] = edge_weights[e]
+            used += 1
+        else:
+            weights[row + s] += edge_weights[e]
+        e += 1
+    while used < size:
+        slots[row + used] = -1
+        weights[row + used] = 0
+        used += 1
+
+
+@pk.workunit
+def build_rows(
+    v: int,
+    indptr: pk.View1D[pk.int32],
+    indices: pk.View1D[pk.int32],
+    edge_weights: pk.View1D[pk.int32],
+    parts: pk.View1D[pk.int32],
+    rows: pk.View1D[pk.int32],
+    slots: pk.View1D[pk.int32],
+    weights: pk.View1D[pk.int32],
+    best: pk.View1D[pk.int32],
+    k: int,
+):
+    """Compute every row; the cached best destination of a vertex becomes unknown (-2)."""
+    fill_row(v, indptr, indices, edge_weights, parts, rows, slots, weights, k)
+    best[v] = -2
+
+
+@pk.workunit
+def rebuild_rows(
+    v: int,
+    indptr: pk.View1D[pk.int32],
+    indices: pk.View1D[pk.int32],
+    edge_weights: pk.View1D[pk.int32],
+    parts: pk.View1D[pk.int32],
+    rows: pk.View1D[pk.int32],
+    slots: pk.View1D[pk.int32],
+    weights: pk.View1D[pk.int32],
+    best: pk.View1D[pk.int32],
+    k: int,
+):
+    """Compute the rows of the vertices whose best destination is unknown."""
+    if best[v] == -2:
+        fill_row(v, indptr, indices, edge_weights, parts, rows, slots, weights, k)
+
+
+@pk.workunit
+def move_vertices(
+    i: int,
+    moves: pk.View1D[pk.int32],
+    destinations: pk.View1D[pk.int32],
+    parts: pk.View1D[pk.int32],
+    sources: pk.View1D[pk.int32],
+    vertex_weights: pk.View1D[pk.int32],
+    part_weights: pk.View1D[pk.int32],
+    best: pk.View1D[pk.int32],
+):
+    """Put each vertex of the list into its destination; `sources` keeps where it came from."""
+    v: int = moves[i]
+    sources[v] = parts[v]
+    parts[v] = destinations[v]
+    best[v] = -2
+    pk.atomic_fetch_add(part_weights, [sources[v]], -vertex_weights[v])
+    pk.atomic_fetch_add(part_weights, [parts[v]], vertex_weights[v])
+
+
+@pk.workunit
+def change_of_cut(
+    i: int,
+    acc: pk.Acc[pk.int64],
+    moves: pk.View1D[pk.int32],
+    indptr: pk.View1D[pk.int32],
+    indices: pk.View1D[pk.int32],
+    edge_weights: pk.View1D[pk.int32],
+    parts: pk.View1D[pk.int32],
+    sources: pk.View1D[pk.int32],
+    best: pk.View1D[pk.int32],
+):
+    """Sum up twice the change of the cut, and mark the neighbours' best destination unknown.
+
+    An edge between two moved vertices is met from both ends, any other counts double.
+    """
+    v: int = moves[i]
+    old: int = sources[v]
+    new: int = parts[v]
+    e: int = indptr[v]
+    end: int = indptr[v + 1]
+    while e < end:
+        u: int = indices[e]
+        w: int = edge_weights[e]
+        if parts[u] == sources[u]:
+            w = 2 * w
+        if parts[u] != new:
+            acc += w
+        if sources[u] != old:
+            acc -= w
+        best[u] = -2
+        e += 1
+
+
+@pk.workunit
+def settle_moves(
+    i: int,
+    moves: pk.View1D[pk.int32],
+    parts: pk.View1D[pk.int32],
+    sources: pk.View1D[pk.int32],
+):
+    """Forget where the moved vertices came from."""
+    v: int = moves[i]
+    sources[v] = parts[v]
+
+
+@pk.workunit
+def subtract_moves(
+    i: int,
+    moves: pk.View1D[pk.int32],
+    indptr: pk.View1D[pk.int32],
+    indices: pk.View1D[pk.int32],
+    edge_weights: pk.View1D[pk.int32],
+    sources: pk.View1D[pk.int32],
+    rows: pk.View1D[pk.int32],
+    slots: pk.View1D[pk.int32],
+    weights: pk.View1D[pk.int32],
+    k: int,
+):
+    """Take the moved vertices' edges out of their neighbours' rows (first pass of an update).
+
+    Whoever takes the last weight out of a slot is the last to look for it, and frees it.
+    """
+    v: int = moves[i]
+    p: int = sources[v]
+    e: int = indptr[v]
+    end: int = indptr[v + 1]
+    while e < end:
+        u: int = indices[e]
+        s: int = rows[u]
+        if is_direct(indptr[u + 1] - indptr[u], k):
+            pk.atomic_fetch_add(weights, [s + p], -edge_weights[e])
+        else:
+            while slots[s] != p:
+                s += 1
+            before: int = pk.atomic_fetch_add(weights, [s], -edge_weights[e])
+            if before == edge_weights[e]:
+                slots[s] = -2
+        e += 1
+
+
+@pk.function
+def take_slot(
+    row: int,
+    size: int,
+    p: int,
+    slots: pk.View1D[pk.int32],
+) -> int:
+    """Find the slot of part p in a row, or take the first free one for it."""
+    s: int = row
+    last: int = row + size
+    while s < last:
+        if slots[s] == p:
+            return s
+        if slots[s] == -1:
+            break
+        s += 1
+    s = row
+    while s < last:
+        found: int = slots[s]
+        if found < 0:
+            found = pk.atomic_compare_exchange(slots, [s], found, p)
+            if found < 0:
+                return s
+        if found == p:
+            return s
+        s += 1
+    return last
+
+
+@pk.workunit
+def add_moves(
+    i: int,
+    moves: pk.View1D[pk.int32],
+    indptr: pk.View1D[pk.int32],
+    indices: pk.View1D[pk.int32],
+    edge_weights: pk.View1D[pk.int32],
+    parts: pk.View1D[pk.int32],
+    rows: pk.View1D[pk.int32],
+    slots: pk.View1D[pk.int32],
+    weights: pk.View1D[pk.int32],
+    k: int,
+):
+    """Add the moved vertices' edges to their neighbours' rows (second pass of an update)."""
+    v: int = moves[i]
+    p: int = parts[v]
+    e: int = indptr[v]
+    end: int = indptr[v + 1]
+    while e < end:
+        u: int = indices[e]
+        s: int = rows[u]
+        degree: int = indptr[u + 1] - indptr[u]
+        if is_direct(degree, k):
+            s += p
+        else:
+            s = take_slot(s, capacity(degree, k), p, slots)
+        pk.atomic_fetch_add(weights, [s], edge_weights[e])
+        e += 1

@@ -1,0 +1,173 @@
+"""Contraction: matched pairs become coarse vertices, parallel edges merge in per-row hash tables."""
+
+import pykokkos as pk
+
+
+@pk.workunit
+def number_pairs(
+    v: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    match: pk.View1D[pk.int32],
+    coarse_of: pk.View1D[pk.int32],
+    leaders: pk.View1D[pk.int32],
+):
+    """Number the coarse vertices by the lower vertex of each pair."""
+    partner: int = match[v]
+    if partner < 0 or v < partner:
+        if last_pass:
+            coarse_of[v] = acc
+            leaders[acc] = v
+        acc += 1
+
+
+@pk.workunit
+def join_pairs(
+    c: int,
+    leaders: pk.View1D[pk.int32],
+    match: pk.View1D[pk.int32],
+    vertex_weights: pk.View1D[pk.int32],
+    coarse_of: pk.View1D[pk.int32],
+    coarse_weights: pk.View1D[pk.int32],
+):
+    """Give the second vertex of a pair its number, and sum the weights."""
+    u: int = leaders[c]
+    v: int = match[u]
+    weight: int = vertex_weights[u]
+    if v >= 0:
+        coarse_of[v] = c
+        weight += vertex_weights[v]
+    coarse_weights[c] = weight
+
+
+@pk.workunit
+def bound_rows(
+    c: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    leaders: pk.View1D[pk.int32],
+    match: pk.View1D[pk.int32],
+    indptr: pk.View1D[pk.int32],
+    offsets: pk.View1D[pk.int32],
+):
+    """Reserve for each coarse row the sum of its vertices' degrees."""
+    u: int = leaders[c]
+    v: int = match[u]
+    if last_pass:
+        offsets[c] = acc
+    acc += indptr[u + 1] - indptr[u]
+    if v >= 0:
+        acc += indptr[v + 1] - indptr[v]
+
+
+@pk.function
+def insert_row(
+    u: int,
+    c: int,
+    start: int,
+    size: int,
+    indptr: pk.View1D[pk.int32],
+    indices: pk.View1D[pk.int32],
+    edge_weights: pk.View1D[pk.int32],
+    coarse_of: pk.View1D[pk.int32],
+    keys: pk.View1D[pk.int32],
+    sums: pk.View1D[pk.int32],
+):
+    """Add the edges of fine vertex u to the hash table of coarse row c (linear probing)."""
+    e: int = indptr[u]
+    end: int = indptr[u + 1]
+    wide: pk.uint64 = size
+    while e < end:
+        key: int = coarse_of[indices[e]]
+        if key != c:
+            h: pk.uint32 = key
+            h = h * 1597334677
+            place: pk.uint64 = h
+            place = (place * wide) >> 32
+            slot: int = place
+            while keys[start + slot] >= 0 and keys[start + slot] != key:
+                slot += 1
+                if slot == size:
+                    slot = 0
+            if keys[start + slot] == key:
+                sums[start + slot] += edge_weights[e]
+            else:
+                keys[start + slot] = key
+                sums[start + slot] = edge_weights[e]
+        e += 1
+
+
+@pk.workunit
+def merge_rows(
+    c: int,
+    leaders: pk.View1D[pk.int32],
+    match: pk.View1D[pk.int32],
+    indptr: pk.View1D[pk.int32],
+    indices: pk.View1D[pk.int32],
+    edge_weights: pk.View1D[pk.int32],
+    coarse_of: pk.View1D[pk.int32],
+    offsets: pk.View1D[pk.int32],
+    keys: pk.View1D[pk.int32],
+    sums: pk.View1D[pk.int32],
+    counts: pk.View1D[pk.int32],
+):
+    """Merge the edges of one coarse row in its table, then close the gaps of the table."""
+    u: int = leaders[c]
+    v: int = match[u]
+    start: int = offsets[c]
+    size: int = indptr[u + 1] - indptr[u]
+    if v >= 0:
+        size += indptr[v + 1] - indptr[v]
+    slot: int = 0
+    while slot < size:
+        keys[start + slot] = -1
+        slot += 1
+    insert_row(u, c, start, size, indptr, indices, edge_weights, coarse_of, keys, sums)
+    if v >= 0:
+        insert_row(v, c, start, size, indptr, indices, edge_weights, coarse_of, keys, sums)
+    used: int = 0
+    slot = 0
+    while slot < size:
+        if keys[start + slot] >= 0:
+            keys[start + used] = keys[start + slot]
+            sums[start + used] = sums[start + slot]
+            used += 1
+        slot += 1
+    counts[c] = used
+
+
+@pk.workunit
+def offset_rows(
+    c: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    counts: pk.View1D[pk.int32],
+    indptr: pk.View1D[pk.int32],
+):
+    """Turn row lengths into row offsets; entry n of `indptr` is the total."""
+    if last_pass:
+        indptr[c] = acc
+    acc += counts[c]
+    if last_pass:
+        indptr[c + 1] = acc
+
+
+@pk.workunit
+def copy_rows(
+    c: int,
+    offsets: pk.View1D[pk.int32],
+    keys: pk.View1D[pk.int32],
+    sums: pk.View1D[pk.int32],
+    indptr: pk.View1D[pk.int32],
+    indices: pk.View1D[pk.int32],
+    edge_weights: pk.View1D[pk.int32],
+):
+    """Copy the merged rows out of the tables."""
+    source: int = offsets[c]
+    target: int = indptr[c]
+    end: int = indptr[c + 1]
+    while target < end:
+        indices[target] = keys[source]
+        edge_weights[target] = sums[source]
+        source += 1
+        target += 1

@@ -1,0 +1,106 @@
+"""Heavy-edge matching by rounds of handshakes: two vertices match when each prefers the other.
+
+An edge is rated w(u,v)^2 / (c(u) c(v)); ties go to the higher hash of the edge, then to the
+lower neighbour. This order is the same from both ends, so every round matches at least the best
+remaining edge, and the outcome does not depend on who comes first.
+"""
+
+import pykokkos as pk
+
+from jetpy.workloads.hashing import mix
+
+
+@pk.workunit
+def prefer_heaviest(
+    i: int,
+    active: pk.View1D[pk.int32],
+    indptr: pk.View1D[pk.int32],
+    indices: pk.View1D[pk.int32],
+    edge_weights: pk.View1D[pk.int32],
+    vertex_weights: pk.View1D[pk.int32],
+    match: pk.View1D[pk.int32],
+    preferred: pk.View1D[pk.int32],
+    seed: int,
+    heaviest: int,
+):
+    """Let an unmatched vertex choose its best unmatched neighbour, or keep the one it has.
+
+    Candidates only disappear, so a choice that is still unmatched is still the best.
+    """
+    u: int = active[i]
+    kept: int = preferred[u]
+    if kept >= 0:
+        if match[kept] < 0:
+            return
+    room: int = heaviest - vertex_weights[u]
+    weight_u: pk.double = vertex_weights[u]
+    hash_u: pk.uint32 = mix(u ^ seed)
+    best: int = -1
+    best_rating: pk.double = -1.0
+    best_hash: pk.uint32 = 0
+    e: int = indptr[u]
+    end: int = indptr[u + 1]
+    while e < end:
+        v: int = indices[e]
+        if match[v] < 0 and vertex_weights[v] <= room:
+            w: pk.double = edge_weights[e]
+            weight_v: pk.double = vertex_weights[v]
+            rating: pk.double = (w * w) / (weight_u * weight_v)
+            if rating >= best_rating:
+                h: pk.uint32 = mix(v ^ seed)
+                h = (h + hash_u) * 1597334677
+                h = h ^ (h >> 15)
+                if rating > best_rating or h > best_hash or (h == best_hash and v < best):
+                    best = v
+                    best_rating = rating
+                    best_hash = h
+        e += 1
+    preferred[u] = best
+
+
+@pk.workunit
+def match_mutual(
+    i: int,
+    active: pk.View1D[pk.int32],
+    match: pk.View1D[pk.int32],
+    preferred: pk.View1D[pk.int32],
+):
+    """Match a vertex with the one it prefers if that one prefers it, too."""
+    u: int = active[i]
+    v: int = preferred[u]
+    if v >= 0:
+        if preferred[v] == u:
+            match[u] = v
+
+
+@pk.workunit
+def list_active(
+    i: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    active: pk.View1D[pk.int32],
+    match: pk.View1D[pk.int32],
+    preferred: pk.View1D[pk.int32],
+    remaining: pk.View1D[pk.int32],
+):
+    """List the vertices that may still find a partner in a later round."""
+    u: int = active[i]
+    if match[u] < 0 and preferred[u] >= 0:
+        if last_pass:
+            remaining[acc] = u
+        acc += 1
+
+
+@pk.workunit
+def list_unmatched(
+    v: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    match: pk.View1D[pk.int32],
+    unmatched: pk.View1D[pk.int32],
+):
+    """List the vertices without a partner, in ascending order."""
+    if match[v] < 0:
+        if last_pass:
+            unmatched[acc] = v
+        acc += 1
