@@ -1,11 +1,16 @@
-"""The multilevel driver: coarsen, partition the coarsest graph, project and refine."""
+"""The multilevel driver: coarsen, partition the coarsest graph, project and refine.
+
+The only module that knows the order of the stages (Jet, Algorithm 2.1).
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import DeviceGraph, upload
@@ -13,10 +18,27 @@ from jetpy.coarsening.contraction import contract
 from jetpy.coarsening.matching import match_vertices
 from jetpy.graph import Graph
 from jetpy.initial.metis import partition_by_metis
-from jetpy.options import CoarsenOptions, Options
 from jetpy.partition import Level
-from jetpy.refinement.jet import refine_level
+from jetpy.problem import Problem
+from jetpy.refinement.jet import Refined, refine_level
 from jetpy.workloads import projection as kernels
+
+Progress = Callable[[str, int, int], None]
+"""Called as progress(stage, done, total)."""
+
+
+def no_progress(stage: str, done: int, total: int) -> None:
+    """Ignore progress."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Parts (int32, shape (n,)), their cut, the levels (finest first) and seconds by stage."""
+
+    parts: npt.NDArray[np.int32]
+    cut: int
+    levels: Sequence[Level]
+    seconds: Mapping[str, float]
 
 
 @dataclass
@@ -38,9 +60,9 @@ class Stopwatch:
         self.launches = self.backend.launches - self._start[1]
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class _Coarse:
-    """A level of the hierarchy; `coarse_of` maps the next finer level's vertices here."""
+    """A level of the hierarchy; `coarse_of` maps the next finer level's vertices to it."""
 
     graph: DeviceGraph
     coarse_of: Array | None
@@ -48,132 +70,133 @@ class _Coarse:
 
 
 def coarsest_size(k: int) -> int:
-    """Return the number of vertices at which coarsening ends (Jet's own code)."""
-    return 8 * k if 8 * k <= 1024 else max(1024, 2 * k)
+    """Return the number of vertices at which coarsening ends.
 
-
-def part_limit(total_vertex_weight: int, k: int, imbalance: float) -> int:
-    """Return the largest part weight allowed: floor((1 + imbalance) * ceil(W / k))."""
-    ideal = -(-total_vertex_weight // k)
-    return int(ideal * (1 + imbalance) + 1e-9)
+    Jet's own code goes down to 8 k, from k = 128 on to max(1024, 2 k); we stop at no fewer than
+    512, where several tries of METIS still cost little and find more.
+    """
+    return max(512, 8 * k) if k <= 128 else max(1024, 2 * k)
 
 
 def partition_multilevel(
-    backend: Backend, graph: Graph, k: int, imbalance: float, seed: int, options: Options
-) -> tuple[np.ndarray, list[Level], dict[str, float]]:
-    """Partition `graph` into `k` parts.
+    backend: Backend, graph: Graph, problem: Problem, progress: Progress = no_progress
+) -> Outcome:
+    """Partition `graph` from scratch."""
+    watches = [Stopwatch(backend) for _ in range(3)]
+    with watches[0]:
+        hierarchy = _coarsen(backend, upload(backend, graph), problem, progress)
+    with watches[1]:
+        parts = _initial(backend, hierarchy[-1].graph, problem)
+    with watches[2]:
+        refined, levels = _uncoarsen(backend, hierarchy, parts, problem, progress)
+        result = backend.to_host(refined.parts)
+    return Outcome(result, refined.cut, levels, _seconds(*(w.seconds for w in watches)))
 
-    Returns the parts (int32, shape (n,)), the levels (finest first) and seconds by stage.
-    """
-    limit = part_limit(graph.total_vertex_weight, k, imbalance)
-    started = time.perf_counter()
-    hierarchy = _coarsen(backend, upload(backend, graph), k, limit, options.coarsen, seed)
-    coarsened = time.perf_counter()
-    parts = _initial(backend, hierarchy[-1].graph, k, imbalance, limit, options, seed)
-    initialised = time.perf_counter()
-    parts, levels = _uncoarsen(backend, hierarchy, parts, k, limit, options, seed)
-    result = backend.to_host(parts)
-    finished = time.perf_counter()
-    seconds = {
-        "coarsen": coarsened - started,
-        "initial": initialised - coarsened,
-        "refine": finished - initialised,
-        "total": finished - started,
-    }
-    return result, levels, seconds
+
+def refine_partition(
+    backend: Backend,
+    graph: Graph,
+    parts: npt.NDArray[np.int32],
+    problem: Problem,
+    progress: Progress = no_progress,
+) -> Outcome:
+    """Refine a given partition (int32, shape (n,)) on the graph itself."""
+    with Stopwatch(backend) as watch:
+        hierarchy = [_Coarse(upload(backend, graph), None, Stopwatch(backend))]
+        start = backend.from_host(parts.copy())
+        refined, levels = _uncoarsen(backend, hierarchy, start, problem, progress)
+        result = backend.to_host(refined.parts)
+    return Outcome(result, refined.cut, levels, _seconds(0.0, 0.0, watch.seconds))
+
+
+def trivial_outcome(parts: npt.NDArray[np.int32], cut: int) -> Outcome:
+    """Return the outcome of a problem that leaves nothing to decide."""
+    return Outcome(parts, cut, [], _seconds(0.0, 0.0, 0.0))
+
+
+def _seconds(coarsen: float, initial: float, refine: float) -> dict[str, float]:
+    total = coarsen + initial + refine
+    return {"coarsen": coarsen, "initial": initial, "refine": refine, "total": total}
 
 
 def _coarsen(
-    backend: Backend,
-    graph: DeviceGraph,
-    k: int,
-    limit: int,
-    options: CoarsenOptions,
-    seed: int,
+    backend: Backend, graph: DeviceGraph, problem: Problem, progress: Progress
 ) -> list[_Coarse]:
     """Return the hierarchy, finest first."""
-    target = coarsest_size(k)
+    target = coarsest_size(problem.k)
+    options = problem.options.coarsen
     levels = [_Coarse(graph, None, Stopwatch(backend))]
     while levels[-1].graph.n > target:
         finer = levels[-1].graph
+        seed = (problem.seed + len(levels)) & 0x7FFFFFFF
         with Stopwatch(backend) as watch:
-            match = match_vertices(backend, finer, options, limit, seed + len(levels))
+            match = match_vertices(backend, finer, options, problem.limit, seed)
             coarse, coarse_of = contract(backend, finer, match)
         if coarse.n > options.least_shrink * finer.n or coarse.n < target // 4:
             break
         levels.append(_Coarse(coarse, coarse_of, watch))
+        progress("coarsen", graph.n - coarse.n, graph.n - target)
     return levels
 
 
-def _initial(
-    backend: Backend,
-    graph: DeviceGraph,
-    k: int,
-    imbalance: float,
-    limit: int,
-    options: Options,
-    seed: int,
-) -> Array:
+def _initial(backend: Backend, graph: DeviceGraph, problem: Problem) -> Array:
     """Partition the coarsest graph on the host."""
     arrays = (graph.indptr, graph.indices, graph.edge_weights, graph.vertex_weights)
     host = Graph(*(backend.to_host(a) for a in arrays))
-    parts = partition_by_metis(host, k, imbalance, limit, seed, options.initial.tries)
-    return backend.from_host(parts)
+    return backend.from_host(partition_by_metis(host, problem))
 
 
 def _uncoarsen(
     backend: Backend,
     hierarchy: list[_Coarse],
     parts: Array,
-    k: int,
-    limit: int,
-    options: Options,
-    seed: int,
-) -> tuple[Array, list[Level]]:
-    """Refine on every level from the coarsest up; return the finest parts and the levels."""
+    problem: Problem,
+    progress: Progress,
+) -> tuple[Refined, list[Level]]:
+    """Refine on every level from the coarsest up; return the finest result and the levels."""
     levels: list[Level] = []
-    total = None
+    work = sum(level.graph.n for level in hierarchy)
+    done = 0
     for depth in range(len(hierarchy) - 1, -1, -1):
         graph = hierarchy[depth].graph
         with Stopwatch(backend) as watch:
-            refined = refine_level(
-                backend,
-                graph,
-                parts,
-                k,
-                limit,
-                options.refine,
-                finest=depth == 0,
-                seed=seed,
-            )
-            parts = refined.parts
-            coarse_of = hierarchy[depth].coarse_of
-            if coarse_of is not None:
-                fine = hierarchy[depth - 1].graph
-                parts = backend.empty(fine.n)
-                backend.parallel_for(
-                    fine.n,
-                    kernels.project,
-                    coarse_of=coarse_of,
-                    coarse_parts=refined.parts,
-                    parts=parts,
-                )
-        if total is None:
-            total = int(graph.vertex_weights.sum())
-        levels.insert(
-            0,
-            Level(
-                level=depth,
-                n=graph.n,
-                m=graph.nnz // 2,
-                cut_before=refined.cut_before,
-                cut_after=refined.cut,
-                imbalance=refined.heaviest / max(-(-total // k), 1) - 1,
-                iterations=refined.iterations,
-                coarsen_seconds=hierarchy[depth].watch.seconds,
-                refine_seconds=watch.seconds,
-                coarsen_launches=hierarchy[depth].watch.launches,
-                refine_launches=watch.launches,
-            ),
-        )
-    return parts, levels
+            if depth + 1 < len(hierarchy):
+                parts = _project(backend, graph, hierarchy[depth + 1], refined.parts)
+            refined = refine_level(backend, graph, parts, problem, finest=depth == 0)
+        levels.insert(0, _report(depth, hierarchy[depth], refined, watch, problem))
+        done += graph.n
+        progress("refine", done, work)
+    return refined, levels
+
+
+def _project(
+    backend: Backend, fine: DeviceGraph, coarser: _Coarse, coarse_parts: Array
+) -> Array:
+    """Give each fine vertex the part of its coarse vertex."""
+    parts = backend.empty(fine.n)
+    backend.parallel_for(
+        fine.n,
+        kernels.project,
+        coarse_of=coarser.coarse_of,
+        coarse_parts=coarse_parts,
+        parts=parts,
+    )
+    return parts
+
+
+def _report(
+    depth: int, coarse: _Coarse, refined: Refined, watch: Stopwatch, problem: Problem
+) -> Level:
+    return Level(
+        level=depth,
+        n=coarse.graph.n,
+        m=coarse.graph.nnz // 2,
+        cut_before=refined.cut_before,
+        cut_after=refined.cut,
+        imbalance=refined.heaviest / problem.ideal - 1,
+        iterations=refined.iterations,
+        coarsen_seconds=coarse.watch.seconds,
+        refine_seconds=watch.seconds,
+        coarsen_launches=coarse.watch.launches,
+        refine_launches=watch.launches,
+    )

@@ -31,7 +31,7 @@ class CoarsenOptions:
 class InitialOptions:
     """How the coarsest graph is partitioned: METIS with `tries` seeds, the best is kept."""
 
-    tries: int = 1
+    tries: int = 8
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+
+from jetpy.graph import Graph
+from jetpy.metrics import components_per_part, imbalance, part_weights
 
 
 @dataclass(frozen=True)
@@ -36,39 +40,29 @@ class Partition:
 
     Attributes
     ----------
+    graph : Graph
     parts : int32, shape (n,)
         Part of each vertex, in 0..k-1.
     k : int
         Number of parts asked for.
     cut : int
         Total weight of undirected edges whose ends lie in different parts.
-    imbalance : float
-        max(part_weights) / ceil(W / k) - 1, where W is the total vertex weight (0 when W is 0).
     limit : int
-        Largest part weight allowed: floor((1 + imbalance option) * ceil(W / k)).
-    feasible : bool
-        Whether every part weight is at most `limit`.
-    part_weights : int64, shape (k,)
-    empty_parts : int
-        Number of parts without a vertex.
-    disconnected_parts : int
-        Number of parts whose induced subgraph has more than one component.
-    seconds : mapping from stage (coarsen, initial, refine, total, compile) to wall seconds
-        `total` is partitioning alone: it contains neither reading nor compiling.
+        Largest part weight allowed: floor((1 + imbalance option) * ceil(W / k)), where W is the
+        total vertex weight.
+    seconds : mapping from stage to wall seconds
+        Stages are compile, coarsen, initial, refine and total; `total` is partitioning alone.
     levels : sequence of `Level`, finest first
+        Empty where there was nothing to decide (k = 1, or no more vertices than parts).
     launches : int
         Number of kernel launches.
     """
 
+    graph: Graph
     parts: npt.NDArray[np.int32]
     k: int
     cut: int
-    imbalance: float
     limit: int
-    feasible: bool
-    part_weights: npt.NDArray[np.int64]
-    empty_parts: int
-    disconnected_parts: int
     seed: int
     preset: str
     backend: str
@@ -76,6 +70,31 @@ class Partition:
     seconds: Mapping[str, float]
     levels: Sequence[Level]
     launches: int
+
+    @cached_property
+    def part_weights(self) -> npt.NDArray[np.int64]:
+        """Total vertex weight of each part, int64, shape (k,)."""
+        return part_weights(self.graph, self.parts, self.k)
+
+    @property
+    def imbalance(self) -> float:
+        """max(part_weights) / ceil(W / k) - 1; 0 for a graph without vertices."""
+        return imbalance(self.graph, self.parts, self.k)
+
+    @property
+    def feasible(self) -> bool:
+        """Whether every part weighs at most `limit`."""
+        return int(self.part_weights.max()) <= self.limit
+
+    @property
+    def empty_parts(self) -> int:
+        """Number of parts without a vertex."""
+        return int((self.part_weights == 0).sum())
+
+    @cached_property
+    def disconnected_parts(self) -> int:
+        """Number of parts whose induced subgraph has more than one component."""
+        return int((components_per_part(self.graph, self.parts, self.k) > 1).sum())
 
     def __repr__(self) -> str:
         state = "feasible" if self.feasible else "NOT feasible"

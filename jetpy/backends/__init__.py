@@ -1,0 +1,64 @@
+"""Back ends by name. `auto` takes the first that works, fastest first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+from jetpy.backends.base import Backend
+from jetpy.errors import BackendError, OptionError
+
+
+def _numba(threads: int | None) -> Backend:
+    from jetpy.backends.numba_engine.engine import NumbaBackend
+
+    return NumbaBackend(threads)
+
+
+def _kokkos(space: str) -> Callable[[int | None], Backend]:
+    def make(threads: int | None) -> Backend:
+        from jetpy.backends.kokkos import KokkosBackend
+
+        return KokkosBackend(space, threads)
+
+    return make
+
+
+BACKENDS: dict[str, Callable[[int | None], Backend]] = {
+    "kokkos-cuda": _kokkos("Cuda"),
+    "kokkos-openmp": _kokkos("OpenMP"),
+    "kokkos-serial": _kokkos("Serial"),
+    "numba": _numba,
+}
+AUTO_ORDER = ("kokkos-cuda", "kokkos-openmp", "numba")
+
+
+@cache
+def get_backend(name: str = "auto", threads: int | None = None) -> Backend:
+    """Return the back end of that name; the same object for the same arguments.
+
+    `threads` is the number of CPU threads (None: all that this process may use).
+
+    Raises
+    ------
+    OptionError
+        If there is no back end of that name, or `threads` is less than 1.
+    BackendError
+        If it does not work on this machine; the message says why.
+    """
+    if threads is not None and threads < 1:
+        raise OptionError(f"threads is {threads}; at least 1 is needed")
+    if name == "auto":
+        return _first_that_works(threads)
+    if name not in BACKENDS:
+        raise OptionError(f"unknown backend {name!r}: choose auto or one of {', '.join(BACKENDS)}")
+    return BACKENDS[name](threads)
+
+
+def _first_that_works(threads: int | None) -> Backend:
+    for name in AUTO_ORDER[:-1]:
+        try:
+            return get_backend(name, threads)
+        except BackendError:
+            continue
+    return get_backend(AUTO_ORDER[-1], threads)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import DeviceGraph
-from jetpy.options import RefineOptions
+from jetpy.problem import Problem
 from jetpy.refinement.jetlp import propagate_labels
 from jetpy.refinement.rebalance import rebalance_strongly, rebalance_weakly
 from jetpy.refinement.state import RefinementState
@@ -54,18 +54,13 @@ def refine_level(
     backend: Backend,
     graph: DeviceGraph,
     parts: Array,
-    k: int,
-    limit: int,
-    options: RefineOptions,
+    problem: Problem,
     *,
     finest: bool,
-    seed: int,
 ) -> Refined:
-    """Refine `parts` (int32, shape (n,), modified) until patience runs out.
-
-    `limit` is the largest weight that a part may have.
-    """
-    state = RefinementState(backend, graph, parts, k)
+    """Refine `parts` (int32, shape (n,), modified) until patience runs out."""
+    limit, seed, options = problem.limit, problem.seed, problem.options.refine
+    state = RefinementState(backend, graph, parts, problem.k)
     best = _Best(state, limit)
     cut_before, iteration = state.cut, 0
     for ratio in options.finest_ratios if finest else options.coarse_ratios:
@@ -77,10 +72,10 @@ def refine_level(
             iteration += 1
             if int(state.part_weights.max()) <= limit:
                 lp += 1
-                moved = propagate_labels(state, ratio, seed + iteration, lp)
+                moved = propagate_labels(state, ratio, (seed + iteration) & 0x7FFFFFFF, lp)
                 weak = 0
             elif weak < options.weak_rounds:
-                moved = rebalance_weakly(state, limit, seed + iteration)
+                moved = rebalance_weakly(state, limit, (seed + iteration) & 0x7FFFFFFF)
                 weak += 1
             else:
                 moved = rebalance_strongly(state, limit)
