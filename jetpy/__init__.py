@@ -1,1 +1,36 @@
 """Graph partitioning for NVIDIA GPUs and multicore CPUs, the same on all of them."""
+
+from importlib.metadata import version
+
+from jetpy import generators
+from jetpy.api import partition, refine
+from jetpy.build import as_graph
+from jetpy.errors import BackendError, FileFormatError, GraphError, JetpyError, OptionError
+from jetpy.graph import Graph
+from jetpy.io import read_graph, write_graph
+from jetpy.io.parts import read_parts, write_parts
+from jetpy.metrics import evaluate
+from jetpy.partition import Level, Partition
+
+__version__ = version("jetpy")
+
+__all__ = [
+    "BackendError",
+    "FileFormatError",
+    "Graph",
+    "GraphError",
+    "JetpyError",
+    "Level",
+    "OptionError",
+    "Partition",
+    "__version__",
+    "as_graph",
+    "evaluate",
+    "generators",
+    "partition",
+    "read_graph",
+    "read_parts",
+    "refine",
+    "write_graph",
+    "write_parts",
+]

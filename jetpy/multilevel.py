@@ -60,6 +60,8 @@ class Stopwatch:
         self.launches = self.backend.launches - self._start[1]
 
 
+CYCLE = lambda d, h: 0
+
 @dataclass(frozen=True, eq=False)
 class _Coarse:
     """A level of the hierarchy; `coarse_of` maps the next finer level's vertices to it."""
@@ -67,6 +69,7 @@ class _Coarse:
     graph: DeviceGraph
     coarse_of: Array | None
     watch: Stopwatch
+    parts: Array | None = None
 
 
 def coarsest_size(k: int) -> int:
@@ -120,21 +123,32 @@ def _seconds(coarsen: float, initial: float, refine: float) -> dict[str, float]:
 
 
 def _coarsen(
-    backend: Backend, graph: DeviceGraph, problem: Problem, progress: Progress
+    backend: Backend,
+    graph: DeviceGraph,
+    problem: Problem,
+    progress: Progress,
+    parts: Array | None = None,
+    salt: int = 0,
 ) -> list[_Coarse]:
-    """Return the hierarchy, finest first."""
+    """Return the hierarchy, finest first; pairs stay within `parts` where these are given."""
     target = coarsest_size(problem.k)
     options = problem.options.coarsen
-    levels = [_Coarse(graph, None, Stopwatch(backend))]
+    levels = [_Coarse(graph, None, Stopwatch(backend), parts)]
     while levels[-1].graph.n > target:
-        finer = levels[-1].graph
-        seed = (problem.seed + len(levels)) & 0x7FFFFFFF
+        finer, finer_parts = levels[-1].graph, levels[-1].parts
+        seed = (problem.seed + 1000 * salt + len(levels)) & 0x7FFFFFFF
         with Stopwatch(backend) as watch:
-            match = match_vertices(backend, finer, options, problem.limit, seed)
+            match = match_vertices(backend, finer, options, problem.limit, seed, finer_parts)
             coarse, coarse_of = contract(backend, finer, match)
+            coarse_parts = None
+            if finer_parts is not None:
+                coarse_parts = backend.empty(coarse.n)
+                backend.parallel_for(
+                    finer.n, kernels.inject, coarse_of=coarse_of, parts=finer_parts, coarse_parts=coarse_parts
+                )
         if coarse.n > options.least_shrink * finer.n or coarse.n < target // 4:
             break
-        levels.append(_Coarse(coarse, coarse_of, watch))
+        levels.append(_Coarse(coarse, coarse_of, watch, coarse_parts))
         progress("coarsen", graph.n - coarse.n, graph.n - target)
     return levels
 
@@ -152,6 +166,7 @@ def _uncoarsen(
     parts: Array,
     problem: Problem,
     progress: Progress,
+    finest: bool=True, top: bool=True
 ) -> tuple[Refined, list[Level]]:
     """Refine on every level from the coarsest up; return the finest result and the levels."""
     levels: list[Level] = []
@@ -162,7 +177,11 @@ def _uncoarsen(
         with Stopwatch(backend) as watch:
             if depth + 1 < len(hierarchy):
                 parts = _project(backend, graph, hierarchy[depth + 1], refined.parts)
-            refined = refine_level(backend, graph, parts, problem, finest=depth == 0)
+            refined = refine_level(backend, graph, parts, problem, finest=depth == 0 and finest)
+            if top and CYCLE(depth, hierarchy):
+                for c in range(CYCLE(depth, hierarchy)):
+                    h = _coarsen(backend, graph, problem, no_progress, refined.parts, 1 + c + depth*7)
+                    refined, _ = _uncoarsen(backend, h, h[-1].parts, problem, no_progress, depth == 0, False)
         levels.insert(0, _report(depth, hierarchy[depth], refined, watch, problem))
         done += graph.n
         progress("refine", done, work)

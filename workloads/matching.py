@@ -20,12 +20,15 @@ def prefer_heaviest(
     vertex_weights: pk.View1D[pk.int32],
     match: pk.View1D[pk.int32],
     preferred: pk.View1D[pk.int32],
+    parts: pk.View1D[pk.int32],
+    within_parts: int,
     seed: int,
     heaviest: int,
 ):
     """Let an unmatched vertex choose its best unmatched neighbour, or keep the one it has.
 
-    Candidates only disappear, so a choice that is still unmatched is still the best.
+    Candidates only disappear, so a choice that is still unmatched is still the best. With
+    `within_parts` = 1 only neighbours of the same part are candidates.
     """
     u: int = active[i]
     kept: int = preferred[u]
@@ -42,8 +45,12 @@ def prefer_heaviest(
     end: int = indptr[u + 1]
     while e < end:
         v: int = indices[e]
+        e += 1
+        if within_parts == 1:
+            if parts[v] != parts[u]:
+                continue
         if match[v] < 0 and vertex_weights[v] <= room:
-            w: pk.double = edge_weights[e]
+            w: pk.double = edge_weights[e - 1]
             weight_v: pk.double = vertex_weights[v]
             rating: pk.double = (w * w) / (weight_u * weight_v)
             if rating >= best_rating:
@@ -54,7 +61,6 @@ def prefer_heaviest(
                     best = v
                     best_rating = rating
                     best_hash = h
-        e += 1
     preferred[u] = best
 
 

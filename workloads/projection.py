@@ -15,6 +15,17 @@ def project(
 
 
 @pk.workunit
+def inject(
+    v: int,
+    coarse_of: pk.View1D[pk.int32],
+    parts: pk.View1D[pk.int32],
+    coarse_parts: pk.View1D[pk.int32],
+):
+    """Copy a part from the fine to the coarse level (vertices of a pair share it)."""
+    coarse_parts[coarse_of[v]] = parts[v]
+
+
+@pk.workunit
 def cut_of_vertex(
     v: int,
     acc: pk.Acc[pk.int64],

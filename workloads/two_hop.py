@@ -121,15 +121,23 @@ def pair_in_group(
     vertex_weights: pk.View1D[pk.int32],
     digests: pk.View1D[pk.int32],
     match: pk.View1D[pk.int32],
+    parts: pk.View1D[pk.int32],
+    within_parts: int,
     heaviest: int,
 ):
-    """Match every second member of a group with the one after it (equal digests only)."""
+    """Match every second member of a group with the one after it (equal digests only).
+
+    With `within_parts` = 1 both must be in the same part.
+    """
     if keys[i] < 0 or i + 1 >= count:
         return
     if group_of[i] != group_of[i + 1] or ((i - starts[group_of[i]]) & 1) == 1:
         return
     u: int = keys[i] & 2147483647
     v: int = keys[i + 1] & 2147483647
+    if within_parts == 1:
+        if parts[u] != parts[v]:
+            return
     if vertex_weights[u] + vertex_weights[v] <= heaviest and digests[u] == digests[v]:
         match[u] = v
         match[v] = u

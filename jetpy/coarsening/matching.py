@@ -10,13 +10,23 @@ from jetpy.workloads import matching as kernels
 
 
 def match_vertices(
-    backend: Backend, graph: DeviceGraph, options: CoarsenOptions, heaviest: int, seed: int
+    backend: Backend,
+    graph: DeviceGraph,
+    options: CoarsenOptions,
+    heaviest: int,
+    seed: int,
+    parts: Array | None = None,
 ) -> Array:
     """Return each vertex's partner (int32, shape (n,)), -1 for none.
 
-    No pair weighs more than `heaviest`.
+    No pair weighs more than `heaviest`; both vertices of a pair are in the same part where
+    `parts` (int32, shape (n,)) are given.
     """
     n = graph.n
+    within = {
+        "parts": graph.vertex_weights if parts is None else parts,
+        "within_parts": int(parts is not None),
+    }
     match = backend.full(n, -1)
     preferred = backend.full(n, -1)
     active = backend.xp.arange(n, dtype=match.dtype)
@@ -35,6 +45,7 @@ def match_vertices(
             preferred=preferred,
             seed=seed,
             heaviest=heaviest,
+            **within,
         )
         backend.parallel_for(
             count, kernels.match_mutual, active=active, match=match, preferred=preferred
@@ -50,5 +61,5 @@ def match_vertices(
         active, remaining = remaining, active
         if count == 0:
             break
-    match_two_hop(backend, graph, options, match, heaviest)
+    match_two_hop(backend, graph, options, match, heaviest, within)
     return match

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import DeviceGraph
 from jetpy.options import CoarsenOptions
@@ -10,9 +13,17 @@ from jetpy.workloads import two_hop as kernels
 
 
 def match_two_hop(
-    backend: Backend, graph: DeviceGraph, options: CoarsenOptions, match: Array, heaviest: int
+    backend: Backend,
+    graph: DeviceGraph,
+    options: CoarsenOptions,
+    match: Array,
+    heaviest: int,
+    within: Mapping[str, Any],
 ) -> None:
-    """Match unmatched vertices at distance two, in place (Jet, section 3.1)."""
+    """Match unmatched vertices at distance two, in place (Jet, section 3.1).
+
+    `within` names the parts that pairs must respect, as the workunits take them.
+    """
     unmatched = backend.empty(graph.n)
     digests = backend.full(graph.n, 0)
     rows = {"unmatched": unmatched, "indptr": graph.indptr, "indices": graph.indices}
@@ -31,11 +42,17 @@ def match_two_hop(
         backend.parallel_for(count, workunit, keys=keys, **rows, **own)
         if workunit is kernels.key_relatives:
             digests.fill(0)
-        _pair(backend, graph, keys, match, digests, heaviest)
+        _pair(backend, graph, keys, match, digests, heaviest, within)
 
 
 def _pair(
-    backend: Backend, graph: DeviceGraph, keys: Array, match: Array, digests: Array, heaviest: int
+    backend: Backend,
+    graph: DeviceGraph,
+    keys: Array,
+    match: Array,
+    digests: Array,
+    heaviest: int,
+    within: Mapping[str, Any],
 ) -> None:
     """Match neighbours within each group of equal keys (upper 32 bits)."""
     count = len(keys)
@@ -53,4 +70,5 @@ def _pair(
         digests=digests,
         match=match,
         heaviest=heaviest,
+        **within,
     )

@@ -1,0 +1,88 @@
+"""Graphs and partitions in files: one module per format, chosen by the name of the file."""
+
+from __future__ import annotations
+
+import os
+from types import ModuleType
+
+from jetpy.errors import FileFormatError
+from jetpy.graph import Graph
+from jetpy.io import edge_list, matrix_market, metis, npz
+from jetpy.io.compression import COMPRESSIONS, Progress, open_input, open_output, split_name
+from jetpy.io.parts import read_parts, write_parts
+
+__all__ = ["FORMATS", "read_graph", "read_parts", "write_graph", "write_parts"]
+
+FORMATS: dict[str, ModuleType] = {
+    ".graph": metis,
+    ".metis": metis,
+    ".mtx": matrix_market,
+    ".npz": npz,
+    ".txt": edge_list,
+    ".edges": edge_list,
+    ".el": edge_list,
+    ".tsv": edge_list,
+    ".csv": edge_list,
+}
+"""Module that reads and writes each suffix."""
+
+
+def read_graph(
+    path: str | os.PathLike[str], *, repair: bool = False, progress: Progress | None = None
+) -> Graph:
+    """Read a graph from a file, whose suffix tells the format.
+
+    Parameters
+    ----------
+    path : path
+        METIS (``.graph``, ``.metis``), Matrix Market (``.mtx``), NumPy or SciPy archive
+        (``.npz``), or edge list (``.txt``, ``.edges``, ``.el``, ``.tsv``, ``.csv``), possibly
+        followed by ``.gz``, ``.bz2``, ``.xz`` or ``.zst``.
+    repair : bool
+        Mend self-loops, duplicate edges and missing or unequal reverse edges, as `as_graph`
+        does, instead of refusing them.
+    progress : function of a fraction, optional
+        Called now and then with the fraction of the file read, at the end with 1.
+
+    Raises
+    ------
+    FileFormatError
+        When the contents are not as the format wants them, or the graph breaks a rule. The
+        message names the file, the line where there is one, and what is wrong.
+    JetpyError
+        When the file cannot be read at all.
+    """
+    stem, suffix, _ = split_name(path)
+    module = _format(path, suffix)
+    with open_input(path, progress) as stream:
+        graph: Graph = module.read(stream, repair=repair, name=stem)
+    if progress is not None:
+        progress(1.0)
+    return graph
+
+
+def write_graph(path: str | os.PathLike[str], graph: Graph) -> None:
+    """Write a graph to a file, in the format of its suffix (see `read_graph`).
+
+    The file is complete or not there at all; an existing one is replaced only at the end.
+
+    Raises
+    ------
+    GraphError
+        When the format cannot hold this graph (edge lists and Matrix Market files have no
+        vertex weights).
+    JetpyError
+        When the file cannot be written.
+    """
+    module = _format(path, split_name(path)[1])
+    with open_output(path) as stream:
+        module.write(stream, graph)
+
+
+def _format(path: str | os.PathLike[str], suffix: str) -> ModuleType:
+    if suffix not in FORMATS:
+        raise FileFormatError(
+            f"{path}: {suffix or 'no suffix'!r} is no known graph format; known are "
+            f"{', '.join(FORMATS)}, each also with {', '.join(COMPRESSIONS)}"
+        )
+    return FORMATS[suffix]

@@ -1,0 +1,127 @@
+"""Transparent compression: ``.gz``, ``.bz2``, ``.xz`` and ``.zst`` after any other suffix."""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import gzip
+import io
+import lzma
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from jetpy.errors import FileFormatError, GraphError, JetpyError
+from jetpy.io.atomic import atomic_write
+from jetpy.io.zstd import open_zstd
+
+Progress = Callable[[float], None]
+
+_OPENERS: dict[str, Callable[[Any, Any], Any]] = {
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+    ".zst": open_zstd,
+}
+
+COMPRESSIONS = tuple(_OPENERS)
+
+
+def split_name(path: str | os.PathLike[str]) -> tuple[str, str, str]:
+    """Split the name of a file into stem, format suffix and compression suffix.
+
+    The suffixes are in lower case, and empty where the name has none.
+
+    >>> split_name("meshes/4elt.graph.xz")
+    ('4elt', '.graph', '.xz')
+    """
+    name = Path(path)
+    compression = name.suffix.lower()
+    if compression not in COMPRESSIONS:
+        compression = ""
+    else:
+        name = name.with_suffix("")
+    return name.stem, name.suffix.lower(), compression
+
+
+@contextlib.contextmanager
+def open_input(
+    path: str | os.PathLike[str], progress: Progress | None = None
+) -> Iterator[io.BufferedReader]:
+    """Open a file for reading its decompressed bytes.
+
+    Errors in the block that come from the contents leave it as `FileFormatError` with the name
+    of the file in front.
+
+    Parameters
+    ----------
+    path : path
+    progress : function of the fraction read so far, optional
+        Called with rising numbers, about a hundred times.
+
+    Raises
+    ------
+    FileFormatError
+        When the file cannot be decompressed or its contents are refused.
+    JetpyError
+        When it cannot be read at all, memory does not suffice, or the package to decompress it
+        is missing.
+    """
+    opener = _OPENERS.get(split_name(path)[2])
+    try:
+        with contextlib.ExitStack() as stack:
+            raw = stack.enter_context(_CountingFile(path, progress))
+            stream: Any = stack.enter_context(io.BufferedReader(raw, 1 << 20))
+            if opener is not None:
+                stream = stack.enter_context(opener(stream, "rb"))
+                stream = stack.enter_context(io.BufferedReader(stream, 1 << 20))
+            yield stream
+    except GraphError as error:
+        raise FileFormatError(f"{path}: {error}") from error
+    except (EOFError, zlib.error, lzma.LZMAError) as error:
+        raise FileFormatError(f"{path}: damaged or cut short: {error}") from error
+    except MemoryError as error:
+        raise JetpyError(f"{path}: not enough memory: {error}") from error
+    except OSError as error:
+        if error.errno is None:  # how gzip, bz2 and zstd report damage
+            raise FileFormatError(f"{path}: damaged or cut short: {error}") from error
+        raise JetpyError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+@contextlib.contextmanager
+def open_output(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file for atomically writing bytes, which are compressed as its name says.
+
+    Raises
+    ------
+    JetpyError
+        When it cannot be written, or the package to compress it is missing.
+    """
+    opener = _OPENERS.get(split_name(path)[2])
+    with atomic_write(path) as raw:
+        if opener is None:
+            yield raw
+        else:
+            with opener(raw, "wb") as stream:
+                yield stream
+
+
+class _CountingFile(io.FileIO):
+    """A file that reports how much of it has been read."""
+
+    def __init__(self, path: str | os.PathLike[str], progress: Progress | None) -> None:
+        super().__init__(path)
+        self._progress = progress
+        self._size = os.fstat(self.fileno()).st_size
+        self._done = self._reported = 0
+
+    def readinto(self, buffer: Any) -> int | None:
+        """Read into `buffer`, counting the bytes."""
+        count = super().readinto(buffer)
+        self._done += count or 0
+        if self._progress is not None and (self._done - self._reported) * 100 > self._size > 0:
+            self._reported = self._done
+            self._progress(min(1.0, self._done / self._size))
+        return count

@@ -1,0 +1,81 @@
+"""Edge lists: ``u v [weight]`` on each line, 0-based, separated by blanks, tabs or a comma.
+
+An edge list is symmetrised: to list each edge once, in either direction, is the norm. Listing
+some or all edges in both directions means the same, as long as the weights agree. Self-loops,
+an edge listed twice in the same direction, and contradicting weights are errors unless
+repaired. All lines have a weight, or none has one.
+
+Lines that start with ``#`` or ``%`` are comments, empty lines mean nothing, and a first line
+that starts with a letter or a quote (the names of columns) is skipped. There are as many
+vertices as the largest id asks for, or more when the first line says so, as the writer makes
+it do: ``# vertices 1000``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import BinaryIO
+
+import numpy as np
+import scipy.sparse as sp
+
+from jetpy.build import graph_from_csr, graph_from_pairs
+from jetpy.errors import GraphError
+from jetpy.graph import Graph
+from jetpy.io.pairs import PairNaming, check_vertices, edge_tables, read_table
+from jetpy.io.text import format_rows, read_rows
+from jetpy.validate import check_order, checked_weights
+
+_VERTICES = re.compile(rb"[#%]\s*vertices\s+(\d{1,10})\s*", re.IGNORECASE)
+_COLUMN_NAMES = re.compile(rb"(?:\xef\xbb\xbf)?[A-Za-z\"']")
+
+
+def read(stream: BinaryIO, *, repair: bool, name: str) -> Graph:
+    """Read a graph; with `repair`, mend what `jetpy.as_graph` mends.
+
+    Raises
+    ------
+    GraphError
+        Naming the line, when it has not two or three integers or breaks a rule.
+    """
+    first = stream.readline(1 << 16)
+    declared = _VERTICES.fullmatch(first)
+    head = b"\n" if _COLUMN_NAMES.match(first) else first
+    table = read_table(read_rows(stream, head=head, comments=b"#%", comma=True), (2, 3))
+    columns = table.columns
+    largest = int(columns[:, :2].max(initial=-1))
+    n = int(declared[1]) if declared else largest + 1
+    check_order(n)
+    check_vertices(table, 0, n - 1)
+    u, v = columns[:, 0], columns[:, 1]
+    naming = PairNaming(u, v, table.lines)
+    weights = checked_weights(
+        columns[:, 2] if columns.shape[1] == 3 else np.ones(len(u), np.int32),
+        len(u),
+        "edge weights",
+        lambda i: naming.edge(int(u[i]), int(v[i])),
+    )
+    listed = sp.coo_array((weights, (u, v)), shape=(n, n)).tocsr()  # adds duplicates
+    if listed.nnz < len(u) and not repair:
+        return graph_from_pairs(n, u, v, weights, naming=naming)  # refuses the duplicates
+    reverse = listed.T.tocsr()
+    matrix = listed + (reverse - reverse.multiply(listed.astype(bool)))
+    del weights, listed, reverse
+    return graph_from_csr(
+        matrix.indptr, matrix.indices, matrix.data, repair=repair, name=name, naming=naming
+    )
+
+
+def write(stream: BinaryIO, graph: Graph) -> None:
+    """Write each edge once, with its weight unless all are 1, below a line ``# vertices n``.
+
+    Raises
+    ------
+    GraphError
+        When the graph has vertex weights, which would be lost.
+    """
+    if (graph.vertex_weights != 1).any():
+        raise GraphError("edge lists cannot hold vertex weights; write .graph or .npz")
+    stream.write(f"# vertices {graph.n}\n".encode())
+    for table in edge_tables(graph):
+        stream.write(format_rows(table.ravel(), np.full(len(table), table.shape[1])))

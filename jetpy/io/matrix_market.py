@@ -1,0 +1,103 @@
+"""Matrix Market files: the adjacency matrix, its entries the edge weights.
+
+Coordinate matrices of field pattern (unit weights), integer, or real with whole numbers are
+read, stored as symmetric (one triangle) or general (both). Vertex weights have no place in
+the format. (SciPy has a reader, too, but some damaged files make it crash the interpreter, and
+it does not say on which line an entry is.)
+"""
+
+from __future__ import annotations
+
+import re
+from typing import BinaryIO
+
+import numpy as np
+
+from jetpy.build import graph_from_pairs
+from jetpy.errors import FileFormatError, GraphError
+from jetpy.graph import INT32_MAX, Graph
+from jetpy.io.pairs import PairNaming, check_vertices, edge_tables, read_table
+from jetpy.io.text import format_rows, read_rows, show
+
+_LONGEST_LINE = 1 << 16  # bytes, in the header
+_BANNER = re.compile(
+    rb"%%matrixmarket\s+matrix\s+coordinate\s+(pattern|integer|real)\s+(general|symmetric)\s*",
+    re.IGNORECASE,
+)
+_SIZES = re.compile(rb"\s*(\d{1,18})\s+(\d{1,18})\s+(\d{1,18})\s*")
+
+
+def read(stream: BinaryIO, *, repair: bool, name: str) -> Graph:
+    """Read a graph; with `repair`, mend what `jetpy.as_graph` mends.
+
+    Raises
+    ------
+    GraphError
+        Naming the line, when the file is of another kind, damaged or cut short, when the
+        matrix is not square, or when the graph breaks a rule.
+    """
+    banner = stream.readline(_LONGEST_LINE)
+    found = _BANNER.fullmatch(banner)
+    if found is None:
+        raise FileFormatError(
+            "line 1: must be '%%MatrixMarket matrix coordinate', then pattern, integer or real, "
+            f"then general or symmetric, not {show(banner.strip())}"
+        )
+    field, symmetry = found[1].lower(), found[2].lower()
+    n, entries, line = _read_sizes(stream)
+    rows = read_rows(stream, line=line + 1, decimals=field == b"real")
+    table = read_table(rows, (2,) if field == b"pattern" else (3,))
+    if len(table.lines) != entries:
+        raise FileFormatError(
+            f"line {line}: {entries} entries are promised, but the file lists {len(table.lines)}"
+        )
+    check_vertices(table, 1, n)
+    u, v = table.columns[:, :2].astype(np.int32, copy=False).T
+    u -= 1
+    v -= 1
+    naming = PairNaming(u, v, table.lines, base=1)
+    weights = np.ones(entries, np.int32) if field == b"pattern" else table.columns[:, 2]
+    if symmetry == b"symmetric":
+        other = u != v
+        u, v = np.concatenate((u, v[other])), np.concatenate((v, u[other]))
+        weights = np.concatenate((weights, weights[other]))
+    return graph_from_pairs(n, u, v, weights, repair=repair, name=name, naming=naming)
+
+
+def write(stream: BinaryIO, graph: Graph) -> None:
+    """Write a graph as a symmetric matrix, pattern when all edge weights are 1.
+
+    Raises
+    ------
+    GraphError
+        When the graph has vertex weights, which would be lost.
+    """
+    if (graph.vertex_weights != 1).any():
+        raise GraphError("Matrix Market files cannot hold vertex weights; write .graph or .npz")
+    field = "integer" if (graph.edge_weights != 1).any() else "pattern"
+    banner = f"%%MatrixMarket matrix coordinate {field} symmetric\n"
+    stream.write(f"{banner}{graph.n} {graph.n} {graph.m}\n".encode())
+    for table in edge_tables(graph):
+        table[:, :2] = table[:, 1::-1] + 1  # the lower triangle, 1-based
+        stream.write(format_rows(table.ravel(), np.full(len(table), table.shape[1])))
+
+
+def _read_sizes(stream: BinaryIO) -> tuple[int, int, int]:
+    """Number of vertices, number of entries, and the line that says so."""
+    number = 2
+    while (line := stream.readline(_LONGEST_LINE)).startswith(b"%") or (line and line.isspace()):
+        number += 1
+    found = _SIZES.fullmatch(line)
+    if found is None:
+        raise FileFormatError(
+            f"line {number}: must be 'rows columns entries', not {show(line.strip())}"
+        )
+    rows, columns, entries = (int(size) for size in found.groups())
+    if rows != columns:
+        raise FileFormatError(f"line {number}: the matrix must be square, not {rows} by {columns}")
+    if rows >= INT32_MAX or entries > INT32_MAX:
+        raise FileFormatError(
+            f"line {number}: {rows} rows and {entries} entries are too many; there must be fewer "
+            "than 2**31 - 1 rows and 2**31 entries"
+        )
+    return rows, entries, number

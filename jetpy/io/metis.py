@@ -1,0 +1,202 @@
+"""METIS graph files: ``n m [fmt [ncon]]``, then one line of 1-based neighbours per vertex.
+
+`fmt` has up to three binary digits, from the right: edge weights (after each neighbour), vertex
+weights (first on the line), vertex sizes (before those). Vertex sizes describe communication
+volume, which this program does not minimise: they are read and ignored. Several weights per
+vertex (ncon > 1) are refused. Lines that start with ``%`` are comments, an empty line is a
+vertex without neighbours.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.build import graph_from_csr
+from jetpy.errors import FileFormatError, GraphError
+from jetpy.graph import INT32_MAX, Graph, IntArray
+from jetpy.io.text import Rows, format_rows, read_rows, show
+from jetpy.validate import Naming
+
+_LONGEST_HEADER = 1 << 16  # bytes
+_HEADER = re.compile(rb"\s*(\d{1,10})\s+(\d{1,10})(?:\s+([01]{1,3})(?:\s+(\d{1,9}))?)?\s*")
+
+
+@dataclass(frozen=True)
+class _Header:
+    """First line of a METIS file, found on line `line` of the file."""
+
+    n: int
+    m: int
+    sizes: bool
+    vertex_weights: bool
+    edge_weights: bool
+    line: int
+
+
+class _Block(NamedTuple):
+    """Columns of consecutive vertex lines; the neighbours are 0-based."""
+
+    counts: npt.NDArray[Any]
+    neighbours: IntArray
+    edge_weights: IntArray
+    vertex_weights: IntArray
+    lines: npt.NDArray[Any]
+
+
+class _LineNaming(Naming):
+    """Names 1-based vertices and the lines that they stand on."""
+
+    base = 1
+
+    def __init__(self, lines: npt.NDArray[Any]) -> None:
+        self.lines = lines
+
+    def vertex(self, v: int) -> str:
+        """Name of the vertex with 0-based id `v`."""
+        return f"{super().vertex(v)} on line {self.lines[v]}"
+
+    def edge(self, u: int, v: int) -> str:
+        """Name of the edge that the line of `u` lists."""
+        return f"{super().edge(u, v)} on line {self.lines[u]}"
+
+
+def read(stream: BinaryIO, *, repair: bool, name: str) -> Graph:
+    """Read a graph; with `repair`, mend what `jetpy.as_graph` mends.
+
+    Raises
+    ------
+    GraphError
+        Naming the line, when the header is wrong or contradicts the rest, the file is cut
+        short, something is not an integer, or the graph breaks a rule.
+    """
+    header = _read_header(stream)
+    nothing = np.empty(0, np.int32)
+    blocks = [_Block(nothing, nothing, nothing, nothing, nothing)]
+    missing = header.n
+    for rows in read_rows(stream, line=header.line + 1):
+        blocks.append(_split(_first_rows(rows, missing, header), header))
+        missing -= len(blocks[-1].counts)
+    if missing:
+        raise FileFormatError(
+            f"the file ends after {header.n - missing} of {header.n} vertex lines"
+        )
+    whole = _Block(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
+    del blocks
+    entries, expected = len(whole.neighbours), 2 * header.m
+    wrong_count = (
+        f"line {header.line}: the header says {header.m} edges, that is {expected} neighbours "
+        f"in all, but the file lists {entries}"
+    )
+    try:
+        graph = graph_from_csr(
+            np.concatenate(([0], np.cumsum(whole.counts, dtype=np.int64))),
+            whole.neighbours,
+            whole.edge_weights if header.edge_weights else None,
+            whole.vertex_weights if header.vertex_weights else None,
+            repair=repair,
+            name=name,
+            naming=_LineNaming(whole.lines),
+        )
+    except GraphError as error:
+        if entries == expected:
+            raise
+        raise FileFormatError(f"{wrong_count}; first problem: {error}") from error
+    if entries != expected and not (repair and header.m in (entries, graph.m)):
+        raise FileFormatError(wrong_count)
+    return graph
+
+
+def write(stream: BinaryIO, graph: Graph) -> None:
+    """Write a graph; weights are written only where one is not 1."""
+    with_vertices = bool((graph.vertex_weights != 1).any())
+    with_edges = bool((graph.edge_weights != 1).any())
+    code = {(False, False): "", (False, True): " 1", (True, False): " 10", (True, True): " 11"}
+    stream.write(f"{graph.n} {graph.m}{code[with_vertices, with_edges]}\n".encode())
+    for start, stop in graph.row_blocks():
+        entries = slice(graph.indptr[start], graph.indptr[stop])
+        counts = np.diff(graph.indptr[start : stop + 1])
+        values = graph.indices[entries] + np.int32(1)
+        if with_edges:
+            values = np.column_stack((values, graph.edge_weights[entries])).ravel()
+            counts *= 2
+        if with_vertices:
+            values = np.insert(values, np.cumsum(counts) - counts, graph.vertex_weights[start:stop])
+            counts += 1
+        stream.write(format_rows(values, counts))
+
+
+def _read_header(stream: BinaryIO) -> _Header:
+    number = 1
+    while (line := stream.readline(_LONGEST_HEADER)).startswith(b"%"):
+        number += 1
+    found = _HEADER.fullmatch(line)
+    if found is None:
+        raise FileFormatError(
+            f"line {number}: the header must be 'n m [fmt [ncon]]' with fmt of up to three "
+            f"binary digits, not {show(line.strip())}"
+        )
+    n, m = int(found[1]), int(found[2])
+    if n >= INT32_MAX or 2 * m > INT32_MAX:
+        raise FileFormatError(
+            f"line {number}: {n} vertices and {m} edges are too many; there must be fewer than "
+            "2**31 - 1 vertices and 2**30 edges"
+        )
+    sizes, vertex_weights, edge_weights = (bit == ord("1") for bit in (found[3] or b"").zfill(3))
+    constraints = int(found[4] or b"1")
+    if constraints > 1:
+        raise FileFormatError(
+            f"line {number}: {constraints} weights per vertex (ncon) are not supported, only one"
+        )
+    if found[4] and vertex_weights != (constraints == 1):
+        raise FileFormatError(
+            f"line {number}: ncon is {constraints}, but fmt says that there are "
+            f"{'' if vertex_weights else 'no '}vertex weights"
+        )
+    return _Header(n, m, sizes, vertex_weights, edge_weights, number)
+
+
+def _first_rows(rows: Rows, limit: int, header: _Header) -> Rows:
+    """Refuse lines beyond the first `limit` unless they are empty, and leave those out."""
+    surplus = np.flatnonzero(rows.counts[limit:])
+    if surplus.size:
+        raise FileFormatError(
+            f"line {rows.lines[limit + surplus[0]]}: too many lines for the {header.n} vertices "
+            f"that the header on line {header.line} promises"
+        )
+    return Rows(rows.values, rows.counts[:limit], rows.lines[:limit])
+
+
+def _split(rows: Rows, header: _Header) -> _Block:
+    """Take lines apart into their columns."""
+    values, counts = rows.values, rows.counts
+    fields = ["a vertex size"] * header.sizes + ["a vertex weight"] * header.vertex_weights
+    vertex_weights = edge_weights = values[:0]
+    if fields:
+        _refuse(rows, counts < len(fields), f"the line must start with {' and '.join(fields)}")
+        starts = np.cumsum(counts) - counts
+        vertex_weights = values[starts + len(fields) - 1]
+        rest = np.ones(len(values), bool)
+        for field in range(len(fields)):
+            rest[starts + field] = False
+        values, counts = values[rest], counts - len(fields)
+    if header.edge_weights:
+        _refuse(rows, counts % 2 == 1, "the last neighbour has no edge weight")
+        values, edge_weights, counts = values[0::2], values[1::2].copy(), counts // 2
+    outside = (values < 1) | (values > header.n)
+    if outside.any():
+        i = int(outside.argmax())
+        line = Rows(values, counts, rows.lines).line_of(i)
+        raise FileFormatError(
+            f"line {line}: {values[i]} is not a vertex; they are numbered 1..{header.n}"
+        )
+    return _Block(counts, values - np.int32(1), edge_weights, vertex_weights, rows.lines)
+
+
+def _refuse(rows: Rows, wrong: npt.NDArray[np.bool_], why: str) -> None:
+    if wrong.any():
+        raise FileFormatError(f"line {rows.lines[wrong.argmax()]}: {why}")

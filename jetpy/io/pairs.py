@@ -1,0 +1,123 @@
+"""Tables with one edge a line, the common ground of edge lists and Matrix Market files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.errors import FileFormatError
+from jetpy.graph import Graph, IntArray
+from jetpy.io.text import Rows
+from jetpy.validate import Naming
+
+
+class Table(NamedTuple):
+    """Edges as a file lists them.
+
+    Attributes
+    ----------
+    columns : numbers, shape (e, 2) or (e, 3)
+        Ids of the two vertices, and the weight.
+    lines : int64, shape (e,)
+        Number of each line in the file.
+    """
+
+    columns: npt.NDArray[Any]
+    lines: npt.NDArray[np.int64]
+
+
+class PairNaming(Naming):
+    """Names edges and the lines that list them, in either direction.
+
+    Parameters
+    ----------
+    u, v : int32, shape (e,), 0-based ends of the edges
+    lines : int64, shape (e,)
+    base : int
+        What the file calls vertex 0.
+    """
+
+    def __init__(
+        self, u: IntArray, v: IntArray, lines: npt.NDArray[np.int64], base: int = 0
+    ) -> None:
+        self.u, self.v, self.lines, self.base = u, v, lines, base
+
+    def edge(self, u: int, v: int) -> str:
+        """Name of the edge from `u` to `v`."""
+        here = (self.u == u) & (self.v == v) | (self.u == v) & (self.v == u)
+        numbers = self.lines[here][:3].tolist()
+        where = " and ".join(map(str, numbers))
+        return f"{super().edge(u, v)} on line{'s' * (len(numbers) > 1)} {where}"
+
+
+def read_table(blocks: Iterable[Rows], widths: tuple[int, ...]) -> Table:
+    """Collect lines that all have as many numbers as the first, one of `widths`.
+
+    Empty lines are left out.
+
+    Raises
+    ------
+    FileFormatError
+        Naming the first line that is different.
+    """
+    tables: list[npt.NDArray[Any]] = []
+    lines: list[npt.NDArray[np.int64]] = []
+    width = None
+    for rows in blocks:
+        filled = rows.counts > 0
+        counts, numbers = rows.counts[filled], rows.lines[filled]
+        if not len(counts):
+            continue
+        if width is None:
+            width = int(counts[0])
+            if width not in widths:
+                expected = " or ".join(map(str, widths))
+                raise FileFormatError(
+                    f"line {numbers[0]}: {expected} numbers are expected, not {width}"
+                )
+        if (counts != width).any():
+            i = int((counts != width).argmax())
+            raise FileFormatError(
+                f"line {numbers[i]}: {counts[i]} numbers, but the lines before have {width}"
+            )
+        tables.append(rows.values.reshape(-1, width))
+        lines.append(numbers)
+    if not tables:
+        return Table(np.empty((0, widths[0]), np.int32), np.empty(0, np.int64))
+    return Table(np.concatenate(tables), np.concatenate(lines))
+
+
+def check_vertices(table: Table, first: int, last: int) -> None:
+    """Refuse ids that are not whole numbers in first..last.
+
+    Raises
+    ------
+    FileFormatError
+        Naming the first line that has such an id.
+    """
+    ids = table.columns[:, :2]
+    wrong = (ids < first) | (ids > last) | (ids % 1 != 0)
+    if wrong.any():
+        i, j = np.argwhere(wrong)[0]
+        raise FileFormatError(
+            f"line {table.lines[i]}: {ids[i, j]} is not a vertex; ids are {first}..{last}"
+        )
+
+
+def edge_tables(graph: Graph) -> Iterator[IntArray]:
+    """Yield blocks of the undirected edges, each once.
+
+    Yields
+    ------
+    int32, shape (e, 2) or (e, 3)
+        Columns u < v, and the weight unless all edge weights of the graph are 1.
+    """
+    with_weights = bool((graph.edge_weights != 1).any())
+    for start, stop in graph.row_blocks():
+        entries = slice(graph.indptr[start], graph.indptr[stop])
+        sources, targets = graph.sources(start, stop), graph.indices[entries]
+        columns = (sources, targets, graph.edge_weights[entries])[: 2 + with_weights]
+        yield np.column_stack(columns)[sources < targets]

@@ -1,0 +1,188 @@
+"""Lines of numbers: read with line numbers, and written, a few megabytes at a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.errors import FileFormatError
+from jetpy.graph import INT32_MAX, IntArray
+
+CHUNK = 1 << 21  # bytes
+
+_COMMA_TO_BLANK = bytes.maketrans(b",", b" ")
+_EMPTY_FIELD = re.compile(rb"^[ \t]*,|,[ \t]*(?:,|\r?$)", re.MULTILINE)
+_LONE_MINUS = re.compile(rb"[^ \t\r\n]-|-(?![0-9])")
+_INTEGER = re.compile(rb"-?[0-9]+")
+_DECIMAL = re.compile(rb"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Consecutive lines of numbers.
+
+    Attributes
+    ----------
+    values : int32 (float64 for decimals), shape (t,)
+        All numbers of these lines.
+    counts : int64, shape (r,)
+        How many numbers each line has.
+    lines : int64, shape (r,)
+        Number of each line in the file, from 1.
+    """
+
+    values: npt.NDArray[Any]
+    counts: npt.NDArray[np.int64]
+    lines: npt.NDArray[np.int64]
+
+    def line_of(self, i: int) -> int:
+        """Line of the number ``values[i]``."""
+        return int(self.lines[np.searchsorted(np.cumsum(self.counts), i, side="right")])
+
+
+def read_rows(
+    stream: BinaryIO,
+    *,
+    head: bytes = b"",
+    line: int = 1,
+    comments: bytes = b"%",
+    comma: bool = False,
+    decimals: bool = False,
+) -> Iterator[Rows]:
+    """Read lines of numbers up to the end of the stream.
+
+    Parameters
+    ----------
+    stream : binary stream
+    head : bytes
+        What has been taken from the stream already and is to be read first.
+    line : int
+        Line number of the first line read.
+    comments : bytes
+        Lines that start with one of these characters are left out.
+    comma : bool
+        Whether one comma may separate two numbers, besides blanks and tabs.
+    decimals : bool
+        Whether the numbers are decimal fractions; otherwise they are integers of 32 bits.
+
+    Yields
+    ------
+    Rows
+        Of about `CHUNK` bytes. Empty lines are included, with count 0.
+
+    Raises
+    ------
+    FileFormatError
+        At the first line with something else than such numbers.
+    """
+    while chunk := head + stream.read(CHUNK):
+        head = b""
+        if not chunk.endswith(b"\n"):
+            chunk += stream.readline()
+        if not chunk.endswith(b"\n"):
+            chunk += b"\n"
+        text, kept = _without_comments(chunk, comments)
+        values, counts = _parse(text, line, comma, decimals)
+        lines = np.arange(line, line + len(counts))
+        line += len(counts)
+        yield (
+            Rows(values, counts, lines) if kept is None else Rows(values, counts[kept], lines[kept])
+        )
+
+
+def format_rows(values: IntArray, counts: npt.NDArray[Any]) -> bytes:
+    """Write non-negative integers as text, `counts[i]` of them on line i, blanks between.
+
+    Parameters
+    ----------
+    values : int32, shape (t,)
+    counts : integers, shape (r,), summing to t
+    """
+    ends = np.cumsum(counts)
+    empty = counts == 0
+    if empty.any():  # a line without integers is a line with one invisible integer
+        values = np.insert(values, ends[empty], -1)
+        ends = np.cumsum(np.maximum(counts, 1))
+    if not len(values):
+        return b""
+    width = len(str(values.max()))
+    powers = 10 ** np.arange(width - 1, -1, -1)
+    characters = np.empty((len(values), width + 1), np.uint8)
+    rest = values.astype(np.uint32)
+    for column in range(width - 1, -1, -1):
+        rest, digit = np.divmod(rest, np.uint32(10))
+        characters[:, column] = digit + ord("0")
+    characters[:, width] = ord(" ")
+    characters[ends - 1, width] = ord("\n")
+    shown = np.ones(characters.shape, bool)
+    shown[:, :width] = values[:, None] >= powers
+    shown[:, width - 1] = values >= 0
+    return characters[shown].tobytes()
+
+
+def _without_comments(chunk: bytes, comments: bytes) -> tuple[bytes, npt.NDArray[np.bool_] | None]:
+    """Empty the comment lines of `chunk`; also say which lines are left (None for all)."""
+    marks = tuple(comments[i : i + 1] for i in range(len(comments)))
+    if not any(mark in chunk for mark in marks):
+        return chunk, None
+    lines = chunk.split(b"\n")
+    kept = [not line.startswith(marks) for line in lines]
+    text = b"\n".join(line if keep else b"" for line, keep in zip(lines, kept, strict=True))
+    return text, np.array(kept[:-1])
+
+
+def _parse(
+    text: bytes, line: int, comma: bool, decimals: bool
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+    """Numbers of `text`, whose last character ends a line, and how many each line has."""
+    plain = text.translate(_COMMA_TO_BLANK) if comma else text
+    characters = np.frombuffer(plain, np.uint8)
+    visible = characters > ord(" ")
+    starts = np.flatnonzero(visible[1:] > visible[:-1]) + 1
+    if visible[0]:
+        starts = np.concatenate(([0], starts))
+    values = _numbers(plain, decimals, len(starts))
+    if values is None or (comma and b"," in text and _EMPTY_FIELD.search(text)):
+        raise next(_errors(text, line, comma, decimals))
+    ends = np.searchsorted(starts, np.flatnonzero(characters == ord("\n")))
+    return values, np.diff(ends, prepend=0)
+
+
+def _numbers(text: bytes, decimals: bool, count: int) -> npt.NDArray[Any] | None:
+    """Convert the `count` numbers between blanks, or return None where there is something else."""
+    if text.translate(None, b"0123456789- \t\r\n" + b".+eE" * decimals):
+        return None
+    if decimals:
+        try:
+            return np.array([float(token) for token in text.split()])
+        except ValueError:
+            return None
+    if b"-" in text and _LONE_MINUS.search(text):
+        return None
+    # (without numbers, fromstring makes one up)
+    values = np.fromstring(text, np.int64, sep=" ") if count else np.empty(0, np.int64)
+    fits = values.max(initial=0) <= INT32_MAX and values.min(initial=0) >= -INT32_MAX
+    return values.astype(np.int32) if fits else None
+
+
+def _errors(text: bytes, line: int, comma: bool, decimals: bool) -> Iterator[FileFormatError]:
+    """Name everything in `text` that `_parse` does not take."""
+    separator = rb"[ \t\r]*,[ \t\r]*|[ \t\r]+" if comma else rb"[ \t\r]+"
+    pattern, kind = (_DECIMAL, "a number") if decimals else (_INTEGER, "an integer")
+    for number, content in enumerate(text.split(b"\n"), line):
+        stripped = content.strip(b" \t\r")
+        for token in re.split(separator, stripped) if stripped else ():
+            if not pattern.fullmatch(token):
+                yield FileFormatError(f"line {number}: {show(token)} is not {kind}")
+            elif not decimals and (len(token.lstrip(b"-0")) > 10 or abs(int(token)) > INT32_MAX):
+                yield FileFormatError(f"line {number}: {show(token)} does not fit in 32 bits")
+
+
+def show(text: bytes) -> str:
+    """Quote foreign bytes, shortened, for a message."""
+    return repr(text[:40].decode("latin-1")) + ("..." if len(text) > 40 else "")

@@ -1,0 +1,61 @@
+"""Zstandard streams, by the package `zstandard`."""
+
+from __future__ import annotations
+
+import importlib
+import io
+from types import ModuleType
+from typing import Any, BinaryIO
+
+from jetpy.errors import JetpyError
+
+_PACKED = 1 << 16  # bytes decompressed at a time
+
+
+def open_zstd(stream: BinaryIO, mode: str) -> Any:
+    """Open a binary stream for reading (mode "rb") or writing ("wb") Zstandard frames.
+
+    Raises
+    ------
+    JetpyError
+        When the package is not installed.
+    """
+    try:
+        zstandard = importlib.import_module("zstandard")
+    except ImportError as error:
+        raise JetpyError(".zst files need a package: pip install zstandard") from error
+    return zstandard.open(stream, mode) if mode == "wb" else _Reader(stream, zstandard)
+
+
+class _Reader(io.RawIOBase):
+    """Decompressed bytes; unlike the package's own readers it notices a file cut short."""
+
+    def __init__(self, stream: BinaryIO, zstandard: ModuleType) -> None:
+        self._stream, self._zstandard = stream, zstandard
+        self._frame: Any = None  # decompressor of the frame that has begun
+        self._packed = b""
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        """Say that reading is possible."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read into `buffer`; OSError when the data are damaged, as `gzip` and `bz2` raise."""
+        while not self._ready:
+            packed = self._packed or self._stream.read(_PACKED)
+            if not packed:
+                if self._frame is not None:
+                    raise OSError("the last Zstandard frame is incomplete")
+                return 0
+            frame = self._frame or self._zstandard.ZstdDecompressor().decompressobj()
+            try:
+                self._ready = memoryview(frame.decompress(packed))
+            except self._zstandard.ZstdError as error:
+                raise OSError(str(error)) from error
+            self._packed = frame.unused_data
+            self._frame = None if frame.eof else frame
+        count = min(len(buffer), len(self._ready))
+        buffer[:count] = self._ready[:count]
+        self._ready = self._ready[count:]
+        return count

@@ -1,0 +1,235 @@
+"""The rules that the arrays of a graph must keep, and the repair of those that can be mended.
+
+Every check names the first offending vertex or edge. Self-loops, duplicate edges and missing
+or unequal reverse edges can be repaired; everything else is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from jetpy.errors import GraphError
+from jetpy.graph import INT32_MAX, IntArray
+
+Matrix = Any  # a SciPy sparse array; SciPy has no types of its own
+
+
+class Naming:
+    """How messages name vertices and edges; readers of files override it to add line numbers."""
+
+    base = 0
+
+    def vertex(self, v: int) -> str:
+        """Name of the vertex with 0-based id `v`."""
+        return f"vertex {v + self.base}"
+
+    def edge(self, u: int, v: int) -> str:
+        """Name of the directed edge from `u` to `v`, 0-based ids."""
+        return f"edge ({u + self.base}, {v + self.base})"
+
+
+def row_of(indptr: npt.NDArray[Any], position: int) -> int:
+    """Row that holds entry number `position` of a CSR adjacency."""
+    return int(np.searchsorted(indptr, position, side="right")) - 1
+
+
+def check_order(n: int) -> None:
+    """Refuse a number of vertices that 32 bits cannot hold with one to spare.
+
+    Raises
+    ------
+    GraphError
+    """
+    if n >= INT32_MAX:
+        raise GraphError(f"{n} vertices are too many; there must be fewer than 2**31 - 1")
+
+
+def integer_array(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
+    """Return `values` as a one-dimensional array of integers, of whatever width.
+
+    Raises
+    ------
+    GraphError
+        When it has another shape or type, or 2**31 entries or more.
+    """
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise GraphError(f"{what} must be one-dimensional, not of shape {array.shape}")
+    if array.size > INT32_MAX:
+        raise GraphError(f"{what} has {array.size} entries, but must have fewer than 2**31")
+    if array.size == 0:
+        return array.astype(np.int32, copy=False)
+    if array.dtype.kind not in "iu":
+        raise GraphError(f"{what} must hold integers, not {array.dtype}")
+    return array
+
+
+def checked_indptr(values: npt.ArrayLike, entries: int) -> IntArray:
+    """Return `values` as the int32 row starts of a CSR adjacency of that many `entries`.
+
+    Raises
+    ------
+    GraphError
+        When they do not start with 0, decrease, or do not end with `entries`.
+    """
+    indptr = integer_array(values, "indptr")
+    if indptr.size == 0 or indptr[0] != 0:
+        raise GraphError(f"indptr must start with 0, not {indptr[:1]}")
+    falls = np.flatnonzero(indptr[1:] < indptr[:-1])
+    if falls.size:
+        v = int(falls[0])
+        raise GraphError(f"indptr decreases at vertex {v}: {indptr[v]}, then {indptr[v + 1]}")
+    if indptr[-1] != entries:
+        raise GraphError(f"indptr ends with {indptr[-1]}, but there are {entries} indices")
+    return np.ascontiguousarray(indptr, dtype=np.int32)
+
+
+def checked_ids(values: npt.ArrayLike, n: int, what: str, source: Callable[[int], str]) -> IntArray:
+    """Return `values` as int32 vertex ids; `source(i)` says where entry i comes from.
+
+    Raises
+    ------
+    GraphError
+        When an id is outside 0..n - 1.
+    """
+    ids = integer_array(values, what)
+    if ids.size and (ids.min() < 0 or ids.max() >= n):
+        i = int(np.flatnonzero((ids < 0) | (ids >= n))[0])
+        raise GraphError(f"{source(i)}: {ids[i]} is not a vertex; ids are 0..{n - 1}")
+    return np.ascontiguousarray(ids, dtype=np.int32)
+
+
+def checked_weights(
+    values: npt.ArrayLike, size: int, what: str, source: Callable[[int], str]
+) -> IntArray:
+    """Return `values` as positive int32 weights; `source(i)` names the bearer of weight i.
+
+    Integers, booleans and floats that are whole numbers are accepted.
+
+    Raises
+    ------
+    GraphError
+        When there are not `size` of them, one is not a positive whole number, or their sum
+        reaches 2**31.
+    """
+    weights = np.asarray(values)
+    if weights.shape != (size,):
+        raise GraphError(f"{size} {what} are needed, not an array of shape {weights.shape}")
+    if weights.dtype.kind not in "biuf" and size:
+        raise GraphError(f"{what} must be integers, not {weights.dtype}")
+
+    def refuse(wrong: npt.NDArray[np.bool_], why: str) -> None:
+        if wrong.any():
+            i = int(wrong.argmax())
+            raise GraphError(f"{source(i)} has weight {weights[i]}, {why}")
+
+    if weights.dtype.kind == "f":
+        refuse(weights != np.rint(weights), "which is not a whole number")
+    refuse(weights < 1, "but weights must be positive")
+    refuse(weights > INT32_MAX, "which overflows: weights must sum to less than 2**31")
+    total = int(weights.sum(dtype=np.int64))
+    if total > INT32_MAX:
+        raise GraphError(f"the {what} overflow: they sum to {total}, 2**31 or more")
+    return np.ascontiguousarray(weights, dtype=np.int32)
+
+
+def find_defect(matrix: Matrix, naming: Naming) -> str | None:
+    """Say what `repaired` would have to mend in an adjacency matrix, or None if nothing.
+
+    Parameters
+    ----------
+    matrix : scipy.sparse.csr_array, int32, shape (n, n)
+        Positive entries; rows in any order, possibly with duplicates.
+    naming : Naming
+        How the message names vertices and edges.
+    """
+    if matrix.nnz == 0:
+        return None
+    loops = np.flatnonzero(matrix.diagonal())
+    if loops.size:
+        v = int(loops[0])
+        return f"{naming.edge(v, v)} is a self-loop; {_hint('drops self-loops')}"
+    reverse = matrix.T.tocsr()
+    forward = matrix if matrix.has_sorted_indices else reverse.T.tocsr()
+    if not forward.has_canonical_format:
+        edge = naming.edge(*_first_duplicate(forward.indptr, forward.indices))
+        return f"{edge} is listed more than once; {_hint('merges duplicates')}"
+    missing = _first_unmatched(forward, reverse)
+    if missing is not None:
+        u, v = missing
+        return f"{naming.edge(u, v)} is listed, but not its reverse, {naming.edge(v, u)}; " + _hint(
+            "adds missing directions"
+        )
+    unequal = np.flatnonzero(forward.data != reverse.data)
+    if unequal.size:
+        i = int(unequal[0])
+        u, v = row_of(forward.indptr, i), int(forward.indices[i])
+        return (
+            f"{naming.edge(u, v)} has weight {forward.data[i]}, but its reverse, "
+            f"{naming.edge(v, u)}, has weight {reverse.data[i]}; "
+            + _hint("takes the larger weight")
+        )
+    return None
+
+
+def repaired(matrix: Matrix) -> Matrix:
+    """Drop self-loops, merge duplicates, and make an adjacency matrix symmetric.
+
+    The weights of duplicates in the same direction are added, of two opposite edges the
+    larger weight counts, and an edge given in one direction only is added in the other.
+
+    Parameters
+    ----------
+    matrix : scipy.sparse.csr_array, int32, shape (n, n)
+        Positive entries whose sum is below 2**31.
+
+    Returns
+    -------
+    scipy.sparse.csr_array, int32, shape (n, n), rows sorted
+    """
+    rows = np.repeat(np.arange(matrix.shape[0], dtype=np.int32), np.diff(matrix.indptr))
+    keep = rows != matrix.indices
+    pairs = (matrix.data[keep], (rows[keep], matrix.indices[keep]))
+    merged = sp.coo_array(pairs, shape=matrix.shape).tocsr()  # adds duplicates
+    return merged.maximum(merged.T.tocsr())
+
+
+def _hint(what: str) -> str:
+    return f"repair=True (--repair on the command line) {what}"
+
+
+def _first_duplicate(indptr: IntArray, indices: IntArray) -> tuple[int, int]:
+    """First edge of sorted rows that occurs twice, given that there is one."""
+    again = indices[1:] == indices[:-1]
+    starts = indptr[(indptr > 0) & (indptr < len(indices))]
+    again[starts - 1] = False
+    position = int(again.argmax())
+    return row_of(indptr, position), int(indices[position])
+
+
+def _first_unmatched(forward: Matrix, reverse: Matrix) -> tuple[int, int] | None:
+    """First edge of `forward` (sorted, no duplicates) without a reverse edge, or None.
+
+    `reverse` is the transpose. Where the two first differ, the smaller of the two entries is
+    the one that the other lacks.
+    """
+    if np.array_equal(forward.indptr, reverse.indptr):
+        position = int((forward.indices != reverse.indices).argmax())
+        if forward.indices[position] == reverse.indices[position]:
+            return None
+        row = row_of(forward.indptr, position)
+    else:
+        row = int((forward.indptr != reverse.indptr).argmax()) - 1
+        shared = int(forward.indptr[row])
+        earlier = forward.indices[:shared] != reverse.indices[:shared]
+        if earlier.any():
+            row = row_of(forward.indptr, int(earlier.argmax()))
+    out = set(forward.indices[forward.indptr[row] : forward.indptr[row + 1]].tolist())
+    back = set(reverse.indices[reverse.indptr[row] : reverse.indptr[row + 1]].tolist())
+    neighbour = min(out ^ back)
+    return (row, neighbour) if neighbour in out else (neighbour, row)

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jetpy.errors import GraphError
+from jetpy.graph import Graph
+from jetpy.io import edge_list
+from tests.graphs import assert_same_graph, edge_dict, from_edges, path
+
+
+def read(content: str, repair: bool = False) -> Graph:
+    return edge_list.read(io.BytesIO(content.encode()), repair=repair, name="graph")
+
+
+@given(st.data())
+def test_each_edge_once_or_twice_in_any_order(data: st.DataObject) -> None:
+    n = data.draw(st.integers(2, 7))
+    pairs = [(u, v) for u in range(n) for v in range(u)]
+    edges = data.draw(st.lists(st.sampled_from(pairs), unique=True))
+    weights = [data.draw(st.integers(1, 5)) for _ in edges]
+    lines = []
+    for (u, v), w in zip(edges, weights, strict=True):
+        directions = data.draw(st.sampled_from([[(u, v)], [(v, u)], [(u, v), (v, u)]]))
+        lines += [f"{a} {b} {w}" for a, b in directions]
+    content = f"# vertices {n}\n" + "\n".join(data.draw(st.permutations(lines)))
+    assert_same_graph(read(content), from_edges(n, edges, weights))
+
+
+VALID = {
+    "blanks": ("0 1\n1 2\n", path(3)),
+    "commas": ("0,1\n1 , 2\n", path(3)),
+    "tabs and CRLF": ("0\t1\r\n1\t2\r\n", path(3)),
+    "comments and empty lines": ("% 7 8\n\n0 1\n#x\n\n1 2\n\n", path(3)),
+    "column names": ("source,target\n0,1\n1,2\n", path(3)),
+    "quoted column names": ('"node_1","node_2"\n0,1\n1,2\n', path(3)),
+    "both directions": ("0 1\n1 0\n2 1\n1 2\n", path(3)),
+    "some in both directions": ("0 1\n1 0\n2 1\n", path(3)),
+    "weights": ("0 1 5\n2 1 6\n1 2 6\n", from_edges(3, [(0, 1), (1, 2)], [5, 6])),
+    "gaps in the ids": ("3 1\n", from_edges(4, [(1, 3)])),
+    "declared vertices": ("# vertices 5\n0 1\n", from_edges(5, [(0, 1)])),
+    "nothing": ("", from_edges(0, [])),
+    "comments only": ("# 1 2\n", from_edges(0, [])),
+    "no edges": ("# vertices 3\n", from_edges(3, [])),
+}
+
+
+@pytest.mark.parametrize("case", VALID)
+def test_valid_files(case: str) -> None:
+    content, graph = VALID[case]
+    assert_same_graph(read(content), graph)
+
+
+def test_only_comments_before_weighted_edges_in_the_first_chunk() -> None:
+    content = "#" + "x" * 3_000_000 + "\n0 1 4\n"
+    assert edge_dict(read(content)) == {(0, 1): 4, (1, 0): 4}
+
+
+BAD = {
+    "one integer": ("0 1\n2\n", "line 2: 1 numbers, but the lines before have 2"),
+    "one integer first": ("5\n", "line 1: 2 or 3 numbers are expected, not 1"),
+    "four integers": ("#\n0 1 2 3\n", "line 2: 2 or 3 numbers are expected, not 4"),
+    "weight missing": ("0 1 2\n\n1 2\n", "line 3: 2 numbers, but the lines before have 3"),
+    "text": ("0 1\na b\n", "line 2: 'a' is not an integer"),
+    "fraction": ("0 1 0.5\n", "line 1: '0.5' is not an integer"),
+    "empty field": ("0,1\n0,,2\n", "line 2: '' is not an integer"),
+    "negative id": ("0 1\n1 -2\n", "line 2: -2 is not a vertex"),
+    "id past the declared": (
+        "# vertices 2\n0 1\n1 2\n",
+        r"line 3: 2 is not a vertex; ids are 0..1",
+    ),
+    "too many declared": ("# vertices 2147483647\n", "2147483647 vertices are too many"),
+    "id too large": ("0 2147483647\n", "2147483648 vertices are too many"),
+    "self-loop": ("0 1\n1 1\n", r"edge \(1, 1\) on line 2 is a self-loop; repair=True"),
+    "duplicate": ("0 1\n1 2\n0 1\n", r"edge \(0, 1\) on lines 1 and 3 is listed more than once"),
+    "contradiction": ("0 1 2\n1 2 1\n1 0 3\n", r"on lines 1 and 3 has weight 2, .* weight 3"),
+    "weight 0": ("0 1 2\n1 2 0\n", r"edge \(1, 2\) on line 2 has weight 0"),
+    "weight negative": ("0 1 -2\n", r"edge \(0, 1\) on line 1 has weight -2"),
+    "weights overflow": ("0 1 1073741824\n", "edge weights overflow: they sum to 2147483648"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_files(case: str) -> None:
+    content, words = BAD[case]
+    with pytest.raises(GraphError, match=words):
+        read(content)
+
+
+@pytest.mark.parametrize(
+    ("content", "edges"),
+    [
+        ("0 1\n1 1\n", {(0, 1): 1}),
+        ("0 1 2\n0 1 3\n", {(0, 1): 5}),
+        ("0 1 2\n0 1 3\n1 0 9\n", {(0, 1): 9}),
+        ("0 1 2\n1 0 3\n", {(0, 1): 3}),
+    ],
+)
+def test_repair(content: str, edges: dict[tuple[int, int], int]) -> None:
+    expected = from_edges(2, list(edges), list(edges.values()))
+    assert_same_graph(read(content, repair=True), expected)

@@ -1,0 +1,324 @@
+"""Reading and writing by name: all formats, compressions, and what can go wrong with files."""
+
+from __future__ import annotations
+
+import io
+import os
+import resource
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sp
+
+from jetpy.errors import FileFormatError, GraphError, JetpyError
+from jetpy.graph import Graph
+from jetpy.io import FORMATS, read_graph, read_parts, write_graph, write_parts
+from jetpy.io.atomic import atomic_write
+from jetpy.io.compression import COMPRESSIONS, split_name
+from tests.graphs import SMALL_GRAPHS, assert_same_graph, from_edges, path, random_graph
+
+HOLD_VERTEX_WEIGHTS = (".graph", ".metis", ".npz")
+
+
+def unweighted_vertices(graph: Graph) -> Graph:
+    ones = np.ones(graph.n, np.int32)
+    return Graph(graph.indptr, graph.indices, graph.edge_weights, ones, graph.name)
+
+
+@pytest.mark.parametrize("name", SMALL_GRAPHS)
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_every_format_reads_back_what_it_wrote(tmp_path: Path, name: str, suffix: str) -> None:
+    graph = SMALL_GRAPHS[name]()
+    if suffix not in HOLD_VERTEX_WEIGHTS:
+        graph = unweighted_vertices(graph)
+    write_graph(tmp_path / f"some.thing{suffix}", graph)
+    found = read_graph(tmp_path / f"some.thing{suffix}")
+    assert_same_graph(found, graph)
+    assert found.name == "some.thing"
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+@pytest.mark.parametrize("suffix", [".graph", ".mtx", ".npz", ".txt"])
+def test_every_compression(tmp_path: Path, suffix: str, compression: str) -> None:
+    if compression == ".zst":
+        pytest.importorskip("zstandard", reason="the optional package zstandard is missing")
+    graph = random_graph(300, 4000, 1)
+    plain, packed = tmp_path / f"a{suffix}", tmp_path / f"a{suffix}{compression}"
+    write_graph(plain, graph)
+    write_graph(packed, graph)
+    assert packed.stat().st_size < plain.stat().st_size
+    assert_same_graph(read_graph(packed), graph)
+    whole = packed.read_bytes()
+    broken = tmp_path / f"broken{suffix}{compression}"
+    for damaged in (whole[: len(whole) // 2], whole[:-1], b"rubbish" + whole, b"rubbish"):
+        broken.write_bytes(damaged)
+        with pytest.raises(FileFormatError, match=r"broken.*: (damaged or cut short|.*cut short)"):
+            read_graph(broken)
+
+
+def test_missing_zstandard_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    (tmp_path / "a.graph.zst").write_bytes(b"")
+    with pytest.raises(JetpyError, match="pip install zstandard"):
+        read_graph(tmp_path / "a.graph.zst")
+    with pytest.raises(JetpyError, match="pip install zstandard"):
+        write_graph(tmp_path / "b.graph.zst", path(3))
+    assert [p.name for p in tmp_path.iterdir()] == ["a.graph.zst"]
+
+
+def test_split_name() -> None:
+    assert split_name("x/a.b.GRAPH.XZ") == ("a.b", ".graph", ".xz")
+    assert split_name("a.mtx") == ("a", ".mtx", "")
+    assert split_name("a.gz") == ("a", "", ".gz")
+    assert split_name("a") == ("a", "", "")
+
+
+@pytest.mark.parametrize("name", ["a", "a.gz", "a.json", "a.graph.rar", ".graph"])
+def test_unknown_suffixes_list_the_known_ones(tmp_path: Path, name: str) -> None:
+    for action in (
+        lambda: read_graph(tmp_path / name),
+        lambda: write_graph(tmp_path / name, path(2)),
+    ):
+        with pytest.raises(FileFormatError, match=r"known are \.graph, .*\.csv, each also with"):
+            action()
+    assert not list(tmp_path.iterdir())
+
+
+def test_progress_rises_to_one(tmp_path: Path) -> None:
+    for name in ("a.graph", "a.txt.gz", "a.mtx"):
+        write_graph(tmp_path / name, random_graph(400, 40_000, 1))
+        seen: list[float] = []
+        read_graph(tmp_path / name, progress=seen.append)
+        assert seen == sorted(seen)
+        assert seen[-1] == 1.0
+        assert len(seen) <= 110
+
+
+def test_file_errors_are_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "folder.graph").mkdir()
+    with pytest.raises(JetpyError, match=r"missing\.graph: cannot be read: No such file"):
+        read_graph(tmp_path / "missing.graph")
+    with pytest.raises(JetpyError, match=r"folder\.graph: cannot be read: Is a directory"):
+        read_graph(tmp_path / "folder.graph")
+    with pytest.raises(JetpyError, match=r"folder\.graph: cannot be written: Is a directory"):
+        write_graph(tmp_path / "folder.graph", path(2))
+    with pytest.raises(JetpyError, match=r"b\.graph: cannot be written: No such file"):
+        write_graph(tmp_path / "no folder" / "b.graph", path(2))
+
+
+def test_permissions_are_explained(tmp_path: Path) -> None:
+    write_graph(tmp_path / "a.graph", path(2))
+    (tmp_path / "a.graph").chmod(0)
+    if os.access(tmp_path / "a.graph", os.R_OK):
+        pytest.skip("this user may read and write everything")
+    with pytest.raises(JetpyError, match="cannot be read: Permission denied"):
+        read_graph(tmp_path / "a.graph")
+    tmp_path.chmod(0o500)
+    with pytest.raises(JetpyError, match="cannot be written: Permission denied"):
+        write_graph(tmp_path / "b.graph", path(2))
+
+
+def test_errors_name_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "a.graph"
+    file.write_text("2 1\n2\nx\n")
+    with pytest.raises(FileFormatError, match=r"a\.graph: line 3: 'x' is not an integer"):
+        read_graph(file)
+    file.write_text("2 1\n2\n\n")
+    with pytest.raises(
+        FileFormatError, match=r"a\.graph: line 1: .*; first problem: edge \(1, 2\)"
+    ):
+        read_graph(file)
+
+
+def test_formats_that_would_lose_vertex_weights_refuse(tmp_path: Path) -> None:
+    for name in ("a.txt", "a.mtx"):
+        with pytest.raises(GraphError, match="cannot hold vertex weights"):
+            write_graph(tmp_path / name, from_edges(2, [(0, 1)], None, [1, 2]))
+    assert not list(tmp_path.iterdir())
+
+
+class TestAtomicWrite:
+    def test_nothing_changes_when_the_block_fails(self, tmp_path: Path) -> None:
+        file = tmp_path / "a"
+        file.write_bytes(b"old")
+
+        def interrupted(error: type[BaseException]) -> None:
+            with atomic_write(file) as stream:
+                stream.write(b"new")
+                raise error
+
+        for error in (ValueError, KeyboardInterrupt, SystemExit):
+            with pytest.raises(error):
+                interrupted(error)
+            assert file.read_bytes() == b"old"
+            assert os.listdir(tmp_path) == ["a"]
+
+    def test_full_disk_leaves_nothing(self, tmp_path: Path, small_files: None) -> None:
+        graph = random_graph(300, 30_000, 1)
+        for name in ("a.graph", "a.npz", "a.txt.gz", "a.mtx", "a.csv"):
+            with pytest.raises(JetpyError, match=f"{name}: cannot be written: File too large"):
+                write_graph(tmp_path / name, graph)
+            assert not list(tmp_path.iterdir())
+        with pytest.raises(JetpyError, match="cannot be written"):
+            write_parts(tmp_path / "parts", np.arange(100_000, dtype=np.int32))
+        assert not list(tmp_path.iterdir())
+
+    @pytest.fixture
+    def small_files(self) -> Iterator[None]:
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
+        yield
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    def test_devices_are_written_not_replaced(self) -> None:
+        if not os.path.exists("/dev/full"):
+            pytest.skip("this system has no /dev/full")
+        with pytest.raises(JetpyError, match="No space left"), atomic_write("/dev/full") as stream:
+            stream.write(b"x")
+        assert stat.S_ISCHR(os.stat("/dev/full").st_mode)
+
+    def test_symbolic_links_and_permissions_stay(self, tmp_path: Path) -> None:
+        file, link = tmp_path / "file", tmp_path / "link"
+        file.write_bytes(b"old")
+        file.chmod(0o640)
+        link.symlink_to(file)
+        with atomic_write(link) as stream:
+            stream.write(b"new")
+        assert link.is_symlink()
+        assert file.read_bytes() == b"new"
+        assert file.stat().st_mode & 0o777 == 0o640
+
+    def test_new_files_get_the_usual_permissions(self, tmp_path: Path) -> None:
+        (tmp_path / "usual").write_bytes(b"")
+        with atomic_write(tmp_path / "new"):
+            pass
+        assert (tmp_path / "new").stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+class TestParts:
+    @pytest.mark.parametrize("name", ["p", "p.part.4", "p.gz"])
+    def test_round_trip(self, tmp_path: Path, name: str) -> None:
+        parts = np.array([0, 3, 2, 10, 0], np.int32)
+        write_parts(tmp_path / name, parts)
+        found = read_parts(tmp_path / name, n=5)
+        assert found.dtype == np.int32
+        assert found.tolist() == parts.tolist()
+
+    def test_form_and_empty(self, tmp_path: Path) -> None:
+        write_parts(tmp_path / "p", np.array([1, 0, 12], np.int32))
+        assert (tmp_path / "p").read_text() == "1\n0\n12\n"
+        write_parts(tmp_path / "p", np.array([], np.int32))
+        assert read_parts(tmp_path / "p", n=0).tolist() == []
+
+    @pytest.mark.parametrize(
+        ("content", "words"),
+        [
+            ("0\n1\n", "p: 2 part ids, but the graph has 3 vertices"),
+            ("0\n\n1\n", "p: line 2: one part id is expected, not 0 integers"),
+            ("0\n1 2\n", "p: line 2: one part id is expected, not 2 integers"),
+            ("0\n-1\n1\n", "p: line 2: part -1 is negative"),
+            ("0\nx\n1\n", "p: line 2: 'x' is not an integer"),
+        ],
+    )
+    def test_bad_files(self, tmp_path: Path, content: str, words: str) -> None:
+        (tmp_path / "p").write_text(content)
+        with pytest.raises(FileFormatError, match=words):
+            read_parts(tmp_path / "p", n=3)
+
+
+class TestMatrixMarket:
+    def test_against_scipy(self, tmp_path: Path) -> None:
+        graph = unweighted_vertices(SMALL_GRAPHS["weighted_random"]())
+        matrix = sp.csr_array((graph.edge_weights, graph.indices, graph.indptr))
+        for field in ("integer", "real"):
+            for symmetry in ("general", "symmetric"):
+                scipy.io.mmwrite(tmp_path / "a.mtx", matrix, field=field, symmetry=symmetry)
+                assert_same_graph(read_graph(tmp_path / "a.mtx"), graph)
+        write_graph(tmp_path / "b.mtx", graph)
+        assert (scipy.io.mmread(tmp_path / "b.mtx") != matrix).nnz == 0
+
+    @pytest.mark.parametrize(
+        ("content", "words"),
+        [
+            ("", "line 1: must be '%%MatrixMarket matrix coordinate'"),
+            ("3 3 1\n1 2\n", "line 1: must be '%%MatrixMarket"),
+            ("%%MatrixMarket matrix array real general\n1 1\n1\n", "line 1: must be"),
+            ("%%MatrixMarket matrix coordinate complex general\n1 1 0\n", "line 1: must be"),
+            ("%%MatrixMarket matrix coordinate real skew-symmetric\n1 1 0\n", "line 1: must"),
+            ("{int} general\n", "line 2: must be 'rows columns entries', not ''"),
+            ("{int} general\n%c\n\n3 3\n", "line 4: must be 'rows columns entries', not '3 3'"),
+            ("{int} general\n2 3 1\n1 2 1\n", "line 2: the matrix must be square, not 2 by 3"),
+            ("{int} general\n2147483648 2147483648 0\n", "line 2: .* too many"),
+            ("{int} general\n3 3 2147483648\n1 2 1\n", "line 2: .* too many"),
+            ("{int} general\n3 3 2\n1 2 1\n", "line 2: 2 entries .* the file lists 1"),
+            ("{int} general\n3 3 1\n1 2 1\n2 1 1\n", "line 2: 1 entries .* the file lists 2"),
+            ("{int} general\n3 3 1\n1 x 1\n", "line 3: 'x' is not an integer"),
+            ("{int} general\n3 3 1\n1 2\n", "line 3: 3 numbers are expected, not 2"),
+            ("{int} general\n3 3 1\n%\n1 4 1\n", r"line 4: 4 is not a vertex; ids are 1\.\.3"),
+            ("{int} general\n3 3 1\n0 1 1\n", "line 3: 0 is not a vertex"),
+            ("{int} general\n3 3 1\n1 2 9999999999\n", "line 3: '9999999999' does not fit"),
+            ("{int} general\n3 3 1\n1 2 4\n", r"edge \(1, 2\) on line 3 is listed, but not its"),
+            ("{int} symmetric\n3 3 1\n3 3 4\n", r"edge \(3, 3\) on line 3 is a self-loop; rep"),
+            ("{int} symmetric\n3 3 2\n2 1 4\n1 2 4\n", "on lines 3 and 4 is listed more than"),
+            ("{int} symmetric\n3 3 1\n2 1 0\n", "line 3 has weight 0, but weights must be pos"),
+            ("{real}\n3 3 1\n2 1 0.5\n", "line 3 has weight 0.5, which is not a whole"),
+            ("{real}\n3 3 1\n2 1 1e99\n", "line 3 has weight 1e.99, which overflows"),
+            ("{real}\n3 3 1\n2 1 nan\n", "line 3: 'nan' is not a number"),
+            ("{real}\n3 3 1\n2 1.5 1\n", "line 3: 1.5 is not a vertex"),
+        ],
+    )
+    def test_bad_files(self, tmp_path: Path, content: str, words: str) -> None:
+        content = content.replace("{int}", "%%MatrixMarket matrix coordinate integer")
+        content = content.replace("{real}", "%%MatrixMarket matrix coordinate real symmetric")
+        (tmp_path / "a.mtx").write_text(content)
+        with pytest.raises(FileFormatError, match=words):
+            read_graph(tmp_path / "a.mtx")
+
+    def test_repair(self, tmp_path: Path) -> None:
+        (tmp_path / "a.mtx").write_text(
+            "%%MatrixMarket matrix coordinate pattern general\n3 3 3\n1 2\n2 3\n2 2\n"
+        )
+        assert_same_graph(read_graph(tmp_path / "a.mtx", repair=True), path(3))
+
+
+class TestNpz:
+    @pytest.mark.parametrize("kind", ["csr", "csc", "coo", "bsr"])
+    def test_as_scipy_saves_it(self, tmp_path: Path, kind: str) -> None:
+        graph = unweighted_vertices(SMALL_GRAPHS["weighted_random"]())
+        matrix = sp.csr_array((graph.edge_weights, graph.indices, graph.indptr))
+        sp.save_npz(tmp_path / "a.npz", matrix.asformat(kind))
+        assert_same_graph(read_graph(tmp_path / "a.npz"), graph)
+
+    def test_plain_arrays_of_other_types(self, tmp_path: Path) -> None:
+        np.savez(tmp_path / "a.npz", indptr=[0, 1, 2], indices=[1, 0], data=[3.0, 3.0])
+        assert_same_graph(read_graph(tmp_path / "a.npz"), from_edges(2, [(0, 1)], [3]))
+        np.savez_compressed(
+            tmp_path / "b.npz", indptr=np.array([0, 1, 2], np.uint8), indices=[1, 0]
+        )
+        assert_same_graph(read_graph(tmp_path / "b.npz"), path(2))
+
+    def test_bad_archives(self, tmp_path: Path) -> None:
+        def refused(words: str, content: bytes) -> None:
+            (tmp_path / "a.npz").write_bytes(content)
+            with pytest.raises(FileFormatError, match=words):
+                read_graph(tmp_path / "a.npz")
+
+        def archive(**arrays: object) -> bytes:
+            stream = io.BytesIO()
+            np.savez(stream, **arrays)  # type: ignore[arg-type]
+            return stream.getvalue()
+
+        good = archive(indptr=[0, 1, 2], indices=[1, 0])
+        refused("not an .npz archive, or it is cut short", b"")
+        refused("not an .npz archive, or it is cut short", b"rubbish")
+        refused("not an .npz archive, or it is cut short", good[:-30])
+        refused("archive cannot be read: Bad CRC-32", good.replace(b"\1\0\0\0", b"\7\0\0\0", 1))
+        refused("no array indices in the archive, only indptr, x", archive(indptr=[0], x=[1]))
+        refused("cannot be read: .*allow_pickle", archive(indptr=np.array([{}]), indices=[0]))
+        refused("cannot be read", archive(format=np.array(b"zzz"), data=[1]))
+        refused("1 is not a vertex", archive(indptr=[0, 1], indices=[1]))

@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jetpy.errors import GraphError
+from jetpy.graph import Graph
+from jetpy.io import metis
+from tests.graphs import SMALL_GRAPHS, assert_same_graph, from_edges, path
+
+
+def read(content: str | bytes, repair: bool = False) -> Graph:
+    raw = content.encode() if isinstance(content, str) else content
+    return metis.read(io.BytesIO(raw), repair=repair, name="graph")
+
+
+def written(graph: Graph) -> str:
+    stream = io.BytesIO()
+    metis.write(stream, graph)
+    return stream.getvalue().decode()
+
+
+def plain_reader(content: str) -> Graph:
+    """METIS files in plain Python, for what is valid."""
+    lines = [line for line in content.split("\n") if not line.startswith("%")]
+    n, _, *rest = lines[0].split()
+    sizes, vertices, edges = (c == "1" for c in (rest[0] if rest else "0").zfill(3))
+    weights, found = [], {}
+    for u in range(int(n)):
+        tokens = [int(token) for token in lines[1 + u].split()]
+        tokens = tokens[sizes:]
+        weights.append(tokens[0] if vertices else 1)
+        tokens = tokens[vertices:]
+        step = 2 if edges else 1
+        for i in range(0, len(tokens), step):
+            if u < tokens[i] - 1:
+                found[u, tokens[i] - 1] = tokens[i + 1] if edges else 1
+    return from_edges(int(n), list(found), list(found.values()), weights)
+
+
+@st.composite
+def weighted_graphs(draw: st.DrawFn) -> Graph:
+    n = draw(st.integers(0, 8))
+    pairs = [(u, v) for u in range(n) for v in range(u)]
+    edges = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
+    weight = st.sampled_from([1, 2, 10, 99999]) if draw(st.booleans()) else st.just(1)
+    mass = st.sampled_from([1, 7, 123456789]) if draw(st.booleans()) else st.just(1)
+    return from_edges(n, edges, [draw(weight) for _ in edges], [draw(mass) for _ in range(n)])
+
+
+@given(weighted_graphs())
+def test_what_is_written_reads_back(graph: Graph) -> None:
+    assert_same_graph(read(written(graph)), graph)
+    assert_same_graph(plain_reader(written(graph)), graph)
+
+
+@pytest.mark.parametrize("name", SMALL_GRAPHS)
+def test_small_graphs_keep_their_row_order(name: str) -> None:
+    graph = SMALL_GRAPHS[name]()
+    assert read(written(graph)).indices.tolist() == graph.indices.tolist()
+
+
+def test_written_form() -> None:
+    assert written(path(3)) == "3 2\n2\n1 3\n2\n"
+    assert written(from_edges(3, [(0, 2)], [5])) == "3 1 1\n3 5\n\n1 5\n"
+    assert written(from_edges(2, [(0, 1)], None, [4, 1])) == "2 1 10\n4 2\n1 1\n"
+    assert written(from_edges(2, [(0, 1)], [6], [4, 1])) == "2 1 11\n4 2 6\n1 1 6\n"
+
+
+EDGE = from_edges(2, [(0, 1)])
+VALID = {
+    "no format code": ("2 1\n2\n1\n", EDGE),
+    "format 0": ("2 1 0\n2\n1\n", EDGE),
+    "format 000": ("2 1 000\n2\n1\n", EDGE),
+    "edge weights": ("2 1 1\n2 7\n1 7\n", from_edges(2, [(0, 1)], [7])),
+    "edge weights, three digits": ("2 1 001\n2 7\n1 7\n", from_edges(2, [(0, 1)], [7])),
+    "vertex weights": ("2 1 010\n8 2\n9 1\n", from_edges(2, [(0, 1)], None, [8, 9])),
+    "both weights": ("2 1 011\n8 2 7\n9 1 7\n", from_edges(2, [(0, 1)], [7], [8, 9])),
+    "ncon 1": ("2 1 11 1\n8 2 7\n9 1 7\n", from_edges(2, [(0, 1)], [7], [8, 9])),
+    "sizes are ignored": ("2 1 100\n5 2\n6 1\n", EDGE),
+    "sizes and weights": ("2 1 111\n5 8 2 7\n6 9 1 7\n", from_edges(2, [(0, 1)], [7], [8, 9])),
+    "comments everywhere": ("% a\n%b\n2 1\n%c\n2\n% 5 5\n1\n%d\n", EDGE),
+    "blanks and CRLF": ("  2\t1 \r\n 2  \r\n\t1\r\n", EDGE),
+    "no newline at the end": ("2 1\n2\n1", EDGE),
+    "empty lines are vertices": ("4 1\n\n3\n2\n\n", from_edges(4, [(1, 2)])),
+    "empty lines at the end": ("2 1\n2\n1\n\n\n  \n", EDGE),
+    "no vertices": ("0 0\n", from_edges(0, [])),
+}
+
+
+@pytest.mark.parametrize("case", VALID)
+def test_valid_files(case: str) -> None:
+    content, graph = VALID[case]
+    assert_same_graph(read(content), graph)
+
+
+BAD: dict[str, tuple[str | bytes, str]] = {
+    "empty file": ("", "line 1: the header must be 'n m"),
+    "empty header": ("\n2 1\n2\n1\n", "line 1: the header must be"),
+    "one number": ("% c\n5\n", "line 2: the header must be .*, not '5'"),
+    "five numbers": ("2 1 0 1 1\n2\n1\n", "line 1: the header must be"),
+    "negative": ("-2 1\n", "line 1: the header must be"),
+    "fmt not binary": ("2 1 12\n2\n1\n", "line 1: the header must be"),
+    "ncon 2": ("2 1 10 2\n1 1 2\n1 1 1\n", r"line 1: 2 weights per vertex \(ncon\)"),
+    "ncon without weights": ("2 1 1 1\n2 1\n1 1\n", "line 1: ncon is 1, .* no vertex weights"),
+    "weights without ncon": ("2 1 10 0\n1 2\n1 1\n", "line 1: ncon is 0, .* are vertex weights"),
+    "too many vertices": ("4294967296 0\n", "line 1: 4294967296 vertices .* too many"),
+    "too many edges": ("5 1073741824\n", "line 1: .* 1073741824 edges are too many"),
+    "binary rubbish": (bytes(range(256)) * 9, "line 1: the header must be"),
+    "rubbish after the header": ("2 1\n2\n\x00\xff\x80\n", r"line 3: '\\x00.* is not an integer"),
+    "compressed bytes": (b"\x1f\x8b\x08\x00 rubbish", "line 1: the header must be"),
+    "fraction": ("2 1\n2\n1.0\n", "line 3: '1.0' is not an integer"),
+    "cut short between lines": ("3 2\n2\n1 3\n", "ends after 2 of 3 vertex lines"),
+    "cut short after the header": ("3 2\n", "ends after 0 of 3 vertex lines"),
+    "cut short within a line": ("3 3\n2 3\n1 3\n1", "3 edges, .* 6 neighbours .* lists 5; first"),
+    "too many lines": ("2 1\n2\n1\n\n1\n", "line 5: too many lines for the 2 vertices"),
+    "fewer edges than promised": ("2 2\n2\n1\n", "line 1: the header says 2 edges, .* lists 2"),
+    "more edges than promised": ("3 1\n2 3\n1\n1\n", "header says 1 edges, .* lists 4"),
+    "directed edges counted": ("2 2 \n2\n1\n", "line 1: the header says 2 edges"),
+    "neighbour 0": ("2 1\n2\n0\n", "line 3: 0 is not a vertex; they are numbered 1..2"),
+    "neighbour n + 1": ("%\n2 1\n2\n%\n3\n", "line 5: 3 is not a vertex"),
+    "neighbour negative": ("2 1\n-2\n1\n", "line 2: -2 is not a vertex"),
+    "neighbour past 32 bits": ("2 1\n2\n99999999999\n", "line 3: '99999999999' does not fit"),
+    "edge weight missing": ("2 1 1\n2 7\n1\n", "line 3: the last neighbour has no edge weight"),
+    "vertex weight missing": (
+        "2 1 10\n1 2\n\n",
+        "line 3: the line must start with a vertex weight",
+    ),
+    "size missing": ("2 1 110\n1\n1 1 1\n", "line 2: .* a vertex size and a vertex weight"),
+    "edge weight 0": ("2 1 1\n2 0\n1 0\n", r"edge \(1, 2\) on line 2 has weight 0"),
+    "edge weight negative": ("2 1 1\n2 -4\n1 -4\n", r"edge \(1, 2\) on line 2 has weight -4"),
+    "vertex weight 0": ("2 1 10\n1 2\n0 1\n", "vertex 2 on line 3 has weight 0"),
+    "vertex weights overflow": ("2 0 10\n2147483647\n1\n", "overflow: they sum to 2147483648"),
+    "self-loop": ("2 1\n1 2\n\n", r"edge \(1, 1\) on line 2 is a self-loop; repair=True"),
+    "duplicate": ("2 2\n2 2\n1 1\n", r"edge \(1, 2\) on line 2 is listed more than once"),
+    "one direction": (
+        "3 1\n2 3\n\n\n",
+        r"edge \(1, 2\) on line 2 is listed, .* \(2, 1\) on line 3",
+    ),
+    "unequal weights": ("2 1 1\n2 3\n1 4\n", "on line 2 has weight 3, but .* has weight 4"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_files(case: str) -> None:
+    content, words = BAD[case]
+    with pytest.raises(GraphError, match=words):
+        read(content)
+
+
+@pytest.mark.parametrize(
+    ("content", "graph"),
+    [
+        ("3 2\n1 2\n1 3\n2\n", path(3)),
+        ("3 2\n2\n3\n\n", path(3)),
+        ("3 2\n2 2\n1 1 3\n2\n", from_edges(3, [(0, 1), (1, 2)], [2, 1])),
+        ("2 1 1\n2 3\n1 4\n", from_edges(2, [(0, 1)], [4])),
+    ],
+)
+def test_repair(content: str, graph: Graph) -> None:
+    assert_same_graph(read(content, repair=True), graph)
+
+
+@pytest.mark.parametrize("content", ["3 5\n2\n1 3\n2\n", "3 2\n2\n1 3\n", "2 1\n2\n5\n"])
+def test_repair_does_not_hide_a_damaged_file(content: str) -> None:
+    with pytest.raises(GraphError):
+        read(content, repair=True)

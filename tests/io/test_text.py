@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import io
+import itertools
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jetpy.errors import FileFormatError
+from jetpy.io import text
+from jetpy.io.text import format_rows, read_rows
+
+INTEGERS = st.integers(-(2**31) + 1, 2**31 - 1)
+BLANKS = st.sampled_from([" ", "  ", "\t", " \t "])
+
+
+@st.composite
+def lines(draw: st.DrawFn) -> tuple[str, list[tuple[int, list[int]]]]:
+    """Text, and what is on its lines: (line number, integers), comments left out."""
+    content, rows = "", []
+    for number in range(1, draw(st.integers(0, 12)) + 1):
+        if draw(st.integers(0, 5)) == 0:
+            content += "%" + draw(st.sampled_from(["", " 5 6", "x%#"])) + "\n"
+            continue
+        integers = draw(st.lists(INTEGERS, max_size=4))
+        content += draw(st.sampled_from(["", " "])) if integers else ""
+        content += "".join(str(i) + draw(BLANKS) for i in integers)
+        content += draw(st.sampled_from(["\n", "\r\n"]))
+        rows.append((number, integers))
+    return content, rows
+
+
+def unpacked(content: str, chunk: int, comma: bool = False) -> list[tuple[int, list[int]]]:
+    found: list[tuple[int, list[int]]] = []
+    original, text.CHUNK = text.CHUNK, chunk
+    try:
+        for rows in read_rows(io.BytesIO(content.encode()), comma=comma):
+            assert rows.values.dtype == np.int32
+            values = iter(rows.values.tolist())
+            for line, count in zip(rows.lines.tolist(), rows.counts.tolist(), strict=True):
+                found.append((line, list(itertools.islice(values, count))))
+    finally:
+        text.CHUNK = original
+    return found
+
+
+@given(lines(), st.sampled_from([1, 2, 7, 64, 1 << 20]), st.booleans())
+def test_rows_agree_with_split(
+    case: tuple[str, list[tuple[int, list[int]]]], chunk: int, final_newline: bool
+) -> None:
+    content, rows = case
+    if not final_newline and content.endswith("\n") and rows and rows[-1][1]:
+        content = content[:-1]
+    assert unpacked(content, chunk) == rows
+
+
+@given(st.lists(st.lists(st.integers(0, 2**31 - 1), max_size=4), max_size=9))
+def test_written_rows_read_back(rows: Sequence[Sequence[int]]) -> None:
+    values = np.array([i for row in rows for i in row], np.int32)
+    written = format_rows(values, np.array([len(row) for row in rows], np.int64))
+    assert written.decode() == "".join(" ".join(map(str, row)) + "\n" for row in rows)
+
+
+def test_commas() -> None:
+    assert unpacked("1,2\n3 ,\t4\r\n5 6\n", 4, comma=True) == [
+        (1, [1, 2]),
+        (2, [3, 4]),
+        (3, [5, 6]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("1 2\n3 x\n", "line 2: 'x' is not an integer"),
+        ("1.5\n", "line 1: '1.5' is not an integer"),
+        ("\n\n7 1e3\n", "line 3: '1e3' is not"),
+        ("1 2-3\n", "line 1: '2-3' is not"),
+        ("1 -\n", "line 1: '-' is not"),
+        ("1 --2\n", "line 1: '--2' is not"),
+        ("1-2 -\n", "line 1: '1-2' is not"),
+        ("+1\n", r"line 1: '\+1' is not"),
+        ("1,2\n", "line 1: '1,2' is not"),
+        ("5 % comment\n", "line 1: '%' is not"),
+        ("1\n2\n\x00\x01\n", r"line 3: '\\x00\\x01' is not"),
+        ("1 2\n2147483648\n", "line 2: '2147483648' does not fit in 32 bits"),
+        ("-2147483648\n", "line 1: '-2147483648' does not fit"),
+        ("-" + "9" * 30, "line 1: '-9{30}' does not fit"),
+        ("9" * 5000, "line 1: '9{40}'... does not fit"),
+        ("z" * 100, r"line 1: 'z{40}'\.\.\. is not"),
+    ],
+)
+@pytest.mark.parametrize("chunk", [1, 1 << 20])
+def test_bad_tokens_are_named_with_their_line(content: str, words: str, chunk: int) -> None:
+    with pytest.raises(FileFormatError, match=words):
+        unpacked(content, chunk)
+
+
+@pytest.mark.parametrize("content", ["1,,2\n", ",1\n", "1,\n", "4 5\n1, ,2\n", "1,2,\r\n"])
+def test_empty_fields_are_refused(content: str) -> None:
+    with pytest.raises(FileFormatError, match="'' is not an integer"):
+        unpacked(content, 1 << 20, comma=True)
+
+
+def test_decimals() -> None:
+    rows = list(read_rows(io.BytesIO(b"1 -2.5\n.5 3. 1e3 +4E-1\n\n"), decimals=True))
+    assert [row.values.tolist() for row in rows] == [[1.0, -2.5, 0.5, 3.0, 1000.0, 0.4]]
+    assert rows[0].counts.tolist() == [2, 4, 0]
+
+
+@pytest.mark.parametrize(
+    "token", ["1e", "e5", ".", "1.2.3", "1e5e5", "--1", "+", "1-2", "nan", "0x1"]
+)
+def test_bad_decimals_are_named(token: str) -> None:
+    with pytest.raises(FileFormatError, match=rf"line 2: '{re.escape(token)}' is not a number"):
+        list(read_rows(io.BytesIO(f"1 2\n3 {token} 4\n".encode()), decimals=True))

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from math import ceil
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jetpy import metrics
+from jetpy.errors import GraphError, OptionError
+from jetpy.graph import Graph
+from tests.graphs import SMALL_GRAPHS, clique, edge_dict, path, star
+
+
+def as_networkx(graph: Graph) -> nx.Graph:
+    result = nx.Graph()
+    result.add_nodes_from(range(graph.n))
+    result.add_weighted_edges_from((u, v, w) for (u, v), w in edge_dict(graph).items())
+    return result
+
+
+@st.composite
+def partitions(draw: st.DrawFn) -> tuple[Graph, list[int], int]:
+    graph = SMALL_GRAPHS[draw(st.sampled_from(sorted(SMALL_GRAPHS)))]()
+    k = draw(st.integers(1, 6))
+    return graph, draw(st.lists(st.integers(0, k - 1), min_size=graph.n, max_size=graph.n)), k
+
+
+@given(partitions(), st.sampled_from([1, 5, 1 << 20]))
+def test_all_metrics_agree_with_networkx(case: tuple[Graph, list[int], int], block: int) -> None:
+    graph, parts, k = case
+    oracle = as_networkx(graph)
+    members = [{v for v in range(graph.n) if parts[v] == p} for p in range(k)]
+    weights = [sum(int(graph.vertex_weights[v]) for v in member) for member in members]
+    others = [{parts[v] for v in oracle[u]} - {parts[u]} for u in range(graph.n)]
+    components = [nx.number_connected_components(oracle.subgraph(m)) if m else 0 for m in members]
+
+    with pytest.MonkeyPatch.context() as patch:
+        original = Graph.row_blocks
+        patch.setattr(Graph, "row_blocks", lambda self: original(self, block))
+        found = metrics.evaluate(graph, parts, k)
+
+    assert found.k == k
+    assert found.cut == sum(w for u, v, w in oracle.edges(data="weight") if parts[u] != parts[v])
+    assert found.part_weights.tolist() == weights
+    share = ceil(sum(weights) / k)
+    assert found.imbalance == (max(weights) / share - 1 if share else 0.0)
+    assert found.boundary_vertices == sum(map(bool, others))
+    assert found.communication_volume == sum(map(len, others))
+    assert found.components.tolist() == components
+    assert found.empty_parts == components.count(0)
+    assert found.disconnected_parts == sum(c > 1 for c in components)
+
+
+def test_known_values() -> None:
+    halves = [0, 0, 0, 1, 1, 1]
+    assert metrics.edge_cut(path(6), halves) == 1
+    assert metrics.edge_cut(clique(6), halves) == 9
+    assert metrics.imbalance(path(6), halves, 2) == 0.0
+    assert metrics.imbalance(path(6), [0, 0, 0, 0, 1, 1], 2) == pytest.approx(1 / 3)
+    assert metrics.imbalance(path(5), [0, 0, 0, 1, 1], 2) == 0.0
+    assert metrics.communication_volume(star(3), [0, 1, 1, 2]) == 2 + 3
+    assert metrics.boundary_vertices(path(6), halves) == 2
+    assert metrics.components_per_part(path(6), [0, 1, 0, 1, 1, 0], 3).tolist() == [3, 2, 0]
+
+
+def test_default_k() -> None:
+    assert metrics.evaluate(path(4), [0, 3, 3, 0]).k == 4
+    assert metrics.evaluate(SMALL_GRAPHS["empty"](), []).k == 1
+
+
+def test_weights_that_fill_31_bits_do_not_overflow() -> None:
+    graph = SMALL_GRAPHS["heavy_edges"]()
+    assert metrics.edge_cut(graph, [0, 1, 0]) == 2**30 - 1
+    assert metrics.part_weights(graph, [0, 0, 0], 2).tolist() == [2**31 - 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("parts", "k", "error", "words"),
+    [
+        ([0, 1], 2, GraphError, r"3 part ids are needed, not an array of shape \(2,\)"),
+        ([[0, 1, 0]], 2, GraphError, r"not an array of shape \(1, 3\)"),
+        ([0, -1, 0], 2, GraphError, r"vertex 1 is in part -1; parts are numbered 0\.\.1"),
+        ([0, 1, 2], 2, GraphError, r"vertex 2 is in part 2; parts are numbered 0\.\.1"),
+        ([0, -1, 0], None, GraphError, "vertex 1 is in part -1"),
+        ([0, 2**31, 0], None, GraphError, "vertex 1 is in part 2147483648"),
+        ([0.0, 1.0, 0.0], 2, GraphError, "part ids must be integers, not float64"),
+        ([0, 0, 0], 0, OptionError, "k must be at least 1, not 0"),
+    ],
+)
+def test_bad_partitions_are_refused(parts: Any, k: int, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        metrics.evaluate(path(3), parts, k)
+
+
+def test_evaluation_takes_any_integers() -> None:
+    for dtype in (np.uint8, np.int64, np.int32):
+        assert metrics.edge_cut(path(3), np.array([0, 1, 1], dtype)) == 1
