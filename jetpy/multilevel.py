@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,11 +17,11 @@ from jetpy.backends.level import DeviceGraph, upload
 from jetpy.coarsening.contraction import contract
 from jetpy.coarsening.matching import match_vertices
 from jetpy.graph import Graph
-from jetpy.initial.metis import partition_by_metis
+from jetpy.initial.coarsest import partition_coarsest
 from jetpy.partition import Level
 from jetpy.problem import Problem
+from jetpy.projection import inject_parts, project_parts
 from jetpy.refinement.jet import Refined, refine_level
-from jetpy.workloads import projection as kernels
 
 Progress = Callable[[str, int, int], None]
 """Called as progress(stage, done, total)."""
@@ -60,25 +60,27 @@ class Stopwatch:
         self.launches = self.backend.launches - self._start[1]
 
 
-CYCLE = lambda d, h: 0
-
 @dataclass(frozen=True, eq=False)
 class _Coarse:
-    """A level of the hierarchy; `coarse_of` maps the next finer level's vertices to it."""
+    """A level of a hierarchy.
+
+    `coarse_of` maps the next finer level's vertices to this one's (None on the finest level);
+    `parts` is the partition that the coarsening respects (None: it respects none).
+    """
 
     graph: DeviceGraph
     coarse_of: Array | None
+    parts: Array | None
     watch: Stopwatch
-    parts: Array | None = None
 
 
 def coarsest_size(k: int) -> int:
     """Return the number of vertices at which coarsening ends.
 
-    Jet's own code goes down to 8 k, from k = 128 on to max(1024, 2 k); we stop at no fewer than
-    512, where several tries of METIS still cost little and find more.
+    Jet's own code goes down to 8 k, from k = 128 on to max(1024, 2 k). Stopping earlier pays:
+    bisecting 32 vertices a part costs METIS milliseconds and gives smaller cuts in the end.
     """
-    return max(512, 8 * k) if k <= 128 else max(1024, 2 * k)
+    return max(512, min(32 * k, max(2048, 16 * k)))
 
 
 def partition_multilevel(
@@ -87,9 +89,9 @@ def partition_multilevel(
     """Partition `graph` from scratch."""
     watches = [Stopwatch(backend) for _ in range(3)]
     with watches[0]:
-        hierarchy = _coarsen(backend, upload(backend, graph), problem, progress)
+        hierarchy = _coarsen(backend, upload(backend, graph), None, problem, problem.seed, progress)
     with watches[1]:
-        parts = _initial(backend, hierarchy[-1].graph, problem)
+        parts = partition_coarsest(backend, hierarchy[-1].graph, problem)
     with watches[2]:
         refined, levels = _uncoarsen(backend, hierarchy, parts, problem, progress)
         result = backend.to_host(refined.parts)
@@ -105,7 +107,7 @@ def refine_partition(
 ) -> Outcome:
     """Refine a given partition (int32, shape (n,)) on the graph itself."""
     with Stopwatch(backend) as watch:
-        hierarchy = [_Coarse(upload(backend, graph), None, Stopwatch(backend))]
+        hierarchy = [_Coarse(upload(backend, graph), None, None, Stopwatch(backend))]
         start = backend.from_host(parts.copy())
         refined, levels = _uncoarsen(backend, hierarchy, start, problem, progress)
         result = backend.to_host(refined.parts)
@@ -125,39 +127,31 @@ def _seconds(coarsen: float, initial: float, refine: float) -> dict[str, float]:
 def _coarsen(
     backend: Backend,
     graph: DeviceGraph,
+    parts: Array | None,
     problem: Problem,
+    seed: int,
     progress: Progress,
-    parts: Array | None = None,
-    salt: int = 0,
 ) -> list[_Coarse]:
     """Return the hierarchy, finest first; pairs stay within `parts` where these are given."""
     target = coarsest_size(problem.k)
     options = problem.options.coarsen
-    levels = [_Coarse(graph, None, Stopwatch(backend), parts)]
+    levels = [_Coarse(graph, None, parts, Stopwatch(backend))]
     while levels[-1].graph.n > target:
-        finer, finer_parts = levels[-1].graph, levels[-1].parts
-        seed = (problem.seed + 1000 * salt + len(levels)) & 0x7FFFFFFF
+        finer = levels[-1]
+        salt = (seed + len(levels)) & 0x7FFFFFFF
         with Stopwatch(backend) as watch:
-            match = match_vertices(backend, finer, options, problem.limit, seed, finer_parts)
-            coarse, coarse_of = contract(backend, finer, match)
-            coarse_parts = None
-            if finer_parts is not None:
-                coarse_parts = backend.empty(coarse.n)
-                backend.parallel_for(
-                    finer.n, kernels.inject, coarse_of=coarse_of, parts=finer_parts, coarse_parts=coarse_parts
-                )
-        if coarse.n > options.least_shrink * finer.n or coarse.n < target // 4:
+            match = match_vertices(
+                backend, finer.graph, options, problem.limit, salt, finer.parts
+            )
+            coarse, coarse_of = contract(backend, finer.graph, match)
+            coarse_parts = finer.parts
+            if finer.parts is not None:
+                coarse_parts = inject_parts(backend, coarse.n, coarse_of, finer.parts)
+        if coarse.n > options.least_shrink * finer.graph.n or coarse.n < target // 4:
             break
-        levels.append(_Coarse(coarse, coarse_of, watch, coarse_parts))
+        levels.append(_Coarse(coarse, coarse_of, coarse_parts, watch))
         progress("coarsen", graph.n - coarse.n, graph.n - target)
     return levels
-
-
-def _initial(backend: Backend, graph: DeviceGraph, problem: Problem) -> Array:
-    """Partition the coarsest graph on the host."""
-    arrays = (graph.indptr, graph.indices, graph.edge_weights, graph.vertex_weights)
-    host = Graph(*(backend.to_host(a) for a in arrays))
-    return backend.from_host(partition_by_metis(host, problem))
 
 
 def _uncoarsen(
@@ -166,41 +160,55 @@ def _uncoarsen(
     parts: Array,
     problem: Problem,
     progress: Progress,
-    finest: bool=True, top: bool=True
 ) -> tuple[Refined, list[Level]]:
-    """Refine on every level from the coarsest up; return the finest result and the levels."""
+    """Refine on every level from the coarsest up, with V-cycles where the options want them.
+
+    Empties `hierarchy` on the way. Returns the finest result and the levels.
+    """
     levels: list[Level] = []
-    work = sum(level.graph.n for level in hierarchy)
-    done = 0
-    for depth in range(len(hierarchy) - 1, -1, -1):
-        graph = hierarchy[depth].graph
+    work, done = sum(level.graph.n for level in hierarchy), 0
+    while hierarchy:
+        level = hierarchy.pop()
+        finest = not hierarchy
         with Stopwatch(backend) as watch:
-            if depth + 1 < len(hierarchy):
-                parts = _project(backend, graph, hierarchy[depth + 1], refined.parts)
-            refined = refine_level(backend, graph, parts, problem, finest=depth == 0 and finest)
-            if top and CYCLE(depth, hierarchy):
-                for c in range(CYCLE(depth, hierarchy)):
-                    h = _coarsen(backend, graph, problem, no_progress, refined.parts, 1 + c + depth*7)
-                    refined, _ = _uncoarsen(backend, h, h[-1].parts, problem, no_progress, depth == 0, False)
-        levels.insert(0, _report(depth, hierarchy[depth], refined, watch, problem))
-        done += graph.n
+            refined = refine_level(backend, level.graph, parts, problem, finest=finest)
+            options = problem.options
+            for cycle in range(options.finest_cycles if finest else options.coarse_cycles):
+                refined = _cycle(backend, level.graph, refined, problem, cycle, finest)
+            if level.coarse_of is not None:
+                parts = project_parts(backend, level.coarse_of, refined.parts)
+        levels.insert(0, _report(len(hierarchy), level, refined, watch, problem))
+        done += level.graph.n
         progress("refine", done, work)
     return refined, levels
 
 
-def _project(
-    backend: Backend, fine: DeviceGraph, coarser: _Coarse, coarse_parts: Array
-) -> Array:
-    """Give each fine vertex the part of its coarse vertex."""
-    parts = backend.empty(fine.n)
-    backend.parallel_for(
-        fine.n,
-        kernels.project,
-        coarse_of=coarser.coarse_of,
-        coarse_parts=coarse_parts,
-        parts=parts,
-    )
-    return parts
+def _cycle(
+    backend: Backend,
+    graph: DeviceGraph,
+    start: Refined,
+    problem: Problem,
+    cycle: int,
+    finest: bool,
+) -> Refined:
+    """Run a V-cycle: coarsen within the parts, refine them again on every level.
+
+    Never worse than `start`: contraction within parts keeps the cut and all part weights, and
+    refinement keeps the best. Source: Walshaw, "Multilevel refinement for combinatorial
+    optimisation problems", Annals of Operations Research 131 (2004), iterated multilevel.
+    """
+    seed = problem.seed + 7919 * (cycle + 1)
+    hierarchy = _coarsen(backend, graph, start.parts, problem, seed, no_progress)
+    parts, iterations = hierarchy[-1].parts, start.iterations
+    while hierarchy:
+        level = hierarchy.pop()
+        refined = refine_level(
+            backend, level.graph, parts, problem, finest=finest and not hierarchy
+        )
+        iterations += refined.iterations
+        if level.coarse_of is not None:
+            parts = project_parts(backend, level.coarse_of, refined.parts)
+    return replace(refined, cut_before=start.cut_before, iterations=iterations)
 
 
 def _report(

@@ -29,9 +29,16 @@ class CoarsenOptions:
 
 @dataclass(frozen=True)
 class InitialOptions:
-    """How the coarsest graph is partitioned: METIS with `tries` seeds, the best is kept."""
+    """How often METIS is tried on the coarsest graph: parts_tried / k times, at most most_tries.
 
-    tries: int = 8
+    Attributes
+    ----------
+    most_tries : int
+    parts_tried : int
+    """
+
+    most_tries: int = 8
+    parts_tried: int = 128
 
 
 @dataclass(frozen=True)
@@ -60,8 +67,18 @@ class RefineOptions:
 
 @dataclass(frozen=True)
 class Options:
-    """All options of a run."""
+    """All options of a run.
+
+    Attributes
+    ----------
+    coarsen, initial, refine
+        Options of the stages.
+    finest_cycles, coarse_cycles : int
+        V-cycles after the refinement of the input graph, and of every coarser level.
+    """
 
     coarsen: CoarsenOptions = field(default_factory=CoarsenOptions)
     initial: InitialOptions = field(default_factory=InitialOptions)
     refine: RefineOptions = field(default_factory=RefineOptions)
+    finest_cycles: int = 1
+    coarse_cycles: int = 0

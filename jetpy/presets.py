@@ -9,19 +9,23 @@ from jetpy.options import Options, RefineOptions
 
 
 def default() -> Options:
-    """Return the paper's settings: good cuts at good speed."""
+    """Return the paper's settings and one V-cycle: small cuts at good speed."""
     return Options()
 
 
 def fast() -> Options:
-    """Return settings that give up sooner on small gains (phi = 0.99)."""
-    return Options(refine=RefineOptions(tolerance=0.99))
+    """Return settings that give up sooner on small gains (phi = 0.99), without a V-cycle."""
+    return Options(refine=RefineOptions(tolerance=0.99), finest_cycles=0)
 
 
 def ultra() -> Options:
-    """Return settings for the smallest cuts: filter ratios from 0.85 down to 0.05 on each level."""
-    ratios = tuple(range(85, 0, -5))
-    return Options(refine=RefineOptions(finest_ratios=ratios, coarse_ratios=ratios))
+    """Return settings for the smallest cuts: more filter ratios, V-cycles on every level."""
+    ratios = (75, 50, 25)
+    return Options(
+        refine=RefineOptions(finest_ratios=ratios, coarse_ratios=ratios),
+        finest_cycles=1,
+        coarse_cycles=1,
+    )
 
 
 PRESETS: dict[str, Callable[[], Options]] = {"default": default, "fast": fast, "ultra": ultra}

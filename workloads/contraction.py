@@ -61,40 +61,30 @@ def bound_rows(
 
 
 @pk.function
-def insert_row(
-    u: int,
-    c: int,
+def insert_edge(
+    key: int,
+    weight: int,
     start: int,
     size: int,
-    indptr: pk.View1D[pk.int32],
-    indices: pk.View1D[pk.int32],
-    edge_weights: pk.View1D[pk.int32],
-    coarse_of: pk.View1D[pk.int32],
     keys: pk.View1D[pk.int32],
     sums: pk.View1D[pk.int32],
 ):
-    """Add the edges of fine vertex u to the hash table of coarse row c (linear probing)."""
-    e: int = indptr[u]
-    end: int = indptr[u + 1]
+    """Add an edge to the hash table of a coarse row, by linear probing."""
+    h: pk.uint32 = key
+    h = h * 1597334677
     wide: pk.uint64 = size
-    while e < end:
-        key: int = coarse_of[indices[e]]
-        if key != c:
-            h: pk.uint32 = key
-            h = h * 1597334677
-            place: pk.uint64 = h
-            place = (place * wide) >> 32
-            slot: int = place
-            while keys[start + slot] >= 0 and keys[start + slot] != key:
-                slot += 1
-                if slot == size:
-                    slot = 0
-            if keys[start + slot] == key:
-                sums[start + slot] += edge_weights[e]
-            else:
-                keys[start + slot] = key
-                sums[start + slot] = edge_weights[e]
-        e += 1
+    place: pk.uint64 = h
+    place = (place * wide) >> 32
+    slot: int = place
+    while keys[start + slot] >= 0 and keys[start + slot] != key:
+        slot += 1
+        if slot == size:
+            slot = 0
+    if keys[start + slot] == key:
+        sums[start + slot] += weight
+    else:
+        keys[start + slot] = key
+        sums[start + slot] = weight
 
 
 @pk.workunit
@@ -111,28 +101,52 @@ def merge_rows(
     sums: pk.View1D[pk.int32],
     counts: pk.View1D[pk.int32],
 ):
-    """Merge the edges of one coarse row in its table, then close the gaps of the table."""
+    """Merge the edges of one coarse row; its entries end up at the front of its slots.
+
+    A short row is a list that is searched from the front, a long one a hash table whose gaps
+    are closed in the end.
+    """
     u: int = leaders[c]
-    v: int = match[u]
+    second: int = match[u]
     start: int = offsets[c]
     size: int = indptr[u + 1] - indptr[u]
-    if v >= 0:
-        size += indptr[v + 1] - indptr[v]
+    if second >= 0:
+        size += indptr[second + 1] - indptr[second]
     slot: int = 0
-    while slot < size:
-        keys[start + slot] = -1
-        slot += 1
-    insert_row(u, c, start, size, indptr, indices, edge_weights, coarse_of, keys, sums)
-    if v >= 0:
-        insert_row(v, c, start, size, indptr, indices, edge_weights, coarse_of, keys, sums)
     used: int = 0
-    slot = 0
-    while slot < size:
-        if keys[start + slot] >= 0:
-            keys[start + used] = keys[start + slot]
-            sums[start + used] = sums[start + slot]
-            used += 1
-        slot += 1
+    if size > 24:
+        while slot < size:
+            keys[start + slot] = -1
+            slot += 1
+    while u >= 0:
+        e: int = indptr[u]
+        end: int = indptr[u + 1]
+        while e < end:
+            key: int = coarse_of[indices[e]]
+            if key != c:
+                if size > 24:
+                    insert_edge(key, edge_weights[e], start, size, keys, sums)
+                else:
+                    slot = start
+                    while slot < start + used and keys[slot] != key:
+                        slot += 1
+                    if slot == start + used:
+                        keys[slot] = key
+                        sums[slot] = edge_weights[e]
+                        used += 1
+                    else:
+                        sums[slot] += edge_weights[e]
+            e += 1
+        u = second
+        second = -1
+    if size > 24:
+        slot = 0
+        while slot < size:
+            if keys[start + slot] >= 0:
+                keys[start + used] = keys[start + slot]
+                sums[start + used] = sums[start + slot]
+                used += 1
+            slot += 1
     counts[c] = used
 
 

@@ -37,6 +37,8 @@ def rate_weak(
     rows: pk.View1D[pk.int32],
     slots: pk.View1D[pk.int32],
     weights: pk.View1D[pk.int32],
+    best: pk.View1D[pk.int32],
+    own: pk.View1D[pk.int32],
     leave_limit: pk.View1D[pk.int32],
     is_open: pk.View1D[pk.int32],
     open_parts: pk.View1D[pk.int32],
@@ -46,19 +48,25 @@ def rate_weak(
     histogram: pk.View1D[pk.int32],
     k: int,
     seed: int,
+    sections: int,
 ):
     """Weak: choose each candidate's destination now, the best connected open part.
 
     A vertex is a candidate if its weight is at most its part's `leave_limit` (0 for a part that
-    is not overweight). Without an adjacent open part it gets one by hash.
+    is not overweight). Without an adjacent open part it gets one by hash. The weights of
+    candidates are summed up by part, loss slot and section (blocks of 512 vertices, dealt
+    round), so that threads do not meet at one counter.
     """
     loss_slots[v] = -1
     p: int = parts[v]
-    if vertex_weights[v] > leave_limit[p]:
+    if leave_limit[p] == 0 or vertex_weights[v] > leave_limit[p]:
         return
     s: int = rows[v]
     last: int = s + capacity(indptr[v + 1] - indptr[v], k)
     inside: int = 0
+    if best[v] == -1:
+        last = s
+        inside = own[v]
     found: int = -1
     highest: int = 0
     found_hash: pk.uint32 = 0
@@ -84,7 +92,8 @@ def rate_weak(
     destinations[v] = found
     slot: int = slot_of(inside - highest, vertex_weights[v])
     loss_slots[v] = slot
-    pk.atomic_fetch_add(histogram, [p * 50 + slot], vertex_weights[v])
+    place_in: int = ((p * 50 + slot) * sections) + ((v >> 9) % sections)
+    pk.atomic_fetch_add(histogram, [place_in], vertex_weights[v])
 
 
 @pk.workunit
@@ -96,20 +105,26 @@ def rate_strong(
     rows: pk.View1D[pk.int32],
     slots: pk.View1D[pk.int32],
     weights: pk.View1D[pk.int32],
+    best: pk.View1D[pk.int32],
+    own: pk.View1D[pk.int32],
     leave_limit: pk.View1D[pk.int32],
     is_open: pk.View1D[pk.int32],
     loss_slots: pk.View1D[pk.int32],
     histogram: pk.View1D[pk.int32],
     k: int,
+    sections: int,
 ):
     """Strong: rate each candidate by its mean connection to adjacent open parts."""
     loss_slots[v] = -1
     p: int = parts[v]
-    if vertex_weights[v] > leave_limit[p]:
+    if leave_limit[p] == 0 or vertex_weights[v] > leave_limit[p]:
         return
     s: int = rows[v]
     last: int = s + capacity(indptr[v + 1] - indptr[v], k)
     inside: int = 0
+    if best[v] == -1:
+        last = s
+        inside = own[v]
     outside: pk.int64 = 0
     adjacent: int = 0
     while s < last:
@@ -128,7 +143,8 @@ def rate_strong(
     loss: int = inside - outside
     slot: int = slot_of(loss, vertex_weights[v])
     loss_slots[v] = slot
-    pk.atomic_fetch_add(histogram, [p * 50 + slot], vertex_weights[v])
+    place_in: int = ((p * 50 + slot) * sections) + ((v >> 9) % sections)
+    pk.atomic_fetch_add(histogram, [place_in], vertex_weights[v])
 
 
 @pk.workunit
@@ -137,6 +153,7 @@ def cut_off(
     histogram: pk.View1D[pk.int32],
     excess: pk.View1D[pk.int32],
     cutoffs: pk.View1D[pk.int32],
+    sections: int,
 ):
     """Find the last slot that a part has to evict from (-1: none)."""
     cutoffs[p] = -1
@@ -144,7 +161,10 @@ def cut_off(
     slot: int = 0
     while rest > 0 and slot < 50:
         cutoffs[p] = slot
-        rest -= histogram[p * 50 + slot]
+        section: int = 0
+        while section < sections:
+            rest -= histogram[(p * 50 + slot) * sections + section]
+            section += 1
         slot += 1
 
 

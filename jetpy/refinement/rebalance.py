@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.backends.base import Array, Backend
+from jetpy.backends.base import Array, Backend, Workunit
 from jetpy.refinement.state import RefinementState
 from jetpy.workloads import rebalance as kernels
 
@@ -60,17 +62,13 @@ def rebalance_weakly(state: RefinementState, limit: int, seed: int) -> int:
     plan = _plan(state.backend, state.part_weights, limit)
     if plan is None:
         return 0
-    histogram = state.backend.full(state.k * SLOTS, 0)
-    state.backend.parallel_for(
-        state.graph.n,
-        kernels.rate_weak,
-        open_parts=plan.open_parts,
-        open_count=plan.open_count,
-        destinations=state.destinations,
-        seed=seed,
-        **_rating(state, plan, histogram),
-    )
-    moved = _evict(state, plan, histogram)
+    extra = {
+        "open_parts": plan.open_parts,
+        "open_count": plan.open_count,
+        "destinations": state.destinations,
+        "seed": seed,
+    }
+    moved = _evict(state, plan, kernels.rate_weak, extra)
     state.move(moved, state.destinations)
     return moved
 
@@ -81,11 +79,7 @@ def rebalance_strongly(state: RefinementState, limit: int) -> int:
     plan = _plan(backend, state.part_weights, limit)
     if plan is None:
         return 0
-    histogram = backend.full(state.k * SLOTS, 0)
-    backend.parallel_for(
-        state.graph.n, kernels.rate_strong, **_rating(state, plan, histogram)
-    )
-    moved = _evict(state, plan, histogram)
+    moved = _evict(state, plan, kernels.rate_strong, {})
     before = backend.empty(moved, np.int64)
     backend.scan(
         moved,
@@ -108,27 +102,38 @@ def rebalance_strongly(state: RefinementState, limit: int) -> int:
     return moved
 
 
-def _rating(state: RefinementState, plan: _Plan, histogram: Array) -> dict[str, object]:
-    """Return the arguments that both ways of rating candidates share."""
-    return {
-        "indptr": state.graph.indptr,
-        "vertex_weights": state.graph.vertex_weights,
-        "parts": state.parts,
-        "leave_limit": plan.leave_limit,
-        "is_open": plan.is_open,
-        "loss_slots": state.accepted,
-        "histogram": histogram,
-        "k": state.k,
-        **state.table,
-    }
-
-
-def _evict(state: RefinementState, plan: _Plan, histogram: Array) -> int:
+def _evict(
+    state: RefinementState, plan: _Plan, rate: Workunit, extra: Mapping[str, Any]
+) -> int:
     """List in `state.moves` the cheapest prefix of each overweight part's candidates."""
     backend, n = state.backend, state.graph.n
     cutoffs = backend.empty(state.k)
+    sections = 8 if state.k <= 128 else 1
+    histogram = backend.full(state.k * SLOTS * sections, 0)
     backend.parallel_for(
-        state.k, kernels.cut_off, histogram=histogram, excess=plan.excess, cutoffs=cutoffs
+        n,
+        rate,
+        indptr=state.graph.indptr,
+        vertex_weights=state.graph.vertex_weights,
+        parts=state.parts,
+        best=state.best,
+        own=state.own,
+        leave_limit=plan.leave_limit,
+        is_open=plan.is_open,
+        loss_slots=state.accepted,
+        histogram=histogram,
+        sections=sections,
+        k=state.k,
+        **extra,
+        **state.table,
+    )
+    backend.parallel_for(
+        state.k,
+        kernels.cut_off,
+        histogram=histogram,
+        excess=plan.excess,
+        cutoffs=cutoffs,
+        sections=sections,
     )
     keys = backend.empty(n, np.int64)
     count = backend.scan(

@@ -18,15 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.backends.base import Array, Backend, Workunit
-from jetpy.backends.numba_engine.workers import compile_in_parallel
+from jetpy.backends.threads import available_threads as available_threads
+from jetpy.backends.threads import limit_spinning
+from jetpy.backends.workers import Entry, compile_in_parallel
 from jetpy.cache import cache_dir, write_if_missing
 
 MAX_THREADS = 64
-
-
-def available_threads() -> int:
-    """Return how many processors this process may run on."""
-    return len(os.sched_getaffinity(0))
+COMPILE_ONE = f"{__name__}:compile_one"
 
 
 def _import_numba(threads: int) -> ModuleType:
@@ -35,10 +33,7 @@ def _import_numba(threads: int) -> ModuleType:
         most = max(threads, available_threads())
         os.environ.setdefault("NUMBA_NUM_THREADS", str(most))
         os.environ.setdefault("NUMBA_THREADING_LAYER_PRIORITY", "omp tbb workqueue")
-        # Waiting threads spin for some 50 us, not for milliseconds: on a busy machine that is
-        # the difference between a launch of 10 us and one of a whole time slice.
-        if "OMP_WAIT_POLICY" not in os.environ:
-            os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+        limit_spinning()
     import numba
 
     return numba
@@ -152,10 +147,10 @@ class NumbaBackend(Backend):
 
         started = time.perf_counter()
         todo = [(m.__name__, name) for m in workloads.MODULES for name in _launchers(m)]
-        missing = [entry for entry in todo if not _is_cached(*entry)]
+        missing: list[Entry] = [entry for entry in todo if not _is_cached(*entry)]
         done = len(todo) - len(missing)
         if missing:
-            for _ in compile_in_parallel(missing, jobs or available_threads()):
+            for _ in compile_in_parallel(COMPILE_ONE, missing, jobs or available_threads()):
                 done += 1
                 if progress is not None:
                     progress(done, len(todo))

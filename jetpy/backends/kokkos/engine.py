@@ -1,0 +1,153 @@
+"""The `kokkos-*` back ends: compiled workunits behind the three verbs."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.backends.base import Array, Backend, Workunit
+from jetpy.backends.kokkos import build
+from jetpy.backends.kokkos.cachekey import kernel_folder
+from jetpy.backends.kokkos.launcher import Launcher
+from jetpy.backends.kokkos.memory import CudaMemory, HostMemory
+from jetpy.backends.kokkos.runtime import check_present, start
+from jetpy.backends.numba_engine.translate import Kind, read_module
+from jetpy.backends.threads import available_threads
+from jetpy.backends.workers import Entry, compile_in_parallel
+
+
+class KokkosBackend(Backend):
+    """Workunits compiled by PyKokkos, on one of Kokkos's execution spaces.
+
+    Arrays are NumPy's, or CuPy's on the GPU. There launches do not wait for the kernel, but
+    share an order with CuPy's own work (its default stream), and a reduction or scan returns
+    when its result is there.
+
+    Parameters
+    ----------
+    space : {'Cuda', 'OpenMP', 'Serial'}
+        Kokkos execution space.
+    threads : int, optional
+        CPU threads of OpenMP: all available ones by default. They are fixed when the first back
+        end of the process starts Kokkos.
+
+    Raises
+    ------
+    BackendError
+        If PyKokkos, its back end for `space` or the GPU is missing, or Kokkos runs already with
+        another number of threads.
+    """
+
+    def __init__(self, space: str, threads: int | None = None) -> None:
+        check_present(space)
+        started = start(threads if space == "OpenMP" else None)
+        import pykokkos as pk
+        from pykokkos import kokkos_manager
+
+        self.name = f"kokkos-{space.lower()}"
+        self.threads = started if space == "OpenMP" else 1
+        self.launches = 0
+        self._space = space
+        self._instance = kokkos_manager.get_execution_space_instance(
+            getattr(pk.ExecutionSpace, space)
+        ).instance
+        self._memory = CudaMemory() if space == "Cuda" else HostMemory()
+        self.xp = self._memory.xp
+        self._launchers: dict[Workunit, Launcher] = {}
+        self._complete = False
+
+    def parallel_for(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
+        """Run a *for* workunit; on the GPU, without waiting for it."""
+        self._launch(n, workunit, arguments)
+
+    def reduce(self, n: int, workunit: Workunit, /, **arguments: Any) -> int:
+        """Run a *reduce* workunit and return the sum."""
+        return int(self._launch(n, workunit, arguments))
+
+    def scan(self, n: int, workunit: Workunit, /, **arguments: Any) -> int:
+        """Run a *scan* workunit and return the total."""
+        return int(self._launch(n, workunit, arguments))
+
+    def _launch(self, n: int, workunit: Workunit, arguments: dict[str, Any]) -> Any:
+        launcher = self._launchers.get(workunit)
+        if launcher is None:
+            launcher = self._load(workunit)
+        self.launches += 1
+        return launcher(n, arguments)
+
+    def _load(self, workunit: Workunit) -> Launcher:
+        """Load a workunit, compiled first if need be."""
+        folder = self._folder(workunit)
+        self._build({folder: workunit}, 1, None)
+        launcher = Launcher(folder, workunit.__name__, self._instance, self._memory)
+        self._launchers[workunit] = launcher
+        return launcher
+
+    def from_host(self, array: npt.NDArray[Any]) -> Array:
+        """Hand over a NumPy array, copied only where needed."""
+        return self._memory.from_host(np.ascontiguousarray(array))
+
+    def to_host(self, array: Array) -> npt.NDArray[Any]:
+        """Return the NumPy array with the same contents."""
+        return self._memory.to_host(array)
+
+    def synchronize(self) -> None:
+        """Wait until every launch has finished."""
+        self._memory.synchronize()
+
+    def compile(
+        self,
+        *,
+        jobs: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> float:
+        """Compile what the cache lacks and load everything; return seconds."""
+        started = time.perf_counter()
+        if not self._complete:
+            kernels = self.kernels()
+            self._build(kernels, jobs or available_threads(), progress)
+            for workunit in kernels.values():
+                self._load(workunit)
+            self._complete = True
+        return time.perf_counter() - started
+
+    def kernels(self) -> dict[Path, Workunit]:
+        """Return all of jetpy's workunits by the folder where compiled code of each belongs."""
+        from jetpy import workloads
+
+        return {
+            self._folder(getattr(module, name)): getattr(module, name)
+            for module in workloads.MODULES
+            for name, definition in read_module(module).items()
+            if definition.kind is not Kind.FUNCTION
+        }
+
+    def _folder(self, workunit: Workunit) -> Path:
+        return kernel_folder(self._space, sys.modules[workunit.__module__], workunit.__name__)
+
+    def _build(
+        self,
+        kernels: dict[Path, Workunit],
+        jobs: int,
+        progress: Callable[[int, int], None] | None,
+    ) -> None:
+        """Compile those of some kernels that are not compiled yet."""
+        missing: list[Entry] = [
+            (self._space, str(folder), workunit.__name__)
+            for folder, workunit in kernels.items()
+            if not build.is_built(folder)
+        ]
+        if not missing:
+            return
+        done = len(kernels) - len(missing)
+        environment = build.build_environment()
+        for _ in compile_in_parallel(build.FUNCTION, missing, jobs, environment):
+            done += 1
+            if progress is not None:
+                progress(done, len(kernels))

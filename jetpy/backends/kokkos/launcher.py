@@ -1,0 +1,53 @@
+"""Calls compiled workunits directly, without PyKokkos's dispatch."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jetpy.backends.kokkos.build import BINARY, LIBRARY, RECIPE
+from jetpy.backends.kokkos.memory import Memory
+from jetpy.errors import BackendError
+
+
+class Launcher:
+    """A compiled workunit, loaded.
+
+    Parameters
+    ----------
+    folder : Path
+        A kernel's folder (`jetpy.backends.kokkos.build`).
+    workunit : str
+        Its name.
+    instance : object
+        PyKokkos's object for the execution space that it runs on.
+    memory : Memory
+        Where its arrays lie.
+    """
+
+    def __init__(self, folder: Path, workunit: str, instance: Any, memory: Memory) -> None:
+        recipe = json.loads((folder / BINARY / RECIPE).read_text())
+        library = folder / BINARY / LIBRARY
+        spec = importlib.util.spec_from_file_location(recipe["module"], library)
+        assert spec is not None
+        assert spec.loader is not None
+        try:
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+        except ImportError as error:
+            raise BackendError(f"{library} cannot be loaded, remove it: {error}") from error
+        self._call = getattr(module, f"wrapper_{workunit}")
+        self._fixed = {**recipe["fixed"], "pk_exec_space_instance": instance, "pk_threads_begin": 0}
+        self._memory = memory
+        self._array = memory.xp.ndarray
+
+    def __call__(self, n: int, arguments: Mapping[str, Any]) -> Any:
+        """Run the workunit over 0..n-1; return the total of a reduction or scan."""
+        passed = {**self._fixed, "pk_threads_end": n}
+        array, view = self._array, self._memory.view
+        for name, value in arguments.items():
+            passed[name] = view(value) if isinstance(value, array) else value
+        return self._call(**passed)

@@ -1,0 +1,126 @@
+"""Arrays of the host and of the GPU, and the Kokkos views that kernels take in their place."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import importlib
+import weakref
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.backends.base import Array
+from jetpy.errors import BackendError
+
+
+class Memory(ABC):
+    """Where arrays lie.
+
+    Attributes
+    ----------
+    xp : module
+        NumPy or CuPy.
+    view_kind : str
+        Memory space and layout of its views, as PyKokkos's class names spell them.
+    """
+
+    xp: Any
+    view_kind: str
+
+    def __init__(self) -> None:
+        self._views: dict[int, tuple[Any, weakref.ref[Any]]] = {}
+        self._library = importlib.import_module("kokkos.libpykokkos")
+        atexit.register(self._views.clear)
+
+    @abstractmethod
+    def from_host(self, array: npt.NDArray[Any]) -> Array:
+        """Return an array with the contents of a contiguous host array."""
+
+    @abstractmethod
+    def to_host(self, array: Array) -> npt.NDArray[Any]:
+        """Return a host array with the contents of an array."""
+
+    @abstractmethod
+    def synchronize(self) -> None:
+        """Wait until every launch has finished."""
+
+    @abstractmethod
+    def address(self, array: Array) -> npt.NDArray[Any]:
+        """Return a NumPy array at the same address, whether the host can read it or not."""
+
+    def view(self, array: Array) -> Any:
+        """Return the view of an array: the same object for as long as the array lives.
+
+        A view holds the array's address and does not keep it alive.
+        """
+        entry = self._views.get(id(array))
+        if entry is None:
+            entry = self._views[id(array)] = self._new_view(array)
+        return entry[0]
+
+    def _new_view(self, array: Array) -> tuple[Any, weakref.ref[Any]]:
+        if array.ndim != 1 or not array.flags.c_contiguous:
+            raise ValueError("kernels take contiguous arrays of one dimension")
+        name = f"KokkosView_{array.dtype.name}_{self.view_kind}_1"
+        view_class = getattr(self._library, name, None)
+        if view_class is None:
+            raise BackendError(f"this machine's PyKokkos was built without {name}")
+        view = view_class(self.address(array), [len(array)])
+        views, key = self._views, id(array)
+        return view, weakref.ref(array, lambda _: views.pop(key, None))
+
+
+class HostMemory(Memory):
+    """NumPy arrays."""
+
+    xp = np
+    view_kind = "HostSpace_LayoutRight"
+
+    def from_host(self, array: npt.NDArray[Any]) -> Array:
+        """Return the array itself, or a copy of one that must not be written to."""
+        return array if array.flags.writeable else array.copy()
+
+    def to_host(self, array: Array) -> npt.NDArray[Any]:
+        """Return the array itself."""
+        host: npt.NDArray[Any] = array
+        return host
+
+    def synchronize(self) -> None:
+        """Launches on the host return when they have finished."""
+
+    def address(self, array: Array) -> npt.NDArray[Any]:
+        """Return the array itself."""
+        return self.to_host(array)
+
+
+class CudaMemory(Memory):
+    """CuPy arrays on the GPU."""
+
+    view_kind = "CudaSpace_LayoutLeft"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.xp = importlib.import_module("cupy")
+
+    def from_host(self, array: npt.NDArray[Any]) -> Array:
+        """Copy an array to the GPU."""
+        return self.xp.asarray(array)
+
+    def to_host(self, array: Array) -> npt.NDArray[Any]:
+        """Copy an array from the GPU, after all that was launched before."""
+        host: npt.NDArray[Any] = self.xp.asnumpy(array)
+        return host
+
+    def synchronize(self) -> None:
+        """Wait until every launch has finished."""
+        self.xp.cuda.runtime.deviceSynchronize()
+
+    def address(self, array: Array) -> npt.NDArray[Any]:
+        """Return a NumPy array that points to GPU memory; its elements must not be touched."""
+        if array.size == 0:
+            return np.empty(0, array.dtype)
+        memory = (ctypes.c_char * array.nbytes).from_address(array.data.ptr)
+        return np.ndarray(len(array), array.dtype, memory)

@@ -1,0 +1,79 @@
+"""``jetpy evaluate``: what a partition is worth, whoever made it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from jetpy.cli.command import Command
+from jetpy.cli.options import INPUT_FILE, graph_argument, json_option, repair_option
+from jetpy.cli.output import STDOUT, check_outputs, write_json
+from jetpy.cli.progress import progress_bars
+
+if TYPE_CHECKING:
+    from jetpy.graph import Graph
+    from jetpy.metrics import Evaluation
+
+MOST_ROWS = 32
+
+
+@click.command("evaluate", cls=Command)
+@graph_argument
+@click.argument("parts", type=INPUT_FILE)
+@click.option(
+    "-k", type=int, metavar="K", help="Number of parts; by default the largest part id plus 1."
+)
+@repair_option
+@json_option
+def evaluate_command(
+    graph: Path, parts: Path, k: int | None, repair: bool, json_file: Path | None
+) -> None:
+    """Compute cut, balance, communication and connectedness.
+
+    GRAPH is a file in one of the formats of `jetpy partition`; PARTS has the part of each of its
+    vertices, one a line, numbered from 0.
+    """
+    check_outputs(json_file=json_file, inputs=[graph, parts])
+
+    from jetpy.io import read_graph, read_parts
+    from jetpy.metrics import evaluate
+    from jetpy.report import evaluation
+
+    with progress_bars() as bars:
+        loaded = read_graph(graph, repair=repair, progress=bars.read)
+        bars.busy("Evaluating")
+        result = evaluate(loaded, read_parts(parts, loaded.n), k)
+    if json_file is not None:
+        write_json(json_file, evaluation(loaded, result))
+    if json_file != STDOUT:
+        _print(loaded, result)
+
+
+def _print(graph: Graph, result: Evaluation) -> None:
+    from jetpy.cli.tables import columns, cut_text, facts, graph_text, stdout_console
+
+    ideal = -(-graph.total_vertex_weight // result.k)
+    weights = result.part_weights
+    rows = [
+        ("graph", graph_text(graph)),
+        ("k", f"{result.k:,}"),
+        ("cut", cut_text(result.cut, graph)),
+        ("imbalance", f"{result.imbalance:.4f}"),
+        ("part weights", f"{weights.min():,} to {weights.max():,}; the average is {ideal:,}"),
+        ("boundary vertices", f"{result.boundary_vertices:,}"),
+        ("communication volume", f"{result.communication_volume:,}"),
+        ("empty parts", f"{result.empty_parts:,}"),
+        ("disconnected parts", f"{result.disconnected_parts:,}"),
+    ]
+    console = stdout_console()
+    console.print(facts(rows))
+    if result.k <= MOST_ROWS:
+        cells = (
+            (f"{part}", f"{weight:,}", f"{components:,}")
+            for part, (weight, components) in enumerate(
+                zip(weights, result.components, strict=True)
+            )
+        )
+        console.print(columns(("part", "weight", "components"), cells))

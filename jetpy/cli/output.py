@@ -1,0 +1,76 @@
+"""Output files: refused before the work starts, written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from jetpy.io.atomic import atomic_write
+from jetpy.io.compression import open_output
+
+STDOUT = Path("-")
+
+
+class _OnlyTryingError(Exception):
+    """Ends a trial, so that nothing is written."""
+
+
+def check_outputs(
+    outputs: Iterable[Path | None] = (),
+    json_file: Path | None = None,
+    inputs: Iterable[Path] = (),
+) -> None:
+    """Refuse output files that could not be written at the end of the work.
+
+    Parameters
+    ----------
+    outputs : iterable of path or None
+        Files to write.
+    json_file : path, optional
+        One more file to write, or standard output.
+    inputs : iterable of path
+        Files that no output may replace.
+
+    Raises
+    ------
+    UsageError
+        If two of the files are the same, or one of `outputs` is standard output.
+    JetpyError
+        If a file cannot be written.
+    """
+    taken = {os.path.realpath(path) for path in inputs}
+    for path in [*outputs, None if json_file == STDOUT else json_file]:
+        if path is None:
+            continue
+        if path == STDOUT:
+            raise click.UsageError("only JSON can go to standard output")
+        target = os.path.realpath(path)
+        if target in taken:
+            raise click.UsageError(f"{path} is given twice: each output needs a file of its own")
+        taken.add(target)
+        _try_to_open(path)
+
+
+def _try_to_open(path: Path) -> None:
+    if path.is_fifo() or path.is_char_device():
+        return  # whoever is at its other end could notice
+    try:
+        with open_output(path):
+            raise _OnlyTryingError
+    except _OnlyTryingError:
+        pass
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write `content` to a file, or to standard output if `path` is ``-``."""
+    text = json.dumps(content, indent=2)
+    if path == STDOUT:
+        click.echo(text)
+    else:
+        with atomic_write(path) as stream:
+            stream.write(f"{text}\n".encode())

@@ -1,0 +1,119 @@
+"""What commands print on standard output, as rich tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from jetpy.graph import Graph
+    from jetpy.partition import Partition
+
+
+def stdout_console() -> Console:
+    """Return a console that takes all text as it is; wide where nobody looks at it."""
+    from rich.console import Console
+
+    console = Console(markup=False, highlight=False, emoji=False)
+    if not console.is_terminal:
+        console.width = 120
+    return console
+
+
+def facts(rows: Sequence[tuple[str, str]]) -> Text:
+    """Return names and values, one pair a line."""
+    from rich.text import Text
+
+    width = max(len(name) for name, _ in rows) + 2
+    lines = (Text.assemble((f"{name:<{width}}", "cyan"), value) for name, value in rows)
+    return Text("\n", overflow="fold").join(lines)
+
+
+def columns(headers: Sequence[str], rows: Iterable[Sequence[str]], left: int = 0) -> Table:
+    """Return a table of columns of numbers, of which the first `left` hold text."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    for i, header in enumerate(headers):
+        table.add_column(header, justify="left" if i < left else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def graph_text(graph: Graph) -> str:
+    """Return name and size of a graph."""
+    return f"{graph.name}: {graph.n:,} vertices, {graph.m:,} edges"
+
+
+def cut_text(cut: int, graph: Graph) -> str:
+    """Return a cut and its share of the total edge weight."""
+    total = graph.total_edge_weight
+    return f"{cut:,} ({100 * cut / total:.2f} % of the edge weight)" if total else "0"
+
+
+def summary(partition: Partition, read_seconds: float) -> Text:
+    """Return the summary of a run."""
+    seconds = partition.seconds
+    stages = ", ".join(
+        f"{stage} {seconds[stage]:.2f}" for stage in ("coarsen", "initial", "refine")
+    )
+    heaviest = int(partition.part_weights.max())
+    run = f"seed {partition.seed}, preset {partition.preset}"
+    engine = f"{partition.backend}, {count(partition.threads, 'thread')}"
+    return facts(
+        [
+            ("graph", graph_text(partition.graph)),
+            ("run", f"k = {partition.k}, {run}, {engine}"),
+            ("cut", cut_text(partition.cut, partition.graph)),
+            ("imbalance", f"{partition.imbalance:.4f}"),
+            ("limit", f"{partition.limit:,}; the heaviest part weighs {heaviest:,}"),
+            ("feasible", "yes" if partition.feasible else "NO"),
+            ("empty parts", f"{partition.empty_parts:,}"),
+            ("disconnected parts", f"{partition.disconnected_parts:,}"),
+            ("seconds", f"{seconds['total']:.2f} ({stages})"),
+            ("besides", f"read {read_seconds:.2f}, compile {seconds['compile']:.2f}"),
+        ]
+    )
+
+
+def levels(partition: Partition) -> Table:
+    """Return a table of the levels, coarsest first, as they were refined."""
+    headers = (
+        "level",
+        "vertices",
+        "edges",
+        "cut before",
+        "cut after",
+        "imbalance",
+        "iterations",
+        "s",
+    )
+    rows: list[tuple[Any, ...]] = [
+        (
+            f"{level.level}",
+            f"{level.n:,}",
+            f"{level.m:,}",
+            f"{level.cut_before:,}",
+            f"{level.cut_after:,}",
+            f"{level.imbalance:.4f}",
+            f"{level.iterations}",
+            f"{level.coarsen_seconds + level.refine_seconds:.3f}",
+        )
+        for level in reversed(partition.levels)
+    ]
+    return columns(headers, rows)
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    >>> count(1, "thread"), count(2, "thread")
+    ('1 thread', '2 threads')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

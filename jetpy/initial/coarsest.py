@@ -1,0 +1,31 @@
+"""Initial partition of the coarsest graph: several tries of METIS, each refined, the best kept."""
+
+from __future__ import annotations
+
+from jetpy.backends.base import Array, Backend
+from jetpy.backends.level import DeviceGraph
+from jetpy.graph import Graph
+from jetpy.initial.metis import bisect_recursively
+from jetpy.problem import Problem
+from jetpy.refinement.jet import Refined, refine_level
+
+
+def partition_coarsest(backend: Backend, graph: DeviceGraph, problem: Problem) -> Array:
+    """Return the best parts found (int32, shape (n,)).
+
+    Best is: least weight above the limit in the heaviest part, then smallest cut, then first.
+    The number of tries falls with k, as METIS takes longer and more parts average out luck.
+    """
+    arrays = (graph.indptr, graph.indices, graph.edge_weights, graph.vertex_weights)
+    host = Graph(*(backend.to_host(a) for a in arrays))
+    initial = problem.options.initial
+    tries = max(1, min(initial.most_tries, initial.parts_tried // problem.k))
+
+    def attempt(number: int) -> Refined:
+        parts = backend.from_host(bisect_recursively(host, problem, number))
+        return refine_level(backend, graph, parts, problem, finest=False)
+
+    def quality(refined: Refined) -> tuple[int, int]:
+        return max(refined.heaviest - problem.limit, 0), refined.cut
+
+    return min((attempt(number) for number in range(tries)), key=quality).parts

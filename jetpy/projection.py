@@ -1,0 +1,32 @@
+"""Moves a partition between a graph and its contraction."""
+
+from __future__ import annotations
+
+from jetpy.backends.base import Array, Backend
+from jetpy.workloads import projection as kernels
+
+
+def project_parts(backend: Backend, coarse_of: Array, coarse_parts: Array) -> Array:
+    """Return the fine parts (int32, shape (n,)): each vertex gets its coarse vertex's part."""
+    parts = backend.empty(len(coarse_of))
+    backend.parallel_for(
+        len(coarse_of),
+        kernels.project,
+        coarse_of=coarse_of,
+        coarse_parts=coarse_parts,
+        parts=parts,
+    )
+    return parts
+
+
+def inject_parts(backend: Backend, coarse_n: int, coarse_of: Array, parts: Array) -> Array:
+    """Return the coarse parts (int32, shape (coarse_n,)) of a contraction within parts."""
+    coarse_parts = backend.empty(coarse_n)
+    backend.parallel_for(
+        len(coarse_of),
+        kernels.inject,
+        coarse_of=coarse_of,
+        parts=parts,
+        coarse_parts=coarse_parts,
+    )
+    return coarse_parts

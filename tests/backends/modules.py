@@ -1,0 +1,31 @@
+"""Modules of workunits made from text."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from jetpy.backends import pykokkos_standin
+
+_numbers = itertools.count()
+
+
+def load_workunits(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Import a module as `jetpy.workloads` imports its own: against the stand-in."""
+    name = f"workunits_{next(_numbers)}"
+    path = folder / f"{name}.py"
+    path.write_text(f"import pykokkos as pk\n{text}")
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, name, module)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "pykokkos", pykokkos_standin)
+        spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,264 @@
+"""The `kokkos-*` back ends. Most tests need PyKokkos; the kernels that they compile stay cached."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jetpy
+from jetpy.backends import get_backend
+from jetpy.backends.kokkos import KokkosBackend
+from jetpy.backends.kokkos.build import is_built
+from jetpy.errors import BackendError
+from tests.backends.modules import load_workunits
+from tests.graphs import two_cliques
+
+NAMES = ("kokkos-openmp", "kokkos-serial")
+
+LANGUAGE = """
+@pk.function
+def clamp(x: int, most: int) -> int:
+    if x > most:
+        return most
+    return x
+
+
+@pk.workunit
+def mark(i: int, a: pk.View1D[pk.int32], out: pk.View1D[pk.int64], most: int):
+    wide: pk.int64 = a[i]
+    wide //= 3
+    wide = wide << 33
+    if (a[i] < 3 or a[i] > 7) and i > 5:
+        wide = -wide
+    h: pk.uint32 = a[i] - 4
+    h = h * 2146121005
+    out[i] = wide + (h >> 9) + clamp(a[i], most) + (-7) // 2 + (-7) % 3
+
+
+@pk.workunit
+def count(i: int, acc: pk.Acc[pk.int64], a: pk.View1D[pk.int32]):
+    if a[i] == 2:
+        return
+    acc += a[i]
+
+
+@pk.workunit
+def place(
+    i: int, acc: pk.Acc[pk.int64], last_pass: bool, a: pk.View1D[pk.int32], out: pk.View1D[pk.int64]
+):
+    if last_pass:
+        out[i] = acc
+    acc += a[i]
+"""
+
+
+def made(name: str) -> KokkosBackend:
+    """A back end, if it works on this machine."""
+    try:
+        found = get_backend(name)
+    except BackendError as error:
+        pytest.skip(str(error))
+    assert isinstance(found, KokkosBackend)
+    return found
+
+
+@pytest.fixture(params=NAMES)
+def backend(request: pytest.FixtureRequest) -> KokkosBackend:
+    return made(request.param)
+
+
+@pytest.fixture
+def serial() -> KokkosBackend:
+    """The back end for tests of what does not depend on it."""
+    return made("kokkos-serial")
+
+
+@pytest.fixture
+def compiled(backend: KokkosBackend) -> KokkosBackend:
+    """A back end whose kernels are compiled: minutes of work, so only on request."""
+    missing = sum(not is_built(folder) for folder in backend.kernels())
+    if missing > 2 and "JETPY_TEST_COMPILE" not in os.environ:
+        pytest.skip(
+            f"{missing} kernels of {backend.name} are not compiled: run `jetpy compile` or set "
+            "JETPY_TEST_COMPILE=1"
+        )
+    backend.compile()
+    return backend
+
+
+def run(code: str) -> subprocess.CompletedProcess[str]:
+    """Run Python code in a process of its own."""
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+# Without PyKokkos
+
+
+@pytest.mark.parametrize("space", ["Cuda", "OpenMP", "Serial"])
+def test_missing_pykokkos_is_explained(space: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jetpy.backends.kokkos.runtime.find_spec", lambda package: None)
+    with pytest.raises(BackendError, match="PyKokkos is not installed"):
+        KokkosBackend(space)
+
+
+def test_missing_cupy_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "jetpy.backends.kokkos.runtime.find_spec", lambda package: package != "cupy" or None
+    )
+    with pytest.raises(BackendError, match="pip install cupy"):
+        KokkosBackend("Cuda")
+
+
+def test_half_built_folders_do_not_count(tmp_path: Path) -> None:
+    (tmp_path / "build-abc" / "binary").mkdir(parents=True)
+    (tmp_path / "build-abc" / "binary" / "kernel.so").write_bytes(b"")
+    assert not is_built(tmp_path)
+
+
+# With PyKokkos
+
+
+def test_language_means_the_same_on_numba(
+    backend: KokkosBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernels = load_workunits(LANGUAGE, tmp_path, monkeypatch)
+    a = np.arange(10_000, dtype=np.int32) % 11
+    results = []
+    for engine in (get_backend("numba"), backend):
+        marked, placed = engine.empty(len(a), np.int64), engine.empty(len(a), np.int64)
+        engine.parallel_for(len(a), kernels.mark, a=a, out=marked, most=5)
+        total = engine.reduce(len(a), kernels.count, a=a)
+        end = engine.scan(len(a), kernels.place, a=a, out=placed)
+        results.append((marked.tolist(), total, end, placed.tolist()))
+    assert results[0] == results[1]
+    assert results[1][1:3] == (int(a[a != 2].sum()), int(a.sum()))
+
+
+def test_empty_ranges_and_arrays(
+    backend: KokkosBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernels = load_workunits(LANGUAGE, tmp_path, monkeypatch)
+    a, out = backend.empty(0), backend.empty(0, np.int64)
+    backend.parallel_for(0, kernels.mark, a=a, out=out, most=5)
+    assert backend.reduce(0, kernels.count, a=a) == 0
+    assert backend.scan(0, kernels.place, a=a, out=out) == 0
+
+
+def test_views_live_as_long_as_their_arrays(
+    serial: KokkosBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernels = load_workunits(LANGUAGE, tmp_path, monkeypatch)
+    gc.collect()
+    before = len(serial._memory._views)
+    total = 0
+    for value in range(100):  # the allocator hands out the same addresses again
+        a = serial.full(50 + value % 3, value)
+        total += serial.reduce(len(a), kernels.count, a=a)
+        assert len(serial._memory._views) == before + 1
+        del a
+    assert total == sum(v * (50 + v % 3) for v in range(100) if v != 2)
+    assert len(serial._memory._views) == before
+
+
+def test_strided_arrays_are_refused(
+    serial: KokkosBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernels = load_workunits(LANGUAGE, tmp_path, monkeypatch)
+    with pytest.raises(ValueError, match="contiguous"):
+        serial.reduce(5, kernels.count, a=np.arange(10, dtype=np.int32)[::2])
+
+
+def test_edited_kernels_are_compiled_anew(
+    serial: KokkosBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = serial.full(3, 0)
+    for value in (1, 2, 1):
+        text = f"@pk.workunit\ndef put(i: int, out: pk.View1D[pk.int32]):\n    out[i] = {value}\n"
+        kernels = load_workunits(text, tmp_path, monkeypatch)
+        serial.parallel_for(3, kernels.put, out=out)
+        assert out.tolist() == [value] * 3
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("out[i] = unknown", "unknown"),  # PyKokkos ends the process with code 0
+        ("out[i] = 1 if i > 2 else 0", "Not supported for translation"),
+        ("if i > 2:\n        x: int = 1\n    out[i] = x", "was not declared"),  # from the compiler
+    ],
+)
+def test_failures_are_reported_and_leave_nothing(
+    serial: KokkosBackend,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    line: str,
+    words: str,
+) -> None:
+    text = f"@pk.workunit\ndef broken(i: int, out: pk.View1D[pk.int32]):\n    {line}\n"
+    kernels = load_workunits(text, tmp_path, monkeypatch)
+    for _ in range(2):  # a failed compilation does not count as compiled
+        with pytest.raises(BackendError, match=words) as caught:
+            serial.parallel_for(3, kernels.broken, out=serial.empty(3))
+        assert "compiling workunit broken failed" in str(caught.value)
+
+
+def test_other_numbers_of_threads_are_refused() -> None:
+    made("kokkos-openmp")
+    answer = run(
+        "from jetpy.backends import get_backend\n"
+        "print(get_backend('kokkos-openmp', 1).threads)\n"
+        "print(get_backend('kokkos-serial').threads, get_backend('kokkos-openmp').threads)\n"
+        "get_backend('kokkos-openmp', 2)\n"
+    )
+    assert answer.stdout.split() == ["1", "1", "1"]
+    assert "Kokkos runs with 1 threads in this process" in answer.stderr
+
+
+GRAPHS = {
+    "grid": lambda: jetpy.generators.grid(40, 30),
+    "delaunay": lambda: jetpy.generators.delaunay(3000, seed=1),
+    "rmat": lambda: jetpy.generators.rmat(11, seed=1),
+    "cliques": lambda: two_cliques(20),
+}
+
+
+@pytest.mark.parametrize("k", [2, 8, 64])
+@pytest.mark.parametrize("graph", GRAPHS)
+def test_parts_equal_those_of_numba(compiled: KokkosBackend, graph: str, k: int) -> None:
+    given = GRAPHS[graph]()
+    expected = jetpy.partition(given, k, backend="numba").parts
+    assert np.array_equal(jetpy.partition(given, k, backend=compiled.name).parts, expected)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_parts_do_not_depend_on_threads(compiled: KokkosBackend, threads: int) -> None:
+    if compiled.name != "kokkos-openmp":
+        pytest.skip("only OpenMP has threads")
+    expected = jetpy.partition(GRAPHS["delaunay"](), 8, preset="ultra", backend="numba").parts
+    answer = run(
+        "import jetpy\n"
+        "graph = jetpy.generators.delaunay(3000, seed=1)\n"
+        f"engine = {{'backend': 'kokkos-openmp', 'threads': {threads}}}\n"
+        "print(*jetpy.partition(graph, 8, preset='ultra', **engine).parts)\n"
+    )
+    assert answer.stdout.split() == [str(p) for p in expected], answer.stderr
+
+
+def test_pykokkos_is_imported_on_request_only() -> None:
+    if find_spec("pykokkos") is None:
+        pytest.skip("PyKokkos is not installed")
+    answer = run(
+        "import sys, jetpy.workloads\n"
+        "from jetpy.backends import get_backend\n"
+        "get_backend('numba')\n"
+        "print({'kokkos', 'pykokkos', 'cupy'} & set(sys.modules))\n"
+    )
+    assert answer.stdout.strip() == "set()", answer.stderr

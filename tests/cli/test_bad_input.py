@@ -1,0 +1,121 @@
+"""Whatever is wrong with a command line: the right words, the right exit code, no new file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+
+FILES = {
+    "rubbish.graph": os.urandom(4000),
+    "rubbish.npz": os.urandom(4000),
+    "rubbish.mtx": os.urandom(4000),
+    "rubbish.graph.xz": os.urandom(4000),
+    "text.graph": b"hello\n",
+    "short.graph": b"3 2\n2\n",
+    "loop.graph": b"1 1\n1 1\n",
+    "mesh.foo": b"2 1\n2\n1\n",
+    "short.part": b"0\n1\n",
+    "words.part": b"zero\n" * 1200,
+    "negative.part": b"-1\n" * 1200,
+}
+
+GRAPHS = {
+    "nothing.graph": (2, "'nothing.graph' does not exist"),
+    ".": (2, "'.' is a directory"),
+    "mesh.foo": (1, "'.foo' is no known graph format"),
+    "rubbish.graph": (1, "rubbish.graph: "),
+    "rubbish.npz": (1, "rubbish.npz: "),
+    "rubbish.mtx": (1, "rubbish.mtx: "),
+    "rubbish.graph.xz": (1, "rubbish.graph.xz: damaged or cut short"),
+    "text.graph": (1, "text.graph: line 1"),
+    "short.graph": (1, "short.graph: "),
+    "loop.graph": (1, "loop.graph: "),
+}
+
+OPTIONS = {
+    "": (2, "Missing option '-k'"),
+    "-k 0": (2, "k is 0; it must lie in 1.."),
+    "-k -3": (2, "k is -3"),
+    "-k 99999999": (2, "k is 99999999"),
+    "-k four": (2, "'four' is not a valid integer"),
+    "-k 2.5": (2, "'2.5' is not a valid integer"),
+    "-k 2 --imbalance -1": (2, "imbalance is -1.0"),
+    "-k 2 --imbalance nan": (2, "imbalance is nan"),
+    "-k 2 --imbalance inf": (2, "imbalance is inf"),
+    "-k 2 --imbalance 3%": (2, "'3%' is not a valid float"),
+    "-k 2 --seed -1": (2, "seed is -1"),
+    "-k 2 --seed 2147483648": (2, "seed is 2147483648"),
+    "-k 2 --preset slow": (2, "'slow' is not one of 'default', 'fast', 'ultra'"),
+    "-k 2 --backend cuda": (2, "'cuda' is not one of 'auto', 'kokkos-cuda'"),
+    "-k 2 --backend numba --threads 0": (2, "threads is 0"),
+    "-k 2 --threads two": (2, "'two' is not a valid integer"),
+    "-k 2 --colour": (2, "No such option"),
+    "-k 2 -o nowhere/out.part": (1, "nowhere/out.part: cannot be written: No such file"),
+    "-k 2 -o .": (1, ".: cannot be written: Is a directory"),
+    "-k 2 -o mesh.graph/out.part": (1, "mesh.graph/out.part: cannot be written: Not a directory"),
+    "-k 2 -o -": (2, "only JSON can go to standard output"),
+    "-k 2 -o ./mesh.graph": (2, "mesh.graph is given twice"),
+    "-k 2 -o out --json out": (2, "out is given twice"),
+    "-k 2 --json nowhere/out.json": (1, "nowhere/out.json: cannot be written"),
+}
+
+OTHERS = {
+    "": (2, "Usage: jetpy"),
+    "part mesh.graph": (2, "No such command 'part'"),
+    "evaluate mesh.graph": (2, "Missing argument 'PARTS'"),
+    "evaluate mesh.graph nothing.part": (2, "'nothing.part' does not exist"),
+    "evaluate mesh.graph short.part": (1, "short.part: 2 part ids, but the graph has 1200"),
+    "evaluate mesh.graph words.part": (1, "words.part: line 1"),
+    "evaluate mesh.graph negative.part": (1, "negative.part: line 1: part -1 is negative"),
+    "evaluate mesh.graph mesh.part -k 3": (1, "vertex 900 is in part 3"),
+    "evaluate mesh.graph mesh.part -k 0": (2, "k must be at least 1"),
+    "evaluate mesh.graph mesh.part --json mesh.part": (2, "mesh.part is given twice"),
+    "generate": (2, "Usage: jetpy generate"),
+    "generate torus 3 -o x.graph": (2, "No such command 'torus'"),
+    "generate grid 3 -o x.graph": (2, "Missing argument 'COLS'"),
+    "generate grid 3 3": (2, "Missing option '-o'"),
+    "generate grid 0 3 -o x.graph": (2, "each side must be at least 1, not 0"),
+    "generate grid 3 3 -o x.foo": (2, "x.foo: the name must end in one of .graph, "),
+    "generate grid 3 3 -o nowhere/x.graph": (1, "nowhere/x.graph: cannot be written"),
+    "generate delaunay ten -o x.graph": (2, "'ten' is not a valid integer"),
+    "compile --backend numba -j 0": (2, "0 is not in the range x>=1"),
+}
+
+CASES = {
+    **{f"partition {name} -k 2 -o out.part": case for name, case in GRAPHS.items()},
+    **{f"partition mesh.graph {options}": case for options, case in OPTIONS.items()},
+    **OTHERS,
+}
+
+
+@pytest.mark.parametrize("line", CASES)
+def test_bad_command_lines(run: Run, folder: Path, line: str) -> None:
+    code, words = CASES[line]
+    for name, content in FILES.items():
+        Path(name).write_bytes(content)
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    arguments = line.split()
+    if arguments[:1] == ["partition"] and "--backend" not in arguments:
+        arguments += ["--backend", "numba"]
+    result = run(*arguments, code=code)
+    assert words in " ".join(result.stderr.split())
+    assert result.stdout == ""
+    if code == 1:
+        assert result.stderr.startswith("jetpy: error: ")
+        assert "Traceback" not in result.stderr
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may do everything")
+def test_no_permission(run: Run, folder: Path) -> None:
+    locked = folder / "locked"
+    locked.mkdir(mode=0o500)
+    words = run("generate", "grid", 3, 3, "-o", locked / "x.graph", code=1).stderr
+    assert "cannot be written: Permission denied" in words
+    Path("mesh.part").chmod(0)
+    words = run("evaluate", "mesh.graph", "mesh.part", code=2).stderr
+    assert "'mesh.part' is not readable" in words

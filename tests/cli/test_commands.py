@@ -1,0 +1,144 @@
+"""All commands but `jetpy partition`, run in this process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from jetpy import backends
+from jetpy.cli import main
+from jetpy.errors import BackendError
+from jetpy.generators import GENERATORS
+from jetpy.io import read_graph
+from tests.cli.conftest import Run
+from tests.graphs import assert_same_graph
+
+KINDS = {
+    "grid": ([5, 3], {"rows": 5, "cols": 3}),
+    "cube": ([2, 3, 4], {"a": 2, "b": 3, "c": 4}),
+    "delaunay": ([50, "--seed", 3], {"n": 50, "seed": 3}),
+    "rgg": ([80, "--radius", 0.3, "--spatial-order"], {"n": 80, "radius": 0.3, "spatial_order": 1}),
+    "rmat": ([6, "--edge-factor", 4], {"scale": 6, "edge_factor": 4}),
+    "road": ([60, "--seed", 2], {"n": 60, "seed": 2}),
+    "thinned": ([60, "--keep", 0.6], {"n": 60, "keep": 0.6}),
+}
+
+
+@pytest.mark.parametrize("command", ["", *main.commands])
+def test_help(run: Run, command: str) -> None:
+    arguments = [command] if command else []
+    brief, long = run(*arguments, "-h").stdout, run(*arguments, "--help").stdout
+    assert brief == long
+    assert brief.startswith("Usage: jetpy")
+
+
+def test_help_tells_the_exit_codes(run: Run) -> None:
+    words = " ".join(run("--help").stdout.split())
+    for told in ("0 all is well;", "1 an error,", "2 the command", "3 the partition", "130 inter"):
+        assert told in words
+
+
+def test_version(run: Run) -> None:
+    assert run("--version").stdout == f"jetpy {version('jetpy')}\n"
+
+
+def test_evaluate(run: Run) -> None:
+    words = run("evaluate", "mesh.graph", "mesh.part").stdout
+    assert "cut                   90 (3.86 % of the edge weight)" in words
+    assert "part  weight  components" in words
+
+
+def test_evaluate_as_json(run: Run) -> None:
+    report = json.loads(run("evaluate", "mesh.graph", "mesh.part", "-k", 5, "--json", "-").stdout)
+    assert report == {
+        "version": version("jetpy"),
+        "graph": "mesh",
+        "n": 1200,
+        "m": 2330,
+        "k": 5,
+        "cut": 90,
+        "imbalance": 0.25,
+        "boundary_vertices": 180,
+        "communication_volume": 180,
+        "empty_parts": 1,
+        "disconnected_parts": 0,
+        "part_weights": [300, 300, 300, 300, 0],
+        "components": [1, 1, 1, 1, 0],
+    }
+
+
+def test_evaluate_many_parts_without_listing_them(run: Run) -> None:
+    Path("own.part").write_text("".join(f"{v}\n" for v in range(1200)))
+    words = run("evaluate", "mesh.graph", "own.part").stdout
+    assert "k                     1,200" in words
+    assert "components" not in words
+
+
+@pytest.mark.parametrize("kind", GENERATORS)
+def test_generate(run: Run, kind: str) -> None:
+    arguments, parameters = KINDS[kind]
+    result = run("generate", kind, *arguments, "-o", "made.graph.gz")
+    expected = GENERATORS[kind](**parameters)
+    assert_same_graph(read_graph("made.graph.gz"), expected)
+    assert result.stdout == (
+        f"wrote made.graph.gz: {expected.name}: {expected.n} vertices, {expected.m} edges\n"
+    )
+
+
+def test_generate_explains_its_options(run: Run) -> None:
+    words = run("generate", "rmat", "--help").stdout
+    assert "Edges drawn per vertex" in words
+    assert "[default: 16]" in words
+
+
+def test_compile(run: Run) -> None:
+    run("compile", "--backend", "numba")
+    words = run("compile", "--backend", "numba", "-j", 1).stdout
+    assert words.startswith("numba: all kernels, compiled before, ready after ")
+
+
+def test_demo(run: Run) -> None:
+    words = run("demo", "--backend", "numba").stdout
+    assert "40,000" in words
+    cuts = {
+        line.split()[0]: int(line.split()[1].replace(",", ""))
+        for line in words.splitlines()
+        if line.split()[:1] in (["jetpy"], ["METIS"])
+    }
+    assert 0 < cuts["jetpy"] < 1.1 * cuts["METIS"]
+
+
+@pytest.fixture
+def no_kokkos(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name in backends.BACKENDS:
+        if name != "numba":
+            monkeypatch.setitem(backends.BACKENDS, name, _refuse)
+    backends.get_backend.cache_clear()
+    yield
+    backends.get_backend.cache_clear()
+
+
+def _refuse(threads: int | None) -> backends.Backend:
+    raise BackendError("PyKokkos is missing; install [it] from its repository")
+
+
+@pytest.mark.usefixtures("no_kokkos")
+def test_doctor(run: Run) -> None:
+    words = run("doctor").stdout
+    assert words.count("PyKokkos is missing; install [it] from its repository") == 3
+    assert "numba          works  " in words
+    assert "auto takes         numba" in words
+    for name in ("python", "numba", "numpy", "scipy", "pymetis", "cupy", "cache folder", "GPU"):
+        assert f"\n{name} " in words
+
+
+@pytest.mark.usefixtures("no_kokkos")
+def test_doctor_where_nothing_works(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(backends.BACKENDS, "numba", _refuse)
+    result = run("doctor", code=1)
+    assert "auto takes         nothing" in result.stdout
+    assert result.stderr == "jetpy: error: no back end works\n"

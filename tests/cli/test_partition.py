@@ -1,0 +1,122 @@
+"""`jetpy partition`, run in this process."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import jetpy
+from jetpy.io import read_parts, write_graph
+from jetpy.presets import PRESETS
+from tests.cli.conftest import ENGINE, Run
+from tests.graphs import heavy_vertex, isolated
+
+FIELDS = {
+    *("version", "graph", "n", "m", "k", "seed", "preset", "backend", "threads"),
+    *("cut", "imbalance", "limit", "feasible", "empty_parts", "disconnected_parts"),
+    *("part_weights", "levels", "seconds", "launches"),
+}
+LEVEL_FIELDS = {
+    *("level", "n", "m", "cut_before", "cut_after", "iterations", "imbalance"),
+    *("seconds", "launches"),
+}
+
+
+def test_writes_what_the_library_finds(run: Run) -> None:
+    result = run("partition", "mesh.graph", "-k", 4, "--seed", 5, "-o", "out.part", *ENGINE)
+    expected = jetpy.partition(
+        jetpy.read_graph("mesh.graph"), 4, seed=5, backend="numba", threads=1
+    )
+    assert read_parts("out.part").tolist() == expected.parts.tolist()
+    for line in (
+        "mesh: 1,200 vertices, 2,330 edges",
+        "k = 4, seed 5, preset default, numba, 1 thread",
+        f"{expected.cut} (",
+        "309; the heaviest part weighs",
+    ):
+        assert line in result.stdout
+    assert result.stderr == ""
+
+
+def test_without_output_only_the_summary(run: Run, folder: Path) -> None:
+    before = sorted(folder.iterdir())
+    assert "feasible            yes" in run("partition", "mesh.graph", "-k", 2, *ENGINE).stdout
+    assert sorted(folder.iterdir()) == before
+
+
+def test_quiet(run: Run) -> None:
+    result = run("partition", "mesh.graph", "-k", 2, "-o", "out.part", "--quiet", *ENGINE)
+    assert result.output == ""
+    assert len(read_parts("out.part")) == 1200
+
+
+def test_json_to_standard_output_is_alone(run: Run) -> None:
+    result = run("partition", "mesh.graph", "-k", 4, "--json", "-", *ENGINE)
+    report = json.loads(result.stdout)
+    assert report.keys() == FIELDS
+    assert report["seconds"].keys() == {
+        *("read", "compile", "coarsen", "initial", "refine", "total")
+    }
+    assert report["levels"][0].keys() == LEVEL_FIELDS
+    assert [level["level"] for level in report["levels"]] == list(range(len(report["levels"])))
+    assert report["levels"][0]["n"] == report["n"] == sum(report["part_weights"]) == 1200
+    assert report["levels"][0]["cut_after"] == report["cut"]
+    stages = ("coarsen", "initial", "refine")
+    assert report["seconds"]["total"] == pytest.approx(sum(report["seconds"][s] for s in stages))
+    assert (report["m"], report["k"], report["threads"], report["limit"]) == (2330, 4, 1, 309)
+    assert (report["feasible"], report["backend"], report["graph"]) == (True, "numba", "mesh")
+
+
+def test_json_file_beside_the_summary(run: Run) -> None:
+    result = run("partition", "mesh.graph", "-k", 4, "--json", "stats.json", *ENGINE)
+    assert "cut" in result.stdout
+    assert json.loads(Path("stats.json").read_text()).keys() == FIELDS
+
+
+def test_threads_do_not_matter(run: Run) -> None:
+    for threads in (1, 2):
+        engine = ("--backend", "numba", "--threads", threads)
+        run("partition", "mesh.graph", "-k", 8, "-o", f"{threads}.part", *engine)
+    assert Path("1.part").read_bytes() == Path("2.part").read_bytes()
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_presets(run: Run, preset: str) -> None:
+    result = run("partition", "mesh.graph", "-k", 4, "--preset", preset, "--json", "-", *ENGINE)
+    report = json.loads(result.stdout)
+    assert report["preset"] == preset
+    assert report["feasible"]
+
+
+@pytest.mark.parametrize("vertices", [0, 1, 5])
+def test_more_parts_than_vertices(run: Run, vertices: int) -> None:
+    write_graph("few.graph", isolated(vertices))
+    report = json.loads(run("partition", "few.graph", "-k", 6, "--json", "-", *ENGINE).stdout)
+    assert (report["empty_parts"], report["cut"], report["levels"]) == (6 - vertices, 0, [])
+    assert "cut                 0\n" in run("partition", "few.graph", "-k", 6, *ENGINE).stdout
+
+
+def test_infeasible_is_written_and_told(run: Run) -> None:
+    write_graph("heavy.graph", heavy_vertex())
+    arguments = ("partition", "heavy.graph", "-k", 2, "-o", "out.part", "--quiet", *ENGINE)
+    result = run(*arguments, code=3)
+    assert result.stdout == ""
+    assert result.stderr.startswith("jetpy: warning: no balanced partition was found: ")
+    assert "more than the limit of 523" in result.stderr
+    assert len(read_parts("out.part")) == 6
+
+
+def test_repair(run: Run) -> None:
+    Path("half.graph").write_text("3 2\n2\n1 3\n\n")
+    result = run("partition", "half.graph", "-k", 2, *ENGINE, code=1)
+    assert result.stderr.startswith("jetpy: error: half.graph: ")
+    run("partition", "half.graph", "-k", 2, "--repair", *ENGINE)
+
+
+def test_old_output_stays_when_the_work_fails(run: Run) -> None:
+    Path("bad.graph").write_text("3 2\n2\n")
+    Path("out.part").write_text("old\n")
+    run("partition", "bad.graph", "-k", 2, "-o", "out.part", *ENGINE, code=1)
+    assert Path("out.part").read_text() == "old\n"

@@ -1,0 +1,114 @@
+"""Command lines run as programs of their own, as a shell runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import ENGINE
+
+PROGRAM = [sys.executable, "-c", "from jetpy.cli import main; main(prog_name='jetpy')"]
+PARTITION = [*PROGRAM, "partition", "mesh.graph", "-k", "4", *ENGINE]
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+
+def test_success() -> None:
+    command = [*PARTITION, "-o", "out.part", "--json", "-"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["feasible"]
+    assert done.stderr == ""
+    assert len(Path("out.part").read_text().split()) == 1200
+
+
+def test_failure() -> None:
+    command = [*PROGRAM, "partition", "mesh.part", "-k", "2", *ENGINE]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("jetpy: error: mesh.part: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_progress_bars_only_where_somebody_looks() -> None:
+    terminal, end = pty.openpty()
+    for options, stages in (([], ("Reading", "Refining")), (["--quiet"], ())):
+        subprocess.run([*PARTITION, *options, "--json", "out.json"], stderr=end, check=True)
+        os.write(end, b"END")
+        shown = b""
+        while not shown.endswith(b"END"):
+            shown += os.read(terminal, 1 << 16)
+        assert all(stage in shown.decode() for stage in stages)
+        assert stages or shown == b"END"
+    os.close(end)
+    os.close(terminal)
+
+
+@pytest.mark.parametrize("options", [[], ["--json", "-"]], ids=["summary", "json"])
+def test_nobody_reads_the_output(options: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [*PROGRAM, "evaluate", "mesh.graph", "mesh.part", *options]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+@pytest.mark.parametrize("options", [[], ["--json", "-"]], ids=["summary", "json"])
+def test_no_space_for_the_output(options: list[str]) -> None:
+    command = [*PROGRAM, "evaluate", "mesh.graph", "mesh.part", *options]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1
+    assert done.stderr == "jetpy: error: [Errno 28] No space left on device\n"
+
+
+def test_interrupted_while_reading(folder: Path) -> None:
+    os.mkfifo("endless.graph")
+    before = sorted(folder.iterdir())
+    command = [*PROGRAM, "partition", "endless.graph", "-k", "2", "-o", "out.part", *ENGINE]
+    with (
+        subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process,
+        open("endless.graph", "wb", buffering=0) as stream,  # opens when it is read
+    ):
+        stream.write(b"1000 2000\n")
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        _, words = process.communicate(timeout=30)
+    assert (process.returncode, words) == (130, "jetpy: interrupted\n")
+    assert sorted(folder.iterdir()) == before
+
+
+def test_interrupted_while_writing(folder: Path) -> None:
+    before = sorted(folder.iterdir())
+    command = [*PROGRAM, "generate", "grid", "700", "700", "-o", "large.graph.xz"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        while not _written(folder, "large"):
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, words = process.communicate(timeout=30)
+    assert (process.returncode, words) == (130, "jetpy: interrupted\n")
+    assert sorted(folder.iterdir()) == before
+
+
+def _written(folder: Path, name: str) -> bool:
+    """Whether much of a file has been written, under whatever name."""
+    sizes = [entry.stat().st_size for entry in os.scandir(folder) if name in entry.name]
+    return max(sizes, default=0) > 4096
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys; from jetpy.cli import main; main(['--help'], standalone_mode=False); "
+        "print(sorted({'numba', 'rich'} & sys.modules.keys()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("\n[]\n")
