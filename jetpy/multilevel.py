@@ -18,6 +18,7 @@ from jetpy.coarsening.contraction import contract
 from jetpy.coarsening.matching import match_vertices
 from jetpy.graph import Graph
 from jetpy.initial.coarsest import partition_coarsest
+from jetpy.options import Options
 from jetpy.partition import Level
 from jetpy.problem import Problem
 from jetpy.projection import inject_parts, project_parts
@@ -172,8 +173,7 @@ def _uncoarsen(
         finest = not hierarchy
         with Stopwatch(backend) as watch:
             refined = refine_level(backend, level.graph, parts, problem, finest=finest)
-            options = problem.options
-            for cycle in range(options.finest_cycles if finest else options.coarse_cycles):
+            for cycle in range(_cycles(level, hierarchy, problem.options)):
                 refined = _cycle(backend, level.graph, refined, problem, cycle, finest)
             if level.coarse_of is not None:
                 parts = project_parts(backend, level.coarse_of, refined.parts)
@@ -181,6 +181,15 @@ def _uncoarsen(
         done += level.graph.n
         progress("refine", done, work)
     return refined, levels
+
+
+def _cycles(level: _Coarse, finer: list[_Coarse], options: Options) -> int:
+    """Return the number of V-cycles on a level, given the finer levels."""
+    limit = options.cycle_limit
+    if limit is None:
+        return options.cycles
+    fits = level.graph.n <= limit and not (finer and finer[-1].graph.n <= limit)
+    return options.cycles if fits else 0
 
 
 def _cycle(

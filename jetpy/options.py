@@ -73,12 +73,14 @@ class Options:
     ----------
     coarsen, initial, refine
         Options of the stages.
-    finest_cycles, coarse_cycles : int
-        V-cycles after the refinement of the input graph, and of every coarser level.
+    cycles : int
+        V-cycles after the refinement of a cycled level.
+    cycle_limit : int or None
+        Cycled is the finest level with at most this many vertices; every level where it is None.
     """
 
     coarsen: CoarsenOptions = field(default_factory=CoarsenOptions)
     initial: InitialOptions = field(default_factory=InitialOptions)
     refine: RefineOptions = field(default_factory=RefineOptions)
-    finest_cycles: int = 1
-    coarse_cycles: int = 0
+    cycles: int = 1
+    cycle_limit: int | None = 150_000

@@ -15,7 +15,7 @@ def default() -> Options:
 
 def fast() -> Options:
     """Return settings that give up sooner on small gains (phi = 0.99), without a V-cycle."""
-    return Options(refine=RefineOptions(tolerance=0.99), finest_cycles=0)
+    return Options(refine=RefineOptions(tolerance=0.99), cycles=0)
 
 
 def ultra() -> Options:
@@ -23,8 +23,8 @@ def ultra() -> Options:
     ratios = (75, 50, 25)
     return Options(
         refine=RefineOptions(finest_ratios=ratios, coarse_ratios=ratios),
-        finest_cycles=1,
-        coarse_cycles=1,
+        cycles=1,
+        cycle_limit=None,
     )
 
 

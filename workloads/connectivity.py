@@ -190,35 +190,47 @@ def settle_moves(
 @pk.workunit
 def subtract_moves(
     i: int,
+    acc: pk.Acc[pk.int64],
     moves: pk.View1D[pk.int32],
     indptr: pk.View1D[pk.int32],
     indices: pk.View1D[pk.int32],
     edge_weights: pk.View1D[pk.int32],
+    parts: pk.View1D[pk.int32],
     sources: pk.View1D[pk.int32],
+    best: pk.View1D[pk.int32],
     rows: pk.View1D[pk.int32],
     slots: pk.View1D[pk.int32],
     weights: pk.View1D[pk.int32],
     k: int,
 ):
-    """Take the moved vertices' edges out of their neighbours' rows (first pass of an update).
+    """Do as `change_of_cut`, and take the moved vertices' edges out of their neighbours' rows.
 
     Whoever takes the last weight out of a slot is the last to look for it, and frees it.
     """
     v: int = moves[i]
-    p: int = sources[v]
+    old: int = sources[v]
+    new: int = parts[v]
     e: int = indptr[v]
     end: int = indptr[v + 1]
     while e < end:
         u: int = indices[e]
+        w: int = edge_weights[e]
         s: int = rows[u]
         if is_direct(indptr[u + 1] - indptr[u], k):
-            pk.atomic_fetch_add(weights, [s + p], -edge_weights[e])
+            pk.atomic_fetch_add(weights, [s + old], -w)
         else:
-            while slots[s] != p:
+            while slots[s] != old:
                 s += 1
-            before: int = pk.atomic_fetch_add(weights, [s], -edge_weights[e])
-            if before == edge_weights[e]:
+            before: int = pk.atomic_fetch_add(weights, [s], -w)
+            if before == w:
                 slots[s] = -2
+        if parts[u] == sources[u]:
+            w = 2 * w
+        if parts[u] != new:
+            acc += w
+        if sources[u] != old:
+            acc -= w
+        best[u] = -2
         e += 1
 
 

@@ -12,16 +12,18 @@ from jetpy.workloads.hashing import mix
 
 @pk.function
 def slot_of(loss: int, weight: int) -> int:
-    """Return the slot (0..49) of a loss: thresholds 1, 1.5, 2.25, ... in units of the weight."""
+    """Return the slot (0..49) of a loss: from weight / 128 up in factors of 1.5."""
     if loss < 0:
         return 0
     if loss == 0:
         return 1
     slot: int = 2
-    size: pk.double = weight
     threshold: pk.double = loss
-    threshold = threshold * 1024.0
-    size = size * 8.0
+    size: pk.double = weight
+    threshold = threshold * 128.0
+    while slot < 45 and size * 5.0625 < threshold:
+        size = size * 5.0625
+        slot += 4
     while slot < 49 and size < threshold:
         size = size * 1.5
         slot += 1

@@ -17,4 +17,4 @@ def limit_spinning() -> None:
     slice. To be called before an OpenMP runtime is loaded; what the user has set stays.
     """
     if "OMP_WAIT_POLICY" not in os.environ:
-        os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+        os.environ.setdefault("GOMP_SPINCOUNT", "1000")

@@ -62,11 +62,12 @@ def refine_level(
     limit, seed, options = problem.limit, problem.seed, problem.options.refine
     state = RefinementState(backend, graph, parts, problem.k)
     best = _Best(state, limit)
-    cut_before, iteration = state.cut, 0
-    for ratio in options.finest_ratios if finest else options.coarse_ratios:
-        if state.cut != best.cut or int(state.part_weights.max()) != best.heaviest:
-            state.reset(best.parts.copy())
-        since_best = weak = lp = 0
+    cut_before, iteration, lp = state.cut, 0, 0
+    for number, ratio in enumerate(options.finest_ratios if finest else options.coarse_ratios):
+        if number > 0:
+            state.start(best.parts.copy())
+            lp += 1
+        since_best = weak = 0
         while since_best < options.patience:
             since_best += 1
             iteration += 1
@@ -79,6 +80,6 @@ def refine_level(
                 weak += 1
             else:
                 moved = rebalance_strongly(state, limit)
-            if moved and best.offer(state, options.tolerance):
+            if moved > 0 and best.offer(state, options.tolerance):
                 since_best = 0
     return Refined(best.parts, cut_before, best.cut, best.heaviest, iteration)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.backends.base import Array, Backend
+from jetpy.backends.base import Array, Backend, Workunit
 from jetpy.backends.level import DeviceGraph
 from jetpy.workloads import connectivity as kernels
 from jetpy.workloads import projection as projection_kernels
@@ -31,9 +31,8 @@ class RefinementState:
 
     def __init__(self, backend: Backend, graph: DeviceGraph, parts: Array, k: int) -> None:
         self.backend, self.graph, self.k = backend, graph, k
-        self.parts = parts
-        self.sources = parts.copy()
         n = graph.n
+        self.sources = backend.empty(n)
         self.best, self.gains, self.own = backend.empty(n), backend.empty(n), backend.empty(n)
         self.locks = backend.full(n, 0)
         self.priorities = backend.empty(n)
@@ -42,16 +41,22 @@ class RefinementState:
         self.rows = backend.empty(n)
         size = backend.scan(n, kernels.size_rows, indptr=graph.indptr, rows=self.rows, k=k)
         self.slots, self.weights = backend.empty(size), backend.empty(size)
-        self._device_part_weights = backend.full(k, 0)
-        backend.parallel_for(
-            n,
+        self.start(parts)
+
+    def start(self, parts: Array) -> None:
+        """Take over `parts` (int32, shape (n,), modified from now on)."""
+        self.parts = parts
+        self.sources[:] = parts
+        self._device_part_weights = self.backend.full(self.k, 0)
+        self.backend.parallel_for(
+            self.graph.n,
             projection_kernels.weigh_parts,
             parts=parts,
-            vertex_weights=graph.vertex_weights,
+            vertex_weights=self.graph.vertex_weights,
             part_weights=self._device_part_weights,
         )
         self.part_weights = self._fetch_part_weights()
-        self.cut = directed_cut(backend, graph, parts) // 2
+        self.cut = directed_cut(self.backend, self.graph, parts) // 2
         self._rows_of(kernels.build_rows)
 
     def _fetch_part_weights(self) -> npt.NDArray[np.int64]:
@@ -71,20 +76,16 @@ class RefinementState:
             "edge_weights": self.graph.edge_weights,
         }
 
-    def _rows_of(self, workunit: object) -> None:
+    def _rows_of(self, workunit: Workunit) -> None:
         self.backend.parallel_for(
             self.graph.n,
-            workunit,  # type: ignore[arg-type]
+            workunit,
             parts=self.parts,
             best=self.best,
             k=self.k,
             **self.adjacency,
             **self.table,
         )
-
-    def reset(self, parts: Array) -> None:
-        """Start again from another partition."""
-        self.__init__(self.backend, self.graph, parts, self.k)  # type: ignore[misc]
 
     def move(self, count: int, destinations: Array) -> None:
         """Move the first `count` vertices of `moves` to their `destinations` (by vertex)."""
@@ -99,18 +100,24 @@ class RefinementState:
             best=self.best,
             **moved,
         )
-        change = backend.reduce(
-            count, kernels.change_of_cut, best=self.best, **self.adjacency, **moved
-        )
-        self.cut += change // 2
+        marked = {**moved, "best": self.best, **self.adjacency}
         if count > self.graph.n // REBUILD_SHARE:
+            change = backend.reduce(count, kernels.change_of_cut, **marked)
             self._rows_of(kernels.rebuild_rows)
         else:
-            common = {"moves": self.moves, "k": self.k, **self.adjacency, **self.table}
-            backend.parallel_for(
-                count, kernels.subtract_moves, sources=self.sources, **common
+            change = backend.reduce(
+                count, kernels.subtract_moves, k=self.k, **marked, **self.table
             )
-            backend.parallel_for(count, kernels.add_moves, parts=self.parts, **common)
+            backend.parallel_for(
+                count,
+                kernels.add_moves,
+                moves=self.moves,
+                parts=self.parts,
+                k=self.k,
+                **self.adjacency,
+                **self.table,
+            )
+        self.cut += change // 2
         backend.parallel_for(count, kernels.settle_moves, **moved)
         self.part_weights = self._fetch_part_weights()
 

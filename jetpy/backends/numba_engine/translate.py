@@ -25,7 +25,7 @@ _SCALARS = {
     "int64": "int64",
     "uint32": "uint32",
     "uint64": "uint64",
-    "float": "float32",
+    "float": "float64",
     "double": "float64",
     "bool": "boolean",
 }
@@ -164,8 +164,9 @@ class _Writer:
                 return [self.store(target, self.expression(value))]
             case ast.AugAssign(target=target, op=op, value=value):
                 old = ast.copy_location(ast.parse(ast.unparse(target), mode="eval").body, node)
-                combined = ast.copy_location(ast.BinOp(left=old, op=op, right=value), node)
-                return [self.store(target, self.expression(combined))]
+                sides = self.expression(old), self.expression(value)
+                divided = isinstance(op, ast.FloorDiv)
+                return [self.store(target, self.divide(*sides) if divided else self.binary(op, *sides))]
             case ast.If(test=test, body=body, orelse=orelse):
                 lines = [f"if {self.condition(test)}:", *self.block(body, 1)]
                 return lines + (["else:", *self.block(orelse, 1)] if orelse else [])
@@ -266,10 +267,15 @@ class _Writer:
             kind = _common(kind, "float64")
         a, b = self.converted(left, kind), self.converted(right, kind)
         if isinstance(op, ast.FloorDiv):
-            return f"int32(c_divide({a}, {b}))", "int32"
+            return f"int32({self.divide(left, right)[0]})", "int32"
         if isinstance(op, ast.Mod):
             return f"c_remainder({a}, {b})", kind
         return f"{kind}({a} {_SYMBOLS[type(op)]} {b})", kind
+
+    def divide(self, left: tuple[str, str], right: tuple[str, str]) -> tuple[str, str]:
+        """Divide as C's `/=` does; PyKokkos's `//` also casts the quotient to int32."""
+        kind = _common(left[1], right[1])
+        return f"c_divide({self.converted(left, kind)}, {self.converted(right, kind)})", kind
 
     def element(self, node: ast.Subscript) -> tuple[str, str]:
         view = self.types.get(node.value.id) if isinstance(node.value, ast.Name) else None
