@@ -23,7 +23,7 @@ from jetpy.multilevel import (
 )
 from jetpy.partition import Partition
 from jetpy.presets import preset as preset_options
-from jetpy.problem import pose
+from jetpy.problem import Problem, pose
 
 
 def partition(
@@ -45,8 +45,8 @@ def partition(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix, (indptr, indices[, edge_weights[, vertex_weights]]), networkx.Graph
-        See `as_graph`.
+    graph : Graph, SciPy sparse matrix, tuple of arrays, or networkx.Graph
+        See `as_graph`; a tuple is (indptr, indices[, edge_weights[, vertex_weights]]).
     k : int
         Number of parts. With k >= n every vertex gets a part of its own and k - n are empty.
     imbalance : float

@@ -141,9 +141,7 @@ def _coarsen(
         finer = levels[-1]
         salt = (seed + len(levels)) & 0x7FFFFFFF
         with Stopwatch(backend) as watch:
-            match = match_vertices(
-                backend, finer.graph, options, problem.limit, salt, finer.parts
-            )
+            match = match_vertices(backend, finer.graph, options, problem.limit, salt, finer.parts)
             coarse, coarse_of = contract(backend, finer.graph, match)
             coarse_parts = finer.parts
             if finer.parts is not None:

@@ -1,10 +1,10 @@
 """The connectivity table: for each vertex, the weight of its edges into each adjacent part.
 
 Row v has min(degree, k) slots from `rows[v]` on. Where the degree is high for k, slot p belongs
-to part p (direct row); elsewhere slots are taken from the front, -1 marks a slot that was never
-used (the row ends there), -2 one whose weight fell to zero and that may be taken again. Which slot a
-part has depends on the order of updates, so no result may depend on slots: readers break ties by
-hash and part.
+to part p (direct row). Elsewhere slots are taken from the front; -1 marks a slot that was never
+used (the row ends there), -2 one whose weight fell to zero and that may be taken again. Which
+slot a part has depends on the order of updates, so no result may depend on slots: readers break
+ties by hash and part.
 """
 
 import pykokkos as pk

@@ -1,4 +1,4 @@
-"""Contraction: matched pairs become coarse vertices, parallel edges merge in per-row hash tables."""
+"""Contraction: matched pairs become coarse vertices; parallel edges merge in per-row tables."""
 
 import pykokkos as pk
 

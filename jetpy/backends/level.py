@@ -36,3 +36,13 @@ def upload(backend: Backend, graph: Graph) -> DeviceGraph:
         backend.from_host(graph.edge_weights),
         backend.from_host(graph.vertex_weights),
     )
+
+
+def download(backend: Backend, graph: DeviceGraph) -> Graph:
+    """Fetch a graph's arrays from a back end."""
+    return Graph(
+        backend.to_host(graph.indptr),
+        backend.to_host(graph.indices),
+        backend.to_host(graph.edge_weights),
+        backend.to_host(graph.vertex_weights),
+    )

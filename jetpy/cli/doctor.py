@@ -30,7 +30,7 @@ def doctor_command() -> None:
 
     Lists versions and the machine too, and fails where no back end works.
     """
-    from jetpy.backends import AUTO_ORDER, BACKENDS
+    from jetpy.backends import BACKENDS, get_backend
     from jetpy.cli.tables import columns, facts, stdout_console
 
     with progress_bars() as bars:
@@ -39,11 +39,12 @@ def doctor_command() -> None:
             bars.busy(f"Trying {name}")
             found[name] = _try_backend(name)
     rows = [(name, "works" if ok else "-", words) for name, (ok, words) in found.items()]
-    chosen = next((name for name in AUTO_ORDER if found[name][0]), None)
+    works = any(ok for ok, _ in found.values())
+    chosen = get_backend("auto").name if works else "nothing"
     console = stdout_console()
     console.print(columns(("back end", "", "how, or why not"), rows, left=3))
-    console.print(facts([("auto takes", chosen or "nothing"), *_machine(), *_versions()]))
-    if chosen is None:
+    console.print(facts([("auto takes", chosen), *_machine(), *_versions()]))
+    if not works:
         raise BackendError("no back end works")
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from jetpy.backends.base import Array, Backend
-from jetpy.backends.level import DeviceGraph
-from jetpy.graph import Graph
+from jetpy.backends.level import DeviceGraph, download
 from jetpy.initial.metis import bisect_recursively
 from jetpy.problem import Problem
 from jetpy.refinement.jet import Refined, refine_level
@@ -16,8 +15,7 @@ def partition_coarsest(backend: Backend, graph: DeviceGraph, problem: Problem) -
     Best is: least weight above the limit in the heaviest part, then smallest cut, then first.
     The number of tries falls with k, as METIS takes longer and more parts average out luck.
     """
-    arrays = (graph.indptr, graph.indices, graph.edge_weights, graph.vertex_weights)
-    host = Graph(*(backend.to_host(a) for a in arrays))
+    host = download(backend, graph)
     initial = problem.options.initial
     tries = max(1, min(initial.most_tries, initial.parts_tried // problem.k))
 

@@ -102,9 +102,7 @@ def rebalance_strongly(state: RefinementState, limit: int) -> int:
     return moved
 
 
-def _evict(
-    state: RefinementState, plan: _Plan, rate: Workunit, extra: Mapping[str, Any]
-) -> int:
+def _evict(state: RefinementState, plan: _Plan, rate: Workunit, extra: Mapping[str, Any]) -> int:
     """List in `state.moves` the cheapest prefix of each overweight part's candidates."""
     backend, n = state.backend, state.graph.n
     cutoffs = backend.empty(state.k)

@@ -105,9 +105,7 @@ class RefinementState:
             change = backend.reduce(count, kernels.change_of_cut, **marked)
             self._rows_of(kernels.rebuild_rows)
         else:
-            change = backend.reduce(
-                count, kernels.subtract_moves, k=self.k, **marked, **self.table
-            )
+            change = backend.reduce(count, kernels.subtract_moves, k=self.k, **marked, **self.table)
             backend.parallel_for(
                 count,
                 kernels.add_moves,

@@ -21,9 +21,11 @@ def pointer(typingctx: Any, array: Any) -> tuple[Signature, Any]:
     """Return the address of a contiguous array's first element."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return arrayobj.make_array(signature.args[0])(context, builder, args[0]).data
+        struct: Any = arrayobj.make_array(signature.args[0])  # type: ignore[no-untyped-call]
+        return struct(context, builder, args[0]).data
 
-    return types.CPointer(array.dtype)(array), codegen
+    address = types.CPointer(array.dtype)  # type: ignore[no-untyped-call]
+    return address(array), codegen
 
 
 def _fetch(name: str, signed: str, unsigned: str) -> Any:

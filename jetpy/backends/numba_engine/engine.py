@@ -48,6 +48,7 @@ def _launchers(module: ModuleType) -> dict[str, tuple[Callable[..., Any], tuple[
     import numba
 
     from jetpy.backends.numba_engine import source
+    from jetpy.backends.numba_engine.translate import Kind
 
     text, definitions = source.generate(module)
     engine = "".join(p.read_text() for p in sorted(Path(__file__).parent.glob("*.py")))
@@ -57,25 +58,27 @@ def _launchers(module: ModuleType) -> dict[str, tuple[Callable[..., Any], tuple[
     path = cache_dir() / "numba" / key / f"{short}.py"
     write_if_missing(path, text)
     spec = importlib.util.spec_from_file_location(f"jetpy_numba_{short}_{key}", path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     generated = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = generated
     spec.loader.exec_module(generated)
     return {
         name: (getattr(generated, f"launch_{name}"), source.signature_of(definition))
         for name, definition in definitions.items()
-        if definition.kind is not source.Kind.FUNCTION and _is_own(module, name)
+        if definition.kind is not Kind.FUNCTION and _is_own(module, name)
     }
 
 
 def _is_own(module: ModuleType, name: str) -> bool:
-    return getattr(module, name).__module__ == module.__name__
+    return bool(getattr(module, name).__module__ == module.__name__)
 
 
 def _module(name: str) -> ModuleType:
     from jetpy import workloads
 
-    return next(m for m in workloads.MODULES if m.__name__ == name)
+    modules: dict[str, ModuleType] = {m.__name__: m for m in workloads.MODULES}
+    return modules[name]
 
 
 def compile_one(module_name: str, workunit: str) -> None:

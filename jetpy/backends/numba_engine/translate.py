@@ -155,7 +155,9 @@ class _Writer:
 
     def statement(self, node: ast.stmt) -> list[str]:
         match node:
-            case ast.AnnAssign(target=ast.Name(id=name), annotation=note, value=ast.expr() as value):
+            case ast.AnnAssign(
+                target=ast.Name(id=name), annotation=note, value=ast.expr() as value
+            ):
                 kind = _parse_type(note, node)
                 assert isinstance(kind, str)
                 self.types[name] = kind
@@ -166,7 +168,9 @@ class _Writer:
                 old = ast.copy_location(ast.parse(ast.unparse(target), mode="eval").body, node)
                 sides = self.expression(old), self.expression(value)
                 divided = isinstance(op, ast.FloorDiv)
-                return [self.store(target, self.divide(*sides) if divided else self.binary(op, *sides))]
+                return [
+                    self.store(target, self.divide(*sides) if divided else self.binary(op, *sides))
+                ]
             case ast.If(test=test, body=body, orelse=orelse):
                 lines = [f"if {self.condition(test)}:", *self.block(body, 1)]
                 return lines + (["else:", *self.block(orelse, 1)] if orelse else [])
