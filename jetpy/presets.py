@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from jetpy.errors import OptionError
-from jetpy.options import Options, RefineOptions
+from jetpy.options import InitialOptions, Options, RefineOptions
 
 
 def default() -> Options:
@@ -23,7 +23,8 @@ def ultra() -> Options:
     ratios = (75, 50, 25)
     return Options(
         refine=RefineOptions(finest_ratios=ratios, coarse_ratios=ratios),
-        cycles=1,
+        initial=InitialOptions(most_tries=32, parts_tried=1024),
+        cycles=2,
         cycle_limit=None,
     )
 

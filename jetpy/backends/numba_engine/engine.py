@@ -153,6 +153,8 @@ class NumbaBackend(Backend):
         missing: list[Entry] = [entry for entry in todo if not _is_cached(*entry)]
         done = len(todo) - len(missing)
         if missing:
+            if progress is not None:
+                progress(done, len(todo))
             for _ in compile_in_parallel(COMPILE_ONE, missing, jobs or available_threads()):
                 done += 1
                 if progress is not None:
