@@ -1,0 +1,1 @@
+"""Measurements of jetpy beside other partitioners; see README.md in this folder."""

@@ -1,0 +1,142 @@
+"""Cuts of jetpy over those of other partitioners: geometric means of ratios of median cuts."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from statistics import geometric_mean
+from typing import Any
+
+from bench.quality import RESULTS, read_records, results_path
+from bench.tables import show
+
+TOOLS = ("jet-sandia", "pymetis", "kaminpar", "mtkahypar")
+FILES = ("peers_cpu_real.csv", "peers_cpu_generated.csv")
+GROUPS = {
+    "real graphs": ("real",),
+    "generated graphs": ("generated",),
+    "all graphs": ("real", "generated"),
+}
+
+Record = dict[str, Any]
+Cuts = dict[tuple[str, int], dict[str, float]]
+
+
+def read_reference(folder: Path) -> Cuts:
+    """Median cut of each tool for each graph and k; of jet-sandia that with one thread."""
+    cuts: Cuts = {}
+    for name in FILES:
+        with open(folder / name, newline="", encoding="utf-8") as stream:
+            for row in csv.DictReader(stream):
+                if row["tool"] == "jet-sandia" and row["threads"] != "1":
+                    continue
+                case = cuts.setdefault((row["graph"], int(row["k"])), {})
+                case[row["tool"]] = float(row["median_cut"])
+    return cuts
+
+
+def ratios(records: Iterable[Record], cuts: Cuts, tool: str) -> list[tuple[float, Record, float]]:
+    """Ratio to a tool, record and cut of the tool, of all cases where neither cut is 0."""
+    found = []
+    for record in records:
+        theirs = cuts.get((record["graph"], record["k"]), {}).get(tool)
+        if theirs and record["median_cut"]:
+            found.append((record["median_cut"] / theirs, record, theirs))
+    return found
+
+
+def zero_cuts(records: Iterable[Record], cuts: Cuts) -> list[str]:
+    """Cases that have no ratio to some tool because one cut is 0, as text."""
+    return [
+        f"{record['graph']} k={record['k']} (jetpy {record['median_cut']:g}, {tool} {theirs:g})"
+        for record in records
+        for tool, theirs in cuts.get((record["graph"], record["k"]), {}).items()
+        if tool in TOOLS and not (theirs and record["median_cut"])
+    ]
+
+
+def mean_rows(records: Sequence[Record], cuts: Cuts) -> list[list[str]]:
+    """One row per class and one for all: cases in the reference, mean ratio to each tool."""
+    classes = {
+        cls: [record for record in records if record["class"] == cls]
+        for cls in sorted({record["class"] for record in records}, key=str.lower)
+    }
+    rows = []
+    for label, members in {**classes, "all": list(records)}.items():
+        per_tool = [[ratio for ratio, _, _ in ratios(members, cuts, tool)] for tool in TOOLS]
+        count = max(len(values) for values in per_tool)
+        means = [f"{geometric_mean(values):.4f}" if values else "-" for values in per_tool]
+        rows.append([label, str(count), *means])
+    return rows
+
+
+def worst_rows(records: Sequence[Record], cuts: Cuts, tool: str, count: int) -> list[list[str]]:
+    """Cases with the largest ratios to a tool."""
+    worst = sorted(ratios(records, cuts, tool), key=lambda case: -case[0])[:count]
+    return [
+        [record["graph"], str(record["k"]), f"{record['median_cut']:g}", f"{theirs:g}", f"{r:.4f}"]
+        for r, record, theirs in worst
+    ]
+
+
+def feasibility_rows(records: Sequence[Record]) -> list[list[str]]:
+    """Feasible runs for each k, and the largest imbalance."""
+    rows = []
+    for k in sorted({record["k"] for record in records}):
+        members = [record for record in records if record["k"] == k]
+        feasible = sum(record["feasible"] for record in members)
+        runs = sum(len(record["seeds"]) for record in members)
+        missed = [r["graph"] for r in members if r["feasible"] < len(r["seeds"])]
+        worst = max(record["max_imbalance"] for record in members)
+        rows.append([str(k), f"{feasible}/{runs}", f"{worst:.5f}", ", ".join(missed) or "none"])
+    return rows
+
+
+def main() -> None:
+    """Print the tables of one preset."""
+    parser = argparse.ArgumentParser(prog="python -m bench.analyse", description=__doc__)
+    parser.add_argument("--reference", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--results", type=Path, default=RESULTS, metavar="DIR")
+    parser.add_argument("--preset", default="default")
+    parser.add_argument("--markdown", action="store_true", help="print Markdown")
+    options = parser.parse_args()
+    cuts = read_reference(options.reference)
+    # Of several measurements of a case (other seeds), the latest counts.
+    latest = {
+        (record["graph"], record["k"]): record
+        for record in read_records(results_path(options.results, options.preset))
+    }
+    if not latest:
+        raise SystemExit(f"no results of preset {options.preset} in {options.results}")
+    for label, kinds in GROUPS.items():
+        records = [record for record in latest.values() if record["kind"] in kinds]
+        if not records:
+            continue
+        title = f"{label}, preset {options.preset}"
+        show(
+            f"{title}: cut of jetpy / cut of …, geometric mean",
+            ["class", "cases", *TOOLS],
+            mean_rows(records, cuts),
+            markdown=options.markdown,
+        )
+        show(
+            f"{title}: worst cases against jet-sandia",
+            ["graph", "k", "jetpy", "jet-sandia", "ratio"],
+            worst_rows(records, cuts, "jet-sandia", 5),
+            markdown=options.markdown,
+        )
+        show(
+            f"{title}: feasible runs",
+            ["k", "feasible", "max imbalance", "graphs with an infeasible run"],
+            feasibility_rows(records),
+            left=0,
+            markdown=options.markdown,
+        )
+        skipped = zero_cuts(records, cuts)
+        print(f"\nCases without a ratio because a cut is 0: {len(skipped)}", *skipped, sep="\n  ")
+
+
+if __name__ == "__main__":
+    main()

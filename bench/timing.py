@@ -1,0 +1,167 @@
+"""Time beside pymetis, peak memory, and the time until a process starts to partition."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+from statistics import geometric_mean, median
+from time import perf_counter
+
+import numpy as np
+import pymetis
+
+import jetpy
+from bench.child import run_module, run_python
+from bench.instances import KS, Instance, add_options, chosen
+from bench.peak import save_arrays
+from bench.tables import note, show
+
+TINY = "import jetpy; jetpy.partition(jetpy.generators.grid(64, 64), 2, threads={}, backend={!r})"
+
+
+def speed_rows(instances: list[Instance], options: argparse.Namespace) -> list[list[str]]:
+    """Seconds of jetpy and pymetis for each case, and the geometric means of their ratios.
+
+    pymetis is timed twice: with the arrays that jetpy gets, which it converts to METIS's 64-bit
+    integers, and with arrays that were 64-bit before the clock started.
+    """
+    rows: list[list[str]] = []
+    ratios: list[tuple[float, float]] = []
+    for instance in instances:
+        graph = instance.load()
+        same = pymetis.CSRAdjacency(graph.indptr, graph.indices)
+        wide = pymetis.CSRAdjacency(graph.indptr.astype(np.int64), graph.indices.astype(np.int64))
+        for k in _ks(instance, options):
+            _jetpy_seconds(graph, k, 0, options)  # warm-up
+            runs = [
+                (
+                    _jetpy_seconds(graph, k, seed, options),
+                    _metis_seconds(same, k, seed),
+                    _metis_seconds(wide, k, seed),
+                )
+                for seed in options.seeds
+            ]
+            ours, converted, ready = (median(seconds) for seconds in zip(*runs, strict=True))
+            ratios.append((ours / converted, ours / ready))
+            figures = (ours, converted, ready, *ratios[-1])
+            rows.append([instance.name, str(k), *(f"{figure:.3f}" for figure in figures)])
+            note(f"speed {' '.join(rows[-1])}")
+    means = [f"{geometric_mean(column):.3f}" for column in zip(*ratios, strict=True)]
+    return [*rows, ["geometric mean", "", "", "", "", *means]]
+
+
+def memory_rows(instances: list[Instance], options: argparse.Namespace) -> list[list[str]]:
+    """Peak memory of each case, the graph included, over the bytes of its adjacency."""
+    rows, ratios = [], []
+    for instance in instances:
+        with tempfile.TemporaryDirectory() as folder:
+            graph = instance.load()
+            save_arrays(Path(folder), graph)
+            csr = 4 * (graph.n + 1) + 8 * 2 * graph.m
+            del graph
+            for k in _ks(instance, options):
+                run = run_module(
+                    "bench.peak", folder, k, options.preset, options.threads, options.backend
+                )
+                used = 1024 * (run["peak"] - run["before"])
+                ratios.append(used / csr)
+                rows.append(
+                    [instance.name, str(k)]
+                    + [f"{size / 1e6:.1f}" for size in (csr, 1024 * run["before"], used)]
+                    + [f"{used / csr:.2f}"]
+                )
+                note(f"memory {' '.join(rows[-1])}")
+    return [*rows, ["largest", "", "", "", "", f"{max(ratios):.2f}"]]
+
+
+def start_rows(options: argparse.Namespace) -> list[list[str]]:
+    """Wall seconds of whole processes that partition a tiny graph."""
+    code = TINY.format(options.threads, options.backend)
+    rows = []
+    if options.cold:
+        with tempfile.TemporaryDirectory() as cache:
+            first, second = (_process_seconds(code, {"JETPY_CACHE_DIR": cache}) for _ in range(2))
+        rows += [["first, empty cache", f"{first:.2f}"], ["second, same cache", f"{second:.2f}"]]
+    _process_seconds(code, {})
+    warm = median(_process_seconds(code, {}) for _ in range(3))
+    rows.append(["kernels cached, median of 3", f"{warm:.2f}"])
+    python = median(_process_seconds("import numpy, scipy.sparse, numba", {}) for _ in range(3))
+    return [*rows, ["of which importing numpy, scipy.sparse, numba", f"{python:.2f}"]]
+
+
+def _ks(instance: Instance, options: argparse.Namespace) -> list[int]:
+    return options.ks or [k for k in KS[instance.kind] if k != 256]
+
+
+def _jetpy_seconds(graph: jetpy.Graph, k: int, seed: int, options: argparse.Namespace) -> float:
+    result = jetpy.partition(
+        graph,
+        k,
+        seed=seed,
+        preset=options.preset,
+        threads=options.threads,
+        backend=options.backend,
+    )
+    return result.seconds["total"]
+
+
+def _metis_seconds(adjacency: pymetis.CSRAdjacency, k: int, seed: int) -> float:
+    settings = pymetis.Options(ufactor=30, seed=seed)
+    start = perf_counter()
+    pymetis.part_graph(k, adjacency, options=settings, recursive=False)
+    return perf_counter() - start
+
+
+def _process_seconds(code: str, env: dict[str, str]) -> float:
+    start = perf_counter()
+    run_python("-c", code, env=env)
+    return perf_counter() - start
+
+
+def main() -> None:
+    """Print the tables that are asked for."""
+    parser = argparse.ArgumentParser(prog="python -m bench.timing", description=__doc__)
+    add_options(parser)
+    parser.add_argument(
+        "--what", nargs="+", choices=["speed", "memory", "start"], default=["speed", "memory"]
+    )
+    parser.add_argument("--min-n", type=int, default=250_000, help="leave out smaller graphs")
+    parser.add_argument("--ks", nargs="+", type=int, help=f"by default {KS}, without 256")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
+    parser.add_argument("--preset", default="default")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--backend", default="auto")
+    parser.add_argument("--cold", action="store_true", help="start: also with an empty cache")
+    parser.add_argument("--markdown", action="store_true", help="print Markdown")
+    options = parser.parse_args()
+    if "start" in options.what:
+        show(
+            "process that partitions a tiny graph",
+            ["process", "wall s"],
+            start_rows(options),
+            markdown=options.markdown,
+        )
+    if options.what == ["start"]:
+        return
+    instances = [instance for instance in chosen(options) if instance.n >= options.min_n]
+    if not instances:
+        raise SystemExit(f"no graph has {options.min_n:,} vertices")
+    if "speed" in options.what:
+        show(
+            f"seconds, preset {options.preset}, {options.threads} threads; METIS k-way, 1 thread",
+            ["graph", "k", "jetpy", "pymetis", "pymetis 64-bit", "ratio", "ratio 64-bit"],
+            speed_rows(instances, options),
+            markdown=options.markdown,
+        )
+    if "memory" in options.what:
+        show(
+            f"peak memory over that of the idle process, the graph included, {options.preset}",
+            ["graph", "k", "CSR MB", "idle MB", "peak MB", "peak / CSR"],
+            memory_rows(instances, options),
+            markdown=options.markdown,
+        )
+
+
+if __name__ == "__main__":
+    main()
