@@ -23,6 +23,7 @@ from jetpy.partition import Level
 from jetpy.problem import Problem
 from jetpy.projection import inject_parts, project_parts
 from jetpy.refinement.jet import Refined, refine_level
+from jetpy.refinement.state import Measures
 
 Progress = Callable[[str, int, int], None]
 """Called as progress(stage, done, total)."""
@@ -92,11 +93,13 @@ def partition_multilevel(
     with watches[0]:
         hierarchy = _coarsen(backend, upload(backend, graph), None, problem, problem.seed, progress)
     with watches[1]:
-        parts = partition_coarsest(backend, hierarchy[-1].graph, problem)
+        start = partition_coarsest(backend, hierarchy[-1].graph, problem)
     with watches[2]:
-        refined, levels = _uncoarsen(backend, hierarchy, parts, problem, progress)
+        refined, levels = _uncoarsen(
+            backend, hierarchy, start.parts, start.measures, problem, progress
+        )
         result = backend.to_host(refined.parts)
-    return Outcome(result, refined.cut, levels, _seconds(*(w.seconds for w in watches)))
+    return Outcome(result, refined.measures.cut, levels, _seconds(*(w.seconds for w in watches)))
 
 
 def refine_partition(
@@ -110,9 +113,9 @@ def refine_partition(
     with Stopwatch(backend) as watch:
         hierarchy = [_Coarse(upload(backend, graph), None, None, Stopwatch(backend))]
         start = backend.from_host(parts.copy())
-        refined, levels = _uncoarsen(backend, hierarchy, start, problem, progress)
+        refined, levels = _uncoarsen(backend, hierarchy, start, None, problem, progress)
         result = backend.to_host(refined.parts)
-    return Outcome(result, refined.cut, levels, _seconds(0.0, 0.0, watch.seconds))
+    return Outcome(result, refined.measures.cut, levels, _seconds(0.0, 0.0, watch.seconds))
 
 
 def trivial_outcome(parts: npt.NDArray[np.int32], cut: int) -> Outcome:
@@ -157,12 +160,14 @@ def _uncoarsen(
     backend: Backend,
     hierarchy: list[_Coarse],
     parts: Array,
+    known: Measures | None,
     problem: Problem,
     progress: Progress,
 ) -> tuple[Refined, list[Level]]:
     """Refine on every level from the coarsest up, with V-cycles where the options want them.
 
-    Empties `hierarchy` on the way. Returns the finest result and the levels.
+    `parts` are the coarsest level's, `known` their measures if the caller has them. Empties
+    `hierarchy` on the way. Returns the finest result and the levels.
     """
     levels: list[Level] = []
     work, done = sum(level.graph.n for level in hierarchy), 0
@@ -170,9 +175,11 @@ def _uncoarsen(
         level = hierarchy.pop()
         finest = not hierarchy
         with Stopwatch(backend) as watch:
-            refined = refine_level(backend, level.graph, parts, problem, finest=finest)
+            refined = refine_level(backend, level.graph, parts, problem, finest=finest, known=known)
+            known = refined.measures
             for cycle in range(_cycles(level, hierarchy, problem.options)):
                 refined = _cycle(backend, level.graph, refined, problem, cycle, finest)
+                known = refined.measures
             if level.coarse_of is not None:
                 parts = project_parts(backend, level.coarse_of, refined.parts)
         levels.insert(0, _report(len(hierarchy), level, refined, watch, problem))
@@ -206,12 +213,18 @@ def _cycle(
     """
     seed = problem.seed + 7919 * (cycle + 1)
     hierarchy = _coarsen(backend, graph, start.parts, problem, seed, no_progress)
-    parts, iterations = hierarchy[-1].parts, start.iterations
+    parts, known, iterations = hierarchy[-1].parts, start.measures, start.iterations
     while hierarchy:
         level = hierarchy.pop()
         refined = refine_level(
-            backend, level.graph, parts, problem, finest=finest and not hierarchy
+            backend,
+            level.graph,
+            parts,
+            problem,
+            finest=finest and not hierarchy,
+            known=known,
         )
+        known = refined.measures
         iterations += refined.iterations
         if level.coarse_of is not None:
             parts = project_parts(backend, level.coarse_of, refined.parts)
@@ -226,8 +239,8 @@ def _report(
         n=coarse.graph.n,
         m=coarse.graph.nnz // 2,
         cut_before=refined.cut_before,
-        cut_after=refined.cut,
-        imbalance=refined.heaviest / problem.ideal - 1,
+        cut_after=refined.measures.cut,
+        imbalance=refined.measures.heaviest / problem.ideal - 1,
         iterations=refined.iterations,
         coarsen_seconds=coarse.watch.seconds,
         refine_seconds=watch.seconds,

@@ -50,7 +50,7 @@ def key_twins(
     e: int = indptr[v]
     end: int = indptr[v + 1]
     while e < end:
-        h: pk.uint32 = mix(indices[e])
+        h: pk.uint32 = mix(indices[e] + 1)
         first = first + h
         h = h * 1597334677
         second = second + (h ^ (h >> 15))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from jetpy.backends.base import Array, Backend
+from jetpy.backends.base import Backend
 from jetpy.backends.level import DeviceGraph, download
 from jetpy.initial.metis import bisect_recursively
 from jetpy.problem import Problem
 from jetpy.refinement.jet import Refined, refine_level
 
 
-def partition_coarsest(backend: Backend, graph: DeviceGraph, problem: Problem) -> Array:
-    """Return the best parts found (int32, shape (n,)).
+def partition_coarsest(backend: Backend, graph: DeviceGraph, problem: Problem) -> Refined:
+    """Return the best partition found.
 
     Best is: least weight above the limit in the heaviest part, then smallest cut, then first.
     The number of tries falls with k, as METIS takes longer and more parts average out luck.
@@ -24,6 +24,7 @@ def partition_coarsest(backend: Backend, graph: DeviceGraph, problem: Problem) -
         return refine_level(backend, graph, parts, problem, finest=False)
 
     def quality(refined: Refined) -> tuple[int, int]:
-        return max(refined.heaviest - problem.limit, 0), refined.cut
+        measures = refined.measures
+        return max(measures.heaviest - problem.limit, 0), measures.cut
 
-    return min((attempt(number) for number in range(tries)), key=quality).parts
+    return min((attempt(number) for number in range(tries)), key=quality)

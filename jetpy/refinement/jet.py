@@ -9,7 +9,7 @@ from jetpy.backends.level import DeviceGraph
 from jetpy.problem import Problem
 from jetpy.refinement.jetlp import propagate_labels
 from jetpy.refinement.rebalance import rebalance_strongly, rebalance_weakly
-from jetpy.refinement.state import RefinementState
+from jetpy.refinement.state import Measures, RefinementState
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,9 +17,8 @@ class Refined:
     """The best partition that a level's refinement met, and what it took."""
 
     parts: Array
+    measures: Measures
     cut_before: int
-    cut: int
-    heaviest: int
     iterations: int
 
 
@@ -29,24 +28,23 @@ class _Best:
     def __init__(self, state: RefinementState, limit: int) -> None:
         self.limit = limit
         self.parts = state.parts.copy()
-        self.cut = state.cut
-        self.heaviest = int(state.part_weights.max())
+        self.measures = state.measures
 
     def offer(self, state: RefinementState, tolerance: float) -> bool:
         """Take the current partition if it is better; return whether it is clearly so."""
-        heaviest = int(state.part_weights.max())
-        if heaviest <= self.limit < self.heaviest:
+        old, new = self.measures, state.measures
+        if new.heaviest <= self.limit < old.heaviest:
             clearly = True
-        elif heaviest <= self.limit:
-            if state.cut >= self.cut:
+        elif new.heaviest <= self.limit:
+            if new.cut >= old.cut:
                 return False
-            clearly = state.cut < tolerance * self.cut
-        elif heaviest < self.heaviest:
+            clearly = new.cut < tolerance * old.cut
+        elif new.heaviest < old.heaviest:
             clearly = True
         else:
             return False
         self.parts[:] = state.parts
-        self.cut, self.heaviest = state.cut, heaviest
+        self.measures = new
         return clearly
 
 
@@ -57,29 +55,34 @@ def refine_level(
     problem: Problem,
     *,
     finest: bool,
+    known: Measures | None = None,
 ) -> Refined:
-    """Refine `parts` (int32, shape (n,), modified) until patience runs out."""
+    """Refine `parts` (int32, shape (n,), modified) until patience runs out.
+
+    `known` are the measures of `parts`, where the caller has them.
+    """
     limit, seed, options = problem.limit, problem.seed, problem.options.refine
-    state = RefinementState(backend, graph, parts, problem.k)
+    state = RefinementState(backend, graph, parts, problem.k, known)
     best = _Best(state, limit)
-    cut_before, iteration, lp = state.cut, 0, 0
+    cut_before, iteration, lp = state.measures.cut, 0, 0
     for number, ratio in enumerate(options.finest_ratios if finest else options.coarse_ratios):
         if number > 0:
-            state.start(best.parts.copy())
+            state.start(best.parts.copy(), best.measures)
             lp += 1
         since_best = weak = 0
         while since_best < options.patience:
             since_best += 1
             iteration += 1
-            if int(state.part_weights.max()) <= limit:
+            salt = (seed + iteration) & 0x7FFFFFFF
+            if state.measures.heaviest <= limit:
                 lp += 1
-                moved = propagate_labels(state, ratio, (seed + iteration) & 0x7FFFFFFF, lp)
+                moved = propagate_labels(state, ratio, salt, lp)
                 weak = 0
             elif weak < options.weak_rounds:
-                moved = rebalance_weakly(state, limit, (seed + iteration) & 0x7FFFFFFF)
+                moved = rebalance_weakly(state, limit, salt)
                 weak += 1
             else:
                 moved = rebalance_strongly(state, limit)
             if moved > 0 and best.offer(state, options.tolerance):
                 since_best = 0
-    return Refined(best.parts, cut_before, best.cut, best.heaviest, iteration)
+    return Refined(best.parts, best.measures, cut_before, iteration)

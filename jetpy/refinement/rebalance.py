@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.backends.base import Array, Backend, Workunit
+from jetpy.graph import INT32_MAX
 from jetpy.refinement.state import RefinementState
 from jetpy.workloads import rebalance as kernels
 
@@ -21,7 +22,8 @@ class _Plan:
     """Which parts give (by how much) and which may take; arrays on the back end.
 
     A part is open if it weighs less than max(0.99 limit, limit - 100); if none does, every part
-    below the limit is.
+    below the limit is. A vertex that weighs more than 1.5 times what its part weighs above the
+    average stays (`leave_limit`).
     """
 
     leave_limit: Array
@@ -36,8 +38,9 @@ def _plan(backend: Backend, part_weights: npt.NDArray[np.int64], limit: int) -> 
     """Return the plan, or None if no part is overweight or none can take anything."""
     overweight = part_weights > limit
     excess = np.where(overweight, part_weights - limit, 0)
-    over_ideal = part_weights - part_weights.sum() / len(part_weights)
-    leave_limit = np.where(overweight, 1.5 * over_ideal, 0)
+    k = len(part_weights)
+    over_ideal = 3 * (k * part_weights - part_weights.sum()) // (2 * k)
+    leave_limit = np.where(overweight, np.minimum(over_ideal, INT32_MAX), 0)
     threshold = max(limit * 99 // 100, limit - 100)
     if not (part_weights < threshold).any():
         threshold = limit
@@ -59,7 +62,7 @@ def _plan(backend: Backend, part_weights: npt.NDArray[np.int64], limit: int) -> 
 
 def rebalance_weakly(state: RefinementState, limit: int, seed: int) -> int:
     """Move vertices out of overweight parts, each to its best open part; return how many."""
-    plan = _plan(state.backend, state.part_weights, limit)
+    plan = _plan(state.backend, state.measures.part_weights, limit)
     if plan is None:
         return 0
     extra = {
@@ -76,7 +79,7 @@ def rebalance_weakly(state: RefinementState, limit: int, seed: int) -> int:
 def rebalance_strongly(state: RefinementState, limit: int) -> int:
     """Move vertices out of overweight parts into open parts' spare weight; return how many."""
     backend = state.backend
-    plan = _plan(backend, state.part_weights, limit)
+    plan = _plan(backend, state.measures.part_weights, limit)
     if plan is None:
         return 0
     moved = _evict(state, plan, kernels.rate_strong, {})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
@@ -14,22 +16,43 @@ REBUILD_SHARE = 10
 """Rows are rebuilt rather than updated when more than 1/10 of the vertices moved."""
 
 
+@dataclass(frozen=True, eq=False)
+class Measures:
+    """Cut (total weight of undirected cut edges) and part weights (int64, shape (k,), host).
+
+    Projection to a finer level leaves both as they are.
+    """
+
+    cut: int
+    part_weights: npt.NDArray[np.int64]
+
+    @property
+    def heaviest(self) -> int:
+        """Weight of the heaviest part."""
+        return int(self.part_weights.max())
+
+
 class RefinementState:
     """A partition of one level, mutable, with everything that depends on it kept up to date.
 
     Attributes
     ----------
     parts : int32, shape (n,)
-    part_weights : int64, shape (k,)
-        On the host.
-    cut : int
-        Total weight of undirected cut edges.
+    measures : Measures
+        Of `parts`.
     best : int32, shape (n,)
         Cached best destination: -1 no adjacent part, -2 unknown.
     rows, slots, weights : the connectivity table (`jetpy.workloads.connectivity`)
     """
 
-    def __init__(self, backend: Backend, graph: DeviceGraph, parts: Array, k: int) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        graph: DeviceGraph,
+        parts: Array,
+        k: int,
+        known: Measures | None = None,
+    ) -> None:
         self.backend, self.graph, self.k = backend, graph, k
         n = graph.n
         self.sources = backend.empty(n)
@@ -41,26 +64,19 @@ class RefinementState:
         self.rows = backend.empty(n)
         size = backend.scan(n, kernels.size_rows, indptr=graph.indptr, rows=self.rows, k=k)
         self.slots, self.weights = backend.empty(size), backend.empty(size)
-        self.start(parts)
+        self.start(parts, known)
 
-    def start(self, parts: Array) -> None:
-        """Take over `parts` (int32, shape (n,), modified from now on)."""
+    def start(self, parts: Array, known: Measures | None = None) -> None:
+        """Take over `parts` (int32, shape (n,), modified from now on).
+
+        `known` are its measures, where the caller has them.
+        """
         self.parts = parts
         self.sources[:] = parts
-        self._device_part_weights = self.backend.full(self.k, 0)
-        self.backend.parallel_for(
-            self.graph.n,
-            projection_kernels.weigh_parts,
-            parts=parts,
-            vertex_weights=self.graph.vertex_weights,
-            part_weights=self._device_part_weights,
-        )
-        self.part_weights = self._fetch_part_weights()
-        self.cut = directed_cut(self.backend, self.graph, parts) // 2
+        self.measures = known or measure(self.backend, self.graph, parts, self.k)
+        weights = self.measures.part_weights.astype(np.int32)
+        self._part_weights = self.backend.from_host(weights)
         self._rows_of(kernels.build_rows)
-
-    def _fetch_part_weights(self) -> npt.NDArray[np.int64]:
-        return self.backend.to_host(self._device_part_weights).astype(np.int64)
 
     @property
     def table(self) -> dict[str, Array]:
@@ -96,7 +112,7 @@ class RefinementState:
             kernels.move_vertices,
             destinations=destinations,
             vertex_weights=self.graph.vertex_weights,
-            part_weights=self._device_part_weights,
+            part_weights=self._part_weights,
             best=self.best,
             **moved,
         )
@@ -115,14 +131,22 @@ class RefinementState:
                 **self.adjacency,
                 **self.table,
             )
-        self.cut += change // 2
         backend.parallel_for(count, kernels.settle_moves, **moved)
-        self.part_weights = self._fetch_part_weights()
+        weights = backend.to_host(self._part_weights).astype(np.int64)
+        self.measures = Measures(self.measures.cut + change // 2, weights)
 
 
-def directed_cut(backend: Backend, graph: DeviceGraph, parts: Array) -> int:
-    """Return twice the cut: the weight of directed edges between different parts."""
-    return backend.reduce(
+def measure(backend: Backend, graph: DeviceGraph, parts: Array, k: int) -> Measures:
+    """Compute the measures of a partition from scratch."""
+    part_weights = backend.full(k, 0)
+    backend.parallel_for(
+        graph.n,
+        projection_kernels.weigh_parts,
+        parts=parts,
+        vertex_weights=graph.vertex_weights,
+        part_weights=part_weights,
+    )
+    directed = backend.reduce(
         graph.n,
         projection_kernels.cut_of_vertex,
         indptr=graph.indptr,
@@ -130,3 +154,4 @@ def directed_cut(backend: Backend, graph: DeviceGraph, parts: Array) -> int:
         edge_weights=graph.edge_weights,
         parts=parts,
     )
+    return Measures(directed // 2, backend.to_host(part_weights).astype(np.int64))
