@@ -126,7 +126,7 @@ def refine(
     Raises
     ------
     GraphError, OptionError, BackendError
-        As for `partition`; OptionError also where `parts` does not fit the graph or `k`.
+        As for `partition`; GraphError also where `parts` does not fit the graph or `k`.
     """
     checked = as_graph(graph, repair=repair)
     given = checked_parts(checked, parts, k)

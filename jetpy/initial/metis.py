@@ -20,7 +20,7 @@ def bisect_recursively(graph: Graph, problem: Problem, attempt: int) -> npt.NDAr
     """
     if graph.n <= problem.k:
         return np.arange(graph.n, dtype=np.int32)
-    share = (1 + problem.imbalance) ** (1 / math.ceil(math.log2(problem.k))) - 1
+    share = (1 + min(problem.imbalance, 1000.0)) ** (1 / math.ceil(math.log2(problem.k))) - 1
     options = pymetis.Options(
         seed=(problem.seed * 1009 + attempt) & 0x7FFFFFFF, ufactor=max(1, round(share * 1000))
     )

@@ -104,7 +104,10 @@ class RefinementState:
         )
 
     def move(self, count: int, destinations: Array) -> None:
-        """Move the first `count` vertices of `moves` to their `destinations` (by vertex)."""
+        """Move the first `count` vertices of `moves` to their `destinations` (by vertex).
+
+        Each of them has to change its part: that is how a moved vertex is told from others.
+        """
         backend = self.backend
         moved = {"moves": self.moves, "parts": self.parts, "sources": self.sources}
         backend.parallel_for(

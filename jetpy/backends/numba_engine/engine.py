@@ -98,6 +98,8 @@ class NumbaBackend(Backend):
     """Workunits compiled by Numba; arrays are NumPy's."""
 
     name = "numba"
+    _width = 0
+    """Threads that Numba was last told to use, which is one number for all back ends."""
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = min(threads or available_threads(), MAX_THREADS)
@@ -112,6 +114,10 @@ class NumbaBackend(Backend):
         if entry is None:
             entry = self._load(workunit)
         function, names = entry
+        if NumbaBackend._width != self.threads:
+            most = self._numba.config.NUMBA_NUM_THREADS
+            self._numba.set_num_threads(min(self.threads, most))
+            NumbaBackend._width = self.threads
         self.launches += 1
         return function(n, self.threads, *[arguments[name] for name in names])
 
@@ -119,8 +125,6 @@ class NumbaBackend(Backend):
         module = sys.modules[workunit.__module__]
         function, _ = _launchers(module)[workunit.__name__]
         names = function.py_func.__code__.co_varnames[2 : function.py_func.__code__.co_argcount]  # type: ignore[attr-defined]
-        most = self._numba.config.NUMBA_NUM_THREADS
-        self._numba.set_num_threads(min(self.threads, most))
         self._compiled[workunit] = (function, names)
         return self._compiled[workunit]
 

@@ -1,0 +1,87 @@
+"""Contraction against an oracle of dictionaries."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from jetpy.backends.base import Backend
+from jetpy.backends.level import upload
+from jetpy.coarsening.contraction import contract
+from jetpy.generators import delaunay, rmat
+from jetpy.graph import Graph
+from tests.graphs import SMALL_GRAPHS, clique, edge_dict, star
+from tests.strategies import weighted_graphs
+
+
+def check(backend: Backend, graph: Graph, match: list[int]) -> Graph:
+    """Contract a matching, compare everything with the oracle, and return the coarse graph."""
+    device, coarse_of = contract(backend, upload(backend, graph), np.array(match, np.int32))
+    arrays = (device.indptr, device.indices, device.edge_weights, device.vertex_weights)
+    coarse = Graph(*(backend.to_host(a) for a in arrays))
+    ids = backend.to_host(coarse_of).tolist()
+
+    leaders = [v for v in range(graph.n) if match[v] < 0 or v < match[v]]
+    assert [ids[v] for v in leaders] == list(range(len(leaders)))
+    assert all(ids[v] == ids[match[v]] for v in range(graph.n) if match[v] >= 0)
+
+    weights = [0] * len(leaders)
+    for v, weight in enumerate(graph.vertex_weights.tolist()):
+        weights[ids[v]] += weight
+    assert coarse.vertex_weights.tolist() == weights
+
+    edges: dict[tuple[int, int], int] = defaultdict(int)
+    for (u, v), weight in edge_dict(graph).items():
+        if ids[u] != ids[v]:
+            edges[ids[u], ids[v]] += weight
+    assert edge_dict(coarse) == edges
+    assert len(coarse.indices) == len(coarse.edge_weights) == len(edges)  # no edge twice
+    assert all(edges[v, u] == weight for (u, v), weight in edges.items())
+    assert coarse.indptr[0] == 0
+    assert coarse.indptr[-1] == len(edges)
+    for array in arrays:
+        assert array.dtype == np.int32
+    return coarse
+
+
+def random_match(n: int, share: float, seed: int) -> list[int]:
+    """Pairs of vertices wherever they are: contraction does not ask whether they are adjacent."""
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(n)[: int(share * n) // 2 * 2].tolist()
+    match = [-1] * n
+    for u, v in zip(order[::2], order[1::2], strict=True):
+        match[u], match[v] = v, u
+    return match
+
+
+@settings(
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(graph=weighted_graphs(), share=st.sampled_from([0, 0.3, 0.7, 1]), seed=st.integers(0, 10**6))
+def test_random_graphs(backend: Backend, graph: Graph, share: float, seed: int) -> None:
+    check(backend, graph, random_match(graph.n, share, seed))
+
+
+@pytest.mark.parametrize("share", [0, 0.5, 1])
+@pytest.mark.parametrize("name", SMALL_GRAPHS)
+def test_small_graphs(backend: Backend, name: str, share: float) -> None:
+    graph = SMALL_GRAPHS[name]()
+    check(backend, graph, random_match(graph.n, share, 1))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("graph", [delaunay(3000), rmat(11, 8), star(3000), clique(80)], ids=str)
+def test_large_rows_and_several_threads(backend: Backend, graph: Graph, seed: int) -> None:
+    """Short rows are merged in lists, long ones in hash tables."""
+    check(backend, graph, random_match(graph.n, 0.9, seed))
+
+
+def test_again_and_again_down_to_one_vertex(backend: Backend) -> None:
+    graph = clique(64)
+    while graph.n > 1:
+        graph = check(backend, graph, [v ^ 1 for v in range(graph.n)])
+    assert (graph.n, graph.m, graph.total_vertex_weight) == (1, 0, 64)

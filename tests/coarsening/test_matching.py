@@ -1,0 +1,220 @@
+"""Matching: its contract on random graphs, a greedy oracle, and each two-hop kind by itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from jetpy.backends.base import Backend
+from jetpy.backends.level import upload
+from jetpy.coarsening.matching import match_vertices
+from jetpy.graph import Graph
+from jetpy.options import CoarsenOptions
+from tests.graphs import clique, edge_dict, from_edges, isolated, path, star
+from tests.strategies import weighted_graphs
+
+HEAVY_ONLY = CoarsenOptions(rounds=100, two_hop_share=1.0)
+EVERYTHING = CoarsenOptions(rounds=100, two_hop_share=0.0)
+NO_LIMIT = 2**31 - 1
+MASK = 2**32 - 1
+
+quick = settings(
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+limits = st.sampled_from([2, 4, 9, NO_LIMIT])
+seeds = st.integers(0, 2**31 - 1)
+part_lists = st.none() | st.lists(st.integers(0, 1), min_size=16, max_size=16)
+
+
+def matched(
+    backend: Backend,
+    graph: Graph,
+    options: CoarsenOptions,
+    heaviest: int = NO_LIMIT,
+    seed: int = 0,
+    parts: list[int] | None = None,
+) -> list[int]:
+    """Partners, after checking what holds for every matching."""
+    given_parts = None if parts is None else np.array(parts[: graph.n], np.int32)
+    found = match_vertices(backend, upload(backend, graph), options, heaviest, seed, given_parts)
+    match: list[int] = backend.to_host(found).tolist()
+    assert len(match) == graph.n
+    for u, v in enumerate(match):
+        assert -1 <= v < graph.n
+        if v >= 0:
+            assert v != u
+            assert match[v] == u
+            assert graph.vertex_weights[u] + graph.vertex_weights[v] <= heaviest
+            assert parts is None or parts[u] == parts[v]
+    return match
+
+
+def pairs_of(match: list[int]) -> set[frozenset[int]]:
+    return {frozenset((u, v)) for u, v in enumerate(match) if v >= 0}
+
+
+def mix(x: int) -> int:
+    """The hash of jetpy.workloads.hashing, in plain Python."""
+    h = x & MASK
+    h ^= h >> 16
+    h = h * 2146121005 & MASK
+    h ^= h >> 15
+    h = h * 1597334677 & MASK
+    return h ^ h >> 16
+
+
+def edge_hash(u: int, v: int, seed: int) -> int:
+    h = (mix(u ^ seed) + mix(v ^ seed)) * 1597334677 & MASK
+    return h ^ h >> 15
+
+
+def greedy(graph: Graph, heaviest: int, seed: int, parts: list[int] | None) -> set[frozenset[int]]:
+    """Take edges in falling order of rating, then hash: what all rounds of handshakes add up to."""
+    weights = graph.vertex_weights.tolist()
+
+    def order(edge: tuple[int, int]) -> tuple[float, int]:
+        u, v = edge
+        w = float(edges[edge])
+        return (w * w) / (float(weights[u]) * float(weights[v])), edge_hash(u, v, seed)
+
+    edges = {(u, v): w for (u, v), w in edge_dict(graph).items() if u < v}
+    assert len({order(edge) for edge in edges}) == len(edges), "no two edges of one hash"
+    free, taken = set(range(graph.n)), set()
+    for u, v in sorted(edges, key=order, reverse=True):
+        fits = weights[u] + weights[v] <= heaviest
+        if {u, v} <= free and fits and (parts is None or parts[u] == parts[v]):
+            free -= {u, v}
+            taken.add(frozenset((u, v)))
+    return taken
+
+
+@quick
+@given(graph=weighted_graphs(), heaviest=limits, seed=seeds, parts=part_lists)
+def test_handshakes_are_greedy(
+    backend: Backend, graph: Graph, heaviest: int, seed: int, parts: list[int] | None
+) -> None:
+    match = matched(backend, graph, HEAVY_ONLY, heaviest, seed, parts)
+    assert pairs_of(match) == greedy(graph, heaviest, seed, parts)
+
+
+@quick
+@given(graph=weighted_graphs(), heaviest=limits, seed=seeds, parts=part_lists)
+def test_two_hop_pairs_share_a_neighbour(
+    backend: Backend, graph: Graph, heaviest: int, seed: int, parts: list[int] | None
+) -> None:
+    match = matched(backend, graph, EVERYTHING, heaviest, seed, parts)
+    heavy = greedy(graph, heaviest, seed, parts)
+    assert heavy <= pairs_of(match)
+    edges = edge_dict(graph)
+    neighbours = [{v for u, v in edges if u == w} for w in range(graph.n)]
+    for u, v in map(sorted, pairs_of(match) - heavy):
+        assert neighbours[u] & neighbours[v] or not neighbours[u] | neighbours[v]
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+def test_fewer_rounds_match_the_best_edges(backend: Backend, rounds: int) -> None:
+    """Weights rise along a path: each round matches the heaviest edge that is left."""
+    graph = from_edges(20, [(v, v + 1) for v in range(19)], [v + 1 for v in range(19)])
+    match = matched(backend, graph, CoarsenOptions(rounds=rounds, two_hop_share=1.0))
+    best = {frozenset((18 - 2 * i, 19 - 2 * i)) for i in range(rounds)}
+    assert pairs_of(match) == best
+
+
+def test_ratings_prefer_light_vertices(backend: Backend) -> None:
+    """2*2/(1*1) beats 3*3/(1*9)."""
+    graph = from_edges(3, [(0, 1), (1, 2)], [2, 3], [1, 1, 9])
+    assert matched(backend, graph, HEAVY_ONLY) == [1, 0, -1]
+
+
+def test_large_graphs_match_most_vertices(backend: Backend) -> None:
+    """Large enough for several threads."""
+    graph = path(30_000)
+    match = matched(backend, graph, CoarsenOptions())
+    assert sum(v < 0 for v in match) <= 0.25 * graph.n
+
+
+def test_seed_changes_the_ties(backend: Backend) -> None:
+    graph = path(100)
+    assert len({tuple(matched(backend, graph, HEAVY_ONLY, seed=s)) for s in range(5)}) == 5
+
+
+# Two-hop kinds
+
+
+def test_leaves_of_a_star(backend: Backend) -> None:
+    match = matched(backend, star(20), EVERYTHING)
+    hub = match[0]
+    rest = [v for v in range(1, 21) if v != hub]
+    leaves = pairs_of(match) - {frozenset((0, hub))}
+    assert leaves == {frozenset(rest[i : i + 2]) for i in range(0, 18, 2)}
+    assert match[rest[-1]] == -1
+
+
+def test_leaves_of_different_hubs_do_not_match(backend: Backend) -> None:
+    """Two stars with an odd number of leaves left over each."""
+    edges = [(0, v) for v in range(2, 8)] + [(1, v) for v in range(8, 14)]
+    match = matched(backend, from_edges(14, edges), EVERYTHING)
+    for u, v in map(sorted, pairs_of(match)):
+        assert u in (0, 1) or (u < 8) == (v < 8)
+    assert match.count(-1) == 2
+
+
+def test_isolated_vertices_match(backend: Backend) -> None:
+    assert matched(backend, isolated(7), EVERYTHING) == [1, 0, 3, 2, 5, 4, -1]
+    assert matched(backend, isolated(7), HEAVY_ONLY) == [-1] * 7
+    assert matched(backend, isolated(7), EVERYTHING, heaviest=1) == [-1] * 7
+
+
+def test_two_hop_matching_waits_until_it_is_needed(backend: Backend) -> None:
+    """1 of 3 vertices is alone: more than 0.25, less than 0.4."""
+    graph = from_edges(6, [(0, 1), (1, 2), (3, 4), (4, 5)], [9, 1, 9, 1])
+    joined = from_edges(7, [(6, 0), (6, 2), (6, 5)], [1, 1, 1])
+    assert matched(backend, graph, CoarsenOptions(two_hop_share=0.4)) == [1, 0, -1, 4, 3, -1]
+    hub = from_edges(7, [(0, 1), (0, 2), (0, 3), (0, 4), (0, 5), (0, 6)], [9, 1, 1, 1, 1, 1])
+    assert matched(backend, hub, CoarsenOptions(two_hop_share=0.8)).count(-1) == 5
+    assert matched(backend, hub, CoarsenOptions(two_hop_share=0.25)).count(-1) == 1
+    assert matched(backend, joined, EVERYTHING).count(-1) == 1
+
+
+def many_twins() -> Graph:
+    """Vertices 3..12 see {0, 1}, 13..22 see {1, 2}; the hubs 0, 1, 2 are too heavy for them."""
+    edges = [(h, v) for v in range(3, 13) for h in (0, 1)]
+    edges += [(h, v) for v in range(13, 23) for h in (1, 2)]
+    return from_edges(23, edges, None, [100] * 3 + [1] * 20)
+
+
+def test_twins(backend: Backend) -> None:
+    match = matched(backend, many_twins(), EVERYTHING, heaviest=50)
+    assert match[:3] == [-1, -1, -1]
+    expected = [v + 1 if v % 2 else v - 1 for v in range(3, 23)]
+    assert match[3:] == expected
+
+
+def test_neighbourhood_of_vertex_0_is_not_an_empty_one(backend: Backend) -> None:
+    """A leaf of vertex 0 and an isolated vertex are no twins."""
+    match = matched(backend, from_edges(4, [(0, 1), (0, 2)]), EVERYTHING)
+    assert match[3] == -1
+
+
+def test_twins_respect_parts(backend: Backend) -> None:
+    parts = [v // 5 % 2 for v in range(23)]
+    match = matched(backend, many_twins(), EVERYTHING, heaviest=50, parts=parts)
+    assert len(pairs_of(match)) >= 8
+
+
+def test_relatives(backend: Backend) -> None:
+    """Vertices 1..10 share only the hub 0; each has a second neighbour, too heavy, of its own."""
+    edges = [(0, v) for v in range(1, 11)] + [(v, v + 10) for v in range(1, 11)]
+    edges += [(v, 21 + (v * 3 + j) % 11) for v in range(11, 21) for j in range(11)]
+    weights = [1000] + [1] * 10 + [1000] * 21
+    graph = from_edges(32, edges, None, weights)
+    match = matched(backend, graph, EVERYTHING, heaviest=50)
+    assert {v for pair in pairs_of(match) for v in pair} == set(range(1, 11))
+    lone = CoarsenOptions(rounds=100, two_hop_share=0.0, highest_matchmaker=9)
+    assert not pairs_of(matched(backend, graph, lone, heaviest=50))
+
+
+def test_clique_is_matched_completely(backend: Backend) -> None:
+    assert len(pairs_of(matched(backend, clique(40), HEAVY_ONLY))) == 20

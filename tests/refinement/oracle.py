@@ -1,0 +1,52 @@
+"""What a refinement state must contain, computed from the graph and the parts alone."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+from jetpy.backends.base import Backend
+from jetpy.backends.level import upload
+from jetpy.graph import Graph
+from jetpy.metrics import edge_cut, part_weights
+from jetpy.refinement.state import RefinementState
+
+
+def state_of(backend: Backend, graph: Graph, parts: object, k: int) -> RefinementState:
+    return RefinementState(backend, upload(backend, graph), np.array(parts, np.int32), k)
+
+
+def connections(graph: Graph, parts: np.ndarray) -> list[dict[int, int]]:
+    """For each vertex, the weight of its edges into each adjacent part."""
+    table: list[dict[int, int]] = [defaultdict(int) for _ in range(graph.n)]
+    sources = graph.sources(0, graph.n).tolist()
+    targets = parts[graph.indices].tolist()
+    for v, p, w in zip(sources, targets, graph.edge_weights.tolist(), strict=True):
+        table[v][p] += w
+    return [dict(row) for row in table]
+
+
+def rows_of(state: RefinementState) -> list[dict[int, int]]:
+    """Parts and weights of each row of the state's table; a part must not have two slots."""
+    starts = state.rows.tolist()
+    stops = [*starts, len(state.slots)][1:]
+    rows = []
+    for start, stop in zip(starts, stops, strict=True):
+        slots, weights = state.slots[start:stop].tolist(), state.weights[start:stop].tolist()
+        if -1 in slots:  # the row ends there
+            slots = slots[: slots.index(-1)]
+        used = [(p, w) for p, w in zip(slots, weights, strict=False) if p >= 0 and w != 0]
+        assert len(dict(used)) == len(used)
+        rows.append(dict(used))
+    return rows
+
+
+def check_state(state: RefinementState, graph: Graph) -> None:
+    """Compare everything that a state keeps up to date with values from scratch."""
+    assert state.measures.cut == edge_cut(graph, state.parts)
+    assert (
+        state.measures.part_weights.tolist() == part_weights(graph, state.parts, state.k).tolist()
+    )
+    assert rows_of(state) == connections(graph, state.parts)
+    assert (state.sources == state.parts).all()

@@ -1,0 +1,133 @@
+"""Rebalancing: who may leave, where to, and that balance is reached."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from jetpy.backends.base import Backend
+from jetpy.generators import delaunay, grid
+from jetpy.graph import Graph
+from jetpy.refinement.rebalance import rebalance_strongly, rebalance_weakly
+from jetpy.refinement.state import RefinementState
+from tests.graphs import from_edges, heavy_edges, isolated, path, random_graph, star
+from tests.refinement.oracle import check_state, state_of
+from tests.strategies import weighted_graphs
+
+UNIT_GRAPHS = [grid(50, 50), delaunay(2500), star(300), isolated(200), path(3000)]
+
+
+def limit_of(graph: Graph, k: int, imbalance: float = 0.03) -> int:
+    return int(-(-graph.total_vertex_weight // k) * (1 + imbalance))
+
+
+def check_moves(state: RefinementState, before: np.ndarray, limit: int, moved: int) -> None:
+    """Check that only overweight parts gave and only parts below the limit took."""
+    weights = np.bincount(before, state.graph.vertex_weights, state.k)
+    changed = before != state.parts
+    assert moved == changed.sum()
+    assert (weights[before[changed]] > limit).all()
+    assert (weights[state.parts[changed]] < limit).all()
+
+
+def rebalance(state: RefinementState, kind: str, limit: int, seed: int = 1) -> int:
+    if kind == "weak":
+        return rebalance_weakly(state, limit, seed)
+    return rebalance_strongly(state, limit)
+
+
+@pytest.mark.parametrize("kind", ["weak", "strong"])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(graph=weighted_graphs(least=2, most=30), k=st.integers(2, 6), seed=st.integers(0, 10**6))
+def test_random_graphs(backend: Backend, kind: str, graph: Graph, k: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    before = np.minimum(rng.integers(0, 2 * k, graph.n), k - 1).astype(np.int32)
+    limit = limit_of(graph, k)
+    state = state_of(backend, graph, before, k)
+    old = state.measures.part_weights
+    moved = rebalance(state, kind, limit, seed)
+    check_state(state, graph)
+    check_moves(state, before, limit, moved)
+    assert (state.measures.part_weights[old > limit] <= old[old > limit]).all()
+
+
+@pytest.mark.parametrize("k", [2, 5, 40])
+@pytest.mark.parametrize("graph", UNIT_GRAPHS, ids=str)
+def test_weak_empties_overweight_parts(backend: Backend, graph: Graph, k: int) -> None:
+    """With unit weights, every part that was overweight fits; some other part may not."""
+    before = np.minimum(np.arange(graph.n) // 3, k - 1).astype(np.int32)
+    limit = limit_of(graph, k)
+    state = state_of(backend, graph, before, k)
+    overweight = state.measures.part_weights > limit
+    assert overweight.any()
+    moved = rebalance_weakly(state, limit, 1)
+    check_state(state, graph)
+    check_moves(state, before, limit, moved)
+    assert (state.measures.part_weights[overweight] == limit).all()
+
+
+@pytest.mark.parametrize("imbalance", [0, 0.03, 0.5])
+@pytest.mark.parametrize("k", [2, 5, 40])
+@pytest.mark.parametrize("graph", UNIT_GRAPHS, ids=str)
+def test_strong_makes_every_part_fit(
+    backend: Backend, graph: Graph, k: int, imbalance: float
+) -> None:
+    before = np.minimum(np.arange(graph.n) // 3, k - 1).astype(np.int32)
+    limit = limit_of(graph, k, imbalance)
+    state = state_of(backend, graph, before, k)
+    moved = rebalance_strongly(state, limit)
+    check_state(state, graph)
+    check_moves(state, before, limit, moved)
+    assert state.measures.part_weights.max() <= limit
+
+
+def test_strong_with_weights_gets_close(backend: Backend) -> None:
+    graph = random_graph(1000, 3000, 1, weighted=True)
+    state = state_of(backend, graph, np.zeros(1000), 8)
+    limit = limit_of(graph, 8)
+    assert rebalance_strongly(state, limit) > 0
+    check_state(state, graph)
+    assert state.measures.part_weights.max() <= limit + graph.vertex_weights.max()
+
+
+def test_weak_evicts_at_least_loss(backend: Backend) -> None:
+    """On a path in two parts, the vertices at the cut go first."""
+    graph = path(100)
+    state = state_of(backend, graph, np.arange(100) >= 70, 2)
+    assert rebalance_weakly(state, 69, 1) == 1
+    assert state.parts.tolist() == [0] * 69 + [1] * 31
+    assert state.measures.cut == 1
+
+
+def test_weak_prefers_the_best_open_part(backend: Backend) -> None:
+    """Vertices 1, 2 and 3 are tied to their own part by 1, to vertices 8 and 9 by more."""
+    edges = [(0, 1), (0, 2), (0, 3), (1, 8), (1, 9), (2, 8), (3, 9)]
+    graph = from_edges(10, edges, [1, 1, 1, 5, 7, 9, 9])
+    state = state_of(backend, graph, [0, 0, 0, 0, 0, 0, 0, 0, 1, 2], 3)
+    assert rebalance_weakly(state, 5, 1) == 3
+    assert state.parts[1:4].tolist() == [2, 1, 2]
+
+
+@pytest.mark.parametrize("kind", ["weak", "strong"])
+def test_nothing_to_do(backend: Backend, kind: str) -> None:
+    graph = grid(10, 10)
+    balanced = state_of(backend, graph, np.arange(100) % 4, 4)
+    assert rebalance(balanced, kind, 25) == 0  # none is overweight
+    assert rebalance(balanced, kind, 24) == 0  # all are, none is open
+    full = state_of(backend, graph, np.arange(100) % 4 // 3, 2)
+    assert rebalance(full, kind, 10) == 0
+    assert (full.parts == np.arange(100) % 4 // 3).all()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", ["weak", "strong"])
+def test_weights_near_the_largest(backend: Backend, kind: str) -> None:
+    """Parts of nearly 2**31: the numbers of the plan do not overflow."""
+    graph = heavy_edges()
+    state = state_of(backend, graph, [0, 0, 0], 7)
+    assert rebalance(state, kind, limit_of(graph, 7)) > 0
+    check_state(state, graph)

@@ -1,0 +1,115 @@
+"""The connectivity table, cut and part weights stay what they would be if made from scratch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from jetpy.backends import get_backend
+from jetpy.backends.base import Backend
+from jetpy.generators import grid, rmat
+from jetpy.graph import Graph
+from jetpy.refinement.state import RefinementState
+from tests.graphs import SMALL_GRAPHS, random_graph, star
+from tests.refinement.oracle import check_state, state_of
+from tests.strategies import weighted_graphs
+
+
+def move(state: RefinementState, vertices: np.ndarray, destinations: np.ndarray) -> None:
+    """Move some vertices, each to its destination, which is another part than its own."""
+    state.moves[: len(vertices)] = vertices
+    by_vertex = np.full(state.graph.n, -99, np.int32)
+    by_vertex[vertices] = destinations
+    state.move(len(vertices), by_vertex)
+
+
+def move_at_random(state: RefinementState, count: int, rng: np.random.Generator) -> None:
+    vertices = rng.permutation(state.graph.n)[:count]
+    before = state.parts.copy()
+    other = (before[vertices] + rng.integers(1, state.k, len(vertices))) % state.k
+    move(state, vertices, other)
+    before[vertices] = other
+    assert (state.parts == before).all()
+
+
+@pytest.mark.parametrize("k", [2, 3, 7, 40])
+@pytest.mark.parametrize("name", SMALL_GRAPHS)
+def test_small_graphs(backend: Backend, name: str, k: int) -> None:
+    """Rows are indexed by part where the degree is high for k, lists elsewhere."""
+    graph = SMALL_GRAPHS[name]()
+    state = state_of(backend, graph, np.arange(graph.n) % k, k)
+    check_state(state, graph)
+    rng = np.random.default_rng(k)
+    for count in (1, graph.n // 10, graph.n // 2, graph.n):
+        move_at_random(state, min(count, graph.n), rng)
+        check_state(state, graph)
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    graph=weighted_graphs(least=10, most=30),
+    k=st.integers(2, 12),
+    counts=st.lists(st.integers(0, 5), min_size=1, max_size=8),
+    seed=st.integers(0, 10**6),
+)
+def test_random_moves(backend: Backend, graph: Graph, k: int, counts: list[int], seed: int) -> None:
+    """Up to n / 10 moves update rows, more rebuild them."""
+    rng = np.random.default_rng(seed)
+    state = state_of(backend, graph, rng.integers(0, k, graph.n), k)
+    for count in counts:
+        move_at_random(state, count, rng)
+        check_state(state, graph)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("k", [2, 8, 17, 100])
+@pytest.mark.parametrize(
+    "graph", [grid(90, 90), rmat(12, 8), star(5000), random_graph(3000, 9000, 1, True)], ids=str
+)
+def test_large_graphs(graph: Graph, k: int, threads: int) -> None:
+    """Launches with several threads: whole regions move at once, so that rows are contended."""
+    backend = get_backend("numba", threads)
+    rng = np.random.default_rng(k)
+    state = state_of(backend, graph, np.arange(graph.n) * k // graph.n, k)
+    check_state(state, graph)
+    for count in (graph.n // 11, graph.n // 11, graph.n // 4, graph.n // 11):
+        move_at_random(state, count, rng)
+    check_state(state, graph)
+    first = np.flatnonzero(state.parts != k - 1)[: graph.n // 12]  # a region joins one part
+    move(state, first, np.full(len(first), k - 1))
+    check_state(state, graph)
+
+
+def test_moves_there_and_back(backend: Backend) -> None:
+    """Slots that became free are taken again: rows never run out of them."""
+    graph = random_graph(100, 300, 2, weighted=True)
+    state = state_of(backend, graph, np.zeros(100), 50)
+    for target in (*range(1, 50), 0):
+        for start in range(0, 100, 10):
+            some = np.arange(start, start + 10)
+            move(state, some, np.full(10, target))
+        check_state(state, graph)
+    assert state.measures.cut == 0
+
+
+def test_no_move_changes_nothing(backend: Backend) -> None:
+    graph = grid(5, 5)
+    state = state_of(backend, graph, np.arange(25) % 3, 3)
+    parts = state.parts.copy()
+    state.move(0, state.best)
+    assert (state.parts == parts).all()
+    check_state(state, graph)
+
+
+def test_start_takes_over(backend: Backend) -> None:
+    graph = random_graph(60, 200, 3, weighted=True)
+    state = state_of(backend, graph, np.arange(60) % 4, 4)
+    move_at_random(state, 20, np.random.default_rng(0))
+    parts = (np.arange(60) % 3).astype(np.int32)
+    state.start(parts.copy())
+    assert (state.parts == parts).all()
+    check_state(state, graph)

@@ -1,0 +1,27 @@
+"""Random graphs for hypothesis."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from hypothesis import strategies as st
+
+from jetpy.graph import Graph
+from tests.graphs import from_edges
+
+
+@st.composite
+def weighted_graphs(draw: st.DrawFn, least: int = 1, most: int = 16) -> Graph:
+    """Up to `most` vertices, any edges; small weights, so that ratings tie often."""
+    n = draw(st.integers(least, most))
+    pairs = list(combinations(range(n), 2))
+    count = draw(st.integers(0, min(len(pairs), 3 * n)))
+    rng = draw(st.randoms(use_true_random=False))
+    edges = rng.sample(pairs, count)
+    heaviest = draw(st.sampled_from([1, 3, 9]))
+    return from_edges(
+        n,
+        edges,
+        [rng.randint(1, heaviest) for _ in edges],
+        [rng.randint(1, heaviest) for _ in range(n)],
+    )

@@ -1,0 +1,436 @@
+"""`jetpy.partition` and `jetpy.refine`: what holds for every graph, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import jetpy
+from jetpy.graph import Graph
+from jetpy.metrics import edge_cut, part_weights
+from jetpy.partition import Partition
+from tests.graphs import (
+    SMALL_GRAPHS,
+    clique,
+    from_edges,
+    heavy_vertex,
+    isolated,
+    path,
+    random_graph,
+    star,
+    two_cliques,
+)
+
+ENGINE: dict[str, Any] = {"backend": "numba", "threads": 2}
+
+
+def partition(graph: Any, k: int, **options: Any) -> Partition:
+    return jetpy.partition(graph, k, **ENGINE, **options)
+
+
+def refine(graph: Any, parts: Any, k: int | None = None, **options: Any) -> Partition:
+    return jetpy.refine(graph, parts, k, **ENGINE, **options)
+
+
+def check(result: Partition, graph: Graph, k: int, imbalance: float = 0.03) -> None:
+    """Check what must hold for every result, against values computed from scratch."""
+    assert result.parts.dtype == np.int32
+    assert result.parts.shape == (graph.n,)
+    assert ((result.parts >= 0) & (result.parts < k)).all()
+    assert result.cut == edge_cut(graph, result.parts)
+    assert result.k == len(result.part_weights) == k
+    assert result.part_weights.tolist() == part_weights(graph, result.parts, k).tolist()
+    assert result.part_weights.sum() == graph.total_vertex_weight
+    ideal = math.ceil(graph.total_vertex_weight / k)
+    assert result.limit == min(math.floor(ideal * (1 + imbalance) + 1e-9), 2**31 - 1)
+    assert result.feasible == (result.part_weights.max() <= result.limit)
+    if (graph.vertex_weights == 1).all():
+        assert result.feasible
+
+
+def weighted_torus(size: int) -> Graph:
+    """More vertices than the coarsest graph has, and weights on vertices and edges."""
+    edges = [(r * size + c, r * size + (c + 1) % size) for r in range(size) for c in range(size)]
+    edges += [(r * size + c, (r + 1) % size * size + c) for r in range(size) for c in range(size)]
+    rng = np.random.default_rng(1)
+    return from_edges(
+        size * size, edges, rng.integers(1, 10, len(edges)), rng.integers(1, 6, size * size)
+    )
+
+
+# partition
+
+
+@pytest.mark.parametrize("preset", ["default", "fast"])
+@pytest.mark.parametrize("k", [1, 2, 3, 7])
+@pytest.mark.parametrize("name", SMALL_GRAPHS)
+def test_small_graphs(name: str, k: int, preset: str) -> None:
+    graph = SMALL_GRAPHS[name]()
+    check(partition(graph, k, preset=preset), graph, k)
+
+
+@pytest.mark.parametrize("name", ["empty", "two_cliques", "heavy_vertex", "weighted_random"])
+def test_small_graphs_ultra(name: str) -> None:
+    graph = SMALL_GRAPHS[name]()
+    check(partition(graph, 3, preset="ultra"), graph, 3)
+
+
+@pytest.mark.parametrize("preset", ["default", "fast", "ultra"])
+@pytest.mark.parametrize("k", [2, 5, 64])
+def test_several_levels(k: int, preset: str) -> None:
+    graph = weighted_torus(60)
+    result = partition(graph, k, preset=preset)
+    check(result, graph, k)
+    assert result.feasible
+    assert result.empty_parts == 0
+    assert len(result.levels) > 1
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [isolated(3000), star(3000), path(3000), from_edges(3000, [(v, v + 1) for v in range(900)])],
+    ids=["isolated", "star", "path", "mostly_isolated"],
+)
+@pytest.mark.parametrize("k", [2, 30])
+def test_awkward_graphs_of_several_levels(graph: Graph, k: int) -> None:
+    check(partition(graph, k), graph, k)
+
+
+def test_obvious_cuts_are_found() -> None:
+    assert partition(two_cliques(6), 2).cut == 0
+    assert partition(path(1000), 2).cut == 1
+    assert partition(path(1000), 2, imbalance=0).cut == 1
+    assert partition(clique(8), 2, imbalance=0).cut == 16
+    assert partition(isolated(100), 10).cut == 0
+    assert partition(jetpy.generators.grid(64, 64), 2, imbalance=0).cut <= 80  # best: 64
+
+
+@pytest.mark.parametrize("name", SMALL_GRAPHS)
+def test_as_many_parts_as_vertices(name: str) -> None:
+    graph = SMALL_GRAPHS[name]()
+    for k in (max(graph.n, 1), graph.n + 1, graph.n + 5):
+        result = partition(graph, k)
+        check(result, graph, k)
+        assert len(set(result.parts.tolist())) == graph.n
+        assert result.empty_parts == k - graph.n
+        assert result.cut == graph.total_edge_weight
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_graph_without_vertices(k: int) -> None:
+    result = partition(isolated(0), k)
+    assert result.parts.tolist() == []
+    assert (result.cut, result.imbalance, result.feasible, result.empty_parts) == (0, 0, True, k)
+
+
+@pytest.mark.parametrize("preset", ["default", "fast", "ultra"])
+def test_vertex_heavier_than_a_part(preset: str) -> None:
+    graph = heavy_vertex()
+    result = partition(graph, 2, preset=preset)
+    check(result, graph, 2)
+    assert not result.feasible
+    assert result.part_weights.max() < graph.total_vertex_weight
+
+
+def test_vertex_heavier_than_a_part_on_several_levels() -> None:
+    torus = weighted_torus(50)
+    weights = torus.vertex_weights.copy()
+    weights[1234] = weights.sum()
+    graph = replace(torus, vertex_weights=weights)
+    result = partition(graph, 4)
+    check(result, graph, 4)
+    assert not result.feasible
+    assert result.part_weights.max() < 1.1 * weights[1234]
+
+
+def test_vertex_weights_count() -> None:
+    """Ten heavy vertices at one end of a path: the cut has to lie among them."""
+    graph = from_edges(30, [(v, v + 1) for v in range(29)], None, [100] * 10 + [1] * 20)
+    result = partition(graph, 2)
+    assert result.feasible
+    assert result.cut == 1
+    assert sorted(np.bincount(result.parts, minlength=2)) == [5, 25]
+
+
+def test_edge_weights_count() -> None:
+    """A cycle has to be cut at its two light edges, if balance allows it."""
+    edges = [(v, (v + 1) % 100) for v in range(100)]
+    graph = from_edges(100, edges, [1 if v in (20, 70) else 50 for v in range(100)])
+    assert partition(graph, 2).cut == 2
+
+
+@pytest.mark.parametrize("which", ["edge_weights", "vertex_weights"])
+def test_scaled_weights_scale_the_result(which: str) -> None:
+    graph = random_graph(200, 600, 4, weighted=True)
+    scaled = replace(graph, **{which: 8 * getattr(graph, which)})
+    once, eight = partition(graph, 4), partition(scaled, 4)
+    check(eight, scaled, 4)
+    assert eight.feasible
+    if which == "edge_weights":
+        assert eight.cut % 8 == 0
+        assert eight.cut <= 8 * 1.2 * once.cut
+    else:
+        assert eight.cut <= 1.2 * once.cut
+
+
+@pytest.mark.parametrize("k", [2, 3, 7, 32])
+def test_no_imbalance_allowed(k: int) -> None:
+    graph = jetpy.generators.delaunay(2000)
+    result = partition(graph, k, imbalance=0)
+    check(result, graph, k, 0)
+    assert result.part_weights.max() == math.ceil(graph.n / k)
+
+
+def test_more_imbalance_is_used() -> None:
+    """Two cliques of different sizes, one edge between: only a lax limit allows that cut."""
+    pairs = [(u, v) for u in range(60) for v in range(u)]
+    pairs += [(u, v) for u in range(60, 100) for v in range(60, u)]
+    graph = from_edges(100, [*pairs, (0, 60)])
+    assert partition(graph, 2, imbalance=0.2).cut == 1
+    strict = partition(graph, 2, imbalance=0.1)
+    assert strict.cut > 1
+    assert strict.feasible
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"k": 0}, "k is 0"),
+        ({"k": -1}, "k is -1"),
+        ({"k": 2**24}, "k is 16777216"),
+        ({"imbalance": -0.1}, "imbalance is -0.1"),
+        ({"imbalance": math.nan}, "imbalance is nan"),
+        ({"imbalance": math.inf}, "imbalance is inf"),
+        ({"seed": -1}, "seed is -1"),
+        ({"seed": 2**31}, "seed is 2147483648"),
+        ({"preset": "x"}, "unknown preset 'x'.*default, fast, ultra"),
+        ({"backend": "x"}, "unknown backend 'x'.*auto.*numba"),
+        ({"threads": 0}, "threads is 0"),
+        ({"threads": -3}, "threads is -3"),
+    ],
+    ids=str,
+)
+def test_bad_options_are_refused(options: dict[str, Any], words: str) -> None:
+    for n in (0, 10):
+        with pytest.raises(jetpy.OptionError, match=words):
+            jetpy.partition(path(n), **{"k": 2, **ENGINE, **options})
+    if "k" not in options:
+        with pytest.raises(jetpy.OptionError, match=words):
+            jetpy.refine(path(10), [0, 1] * 5, **{**ENGINE, **options})
+
+
+def test_extreme_options_are_accepted() -> None:
+    graph = path(10)
+    for options in ({"seed": 2**31 - 1}, {"imbalance": 1e6}, {"imbalance": 1e9}, {"threads": 500}):
+        result = jetpy.partition(graph, 2, **{**ENGINE, **options})
+        assert result.cut == edge_cut(graph, result.parts)
+        assert result.feasible
+    assert partition(graph, 2**24 - 1).empty_parts == 2**24 - 11
+
+
+@pytest.mark.parametrize("graph", [3, "path", None, [[0, 1], [1, 0]]], ids=str)
+def test_what_is_no_graph_is_refused(graph: Any) -> None:
+    with pytest.raises(jetpy.GraphError):
+        partition(graph, 2)
+
+
+def test_repair_is_handed_on() -> None:
+    one_way = ([0, 1, 2, 2], [1, 2])
+    with pytest.raises(jetpy.GraphError):
+        partition(one_way, 2)
+    with pytest.raises(jetpy.GraphError):
+        refine(one_way, [0, 0, 1])
+    assert partition(one_way, 2, repair=True).cut == 1
+    assert refine(one_way, [0, 0, 1], repair=True).cut == 1
+
+
+def test_all_kinds_of_input_mean_the_same() -> None:
+    graph = random_graph(300, 1200, 6, weighted=True)
+    unit = np.ones_like(graph.vertex_weights)
+    csr = (graph.indptr, graph.indices, graph.edge_weights)
+    matrix = sp.csr_array((csr[2], csr[1], csr[0]), shape=(300, 300))
+    network = nx.Graph()
+    network.add_nodes_from(range(300))
+    network.add_weighted_edges_from((u, v, int(w)) for (u, v), w in matrix.todok().items())
+    same = [replace(graph, vertex_weights=unit), matrix, matrix.tocoo(), csr, (*csr, unit), network]
+    results = [partition(data, 5).parts.tolist() for data in same]
+    assert all(parts == results[0] for parts in results)
+    lists = tuple(a.tolist() for a in (*csr, graph.vertex_weights))
+    assert partition(lists, 5).parts.tolist() == partition(graph, 5).parts.tolist()
+
+
+@pytest.mark.parametrize("writeable", [True, False])
+@pytest.mark.parametrize("size", [20, 60])
+def test_input_arrays_stay_as_they_are(size: int, writeable: bool) -> None:
+    graph = weighted_torus(size)
+    parts = (np.arange(graph.n, dtype=np.int32) // 7) % 3
+    arrays = (graph.indptr, graph.indices, graph.edge_weights, graph.vertex_weights)
+    for array in (*arrays, parts):
+        array.flags.writeable = writeable
+    before = [a.copy() for a in (*arrays, parts)]
+    results = [partition(graph, 3), partition(arrays, 3), refine(graph, parts, 3)]
+    results.append(refine(arrays, parts, 3))
+    for result in results:
+        check(result, graph, 3)
+        assert result.parts.flags.writeable
+        assert not np.shares_memory(result.parts, parts)
+    for array, old in zip((*arrays, parts), before, strict=True):
+        assert array.tolist() == old.tolist()
+
+
+@pytest.mark.parametrize("preset", ["default", "ultra"])
+def test_levels_tell_the_story(preset: str) -> None:
+    graph = jetpy.generators.delaunay(6000)
+    result = partition(graph, 4, preset=preset)
+    levels = result.levels
+    assert [level.level for level in levels] == list(range(len(levels)))
+    assert (levels[0].n, levels[0].m) == (graph.n, graph.m)
+    for fine, coarse in pairwise(levels):
+        assert coarse.n < fine.n
+        assert coarse.m <= fine.m
+        assert fine.cut_before == coarse.cut_after  # a projection cuts the same edges
+    for level in levels:
+        assert level.cut_after <= level.cut_before
+        assert level.iterations > 0
+        assert min(level.coarsen_seconds, level.refine_seconds) >= 0
+    assert levels[0].cut_after == result.cut
+    assert levels[0].imbalance == pytest.approx(result.imbalance)
+
+
+def test_cost_is_reported() -> None:
+    for k in (1, 4, 5000):
+        result = partition(jetpy.generators.grid(50, 50), k)
+        assert set(result.seconds) == {"compile", "coarsen", "initial", "refine", "total"}
+        assert min(result.seconds.values()) >= 0
+        parts = sum(result.seconds[stage] for stage in ("coarsen", "initial", "refine"))
+        assert result.seconds["total"] == pytest.approx(parts)
+        trivial = k != 4
+        assert (result.launches == 0) == trivial
+        assert (len(result.levels) == 0) == trivial
+        assert (result.backend, result.threads, result.preset, result.seed) == (
+            "numba",
+            2,
+            "default",
+            0,
+        )
+
+
+def test_progress_is_reported() -> None:
+    calls: list[tuple[str, int, int]] = []
+    graph = jetpy.generators.grid(60, 60)
+    partition(graph, 2, progress=lambda *call: calls.append(call))
+    assert {stage for stage, _, _ in calls} <= {"compile", "coarsen", "refine"}
+    for stage in ("coarsen", "refine"):
+        done = [d for s, d, _ in calls if s == stage]
+        assert done == sorted(done)
+    assert calls[-1][0] == "refine"
+    assert calls[-1][1] == calls[-1][2]
+
+
+def test_result_prints_as_one_line() -> None:
+    assert repr(partition(path(10), 2)) == "Partition(k=2, cut=1, imbalance=0.0000, feasible)"
+    assert "NOT feasible" in repr(partition(heavy_vertex(), 2))
+
+
+# refine
+
+
+@pytest.mark.parametrize("preset", ["default", "fast"])
+@pytest.mark.parametrize("k", [1, 2, 3, 7])
+@pytest.mark.parametrize("name", SMALL_GRAPHS)
+def test_refine_small_graphs(name: str, k: int, preset: str) -> None:
+    graph = SMALL_GRAPHS[name]()
+    check(refine(graph, np.arange(graph.n) % k, k, preset=preset), graph, k)
+    check(refine(graph, np.zeros(graph.n, np.int64), k, preset=preset), graph, k)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("k", [2, 5, 16])
+def test_refine_never_worsens(k: int, seed: int) -> None:
+    graph = random_graph(150, 500, seed, weighted=True)
+    rng = np.random.default_rng(seed)
+    for start in (rng.integers(0, k, graph.n), partition(graph, k).parts):
+        before = part_weights(graph, start, k).max()
+        result = refine(graph, start, k, seed=seed)
+        check(result, graph, k)
+        if before <= result.limit:
+            assert result.feasible
+            assert result.cut <= edge_cut(graph, start)
+        else:
+            assert result.part_weights.max() <= before
+
+
+def test_refine_improves_a_bad_partition() -> None:
+    graph = jetpy.generators.grid(40, 40)
+    start = np.random.default_rng(0).permutation(np.arange(graph.n) % 4)
+    result = refine(graph, start)
+    assert result.k == 4
+    assert result.feasible
+    assert result.cut < edge_cut(graph, start) / 2
+
+
+@pytest.mark.parametrize("imbalance", [0, 0.03])
+@pytest.mark.parametrize("k", [2, 4, 40])
+def test_refine_repairs_balance(k: int, imbalance: float) -> None:
+    graph = jetpy.generators.delaunay(3000)
+    for start in (np.zeros(graph.n, int), np.minimum(np.arange(graph.n) // 3, k - 1)):
+        result = refine(graph, start, k, imbalance=imbalance)
+        check(result, graph, k, imbalance)
+        assert result.feasible
+
+
+def test_refine_takes_more_parts_than_given() -> None:
+    assert refine(path(9), [0, 0, 0, 1, 1, 1, 2, 2, 2]).k == 3
+    assert refine(path(9), [0] * 9).k == 1
+    result = refine(path(9), [0, 0, 0, 1, 1, 1, 2, 2, 2], 5)
+    check(result, path(9), 5)
+    result = refine(path(3), [0, 1, 2], 6)
+    assert result.feasible
+    check(refine(isolated(0), [], 3), isolated(0), 3)
+
+
+@pytest.mark.parametrize(
+    ("parts", "k", "words"),
+    [
+        ([0, 1], None, "10 part ids"),
+        ([0] * 11, None, "10 part ids"),
+        ([[0] * 10], None, "10 part ids"),
+        ([0] * 9 + [-1], None, "vertex 9 is in part -1"),
+        ([0] * 9 + [2], 2, "vertex 9 is in part 2"),
+        ([0.5] * 10, None, "integers"),
+        (["a"] * 10, None, "integers"),
+        ([0] * 10, 0, "k must be at least 1|k is 0"),
+        ([0] * 10, 2**24, "k is 16777216"),
+        ([0] * 9 + [2**24], None, "k is 16777217"),
+    ],
+    ids=str,
+)
+def test_parts_that_do_not_fit_are_refused(parts: Any, k: int | None, words: str) -> None:
+    with pytest.raises(jetpy.JetpyError, match=words):
+        refine(path(10), parts, k)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"k": 2.5}, "k is 2.5; an integer is needed"),
+        ({"k": "2"}, "k is '2'; an integer is needed"),
+        ({"k": 2, "seed": 1.5}, "seed is 1.5; an integer is needed"),
+        ({"k": 2, "imbalance": "much"}, "imbalance is 'much'; a number"),
+    ],
+)
+def test_options_of_a_wrong_type(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(jetpy.OptionError, match=words):
+        jetpy.partition(SMALL_GRAPHS["path"](), backend="numba", threads=1, **options)
+
+
+def test_any_imbalance_is_a_number() -> None:
+    result = jetpy.partition(SMALL_GRAPHS["path"](), 2, imbalance=1e308, backend="numba", threads=1)
+    assert result.feasible

@@ -1,0 +1,116 @@
+"""The same input, seed and options give the same parts: threads, runs and processes do not show."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import cache
+from hashlib import sha256
+
+import numpy as np
+import pytest
+
+import jetpy
+from jetpy.graph import Graph
+from tests.graphs import random_graph
+
+
+def weighted() -> Graph:
+    return jetpy.as_graph(_weighted_pairs())
+
+
+def _weighted_pairs() -> tuple[np.ndarray, ...]:
+    graph = jetpy.generators.random_geometric(4000, seed=2)
+    u = graph.sources(0, graph.n).astype(np.int64)
+    v = graph.indices.astype(np.int64)
+    edge_weights = 1 + (np.minimum(u, v) * 31 + np.maximum(u, v) * 17) % 9
+    return graph.indptr, graph.indices, edge_weights, 1 + np.arange(graph.n) % 5
+
+
+GRAPHS: dict[str, Callable[[], Graph]] = {
+    "grid": lambda: jetpy.generators.grid(150, 160),  # 24000: many blocks for each thread
+    "delaunay": lambda: jetpy.generators.delaunay(5000),
+    "rmat": lambda: jetpy.generators.rmat(12, 8),
+    "weighted": weighted,
+}
+CASES = [(name, k, "default") for name in GRAPHS for k in (2, 32)] + [("delaunay", 3, "ultra")]
+IDS = [f"{name}-{k}-{preset}" for name, k, preset in CASES]
+
+
+@cache
+def graph_of(name: str) -> Graph:
+    return GRAPHS[name]()
+
+
+def digest(name: str, k: int, preset: str, threads: int, seed: int = 0) -> str:
+    result = jetpy.partition(
+        graph_of(name), k, preset=preset, threads=threads, seed=seed, backend="numba"
+    )
+    return sha256(result.parts.tobytes()).hexdigest()[:16]
+
+
+@cache
+def expected(case: int) -> str:
+    return digest(*CASES[case], threads=1)
+
+
+def all_digests(threads: int) -> list[str]:
+    """What another process runs."""
+    return [digest(*case, threads=threads) for case in CASES]
+
+
+@cache
+def in_another_process(threads: int) -> list[str]:
+    code = (
+        "import json; from tests.test_determinism import all_digests\n"
+        f"print(json.dumps(all_digests({threads})))"
+    )
+    environment = {**os.environ, "NUMBA_NUM_THREADS": "3", "PYTHONHASHSEED": str(threads)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True
+    )
+    return list(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize("case", range(len(CASES)), ids=IDS)
+def test_number_of_threads_does_not_show(case: int) -> None:
+    for threads in (2, 3, 7):
+        assert digest(*CASES[case], threads=threads) == expected(case)
+
+
+@pytest.mark.parametrize("case", range(len(CASES)), ids=IDS)
+def test_runs_are_alike(case: int) -> None:
+    assert {digest(*CASES[case], threads=2) for _ in range(3)} == {expected(case)}
+
+
+@pytest.mark.parametrize("case", range(len(CASES)), ids=IDS)
+def test_processes_are_alike(case: int) -> None:
+    """One with three real threads, the other with one."""
+    assert in_another_process(3)[case] == expected(case)
+    assert in_another_process(1)[case] == expected(case)
+
+
+@pytest.mark.parametrize("k", [2, 32])
+def test_refinement_is_deterministic(k: int) -> None:
+    graph = graph_of("weighted")
+    start = np.arange(graph.n) % k
+    results = {
+        jetpy.refine(graph, start, k, threads=threads, backend="numba").parts.tobytes()
+        for threads in (1, 2, 3, 2)
+    }
+    assert len(results) == 1
+
+
+def test_options_of_other_runs_do_not_show() -> None:
+    graph = random_graph(300, 900, 1)
+    first = jetpy.partition(graph, 5, backend="numba", threads=2).parts
+    jetpy.partition(graph_of("delaunay"), 7, seed=5, backend="numba", threads=2)
+    assert (jetpy.partition(graph, 5, backend="numba", threads=2).parts == first).all()
+
+
+def test_seeds_make_a_difference() -> None:
+    digests = {digest("delaunay", 8, "fast", threads=2, seed=seed) for seed in range(6)}
+    assert len(digests) >= 5
