@@ -83,4 +83,4 @@ class Options:
     initial: InitialOptions = field(default_factory=InitialOptions)
     refine: RefineOptions = field(default_factory=RefineOptions)
     cycles: int = 1
-    cycle_limit: int | None = 150_000
+    cycle_limit: int | None = 100_000
