@@ -176,10 +176,9 @@ def _uncoarsen(
         finest = not hierarchy
         with Stopwatch(backend) as watch:
             refined = refine_level(backend, level.graph, parts, problem, finest=finest, known=known)
-            known = refined.measures
             for cycle in range(_cycles(level, hierarchy, problem.options)):
                 refined = _cycle(backend, level.graph, refined, problem, cycle, finest)
-                known = refined.measures
+            known = refined.measures
             if level.coarse_of is not None:
                 parts = project_parts(backend, level.coarse_of, refined.parts)
         levels.insert(0, _report(len(hierarchy), level, refined, watch, problem))
