@@ -114,11 +114,16 @@ def rebuild_rows(
     slots: pk.View1D[pk.int32],
     weights: pk.View1D[pk.int32],
     best: pk.View1D[pk.int32],
+    sources: pk.View1D[pk.int32],
     k: int,
 ):
-    """Compute the rows of the vertices whose best destination is unknown."""
+    """Compute the rows of the vertices whose best destination is unknown.
+
+    The moved ones are among them: where they came from is forgotten.
+    """
     if best[v] == -2:
         fill_row(v, indptr, indices, edge_weights, parts, rows, slots, weights, k)
+        sources[v] = parts[v]
 
 
 @pk.workunit
@@ -173,18 +178,6 @@ def change_of_cut(
             acc -= w
         best[u] = -2
         e += 1
-
-
-@pk.workunit
-def settle_moves(
-    i: int,
-    moves: pk.View1D[pk.int32],
-    parts: pk.View1D[pk.int32],
-    sources: pk.View1D[pk.int32],
-):
-    """Forget where the moved vertices came from."""
-    v: int = moves[i]
-    sources[v] = parts[v]
 
 
 @pk.workunit
@@ -271,14 +264,19 @@ def add_moves(
     indices: pk.View1D[pk.int32],
     edge_weights: pk.View1D[pk.int32],
     parts: pk.View1D[pk.int32],
+    sources: pk.View1D[pk.int32],
     rows: pk.View1D[pk.int32],
     slots: pk.View1D[pk.int32],
     weights: pk.View1D[pk.int32],
     k: int,
 ):
-    """Add the moved vertices' edges to their neighbours' rows (second pass of an update)."""
+    """Add the moved vertices' edges to their neighbours' rows (second pass of an update).
+
+    Where they came from is forgotten.
+    """
     v: int = moves[i]
     p: int = parts[v]
+    sources[v] = p
     e: int = indptr[v]
     end: int = indptr[v + 1]
     while e < end:

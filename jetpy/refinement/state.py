@@ -92,7 +92,7 @@ class RefinementState:
             "edge_weights": self.graph.edge_weights,
         }
 
-    def _rows_of(self, workunit: Workunit) -> None:
+    def _rows_of(self, workunit: Workunit, **own: Array) -> None:
         self.backend.parallel_for(
             self.graph.n,
             workunit,
@@ -101,6 +101,7 @@ class RefinementState:
             k=self.k,
             **self.adjacency,
             **self.table,
+            **own,
         )
 
     def move(self, count: int, destinations: Array) -> None:
@@ -122,19 +123,17 @@ class RefinementState:
         marked = {**moved, "best": self.best, **self.adjacency}
         if count > self.graph.n // REBUILD_SHARE:
             change = backend.reduce(count, kernels.change_of_cut, **marked)
-            self._rows_of(kernels.rebuild_rows)
+            self._rows_of(kernels.rebuild_rows, sources=self.sources)
         else:
             change = backend.reduce(count, kernels.subtract_moves, k=self.k, **marked, **self.table)
             backend.parallel_for(
                 count,
                 kernels.add_moves,
-                moves=self.moves,
-                parts=self.parts,
                 k=self.k,
+                **moved,
                 **self.adjacency,
                 **self.table,
             )
-        backend.parallel_for(count, kernels.settle_moves, **moved)
         weights = backend.to_host(self._part_weights).astype(np.int64)
         self.measures = Measures(self.measures.cut + change // 2, weights)
 
