@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import jetpy
+from jetpy.backends import get_backend
 from jetpy.graph import Graph
 from tests.graphs import random_graph
 
@@ -55,6 +56,14 @@ def digest(name: str, k: int, preset: str, threads: int, seed: int = 0) -> str:
 @cache
 def expected(case: int) -> str:
     return digest(*CASES[case], threads=1)
+
+
+@pytest.mark.parametrize("case", range(len(CASES)), ids=IDS)
+def test_launches_over_everyone_change_nothing(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A GPU launches over all vertices, from recordings, where a CPU makes lists."""
+    expected(case)
+    monkeypatch.setattr(get_backend("numba", 2), "prefers_lists", False)
+    assert digest(*CASES[case], threads=2) == expected(case)
 
 
 def all_digests(threads: int) -> list[str]:

@@ -25,6 +25,23 @@ def capacity(degree: int, k: int) -> int:
 
 
 @pk.workunit
+def list_members(
+    i: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    candidates: pk.View1D[pk.int32],
+    values: pk.View1D[pk.int32],
+    threshold: int,
+    members: pk.View1D[pk.int32],
+):
+    """List the candidates whose value is above a threshold."""
+    if values[candidates[i]] > threshold:
+        if last_pass:
+            members[acc] = candidates[i]
+        acc += 1
+
+
+@pk.workunit
 def size_rows(
     v: int,
     acc: pk.Acc[pk.int64],
@@ -104,87 +121,68 @@ def build_rows(
 
 
 @pk.workunit
-def rebuild_rows(
-    v: int,
-    indptr: pk.View1D[pk.int32],
-    indices: pk.View1D[pk.int32],
-    edge_weights: pk.View1D[pk.int32],
-    parts: pk.View1D[pk.int32],
-    rows: pk.View1D[pk.int32],
-    slots: pk.View1D[pk.int32],
-    weights: pk.View1D[pk.int32],
-    best: pk.View1D[pk.int32],
-    sources: pk.View1D[pk.int32],
-    k: int,
-):
-    """Compute the rows of the vertices whose best destination is unknown.
-
-    The moved ones are among them: where they came from is forgotten.
-    """
-    if best[v] == -2:
-        fill_row(v, indptr, indices, edge_weights, parts, rows, slots, weights, k)
-        sources[v] = parts[v]
-
-
-@pk.workunit
 def move_vertices(
     i: int,
-    moves: pk.View1D[pk.int32],
+    members: pk.View1D[pk.int32],
     destinations: pk.View1D[pk.int32],
     parts: pk.View1D[pk.int32],
     sources: pk.View1D[pk.int32],
     vertex_weights: pk.View1D[pk.int32],
-    part_weights: pk.View1D[pk.int32],
+    account: pk.View1D[pk.int64],
     best: pk.View1D[pk.int32],
+    k: int,
 ):
-    """Put each vertex of the list into its destination; `sources` keeps where it came from."""
-    v: int = moves[i]
+    """Put each member into its destination (-1: it stays); `sources` keeps where it came from.
+
+    The account holds the part weights, 64 counters for the change of the cut, 64 for the moved
+    vertices, and whether rows are to be computed anew.
+    """
+    v: int = members[i]
+    q: int = destinations[v]
+    if q < 0:
+        return
+    weight: pk.int64 = vertex_weights[v]
+    one: pk.int64 = 1
     sources[v] = parts[v]
-    parts[v] = destinations[v]
+    parts[v] = q
     best[v] = -2
-    pk.atomic_fetch_add(part_weights, [sources[v]], -vertex_weights[v])
-    pk.atomic_fetch_add(part_weights, [parts[v]], vertex_weights[v])
+    pk.atomic_fetch_add(account, [sources[v]], -weight)
+    pk.atomic_fetch_add(account, [q], weight)
+    pk.atomic_fetch_add(account, [k + 64 + (v & 63)], one)
 
 
 @pk.workunit
-def change_of_cut(
+def choose_update(
     i: int,
-    acc: pk.Acc[pk.int64],
-    moves: pk.View1D[pk.int32],
-    indptr: pk.View1D[pk.int32],
-    indices: pk.View1D[pk.int32],
-    edge_weights: pk.View1D[pk.int32],
-    parts: pk.View1D[pk.int32],
-    sources: pk.View1D[pk.int32],
-    best: pk.View1D[pk.int32],
+    account: pk.View1D[pk.int64],
+    n: int,
+    share: int,
+    k: int,
 ):
-    """Sum up twice the change of the cut, and mark the neighbours' best destination unknown.
+    """Compute rows anew, rather than update them, if more than n / share vertices moved."""
+    moved: pk.int64 = 0
+    counter: int = k + 64
+    while counter < k + 128:
+        moved += account[counter]
+        counter += 1
+    account[k + 128] = 0
+    if moved * share > n:
+        account[k + 128] = 1
 
-    An edge between two moved vertices is met from both ends, any other counts double.
-    """
-    v: int = moves[i]
-    old: int = sources[v]
-    new: int = parts[v]
-    e: int = indptr[v]
-    end: int = indptr[v + 1]
-    while e < end:
-        u: int = indices[e]
-        w: int = edge_weights[e]
-        if parts[u] == sources[u]:
-            w = 2 * w
-        if parts[u] != new:
-            acc += w
-        if sources[u] != old:
-            acc -= w
-        best[u] = -2
-        e += 1
+
+@pk.function
+def clear_account(account: pk.View1D[pk.int64], k: int):
+    """Set the counters of an account to zero."""
+    counter: int = k
+    while counter < k + 128:
+        account[counter] = 0
+        counter += 1
 
 
 @pk.workunit
 def subtract_moves(
     i: int,
-    acc: pk.Acc[pk.int64],
-    moves: pk.View1D[pk.int32],
+    members: pk.View1D[pk.int32],
     indptr: pk.View1D[pk.int32],
     indices: pk.View1D[pk.int32],
     edge_weights: pk.View1D[pk.int32],
@@ -194,37 +192,46 @@ def subtract_moves(
     rows: pk.View1D[pk.int32],
     slots: pk.View1D[pk.int32],
     weights: pk.View1D[pk.int32],
+    account: pk.View1D[pk.int64],
     k: int,
 ):
-    """Do as `change_of_cut`, and take the moved vertices' edges out of their neighbours' rows.
+    """Take the edges of a moved vertex out of its neighbours' rows (first pass of an update).
 
+    Sums up twice the change of the cut (an edge between two moved vertices is met from both
+    ends, any other counts double), and marks the neighbours' best destination as unknown.
     Whoever takes the last weight out of a slot is the last to look for it, and frees it.
     """
-    v: int = moves[i]
+    v: int = members[i]
     old: int = sources[v]
     new: int = parts[v]
+    if old == new:
+        return
+    update: pk.int64 = 1 - account[k + 128]
+    change: pk.int64 = 0
     e: int = indptr[v]
     end: int = indptr[v + 1]
     while e < end:
         u: int = indices[e]
         w: int = edge_weights[e]
-        s: int = rows[u]
-        if is_direct(indptr[u + 1] - indptr[u], k):
-            pk.atomic_fetch_add(weights, [s + old], -w)
-        else:
-            while slots[s] != old:
-                s += 1
-            before: int = pk.atomic_fetch_add(weights, [s], -w)
-            if before == w:
-                slots[s] = -2
+        if update == 1:
+            s: int = rows[u]
+            if is_direct(indptr[u + 1] - indptr[u], k):
+                pk.atomic_fetch_add(weights, [s + old], -w)
+            else:
+                while slots[s] != old:
+                    s += 1
+                before: int = pk.atomic_fetch_add(weights, [s], -w)
+                if before == w:
+                    slots[s] = -2
         if parts[u] == sources[u]:
             w = 2 * w
         if parts[u] != new:
-            acc += w
+            change += w
         if sources[u] != old:
-            acc -= w
+            change -= w
         best[u] = -2
         e += 1
+    pk.atomic_fetch_add(account, [k + (v & 63)], change)
 
 
 @pk.function
@@ -257,25 +264,35 @@ def take_slot(
 
 
 @pk.workunit
-def add_moves(
+def renew_rows(
     i: int,
-    moves: pk.View1D[pk.int32],
+    members: pk.View1D[pk.int32],
     indptr: pk.View1D[pk.int32],
     indices: pk.View1D[pk.int32],
     edge_weights: pk.View1D[pk.int32],
     parts: pk.View1D[pk.int32],
     sources: pk.View1D[pk.int32],
+    best: pk.View1D[pk.int32],
     rows: pk.View1D[pk.int32],
     slots: pk.View1D[pk.int32],
     weights: pk.View1D[pk.int32],
+    account: pk.View1D[pk.int64],
     k: int,
 ):
-    """Add the moved vertices' edges to their neighbours' rows (second pass of an update).
+    """Add the edges of a moved vertex to its neighbours' rows (second pass of an update).
 
-    Where they came from is forgotten.
+    Or compute every row anew whose best destination is unknown. Where moved vertices came from
+    is forgotten.
     """
-    v: int = moves[i]
+    v: int = members[i]
     p: int = parts[v]
+    if account[k + 128] == 1:
+        if best[v] == -2:
+            fill_row(v, indptr, indices, edge_weights, parts, rows, slots, weights, k)
+            sources[v] = p
+        return
+    if sources[v] == p:
+        return
     sources[v] = p
     e: int = indptr[v]
     end: int = indptr[v + 1]

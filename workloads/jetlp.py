@@ -2,7 +2,7 @@
 
 import pykokkos as pk
 
-from jetpy.workloads.connectivity import capacity
+from jetpy.workloads.connectivity import capacity, clear_account
 from jetpy.workloads.hashing import mix
 
 
@@ -19,20 +19,23 @@ def propose(
     own: pk.View1D[pk.int32],
     locks: pk.View1D[pk.int32],
     priorities: pk.View1D[pk.int32],
+    account: pk.View1D[pk.int64],
+    orders: pk.View1D[pk.int64],
     k: int,
-    seed: int,
-    ratio: int,
-    iteration: int,
 ):
     """Choose a destination for every vertex and pass it through the first filter.
 
     `best` caches the destination (-1: no adjacent part, -2: unknown), `gains` its gain F(v) and
     `own` the weight into the own part. A vertex that passes has its gain as priority, others
-    -2147483647. `ratio` is the filter ratio c in percent.
+    -2147483647. The orders are a seed, the filter ratio c in percent, and the number of the
+    iteration, in which vertices with that number as lock stay.
     """
+    if v == 0:
+        clear_account(account, k)
     priorities[v] = -2147483647
-    if locks[v] == iteration:
+    if locks[v] == orders[2]:
         return
+    seed: int = orders[0]
     if best[v] == -2:
         p: int = parts[v]
         s: int = rows[v]
@@ -60,44 +63,38 @@ def propose(
         gains[v] = highest - inside
     if best[v] >= 0:
         limit: pk.int64 = own[v]
-        limit = limit * ratio
+        limit = limit * orders[1]
         limit //= 100
         if gains[v] >= 0 or -gains[v] < limit:
             priorities[v] = gains[v]
 
 
 @pk.workunit
-def list_proposals(
-    v: int,
-    acc: pk.Acc[pk.int64],
-    last_pass: bool,
-    priorities: pk.View1D[pk.int32],
-    proposals: pk.View1D[pk.int32],
-):
-    """List the vertices that passed the first filter."""
-    if priorities[v] != -2147483647:
-        if last_pass:
-            proposals[acc] = v
-        acc += 1
-
-
-@pk.workunit
 def afterburn(
     i: int,
-    proposals: pk.View1D[pk.int32],
+    members: pk.View1D[pk.int32],
     indptr: pk.View1D[pk.int32],
     indices: pk.View1D[pk.int32],
     edge_weights: pk.View1D[pk.int32],
     parts: pk.View1D[pk.int32],
     best: pk.View1D[pk.int32],
     priorities: pk.View1D[pk.int32],
-    accepted: pk.View1D[pk.int32],
+    destinations: pk.View1D[pk.int32],
+    locks: pk.View1D[pk.int32],
+    orders: pk.View1D[pk.int64],
 ):
-    """Recompute a proposal's gain as if all neighbours of higher priority had moved."""
-    v: int = proposals[i]
+    """Recompute a proposal's gain as if all neighbours of higher priority had moved.
+
+    Where that is not negative, the vertex gets its destination and is locked for the next
+    iteration; any other stays (-1).
+    """
+    v: int = members[i]
+    destinations[v] = -1
+    priority: int = priorities[v]
+    if priority == -2147483647:
+        return
     source: int = parts[v]
     destination: int = best[v]
-    priority: int = priorities[v]
     gain: int = 0
     e: int = indptr[v]
     end: int = indptr[v + 1]
@@ -106,32 +103,12 @@ def afterburn(
         p: int = parts[u]
         other: int = priorities[u]
         if other > priority or (other == priority and u < v):
-            if other != -2147483647:
-                p = best[u]
+            p = best[u]
         if p == destination:
             gain += edge_weights[e]
         elif p == source:
             gain -= edge_weights[e]
         e += 1
-    accepted[i] = 0
     if gain >= 0:
-        accepted[i] = 1
-
-
-@pk.workunit
-def list_moves(
-    i: int,
-    acc: pk.Acc[pk.int64],
-    last_pass: bool,
-    proposals: pk.View1D[pk.int32],
-    accepted: pk.View1D[pk.int32],
-    locks: pk.View1D[pk.int32],
-    moves: pk.View1D[pk.int32],
-    iteration: int,
-):
-    """List the accepted proposals and lock them for the next Jetlp iteration."""
-    if accepted[i] == 1:
-        if last_pass:
-            moves[acc] = proposals[i]
-            locks[proposals[i]] = iteration + 1
-        acc += 1
+        destinations[v] = destination
+        locks[v] = orders[2] + 1

@@ -27,11 +27,14 @@ def prefer_heaviest(
 ):
     """Let an unmatched vertex choose its best unmatched neighbour, or keep the one it has.
 
-    Candidates only disappear, so a choice that is still unmatched is still the best. With
-    `within_parts` = 1 only neighbours of the same part are candidates.
+    `preferred` is -2 before the first choice and -1 where there is none. Candidates only
+    disappear, so a choice that is still unmatched is still the best. With `within_parts` = 1
+    only neighbours of the same part are candidates.
     """
     u: int = active[i]
     kept: int = preferred[u]
+    if match[u] >= 0 or kept == -1:
+        return
     if kept >= 0:
         if match[kept] < 0:
             return

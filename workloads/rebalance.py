@@ -6,7 +6,7 @@ of about 1.5 in loss per vertex weight.
 
 import pykokkos as pk
 
-from jetpy.workloads.connectivity import capacity
+from jetpy.workloads.connectivity import capacity, clear_account
 from jetpy.workloads.hashing import mix
 
 
@@ -30,6 +30,35 @@ def slot_of(loss: int, weight: int) -> int:
     return slot
 
 
+@pk.function
+def pick(key: int, count: int) -> int:
+    """Choose one of `count` by the hash of a key."""
+    place: pk.uint64 = mix(key)
+    wide: pk.uint64 = count
+    place = (place * wide) >> 32
+    return place
+
+
+@pk.function
+def tally(
+    v: int,
+    p: int,
+    slot: int,
+    k: int,
+    sections: int,
+    vertex_weights: pk.View1D[pk.int32],
+    histogram: pk.View1D[pk.int32],
+):
+    """Add a candidate's weight to its part and slot.
+
+    Counters are kept by section (blocks of 512 vertices, dealt round), far from each other in
+    memory, so that threads do not meet at one.
+    """
+    section: int = (v >> 9) % sections
+    place: int = (section * k + p) * 50 + slot
+    pk.atomic_fetch_add(histogram, [place], vertex_weights[v])
+
+
 @pk.workunit
 def rate_weak(
     v: int,
@@ -40,35 +69,37 @@ def rate_weak(
     slots: pk.View1D[pk.int32],
     weights: pk.View1D[pk.int32],
     best: pk.View1D[pk.int32],
-    own: pk.View1D[pk.int32],
-    leave_limit: pk.View1D[pk.int32],
-    is_open: pk.View1D[pk.int32],
-    open_parts: pk.View1D[pk.int32],
-    open_count: int,
+    leave_limit: pk.View1D[pk.int64],
+    is_open: pk.View1D[pk.int64],
+    open_parts: pk.View1D[pk.int64],
+    orders: pk.View1D[pk.int64],
     destinations: pk.View1D[pk.int32],
     loss_slots: pk.View1D[pk.int32],
     histogram: pk.View1D[pk.int32],
+    account: pk.View1D[pk.int64],
     k: int,
-    seed: int,
     sections: int,
 ):
     """Weak: choose each candidate's destination now, the best connected open part.
 
     A vertex is a candidate if its weight is at most its part's `leave_limit` (0 for a part that
-    is not overweight). Without an adjacent open part it gets one by hash. The weights of
-    candidates are summed up by part, loss slot and section (blocks of 512 vertices, dealt
-    round), so that threads do not meet at one counter.
+    is not overweight). Without an adjacent open part it gets one by hash. Slot -1 is that of no
+    candidate, -2 that of an interior one, which `rate_interior` looks at. The orders are a seed
+    and, in place 3, the number of open parts.
     """
+    if v == 0:
+        clear_account(account, k)
     loss_slots[v] = -1
     p: int = parts[v]
     if leave_limit[p] == 0 or vertex_weights[v] > leave_limit[p]:
         return
+    if best[v] == -1:
+        loss_slots[v] = -2
+        return
+    seed: int = orders[0]
     s: int = rows[v]
     last: int = s + capacity(indptr[v + 1] - indptr[v], k)
     inside: int = 0
-    if best[v] == -1:
-        last = s
-        inside = own[v]
     found: int = -1
     highest: int = 0
     found_hash: pk.uint32 = 0
@@ -87,15 +118,11 @@ def rate_weak(
                     found_hash = h
         s += 1
     if found < 0:
-        place: pk.uint64 = mix(v ^ seed)
-        wide: pk.uint64 = open_count
-        place = (place * wide) >> 32
-        found = open_parts[place]
+        found = open_parts[pick(v ^ seed, orders[3])]
     destinations[v] = found
     slot: int = slot_of(inside - highest, vertex_weights[v])
     loss_slots[v] = slot
-    place_in: int = ((p * 50 + slot) * sections) + ((v >> 9) % sections)
-    pk.atomic_fetch_add(histogram, [place_in], vertex_weights[v])
+    tally(v, p, slot, k, sections, vertex_weights, histogram)
 
 
 @pk.workunit
@@ -108,25 +135,31 @@ def rate_strong(
     slots: pk.View1D[pk.int32],
     weights: pk.View1D[pk.int32],
     best: pk.View1D[pk.int32],
-    own: pk.View1D[pk.int32],
-    leave_limit: pk.View1D[pk.int32],
-    is_open: pk.View1D[pk.int32],
+    leave_limit: pk.View1D[pk.int64],
+    is_open: pk.View1D[pk.int64],
+    destinations: pk.View1D[pk.int32],
     loss_slots: pk.View1D[pk.int32],
     histogram: pk.View1D[pk.int32],
+    account: pk.View1D[pk.int64],
     k: int,
     sections: int,
 ):
-    """Strong: rate each candidate by its mean connection to adjacent open parts."""
+    """Strong: rate each candidate by its mean connection to adjacent open parts.
+
+    Its destination is 0 until `deal_evicted` chooses one.
+    """
+    if v == 0:
+        clear_account(account, k)
     loss_slots[v] = -1
     p: int = parts[v]
     if leave_limit[p] == 0 or vertex_weights[v] > leave_limit[p]:
         return
+    if best[v] == -1:
+        loss_slots[v] = -2
+        return
     s: int = rows[v]
     last: int = s + capacity(indptr[v + 1] - indptr[v], k)
     inside: int = 0
-    if best[v] == -1:
-        last = s
-        inside = own[v]
     outside: pk.int64 = 0
     adjacent: int = 0
     while s < last:
@@ -143,31 +176,81 @@ def rate_strong(
     if adjacent > 0:
         outside //= adjacent
     loss: int = inside - outside
+    destinations[v] = 0
     slot: int = slot_of(loss, vertex_weights[v])
     loss_slots[v] = slot
-    place_in: int = ((p * 50 + slot) * sections) + ((v >> 9) % sections)
-    pk.atomic_fetch_add(histogram, [place_in], vertex_weights[v])
+    tally(v, p, slot, k, sections, vertex_weights, histogram)
+
+
+@pk.workunit
+def rate_interior(
+    v: int,
+    parts: pk.View1D[pk.int32],
+    vertex_weights: pk.View1D[pk.int32],
+    own: pk.View1D[pk.int32],
+    cutoffs: pk.View1D[pk.int32],
+    open_parts: pk.View1D[pk.int64],
+    orders: pk.View1D[pk.int64],
+    destinations: pk.View1D[pk.int32],
+    loss_slots: pk.View1D[pk.int32],
+    histogram: pk.View1D[pk.int32],
+    k: int,
+    sections: int,
+):
+    """Rate a candidate without adjacent parts, unless the others up to its slot suffice.
+
+    `cutoffs` are those of the other candidates alone: more candidates can only lower them. The
+    destination is by hash.
+    """
+    if loss_slots[v] != -2:
+        return
+    p: int = parts[v]
+    slot: int = slot_of(own[v], vertex_weights[v])
+    if slot > cutoffs[p]:
+        return
+    seed: int = orders[0]
+    destinations[v] = open_parts[pick(v ^ seed, orders[3])]
+    loss_slots[v] = slot
+    tally(v, p, slot, k, sections, vertex_weights, histogram)
 
 
 @pk.workunit
 def cut_off(
     p: int,
     histogram: pk.View1D[pk.int32],
-    excess: pk.View1D[pk.int32],
+    excess: pk.View1D[pk.int64],
     cutoffs: pk.View1D[pk.int32],
+    rests: pk.View1D[pk.int64],
+    lasts: pk.View1D[pk.int64],
+    k: int,
     sections: int,
+    clear: int,
 ):
-    """Find the last slot that a part has to evict from (-1: none)."""
+    """Find the last slot that a part has to evict from (-1: none) and how much weight of it.
+
+    With `clear` = 1 the histogram is zero afterwards.
+    """
+    rest: pk.int64 = excess[p]
     cutoffs[p] = -1
-    rest: int = excess[p]
+    lasts[p] = 0
     slot: int = 0
+    section: int = 0
     while rest > 0 and slot < 50:
         cutoffs[p] = slot
-        section: int = 0
+        rests[p] = rest
+        section = 0
         while section < sections:
-            rest -= histogram[(p * 50 + slot) * sections + section]
+            rest -= histogram[(section * k + p) * 50 + slot]
             section += 1
         slot += 1
+    if clear == 1:
+        section = 0
+        while section < sections:
+            slot = 0
+            while slot < 50:
+                histogram[(section * k + p) * 50 + slot] = 0
+                slot += 1
+            section += 1
 
 
 @pk.workunit
@@ -178,92 +261,107 @@ def list_candidates(
     parts: pk.View1D[pk.int32],
     loss_slots: pk.View1D[pk.int32],
     cutoffs: pk.View1D[pk.int32],
-    keys: pk.View1D[pk.int64],
+    members: pk.View1D[pk.int32],
 ):
-    """List candidates up to the cut-off, keyed by part, slot and vertex for sorting."""
-    slot: pk.int64 = loss_slots[v]
-    if slot >= 0:
-        if slot <= cutoffs[parts[v]]:
+    """List the candidates up to the cut-off."""
+    if loss_slots[v] >= 0:
+        if loss_slots[v] <= cutoffs[parts[v]]:
             if last_pass:
-                key: pk.int64 = parts[v]
-                key = (key << 37) + (slot << 31)
-                key = key + v
-                keys[acc] = key
+                members[acc] = v
             acc += 1
 
 
 @pk.workunit
-def weigh_candidates(
+def tally_tied(
     i: int,
-    acc: pk.Acc[pk.int64],
-    last_pass: bool,
-    keys: pk.View1D[pk.int64],
+    members: pk.View1D[pk.int32],
+    parts: pk.View1D[pk.int32],
     vertex_weights: pk.View1D[pk.int32],
-    before: pk.View1D[pk.int64],
-    part_starts: pk.View1D[pk.int64],
+    loss_slots: pk.View1D[pk.int32],
+    cutoffs: pk.View1D[pk.int32],
+    lasts: pk.View1D[pk.int64],
+    digits: pk.View1D[pk.int32],
+    shift: int,
 ):
-    """Sum the weights of sorted candidates, and note the sum at which each part begins."""
-    if last_pass:
-        before[i] = acc
-        begins: int = 1
-        if i > 0:
-            if (keys[i] >> 37) == (keys[i - 1] >> 37):
-                begins = 0
-        if begins == 1:
-            part_starts[keys[i] >> 37] = acc
-    acc += vertex_weights[keys[i] & 2147483647]
+    """Sum up the weights of candidates in the last slot by the next six bits of their number.
+
+    Only those whose higher bits are the ones found so far, `lasts`.
+    """
+    v: int = members[i]
+    slot: int = loss_slots[v]
+    if slot < 0:
+        return
+    p: int = parts[v]
+    high: pk.int64 = v
+    high = high >> shift
+    if slot == cutoffs[p] and (high >> 6) == lasts[p]:
+        pk.atomic_fetch_add(digits, [p * 64 + (high & 63)], vertex_weights[v])
 
 
 @pk.workunit
-def list_evicted(
-    i: int,
-    acc: pk.Acc[pk.int64],
-    last_pass: bool,
-    keys: pk.View1D[pk.int64],
-    before: pk.View1D[pk.int64],
-    part_starts: pk.View1D[pk.int64],
-    excess: pk.View1D[pk.int32],
-    moves: pk.View1D[pk.int32],
+def narrow_down(
+    p: int,
+    rests: pk.View1D[pk.int64],
+    lasts: pk.View1D[pk.int64],
+    digits: pk.View1D[pk.int32],
 ):
-    """List, part by part, the shortest prefix of candidates that weighs at least the excess."""
-    if before[i] - part_starts[keys[i] >> 37] < excess[keys[i] >> 37]:
-        if last_pass:
-            moves[acc] = keys[i] & 2147483647
-        acc += 1
+    """Find the next six bits of the number of the last vertex that a part evicts."""
+    rest: pk.int64 = rests[p]
+    digit: int = 0
+    while digit < 63 and digits[p * 64 + digit] < rest:
+        rest -= digits[p * 64 + digit]
+        digit += 1
+    rests[p] = rest
+    lasts[p] = lasts[p] * 64 + digit
+    digit = 0
+    while digit < 64:
+        digits[p * 64 + digit] = 0
+        digit += 1
 
 
 @pk.workunit
-def weigh_evicted(
+def select_evicted(
     i: int,
-    acc: pk.Acc[pk.int64],
-    last_pass: bool,
-    moves: pk.View1D[pk.int32],
-    vertex_weights: pk.View1D[pk.int32],
-    before: pk.View1D[pk.int64],
+    members: pk.View1D[pk.int32],
+    parts: pk.View1D[pk.int32],
+    loss_slots: pk.View1D[pk.int32],
+    cutoffs: pk.View1D[pk.int32],
+    lasts: pk.View1D[pk.int64],
+    destinations: pk.View1D[pk.int32],
 ):
-    """Sum the weights of the evicted vertices in the order of their list."""
-    if last_pass:
-        before[i] = acc
-    acc += vertex_weights[moves[i]]
+    """Let all stay (-1) but the first of each part, by slot and number, up to the last to go."""
+    v: int = members[i]
+    slot: int = loss_slots[v]
+    if slot >= 0:
+        p: int = parts[v]
+        if slot < cutoffs[p] or (slot == cutoffs[p] and v <= lasts[p]):
+            return
+    destinations[v] = -1
 
 
 @pk.workunit
 def deal_evicted(
     i: int,
-    moves: pk.View1D[pk.int32],
-    before: pk.View1D[pk.int64],
-    open_parts: pk.View1D[pk.int32],
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    members: pk.View1D[pk.int32],
+    vertex_weights: pk.View1D[pk.int32],
+    open_parts: pk.View1D[pk.int64],
     capacity_ends: pk.View1D[pk.int64],
-    open_count: int,
+    orders: pk.View1D[pk.int64],
     destinations: pk.View1D[pk.int32],
 ):
     """Cut the list of evicted vertices into pieces, one for each open part's spare capacity."""
-    low: int = 0
-    high: int = open_count - 1
-    while low < high:
-        middle: int = (low + high) >> 1
-        if before[i] < capacity_ends[middle]:
-            high = middle
-        else:
-            low = middle + 1
-    destinations[moves[i]] = open_parts[low]
+    v: int = members[i]
+    if destinations[v] >= 0:
+        if last_pass:
+            low: int = 0
+            high: int = orders[3] - 1
+            while low < high:
+                middle: int = (low + high) >> 1
+                if acc < capacity_ends[middle]:
+                    high = middle
+                else:
+                    low = middle + 1
+            destinations[v] = open_parts[low]
+        acc += vertex_weights[v]

@@ -31,12 +31,16 @@ class Backend(ABC):
         Threads that a launch uses (1 for a GPU).
     launches : int
         Workunits launched since the back end was made.
+    prefers_lists : bool
+        Whether it pays to list the indices that matter before a launch over them: where the
+        host learns the length of a list at once. Else it launches over all.
     """
 
     name: str
     threads: int
     xp: Any
     launches: int
+    prefers_lists: bool = True
 
     @abstractmethod
     def parallel_for(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
@@ -73,6 +77,18 @@ class Backend(ABC):
 
         `progress` is called with (done, total) workunits. Returns seconds.
         """
+
+    @abstractmethod
+    def record(self, launches: Callable[[], None], /) -> Callable[[], None]:
+        """Return a function that repeats what `launches` does, at less cost for each launch.
+
+        `launches` makes calls of `parallel_for` and nothing else, with the same numbers and the
+        same arrays each time.
+        """
+
+    def overwrite(self, array: Array, values: npt.NDArray[Any]) -> None:
+        """Copy a NumPy array of the same shape and type into an array of the back end."""
+        array[:] = values
 
     def empty(self, n: int, dtype: Any = np.int32) -> Array:
         """Return an uninitialised array of shape (n,)."""

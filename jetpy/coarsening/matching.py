@@ -28,7 +28,7 @@ def match_vertices(
         "within_parts": int(parts is not None),
     }
     match = backend.full(n, -1)
-    preferred = backend.full(n, -1)
+    preferred = backend.full(n, -2)
     active = backend.xp.arange(n, dtype=match.dtype)
     remaining = backend.empty(n)
     count = n
@@ -50,16 +50,17 @@ def match_vertices(
         backend.parallel_for(
             count, kernels.match_mutual, active=active, match=match, preferred=preferred
         )
-        count = backend.scan(
-            count,
-            kernels.list_active,
-            active=active,
-            match=match,
-            preferred=preferred,
-            remaining=remaining,
-        )
-        active, remaining = remaining, active
-        if count == 0:
-            break
+        if backend.prefers_lists:
+            count = backend.scan(
+                count,
+                kernels.list_active,
+                active=active,
+                match=match,
+                preferred=preferred,
+                remaining=remaining,
+            )
+            active, remaining = remaining, active
+            if count == 0:
+                break
     match_two_hop(backend, graph, options, match, heaviest, within)
     return match

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import DeviceGraph
 from jetpy.problem import Problem
-from jetpy.refinement.jetlp import propagate_labels
-from jetpy.refinement.rebalance import rebalance_strongly, rebalance_weakly
+from jetpy.refinement.jetlp import LabelPropagation
+from jetpy.refinement.rebalance import Rebalancing
 from jetpy.refinement.state import Measures, RefinementState
 
 
@@ -57,17 +57,18 @@ def refine_level(
     finest: bool,
     known: Measures | None = None,
 ) -> Refined:
-    """Refine `parts` (int32, shape (n,), modified) until patience runs out.
+    """Refine `parts` (int32, shape (n,)) until patience runs out.
 
     `known` are the measures of `parts`, where the caller has them.
     """
     limit, seed, options = problem.limit, problem.seed, problem.options.refine
     state = RefinementState(backend, graph, parts, problem.k, known)
+    propagation, rebalancing = LabelPropagation(state), Rebalancing(state, limit)
     best = _Best(state, limit)
     cut_before, iteration, lp = state.measures.cut, 0, 0
     for number, ratio in enumerate(options.finest_ratios if finest else options.coarse_ratios):
         if number > 0:
-            state.start(best.parts.copy(), best.measures)
+            state.start(best.parts, best.measures)
             lp += 1
         since_best = weak = 0
         while since_best < options.patience:
@@ -76,13 +77,13 @@ def refine_level(
             salt = (seed + iteration) & 0x7FFFFFFF
             if state.measures.heaviest <= limit:
                 lp += 1
-                moved = propagate_labels(state, ratio, salt, lp)
+                moved = propagation.iterate(ratio, salt, lp)
                 weak = 0
             elif weak < options.weak_rounds:
-                moved = rebalance_weakly(state, limit, salt)
+                moved = rebalancing.weakly(salt)
                 weak += 1
             else:
-                moved = rebalance_strongly(state, limit)
+                moved = rebalancing.strongly()
             if moved > 0 and best.offer(state, options.tolerance):
                 since_best = 0
     return Refined(best.parts, best.measures, cut_before, iteration)

@@ -2,166 +2,197 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.backends.base import Array, Backend, Workunit
-from jetpy.graph import INT32_MAX
-from jetpy.refinement.state import RefinementState
+from jetpy.refinement.state import OPEN_COUNT, ORDERS, SEED, Members, RefinementState
 from jetpy.workloads import rebalance as kernels
 
 SLOTS = 50
+"""Loss slots (`slot_of`)."""
+DIGIT_BITS = 6
+"""Bits of a vertex's number by which `tally_tied` and `narrow_down` get nearer to the last one."""
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """Which parts give (by how much) and which may take; arrays on the back end.
+class Rebalancing:
+    """Rebalancing on one level's state: what may leave which part, and for where.
 
     A part is open if it weighs less than max(0.99 limit, limit - 100); if none does, every part
     below the limit is. A vertex that weighs more than 1.5 times what its part weighs above the
     average stays (`leave_limit`).
     """
 
-    leave_limit: Array
-    excess: Array
-    is_open: Array
-    open_parts: Array
-    capacity_ends: Array
-    open_count: int
+    def __init__(self, state: RefinementState, limit: int) -> None:
+        self.state, self.limit = state, limit
+        backend, k = state.backend, state.k
+        self._plan = backend.empty(5 * k, np.int64)
+        pieces = (self._plan[i * k : (i + 1) * k] for i in range(5))
+        self._leave_limit, self._excess, self._is_open, self._open_parts, self._ends = pieces
+        self._sections = 8 if k <= 128 else 1
+        self._histogram = backend.full(k * SLOTS * self._sections, 0)
+        self._digits = backend.full(k << DIGIT_BITS, 0)
+        self._cutoffs = backend.empty(k)
+        self._rests, self._lasts = backend.empty(k, np.int64), backend.empty(k, np.int64)
+        self._loss_slots, self._list = backend.empty(state.graph.n), backend.empty(state.graph.n)
+        self._candidates = state.everyone
 
+    def weakly(self, seed: int) -> int:
+        """Move vertices out of overweight parts, each to its best open part; return how many."""
+        if not self._draw_up_plan(seed):
+            return 0
+        self.state.play(self._launch_weak)
+        return self.state.read_measures()
 
-def _plan(backend: Backend, part_weights: npt.NDArray[np.int64], limit: int) -> _Plan | None:
-    """Return the plan, or None if no part is overweight or none can take anything."""
-    overweight = part_weights > limit
-    excess = np.where(overweight, part_weights - limit, 0)
-    k = len(part_weights)
-    over_ideal = 3 * (k * part_weights - part_weights.sum()) // (2 * k)
-    leave_limit = np.where(overweight, np.minimum(over_ideal, INT32_MAX), 0)
-    threshold = max(limit * 99 // 100, limit - 100)
-    if not (part_weights < threshold).any():
-        threshold = limit
-    is_open = part_weights < threshold
-    if not overweight.any() or not is_open.any():
-        return None
-    spare = threshold - part_weights[is_open]
-    if spare.sum() < excess.sum():
-        spare = limit - part_weights[is_open]
-    return _Plan(
-        leave_limit=backend.from_host(leave_limit.astype(np.int32)),
-        excess=backend.from_host(excess.astype(np.int32)),
-        is_open=backend.from_host(is_open.astype(np.int32)),
-        open_parts=backend.from_host(np.flatnonzero(is_open).astype(np.int32)),
-        capacity_ends=backend.from_host(np.cumsum(spare)),
-        open_count=int(is_open.sum()),
-    )
+    def strongly(self) -> int:
+        """Move vertices out of overweight parts into open parts' spare weight; return how many."""
+        state = self.state
+        if not self._draw_up_plan(0):
+            return 0
+        state.play(self._launch_strong)
+        state.backend.scan(
+            self._candidates.count,
+            kernels.deal_evicted,
+            members=self._candidates.vertices,
+            vertex_weights=state.graph.vertex_weights,
+            open_parts=self._open_parts,
+            capacity_ends=self._ends,
+            orders=state.orders,
+            destinations=state.destinations,
+        )
+        state.play(self._launch_moves)
+        return state.read_measures()
 
+    def _draw_up_plan(self, seed: int) -> bool:
+        """Return whether there is a part to give and one to take; if so, say which."""
+        weights, limit, k = self.state.measures.part_weights, self.limit, self.state.k
+        threshold = max(limit * 99 // 100, limit - 100)
+        if weights.min() >= threshold:
+            threshold = limit
+        open_parts = (weights < threshold).nonzero()[0]
+        overweight = weights > limit
+        if len(open_parts) == 0 or not overweight.any():
+            return False
+        plan = np.zeros((5, k), np.int64)
+        leave_limit, excess, is_open, first, ends = plan
+        leave_limit[:] = overweight * (3 * (k * weights - weights.sum()) // (2 * k))
+        excess[:] = overweight * (weights - limit)
+        is_open[open_parts] = 1
+        first[: len(open_parts)] = open_parts
+        spare = threshold - weights[open_parts]
+        if spare.sum() < excess.sum():
+            spare += limit - threshold
+        ends[: len(open_parts)] = spare.cumsum()
+        orders = np.zeros(ORDERS, np.int64)
+        orders[SEED], orders[OPEN_COUNT] = seed, len(open_parts)
+        self.state.backend.overwrite(self._plan, plan.ravel())
+        self.state.backend.overwrite(self.state.orders, orders)
+        return True
 
-def rebalance_weakly(state: RefinementState, limit: int, seed: int) -> int:
-    """Move vertices out of overweight parts, each to its best open part; return how many."""
-    plan = _plan(state.backend, state.measures.part_weights, limit)
-    if plan is None:
-        return 0
-    extra = {
-        "open_parts": plan.open_parts,
-        "open_count": plan.open_count,
-        "destinations": state.destinations,
-        "seed": seed,
-    }
-    moved = _evict(state, plan, kernels.rate_weak, extra)
-    state.move(moved, state.destinations)
-    return moved
+    def _launch_weak(self) -> None:
+        state = self.state
+        state.backend.parallel_for(
+            state.graph.n,
+            kernels.rate_weak,
+            open_parts=self._open_parts,
+            orders=state.orders,
+            **self._rated,
+        )
+        self._launch_selection()
+        self._launch_moves()
 
+    def _launch_strong(self) -> None:
+        self.state.backend.parallel_for(self.state.graph.n, kernels.rate_strong, **self._rated)
+        self._launch_selection()
 
-def rebalance_strongly(state: RefinementState, limit: int) -> int:
-    """Move vertices out of overweight parts into open parts' spare weight; return how many."""
-    backend = state.backend
-    plan = _plan(backend, state.measures.part_weights, limit)
-    if plan is None:
-        return 0
-    moved = _evict(state, plan, kernels.rate_strong, {})
-    before = backend.empty(moved, np.int64)
-    backend.scan(
-        moved,
-        kernels.weigh_evicted,
-        moves=state.moves,
-        vertex_weights=state.graph.vertex_weights,
-        before=before,
-    )
-    backend.parallel_for(
-        moved,
-        kernels.deal_evicted,
-        moves=state.moves,
-        before=before,
-        open_parts=plan.open_parts,
-        capacity_ends=plan.capacity_ends,
-        open_count=plan.open_count,
-        destinations=state.destinations,
-    )
-    state.move(moved, state.destinations)
-    return moved
+    def _launch_moves(self) -> None:
+        self.state.launch_moves(self._candidates)
 
+    @property
+    def _vertices(self) -> dict[str, npt.NDArray[np.int32]]:
+        return {
+            "parts": self.state.parts,
+            "vertex_weights": self.state.graph.vertex_weights,
+            "loss_slots": self._loss_slots,
+        }
 
-def _evict(state: RefinementState, plan: _Plan, rate: Workunit, extra: Mapping[str, Any]) -> int:
-    """List in `state.moves` the cheapest prefix of each overweight part's candidates."""
-    backend, n = state.backend, state.graph.n
-    cutoffs = backend.empty(state.k)
-    sections = 8 if state.k <= 128 else 1
-    histogram = backend.full(state.k * SLOTS * sections, 0)
-    backend.parallel_for(
-        n,
-        rate,
-        indptr=state.graph.indptr,
-        vertex_weights=state.graph.vertex_weights,
-        parts=state.parts,
-        best=state.best,
-        own=state.own,
-        leave_limit=plan.leave_limit,
-        is_open=plan.is_open,
-        loss_slots=state.accepted,
-        histogram=histogram,
-        sections=sections,
-        k=state.k,
-        **extra,
-        **state.table,
-    )
-    backend.parallel_for(
-        state.k,
-        kernels.cut_off,
-        histogram=histogram,
-        excess=plan.excess,
-        cutoffs=cutoffs,
-        sections=sections,
-    )
-    keys = backend.empty(n, np.int64)
-    count = backend.scan(
-        n,
-        kernels.list_candidates,
-        parts=state.parts,
-        loss_slots=state.accepted,
-        cutoffs=cutoffs,
-        keys=keys,
-    )
-    keys = backend.sorted(keys[:count])
-    before = backend.empty(count, np.int64)
-    part_starts = backend.full(state.k, 0, np.int64)
-    backend.scan(
-        count,
-        kernels.weigh_candidates,
-        keys=keys,
-        vertex_weights=state.graph.vertex_weights,
-        before=before,
-        part_starts=part_starts,
-    )
-    return backend.scan(
-        count,
-        kernels.list_evicted,
-        keys=keys,
-        before=before,
-        part_starts=part_starts,
-        excess=plan.excess,
-        moves=state.moves,
-    )
+    @property
+    def _counters(self) -> dict[str, object]:
+        return {"histogram": self._histogram, "k": self.state.k, "sections": self._sections}
+
+    @property
+    def _rated(self) -> dict[str, object]:
+        state = self.state
+        return {
+            "indptr": state.graph.indptr,
+            "best": state.best,
+            "destinations": state.destinations,
+            "account": state.account,
+            "leave_limit": self._leave_limit,
+            "is_open": self._is_open,
+            **self._vertices,
+            **self._counters,
+            **state.table,
+        }
+
+    def _launch_selection(self) -> None:
+        """Leave a destination to the first candidates that weigh enough, by slot and number."""
+        state, backend, n = self.state, self.state.backend, self.state.graph.n
+        found = {"rests": self._rests, "lasts": self._lasts}
+        ties = {
+            "parts": state.parts,
+            "loss_slots": self._loss_slots,
+            "cutoffs": self._cutoffs,
+            "lasts": self._lasts,
+        }
+        cut_off = {
+            "excess": self._excess,
+            "cutoffs": self._cutoffs,
+            **found,
+            **self._counters,
+        }
+        backend.parallel_for(state.k, kernels.cut_off, clear=0, **cut_off)
+        backend.parallel_for(
+            n,
+            kernels.rate_interior,
+            own=state.own,
+            cutoffs=self._cutoffs,
+            open_parts=self._open_parts,
+            orders=state.orders,
+            destinations=state.destinations,
+            **self._vertices,
+            **self._counters,
+        )
+        backend.parallel_for(state.k, kernels.cut_off, clear=1, **cut_off)
+        self._candidates = self._list_candidates()
+        members = {"members": self._candidates.vertices, **ties}
+        for digit in reversed(range(-(-(n - 1).bit_length() // DIGIT_BITS))):
+            backend.parallel_for(
+                self._candidates.count,
+                kernels.tally_tied,
+                vertex_weights=state.graph.vertex_weights,
+                digits=self._digits,
+                shift=digit * DIGIT_BITS,
+                **members,
+            )
+            backend.parallel_for(state.k, kernels.narrow_down, digits=self._digits, **found)
+        backend.parallel_for(
+            self._candidates.count,
+            kernels.select_evicted,
+            destinations=state.destinations,
+            **members,
+        )
+
+    def _list_candidates(self) -> Members:
+        """Return all candidates up to the cut-off, and maybe others."""
+        state = self.state
+        if not state.backend.prefers_lists:
+            return state.everyone
+        count = state.backend.scan(
+            state.graph.n,
+            kernels.list_candidates,
+            parts=state.parts,
+            loss_slots=self._loss_slots,
+            cutoffs=self._cutoffs,
+            members=self._list,
+        )
+        return Members(self._list, count)

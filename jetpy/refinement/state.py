@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.backends.base import Array, Backend, Workunit
+from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import DeviceGraph
 from jetpy.workloads import connectivity as kernels
 from jetpy.workloads import projection as projection_kernels
 
+COUNTERS = 64
+"""Counters that a sum over many vertices is spread over, so that threads do not meet at one."""
 REBUILD_SHARE = 10
 """Rows are rebuilt rather than updated when more than 1/10 of the vertices moved."""
+SEED, RATIO, ITERATION, OPEN_COUNT, ORDERS = range(5)
+"""Places in the orders, and their number."""
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """Some vertices: the first `count` of a list (int32, on the back end)."""
+
+    vertices: Array
+    count: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +48,11 @@ class Measures:
 class RefinementState:
     """A partition of one level, mutable, with everything that depends on it kept up to date.
 
+    Where the back end prefers lists, launches run over the vertices that matter. Elsewhere an
+    iteration is a fixed sequence of launches over all vertices, without a look at any result
+    before its end. It is recorded once, and takes what changes from one iteration to the next
+    out of an array, the orders.
+
     Attributes
     ----------
     parts : int32, shape (n,)
@@ -42,7 +60,13 @@ class RefinementState:
         Of `parts`.
     best : int32, shape (n,)
         Cached best destination: -1 no adjacent part, -2 unknown.
+    destinations : int32, shape (n,)
+        Where `launch_moves` puts each vertex; -1 if it stays.
     rows, slots, weights : the connectivity table (`jetpy.workloads.connectivity`)
+    account : int64, shape (k + 2 * COUNTERS + 1,)
+        Part weights, change of the cut, moved vertices (see `move_vertices`).
+    orders : int64, shape (ORDERS,)
+        Seed, filter ratio and number of an iteration; number of open parts.
     """
 
     def __init__(
@@ -55,28 +79,40 @@ class RefinementState:
     ) -> None:
         self.backend, self.graph, self.k = backend, graph, k
         n = graph.n
-        self.sources = backend.empty(n)
+        self.parts, self.sources = backend.empty(n), backend.empty(n)
         self.best, self.gains, self.own = backend.empty(n), backend.empty(n), backend.empty(n)
         self.locks = backend.full(n, 0)
-        self.priorities = backend.empty(n)
-        self.proposals, self.accepted = backend.empty(n), backend.empty(n)
-        self.moves, self.destinations = backend.empty(n), backend.empty(n)
+        self.priorities, self.destinations = backend.empty(n), backend.empty(n)
+        self.account = backend.full(k + 2 * COUNTERS + 1, 0, np.int64)
+        self.orders = backend.full(ORDERS, 0, np.int64)
         self.rows = backend.empty(n)
         size = backend.scan(n, kernels.size_rows, indptr=graph.indptr, rows=self.rows, k=k)
         self.slots, self.weights = backend.empty(size), backend.empty(size)
+        self.everyone = Members(backend.xp.arange(n, dtype=np.int32), n)
+        self._movers = backend.empty(n)
+        self._programs: dict[object, Callable[[], None]] = {}
         self.start(parts, known)
 
     def start(self, parts: Array, known: Measures | None = None) -> None:
-        """Take over `parts` (int32, shape (n,), modified from now on).
+        """Take over the contents of `parts` (int32, shape (n,)).
 
         `known` are its measures, where the caller has them.
         """
-        self.parts = parts
+        self.parts[:] = parts
         self.sources[:] = parts
         self.measures = known or measure(self.backend, self.graph, parts, self.k)
-        weights = self.measures.part_weights.astype(np.int32)
-        self._part_weights = self.backend.from_host(weights)
-        self._rows_of(kernels.build_rows)
+        account = np.zeros(len(self.account), np.int64)
+        account[: self.k] = self.measures.part_weights
+        self.backend.overwrite(self.account, account)
+        self.backend.parallel_for(
+            self.graph.n,
+            kernels.build_rows,
+            parts=self.parts,
+            best=self.best,
+            k=self.k,
+            **self.adjacency,
+            **self.table,
+        )
 
     @property
     def table(self) -> dict[str, Array]:
@@ -92,50 +128,73 @@ class RefinementState:
             "edge_weights": self.graph.edge_weights,
         }
 
-    def _rows_of(self, workunit: Workunit, **own: Array) -> None:
-        self.backend.parallel_for(
-            self.graph.n,
-            workunit,
-            parts=self.parts,
-            best=self.best,
-            k=self.k,
-            **self.adjacency,
-            **self.table,
-            **own,
-        )
+    def play(self, launches: Callable[[], None]) -> None:
+        """Make launches; from a recording where they are the same ones each time."""
+        if self.backend.prefers_lists:
+            launches()
+            return
+        program = self._programs.get(launches)
+        if program is None:
+            program = self._programs[launches] = self.backend.record(launches)
+        program()
 
-    def move(self, count: int, destinations: Array) -> None:
-        """Move the first `count` vertices of `moves` to their `destinations` (by vertex).
+    def list_members(
+        self, among: Members, values: Array, threshold: int, vertices: Array
+    ) -> Members:
+        """Return all of some vertices whose value is above a threshold, and maybe others.
 
-        Each of them has to change its part: that is how a moved vertex is told from others.
+        `vertices` has room for a list of them.
         """
-        backend = self.backend
-        moved = {"moves": self.moves, "parts": self.parts, "sources": self.sources}
-        backend.parallel_for(
-            count,
-            kernels.move_vertices,
-            destinations=destinations,
-            vertex_weights=self.graph.vertex_weights,
-            part_weights=self._part_weights,
-            best=self.best,
-            **moved,
+        if not self.backend.prefers_lists:
+            return self.everyone
+        count = self.backend.scan(
+            among.count,
+            kernels.list_members,
+            candidates=among.vertices,
+            values=values,
+            threshold=threshold,
+            members=vertices,
         )
-        marked = {**moved, "best": self.best, **self.adjacency}
-        if count > self.graph.n // REBUILD_SHARE:
-            change = backend.reduce(count, kernels.change_of_cut, **marked)
-            self._rows_of(kernels.rebuild_rows, sources=self.sources)
-        else:
-            change = backend.reduce(count, kernels.subtract_moves, k=self.k, **marked, **self.table)
+        return Members(vertices, count)
+
+    def launch_moves(self, among: Members) -> None:
+        """Move all vertices that have a destination, which must not be their own part.
+
+        Only those among the given ones, whose destinations must all be set (-1: to stay).
+        """
+        backend, n = self.backend, self.graph.n
+        movers = self.list_members(among, self.destinations, -1, self._movers)
+        accounts = {"account": self.account, "k": self.k}
+        partition = {"parts": self.parts, "sources": self.sources, "best": self.best}
+        backend.parallel_for(
+            movers.count,
+            kernels.move_vertices,
+            members=movers.vertices,
+            destinations=self.destinations,
+            vertex_weights=self.graph.vertex_weights,
+            **partition,
+            **accounts,
+        )
+        backend.parallel_for(1, kernels.choose_update, n=n, share=REBUILD_SHARE, **accounts)
+        renewed = movers if movers.count * REBUILD_SHARE <= n else self.everyone
+        for workunit, members in (kernels.subtract_moves, movers), (kernels.renew_rows, renewed):
             backend.parallel_for(
-                count,
-                kernels.add_moves,
-                k=self.k,
-                **moved,
+                members.count,
+                workunit,
+                members=members.vertices,
+                **partition,
                 **self.adjacency,
                 **self.table,
+                **accounts,
             )
-        weights = backend.to_host(self._part_weights).astype(np.int64)
-        self.measures = Measures(self.measures.cut + change // 2, weights)
+
+    def read_measures(self) -> int:
+        """Bring the measures up to date after moves; return how many vertices moved."""
+        account = self.backend.to_host(self.account)
+        changes = account[self.k : self.k + COUNTERS].sum()
+        moved = account[self.k + COUNTERS : self.k + 2 * COUNTERS].sum()
+        self.measures = Measures(self.measures.cut + int(changes) // 2, account[: self.k].copy())
+        return int(moved)
 
 
 def measure(backend: Backend, graph: DeviceGraph, parts: Array, k: int) -> Measures:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -18,30 +16,10 @@ from jetpy.metrics import edge_cut, part_weights
 from jetpy.presets import preset
 from jetpy.problem import pose
 from jetpy.refinement.jet import refine_level
-from jetpy.refinement.jetlp import propagate_labels
-from jetpy.refinement.state import RefinementState
+from jetpy.refinement.jetlp import LabelPropagation
 from tests.graphs import SMALL_GRAPHS, random_graph
 from tests.refinement.oracle import check_state, connections, state_of
 from tests.strategies import weighted_graphs
-
-
-@dataclass
-class Seen:
-    """Destinations at the moment at which vertices are moved."""
-
-    best: np.ndarray
-
-
-def watch(state: RefinementState) -> Seen:
-    """Note the cached destinations before each move, which forgets some of them."""
-    seen, move = Seen(state.best.copy()), state.move
-
-    def watched(count: int, destinations: np.ndarray) -> None:
-        seen.best = destinations.copy()
-        move(count, destinations)
-
-    state.move = watched  # type: ignore[method-assign]
-    return seen
 
 
 def neighbours_of(graph: Graph, v: int) -> list[tuple[int, int]]:
@@ -82,13 +60,16 @@ def check_iterations(
 ) -> int:
     """Compare some iterations with the oracle; return how many vertices moved."""
     state = state_of(backend, graph, parts, k)
-    seen = watch(state)
+    propagation = LabelPropagation(state)
     locked: set[int] = set()
     total = 0
     for iteration in range(1, iterations + 1):
         before = state.parts.copy()
-        moved = propagate_labels(state, ratio, 12345 + iteration, iteration)
-        expected = moves_of_the_paper(graph, before, seen.best, locked, ratio)
+        propagation.give_orders(ratio, 12345 + iteration, iteration)
+        members = propagation.launch_filters()
+        expected = moves_of_the_paper(graph, before, state.best.copy(), locked, ratio)
+        state.launch_moves(members)
+        moved = state.read_measures()
         for v, p in expected.items():
             before[v] = p
         assert state.parts.tolist() == before.tolist()
@@ -131,7 +112,7 @@ def test_moved_vertices_stay_for_one_iteration(backend: Backend) -> None:
     ever: set[int] = set()
     for iteration in range(1, 10):
         before = state.parts.copy()
-        propagate_labels(state, 75, iteration, iteration)
+        LabelPropagation(state).iterate(75, iteration, iteration)
         moved = set(np.flatnonzero(before != state.parts).tolist())
         assert not moved & last
         moved_again |= bool(moved & ever)
@@ -143,7 +124,7 @@ def test_jetlp_lowers_the_cut_of_a_random_partition(backend: Backend) -> None:
     state = state_of(backend, grid(40, 40), np.random.default_rng(0).integers(0, 4, 1600), 4)
     before = state.measures.cut
     for iteration in range(1, 6):
-        propagate_labels(state, 25, iteration, iteration)
+        LabelPropagation(state).iterate(25, iteration, iteration)
     assert state.measures.cut < before / 2
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from jetpy.backends.base import Backend
 from jetpy.generators import delaunay, grid
 from jetpy.graph import Graph
-from jetpy.refinement.rebalance import rebalance_strongly, rebalance_weakly
+from jetpy.refinement.rebalance import Rebalancing
 from jetpy.refinement.state import RefinementState
 from tests.graphs import from_edges, heavy_edges, isolated, path, random_graph, star
 from tests.refinement.oracle import check_state, state_of
@@ -34,8 +34,8 @@ def check_moves(state: RefinementState, before: np.ndarray, limit: int, moved: i
 
 def rebalance(state: RefinementState, kind: str, limit: int, seed: int = 1) -> int:
     if kind == "weak":
-        return rebalance_weakly(state, limit, seed)
-    return rebalance_strongly(state, limit)
+        return Rebalancing(state, limit).weakly(seed)
+    return Rebalancing(state, limit).strongly()
 
 
 @pytest.mark.parametrize("kind", ["weak", "strong"])
@@ -64,7 +64,7 @@ def test_weak_empties_overweight_parts(backend: Backend, graph: Graph, k: int) -
     state = state_of(backend, graph, before, k)
     overweight = state.measures.part_weights > limit
     assert overweight.any()
-    moved = rebalance_weakly(state, limit, 1)
+    moved = Rebalancing(state, limit).weakly(1)
     check_state(state, graph)
     check_moves(state, before, limit, moved)
     assert (state.measures.part_weights[overweight] == limit).all()
@@ -79,7 +79,7 @@ def test_strong_makes_every_part_fit(
     before = np.minimum(np.arange(graph.n) // 3, k - 1).astype(np.int32)
     limit = limit_of(graph, k, imbalance)
     state = state_of(backend, graph, before, k)
-    moved = rebalance_strongly(state, limit)
+    moved = Rebalancing(state, limit).strongly()
     check_state(state, graph)
     check_moves(state, before, limit, moved)
     assert state.measures.part_weights.max() <= limit
@@ -89,7 +89,7 @@ def test_strong_with_weights_gets_close(backend: Backend) -> None:
     graph = random_graph(1000, 3000, 1, weighted=True)
     state = state_of(backend, graph, np.zeros(1000), 8)
     limit = limit_of(graph, 8)
-    assert rebalance_strongly(state, limit) > 0
+    assert Rebalancing(state, limit).strongly() > 0
     check_state(state, graph)
     assert state.measures.part_weights.max() <= limit + graph.vertex_weights.max()
 
@@ -98,7 +98,7 @@ def test_weak_evicts_at_least_loss(backend: Backend) -> None:
     """On a path in two parts, the vertices at the cut go first."""
     graph = path(100)
     state = state_of(backend, graph, np.arange(100) >= 70, 2)
-    assert rebalance_weakly(state, 69, 1) == 1
+    assert Rebalancing(state, 69).weakly(1) == 1
     assert state.parts.tolist() == [0] * 69 + [1] * 31
     assert state.measures.cut == 1
 
@@ -108,7 +108,7 @@ def test_weak_prefers_the_best_open_part(backend: Backend) -> None:
     edges = [(0, 1), (0, 2), (0, 3), (1, 8), (1, 9), (2, 8), (3, 9)]
     graph = from_edges(10, edges, [1, 1, 1, 5, 7, 9, 9])
     state = state_of(backend, graph, [0, 0, 0, 0, 0, 0, 0, 0, 1, 2], 3)
-    assert rebalance_weakly(state, 5, 1) == 3
+    assert Rebalancing(state, 5).weakly(1) == 3
     assert state.parts[1:4].tolist() == [2, 1, 2]
 
 

@@ -26,8 +26,8 @@ class KokkosBackend(Backend):
     """Workunits compiled by PyKokkos, on one of Kokkos's execution spaces.
 
     Arrays are NumPy's, or CuPy's on the GPU. There launches do not wait for the kernel, but
-    share an order with CuPy's own work (its default stream), and a reduction or scan returns
-    when its result is there.
+    share an order with CuPy's own work, and a reduction or scan returns when its result is
+    there.
 
     Parameters
     ----------
@@ -48,18 +48,19 @@ class KokkosBackend(Backend):
         check_present(space)
         started = start(threads if space == "OpenMP" else None)
         import pykokkos as pk
-        from pykokkos import kokkos_manager
 
         self.name = f"kokkos-{space.lower()}"
         self.threads = started if space == "OpenMP" else 1
         self.launches = 0
+        self.prefers_lists = space != "Cuda"
         self._space = space
-        self._instance = kokkos_manager.get_execution_space_instance(
-            getattr(pk.ExecutionSpace, space)
-        ).instance
         self._memory = CudaMemory() if space == "Cuda" else HostMemory()
+        self._instance = pk.ExecutionSpaceInstance(
+            getattr(pk.ExecutionSpace, space), self._memory.stream
+        ).instance
         self.xp = self._memory.xp
         self._launchers: dict[Workunit, Launcher] = {}
+        self._tape: list[tuple[Callable[..., Any], dict[str, Any], dict[str, Any]]] | None = None
         self._complete = False
 
     def parallel_for(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
@@ -78,8 +79,32 @@ class KokkosBackend(Backend):
         launcher = self._launchers.get(workunit)
         if launcher is None:
             launcher = self._load(workunit)
+        passed = launcher.bind(n, arguments)
+        if self._tape is not None:
+            self._tape.append((launcher.call, passed, arguments))
+            return 0
         self.launches += 1
-        return launcher(n, arguments)
+        return launcher.call(**passed)
+
+    def record(self, launches: Callable[[], None], /) -> Callable[[], None]:
+        """Return a function that repeats launches; on the GPU, as a CUDA graph."""
+        tape = self._tape = []
+        try:
+            launches()
+        finally:
+            self._tape = None
+
+        def launch_all() -> None:
+            for call, passed, _ in tape:
+                call(**passed)
+
+        repeat = self._memory.repeatable(launch_all)
+
+        def play() -> None:
+            self.launches += len(tape)
+            repeat()
+
+        return play
 
     def _load(self, workunit: Workunit) -> Launcher:
         """Load a workunit, compiled first if need be."""
@@ -92,6 +117,10 @@ class KokkosBackend(Backend):
     def from_host(self, array: npt.NDArray[Any]) -> Array:
         """Hand over a NumPy array, copied only where needed."""
         return self._memory.from_host(np.ascontiguousarray(array))
+
+    def overwrite(self, array: Array, values: npt.NDArray[Any]) -> None:
+        """Copy a NumPy array into an array of the back end."""
+        self._memory.overwrite(array, values)
 
     def to_host(self, array: Array) -> npt.NDArray[Any]:
         """Return the NumPy array with the same contents."""

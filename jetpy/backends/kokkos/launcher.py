@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,11 @@ class Launcher:
         PyKokkos's object for the execution space that it runs on.
     memory : Memory
         Where its arrays lie.
+
+    Attributes
+    ----------
+    call : callable
+        Runs it; returns the total of a reduction or scan.
     """
 
     def __init__(self, folder: Path, workunit: str, instance: Any, memory: Memory) -> None:
@@ -39,15 +44,15 @@ class Launcher:
             spec.loader.exec_module(module)
         except ImportError as error:
             raise BackendError(f"{library} cannot be loaded, remove it: {error}") from error
-        self._call = getattr(module, f"wrapper_{workunit}")
+        self.call: Callable[..., Any] = getattr(module, f"wrapper_{workunit}")
         self._fixed = {**recipe["fixed"], "pk_exec_space_instance": instance, "pk_threads_begin": 0}
         self._memory = memory
         self._array = memory.xp.ndarray
 
-    def __call__(self, n: int, arguments: Mapping[str, Any]) -> Any:
-        """Run the workunit over 0..n-1; return the total of a reduction or scan."""
+    def bind(self, n: int, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the keyword arguments with which `call` runs the workunit over 0..n-1."""
         passed = {**self._fixed, "pk_threads_end": n}
         array, view = self._array, self._memory.view
         for name, value in arguments.items():
             passed[name] = view(value) if isinstance(value, array) else value
-        return self._call(**passed)
+        return passed

@@ -7,6 +7,7 @@ import ctypes
 import importlib
 import weakref
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,13 @@ class Memory(ABC):
         NumPy or CuPy.
     view_kind : str
         Memory space and layout of its views, as PyKokkos's class names spell them.
+    stream : object
+        CuPy stream that launches go to; None on the host.
     """
 
     xp: Any
     view_kind: str
+    stream: Any = None
 
     def __init__(self) -> None:
         self._views: dict[int, tuple[Any, weakref.ref[Any]]] = {}
@@ -42,6 +46,14 @@ class Memory(ABC):
     @abstractmethod
     def to_host(self, array: Array) -> npt.NDArray[Any]:
         """Return a host array with the contents of an array."""
+
+    @abstractmethod
+    def overwrite(self, array: Array, values: npt.NDArray[Any]) -> None:
+        """Copy a contiguous host array into an array of the same shape and type."""
+
+    @abstractmethod
+    def repeatable(self, launches: Callable[[], None]) -> Callable[[], None]:
+        """Return a function that does what `launches` does, the quickest way for many times."""
 
     @abstractmethod
     def synchronize(self) -> None:
@@ -88,6 +100,14 @@ class HostMemory(Memory):
         host: npt.NDArray[Any] = array
         return host
 
+    def overwrite(self, array: Array, values: npt.NDArray[Any]) -> None:
+        """Copy an array."""
+        array[:] = values
+
+    def repeatable(self, launches: Callable[[], None]) -> Callable[[], None]:
+        """Return the very function."""
+        return launches
+
     def synchronize(self) -> None:
         """Launches on the host return when they have finished."""
 
@@ -97,13 +117,18 @@ class HostMemory(Memory):
 
 
 class CudaMemory(Memory):
-    """CuPy arrays on the GPU."""
+    """CuPy arrays on the GPU.
+
+    Launches go to a stream of their own, as the default stream cannot be captured into a graph.
+    It is a blocking one: the default stream, where CuPy works, waits for it and it for that.
+    """
 
     view_kind = "CudaSpace_LayoutLeft"
 
     def __init__(self) -> None:
         super().__init__()
         self.xp = importlib.import_module("cupy")
+        self.stream = self.xp.cuda.Stream()
 
     def from_host(self, array: npt.NDArray[Any]) -> Array:
         """Copy an array to the GPU."""
@@ -113,6 +138,30 @@ class CudaMemory(Memory):
         """Copy an array from the GPU, after all that was launched before."""
         host: npt.NDArray[Any] = self.xp.asnumpy(array)
         return host
+
+    def overwrite(self, array: Array, values: npt.NDArray[Any]) -> None:
+        """Copy an array to the GPU, in order with launches."""
+        array.set(values)
+
+    def repeatable(self, launches: Callable[[], None]) -> Callable[[], None]:
+        """Return a function that launches singly at first, and from a CUDA graph later on."""
+        graph: Any = None
+        calls = 0
+
+        def repeat() -> None:
+            nonlocal graph, calls
+            calls += 1
+            if calls == 1:
+                launches()
+                return
+            if graph is None:
+                with self.stream:
+                    self.stream.begin_capture()
+                    launches()
+                    graph = self.stream.end_capture()
+            graph.launch(self.stream)
+
+        return repeat
 
     def synchronize(self) -> None:
         """Wait until every launch has finished."""

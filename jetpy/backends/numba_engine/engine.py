@@ -107,18 +107,41 @@ class NumbaBackend(Backend):
         self._numba = _import_numba(self.threads)
         self._compiled: dict[Workunit, tuple[Callable[..., Any], tuple[str, ...]]] = {}
         self._loaded = False
+        self._tape: list[tuple[Callable[..., Any], list[Any]]] | None = None
 
     def _launch(self, n: int, workunit: Workunit, arguments: dict[str, Any]) -> Any:
         entry = self._compiled.get(workunit)
         if entry is None:
             entry = self._load(workunit)
         function, names = entry
+        passed = [n, self.threads, *[arguments[name] for name in names]]
+        if self._tape is not None:
+            self._tape.append((function, passed))
+            return 0
+        self._set_width()
+        self.launches += 1
+        return function(*passed)
+
+    def _set_width(self) -> None:
         if NumbaBackend._width != self.threads:
             most = self._numba.config.NUMBA_NUM_THREADS
             self._numba.set_num_threads(min(self.threads, most))
             NumbaBackend._width = self.threads
-        self.launches += 1
-        return function(n, self.threads, *[arguments[name] for name in names])
+
+    def record(self, launches: Callable[[], None], /) -> Callable[[], None]:
+        tape = self._tape = []
+        try:
+            launches()
+        finally:
+            self._tape = None
+
+        def play() -> None:
+            self._set_width()
+            self.launches += len(tape)
+            for function, passed in tape:
+                function(*passed)
+
+        return play
 
     def _load(self, workunit: Workunit) -> tuple[Callable[..., Any], tuple[str, ...]]:
         module = sys.modules[workunit.__module__]
