@@ -1,4 +1,4 @@
-"""Measurements in a fresh Python process, which prints one line of JSON."""
+"""Measurements in fresh Python processes, which answer in lines of JSON."""
 
 from __future__ import annotations
 
@@ -6,31 +6,75 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-
-def run_module(module: str, *arguments: object, env: Mapping[str, str] | None = None) -> Any:
-    """Run ``python -m module arguments`` and return what its last line of output says."""
-    output = run_python("-m", module, *map(str, arguments), env=env)
-    return json.loads(output.splitlines()[-1])
+ROOT = Path(__file__).parents[1]
 
 
-def run_python(*arguments: str, env: Mapping[str, str] | None = None) -> str:
-    """Run Python from the repository root, with more environment variables; return its output.
+class Absent(Exception):
+    """The child lacks what it was asked to run; the message says what."""
+
+
+def answers(module: str, *arguments: object, threads: int | None = None) -> Iterator[Any]:
+    """Run ``python -m module arguments`` and yield what it answers, as it comes.
+
+    `threads` is how many the thread pools of the child get room for.
+
+    Raises
+    ------
+    Absent
+        When it answers that something is not installed.
+    subprocess.CalledProcessError
+        When it fails; what it wrote on standard error has been shown.
+    """
+    names = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS") if threads else ()
+    command = [sys.executable, "-m", module, *map(str, arguments)]
+    env = {**os.environ, **dict.fromkeys(names, str(threads))}
+    with subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        for line in child.stdout:
+            answer = json.loads(line)
+            if "absent" in answer:
+                raise Absent(answer["absent"])
+            yield answer
+    if child.returncode:
+        raise subprocess.CalledProcessError(child.returncode, command)
+
+
+def run_module(module: str, *arguments: object, threads: int | None = None) -> Any:
+    """Run ``python -m module arguments``, which answers once; return that."""
+    [answer] = answers(module, *arguments, threads=threads)
+    return answer
+
+
+def answering() -> Callable[[Any], None]:
+    """Return the function by which this process, a child, answers.
+
+    Whatever else it prints, foreign libraries included, goes to standard error from now on.
+    """
+    stream = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+
+    def answer(value: Any) -> None:
+        print(json.dumps(value), file=stream, flush=True)
+
+    return answer
+
+
+def run_python(*arguments: str, env: Mapping[str, str] | None = None) -> None:
+    """Run Python from the repository root, with more environment variables.
 
     Raises
     ------
     subprocess.CalledProcessError
         When it fails; what it wrote on standard error has been shown.
     """
-    done = subprocess.run(
+    subprocess.run(
         [sys.executable, *arguments],
-        cwd=Path(__file__).parents[1],
+        cwd=ROOT,
         env={**os.environ, **(env or {})},
-        stdout=subprocess.PIPE,
-        text=True,
+        stdout=subprocess.DEVNULL,
         check=True,
     )
-    return done.stdout

@@ -26,7 +26,7 @@ def hashes_of(instance: Instance, options: argparse.Namespace) -> list[dict[str,
                     "bench.fingerprint",
                     *(path, threads, options.seed, options.backend),
                     *("--ks", *options.ks, "--presets", *options.presets),
-                    env={"NUMBA_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)},
+                    threads=threads,
                 )
             )
     return runs

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
-import numpy as np
-
 import jetpy
-
-ARRAYS = ("indptr", "indices", "edge_weights", "vertex_weights")
-
-
-def save_arrays(folder: Path, graph: jetpy.Graph) -> None:
-    """Write each array of a graph to a file that NumPy reads straight into place."""
-    for name in ARRAYS:
-        np.save(folder / f"{name}.npy", getattr(graph, name))
+from bench.arrays import load_arrays
+from bench.child import answering
 
 
 def _kilobytes(field: str) -> int:
@@ -32,7 +23,7 @@ def _kilobytes(field: str) -> int:
 
 
 def main() -> None:
-    """Print memory before the graph is loaded and the peak of loading and partitioning, kB."""
+    """Answer with the memory before, and the peak while, a graph is loaded and partitioned, kB."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("k", type=int)
@@ -40,6 +31,7 @@ def main() -> None:
     parser.add_argument("threads", type=int)
     parser.add_argument("backend")
     options = parser.parse_args()
+    answer = answering()
 
     def partition(graph: jetpy.Graph, k: int) -> jetpy.Partition:
         return jetpy.partition(
@@ -49,10 +41,8 @@ def main() -> None:
     partition(jetpy.generators.grid(64, 64), 2)  # loads all kernels
     before = _kilobytes("VmRSS")
     Path("/proc/self/clear_refs").write_text("5")  # the peak starts again from here
-    graph = jetpy.Graph(*(np.load(options.folder / f"{name}.npy") for name in ARRAYS))
-    partition(graph, options.k)
-    peak = _kilobytes("VmHWM")
-    print(json.dumps({"before": before, "peak": peak}))
+    partition(load_arrays(options.folder), options.k)
+    answer({"before": before, "peak": _kilobytes("VmHWM")})
 
 
 if __name__ == "__main__":

@@ -1,126 +1,207 @@
-"""Partitioners beside jetpy, and one run of one of them in its own process."""
+"""Partitioners, jetpy's back ends among them, and the runs of one of them on one graph."""
 
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from statistics import median
 from time import perf_counter
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 import jetpy
+from bench.arrays import load_arrays
+from bench.child import answering
+from jetpy.backends import BACKENDS, get_backend
+from jetpy.metrics import edge_cut, part_weights
+from jetpy.presets import preset
+from jetpy.problem import pose
 
 IMBALANCE = 0.03
 
+Solve = Callable[[int, int], tuple[npt.ArrayLike, float]]
+"""Partitions into k parts with a seed; returns the parts and the seconds of that alone."""
+
 
 @dataclass(frozen=True)
-class Task:
-    """What to partition: a graph, which is also in a METIS file, and how."""
+class Job:
+    """What a tool gets ready for: a graph, which lies in a folder, and how to partition it."""
 
     graph: jetpy.Graph
-    file: Path
-    k: int
-    seed: int
+    folder: Path
+    preset: str
     threads: int
 
-
-Answer = tuple[Sequence[int], float]
-"""Part of each vertex, and the seconds of the partitioning alone."""
-
-
-def _jetpy(task: Task) -> Answer:
-    result = jetpy.partition(
-        task.graph, task.k, imbalance=IMBALANCE, seed=task.seed, threads=task.threads
-    )
-    return result.parts.tolist(), result.seconds["total"]
+    def metis_file(self) -> str:
+        """Return the name of a METIS file of the graph, written by the first that asks."""
+        file = self.folder / "graph.graph"
+        if not file.exists():
+            jetpy.write_graph(file, self.graph)
+        return str(file)
 
 
-def _pymetis(task: Task) -> Answer:
+@dataclass(frozen=True)
+class Tool:
+    """A partitioner: what gets it ready, whether it uses threads, and its only preset, if one."""
+
+    prepare: Callable[[Job], Solve]
+    threaded: bool
+    preset: str | None = None
+
+
+def _jetpy(backend: str, job: Job) -> Solve:
+    get_backend(backend, job.threads)
+
+    def solve(k: int, seed: int) -> tuple[npt.ArrayLike, float]:
+        result = jetpy.partition(
+            job.graph,
+            k,
+            imbalance=IMBALANCE,
+            seed=seed,
+            preset=job.preset,
+            backend=backend,
+            threads=job.threads,
+        )
+        return result.parts, result.seconds["total"]
+
+    return solve
+
+
+def _pymetis(job: Job) -> Solve:
     import pymetis
 
-    adjacency = pymetis.CSRAdjacency(
-        task.graph.indptr.astype(np.int64), task.graph.indices.astype(np.int64)
+    indptr, indices, edge_weights, vertex_weights = (
+        getattr(job.graph, name).astype(np.int64)
+        for name in ("indptr", "indices", "edge_weights", "vertex_weights")
     )
-    settings = pymetis.Options(ufactor=round(1000 * IMBALANCE), seed=task.seed)
-    start = perf_counter()
-    parts = pymetis.part_graph(
-        task.k,
-        adjacency,
-        vweights=task.graph.vertex_weights.astype(np.int64),
-        eweights=task.graph.edge_weights.astype(np.int64),
-        options=settings,
-        recursive=False,
-    ).vertex_part
-    return parts, perf_counter() - start
+    adjacency = pymetis.CSRAdjacency(indptr, indices)
+
+    def solve(k: int, seed: int) -> tuple[npt.ArrayLike, float]:
+        options = pymetis.Options(ufactor=round(1000 * IMBALANCE), seed=seed)
+        start = perf_counter()
+        parts = pymetis.part_graph(
+            k,
+            adjacency,
+            vweights=vertex_weights,
+            eweights=edge_weights,
+            options=options,
+            recursive=False,
+        ).vertex_part
+        return parts, perf_counter() - start
+
+    return solve
 
 
-def _kaminpar(task: Task) -> Answer:
+def _kaminpar(job: Job) -> Solve:
     import kaminpar
 
-    graph = kaminpar.load_graph(str(task.file), kaminpar.GraphFileFormat.METIS)
-    kaminpar.reseed(task.seed)
-    partitioner = kaminpar.KaMinPar(task.threads, kaminpar.default_context())
-    start = perf_counter()
-    parts = partitioner.compute_partition(graph, k=task.k, eps=IMBALANCE)
-    return parts, perf_counter() - start
+    graph = kaminpar.load_graph(job.metis_file(), kaminpar.GraphFileFormat.METIS)
+
+    def solve(k: int, seed: int) -> tuple[npt.ArrayLike, float]:
+        kaminpar.reseed(seed)
+        partitioner = kaminpar.KaMinPar(job.threads, kaminpar.default_context())
+        start = perf_counter()
+        parts = partitioner.compute_partition(graph, k=k, eps=IMBALANCE)
+        return parts, perf_counter() - start
+
+    return solve
 
 
-def _mtkahypar(task: Task) -> Answer:
+def _mtkahypar(job: Job) -> Solve:
     import mtkahypar
 
-    library = mtkahypar.initialize(task.threads, False)
+    library = mtkahypar.initialize(job.threads, False)
     context = library.context_from_preset(mtkahypar.PresetType.DEFAULT)
-    context.set_partitioning_parameters(task.k, IMBALANCE, mtkahypar.Objective.CUT)
     context.logging = False
-    mtkahypar.set_seed(task.seed)
-    graph = library.graph_from_file(str(task.file), context)
-    start = perf_counter()
-    result = graph.partition(context)
-    return result.get_partition(), perf_counter() - start
+    graph = library.graph_from_file(job.metis_file(), context)
+
+    def solve(k: int, seed: int) -> tuple[npt.ArrayLike, float]:
+        context.set_partitioning_parameters(k, IMBALANCE, mtkahypar.Objective.CUT)
+        mtkahypar.set_seed(seed)
+        start = perf_counter()
+        result = graph.partition(context)
+        return result.get_partition(), perf_counter() - start
+
+    return solve
 
 
-def _kahip(task: Task) -> Answer:
+def _kahip(job: Job) -> Solve:
     import kahip
 
-    arrays = (
-        task.graph.vertex_weights.tolist(),
-        task.graph.indptr.tolist(),
-        task.graph.edge_weights.tolist(),
-        task.graph.indices.tolist(),
+    indptr, indices, edge_weights, vertex_weights = (
+        getattr(job.graph, name).tolist()
+        for name in ("indptr", "indices", "edge_weights", "vertex_weights")
     )
-    start = perf_counter()
-    _, parts = kahip.kaffpa(*arrays, task.k, IMBALANCE, True, task.seed, kahip.FAST)
-    return parts, perf_counter() - start
+
+    def solve(k: int, seed: int) -> tuple[npt.ArrayLike, float]:
+        start = perf_counter()
+        _, parts = kahip.kaffpa(
+            vertex_weights, indptr, edge_weights, indices, k, IMBALANCE, True, seed, kahip.FAST
+        )
+        return parts, perf_counter() - start
+
+    return solve
 
 
-TOOLS: dict[str, Callable[[Task], Answer]] = {
-    "jetpy": _jetpy,
-    "pymetis": _pymetis,
-    "kaminpar": _kaminpar,
-    "mtkahypar": _mtkahypar,
-    "kahip": _kahip,
+TOOLS = {
+    **{
+        f"jetpy/{backend}": Tool(
+            partial(_jetpy, backend), threaded=backend in ("numba", "kokkos-openmp")
+        )
+        for backend in reversed(BACKENDS)
+    },
+    "pymetis": Tool(_pymetis, threaded=False, preset="k-way"),
+    "kaminpar": Tool(_kaminpar, threaded=True, preset="default"),
+    "mtkahypar": Tool(_mtkahypar, threaded=True, preset="default"),
+    "kahip": Tool(_kahip, threaded=False, preset="fast"),
 }
-"""Function of each tool; the tool is imported only when it is called."""
+"""Tools by name; each is imported only when it is to get ready."""
+
+
+def summary(graph: jetpy.Graph, solve: Solve, k: int, seeds: list[int]) -> dict[str, Any]:
+    """Partition into k parts once per seed and summarise the runs, which are checked here."""
+    limit = pose(graph.total_vertex_weight, k, IMBALANCE, 0, preset("default")).limit
+    cuts, heaviest, seconds = [], [], []
+    for seed in seeds:
+        parts, elapsed = solve(k, seed)
+        seconds.append(elapsed)
+        cuts.append(edge_cut(graph, parts))
+        heaviest.append(int(part_weights(graph, parts, k).max()))
+    share = -(-graph.total_vertex_weight // k)
+    return {
+        "k": k,
+        "median_cut": median(cuts),
+        "max_imbalance": round(max(heaviest) / share - 1, 5),
+        "feasible": sum(weight <= limit for weight in heaviest),
+        "median_seconds": round(median(seconds), 6),
+    }
 
 
 def main() -> None:
-    """Print cut, imbalance and seconds of one run."""
+    """Answer with a summary for each k, or with why the tool is absent."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tool", choices=TOOLS)
-    parser.add_argument("folder", type=Path, help="holds graph.npz and graph.graph")
-    parser.add_argument("k", type=int)
-    parser.add_argument("seed", type=int)
+    parser.add_argument("folder", type=Path, help="holds the arrays of a graph")
+    parser.add_argument("preset")
     parser.add_argument("threads", type=int)
+    parser.add_argument("--ks", nargs="+", type=int, required=True)
+    parser.add_argument("--seeds", nargs="+", type=int, required=True)
     options = parser.parse_args()
-    graph = jetpy.read_graph(options.folder / "graph.npz")
-    file = options.folder / "graph.graph"
-    task = Task(graph, file, options.k, options.seed, options.threads)
-    parts, seconds = TOOLS[options.tool](task)
-    result = jetpy.evaluate(graph, parts, options.k)
-    print(json.dumps({"cut": result.cut, "imbalance": result.imbalance, "seconds": seconds}))
+    answer = answering()
+    job = Job(load_arrays(options.folder), options.folder, options.preset, options.threads)
+    try:
+        solve = TOOLS[options.tool].prepare(job)
+    except (ImportError, jetpy.BackendError) as error:
+        answer({"absent": str(error)})
+        return
+    solve(options.ks[0], options.seeds[0])  # warm-up
+    for k in options.ks:
+        answer(summary(job.graph, solve, k, options.seeds))
 
 
 if __name__ == "__main__":
