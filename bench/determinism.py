@@ -1,35 +1,66 @@
-"""Whether partitions are equal for any number of threads and in every process."""
+"""Whether partitions are equal on every back end, for any number of threads, in every process."""
 
 from __future__ import annotations
 
 import argparse
 import tempfile
+from collections.abc import Iterator, Sequence
+from itertools import product
 from pathlib import Path
+from subprocess import CalledProcessError
 
-import jetpy
-from bench.child import run_module
+from bench.arrays import save_arrays
+from bench.child import Absent, answers
+from bench.fingerprint import WEIGHTS
 from bench.instances import Instance, add_options, chosen
 from bench.tables import note, show
-from jetpy.cli.tables import count
+
+RUNS = (
+    "numba:1",
+    "numba:2",
+    "numba:2",
+    "numba:3",
+    "kokkos-serial",
+    "kokkos-openmp:1",
+    "kokkos-openmp:2",
+    "kokkos-cuda",
+)
+
+Case = tuple[str, str, int, str]
+"""Graph, weights, k and preset."""
 
 
-def hashes_of(instance: Instance, options: argparse.Namespace) -> list[dict[str, str]]:
-    """Hashes by k and preset, one dictionary per process."""
-    runs = []
+def hashes(
+    instances: Sequence[Instance], options: argparse.Namespace
+) -> Iterator[tuple[str, dict[Case, str]]]:
+    """Each run, in a process of its own, with its hashes: those until it failed, if it did.
+
+    Runs of absent back ends are left out.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "graph.npz"
-        jetpy.write_graph(path, instance.load())
-        for threads in options.threads:
-            note(f"{instance.name}: {count(threads, 'thread')}")
-            runs.append(
-                run_module(
+        for instance in instances:
+            save_arrays(Path(folder) / instance.name, instance.load())
+        for run in options.runs:
+            note(run)
+            backend, _, threads = run.partition(":")
+            found: dict[Case, str] = {}
+            try:
+                for answer in answers(
                     "bench.fingerprint",
-                    *(path, threads, options.seed, options.backend),
-                    *("--ks", *options.ks, "--presets", *options.presets),
-                    threads=threads,
-                )
-            )
-    return runs
+                    *(folder, backend, threads or 1, options.seed),
+                    *("--graphs", *(instance.name for instance in instances)),
+                    *("--weights", *options.weights, "--presets", *options.presets),
+                    *("--ks", *options.ks),
+                    threads=int(threads or 1),
+                ):
+                    name, weights, k, preset = answer["case"]
+                    found[name, weights, k, preset] = answer["hash"]
+            except Absent as reason:
+                note(f"  left out: {reason}")
+                continue
+            except CalledProcessError as error:
+                note(f"  failed, status {error.returncode}")
+            yield run, found
 
 
 def main() -> None:
@@ -38,28 +69,36 @@ def main() -> None:
     add_options(parser)
     parser.add_argument("--ks", nargs="+", type=int, default=[2, 8, 64])
     parser.add_argument("--presets", nargs="+", default=["default"])
+    parser.add_argument("--weights", nargs="+", choices=WEIGHTS, default=["unit"])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
-        "--threads",
+        "--runs",
         nargs="+",
-        type=int,
-        default=[1, 2, 2, 3],
-        help="of each process; a number given twice compares two equal processes",
+        default=RUNS,
+        metavar="BACKEND[:THREADS]",
+        help="one process each; a run given twice compares two equal processes",
     )
-    parser.add_argument("--backend", default="auto")
     parser.add_argument("--markdown", action="store_true", help="print Markdown")
     options = parser.parse_args()
-    rows, differing = [], 0
-    for instance in chosen(options):
-        runs = hashes_of(instance, options)
-        for case in runs[0]:
-            hashes = [run[case] for run in runs]
-            equal = len(set(hashes)) == 1
-            differing += not equal
-            rows.append([instance.name, *case.split(), *hashes, "yes" if equal else "NO"])
-    headers = ["graph", "k", "preset", *(count(t, "thread") for t in options.threads), "equal"]
+    instances = chosen(options)
+    runs = list(hashes(instances, options))
+    if len(runs) < 2:
+        raise SystemExit("there is nothing to compare: two runs are needed")
+    names = [instance.name for instance in instances]
+    rows, equal = [], 0
+    for case in product(names, options.weights, options.ks, options.presets):
+        first, *others = (found.get(case, "missing") for _, found in runs)
+        differing = [
+            run for (run, _), value in zip(runs[1:], others, strict=True) if value != first
+        ]
+        equal += not differing and first != "missing"
+        rows.append([*map(str, case), first, ", ".join(differing) or "none"])
+    headers = ["graph", "weights", "k", "preset", f"parts, {runs[0][0]}", "runs that differ"]
     show("SHA-256 of the parts", headers, rows, left=len(headers), markdown=options.markdown)
-    raise SystemExit(f"{differing} of {len(rows)} cases differ" if differing else 0)
+    print(
+        f"\n{equal} of {len(rows)} cases equal in {len(runs)} runs: {', '.join(r for r, _ in runs)}"
+    )
+    raise SystemExit(equal < len(rows))
 
 
 if __name__ == "__main__":

@@ -1,40 +1,76 @@
-"""Hashes of partitions of one graph, in a process of its own (see `bench.determinism`)."""
+"""Hashes of partitions of several graphs, in a process of its own (see `bench.determinism`)."""
 
 from __future__ import annotations
 
 import argparse
 import hashlib
-import json
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 import jetpy
+from bench.arrays import load_arrays
+from bench.child import answering
+from jetpy.backends import get_backend
+
+HEAVIEST = 9
+
+
+def digest(parts: np.ndarray[tuple[int], np.dtype[np.int32]]) -> str:
+    """First 12 digits of the SHA-256 of the parts."""
+    return hashlib.sha256(parts.astype("<i4").tobytes()).hexdigest()[:12]
+
+
+def random_weights(graph: jetpy.Graph) -> jetpy.Graph:
+    """Give vertices and edges pseudo-random weights in 1..9, the same ones every time.
+
+    The weight of an edge comes from two numbers drawn for its ends, so that it is the same in
+    both directions.
+    """
+    rng = np.random.default_rng(0)
+    weights = rng.integers(1, HEAVIEST + 1, graph.n, np.int32)
+    number = rng.integers(0, 1 << 30, graph.n, np.int32)
+    ends = np.repeat(number, graph.degrees) ^ number[graph.indices]
+    return replace(graph, vertex_weights=weights, edge_weights=1 + ends % np.int32(HEAVIEST))
+
+
+WEIGHTS = {"unit": lambda graph: graph, "random": random_weights}
+"""What makes the weights of a graph; unit leaves them as they are."""
 
 
 def main() -> None:
-    """Print the hash of the parts for each k and preset."""
+    """Answer with one hash for each graph, weights, k and preset; or with what is absent."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("graph", type=Path)
+    parser.add_argument("folder", type=Path, help="holds a folder of arrays for each graph")
+    parser.add_argument("backend")
     parser.add_argument("threads", type=int)
     parser.add_argument("seed", type=int)
-    parser.add_argument("backend")
+    for name in ("--graphs", "--weights", "--presets"):
+        parser.add_argument(name, nargs="+", required=True)
     parser.add_argument("--ks", nargs="+", type=int, required=True)
-    parser.add_argument("--presets", nargs="+", required=True)
     options = parser.parse_args()
-    graph = jetpy.read_graph(options.graph)
-    hashes = {}
-    for k in options.ks:
-        for preset in options.presets:
-            result = jetpy.partition(
-                graph,
-                k,
-                seed=options.seed,
-                preset=preset,
-                threads=options.threads,
-                backend=options.backend,
-            )
-            digest = hashlib.sha256(result.parts.astype("<i4").tobytes()).hexdigest()[:12]
-            hashes[f"{k} {preset}"] = digest
-    print(json.dumps(hashes))
+    answer = answering()
+    try:
+        get_backend(options.backend, options.threads)
+    except jetpy.BackendError as error:
+        answer({"absent": str(error)})
+        return
+    for name in options.graphs:
+        plain = load_arrays(options.folder / name)
+        for weights in options.weights:
+            graph = WEIGHTS[weights](plain)
+            for k in options.ks:
+                for preset in options.presets:
+                    result = jetpy.partition(
+                        graph,
+                        k,
+                        seed=options.seed,
+                        preset=preset,
+                        threads=options.threads,
+                        backend=options.backend,
+                    )
+                    answer({"case": (name, weights, k, preset), "hash": digest(result.parts)})
 
 
 if __name__ == "__main__":
