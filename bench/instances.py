@@ -11,10 +11,13 @@ from pathlib import Path
 
 from jetpy import Graph, generators, read_graph, write_graph
 
-KS = {"real": (2, 8, 64, 256), "generated": (2, 32, 128)}
+KS = {"real": (2, 8, 64, 256), "generated": (2, 32, 128), "large": (32, 256)}
 """Numbers of parts that each kind of graph is cut into."""
 
-GENERATED: dict[str, tuple[str, int, Callable[[], Graph]]] = {
+Recipe = tuple[str, int, Callable[[], Graph]]
+"""Class, number of vertices before small components are left out, and maker of a graph."""
+
+GENERATED: dict[str, Recipe] = {
     "grid1000": ("mesh", 1_000_000, partial(generators.grid, 1000, 1000)),
     "cube80": ("mesh", 512_000, partial(generators.cube, 80, 80, 80)),
     "del18": ("Delaunay", 1 << 18, partial(generators.delaunay, 1 << 18)),
@@ -23,15 +26,28 @@ GENERATED: dict[str, tuple[str, int, Callable[[], Graph]]] = {
     "rmat17": ("R-MAT", 1 << 17, partial(generators.rmat, 17)),
     "road19": ("road", 1 << 19, partial(generators.road, 1 << 19)),
 }
-"""Class, number of vertices before small components are left out, and maker of each graph."""
+
+LARGE: dict[str, Recipe] = {
+    "grid2000x4000": ("mesh", 8_000_000, partial(generators.grid, 2000, 4000)),
+    "cube200": ("mesh", 8_000_000, partial(generators.cube, 200, 200, 200)),
+    "del22": ("Delaunay", 1 << 22, partial(generators.delaunay, 1 << 22)),
+    "rgg22": (
+        "random geometric",
+        1 << 22,
+        partial(generators.random_geometric, 1 << 22, spatial_order=True),
+    ),
+    "rmat20": ("R-MAT", 1 << 20, partial(generators.rmat, 20)),
+    "road22": ("road", 1 << 22, partial(generators.thinned_delaunay, 1 << 22)),
+}
+"""Graphs for GPUs, measured only where they are asked for by name."""
 
 
 @dataclass(frozen=True)
 class Instance:
     """One graph, read or generated only when `load` is called.
 
-    `kind` is real or generated; `n` is the number of vertices (before small components are left
-    out of generated graphs).
+    `kind` is real, generated or large; `n` is the number of vertices (before small components are
+    left out of generated graphs).
     """
 
     name: str
@@ -51,8 +67,9 @@ def real_instances(folder: Path) -> Iterator[Instance]:
 
 def generated_instances(folder: Path) -> Iterator[Instance]:
     """Generated graphs, kept as NAME.npz in a folder once they have been made."""
-    for name, (cls, n, make) in GENERATED.items():
-        yield Instance(name, cls, "generated", n, partial(_cached, folder / f"{name}.npz", make))
+    for kind, recipes in (("generated", GENERATED), ("large", LARGE)):
+        for name, (cls, n, make) in recipes.items():
+            yield Instance(name, cls, kind, n, partial(_cached, folder / f"{name}.npz", make))
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -74,6 +91,8 @@ def chosen(options: argparse.Namespace) -> list[Instance]:
         if unknown:
             raise SystemExit(f"no graph is called {', '.join(sorted(unknown))}")
         instances = [instance for instance in instances if instance.name in options.only]
+    else:
+        instances = [instance for instance in instances if instance.kind != "large"]
     if not instances:
         raise SystemExit("no graphs: give --graphs DIR or --generated DIR")
     return instances
