@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
+from jetpy.backends.numba_engine.engine import NumbaBackend
+from tests.cli.conftest import ENGINE, Run
 
 FILES = {
     "rubbish.graph": os.urandom(4000),
@@ -119,3 +120,20 @@ def test_no_permission(run: Run, folder: Path) -> None:
     Path("mesh.part").chmod(0)
     words = run("evaluate", "mesh.graph", "mesh.part", code=2).stderr
     assert "'mesh.part' is not readable" in words
+
+
+def test_memory_too_small(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A GPU that runs full raises a MemoryError of its own when an array is made."""
+
+    class OutOfMemoryError(MemoryError):
+        pass
+
+    def fail(self: NumbaBackend, n: int, dtype: object = None) -> None:
+        raise OutOfMemoryError(f"Out of memory allocating {4 * n} bytes")
+
+    monkeypatch.setattr(NumbaBackend, "empty", fail)
+    before = sorted(folder.iterdir())
+    words = run("partition", "mesh.graph", "-k", 2, "-o", "out.part", *ENGINE, code=1).stderr
+    assert words.startswith("jetpy: error: not enough memory: Out of memory allocating")
+    assert "Traceback" not in words
+    assert sorted(folder.iterdir()) == before
