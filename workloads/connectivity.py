@@ -32,12 +32,12 @@ def list_members(
     candidates: pk.View1D[pk.int32],
     values: pk.View1D[pk.int32],
     threshold: int,
-    members: pk.View1D[pk.int32],
+    vertices: pk.View1D[pk.int32],
 ):
     """List the candidates whose value is above a threshold."""
     if values[candidates[i]] > threshold:
         if last_pass:
-            members[acc] = candidates[i]
+            vertices[acc] = candidates[i]
         acc += 1
 
 
@@ -123,7 +123,7 @@ def build_rows(
 @pk.workunit
 def move_vertices(
     i: int,
-    members: pk.View1D[pk.int32],
+    vertices: pk.View1D[pk.int32],
     destinations: pk.View1D[pk.int32],
     parts: pk.View1D[pk.int32],
     sources: pk.View1D[pk.int32],
@@ -137,7 +137,7 @@ def move_vertices(
     The account holds the part weights, 64 counters for the change of the cut, 64 for the moved
     vertices, and whether rows are to be computed anew.
     """
-    v: int = members[i]
+    v: int = vertices[i]
     q: int = destinations[v]
     if q < 0:
         return
@@ -182,7 +182,7 @@ def clear_account(account: pk.View1D[pk.int64], k: int):
 @pk.workunit
 def subtract_moves(
     i: int,
-    members: pk.View1D[pk.int32],
+    vertices: pk.View1D[pk.int32],
     indptr: pk.View1D[pk.int32],
     indices: pk.View1D[pk.int32],
     edge_weights: pk.View1D[pk.int32],
@@ -201,7 +201,7 @@ def subtract_moves(
     ends, any other counts double), and marks the neighbours' best destination as unknown.
     Whoever takes the last weight out of a slot is the last to look for it, and frees it.
     """
-    v: int = members[i]
+    v: int = vertices[i]
     old: int = sources[v]
     new: int = parts[v]
     if old == new:
@@ -266,7 +266,7 @@ def take_slot(
 @pk.workunit
 def renew_rows(
     i: int,
-    members: pk.View1D[pk.int32],
+    vertices: pk.View1D[pk.int32],
     indptr: pk.View1D[pk.int32],
     indices: pk.View1D[pk.int32],
     edge_weights: pk.View1D[pk.int32],
@@ -284,7 +284,7 @@ def renew_rows(
     Or compute every row anew whose best destination is unknown. Where moved vertices came from
     is forgotten.
     """
-    v: int = members[i]
+    v: int = vertices[i]
     p: int = parts[v]
     if account[k + 128] == 1:
         if best[v] == -2:

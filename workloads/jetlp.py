@@ -72,7 +72,7 @@ def propose(
 @pk.workunit
 def afterburn(
     i: int,
-    members: pk.View1D[pk.int32],
+    vertices: pk.View1D[pk.int32],
     indptr: pk.View1D[pk.int32],
     indices: pk.View1D[pk.int32],
     edge_weights: pk.View1D[pk.int32],
@@ -88,7 +88,7 @@ def afterburn(
     Where that is not negative, the vertex gets its destination and is locked for the next
     iteration; any other stays (-1).
     """
-    v: int = members[i]
+    v: int = vertices[i]
     destinations[v] = -1
     priority: int = priorities[v]
     if priority == -2147483647:

@@ -261,20 +261,20 @@ def list_candidates(
     parts: pk.View1D[pk.int32],
     loss_slots: pk.View1D[pk.int32],
     cutoffs: pk.View1D[pk.int32],
-    members: pk.View1D[pk.int32],
+    vertices: pk.View1D[pk.int32],
 ):
     """List the candidates up to the cut-off."""
     if loss_slots[v] >= 0:
         if loss_slots[v] <= cutoffs[parts[v]]:
             if last_pass:
-                members[acc] = v
+                vertices[acc] = v
             acc += 1
 
 
 @pk.workunit
 def tally_tied(
     i: int,
-    members: pk.View1D[pk.int32],
+    vertices: pk.View1D[pk.int32],
     parts: pk.View1D[pk.int32],
     vertex_weights: pk.View1D[pk.int32],
     loss_slots: pk.View1D[pk.int32],
@@ -287,7 +287,7 @@ def tally_tied(
 
     Only those whose higher bits are the ones found so far, `lasts`.
     """
-    v: int = members[i]
+    v: int = vertices[i]
     slot: int = loss_slots[v]
     if slot < 0:
         return
@@ -322,7 +322,7 @@ def narrow_down(
 @pk.workunit
 def select_evicted(
     i: int,
-    members: pk.View1D[pk.int32],
+    vertices: pk.View1D[pk.int32],
     parts: pk.View1D[pk.int32],
     loss_slots: pk.View1D[pk.int32],
     cutoffs: pk.View1D[pk.int32],
@@ -330,7 +330,7 @@ def select_evicted(
     destinations: pk.View1D[pk.int32],
 ):
     """Let all stay (-1) but the first of each part, by slot and number, up to the last to go."""
-    v: int = members[i]
+    v: int = vertices[i]
     slot: int = loss_slots[v]
     if slot >= 0:
         p: int = parts[v]
@@ -344,7 +344,7 @@ def deal_evicted(
     i: int,
     acc: pk.Acc[pk.int64],
     last_pass: bool,
-    members: pk.View1D[pk.int32],
+    vertices: pk.View1D[pk.int32],
     vertex_weights: pk.View1D[pk.int32],
     open_parts: pk.View1D[pk.int64],
     capacity_ends: pk.View1D[pk.int64],
@@ -352,7 +352,7 @@ def deal_evicted(
     destinations: pk.View1D[pk.int32],
 ):
     """Cut the list of evicted vertices into pieces, one for each open part's spare capacity."""
-    v: int = members[i]
+    v: int = vertices[i]
     if destinations[v] >= 0:
         if last_pass:
             low: int = 0

@@ -64,7 +64,7 @@ class LabelPropagation:
         backend.parallel_for(
             proposers.count,
             kernels.afterburn,
-            members=proposers.vertices,
+            vertices=proposers.vertices,
             destinations=state.destinations,
             **shared,
             **state.adjacency,

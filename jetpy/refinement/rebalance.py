@@ -52,7 +52,7 @@ class Rebalancing:
         state.backend.scan(
             self._candidates.count,
             kernels.deal_evicted,
-            members=self._candidates.vertices,
+            vertices=self._candidates.vertices,
             vertex_weights=state.graph.vertex_weights,
             open_parts=self._open_parts,
             capacity_ends=self._ends,
@@ -164,7 +164,7 @@ class Rebalancing:
         )
         backend.parallel_for(state.k, kernels.cut_off, clear=1, **cut_off)
         self._candidates = self._list_candidates()
-        members = {"members": self._candidates.vertices, **ties}
+        members = {"vertices": self._candidates.vertices, **ties}
         for digit in reversed(range(-(-(n - 1).bit_length() // DIGIT_BITS))):
             backend.parallel_for(
                 self._candidates.count,
@@ -193,6 +193,6 @@ class Rebalancing:
             parts=state.parts,
             loss_slots=self._loss_slots,
             cutoffs=self._cutoffs,
-            members=self._list,
+            vertices=self._list,
         )
         return Members(self._list, count)

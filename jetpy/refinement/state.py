@@ -153,7 +153,7 @@ class RefinementState:
             candidates=among.vertices,
             values=values,
             threshold=threshold,
-            members=vertices,
+            vertices=vertices,
         )
         return Members(vertices, count)
 
@@ -169,7 +169,7 @@ class RefinementState:
         backend.parallel_for(
             movers.count,
             kernels.move_vertices,
-            members=movers.vertices,
+            vertices=movers.vertices,
             destinations=self.destinations,
             vertex_weights=self.graph.vertex_weights,
             **partition,
@@ -181,7 +181,7 @@ class RefinementState:
             backend.parallel_for(
                 members.count,
                 workunit,
-                members=members.vertices,
+                vertices=members.vertices,
                 **partition,
                 **self.adjacency,
                 **self.table,

@@ -122,3 +122,10 @@ def test_views_of_one_name_and_two_types_are_refused(flattened: Flatten) -> None
             "@pk.workunit\ndef w(i: int, a: pk.View1D[pk.int32], b: pk.View1D[pk.int64]):\n"
             "    a[i] = get(b)\n"
         )
+
+
+def test_names_of_the_dispatch_are_refused(flattened: Flatten) -> None:
+    with pytest.raises(BackendError, match="w: PyKokkos takes 'members' for its own"):
+        flattened(
+            "@pk.workunit\ndef w(i: int, members: pk.View1D[pk.int32]):\n    members[i] = 1\n"
+        )

@@ -16,6 +16,8 @@ from jetpy.backends.numba_engine.translate import Definition, Kind, View, read_m
 from jetpy.errors import BackendError
 
 HEADER = "import pykokkos as pk\n"
+RESERVED = {"entity", "members", "module_setup", "name", "operation", "parser", "policy", "space"}
+"""Names that PyKokkos's dispatch passes on beside the arguments of a workunit."""
 _definitions = cache(read_module)
 
 
@@ -72,6 +74,9 @@ def _rewritten(definition: Definition) -> str:
         tree.body = tree.body or [ast.Pass()]
     if definition.kind is Kind.FUNCTION and tree.returns is None:
         tree.returns = ast.Constant(None)
+    reserved = RESERVED & definition.parameters.keys()
+    if reserved and definition.kind is not Kind.FUNCTION:
+        raise BackendError(f"{definition.name}: PyKokkos takes {reserved.pop()!r} for its own")
     _refuse_shadowing(tree.body, {a.arg for a in tree.args.args}, definition.name)
     _rename_variables(tree)
     return ast.unparse(ast.fix_missing_locations(tree))
