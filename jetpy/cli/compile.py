@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import time
+from typing import TYPE_CHECKING
+
 import click
 
 from jetpy.cli.command import Command
 from jetpy.cli.options import backend_option
 from jetpy.cli.progress import STAGES, progress_bars
+
+if TYPE_CHECKING:
+    from jetpy.backends.workers import Compilation
 
 
 @click.command("compile", cls=Command)
@@ -18,21 +24,52 @@ from jetpy.cli.progress import STAGES, progress_bars
     help="Kernels compiled at a time; as many as there are processors by default.",
 )
 def compile_command(backend: str, jobs: int | None) -> None:
-    """Compile the kernels now, so that the first run starts at once."""
+    """Compile the kernels now, so that the first run starts at once.
+
+    Kernels that are in the cache are not compiled again: after an interruption or an error the
+    same command goes on where it was.
+    """
     from jetpy.backends import get_backend
+    from jetpy.backends.workers import watch_compilations
     from jetpy.cache import cache_dir
-    from jetpy.cli.tables import count
+    from jetpy.cli.tables import facts, stdout_console
 
     engine = get_backend(backend)
-    kernels = 0
-    with progress_bars() as bars:
-        bars.busy(STAGES["compile"])
+    found = total = 0
+    started = time.perf_counter()
+    with watch_compilations() as compilations:
 
-        def progress(done: int, total: int) -> None:
-            nonlocal kernels
-            kernels = total
-            bars.stage("compile", done, total)
+        def progress(done: int, of: int) -> None:
+            nonlocal found, total
+            found, total = done - len(compilations), of
+            bars.stage("compile", done, of)
 
-        seconds = engine.compile(jobs=jobs, progress=progress)
-    what = count(kernels, "kernel") if kernels else "all kernels, compiled before,"
-    click.echo(f"{engine.name}: {what} ready after {seconds:.1f} s; kept in {cache_dir()}")
+        try:
+            with progress_bars() as bars:
+                bars.busy(STAGES["compile"])
+                engine.compile(jobs=jobs, progress=progress)
+        finally:
+            rows = [
+                ("back end", engine.name),
+                *_summary(compilations, found, total),
+                ("seconds", f"{time.perf_counter() - started:.1f}"),
+                ("cache folder", f"{cache_dir()}"),
+            ]
+            stdout_console().print(facts(rows))
+
+
+def _summary(compilations: list[Compilation], found: int, total: int) -> list[tuple[str, str]]:
+    """Count the kernels, and name the one that took longest."""
+    compiled = [c for c in compilations if c.failure is None]
+    counts = {
+        "compiled": len(compiled),
+        "found in the cache": found,
+        "FAILED": len(compilations) - len(compiled),
+        "left": total - found - len(compilations),
+    }
+    told = ", ".join(f"{number:,} {what}" for what, number in counts.items() if number > 0)
+    rows = [("kernels", f"{total:,}: {told}" if told else "all found in the cache")]
+    if compiled:
+        slowest = max(compiled, key=lambda c: c.seconds)
+        rows.append(("slowest", f"{slowest.workunit}, {slowest.seconds:.1f} s"))
+    return rows
