@@ -18,7 +18,7 @@ from jetpy.backends import get_backend, pykokkos_standin
 from jetpy.backends.base import Backend
 from jetpy.backends.numba_engine import engine as engine_module
 from jetpy.backends.numba_engine.engine import NumbaBackend
-from jetpy.backends.workers import compile_in_parallel
+from jetpy.backends.workers import compile_in_parallel, watch_compilations
 from jetpy.errors import BackendError
 from tests.backends.modules import load_workunits
 
@@ -450,3 +450,10 @@ def test_failed_compilation_is_reported_in_the_compilers_words(
     with pytest.raises(BackendError, match=r"compiling workunit broken failed") as caught:
         compiled("fine", "broken")
     assert "lshift" in str(caught.value)
+    names = ["broken", "a", "b", "c", "d", "fine"]
+    with watch_compilations() as seen, pytest.raises(BackendError) as caught:
+        compiled(*names)
+    assert sorted(c.workunit for c in seen) == sorted(names)
+    assert [c.workunit for c in seen if c.failure is None] == ["fine"]
+    assert str(caught.value).count(" failed:\n") == 3
+    assert "2 more failed: " in str(caught.value)

@@ -95,12 +95,6 @@ def test_generate_explains_its_options(run: Run) -> None:
     assert "[default: 16]" in words
 
 
-def test_compile(run: Run) -> None:
-    run("compile", "--backend", "numba")
-    words = run("compile", "--backend", "numba", "-j", 1).stdout
-    assert words.startswith("numba: all kernels, compiled before, ready after ")
-
-
 def test_demo(run: Run) -> None:
     words = run("demo", "--backend", "numba").stdout
     assert "40,000" in words

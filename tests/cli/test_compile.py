@@ -1,0 +1,105 @@
+"""`jetpy compile`, run as a program with an empty cache and the kernels of one module."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from jetpy.workloads import projection
+from tests.cli.conftest import Run
+
+PROGRAM = """
+import sys
+from jetpy import workloads
+from jetpy.backends.numba_engine import engine
+from jetpy.cli import main
+workloads.MODULES[:] = [m for m in workloads.MODULES if m.__name__ == {module!r}]
+engine.COMPILE_ONE = sys.argv.pop(1)
+main(prog_name="jetpy")
+"""
+COMPILER = """
+from jetpy.backends.numba_engine import engine
+from jetpy.errors import BackendError
+
+def compile_one(module, workunit):
+    if workunit == "inject":
+        raise BackendError("line 7: no such thing as a part")
+    engine.compile_one(module, workunit)
+"""
+ENGINE = "jetpy.backends.numba_engine.engine:compile_one"
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("JETPY_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def start(jobs: int, compiler: str = ENGINE) -> subprocess.Popen[str]:
+    code = PROGRAM.format(module=projection.__name__)
+    options = ["compile", "--backend", "numba", "-j", str(jobs)]
+    return subprocess.Popen(
+        [sys.executable, "-c", code, compiler, *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def kernels_of(summary: str) -> str:
+    found = re.search(r"^kernels +(.*)$", summary, re.MULTILINE)
+    assert found is not None, summary
+    return found[1]
+
+
+def test_interrupted_and_resumed(cache: Path) -> None:
+    process = start(1)
+    while not list(cache.rglob("*.nbi")):
+        assert process.poll() is None
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)
+    summary, words = process.communicate(timeout=60)
+    assert (process.returncode, words) == (130, "jetpy: interrupted\n")
+    assert re.fullmatch(r"4: (1 compiled, )?[34] left", kernels_of(summary))
+
+    process = start(2)
+    summary, words = process.communicate(timeout=120)
+    assert (process.returncode, words) == (0, "")
+    assert re.fullmatch(r"4: [23] compiled, [12] found in the cache", kernels_of(summary))
+    assert re.search(r"^slowest +\w+, [0-9.]+ s$", summary, re.MULTILINE)
+    assert re.search(r"^seconds +[0-9.]+$", summary, re.MULTILINE)
+    assert summary.endswith(f"cache folder  {cache}\n")
+
+    summary, _ = start(2).communicate(timeout=120)
+    assert kernels_of(summary) == "all found in the cache"
+    assert "slowest" not in summary
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_one_failure_does_not_stop_the_others(
+    cache: Path, jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "compiler_of_test.py").write_text(COMPILER)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    process = start(jobs, "compiler_of_test:compile_one")
+    summary, words = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert words == (
+        "jetpy: error: compiling workunit inject failed:\nline 7: no such thing as a part\n"
+    )
+    assert kernels_of(summary) == "4: 3 compiled, 1 FAILED"
+
+
+def test_all_are_ready(run: Run) -> None:
+    run("compile", "--backend", "numba")
+    assert kernels_of(run("compile", "--backend", "numba", "-j", 1).stdout) == (
+        "all found in the cache"
+    )
