@@ -11,6 +11,7 @@ from jetpy.io import read_graph, write_graph
 from jetpy.io.parts import read_parts, write_parts
 from jetpy.metrics import evaluate
 from jetpy.partition import Level, Partition
+from jetpy.profile import Profile
 
 __version__ = version("jetpy")
 
@@ -23,6 +24,7 @@ __all__ = [
     "Level",
     "OptionError",
     "Partition",
+    "Profile",
     "__version__",
     "as_graph",
     "evaluate",

@@ -45,14 +45,17 @@ class Outcome:
 
 @dataclass
 class Stopwatch:
-    """Wall seconds and launches of one step."""
+    """Wall seconds and launches of a stage, on one level or (None) on several."""
 
     backend: Backend
+    stage: str
+    level: int | None = None
     seconds: float = 0.0
     launches: int = 0
     _start: tuple[float, int] = field(default=(0.0, 0))
 
     def __enter__(self) -> Stopwatch:
+        self.backend.enter(self.stage, self.level)
         self._start = (time.perf_counter(), self.backend.launches)
         return self
 
@@ -60,6 +63,7 @@ class Stopwatch:
         self.backend.synchronize()
         self.seconds = time.perf_counter() - self._start[0]
         self.launches = self.backend.launches - self._start[1]
+        self.backend.leave()
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,17 +93,17 @@ def partition_multilevel(
     backend: Backend, graph: Graph, problem: Problem, progress: Progress = no_progress
 ) -> Outcome:
     """Partition `graph` from scratch."""
-    watches = [Stopwatch(backend) for _ in range(3)]
-    with watches[0]:
+    with Stopwatch(backend, "coarsen") as coarsen:
         hierarchy = _coarsen(backend, upload(backend, graph), None, problem, problem.seed, progress)
-    with watches[1]:
+    with Stopwatch(backend, "initial", len(hierarchy) - 1) as initial:
         start = partition_coarsest(backend, hierarchy[-1].graph, problem)
-    with watches[2]:
+    with Stopwatch(backend, "refine") as refine:
         refined, levels = _uncoarsen(
             backend, hierarchy, start.parts, start.measures, problem, progress
         )
         result = backend.to_host(refined.parts)
-    return Outcome(result, refined.measures.cut, levels, _seconds(*(w.seconds for w in watches)))
+    seconds = _seconds(coarsen.seconds, initial.seconds, refine.seconds)
+    return Outcome(result, refined.measures.cut, levels, seconds)
 
 
 def refine_partition(
@@ -110,10 +114,10 @@ def refine_partition(
     progress: Progress = no_progress,
 ) -> Outcome:
     """Refine a given partition (int32, shape (n,)) on the graph itself."""
-    with Stopwatch(backend) as watch:
-        hierarchy = [_Coarse(upload(backend, graph), None, None, Stopwatch(backend))]
+    with Stopwatch(backend, "refine") as watch:
+        finest = _Coarse(upload(backend, graph), None, None, Stopwatch(backend, "coarsen", 0))
         start = backend.from_host(parts.copy())
-        refined, levels = _uncoarsen(backend, hierarchy, start, None, problem, progress)
+        refined, levels = _uncoarsen(backend, [finest], start, None, problem, progress)
         result = backend.to_host(refined.parts)
     return Outcome(result, refined.measures.cut, levels, _seconds(0.0, 0.0, watch.seconds))
 
@@ -135,15 +139,19 @@ def _coarsen(
     problem: Problem,
     seed: int,
     progress: Progress,
+    depth: int = 0,
 ) -> list[_Coarse]:
-    """Return the hierarchy, finest first; pairs stay within `parts` where these are given."""
+    """Return the hierarchy, finest first; pairs stay within `parts` where these are given.
+
+    `depth` is the number of the level that `graph` is.
+    """
     target = coarsest_size(problem.k)
     options = problem.options.coarsen
-    levels = [_Coarse(graph, None, parts, Stopwatch(backend))]
+    levels = [_Coarse(graph, None, parts, Stopwatch(backend, "coarsen", depth))]
     while levels[-1].graph.n > target:
         finer = levels[-1]
         salt = (seed + len(levels)) & 0x7FFFFFFF
-        with Stopwatch(backend) as watch:
+        with Stopwatch(backend, "coarsen", depth + len(levels)) as watch:
             match = match_vertices(backend, finer.graph, options, problem.limit, salt, finer.parts)
             coarse, coarse_of = contract(backend, finer.graph, match)
             coarse_parts = finer.parts
@@ -173,15 +181,17 @@ def _uncoarsen(
     work, done = sum(level.graph.n for level in hierarchy), 0
     while hierarchy:
         level = hierarchy.pop()
-        finest = not hierarchy
-        with Stopwatch(backend) as watch:
-            refined = refine_level(backend, level.graph, parts, problem, finest=finest, known=known)
+        depth = len(hierarchy)
+        with Stopwatch(backend, "refine", depth) as watch:
+            refined = refine_level(
+                backend, level.graph, parts, problem, finest=depth == 0, known=known
+            )
             for cycle in range(_cycles(level, hierarchy, problem.options)):
-                refined = _cycle(backend, level.graph, refined, problem, cycle, finest)
+                refined = _cycle(backend, level.graph, refined, problem, cycle, depth)
             known = refined.measures
             if level.coarse_of is not None:
                 parts = project_parts(backend, level.coarse_of, refined.parts)
-        levels.insert(0, _report(len(hierarchy), level, refined, watch, problem))
+        levels.insert(0, _report(depth, level, refined, watch, problem))
         done += level.graph.n
         progress("refine", done, work)
     return refined, levels
@@ -202,27 +212,24 @@ def _cycle(
     start: Refined,
     problem: Problem,
     cycle: int,
-    finest: bool,
+    depth: int,
 ) -> Refined:
-    """Run a V-cycle: coarsen within the parts, refine them again on every level.
+    """Run a V-cycle on level `depth`: coarsen within the parts, refine them on every level.
 
     Never worse than `start`: contraction within parts keeps the cut and all part weights, and
     refinement keeps the best. Source: Walshaw, "Multilevel refinement for combinatorial
     optimisation problems", Annals of Operations Research 131 (2004), iterated multilevel.
     """
     seed = problem.seed + 7919 * (cycle + 1)
-    hierarchy = _coarsen(backend, graph, start.parts, problem, seed, no_progress)
+    hierarchy = _coarsen(backend, graph, start.parts, problem, seed, no_progress, depth)
     parts, known, iterations = hierarchy[-1].parts, start.measures, start.iterations
     while hierarchy:
         level = hierarchy.pop()
-        refined = refine_level(
-            backend,
-            level.graph,
-            parts,
-            problem,
-            finest=finest and not hierarchy,
-            known=known,
-        )
+        current = depth + len(hierarchy)
+        with Stopwatch(backend, "refine", current):
+            refined = refine_level(
+                backend, level.graph, parts, problem, finest=current == 0, known=known
+            )
         known = refined.measures
         iterations += refined.iterations
         if level.coarse_of is not None:

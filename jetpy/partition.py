@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from jetpy.graph import Graph
 from jetpy.metrics import components_per_part, imbalance, part_weights
+from jetpy.profile import Profile
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,8 @@ class Partition:
         Empty where there was nothing to decide (k = 1, or no more vertices than parts).
     launches : int
         Number of kernel launches.
+    profile : Profile or None
+        Where the time went, if that was asked for.
     """
 
     graph: Graph
@@ -70,6 +73,7 @@ class Partition:
     seconds: Mapping[str, float]
     levels: Sequence[Level]
     launches: int
+    profile: Profile | None = None
 
     @cached_property
     def part_weights(self) -> npt.NDArray[np.int64]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
 from jetpy.graph import Graph
 from jetpy.metrics import Evaluation
 from jetpy.partition import Level, Partition
+from jetpy.profile import Profile
 
 STAGES = ("compile", "coarsen", "initial", "refine", "total")
 
@@ -25,7 +27,7 @@ def stats(partition: Partition, read_seconds: float) -> dict[str, Any]:
     -------
     dict
         The fields that the README lists under "JSON". ``seconds["total"]`` is partitioning
-        alone: neither reading nor compiling.
+        alone: neither reading nor compiling. ``profile`` is there if the run has one.
 
     Examples
     --------
@@ -34,7 +36,7 @@ def stats(partition: Partition, read_seconds: float) -> dict[str, Any]:
     >>> stats(result, 0.0)["part_weights"]
     [16]
     """
-    return {
+    report = {
         **_header(partition.graph, partition.k),
         "seed": partition.seed,
         "preset": partition.preset,
@@ -51,6 +53,9 @@ def stats(partition: Partition, read_seconds: float) -> dict[str, Any]:
         "seconds": {"read": read_seconds, **{s: partition.seconds[s] for s in STAGES}},
         "launches": partition.launches,
     }
+    if partition.profile is not None:
+        report["profile"] = _profile(partition.profile)
+    return report
 
 
 def evaluation(graph: Graph, result: Evaluation) -> dict[str, Any]:
@@ -83,4 +88,11 @@ def _level(level: Level) -> dict[str, Any]:
         "imbalance": level.imbalance,
         "seconds": {"coarsen": level.coarsen_seconds, "refine": level.refine_seconds},
         "launches": {"coarsen": level.coarsen_launches, "refine": level.refine_launches},
+    }
+
+
+def _profile(profile: Profile) -> dict[str, Any]:
+    return {
+        "steps": [asdict(step) for step in profile.steps],
+        "kernels": [asdict(kernel) for kernel in profile.kernels],
     }

@@ -109,3 +109,11 @@ class Backend(ABC):
     def download(self, arrays: Sequence[Array]) -> list[npt.NDArray[Any]]:
         """Return NumPy copies of several small arrays."""
         return [self.to_host(a) for a in arrays]
+
+    def enter(self, stage: str, level: int | None) -> None:
+        """Hear that a stage begins on a level (None: on several); only a profiler cares."""
+        return
+
+    def leave(self) -> None:
+        """Hear that what was entered last is over."""
+        return

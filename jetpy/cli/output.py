@@ -48,7 +48,7 @@ def check_outputs(
         if path is None:
             continue
         if path == STDOUT:
-            raise click.UsageError("only JSON can go to standard output")
+            raise click.UsageError("only what --json writes can go to standard output")
         target = os.path.realpath(path)
         if target in taken:
             raise click.UsageError(f"{path} is given twice: each output needs a file of its own")

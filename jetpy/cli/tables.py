@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from jetpy.profile import Profile, Step
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -12,6 +14,10 @@ if TYPE_CHECKING:
 
     from jetpy.graph import Graph
     from jetpy.partition import Partition
+
+
+MOST_KERNELS = 12
+"""Kernels that a profile's table lists."""
 
 
 def stdout_console() -> Console:
@@ -108,6 +114,67 @@ def levels(partition: Partition) -> Table:
         for level in reversed(partition.levels)
     ]
     return columns(headers, rows)
+
+
+def steps(profile: Profile) -> Table:
+    """Return a table of a profile's work by stage and level."""
+    headers = (
+        "stage",
+        "level",
+        "seconds",
+        "in kernels",
+        "launches",
+        "host waits",
+        "MB to device",
+        "MB from device",
+    )
+    table = columns(headers, map(_step, profile.steps), left=1)
+    table.show_footer = True
+    for column, total in zip(table.columns, _step(_total(profile.steps)), strict=True):
+        column.footer = total
+    return table
+
+
+def _step(step: Step) -> tuple[str, ...]:
+    return (
+        step.stage,
+        "" if step.level is None else f"{step.level}",
+        f"{step.seconds:.4f}",
+        f"{step.kernel_seconds:.4f}",
+        f"{step.launches:,}",
+        f"{step.synchronisations:,}",
+        f"{step.uploaded / 1e6:,.3f}",
+        f"{step.downloaded / 1e6:,.3f}",
+    )
+
+
+def _total(steps: Sequence[Step]) -> Step:
+    return Step(
+        "total",
+        None,
+        sum(step.seconds for step in steps),
+        sum(step.kernel_seconds for step in steps),
+        sum(step.launches for step in steps),
+        sum(step.synchronisations for step in steps),
+        sum(step.uploaded for step in steps),
+        sum(step.downloaded for step in steps),
+    )
+
+
+def kernels(profile: Profile) -> Table:
+    """Return a table of the kernels that took longest."""
+    total = sum(kernel.seconds for kernel in profile.kernels)
+    rows = (
+        (
+            kernel.name,
+            f"{kernel.calls:,}",
+            f"{kernel.seconds:.4f}",
+            f"{100 * kernel.seconds / total:.1f} %",
+            f"{1e6 * kernel.seconds / kernel.calls:,.1f}",
+        )
+        for kernel in profile.kernels[:MOST_KERNELS]
+    )
+    return columns(("kernel", "calls", "seconds", "share", "µs a call"), rows, left=1)
 
 
 def count(number: int, noun: str) -> str:

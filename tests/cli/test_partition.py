@@ -120,3 +120,31 @@ def test_old_output_stays_when_the_work_fails(run: Run) -> None:
     Path("out.part").write_text("old\n")
     run("partition", "bad.graph", "-k", 2, "-o", "out.part", *ENGINE, code=1)
     assert Path("out.part").read_text() == "old\n"
+
+
+def test_profile(run: Run) -> None:
+    result = run("partition", "mesh.graph", "-k", 4, "--profile", "trace.json", *ENGINE)
+    assert json.loads(Path("trace.json").read_text())["otherData"]["run"] == "mesh, k = 4, numba"
+    words = " ".join(result.stdout.split())
+    assert "stage level seconds in kernels launches host waits MB to device MB from device" in words
+    assert "kernel calls seconds share µs a call" in words
+    expected = jetpy.partition(jetpy.read_graph("mesh.graph"), 4, backend="numba", threads=1)
+    [total] = [line for line in result.stdout.splitlines() if line.startswith(" total ")]
+    assert total.split()[3] == f"{expected.launches:,}"
+
+
+def test_profile_beside_json(run: Run) -> None:
+    arguments = ("partition", "mesh.graph", "-k", 4, "--json", "-", "--profile", "trace.json.gz")
+    report = json.loads(run(*arguments, *ENGINE).stdout)
+    assert report.keys() == {*FIELDS, "profile"}
+    assert sum(step["launches"] for step in report["profile"]["steps"]) == report["launches"]
+    assert {"stage", "level", "seconds", "uploaded"} <= report["profile"]["steps"][0].keys()
+    assert report["profile"]["kernels"][0].keys() == {"name", "calls", "seconds"}
+    assert Path("trace.json.gz").exists()
+
+
+def test_quiet_profile_of_nothing(run: Run) -> None:
+    result = run("partition", "mesh.graph", "-k", 1, "--profile", "trace", "--quiet", *ENGINE)
+    assert result.output == ""
+    assert len(json.loads(Path("trace").read_text())["traceEvents"]) == 2
+    run("partition", "mesh.graph", "-k", 1, "--profile", "trace", *ENGINE)

@@ -1,0 +1,149 @@
+"""A back end that passes everything on to another one and writes down what it costs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.backends.base import Array, Backend, Workunit
+from jetpy.profile import Event, Kind, Owner, Profile
+
+T = TypeVar("T")
+
+
+class Profiler(Backend):
+    """Times and counts what goes through it; the results are the same.
+
+    A GPU is waited for before and after whatever is timed, so that kernels do not overlap with
+    the host's work, and recordings are played launch by launch: a run takes longer than without.
+    These waits do not count as synchronisations of the run.
+
+    Parameters
+    ----------
+    engine : Backend
+        What does the work.
+    """
+
+    def __init__(self, engine: Backend) -> None:
+        self.name, self.threads, self.xp = engine.name, engine.threads, engine.xp
+        self.prefers_lists = engine.prefers_lists
+        self.launches = 0
+        self._engine = engine
+        self._events: list[Event] = []
+        self._open: list[tuple[str, Owner, int]] = []
+        self._nanoseconds: dict[Owner, int] = {}
+        self._began = self._charged = time.perf_counter_ns()
+
+    def profile(self, title: str) -> Profile:
+        """Return what was written down."""
+        seconds = {owner: spent / 1e9 for owner, spent in self._nanoseconds.items()}
+        return Profile(title, list(self._events), seconds)
+
+    def enter(self, stage: str, level: int | None) -> None:
+        """Begin a step. One within the step of a level belongs to that level's."""
+        now = self._charge()
+        name = stage if level is None else f"{stage}, level {level}"
+        owner = self._owner if self._owner[1] is not None else (stage, level)
+        self._open.append((name, owner, now))
+        self._nanoseconds.setdefault(owner, 0)
+
+    def leave(self) -> None:
+        """End the step that began last."""
+        now = self._charge()
+        name, owner, start = self._open.pop()
+        self._events.append(Event(Kind.STEP, name, start - self._began, now - start, owner, 0))
+
+    @property
+    def _owner(self) -> Owner:
+        return self._open[-1][1] if self._open else ("besides", None)
+
+    def _charge(self) -> int:
+        """Charge the time since the last charge to the open step; return the time now."""
+        now = time.perf_counter_ns()
+        owner = self._owner
+        if self._open:
+            self._nanoseconds[owner] += now - self._charged
+        self._charged = now
+        return now
+
+    def _timed(
+        self, kind: Kind, name: str, size: int, work: Callable[..., T], /, *args: Any, **kwargs: Any
+    ) -> T:
+        self._engine.synchronize()
+        start = time.perf_counter_ns()
+        result = work(*args, **kwargs)
+        self._engine.synchronize()
+        duration = time.perf_counter_ns() - start
+        owner = self._owner
+        self._nanoseconds.setdefault(owner, 0)
+        self._events.append(Event(kind, name, start - self._began, duration, owner, size))
+        return result
+
+    def _launched(
+        self, kind: Kind, verb: Callable[..., T], n: int, workunit: Workunit, /, **arguments: Any
+    ) -> T:
+        self.launches += 1
+        return self._timed(kind, workunit.__name__, n, verb, n, workunit, **arguments)
+
+    def parallel_for(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
+        """Run and time a *for* workunit."""
+        self._launched(Kind.FOR, self._engine.parallel_for, n, workunit, **arguments)
+
+    def reduce(self, n: int, workunit: Workunit, /, **arguments: Any) -> int:
+        """Run and time a *reduce* workunit."""
+        return self._launched(Kind.REDUCE, self._engine.reduce, n, workunit, **arguments)
+
+    def scan(self, n: int, workunit: Workunit, /, **arguments: Any) -> int:
+        """Run and time a *scan* workunit."""
+        return self._launched(Kind.SCAN, self._engine.scan, n, workunit, **arguments)
+
+    def record(self, launches: Callable[[], None], /) -> Callable[[], None]:
+        """Return the very function, so that each launch of each repetition is timed."""
+        return launches
+
+    def from_host(self, array: npt.NDArray[Any]) -> Array:
+        """Hand over a NumPy array."""
+        return self._timed(Kind.UPLOAD, "from_host", array.nbytes, self._engine.from_host, array)
+
+    def overwrite(self, array: Array, values: npt.NDArray[Any]) -> None:
+        """Copy a NumPy array into an array of the back end."""
+        copy = self._engine.overwrite
+        self._timed(Kind.UPLOAD, "overwrite", values.nbytes, copy, array, values)
+
+    def to_host(self, array: Array) -> npt.NDArray[Any]:
+        """Return the NumPy array with the same contents."""
+        return self._timed(Kind.DOWNLOAD, "to_host", array.nbytes, self._engine.to_host, array)
+
+    def download(self, arrays: Sequence[Array]) -> list[npt.NDArray[Any]]:
+        """Return NumPy copies of several arrays; counts as one synchronisation."""
+        size = sum(array.nbytes for array in arrays)
+        return self._timed(Kind.DOWNLOAD, "download", size, self._engine.download, arrays)
+
+    def synchronize(self) -> None:
+        """Wait until every launch has finished."""
+        self._timed(Kind.WAIT, "synchronize", 0, self._engine.synchronize)
+
+    def sorted(self, keys: Array) -> Array:
+        """Return keys in ascending order."""
+        return self._timed(Kind.SORT, "sorted", len(keys), self._engine.sorted, keys)
+
+    def compile(
+        self,
+        *,
+        jobs: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> float:
+        """Make every workunit ready to launch."""
+        return self._engine.compile(jobs=jobs, progress=progress)
+
+    def empty(self, n: int, dtype: Any = np.int32) -> Array:
+        """Return an uninitialised array."""
+        return self._engine.empty(n, dtype)
+
+    def full(self, n: int, value: int, dtype: Any = np.int32) -> Array:
+        """Return an array filled with `value`."""
+        return self._engine.full(n, value, dtype)
