@@ -177,6 +177,10 @@ def _run(
         threads=engine.threads,
         seconds={"compile": compiled, **outcome.seconds},
         levels=outcome.levels,
-        launches=engine.launches - launches,
+        launches=_launches(engine) - launches,
         profile=None if profiler is None else profiler.profile(title),
     )
+
+
+def _launches(engine: Backend) -> int:
+    return engine.launches + (engine.companion.launches if engine.companion else 0)

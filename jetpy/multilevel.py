@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.backends.base import Array, Backend
-from jetpy.backends.level import DeviceGraph, upload
+from jetpy.backends.level import DeviceGraph, carry, carry_graph, upload
 from jetpy.coarsening.contraction import contract
 from jetpy.coarsening.matching import match_vertices
 from jetpy.graph import Graph
@@ -68,12 +68,14 @@ class Stopwatch:
 
 @dataclass(frozen=True, eq=False)
 class _Coarse:
-    """A level of a hierarchy.
+    """A level of a hierarchy, on the back end that suits its size.
 
-    `coarse_of` maps the next finer level's vertices to this one's (None on the finest level);
-    `parts` is the partition that the coarsening respects (None: it respects none).
+    `coarse_of` maps the next finer level's vertices to this one's (None on the finest level) and
+    is on that one's back end; `parts` is the partition that the coarsening respects (None: it
+    respects none).
     """
 
+    backend: Backend
     graph: DeviceGraph
     coarse_of: Array | None
     parts: Array | None
@@ -96,11 +98,10 @@ def partition_multilevel(
     with Stopwatch(backend, "coarsen") as coarsen:
         hierarchy = _coarsen(backend, upload(backend, graph), None, problem, problem.seed, progress)
     with Stopwatch(backend, "initial", len(hierarchy) - 1) as initial:
-        start = partition_coarsest(backend, hierarchy[-1].graph, problem)
+        coarsest = hierarchy[-1]
+        start = partition_coarsest(coarsest.backend, coarsest.graph, problem)
     with Stopwatch(backend, "refine") as refine:
-        refined, levels = _uncoarsen(
-            backend, hierarchy, start.parts, start.measures, problem, progress
-        )
+        refined, levels = _uncoarsen(hierarchy, start.parts, start.measures, problem, progress)
         result = backend.to_host(refined.parts)
     seconds = _seconds(coarsen.seconds, initial.seconds, refine.seconds)
     return Outcome(result, refined.measures.cut, levels, seconds)
@@ -115,9 +116,10 @@ def refine_partition(
 ) -> Outcome:
     """Refine a given partition (int32, shape (n,)) on the graph itself."""
     with Stopwatch(backend, "refine") as watch:
-        finest = _Coarse(upload(backend, graph), None, None, Stopwatch(backend, "coarsen", 0))
+        watch_none = Stopwatch(backend, "coarsen", 0)
+        finest = _Coarse(backend, upload(backend, graph), None, None, watch_none)
         start = backend.from_host(parts.copy())
-        refined, levels = _uncoarsen(backend, [finest], start, None, problem, progress)
+        refined, levels = _uncoarsen([finest], start, None, problem, progress)
         result = backend.to_host(refined.parts)
     return Outcome(result, refined.measures.cut, levels, _seconds(0.0, 0.0, watch.seconds))
 
@@ -147,25 +149,28 @@ def _coarsen(
     """
     target = coarsest_size(problem.k)
     options = problem.options.coarsen
-    levels = [_Coarse(graph, None, parts, Stopwatch(backend, "coarsen", depth))]
+    levels = [_Coarse(backend, graph, None, parts, Stopwatch(backend, "coarsen", depth))]
     while levels[-1].graph.n > target:
         finer = levels[-1]
+        backend = finer.backend
         salt = (seed + len(levels)) & 0x7FFFFFFF
         with Stopwatch(backend, "coarsen", depth + len(levels)) as watch:
             match = match_vertices(backend, finer.graph, options, problem.limit, salt, finer.parts)
             coarse, coarse_of = contract(backend, finer.graph, match)
+            suited = backend.for_size(coarse.n + coarse.nnz)
             coarse_parts = finer.parts
             if finer.parts is not None:
                 coarse_parts = inject_parts(backend, coarse.n, coarse_of, finer.parts)
+                coarse_parts = carry(coarse_parts, backend, suited)
         if coarse.n > options.least_shrink * finer.graph.n or coarse.n < target // 4:
             break
-        levels.append(_Coarse(coarse, coarse_of, coarse_parts, watch))
+        coarse = carry_graph(coarse, backend, suited)
+        levels.append(_Coarse(suited, coarse, coarse_of, coarse_parts, watch))
         progress("coarsen", graph.n - coarse.n, graph.n - target)
     return levels
 
 
 def _uncoarsen(
-    backend: Backend,
     hierarchy: list[_Coarse],
     parts: Array,
     known: Measures | None,
@@ -182,15 +187,14 @@ def _uncoarsen(
     while hierarchy:
         level = hierarchy.pop()
         depth = len(hierarchy)
-        with Stopwatch(backend, "refine", depth) as watch:
+        with Stopwatch(level.backend, "refine", depth) as watch:
             refined = refine_level(
-                backend, level.graph, parts, problem, finest=depth == 0, known=known
+                level.backend, level.graph, parts, problem, finest=depth == 0, known=known
             )
             for cycle in range(_cycles(level, hierarchy, problem.options)):
-                refined = _cycle(backend, level.graph, refined, problem, cycle, depth)
+                refined = _cycle(level.backend, level.graph, refined, problem, cycle, depth)
             known = refined.measures
-            if level.coarse_of is not None:
-                parts = project_parts(backend, level.coarse_of, refined.parts)
+            parts = _project(level, refined.parts, hierarchy)
         levels.insert(0, _report(depth, level, refined, watch, problem))
         done += level.graph.n
         progress("refine", done, work)
@@ -226,15 +230,22 @@ def _cycle(
     while hierarchy:
         level = hierarchy.pop()
         current = depth + len(hierarchy)
-        with Stopwatch(backend, "refine", current):
+        with Stopwatch(level.backend, "refine", current):
             refined = refine_level(
-                backend, level.graph, parts, problem, finest=current == 0, known=known
+                level.backend, level.graph, parts, problem, finest=current == 0, known=known
             )
         known = refined.measures
         iterations += refined.iterations
-        if level.coarse_of is not None:
-            parts = project_parts(backend, level.coarse_of, refined.parts)
+        parts = _project(level, refined.parts, hierarchy)
     return replace(refined, cut_before=start.cut_before, iterations=iterations)
+
+
+def _project(level: _Coarse, parts: Array, finer: list[_Coarse]) -> Array:
+    """Return a level's parts as those of the next finer level, the last of a list, if any."""
+    if not finer:
+        return parts
+    backend = finer[-1].backend
+    return project_parts(backend, level.coarse_of, carry(parts, level.backend, backend))
 
 
 def _report(

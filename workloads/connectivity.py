@@ -9,6 +9,8 @@ ties by hash and part.
 
 import pykokkos as pk
 
+from jetpy.workloads.lanes import first_entry, is_left_to_lanes, step_of, vertex_of
+
 
 @pk.function
 def is_direct(degree: int, k: int) -> bool:
@@ -102,9 +104,107 @@ def fill_row(
         used += 1
 
 
+@pk.function
+def take_slot(
+    row: int,
+    size: int,
+    p: int,
+    slots: pk.View1D[pk.int32],
+) -> int:
+    """Find the slot of part p in a row, or take the first free one for it."""
+    s: int = row
+    last: int = row + size
+    while s < last:
+        if slots[s] == p:
+            return s
+        if slots[s] == -1:
+            break
+        s += 1
+    s = row
+    while s < last:
+        found: int = slots[s]
+        if found < 0:
+            found = pk.atomic_compare_exchange(slots, [s], found, p)
+            if found < 0:
+                return s
+        if found == p:
+            return s
+        s += 1
+    return last
+
+
+@pk.function
+def add_to_row(
+    u: int,
+    degree: int,
+    p: int,
+    weight: int,
+    rows: pk.View1D[pk.int32],
+    slots: pk.View1D[pk.int32],
+    weights: pk.View1D[pk.int32],
+    k: int,
+):
+    """Add an edge into part p to the row of a vertex that others may be adding to."""
+    s: int = rows[u]
+    if is_direct(degree, k):
+        s += p
+    else:
+        s = take_slot(s, capacity(degree, k), p, slots)
+    pk.atomic_fetch_add(weights, [s], weight)
+
+
+@pk.function
+def take_from_row(
+    u: int,
+    degree: int,
+    p: int,
+    weight: int,
+    rows: pk.View1D[pk.int32],
+    slots: pk.View1D[pk.int32],
+    weights: pk.View1D[pk.int32],
+    k: int,
+):
+    """Take an edge into part p out of the row of a vertex that others may be taking from.
+
+    Whoever takes the last weight out of a slot is the last to look for it, and frees it.
+    """
+    s: int = rows[u]
+    if is_direct(degree, k):
+        pk.atomic_fetch_add(weights, [s + p], -weight)
+        return
+    while slots[s] != p:
+        s += 1
+    before: int = pk.atomic_fetch_add(weights, [s], -weight)
+    if before == weight:
+        slots[s] = -2
+
+
+@pk.workunit
+def clear_rows(
+    i: int,
+    indptr: pk.View1D[pk.int32],
+    rows: pk.View1D[pk.int32],
+    slots: pk.View1D[pk.int32],
+    weights: pk.View1D[pk.int32],
+    hubs: pk.View1D[pk.int32],
+    k: int,
+):
+    """Empty the rows of hubs."""
+    v: int = hubs[i >> 7]
+    degree: int = indptr[v + 1] - indptr[v]
+    s: int = i & 127
+    while s < capacity(degree, k):
+        slots[rows[v] + s] = -1
+        if is_direct(degree, k):
+            slots[rows[v] + s] = s
+        weights[rows[v] + s] = 0
+        s += 128
+
+
 @pk.workunit
 def build_rows(
-    v: int,
+    i: int,
+    vertices: pk.View1D[pk.int32],
     indptr: pk.View1D[pk.int32],
     indices: pk.View1D[pk.int32],
     edge_weights: pk.View1D[pk.int32],
@@ -113,11 +213,23 @@ def build_rows(
     slots: pk.View1D[pk.int32],
     weights: pk.View1D[pk.int32],
     best: pk.View1D[pk.int32],
+    hubs: pk.View1D[pk.int32],
+    hub_degree: int,
+    count: int,
     k: int,
 ):
-    """Compute every row; the cached best destination of a vertex becomes unknown (-2)."""
-    fill_row(v, indptr, indices, edge_weights, parts, rows, slots, weights, k)
-    best[v] = -2
+    """Compute every row, those of hubs from empty ones; best destinations become unknown (-2)."""
+    v: int = vertex_of(i, count, vertices, hubs)
+    degree: int = indptr[v + 1] - indptr[v]
+    if i < count:
+        best[v] = -2
+        if degree <= hub_degree:
+            fill_row(v, indptr, indices, edge_weights, parts, rows, slots, weights, k)
+        return
+    e: int = indptr[v] + first_entry(i, count)
+    while e < indptr[v + 1]:
+        add_to_row(v, degree, parts[indices[e]], edge_weights[e], rows, slots, weights, k)
+        e += step_of(i, count)
 
 
 @pk.workunit
@@ -188,41 +300,44 @@ def subtract_moves(
     edge_weights: pk.View1D[pk.int32],
     parts: pk.View1D[pk.int32],
     sources: pk.View1D[pk.int32],
+    destinations: pk.View1D[pk.int32],
     best: pk.View1D[pk.int32],
     rows: pk.View1D[pk.int32],
     slots: pk.View1D[pk.int32],
     weights: pk.View1D[pk.int32],
     account: pk.View1D[pk.int64],
+    hubs: pk.View1D[pk.int32],
+    hub_degree: int,
+    count: int,
     k: int,
 ):
     """Take the edges of a moved vertex out of its neighbours' rows (first pass of an update).
 
-    Sums up twice the change of the cut (an edge between two moved vertices is met from both
-    ends, any other counts double), and marks the neighbours' best destination as unknown.
-    Whoever takes the last weight out of a slot is the last to look for it, and frees it.
+    Not out of rows that are computed anew afterwards, which those of hubs never are. Sums up
+    twice the change of the cut (an edge between two moved vertices is met from both ends, any
+    other counts double), and marks the neighbours' best destination as unknown.
     """
-    v: int = vertices[i]
-    old: int = sources[v]
-    new: int = parts[v]
-    if old == new:
+    v: int = vertex_of(i, count, vertices, hubs)
+    if destinations[v] < 0:
         return
-    update: pk.int64 = 1 - account[k + 128]
-    change: pk.int64 = 0
     e: int = indptr[v]
     end: int = indptr[v + 1]
+    if is_left_to_lanes(i, count, end - e, hub_degree):
+        return
+    old: int = sources[v]
+    new: int = parts[v]
+    limit: int = 0
+    if account[k + 128] == 1:
+        limit = hub_degree
+    change: pk.int64 = 0
+    e += first_entry(i, count)
     while e < end:
         u: int = indices[e]
         w: int = edge_weights[e]
-        if update == 1:
-            s: int = rows[u]
-            if is_direct(indptr[u + 1] - indptr[u], k):
-                pk.atomic_fetch_add(weights, [s + old], -w)
-            else:
-                while slots[s] != old:
-                    s += 1
-                before: int = pk.atomic_fetch_add(weights, [s], -w)
-                if before == w:
-                    slots[s] = -2
+        if limit < 2147483647:
+            degree: int = indptr[u + 1] - indptr[u]
+            if degree > limit:
+                take_from_row(u, degree, old, w, rows, slots, weights, k)
         if parts[u] == sources[u]:
             w = 2 * w
         if parts[u] != new:
@@ -230,37 +345,8 @@ def subtract_moves(
         if sources[u] != old:
             change -= w
         best[u] = -2
-        e += 1
+        e += step_of(i, count)
     pk.atomic_fetch_add(account, [k + (v & 63)], change)
-
-
-@pk.function
-def take_slot(
-    row: int,
-    size: int,
-    p: int,
-    slots: pk.View1D[pk.int32],
-) -> int:
-    """Find the slot of part p in a row, or take the first free one for it."""
-    s: int = row
-    last: int = row + size
-    while s < last:
-        if slots[s] == p:
-            return s
-        if slots[s] == -1:
-            break
-        s += 1
-    s = row
-    while s < last:
-        found: int = slots[s]
-        if found < 0:
-            found = pk.atomic_compare_exchange(slots, [s], found, p)
-            if found < 0:
-                return s
-        if found == p:
-            return s
-        s += 1
-    return last
 
 
 @pk.workunit
@@ -272,37 +358,41 @@ def renew_rows(
     edge_weights: pk.View1D[pk.int32],
     parts: pk.View1D[pk.int32],
     sources: pk.View1D[pk.int32],
+    destinations: pk.View1D[pk.int32],
     best: pk.View1D[pk.int32],
     rows: pk.View1D[pk.int32],
     slots: pk.View1D[pk.int32],
     weights: pk.View1D[pk.int32],
     account: pk.View1D[pk.int64],
+    hubs: pk.View1D[pk.int32],
+    hub_degree: int,
+    count: int,
     k: int,
 ):
     """Add the edges of a moved vertex to its neighbours' rows (second pass of an update).
 
-    Or compute every row anew whose best destination is unknown. Where moved vertices came from
-    is forgotten.
+    Or only to those of hubs, and compute all other rows anew whose best destination is unknown.
+    Where moved vertices came from is forgotten.
     """
-    v: int = vertices[i]
-    p: int = parts[v]
-    if account[k + 128] == 1:
-        if best[v] == -2:
-            fill_row(v, indptr, indices, edge_weights, parts, rows, slots, weights, k)
-            sources[v] = p
-        return
-    if sources[v] == p:
-        return
-    sources[v] = p
+    v: int = vertex_of(i, count, vertices, hubs)
     e: int = indptr[v]
     end: int = indptr[v + 1]
+    p: int = parts[v]
+    limit: int = 0
+    if account[k + 128] == 1:
+        limit = hub_degree
+        if i < count and best[v] == -2 and end - e <= hub_degree:
+            fill_row(v, indptr, indices, edge_weights, parts, rows, slots, weights, k)
+    if i < count:
+        sources[v] = p
+    if limit == 2147483647 or destinations[v] < 0:
+        return
+    if is_left_to_lanes(i, count, end - e, hub_degree):
+        return
+    e += first_entry(i, count)
     while e < end:
         u: int = indices[e]
-        s: int = rows[u]
         degree: int = indptr[u + 1] - indptr[u]
-        if is_direct(degree, k):
-            s += p
-        else:
-            s = take_slot(s, capacity(degree, k), p, slots)
-        pk.atomic_fetch_add(weights, [s], edge_weights[e])
-        e += 1
+        if degree > limit:
+            add_to_row(u, degree, p, edge_weights[e], rows, slots, weights, k)
+        e += step_of(i, count)

@@ -58,6 +58,8 @@ def bound_rows(
     acc += indptr[u + 1] - indptr[u]
     if v >= 0:
         acc += indptr[v + 1] - indptr[v]
+    if last_pass:
+        offsets[c + 1] = acc
 
 
 @pk.function
@@ -100,18 +102,19 @@ def merge_rows(
     keys: pk.View1D[pk.int32],
     sums: pk.View1D[pk.int32],
     counts: pk.View1D[pk.int32],
+    hub_degree: int,
 ):
     """Merge the edges of one coarse row; its entries end up at the front of its slots.
 
     A short row is a list that is searched from the front, a long one a hash table whose gaps
-    are closed in the end.
+    are closed in the end. Those of hubs are left to lanes (`merge_long_rows`).
     """
     u: int = leaders[c]
     second: int = match[u]
     start: int = offsets[c]
-    size: int = indptr[u + 1] - indptr[u]
-    if second >= 0:
-        size += indptr[second + 1] - indptr[second]
+    size: int = offsets[c + 1] - offsets[c]
+    if size > hub_degree:
+        return
     slot: int = 0
     used: int = 0
     if size > 24:
@@ -151,6 +154,120 @@ def merge_rows(
 
 
 @pk.workunit
+def clear_long_rows(
+    i: int,
+    offsets: pk.View1D[pk.int32],
+    keys: pk.View1D[pk.int32],
+    sums: pk.View1D[pk.int32],
+    counts: pk.View1D[pk.int32],
+    hubs: pk.View1D[pk.int32],
+):
+    """Empty the tables of coarse rows that are left to lanes."""
+    c: int = hubs[i >> 7]
+    size: int = offsets[c + 1] - offsets[c]
+    start: int = offsets[c]
+    slot: int = i & 127
+    while slot < size:
+        keys[start + slot] = -1
+        sums[start + slot] = 0
+        slot += 128
+    counts[c] = 0
+
+
+@pk.function
+def claim_slot(key: int, start: int, size: int, keys: pk.View1D[pk.int32]) -> int:
+    """Find the slot of a key in a row that others insert into, or take a free one for it.
+
+    Returns its place in `keys`, or -1 - place where it was free.
+    """
+    h: pk.uint32 = key
+    h = h * 1597334677
+    wide: pk.uint64 = size
+    place: pk.uint64 = h
+    place = (place * wide) >> 32
+    slot: int = place
+    while True:
+        found: int = keys[start + slot]
+        if found < 0:
+            found = pk.atomic_compare_exchange(keys, [start + slot], found, key)
+            if found < 0:
+                return -1 - (start + slot)
+        if found == key:
+            return start + slot
+        slot += 1
+        if slot == size:
+            slot = 0
+    return 0
+
+
+@pk.workunit
+def merge_long_rows(
+    i: int,
+    leaders: pk.View1D[pk.int32],
+    match: pk.View1D[pk.int32],
+    indptr: pk.View1D[pk.int32],
+    indices: pk.View1D[pk.int32],
+    edge_weights: pk.View1D[pk.int32],
+    coarse_of: pk.View1D[pk.int32],
+    offsets: pk.View1D[pk.int32],
+    keys: pk.View1D[pk.int32],
+    sums: pk.View1D[pk.int32],
+    counts: pk.View1D[pk.int32],
+    hubs: pk.View1D[pk.int32],
+):
+    """Let a lane merge its share of the edges of a coarse row into the row's hash table.
+
+    The order of a row's entries is left to chance; nothing may depend on it.
+    """
+    c: int = hubs[i >> 7]
+    u: int = leaders[c]
+    second: int = match[u]
+    degree: int = indptr[u + 1] - indptr[u]
+    size: int = offsets[c + 1] - offsets[c]
+    entry: int = i & 127
+    one: int = 1
+    while entry < size:
+        e: int = indptr[u] + entry
+        if entry >= degree:
+            e = indptr[second] + (entry - degree)
+        entry += 128
+        key: int = coarse_of[indices[e]]
+        if key != c:
+            place: int = claim_slot(key, offsets[c], size, keys)
+            if place < 0:
+                place = -1 - place
+                pk.atomic_fetch_add(counts, [c], one)
+            pk.atomic_fetch_add(sums, [place], edge_weights[e])
+
+
+@pk.workunit
+def copy_long_rows(
+    i: int,
+    offsets: pk.View1D[pk.int32],
+    keys: pk.View1D[pk.int32],
+    sums: pk.View1D[pk.int32],
+    counts: pk.View1D[pk.int32],
+    hubs: pk.View1D[pk.int32],
+    indptr: pk.View1D[pk.int32],
+    indices: pk.View1D[pk.int32],
+    edge_weights: pk.View1D[pk.int32],
+):
+    """Let a lane copy its share of a merged row out of the table; uses up `counts`."""
+    c: int = hubs[i >> 7]
+    size: int = offsets[c + 1] - offsets[c]
+    slot: int = offsets[c] + (i & 127)
+    end: int = offsets[c] + size
+    less: int = -1
+    while slot < end:
+        if keys[slot] >= 0:
+            before: int = pk.atomic_fetch_add(counts, [c], less)
+            target: int = indptr[c] + before - 1
+            indices[target] = keys[slot]
+            edge_weights[target] = sums[slot]
+        slot += 128
+
+
+@pk.workunit
 def offset_rows(
     c: int,
     acc: pk.Acc[pk.int64],
@@ -175,9 +292,12 @@ def copy_rows(
     indptr: pk.View1D[pk.int32],
     indices: pk.View1D[pk.int32],
     edge_weights: pk.View1D[pk.int32],
+    hub_degree: int,
 ):
-    """Copy the merged rows out of the tables."""
+    """Copy the merged rows out of the tables, but for those of hubs."""
     source: int = offsets[c]
+    if offsets[c + 1] - source > hub_degree:
+        return
     target: int = indptr[c]
     end: int = indptr[c + 1]
     while target < end:

@@ -4,6 +4,7 @@ import pykokkos as pk
 
 from jetpy.workloads.connectivity import capacity, clear_account
 from jetpy.workloads.hashing import mix
+from jetpy.workloads.lanes import first_entry, is_left_to_lanes, step_of, vertex_of
 
 
 @pk.workunit
@@ -82,14 +83,19 @@ def afterburn(
     destinations: pk.View1D[pk.int32],
     locks: pk.View1D[pk.int32],
     orders: pk.View1D[pk.int64],
+    hubs: pk.View1D[pk.int32],
+    hub_gains: pk.View1D[pk.int32],
+    hub_degree: int,
+    count: int,
 ):
     """Recompute a proposal's gain as if all neighbours of higher priority had moved.
 
     Where that is not negative, the vertex gets its destination and is locked for the next
-    iteration; any other stays (-1).
+    iteration; any other stays (-1). The gains of hubs are added up for `afterburn_hubs`.
     """
-    v: int = vertices[i]
-    destinations[v] = -1
+    v: int = vertex_of(i, count, vertices, hubs)
+    if i < count:
+        destinations[v] = -1
     priority: int = priorities[v]
     if priority == -2147483647:
         return
@@ -98,6 +104,9 @@ def afterburn(
     gain: int = 0
     e: int = indptr[v]
     end: int = indptr[v + 1]
+    if is_left_to_lanes(i, count, end - e, hub_degree):
+        return
+    e += first_entry(i, count)
     while e < end:
         u: int = indices[e]
         p: int = parts[u]
@@ -108,7 +117,28 @@ def afterburn(
             gain += edge_weights[e]
         elif p == source:
             gain -= edge_weights[e]
-        e += 1
-    if gain >= 0:
+        e += step_of(i, count)
+    if i >= count:
+        pk.atomic_fetch_add(hub_gains, [(i - count) >> 7], gain)
+    elif gain >= 0:
         destinations[v] = destination
         locks[v] = orders[2] + 1
+
+
+@pk.workunit
+def afterburn_hubs(
+    h: int,
+    best: pk.View1D[pk.int32],
+    priorities: pk.View1D[pk.int32],
+    destinations: pk.View1D[pk.int32],
+    locks: pk.View1D[pk.int32],
+    orders: pk.View1D[pk.int64],
+    hubs: pk.View1D[pk.int32],
+    hub_gains: pk.View1D[pk.int32],
+):
+    """Finish the afterburner for a hub."""
+    v: int = hubs[h]
+    if priorities[v] != -2147483647 and hub_gains[h] >= 0:
+        destinations[v] = best[v]
+        locks[v] = orders[2] + 1
+    hub_gains[h] = 0

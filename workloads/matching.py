@@ -8,12 +8,21 @@ remaining edge, and the outcome does not depend on who comes first.
 import pykokkos as pk
 
 from jetpy.workloads.hashing import mix
+from jetpy.workloads.lanes import first_entry, is_left_to_lanes, step_of, vertex_of
+
+
+@pk.function
+def hash_edge(u: int, v: int, seed: int) -> pk.uint32:
+    """Return the hash of an edge, the same from both ends."""
+    h: pk.uint32 = mix(u ^ seed)
+    h = (h + mix(v ^ seed)) * 1597334677
+    return h ^ (h >> 15)
 
 
 @pk.workunit
 def prefer_heaviest(
     i: int,
-    active: pk.View1D[pk.int32],
+    vertices: pk.View1D[pk.int32],
     indptr: pk.View1D[pk.int32],
     indices: pk.View1D[pk.int32],
     edge_weights: pk.View1D[pk.int32],
@@ -21,49 +30,103 @@ def prefer_heaviest(
     match: pk.View1D[pk.int32],
     preferred: pk.View1D[pk.int32],
     parts: pk.View1D[pk.int32],
+    hubs: pk.View1D[pk.int32],
+    finalists: pk.View1D[pk.int32],
     within_parts: int,
     seed: int,
     heaviest: int,
+    hub_degree: int,
+    count: int,
 ):
     """Let an unmatched vertex choose its best unmatched neighbour, or keep the one it has.
 
     `preferred` is -2 before the first choice and -1 where there is none. Candidates only
     disappear, so a choice that is still unmatched is still the best. With `within_parts` = 1
-    only neighbours of the same part are candidates.
+    only neighbours of the same part are candidates. A lane notes the entry of its best one, a
+    finalist, for `prefer_finalist`.
     """
-    u: int = active[i]
+    u: int = vertex_of(i, count, vertices, hubs)
     kept: int = preferred[u]
     if match[u] >= 0 or kept == -1:
         return
     if kept >= 0:
         if match[kept] < 0:
             return
-    room: int = heaviest - vertex_weights[u]
-    weight_u: pk.double = vertex_weights[u]
-    hash_u: pk.uint32 = mix(u ^ seed)
-    best: int = -1
-    best_rating: pk.double = -1.0
-    best_hash: pk.uint32 = 0
     e: int = indptr[u]
     end: int = indptr[u + 1]
+    if is_left_to_lanes(i, count, end - e, hub_degree):
+        return
+    e += first_entry(i, count)
+    room: int = heaviest - vertex_weights[u]
+    weight_u: pk.double = vertex_weights[u]
+    best: int = -1
+    best_entry: int = -1
+    best_rating: pk.double = -1.0
+    best_hash: pk.uint32 = 0
     while e < end:
         v: int = indices[e]
-        e += 1
+        entry: int = e
+        e += step_of(i, count)
         if within_parts == 1:
             if parts[v] != parts[u]:
                 continue
         if match[v] < 0 and vertex_weights[v] <= room:
-            w: pk.double = edge_weights[e - 1]
+            w: pk.double = edge_weights[entry]
             weight_v: pk.double = vertex_weights[v]
             rating: pk.double = (w * w) / (weight_u * weight_v)
             if rating >= best_rating:
-                h: pk.uint32 = mix(v ^ seed)
-                h = (h + hash_u) * 1597334677
-                h = h ^ (h >> 15)
+                h: pk.uint32 = hash_edge(u, v, seed)
                 if rating > best_rating or h > best_hash or (h == best_hash and v < best):
                     best = v
+                    best_entry = entry
                     best_rating = rating
                     best_hash = h
+    if i < count:
+        preferred[u] = best
+    else:
+        finalists[i - count] = best_entry
+
+
+@pk.workunit
+def prefer_finalist(
+    j: int,
+    indices: pk.View1D[pk.int32],
+    edge_weights: pk.View1D[pk.int32],
+    vertex_weights: pk.View1D[pk.int32],
+    match: pk.View1D[pk.int32],
+    preferred: pk.View1D[pk.int32],
+    hubs: pk.View1D[pk.int32],
+    finalists: pk.View1D[pk.int32],
+    seed: int,
+):
+    """Let a hub choose the best of its lanes' finalists, as `prefer_heaviest` would."""
+    u: int = hubs[j]
+    kept: int = preferred[u]
+    if match[u] >= 0 or kept == -1:
+        return
+    if kept >= 0:
+        if match[kept] < 0:
+            return
+    weight_u: pk.double = vertex_weights[u]
+    best: int = -1
+    best_rating: pk.double = -1.0
+    best_hash: pk.uint32 = 0
+    lane: int = 0
+    while lane < 128:
+        entry: int = finalists[j * 128 + lane]
+        lane += 1
+        if entry < 0:
+            continue
+        v: int = indices[entry]
+        w: pk.double = edge_weights[entry]
+        weight_v: pk.double = vertex_weights[v]
+        rating: pk.double = (w * w) / (weight_u * weight_v)
+        if rating >= best_rating:
+            h: pk.uint32 = hash_edge(u, v, seed)
+            if rating > best_rating or h > best_hash or (h == best_hash and v < best):
+                best = v
+                best_rating = rating
+                best_hash = h
     preferred[u] = best
 
 

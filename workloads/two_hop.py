@@ -42,9 +42,16 @@ def key_twins(
     indices: pk.View1D[pk.int32],
     digests: pk.View1D[pk.int32],
     keys: pk.View1D[pk.int64],
+    highest_degree: int,
 ):
-    """Group a vertex by a digest of its neighbourhood: two order-independent 31-bit sums."""
+    """Group a vertex by a digest of its neighbourhood: two order-independent 31-bit sums.
+
+    A vertex of high degree has no group.
+    """
     v: int = unmatched[i]
+    if indptr[v + 1] - indptr[v] > highest_degree:
+        keys[i] = -1
+        return
     first: pk.uint32 = 0
     second: pk.uint32 = 0
     e: int = indptr[v]
@@ -70,8 +77,14 @@ def key_relatives(
     keys: pk.View1D[pk.int64],
     highest_degree: int,
 ):
-    """Group a vertex by its matchmaker: the neighbour of lowest degree, unless that is high."""
+    """Group a vertex by its matchmaker: the neighbour of lowest degree, unless that is high.
+
+    A vertex of high degree has no group.
+    """
     v: int = unmatched[i]
+    if indptr[v + 1] - indptr[v] > highest_degree:
+        keys[i] = -1
+        return
     matchmaker: pk.int64 = -1
     lowest: int = highest_degree + 1
     e: int = indptr[v]

@@ -10,14 +10,31 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.graph import INT32_MAX
+
 Workunit = Callable[..., Any]
 Array = Any
 """A contiguous 1-D array of the back end's array module (numpy or cupy)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Mirror:
+    """A small array on the host and on a back end: two copies, or one where those are the same.
+
+    Attributes
+    ----------
+    host : int64, shape (n,)
+    device : int64, shape (n,)
+    """
+
+    host: npt.NDArray[np.int64]
+    device: Array
 
 
 class Backend(ABC):
@@ -34,6 +51,12 @@ class Backend(ABC):
     prefers_lists : bool
         Whether it pays to list the indices that matter before a launch over them: where the
         host learns the length of a list at once. Else it launches over all.
+    hub_degree : int
+        Degree above which a row is shared out to many indices of a launch.
+    companion : Backend or None
+        Back end of the host that takes over where launches cost more than the work: on levels
+        of at most `companion_size` vertices and directed edges.
+    companion_size : int
     """
 
     name: str
@@ -41,6 +64,9 @@ class Backend(ABC):
     xp: Any
     launches: int
     prefers_lists: bool = True
+    hub_degree: int = INT32_MAX
+    companion: Backend | None = None
+    companion_size: int = 0
 
     @abstractmethod
     def parallel_for(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
@@ -82,13 +108,22 @@ class Backend(ABC):
     def record(self, launches: Callable[[], None], /) -> Callable[[], None]:
         """Return a function that repeats what `launches` does, at less cost for each launch.
 
-        `launches` makes calls of `parallel_for` and nothing else, with the same numbers and the
-        same arrays each time.
+        `launches` makes calls of `parallel_for`, `push` and `pull` and nothing else, with the
+        same numbers and the same arrays each time.
         """
 
-    def overwrite(self, array: Array, values: npt.NDArray[Any]) -> None:
-        """Copy a NumPy array of the same shape and type into an array of the back end."""
-        array[:] = values
+    def mirror(self, n: int) -> Mirror:
+        """Return a small int64 array of zeros that exists on the host and on the back end."""
+        array = np.zeros(n, np.int64)
+        return Mirror(array, array)
+
+    def push(self, mirror: Mirror) -> None:
+        """Copy a mirror from the host to the back end, in order with launches."""
+        return
+
+    def pull(self, mirror: Mirror) -> None:
+        """Copy a mirror to the host, in order with launches; it is there after `synchronize`."""
+        return
 
     def empty(self, n: int, dtype: Any = np.int32) -> Array:
         """Return an uninitialised array of shape (n,)."""
@@ -109,6 +144,10 @@ class Backend(ABC):
     def download(self, arrays: Sequence[Array]) -> list[npt.NDArray[Any]]:
         """Return NumPy copies of several small arrays."""
         return [self.to_host(a) for a in arrays]
+
+    def for_size(self, size: int) -> Backend:
+        """Return the back end for a graph of so many vertices and directed edges together."""
+        return self.companion if self.companion and size <= self.companion_size else self
 
     def enter(self, stage: str, level: int | None) -> None:
         """Hear that a stage begins on a level (None: on several); only a profiler cares."""

@@ -5,17 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jetpy.backends.base import Array, Backend
+from jetpy.backends.hubs import Hubs, find_hubs
 from jetpy.graph import Graph
 
 
 @dataclass(frozen=True, eq=False)
 class DeviceGraph:
-    """CSR arrays of one level, all int32: shapes (n + 1,), (2 m,), (2 m,), (n,)."""
+    """CSR arrays of one level, all int32: shapes (n + 1,), (2 m,), (2 m,), (n,); and its hubs."""
 
     indptr: Array
     indices: Array
     edge_weights: Array
     vertex_weights: Array
+    hubs: Hubs
 
     @property
     def n(self) -> int:
@@ -30,11 +32,13 @@ class DeviceGraph:
 
 def upload(backend: Backend, graph: Graph) -> DeviceGraph:
     """Hand a graph's arrays over to a back end."""
+    indptr = backend.from_host(graph.indptr)
     return DeviceGraph(
-        backend.from_host(graph.indptr),
+        indptr,
         backend.from_host(graph.indices),
         backend.from_host(graph.edge_weights),
         backend.from_host(graph.vertex_weights),
+        find_hubs(backend, indptr),
     )
 
 
@@ -46,3 +50,13 @@ def download(backend: Backend, graph: DeviceGraph) -> Graph:
         backend.to_host(graph.edge_weights),
         backend.to_host(graph.vertex_weights),
     )
+
+
+def carry(array: Array, source: Backend, target: Backend) -> Array:
+    """Return an array of one back end as one of another."""
+    return array if source is target else target.from_host(source.to_host(array))
+
+
+def carry_graph(graph: DeviceGraph, source: Backend, target: Backend) -> DeviceGraph:
+    """Return a graph on one back end as one on another."""
+    return graph if source is target else upload(target, download(source, graph))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jetpy.backends.base import Array, Backend
+from jetpy.backends.hubs import find_hubs
 from jetpy.backends.level import DeviceGraph
 from jetpy.workloads import contraction as kernels
 
@@ -27,33 +28,28 @@ def contract(backend: Backend, graph: DeviceGraph, match: Array) -> tuple[Device
         coarse_weights=vertex_weights,
         **pairs,
     )
-    offsets, counts = backend.empty(n), backend.empty(n)
+    offsets, counts = backend.full(n + 1, 0), backend.empty(n)
     backend.scan(n, kernels.bound_rows, indptr=graph.indptr, offsets=offsets, **pairs)
+    long_rows = find_hubs(backend, offsets)
     keys, sums = backend.empty(graph.nnz), backend.empty(graph.nnz)
-    backend.parallel_for(
-        n,
-        kernels.merge_rows,
-        indptr=graph.indptr,
-        indices=graph.indices,
-        edge_weights=graph.edge_weights,
-        coarse_of=coarse_of,
-        offsets=offsets,
-        keys=keys,
-        sums=sums,
-        counts=counts,
+    tables = {"offsets": offsets, "keys": keys, "sums": sums}
+    fine = {
+        "indptr": graph.indptr,
+        "indices": graph.indices,
+        "edge_weights": graph.edge_weights,
+        "coarse_of": coarse_of,
+        "counts": counts,
         **pairs,
-    )
+        **tables,
+    }
+    backend.parallel_for(n, kernels.merge_rows, hub_degree=backend.hub_degree, **fine)
+    long_rows.launch_lanes(kernels.clear_long_rows, counts=counts, **tables)
+    long_rows.launch_lanes(kernels.merge_long_rows, **fine)
     indptr = backend.full(n + 1, 0)
     nnz = backend.scan(n, kernels.offset_rows, counts=counts, indptr=indptr)
     indices, edge_weights = backend.empty(nnz), backend.empty(nnz)
-    backend.parallel_for(
-        n,
-        kernels.copy_rows,
-        offsets=offsets,
-        keys=keys,
-        sums=sums,
-        indptr=indptr,
-        indices=indices,
-        edge_weights=edge_weights,
-    )
-    return DeviceGraph(indptr, indices, edge_weights, vertex_weights), coarse_of
+    coarse = {"indptr": indptr, "indices": indices, "edge_weights": edge_weights}
+    backend.parallel_for(n, kernels.copy_rows, hub_degree=backend.hub_degree, **coarse, **tables)
+    long_rows.launch_lanes(kernels.copy_long_rows, counts=counts, **coarse, **tables)
+    hubs = find_hubs(backend, indptr)
+    return DeviceGraph(indptr, indices, edge_weights, vertex_weights, hubs), coarse_of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jetpy.backends.base import Array, Backend
+from jetpy.backends.hubs import LANES
 from jetpy.backends.level import DeviceGraph
 from jetpy.coarsening.two_hop import match_two_hop
 from jetpy.options import CoarsenOptions
@@ -31,22 +32,28 @@ def match_vertices(
     preferred = backend.full(n, -2)
     active = backend.xp.arange(n, dtype=match.dtype)
     remaining = backend.empty(n)
+    finalists = backend.empty(LANES * graph.hubs.count)
+    choices = {
+        "indices": graph.indices,
+        "edge_weights": graph.edge_weights,
+        "vertex_weights": graph.vertex_weights,
+        "match": match,
+        "preferred": preferred,
+        "finalists": finalists,
+        "seed": seed,
+    }
     count = n
     for _ in range(options.rounds):
-        backend.parallel_for(
+        graph.hubs.launch(
             count,
             kernels.prefer_heaviest,
-            active=active,
+            vertices=active,
             indptr=graph.indptr,
-            indices=graph.indices,
-            edge_weights=graph.edge_weights,
-            vertex_weights=graph.vertex_weights,
-            match=match,
-            preferred=preferred,
-            seed=seed,
             heaviest=heaviest,
+            **choices,
             **within,
         )
+        graph.hubs.launch_each(kernels.prefer_finalist, **choices)
         backend.parallel_for(
             count, kernels.match_mutual, active=active, match=match, preferred=preferred
         )

@@ -27,10 +27,11 @@ def match_two_hop(
     unmatched = backend.empty(graph.n)
     digests = backend.full(graph.n, 0)
     rows = {"unmatched": unmatched, "indptr": graph.indptr, "indices": graph.indices}
+    limit = {"highest_degree": options.highest_matchmaker}
     stages = (
         (kernels.key_leaves, {"n": graph.n}),
-        (kernels.key_twins, {"digests": digests}),
-        (kernels.key_relatives, {"highest_degree": options.highest_matchmaker}),
+        (kernels.key_twins, {"digests": digests, **limit}),
+        (kernels.key_relatives, limit),
     )
     for workunit, own in stages:
         count = backend.scan(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from jetpy.refinement.state import ITERATION, ORDERS, RATIO, SEED, Members, RefinementState
+from jetpy.refinement.state import ITERATION, RATIO, SEED, Members, RefinementState
 from jetpy.workloads import jetlp as kernels
 
 NO_PRIORITY = -2147483647
@@ -17,6 +15,7 @@ class LabelPropagation:
     def __init__(self, state: RefinementState) -> None:
         self.state = state
         self._proposers = state.backend.empty(state.graph.n)
+        self._hub_gains = state.backend.full(state.graph.hubs.count, 0)
 
     def iterate(self, ratio: int, seed: int, iteration: int) -> int:
         """Move the vertices that pass both filters; return how many did.
@@ -30,9 +29,8 @@ class LabelPropagation:
 
     def give_orders(self, ratio: int, seed: int, iteration: int) -> None:
         """Say what the next launches are to do."""
-        orders = np.zeros(ORDERS, np.int64)
+        orders = self.state.orders.host
         orders[SEED], orders[RATIO], orders[ITERATION] = seed, ratio, iteration
-        self.state.backend.overwrite(self.state.orders, orders)
 
     def _launch(self) -> None:
         self.state.launch_moves(self.launch_filters())
@@ -40,20 +38,22 @@ class LabelPropagation:
     def launch_filters(self) -> Members:
         """Give a destination to each vertex that passes both filters; return who may have one."""
         state, backend = self.state, self.state.backend
+        hubs = state.graph.hubs
         shared = {
-            "parts": state.parts,
             "best": state.best,
             "locks": state.locks,
             "priorities": state.priorities,
-            "orders": state.orders,
+            "orders": state.orders.device,
         }
+        backend.push(state.orders)
         backend.parallel_for(
             state.graph.n,
             kernels.propose,
             indptr=state.graph.indptr,
+            parts=state.parts,
             gains=state.gains,
             own=state.own,
-            account=state.account,
+            account=state.account.device,
             k=state.k,
             **shared,
             **state.table,
@@ -61,12 +61,18 @@ class LabelPropagation:
         proposers = state.list_members(
             state.everyone, state.priorities, NO_PRIORITY, self._proposers
         )
-        backend.parallel_for(
+        chosen = {
+            "destinations": state.destinations,
+            "hub_gains": self._hub_gains,
+            **shared,
+        }
+        hubs.launch(
             proposers.count,
             kernels.afterburn,
             vertices=proposers.vertices,
-            destinations=state.destinations,
-            **shared,
+            parts=state.parts,
+            **chosen,
             **state.adjacency,
         )
+        hubs.launch_each(kernels.afterburn_hubs, **chosen)
         return proposers

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.refinement.state import OPEN_COUNT, ORDERS, SEED, Members, RefinementState
+from jetpy.refinement.state import OPEN_COUNT, SEED, Members, RefinementState
 from jetpy.workloads import rebalance as kernels
 
 SLOTS = 50
@@ -25,8 +25,8 @@ class Rebalancing:
     def __init__(self, state: RefinementState, limit: int) -> None:
         self.state, self.limit = state, limit
         backend, k = state.backend, state.k
-        self._plan = backend.empty(5 * k, np.int64)
-        pieces = (self._plan[i * k : (i + 1) * k] for i in range(5))
+        self._plan = backend.mirror(5 * k)
+        pieces = (self._plan.device[i * k : (i + 1) * k] for i in range(5))
         self._leave_limit, self._excess, self._is_open, self._open_parts, self._ends = pieces
         self._sections = 8 if k <= 128 else 1
         self._histogram = backend.full(k * SLOTS * self._sections, 0)
@@ -56,7 +56,7 @@ class Rebalancing:
             vertex_weights=state.graph.vertex_weights,
             open_parts=self._open_parts,
             capacity_ends=self._ends,
-            orders=state.orders,
+            orders=state.orders.device,
             destinations=state.destinations,
         )
         state.play(self._launch_moves)
@@ -65,42 +65,48 @@ class Rebalancing:
     def _draw_up_plan(self, seed: int) -> bool:
         """Return whether there is a part to give and one to take; if so, say which."""
         weights, limit, k = self.state.measures.part_weights, self.limit, self.state.k
+        leave_limit, excess, is_open, open_parts, ends = self._plan.host.reshape(5, k)
+        np.maximum(weights - limit, 0, out=excess)
+        total_excess = excess.sum()
         threshold = max(limit * 99 // 100, limit - 100)
-        if weights.min() >= threshold:
+        np.less(weights, threshold, out=is_open)
+        if not is_open.any():
             threshold = limit
-        open_parts = (weights < threshold).nonzero()[0]
-        overweight = weights > limit
-        if len(open_parts) == 0 or not overweight.any():
+            np.less(weights, threshold, out=is_open)
+        takers = is_open.nonzero()[0]
+        count = len(takers)
+        if count == 0 or total_excess == 0:
             return False
-        plan = np.zeros((5, k), np.int64)
-        leave_limit, excess, is_open, first, ends = plan
-        leave_limit[:] = overweight * (3 * (k * weights - weights.sum()) // (2 * k))
-        excess[:] = overweight * (weights - limit)
-        is_open[open_parts] = 1
-        first[: len(open_parts)] = open_parts
-        spare = threshold - weights[open_parts]
-        if spare.sum() < excess.sum():
+        over_average = 3 * (k * weights - weights.sum()) // (2 * k)
+        np.multiply(over_average, excess > 0, out=leave_limit)
+        spare = threshold - weights[takers]
+        if spare.sum() < total_excess:
             spare += limit - threshold
-        ends[: len(open_parts)] = spare.cumsum()
-        orders = np.zeros(ORDERS, np.int64)
-        orders[SEED], orders[OPEN_COUNT] = seed, len(open_parts)
-        self.state.backend.overwrite(self._plan, plan.ravel())
-        self.state.backend.overwrite(self.state.orders, orders)
+        open_parts[:count] = takers
+        np.cumsum(spare, out=ends[:count])
+        orders = self.state.orders.host
+        orders[SEED], orders[OPEN_COUNT] = seed, count
         return True
+
+    def _push_plan(self) -> None:
+        self.state.backend.push(self.state.orders)
+        self.state.backend.push(self._plan)
 
     def _launch_weak(self) -> None:
         state = self.state
+        self._push_plan()
         state.backend.parallel_for(
             state.graph.n,
             kernels.rate_weak,
             open_parts=self._open_parts,
-            orders=state.orders,
+            orders=state.orders.device,
             **self._rated,
         )
         self._launch_selection()
         self._launch_moves()
 
     def _launch_strong(self) -> None:
+        self._push_plan()
         self.state.backend.parallel_for(self.state.graph.n, kernels.rate_strong, **self._rated)
         self._launch_selection()
 
@@ -126,7 +132,7 @@ class Rebalancing:
             "indptr": state.graph.indptr,
             "best": state.best,
             "destinations": state.destinations,
-            "account": state.account,
+            "account": state.account.device,
             "leave_limit": self._leave_limit,
             "is_open": self._is_open,
             **self._vertices,
@@ -157,7 +163,7 @@ class Rebalancing:
             own=state.own,
             cutoffs=self._cutoffs,
             open_parts=self._open_parts,
-            orders=state.orders,
+            orders=state.orders.device,
             destinations=state.destinations,
             **self._vertices,
             **self._counters,

@@ -63,9 +63,9 @@ class RefinementState:
     destinations : int32, shape (n,)
         Where `launch_moves` puts each vertex; -1 if it stays.
     rows, slots, weights : the connectivity table (`jetpy.workloads.connectivity`)
-    account : int64, shape (k + 2 * COUNTERS + 1,)
+    account : Mirror of shape (k + 2 * COUNTERS + 1,)
         Part weights, change of the cut, moved vertices (see `move_vertices`).
-    orders : int64, shape (ORDERS,)
+    orders : Mirror of shape (ORDERS,)
         Seed, filter ratio and number of an iteration; number of open parts.
     """
 
@@ -83,8 +83,8 @@ class RefinementState:
         self.best, self.gains, self.own = backend.empty(n), backend.empty(n), backend.empty(n)
         self.locks = backend.full(n, 0)
         self.priorities, self.destinations = backend.empty(n), backend.empty(n)
-        self.account = backend.full(k + 2 * COUNTERS + 1, 0, np.int64)
-        self.orders = backend.full(ORDERS, 0, np.int64)
+        self.account = backend.mirror(k + 2 * COUNTERS + 1)
+        self.orders = backend.mirror(ORDERS)
         self.rows = backend.empty(n)
         size = backend.scan(n, kernels.size_rows, indptr=graph.indptr, rows=self.rows, k=k)
         self.slots, self.weights = backend.empty(size), backend.empty(size)
@@ -101,12 +101,14 @@ class RefinementState:
         self.parts[:] = parts
         self.sources[:] = parts
         self.measures = known or measure(self.backend, self.graph, parts, self.k)
-        account = np.zeros(len(self.account), np.int64)
-        account[: self.k] = self.measures.part_weights
-        self.backend.overwrite(self.account, account)
-        self.backend.parallel_for(
+        self.account.host[: self.k] = self.measures.part_weights
+        self.backend.push(self.account)
+        hubs = self.graph.hubs
+        hubs.launch_lanes(kernels.clear_rows, indptr=self.graph.indptr, k=self.k, **self.table)
+        hubs.launch(
             self.graph.n,
             kernels.build_rows,
+            vertices=self.everyone.vertices,
             parts=self.parts,
             best=self.best,
             k=self.k,
@@ -164,13 +166,17 @@ class RefinementState:
         """
         backend, n = self.backend, self.graph.n
         movers = self.list_members(among, self.destinations, -1, self._movers)
-        accounts = {"account": self.account, "k": self.k}
-        partition = {"parts": self.parts, "sources": self.sources, "best": self.best}
+        accounts = {"account": self.account.device, "k": self.k}
+        partition = {
+            "parts": self.parts,
+            "sources": self.sources,
+            "destinations": self.destinations,
+            "best": self.best,
+        }
         backend.parallel_for(
             movers.count,
             kernels.move_vertices,
             vertices=movers.vertices,
-            destinations=self.destinations,
             vertex_weights=self.graph.vertex_weights,
             **partition,
             **accounts,
@@ -178,7 +184,7 @@ class RefinementState:
         backend.parallel_for(1, kernels.choose_update, n=n, share=REBUILD_SHARE, **accounts)
         renewed = movers if movers.count * REBUILD_SHARE <= n else self.everyone
         for workunit, members in (kernels.subtract_moves, movers), (kernels.renew_rows, renewed):
-            backend.parallel_for(
+            self.graph.hubs.launch(
                 members.count,
                 workunit,
                 vertices=members.vertices,
@@ -187,10 +193,12 @@ class RefinementState:
                 **self.table,
                 **accounts,
             )
+        backend.pull(self.account)
 
     def read_measures(self) -> int:
         """Bring the measures up to date after moves; return how many vertices moved."""
-        account = self.backend.to_host(self.account)
+        self.backend.synchronize()
+        account = self.account.host
         changes = account[self.k : self.k + COUNTERS].sum()
         moved = account[self.k + COUNTERS : self.k + 2 * COUNTERS].sum()
         self.measures = Measures(self.measures.cut + int(changes) // 2, account[: self.k].copy())

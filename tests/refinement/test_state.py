@@ -21,8 +21,9 @@ def move(state: RefinementState, vertices: np.ndarray, destinations: np.ndarray)
     """Move some vertices, each to its destination, which is another part than its own."""
     by_vertex = np.full(state.graph.n, -1, np.int32)
     by_vertex[vertices] = destinations
-    state.backend.overwrite(state.destinations, by_vertex)
-    state.account[state.k :] = 0
+    state.destinations[:] = state.backend.from_host(by_vertex)
+    state.account.host[state.k :] = 0
+    state.backend.push(state.account)
     state.launch_moves(state.everyone)
     assert state.read_measures() == len(vertices)
 

@@ -11,15 +11,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.backends.base import Array, Backend, Workunit
+from jetpy.backends.base import Array, Backend, Mirror, Workunit
 from jetpy.backends.kokkos import build
 from jetpy.backends.kokkos.cachekey import kernel_folder
 from jetpy.backends.kokkos.launcher import Launcher
 from jetpy.backends.kokkos.memory import CudaMemory, HostMemory
 from jetpy.backends.kokkos.runtime import check_present, start
+from jetpy.backends.numba_engine.engine import NumbaBackend
 from jetpy.backends.numba_engine.translate import Kind, read_module
 from jetpy.backends.threads import available_threads
 from jetpy.backends.workers import Entry, compile_in_parallel
+
+COMPANION_SIZE = 150_000
+"""Vertices and directed edges up to which a level is refined sooner on the host's processors."""
 
 
 class KokkosBackend(Backend):
@@ -53,6 +57,9 @@ class KokkosBackend(Backend):
         self.threads = started if space == "OpenMP" else 1
         self.launches = 0
         self.prefers_lists = space != "Cuda"
+        if space == "Cuda":
+            self.companion = NumbaBackend(threads)
+            self.companion_size = COMPANION_SIZE
         self._space = space
         self._memory = CudaMemory() if space == "Cuda" else HostMemory()
         self._instance = pk.ExecutionSpaceInstance(
@@ -60,7 +67,7 @@ class KokkosBackend(Backend):
         ).instance
         self.xp = self._memory.xp
         self._launchers: dict[Workunit, Launcher] = {}
-        self._tape: list[tuple[Callable[..., Any], dict[str, Any], dict[str, Any]]] | None = None
+        self._tape: list[tuple[Callable[..., Any], dict[str, Any], Any]] | None = None
         self._complete = False
 
     def parallel_for(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
@@ -86,6 +93,24 @@ class KokkosBackend(Backend):
         self.launches += 1
         return launcher.call(**passed)
 
+    def mirror(self, n: int) -> Mirror:
+        """Return a small int64 array of zeros that exists on the host and on the back end."""
+        return self._memory.mirror(n)
+
+    def push(self, mirror: Mirror) -> None:
+        """Copy a mirror from the host to the back end, in order with launches."""
+        self._copy(self._memory.push, mirror)
+
+    def pull(self, mirror: Mirror) -> None:
+        """Copy a mirror to the host, in order with launches; it is there after `synchronize`."""
+        self._copy(self._memory.pull, mirror)
+
+    def _copy(self, copy: Callable[[Mirror], None], mirror: Mirror) -> None:
+        if self._tape is not None:
+            self._tape.append((copy, {"mirror": mirror}, mirror))
+        else:
+            copy(mirror)
+
     def record(self, launches: Callable[[], None], /) -> Callable[[], None]:
         """Return a function that repeats launches; on the GPU, as a CUDA graph."""
         tape = self._tape = []
@@ -99,9 +124,10 @@ class KokkosBackend(Backend):
                 call(**passed)
 
         repeat = self._memory.repeatable(launch_all)
+        launched = sum(isinstance(kept, dict) for _, _, kept in tape)
 
         def play() -> None:
-            self.launches += len(tape)
+            self.launches += launched
             repeat()
 
         return play
@@ -117,10 +143,6 @@ class KokkosBackend(Backend):
     def from_host(self, array: npt.NDArray[Any]) -> Array:
         """Hand over a NumPy array, copied only where needed."""
         return self._memory.from_host(np.ascontiguousarray(array))
-
-    def overwrite(self, array: Array, values: npt.NDArray[Any]) -> None:
-        """Copy a NumPy array into an array of the back end."""
-        self._memory.overwrite(array, values)
 
     def to_host(self, array: Array) -> npt.NDArray[Any]:
         """Return the NumPy array with the same contents."""
@@ -138,6 +160,8 @@ class KokkosBackend(Backend):
     ) -> float:
         """Compile what the cache lacks and load everything; return seconds."""
         started = time.perf_counter()
+        if self.companion is not None:
+            self.companion.compile()
         if not self._complete:
             kernels = self.kernels()
             self._build(kernels, jobs or available_threads(), progress)

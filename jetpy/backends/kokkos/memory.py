@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.backends.base import Array
+from jetpy.backends.base import Array, Mirror
 from jetpy.errors import BackendError
 
 
@@ -48,8 +48,16 @@ class Memory(ABC):
         """Return a host array with the contents of an array."""
 
     @abstractmethod
-    def overwrite(self, array: Array, values: npt.NDArray[Any]) -> None:
-        """Copy a contiguous host array into an array of the same shape and type."""
+    def mirror(self, n: int) -> Mirror:
+        """Return an int64 array of zeros on the host and its copy, if one is needed."""
+
+    @abstractmethod
+    def push(self, mirror: Mirror) -> None:
+        """Copy a mirror from the host, in order with launches."""
+
+    @abstractmethod
+    def pull(self, mirror: Mirror) -> None:
+        """Copy a mirror to the host, in order with launches."""
 
     @abstractmethod
     def repeatable(self, launches: Callable[[], None]) -> Callable[[], None]:
@@ -100,9 +108,16 @@ class HostMemory(Memory):
         host: npt.NDArray[Any] = array
         return host
 
-    def overwrite(self, array: Array, values: npt.NDArray[Any]) -> None:
-        """Copy an array."""
-        array[:] = values
+    def mirror(self, n: int) -> Mirror:
+        """Return one array as both."""
+        array = np.zeros(n, np.int64)
+        return Mirror(array, array)
+
+    def push(self, mirror: Mirror) -> None:
+        """There is one array only."""
+
+    def pull(self, mirror: Mirror) -> None:
+        """There is one array only."""
 
     def repeatable(self, launches: Callable[[], None]) -> Callable[[], None]:
         """Return the very function."""
@@ -139,9 +154,26 @@ class CudaMemory(Memory):
         host: npt.NDArray[Any] = self.xp.asnumpy(array)
         return host
 
-    def overwrite(self, array: Array, values: npt.NDArray[Any]) -> None:
-        """Copy an array to the GPU, in order with launches."""
-        array.set(values)
+    def mirror(self, n: int) -> Mirror:
+        """Return a page-locked array of the host, which copies of do not wait for, and its copy."""
+        host = importlib.import_module("cupyx").zeros_pinned(n, np.int64)
+        return Mirror(host, self.xp.zeros(n, np.int64))
+
+    def push(self, mirror: Mirror) -> None:
+        """Copy a mirror to the GPU."""
+        runtime = self.xp.cuda.runtime
+        addresses = mirror.device.data.ptr, mirror.host.ctypes.data
+        runtime.memcpyAsync(
+            *addresses, mirror.host.nbytes, runtime.memcpyHostToDevice, self.stream.ptr
+        )
+
+    def pull(self, mirror: Mirror) -> None:
+        """Copy a mirror from the GPU."""
+        runtime = self.xp.cuda.runtime
+        addresses = mirror.host.ctypes.data, mirror.device.data.ptr
+        runtime.memcpyAsync(
+            *addresses, mirror.host.nbytes, runtime.memcpyDeviceToHost, self.stream.ptr
+        )
 
     def repeatable(self, launches: Callable[[], None]) -> Callable[[], None]:
         """Return a function that launches singly at first, and from a CUDA graph later on."""

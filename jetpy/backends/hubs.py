@@ -1,0 +1,61 @@
+"""Hubs: vertices of high degree, whose rows a launch shares out (`jetpy.workloads.lanes`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from jetpy.backends.base import Array, Backend, Workunit
+from jetpy.graph import INT32_MAX
+from jetpy.workloads import lanes as kernels
+
+LANES = 128
+"""Indices of a launch for each hub, as in `jetpy.workloads.lanes`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Hubs:
+    """The rows of a graph that are longer than the back end's `hub_degree`.
+
+    Attributes
+    ----------
+    rows : int32, at least of shape (count,)
+        On the back end.
+    count : int
+    """
+
+    backend: Backend
+    rows: Array
+    count: int
+
+    def launch(self, n: int, workunit: Workunit, **arguments: Any) -> None:
+        """Run a *for* workunit over n vertices, and with lanes over hubs."""
+        self.backend.parallel_for(
+            n + LANES * self.count,
+            workunit,
+            hubs=self.rows,
+            hub_degree=self.backend.hub_degree,
+            count=n,
+            **arguments,
+        )
+
+    def launch_lanes(self, workunit: Workunit, **arguments: Any) -> None:
+        """Run a *for* workunit with lanes over hubs alone, if there are any."""
+        if self.count > 0:
+            self.backend.parallel_for(LANES * self.count, workunit, hubs=self.rows, **arguments)
+
+    def launch_each(self, workunit: Workunit, **arguments: Any) -> None:
+        """Run a *for* workunit over hubs alone, if there are any."""
+        if self.count > 0:
+            self.backend.parallel_for(self.count, workunit, hubs=self.rows, **arguments)
+
+
+def find_hubs(backend: Backend, indptr: Array) -> Hubs:
+    """List the hubs of a graph, given the offsets of its rows (int32, shape (n + 1,))."""
+    if backend.hub_degree == INT32_MAX:
+        return Hubs(backend, backend.empty(0), 0)
+    rows = backend.empty(len(indptr) - 1)
+    count = backend.scan(
+        len(rows), kernels.list_hubs, indptr=indptr, hubs=rows, hub_degree=backend.hub_degree
+    )
+    return Hubs(backend, rows, count)

@@ -1,0 +1,54 @@
+"""Lanes: how a launch over vertices shares out the long rows of a graph.
+
+A launch over `count` vertices has 128 more indices, lanes, for each hub: a vertex whose degree is
+above a limit. An index below `count` walks the whole row of its vertex, unless that is a hub's; a
+lane takes every 128th entry of its hub's row. Where there are no hubs there are no lanes.
+"""
+
+import pykokkos as pk
+
+
+@pk.function
+def vertex_of(i: int, count: int, vertices: pk.View1D[pk.int32], hubs: pk.View1D[pk.int32]) -> int:
+    """Return the vertex of an index of a launch."""
+    if i < count:
+        return vertices[i]
+    return hubs[(i - count) >> 7]
+
+
+@pk.function
+def first_entry(i: int, count: int) -> int:
+    """Return the first entry that an index takes of its row."""
+    if i < count:
+        return 0
+    return (i - count) & 127
+
+
+@pk.function
+def step_of(i: int, count: int) -> int:
+    """Return the distance between the entries that an index takes."""
+    if i < count:
+        return 1
+    return 128
+
+
+@pk.function
+def is_left_to_lanes(i: int, count: int, degree: int, hub_degree: int) -> bool:
+    """Whether an index has nothing to do, as lanes walk its vertex's row."""
+    return i < count and degree > hub_degree
+
+
+@pk.workunit
+def list_hubs(
+    v: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    indptr: pk.View1D[pk.int32],
+    hubs: pk.View1D[pk.int32],
+    hub_degree: int,
+):
+    """List the vertices of a degree above the limit."""
+    if indptr[v + 1] - indptr[v] > hub_degree:
+        if last_pass:
+            hubs[acc] = v
+        acc += 1
