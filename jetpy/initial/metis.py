@@ -26,7 +26,8 @@ def bisect_recursively(graph: Graph, problem: Problem, attempt: int) -> npt.NDAr
     options = pymetis.Options(
         seed=(problem.seed * 1009 + attempt) & 0x7FFFFFFF, ufactor=max(1, round(share * 1000))
     )
-    rows = csr_array((graph.edge_weights, graph.indices, graph.indptr)).sorted_indices()
+    entries = (graph.edge_weights, graph.indices, graph.indptr)
+    rows = csr_array(entries, shape=(graph.n, graph.n)).sorted_indices()
     _, parts = pymetis.part_graph(
         problem.k,
         adjacency=pymetis.CSRAdjacency(rows.indptr, rows.indices),
