@@ -22,6 +22,8 @@ from jetpy.backends.numba_engine.translate import Kind, read_module
 from jetpy.backends.threads import available_threads
 from jetpy.backends.workers import Entry, compile_in_parallel
 
+HUB_DEGREE = 256
+"""Degree above which one thread of a GPU takes too long over a row."""
 COMPANION_SIZE = 150_000
 """Vertices and directed edges up to which a level is refined sooner on the host's processors."""
 
@@ -58,6 +60,7 @@ class KokkosBackend(Backend):
         self.launches = 0
         self.prefers_lists = space != "Cuda"
         if space == "Cuda":
+            self.hub_degree = HUB_DEGREE
             self.companion = NumbaBackend(threads)
             self.companion_size = COMPANION_SIZE
         self._space = space
