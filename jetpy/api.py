@@ -161,7 +161,7 @@ def _run(
 ) -> Partition:
     """Compile what is missing, do the work and put the result together."""
     compiled = engine.compile(progress=lambda done, total: progress("compile", done, total))
-    launches = engine.launches
+    launches = engine.all_launches
     profiler = Profiler(engine) if profile else None
     outcome = work(engine if profiler is None else profiler)
     title = f"{graph.name}, k = {problem.k}, {engine.name}"
@@ -177,10 +177,6 @@ def _run(
         threads=engine.threads,
         seconds={"compile": compiled, **outcome.seconds},
         levels=outcome.levels,
-        launches=_launches(engine) - launches,
+        launches=engine.all_launches - launches,
         profile=None if profiler is None else profiler.profile(title),
     )
-
-
-def _launches(engine: Backend) -> int:
-    return engine.launches + (engine.companion.launches if engine.companion else 0)

@@ -56,13 +56,13 @@ class Stopwatch:
 
     def __enter__(self) -> Stopwatch:
         self.backend.enter(self.stage, self.level)
-        self._start = (time.perf_counter(), self.backend.launches)
+        self._start = (time.perf_counter(), self.backend.all_launches)
         return self
 
     def __exit__(self, *_: object) -> None:
         self.backend.synchronize()
         self.seconds = time.perf_counter() - self._start[0]
-        self.launches = self.backend.launches - self._start[1]
+        self.launches = self.backend.all_launches - self._start[1]
         self.backend.leave()
 
 

@@ -26,6 +26,7 @@ class Kind(Enum):
     SCAN = "scan"
     UPLOAD = "upload"
     DOWNLOAD = "download"
+    PULL = "pull"
     WAIT = "wait"
     SORT = "sort"
 
@@ -33,13 +34,15 @@ class Kind(Enum):
 LAUNCHES = {Kind.FOR, Kind.REDUCE, Kind.SCAN}
 SYNCHRONISATIONS = {Kind.REDUCE, Kind.SCAN, Kind.DOWNLOAD, Kind.WAIT}
 """What makes the host wait for the device."""
+DOWNLOADS = {Kind.DOWNLOAD, Kind.PULL}
 
 
 class Event(NamedTuple):
     """Something that took time: a kernel, a copy, a wait, or a step with all that it holds.
 
     `start` and `duration` are in nanoseconds, the start since that of the profile. `size` is the
-    number of indices of a launch or keys of a sort, the bytes of a copy, and 0 else.
+    number of indices of a launch or keys of a sort, the bytes of a copy, and 0 else. `backend`
+    is the name of the back end that did it.
     """
 
     kind: Kind
@@ -48,6 +51,7 @@ class Event(NamedTuple):
     duration: int
     owner: Owner
     size: int
+    backend: str
 
 
 @dataclass(frozen=True)
@@ -84,9 +88,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Kernel:
-    """All launches of one workunit."""
+    """All launches of one workunit on one back end."""
 
     name: str
+    backend: str
     calls: int
     seconds: float
 
@@ -121,12 +126,12 @@ class Profile:
     @cached_property
     def kernels(self) -> list[Kernel]:
         """Launches by workunit, those that took longest first."""
-        durations: dict[str, list[int]] = {}
+        durations: dict[tuple[str, str], list[int]] = {}
         for event in self.events:
             if event.kind in LAUNCHES:
-                durations.setdefault(event.name, []).append(event.duration)
-        kernels = [Kernel(name, len(own), sum(own) / 1e9) for name, own in durations.items()]
-        return sorted(kernels, key=lambda kernel: (-kernel.seconds, kernel.name))
+                durations.setdefault((event.name, event.backend), []).append(event.duration)
+        kernels = [Kernel(*key, len(own), sum(own) / 1e9) for key, own in durations.items()]
+        return sorted(kernels, key=lambda kernel: -kernel.seconds)
 
     def trace(self) -> dict[str, Any]:
         """Return the events in the form of Chrome's trace events, ready for JSON."""
@@ -166,7 +171,7 @@ def _step(owner: Owner, seconds: float, events: Sequence[Event]) -> Step:
         sum(e.kind in LAUNCHES for e in events),
         sum(e.kind in SYNCHRONISATIONS for e in events),
         sum(e.size for e in events if e.kind is Kind.UPLOAD),
-        sum(e.size for e in events if e.kind is Kind.DOWNLOAD),
+        sum(e.size for e in events if e.kind in DOWNLOADS),
     )
 
 
@@ -174,7 +179,9 @@ def _traced(event: Event) -> dict[str, Any]:
     """Return a complete event; its times are in microseconds."""
     stage, level = event.owner
     arguments: dict[str, Any] = {"stage": stage, "level": level}
-    if event.kind in (Kind.UPLOAD, Kind.DOWNLOAD):
+    if event.kind is not Kind.STEP:
+        arguments["backend"] = event.backend
+    if event.kind is Kind.UPLOAD or event.kind in DOWNLOADS:
         arguments["bytes"] = event.size
     elif event.kind not in (Kind.STEP, Kind.WAIT):
         arguments["n"] = event.size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import inspect
 import json
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,13 @@ import pytest
 import jetpy
 from jetpy.backends import get_backend
 from jetpy.backends.base import Backend
+from jetpy.backends.numba_engine.engine import NumbaBackend
 from jetpy.backends.profiler import Profiler
 from jetpy.errors import JetpyError
+from jetpy.multilevel import partition_multilevel
 from jetpy.partition import Partition
+from jetpy.presets import preset
+from jetpy.problem import pose
 from jetpy.profile import Profile
 from jetpy.workloads import projection
 
@@ -105,17 +110,19 @@ def test_every_verb_is_counted() -> None:
     for _ in range(3):
         play()
     assert profiler.launches == 4
-    profiler.overwrite(parts, numbers[::-1].copy())
     [copy] = profiler.download([parts])
-    assert copy.tolist() == profiler.to_host(parts).tolist() == list(range(9, -1, -1))
+    assert copy.tolist() == profiler.to_host(parts).tolist() == list(range(10))
+    mirror = profiler.mirror(5)
+    profiler.push(mirror)
+    profiler.pull(mirror)
     assert profiler.sorted(profiler.full(3, 7, np.int64)).tolist() == [7, 7, 7]
     profiler.synchronize()
     profiler.leave()
     [step] = profiler.profile("").steps
     assert (step.stage, step.level, step.launches, step.synchronisations) == ("coarsen", 3, 4, 3)
-    assert (step.uploaded, step.downloaded) == (80, 80)
+    assert (step.uploaded, step.downloaded) == (80, 120)
     [kernel] = profiler.profile("").kernels
-    assert (kernel.name, kernel.calls) == ("project", 4)
+    assert (kernel.name, kernel.backend, kernel.calls) == ("project", "numba", 4)
 
 
 def test_sums_and_totals_are_synchronisations(result: Partition) -> None:
@@ -128,8 +135,36 @@ def test_sums_and_totals_are_synchronisations(result: Partition) -> None:
 
 
 def test_profiler_passes_on_all_that_a_back_end_can_do() -> None:
-    verbs = {name for name in vars(Backend) if not name.startswith("_")} - {"prefers_lists"}
-    assert verbs <= vars(Profiler).keys()
+    engine = NumbaBackend(1)
+    engine.prefers_lists, engine.companion_size = False, 77
+    profiler = Profiler(engine)
+    own = {"launches", "companion"}
+    for attribute in Backend.__annotations__.keys() - own:
+        assert getattr(profiler, attribute) == getattr(engine, attribute)
+    verbs = {name for name, value in vars(Backend).items() if inspect.isfunction(value)}
+    assert verbs - {"for_size"} <= vars(Profiler).keys()
+
+
+def test_small_levels_on_a_companion_are_profiled(graph: jetpy.Graph) -> None:
+    """As on a GPU, whose host refines small levels."""
+    engine = NumbaBackend(2)
+    engine.companion, engine.companion_size = NumbaBackend(1), 5000
+    engine.companion.name = "companion"
+    profiler = Profiler(engine)
+    problem = pose(graph.n, 6, 0.03, 0, preset("default"))
+    outcome = partition_multilevel(profiler, graph, problem)
+    profile = profiler.profile("companions")
+    assert profiler.all_launches == engine.all_launches
+    assert (outcome.parts == jetpy.partition(graph, 6, **ENGINE).parts).all()
+    launches = sum(step.launches for step in profile.steps)
+    assert launches == engine.launches + engine.companion.launches
+    assert engine.launches > 0 < engine.companion.launches
+    calls = {"numba": 0, "companion": 0}
+    for kernel in profile.kernels:
+        calls[kernel.backend] += kernel.calls
+    assert calls == {"numba": engine.launches, "companion": engine.companion.launches}
+    finest = next(step for step in profile.steps if (step.stage, step.level) == ("refine", 0))
+    assert finest.launches == outcome.levels[0].refine_launches
 
 
 def test_trace(result: Partition, tmp_path: Path) -> None:
@@ -157,7 +192,7 @@ def test_trace(result: Partition, tmp_path: Path) -> None:
     assert initial["cat"] == "step"
     kernels = [event for event in events if event["cat"] in ("for", "reduce", "scan")]
     assert len(kernels) == result.launches
-    assert kernels[0]["args"] == {"stage": "coarsen", "level": 1, "n": 6000}
+    assert kernels[0]["args"] == {**{"stage": "coarsen", "level": 1, "backend": "numba", "n": 6000}}
 
 
 def test_v_cycles_belong_to_the_level_that_they_are_for(graph: jetpy.Graph) -> None:

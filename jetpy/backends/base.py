@@ -145,6 +145,11 @@ class Backend(ABC):
         """Return NumPy copies of several small arrays."""
         return [self.to_host(a) for a in arrays]
 
+    @property
+    def all_launches(self) -> int:
+        """Workunits launched since the back end and its companion were made."""
+        return self.launches + (self.companion.launches if self.companion else 0)
+
     def for_size(self, size: int) -> Backend:
         """Return the back end for a graph of so many vertices and directed edges together."""
         return self.companion if self.companion and size <= self.companion_size else self

@@ -9,10 +9,58 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.backends.base import Array, Backend, Workunit
+from jetpy.backends.base import Array, Backend, Mirror, Workunit
 from jetpy.profile import Event, Kind, Owner, Profile
 
 T = TypeVar("T")
+
+
+class _Log:
+    """What happens on a back end and its companion, and which steps are open meanwhile."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.nanoseconds: dict[Owner, int] = {}
+        self._open: list[tuple[str, Owner, int]] = []
+        self._began = self._charged = time.perf_counter_ns()
+
+    @property
+    def owner(self) -> Owner:
+        """Whose the work is at present."""
+        return self._open[-1][1] if self._open else ("besides", None)
+
+    def enter(self, stage: str, level: int | None) -> None:
+        """Begin a step. One within the step of a level belongs to that level's."""
+        now = self._charge()
+        name = stage if level is None else f"{stage}, level {level}"
+        owner = self.owner if self.owner[1] is not None else (stage, level)
+        self._open.append((name, owner, now))
+
+    def leave(self, backend: str) -> None:
+        """End the step that began last."""
+        now = self._charge()
+        name, owner, start = self._open.pop()
+        self._append(Kind.STEP, name, start, now, owner, 0, backend)
+
+    def add(self, kind: Kind, name: str, start: int, size: int, backend: str) -> None:
+        """Write down what began at `start` and ends now."""
+        self._append(kind, name, start, time.perf_counter_ns(), self.owner, size, backend)
+
+    def _append(
+        self, kind: Kind, name: str, start: int, end: int, owner: Owner, size: int, backend: str
+    ) -> None:
+        self.nanoseconds.setdefault(owner, 0)
+        self.events.append(
+            Event(kind, name, start - self._began, end - start, owner, size, backend)
+        )
+
+    def _charge(self) -> int:
+        """Charge the time since the last charge to the open step; return the time now."""
+        now = time.perf_counter_ns()
+        if self._open:
+            self.nanoseconds[self.owner] = self.nanoseconds.get(self.owner, 0) + now - self._charged
+        self._charged = now
+        return now
 
 
 class Profiler(Backend):
@@ -28,47 +76,27 @@ class Profiler(Backend):
         What does the work.
     """
 
-    def __init__(self, engine: Backend) -> None:
-        self.name, self.threads, self.xp = engine.name, engine.threads, engine.xp
-        self.prefers_lists = engine.prefers_lists
+    def __init__(self, engine: Backend, log: _Log | None = None) -> None:
+        for attribute in Backend.__annotations__:
+            setattr(self, attribute, getattr(engine, attribute))
         self.launches = 0
         self._engine = engine
-        self._events: list[Event] = []
-        self._open: list[tuple[str, Owner, int]] = []
-        self._nanoseconds: dict[Owner, int] = {}
-        self._began = self._charged = time.perf_counter_ns()
+        self._log = log or _Log()
+        if engine.companion is not None:
+            self.companion = Profiler(engine.companion, self._log)
 
     def profile(self, title: str) -> Profile:
         """Return what was written down."""
-        seconds = {owner: spent / 1e9 for owner, spent in self._nanoseconds.items()}
-        return Profile(title, list(self._events), seconds)
+        seconds = {owner: spent / 1e9 for owner, spent in self._log.nanoseconds.items()}
+        return Profile(title, list(self._log.events), seconds)
 
     def enter(self, stage: str, level: int | None) -> None:
-        """Begin a step. One within the step of a level belongs to that level's."""
-        now = self._charge()
-        name = stage if level is None else f"{stage}, level {level}"
-        owner = self._owner if self._owner[1] is not None else (stage, level)
-        self._open.append((name, owner, now))
-        self._nanoseconds.setdefault(owner, 0)
+        """Begin a step."""
+        self._log.enter(stage, level)
 
     def leave(self) -> None:
         """End the step that began last."""
-        now = self._charge()
-        name, owner, start = self._open.pop()
-        self._events.append(Event(Kind.STEP, name, start - self._began, now - start, owner, 0))
-
-    @property
-    def _owner(self) -> Owner:
-        return self._open[-1][1] if self._open else ("besides", None)
-
-    def _charge(self) -> int:
-        """Charge the time since the last charge to the open step; return the time now."""
-        now = time.perf_counter_ns()
-        owner = self._owner
-        if self._open:
-            self._nanoseconds[owner] += now - self._charged
-        self._charged = now
-        return now
+        self._log.leave(self.name)
 
     def _timed(
         self, kind: Kind, name: str, size: int, work: Callable[..., T], /, *args: Any, **kwargs: Any
@@ -77,10 +105,7 @@ class Profiler(Backend):
         start = time.perf_counter_ns()
         result = work(*args, **kwargs)
         self._engine.synchronize()
-        duration = time.perf_counter_ns() - start
-        owner = self._owner
-        self._nanoseconds.setdefault(owner, 0)
-        self._events.append(Event(kind, name, start - self._began, duration, owner, size))
+        self._log.add(kind, name, start, size, self.name)
         return result
 
     def _launched(
@@ -109,11 +134,6 @@ class Profiler(Backend):
         """Hand over a NumPy array."""
         return self._timed(Kind.UPLOAD, "from_host", array.nbytes, self._engine.from_host, array)
 
-    def overwrite(self, array: Array, values: npt.NDArray[Any]) -> None:
-        """Copy a NumPy array into an array of the back end."""
-        copy = self._engine.overwrite
-        self._timed(Kind.UPLOAD, "overwrite", values.nbytes, copy, array, values)
-
     def to_host(self, array: Array) -> npt.NDArray[Any]:
         """Return the NumPy array with the same contents."""
         return self._timed(Kind.DOWNLOAD, "to_host", array.nbytes, self._engine.to_host, array)
@@ -122,6 +142,18 @@ class Profiler(Backend):
         """Return NumPy copies of several arrays; counts as one synchronisation."""
         size = sum(array.nbytes for array in arrays)
         return self._timed(Kind.DOWNLOAD, "download", size, self._engine.download, arrays)
+
+    def mirror(self, n: int) -> Mirror:
+        """Return a small array that exists on the host and on the back end."""
+        return self._engine.mirror(n)
+
+    def push(self, mirror: Mirror) -> None:
+        """Copy a mirror from the host to the back end."""
+        self._timed(Kind.UPLOAD, "push", mirror.host.nbytes, self._engine.push, mirror)
+
+    def pull(self, mirror: Mirror) -> None:
+        """Copy a mirror to the host; no synchronisation by itself."""
+        self._timed(Kind.PULL, "pull", mirror.host.nbytes, self._engine.pull, mirror)
 
     def synchronize(self) -> None:
         """Wait until every launch has finished."""

@@ -167,6 +167,7 @@ def kernels(profile: Profile) -> Table:
     rows = (
         (
             kernel.name,
+            kernel.backend,
             f"{kernel.calls:,}",
             f"{kernel.seconds:.4f}",
             f"{100 * kernel.seconds / total:.1f} %",
@@ -174,7 +175,7 @@ def kernels(profile: Profile) -> Table:
         )
         for kernel in profile.kernels[:MOST_KERNELS]
     )
-    return columns(("kernel", "calls", "seconds", "share", "µs a call"), rows, left=1)
+    return columns(("kernel", "back end", "calls", "seconds", "share", "µs a call"), rows, left=2)
 
 
 def count(number: int, noun: str) -> str:

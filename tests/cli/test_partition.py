@@ -127,7 +127,7 @@ def test_profile(run: Run) -> None:
     assert json.loads(Path("trace.json").read_text())["otherData"]["run"] == "mesh, k = 4, numba"
     words = " ".join(result.stdout.split())
     assert "stage level seconds in kernels launches host waits MB to device MB from device" in words
-    assert "kernel calls seconds share µs a call" in words
+    assert "kernel back end calls seconds share µs a call" in words
     expected = jetpy.partition(jetpy.read_graph("mesh.graph"), 4, backend="numba", threads=1)
     [total] = [line for line in result.stdout.splitlines() if line.startswith(" total ")]
     assert total.split()[3] == f"{expected.launches:,}"
@@ -139,7 +139,7 @@ def test_profile_beside_json(run: Run) -> None:
     assert report.keys() == {*FIELDS, "profile"}
     assert sum(step["launches"] for step in report["profile"]["steps"]) == report["launches"]
     assert {"stage", "level", "seconds", "uploaded"} <= report["profile"]["steps"][0].keys()
-    assert report["profile"]["kernels"][0].keys() == {"name", "calls", "seconds"}
+    assert report["profile"]["kernels"][0].keys() == {"name", "backend", "calls", "seconds"}
     assert Path("trace.json.gz").exists()
 
 
