@@ -7,6 +7,7 @@ and compiles in seconds, not minutes.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 
 from jetpy.backends.base import Backend
@@ -34,6 +35,8 @@ BACKENDS: dict[str, Callable[[int | None], Backend]] = {
     "kokkos-serial": _kokkos("Serial"),
     "numba": _numba,
 }
+AUTO = ("kokkos-cuda", "numba")
+"""What `auto` tries, in this order."""
 
 
 @cache
@@ -52,10 +55,11 @@ def get_backend(name: str = "auto", threads: int | None = None) -> Backend:
     if threads is not None and threads < 1:
         raise OptionError(f"threads is {threads}; at least 1 is needed")
     if name == "auto":
-        try:
-            return get_backend("kokkos-cuda", threads)
-        except BackendError:
-            return get_backend("numba", threads)
+        *others, last = AUTO
+        for other in others:
+            with suppress(BackendError):
+                return get_backend(other, threads)
+        return get_backend(last, threads)
     if name not in BACKENDS:
         raise OptionError(f"unknown backend {name!r}: choose auto or one of {', '.join(BACKENDS)}")
     return BACKENDS[name](threads)

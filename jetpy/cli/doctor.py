@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import platform
 import shutil
@@ -18,72 +17,90 @@ from jetpy.cli.progress import progress_bars
 from jetpy.errors import BackendError
 
 if TYPE_CHECKING:
-    from jetpy.backends.base import Backend
+    from jetpy.backends.diagnosis import Installation
+    from jetpy.backends.selfcheck import Outcome
 
-PACKAGES = ("jetpy", "numba", "numpy", "scipy", "pymetis", "pykokkos", "pykokkos-base", "cupy")
-TRIAL_SIZE = 1 << 16
+PACKAGES = ("jetpy", "numba", "numpy", "scipy", "pymetis", "pykokkos", "cupy")
 
 
 @click.command("doctor", cls=Command)
 def doctor_command() -> None:
-    """Say which back ends work here, and what others lack.
+    """Say which back ends work here, and what is wrong with the others.
 
-    Lists versions and the machine too, and fails where no back end works.
+    Each back end runs kernels whose results are known; the first time, they are compiled for up
+    to a minute. Lists versions and the machine too. Fails where no back end works, or where one
+    computes something wrong.
     """
-    from jetpy.backends import BACKENDS, get_backend
+    from jetpy.backends import AUTO, BACKENDS
+    from jetpy.backends.diagnosis import problems
+    from jetpy.backends.installation import examine
+    from jetpy.backends.selfcheck import check_apart
     from jetpy.cli.tables import columns, facts, stdout_console
 
+    outcomes: dict[str, Outcome] = {}
     with progress_bars() as bars:
-        found: dict[str, tuple[bool, str]] = {}
         for name in BACKENDS:
-            bars.busy(f"Trying {name}")
-            found[name] = _try_backend(name)
-    rows = [(name, "works" if ok else "-", words) for name, (ok, words) in found.items()]
-    works = any(ok for ok, _ in found.values())
-    chosen = get_backend("auto").name if works else "nothing"
+            bars.busy(f"Checking {name}")
+            outcomes[name] = check_apart(name)
+        bars.busy("Looking for Kokkos")
+        kokkos = examine()
+    rows = [(name, *_verdict(outcome)) for name, outcome in outcomes.items()]
+    usable = [name for name, outcome in outcomes.items() if not outcome.missing]
+    chosen = next((name for name in AUTO if name in usable), "nothing")
     console = stdout_console()
     console.print(columns(("back end", "", "how, or why not"), rows, left=3))
-    console.print(facts([("auto takes", chosen), *_machine(), *_versions()]))
-    if not works:
+    found = [("auto takes", chosen), *_machine(), *_kokkos(kokkos), *_versions()]
+    console.print(facts(found))
+    wrong = problems(kokkos) if kokkos is not None else []
+    for problem in wrong:
+        console.print(f"\nWRONG: {problem.what}\nMEND:  {problem.mend}")
+    if wrong or kokkos is None:
+        console.print("\nHow to get the kokkos back ends: docs/kokkos.md in jetpy's sources")
+    broken = [name for name, outcome in outcomes.items() if outcome.wrong]
+    if broken:
+        raise BackendError(f"do not use {' and '.join(broken)}: the self-check went wrong")
+    if not usable:
         raise BackendError("no back end works")
 
 
-def _try_backend(name: str) -> tuple[bool, str]:
+def _verdict(outcome: Outcome) -> tuple[str, str]:
     """Return whether a back end works, and how it runs or why it does not."""
-    from jetpy.backends import get_backend
     from jetpy.cli.tables import count
 
-    try:
-        backend = get_backend(name)
-        _run_kernel(backend)
-    except BackendError as error:
-        return False, str(error)
-    words = count(backend.threads, "thread")
-    return True, f"{words}, threading layer {_threading_layer()}" if name == "numba" else words
+    if outcome.missing:
+        return "-", outcome.missing
+    if outcome.wrong:
+        return "WRONG", "\n".join(outcome.wrong)
+    words = count(outcome.threads, "thread")
+    return "works", f"{words}, {outcome.layer}" if outcome.layer else words
 
 
-def _run_kernel(backend: Backend) -> None:
-    """Run one kernel on an array large enough for all threads."""
-    import numpy as np
+def _kokkos(found: Installation | None) -> list[tuple[str, str]]:
+    """Describe an installation of Kokkos, if there is one."""
+    from jetpy.backends.diagnosis import version_text
 
-    from jetpy.workloads import projection
-
-    identity = backend.from_host(np.arange(TRIAL_SIZE, dtype=np.int32))
-    parts = backend.empty(TRIAL_SIZE)
-    backend.parallel_for(
-        TRIAL_SIZE, projection.project, coarse_of=identity, coarse_parts=identity, parts=parts
-    )
-    if not np.array_equal(backend.to_host(parts), backend.to_host(identity)):
-        raise BackendError("a kernel computed wrong values")
-
-
-def _threading_layer() -> str:
-    """Name Numba's threading layer, known once it has run something in parallel."""
-    numba = importlib.import_module("numba")
-    try:
-        return str(numba.threading_layer())
-    except ValueError:
-        return "none (one thread)"
+    if found is None:
+        return [("Kokkos", "not installed for this Python")]
+    words = "headers not found"
+    if found.config is not None:
+        config = found.config
+        words = ", ".join(
+            [
+                version_text(config.version),
+                f"C++{config.standard}",
+                " ".join((*config.spaces, *config.architectures)),
+                "views on mdspan" if config.views_are_mdspans else "views without mdspan",
+                "shared libraries" if found.shared else "no shared libraries",
+            ]
+        )
+    compilers = [
+        f"{name} {version_text(number)}" if number else f"no {name}"
+        for name, number in (("g++", found.gxx), ("nvcc", found.nvcc))
+    ]
+    rows = [("Kokkos", words), ("compilers", ", ".join(compilers))]
+    if found.cupy:
+        rows.append(("CUDA of cupy", version_text(found.cupy_cuda)))
+    return rows
 
 
 def _versions() -> list[tuple[str, str]]:

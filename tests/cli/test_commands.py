@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
-from jetpy import backends
 from jetpy.cli import main
-from jetpy.errors import BackendError
 from jetpy.generators import GENERATORS
 from jetpy.io import read_graph
 from tests.cli.conftest import Run
@@ -104,35 +101,3 @@ def test_demo(run: Run) -> None:
         if line.split()[:1] in (["jetpy"], ["METIS"])
     }
     assert 0 < cuts["jetpy"] < 1.1 * cuts["METIS"]
-
-
-@pytest.fixture
-def no_kokkos(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for name in backends.BACKENDS:
-        if name != "numba":
-            monkeypatch.setitem(backends.BACKENDS, name, _refuse)
-    backends.get_backend.cache_clear()
-    yield
-    backends.get_backend.cache_clear()
-
-
-def _refuse(threads: int | None) -> backends.Backend:
-    raise BackendError("PyKokkos is missing; install [it] from its repository")
-
-
-@pytest.mark.usefixtures("no_kokkos")
-def test_doctor(run: Run) -> None:
-    words = run("doctor").stdout
-    assert words.count("PyKokkos is missing; install [it] from its repository") == 3
-    assert "numba          works  " in words
-    assert "auto takes         numba" in words
-    for name in ("python", "numba", "numpy", "scipy", "pymetis", "cupy", "cache folder", "GPU"):
-        assert f"\n{name} " in words
-
-
-@pytest.mark.usefixtures("no_kokkos")
-def test_doctor_where_nothing_works(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(backends.BACKENDS, "numba", _refuse)
-    result = run("doctor", code=1)
-    assert "auto takes         nothing" in result.stdout
-    assert result.stderr == "jetpy: error: no back end works\n"

@@ -1,0 +1,88 @@
+"""`jetpy doctor`, told by made-up self-checks and installations."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from jetpy.backends.diagnosis import Installation
+from jetpy.backends.selfcheck import Outcome
+from tests.backends.test_diagnosis import MDSPAN_20, SOUND
+from tests.cli.conftest import Run
+
+MISSING = Outcome("PyKokkos is missing; install [it] from its repository")
+NUMBA = Outcome(threads=2, layer="threading layer omp")
+
+
+class Machine:
+    """What the doctor finds."""
+
+    def __init__(self) -> None:
+        self.outcomes = {"numba": NUMBA}
+        self.kokkos: Installation | None = None
+
+    def check(self, name: str) -> Outcome:
+        return self.outcomes.get(name, MISSING)
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
+    made = Machine()
+    monkeypatch.setattr("jetpy.backends.selfcheck.check_apart", made.check)
+    monkeypatch.setattr("jetpy.backends.installation.examine", lambda: made.kokkos)
+    return made
+
+
+def test_numba_only(run: Run, machine: Machine) -> None:
+    words = run("doctor").stdout
+    assert words.count("PyKokkos is missing; install [it] from its repository") == 3
+    assert "numba          works  2 threads, threading layer omp" in words
+    assert "auto takes         numba" in words
+    assert "Kokkos             not installed for this Python" in words
+    for name in ("python", "numba", "numpy", "scipy", "pymetis", "cupy", "cache folder", "GPU"):
+        assert f"\n{name} " in words
+    assert "docs/kokkos.md" in words
+
+
+def test_everything_works(run: Run, machine: Machine) -> None:
+    machine.kokkos = SOUND
+    machine.outcomes |= {
+        "kokkos-cuda": Outcome(threads=1),
+        "kokkos-openmp": Outcome(threads=16),
+        "kokkos-serial": Outcome(threads=1),
+    }
+    words = run("doctor").stdout
+    assert "auto takes         kokkos-cuda" in words
+    assert "kokkos-openmp  works  16 threads" in words
+    assert "4.7.1, C++17, CUDA OPENMP SERIAL, views without mdspan, shared libraries" in words
+    assert "compilers          g++ 13.3.0, nvcc 13.0" in words
+    assert "CUDA of cupy       13.0" in words
+    assert "WRONG" not in words
+    assert "docs/kokkos.md" not in words
+
+
+def test_problems_come_with_a_remedy(run: Run, machine: Machine) -> None:
+    machine.kokkos = replace(SOUND, config=MDSPAN_20, gxx=(), missing=("patchelf",))
+    words = " ".join(run("doctor").stdout.split())
+    assert "compilers no g++, nvcc 13.0" in words
+    assert words.count("WRONG: ") == words.count("MEND: ") == 2
+    assert "WRONG: Kokkos is built as C++20 with views on mdspan, for CUDA 13.0: " in words
+    assert "MEND: Build Kokkos again with -DCMAKE_CXX_STANDARD=17" in words
+    assert "How to get the kokkos back ends: docs/kokkos.md" in words
+
+
+def test_wrong_results_are_an_error(run: Run, machine: Machine) -> None:
+    machine.kokkos = replace(SOUND, config=None)
+    machine.outcomes["kokkos-cuda"] = Outcome(wrong=["scan over 33 indices: the total is 1, not 2"])
+    result = run("doctor", code=1)
+    assert "kokkos-cuda    WRONG  scan over 33 indices: the total is 1, not 2" in result.stdout
+    assert "Kokkos             headers not found" in result.stdout
+    assert result.stderr == "jetpy: error: do not use kokkos-cuda: the self-check went wrong\n"
+
+
+def test_nothing_works(run: Run, machine: Machine) -> None:
+    machine.outcomes["numba"] = Outcome("there is no Numba")
+    result = run("doctor", code=1)
+    assert "auto takes         nothing" in result.stdout
+    assert result.stderr == "jetpy: error: no back end works\n"

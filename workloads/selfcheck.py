@@ -1,0 +1,43 @@
+"""Self-check: what every kernel relies on, with results that are known."""
+
+import pykokkos as pk
+
+
+@pk.workunit
+def tally(
+    i: int,
+    numbers: pk.View1D[pk.int32],
+    doubled: pk.View1D[pk.int32],
+    sums: pk.View1D[pk.int64],
+    least: pk.View1D[pk.int32],
+    most: pk.View1D[pk.int32],
+    buckets: int,
+):
+    """Double each number; add it, and take the least and the greatest, in one of few buckets."""
+    bucket: int = i % buckets
+    number: int = numbers[i]
+    wide: pk.int64 = number
+    doubled[i] = 2 * number
+    pk.atomic_fetch_add(sums, [bucket], wide)
+    pk.atomic_fetch_min(least, [bucket], number)
+    pk.atomic_fetch_max(most, [bucket], number)
+
+
+@pk.workunit
+def add_up(i: int, acc: pk.Acc[pk.int64], numbers: pk.View1D[pk.int32]):
+    """Add up numbers."""
+    acc += numbers[i]
+
+
+@pk.workunit
+def offset(
+    i: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    numbers: pk.View1D[pk.int32],
+    starts: pk.View1D[pk.int64],
+):
+    """Add up the numbers before each."""
+    if last_pass:
+        starts[i] = acc
+    acc += numbers[i]
