@@ -16,8 +16,7 @@ class CoarsenOptions:
     two_hop_share : float
         Share of unmatched vertices above which the next kind of two-hop matching is tried.
     highest_matchmaker : int
-        Degree above which a vertex makes no matches among its neighbours, nor has a twin or
-        relative.
+        Degree above which a vertex makes no matches among its neighbours, nor has a twin.
     least_shrink : float
         Stop when a level has more than this share of the vertices of the level before.
     """

@@ -77,14 +77,8 @@ def key_relatives(
     keys: pk.View1D[pk.int64],
     highest_degree: int,
 ):
-    """Group a vertex by its matchmaker: the neighbour of lowest degree, unless that is high.
-
-    A vertex of high degree has no group.
-    """
+    """Group a vertex by its matchmaker: the neighbour of lowest degree, unless that is high."""
     v: int = unmatched[i]
-    if indptr[v + 1] - indptr[v] > highest_degree:
-        keys[i] = -1
-        return
     matchmaker: pk.int64 = -1
     lowest: int = highest_degree + 1
     e: int = indptr[v]

@@ -48,9 +48,12 @@ class Backend(ABC):
         Threads that a launch uses (1 for a GPU).
     launches : int
         Workunits launched since the back end was made.
-    prefers_lists : bool
-        Whether it pays to list the indices that matter before a launch over them: where the
-        host learns the length of a list at once. Else it launches over all.
+    list_size : int
+        Number of vertices from which on it pays to list those that matter before a launch over
+        them. The host has to wait for the length of a list, so a GPU launches over all vertices
+        unless they are many.
+    copies : bool
+        Whether its arrays are copies in a memory of its own.
     hub_degree : int
         Degree above which a row is shared out to many indices of a launch.
     companion : Backend or None
@@ -63,7 +66,8 @@ class Backend(ABC):
     threads: int
     xp: Any
     launches: int
-    prefers_lists: bool = True
+    list_size: int = 0
+    copies: bool = False
     hub_degree: int = INT32_MAX
     companion: Backend | None = None
     companion_size: int = 0

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.hubs import Hubs, find_hubs
 from jetpy.graph import Graph
@@ -31,13 +34,19 @@ class DeviceGraph:
 
 
 def upload(backend: Backend, graph: Graph) -> DeviceGraph:
-    """Hand a graph's arrays over to a back end."""
+    """Hand a graph's arrays over to a back end; weights that are all 1 need not travel."""
+
+    def weights(values: npt.NDArray[np.int32], total: int) -> Array:
+        if backend.copies and total == len(values):
+            return backend.full(len(values), 1)
+        return backend.from_host(values)
+
     indptr = backend.from_host(graph.indptr)
     return DeviceGraph(
         indptr,
         backend.from_host(graph.indices),
-        backend.from_host(graph.edge_weights),
-        backend.from_host(graph.vertex_weights),
+        weights(graph.edge_weights, 2 * graph.total_edge_weight),
+        weights(graph.vertex_weights, graph.total_vertex_weight),
         find_hubs(backend, indptr),
     )
 

@@ -57,7 +57,7 @@ def match_vertices(
         backend.parallel_for(
             count, kernels.match_mutual, active=active, match=match, preferred=preferred
         )
-        if backend.prefers_lists:
+        if n >= backend.list_size:
             count = backend.scan(
                 count,
                 kernels.list_active,

@@ -191,7 +191,7 @@ class Rebalancing:
     def _list_candidates(self) -> Members:
         """Return all candidates up to the cut-off, and maybe others."""
         state = self.state
-        if not state.backend.prefers_lists:
+        if not state.lists:
             return state.everyone
         count = state.backend.scan(
             state.graph.n,

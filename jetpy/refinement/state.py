@@ -48,10 +48,10 @@ class Measures:
 class RefinementState:
     """A partition of one level, mutable, with everything that depends on it kept up to date.
 
-    Where the back end prefers lists, launches run over the vertices that matter. Elsewhere an
-    iteration is a fixed sequence of launches over all vertices, without a look at any result
-    before its end. It is recorded once, and takes what changes from one iteration to the next
-    out of an array, the orders.
+    With `lists`, launches run over lists of the vertices that matter. Without, an iteration is a
+    fixed sequence of launches over all vertices, without a look at any result before its end. It
+    is recorded once, and takes what changes from one iteration to the next out of an array, the
+    orders.
 
     Attributes
     ----------
@@ -79,6 +79,7 @@ class RefinementState:
     ) -> None:
         self.backend, self.graph, self.k = backend, graph, k
         n = graph.n
+        self.lists = n >= backend.list_size
         self.parts, self.sources = backend.empty(n), backend.empty(n)
         self.best, self.gains, self.own = backend.empty(n), backend.empty(n), backend.empty(n)
         self.locks = backend.full(n, 0)
@@ -132,7 +133,7 @@ class RefinementState:
 
     def play(self, launches: Callable[[], None]) -> None:
         """Make launches; from a recording where they are the same ones each time."""
-        if self.backend.prefers_lists:
+        if self.lists:
             launches()
             return
         program = self._programs.get(launches)
@@ -147,7 +148,7 @@ class RefinementState:
 
         `vertices` has room for a list of them.
         """
-        if not self.backend.prefers_lists:
+        if not self.lists:
             return self.everyone
         count = self.backend.scan(
             among.count,

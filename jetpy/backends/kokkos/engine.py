@@ -22,6 +22,8 @@ from jetpy.backends.numba_engine.translate import Kind, read_module
 from jetpy.backends.threads import available_threads
 from jetpy.backends.workers import Entry, compile_in_parallel
 
+LIST_SIZE = 1_000_000
+"""Vertices from which on a GPU takes longer over all of them than the host waits for a list."""
 HUB_DEGREE = 256
 """Degree above which one thread of a GPU takes too long over a row."""
 COMPANION_SIZE = 150_000
@@ -58,9 +60,9 @@ class KokkosBackend(Backend):
         self.name = f"kokkos-{space.lower()}"
         self.threads = started if space == "OpenMP" else 1
         self.launches = 0
-        self.prefers_lists = space != "Cuda"
         if space == "Cuda":
-            self.hub_degree = HUB_DEGREE
+            self.copies = True
+            self.list_size, self.hub_degree = LIST_SIZE, HUB_DEGREE
             self.companion = NumbaBackend(threads)
             self.companion_size = COMPANION_SIZE
         self._space = space
