@@ -29,16 +29,19 @@ class CoarsenOptions:
 
 @dataclass(frozen=True)
 class InitialOptions:
-    """How often METIS is tried on the coarsest graph: parts_tried / k times, at most most_tries.
+    """How often METIS is tried on the coarsest graph: parts_tried / k times, within two limits.
 
     Attributes
     ----------
     most_tries : int
     parts_tried : int
+    most_entries : int
+        Vertices and directed edges of the coarsest graph times tries.
     """
 
     most_tries: int = 8
     parts_tried: int = 128
+    most_entries: int = 1_000_000
 
 
 @dataclass(frozen=True)

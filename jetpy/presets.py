@@ -23,7 +23,7 @@ def ultra() -> Options:
     ratios = (75, 50, 25)
     return Options(
         refine=RefineOptions(finest_ratios=ratios, coarse_ratios=ratios),
-        initial=InitialOptions(most_tries=32, parts_tried=1024),
+        initial=InitialOptions(most_tries=32, parts_tried=1024, most_entries=8_000_000),
         cycles=2,
         cycle_limit=None,
     )

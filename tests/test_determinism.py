@@ -15,7 +15,7 @@ import pytest
 
 import jetpy
 from jetpy.backends import get_backend
-from jetpy.graph import INT32_MAX, Graph
+from jetpy.graph import Graph
 from tests.graphs import random_graph
 
 
@@ -62,7 +62,7 @@ def expected(case: int) -> str:
 def test_launches_over_everyone_change_nothing(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A GPU launches over all vertices, from recordings, where a CPU makes lists."""
     expected(case)
-    monkeypatch.setattr(get_backend("numba", 2), "list_size", INT32_MAX)
+    monkeypatch.setattr(get_backend("numba", 2), "prefers_lists", False)
     assert digest(*CASES[case], threads=2) == expected(case)
 
 

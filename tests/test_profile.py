@@ -17,7 +17,6 @@ from jetpy.backends.base import Backend
 from jetpy.backends.numba_engine.engine import NumbaBackend
 from jetpy.backends.profiler import Profiler
 from jetpy.errors import JetpyError
-from jetpy.graph import INT32_MAX
 from jetpy.multilevel import partition_multilevel
 from jetpy.partition import Partition
 from jetpy.presets import preset
@@ -38,9 +37,7 @@ def result(
     request: pytest.FixtureRequest, graph: jetpy.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> Partition:
     """A profiled run, with launches as on a CPU or as on a GPU."""
-    monkeypatch.setattr(
-        get_backend("numba", 2), "list_size", 0 if request.param == "lists" else INT32_MAX
-    )
+    monkeypatch.setattr(get_backend("numba", 2), "prefers_lists", request.param == "lists")
     return jetpy.partition(graph, 6, profile=True, **ENGINE)
 
 
@@ -139,7 +136,7 @@ def test_sums_and_totals_are_synchronisations(result: Partition) -> None:
 
 def test_profiler_passes_on_all_that_a_back_end_can_do() -> None:
     engine = NumbaBackend(1)
-    engine.list_size, engine.companion_size = INT32_MAX, 77
+    engine.prefers_lists, engine.companion_size = False, 77
     profiler = Profiler(engine)
     own = {"launches", "companion"}
     for attribute in Backend.__annotations__.keys() - own:

@@ -1,10 +1,11 @@
 """The connectivity table: for each vertex, the weight of its edges into each adjacent part.
 
 Row v has min(degree, k) slots from `rows[v]` on. Where the degree is high for k, slot p belongs
-to part p (direct row). Elsewhere slots are taken from the front; -1 marks a slot that was never
-used (the row ends there), -2 one whose weight fell to zero and that may be taken again. Which
-slot a part has depends on the order of updates, so no result may depend on slots: readers break
-ties by hash and part.
+to part p (direct row). Elsewhere -1 marks a slot that was never used, -2 one whose weight fell to
+zero and that may be taken again. A short row is a list: slots are taken from the front, and it
+ends at the first -1. A long one is a hash table with linear probing. Which slot a part has
+depends on the order of updates, so no result may depend on slots: readers break ties by hash and
+part.
 """
 
 import pykokkos as pk
@@ -24,6 +25,26 @@ def capacity(degree: int, k: int) -> int:
     if degree < k:
         return degree
     return k
+
+
+@pk.function
+def first_slot(p: int, row: int, size: int) -> int:
+    """Return where the search for a part begins in a row that is not direct."""
+    if size <= 16:
+        return row
+    h: pk.uint32 = p
+    h = h * 1597334677
+    wide: pk.uint64 = size
+    place: pk.uint64 = h
+    place = (place * wide) >> 32
+    slot: int = place
+    return row + slot
+
+
+@pk.function
+def ends_row(q: int, row: int, last: int) -> bool:
+    """Whether a reader of the slots row..last - 1 is done when it meets q."""
+    return q == -1 and last - row <= 16
 
 
 @pk.workunit
@@ -85,23 +106,21 @@ def fill_row(
             weights[row + parts[indices[e]]] += edge_weights[e]
             e += 1
         return
-    used: int = 0
+    while s < size:
+        slots[row + s] = -1
+        weights[row + s] = 0
+        s += 1
+    last: int = row + size
     while e < end:
         p: int = parts[indices[e]]
-        s = 0
-        while s < used and slots[row + s] != p:
+        s = first_slot(p, row, size)
+        while slots[s] >= 0 and slots[s] != p:
             s += 1
-        if s == used:
-            slots[row + s] = p
-            weights[row + s] = edge_weights[e]
-            used += 1
-        else:
-            weights[row + s] += edge_weights[e]
+            if s == last:
+                s = row
+        slots[s] = p
+        weights[s] += edge_weights[e]
         e += 1
-    while used < size:
-        slots[row + used] = -1
-        weights[row + used] = 0
-        used += 1
 
 
 @pk.function
@@ -112,16 +131,22 @@ def take_slot(
     slots: pk.View1D[pk.int32],
 ) -> int:
     """Find the slot of part p in a row, or take the first free one for it."""
-    s: int = row
+    s: int = first_slot(p, row, size)
+    start: int = s
     last: int = row + size
-    while s < last:
+    looking: int = 1
+    while looking == 1:
         if slots[s] == p:
             return s
         if slots[s] == -1:
             break
         s += 1
-    s = row
-    while s < last:
+        if s == last:
+            s = row
+        if s == start:
+            looking = 0
+    s = start
+    while True:
         found: int = slots[s]
         if found < 0:
             found = pk.atomic_compare_exchange(slots, [s], found, p)
@@ -130,6 +155,8 @@ def take_slot(
         if found == p:
             return s
         s += 1
+        if s == last:
+            s = row
     return last
 
 
@@ -172,8 +199,13 @@ def take_from_row(
     if is_direct(degree, k):
         pk.atomic_fetch_add(weights, [s + p], -weight)
         return
+    row: int = s
+    size: int = capacity(degree, k)
+    s = first_slot(p, row, size)
     while slots[s] != p:
         s += 1
+        if s == row + size:
+            s = row
     before: int = pk.atomic_fetch_add(weights, [s], -weight)
     if before == weight:
         slots[s] = -2

@@ -2,7 +2,7 @@
 
 import pykokkos as pk
 
-from jetpy.workloads.connectivity import capacity, clear_account
+from jetpy.workloads.connectivity import capacity, clear_account, ends_row
 from jetpy.workloads.hashing import mix
 from jetpy.workloads.lanes import first_entry, is_left_to_lanes, step_of, vertex_of
 
@@ -47,7 +47,7 @@ def propose(
         found_hash: pk.uint32 = 0
         while s < last:
             q: int = slots[s]
-            if q == -1:
+            if ends_row(q, rows[v], last):
                 break
             w: int = weights[s]
             if q == p:

@@ -6,7 +6,7 @@ of about 1.5 in loss per vertex weight.
 
 import pykokkos as pk
 
-from jetpy.workloads.connectivity import capacity, clear_account
+from jetpy.workloads.connectivity import capacity, clear_account, ends_row
 from jetpy.workloads.hashing import mix
 
 
@@ -105,7 +105,7 @@ def rate_weak(
     found_hash: pk.uint32 = 0
     while s < last:
         q: int = slots[s]
-        if q == -1:
+        if ends_row(q, rows[v], last):
             break
         if q == p:
             inside = weights[s]
@@ -164,7 +164,7 @@ def rate_strong(
     adjacent: int = 0
     while s < last:
         q: int = slots[s]
-        if q == -1:
+        if ends_row(q, rows[v], last):
             break
         if q == p:
             inside = weights[s]

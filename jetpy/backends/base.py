@@ -48,10 +48,9 @@ class Backend(ABC):
         Threads that a launch uses (1 for a GPU).
     launches : int
         Workunits launched since the back end was made.
-    list_size : int
-        Number of vertices from which on it pays to list those that matter before a launch over
-        them. The host has to wait for the length of a list, so a GPU launches over all vertices
-        unless they are many.
+    prefers_lists : bool
+        Whether it pays to list the vertices that matter before a launch over them: where the
+        host learns the length of a list at once. Else it launches over all.
     copies : bool
         Whether its arrays are copies in a memory of its own.
     hub_degree : int
@@ -66,7 +65,7 @@ class Backend(ABC):
     threads: int
     xp: Any
     launches: int
-    list_size: int = 0
+    prefers_lists: bool = True
     copies: bool = False
     hub_degree: int = INT32_MAX
     companion: Backend | None = None

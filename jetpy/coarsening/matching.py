@@ -57,7 +57,7 @@ def match_vertices(
         backend.parallel_for(
             count, kernels.match_mutual, active=active, match=match, preferred=preferred
         )
-        if n >= backend.list_size:
+        if backend.prefers_lists:
             count = backend.scan(
                 count,
                 kernels.list_active,

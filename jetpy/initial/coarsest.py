@@ -13,11 +13,13 @@ def partition_coarsest(backend: Backend, graph: DeviceGraph, problem: Problem) -
     """Return the best partition found.
 
     Best is: least weight above the limit in the heaviest part, then smallest cut, then first.
-    The number of tries falls with k, as METIS takes longer and more parts average out luck.
+    The number of tries falls with k and the number of edges, as METIS takes longer; more parts
+    average out luck.
     """
     host = download(backend, graph)
     initial = problem.options.initial
-    tries = max(1, min(initial.most_tries, initial.parts_tried // problem.k))
+    affordable = initial.most_entries // (graph.n + graph.nnz)
+    tries = max(1, min(initial.most_tries, initial.parts_tried // problem.k, affordable))
 
     def attempt(number: int) -> Refined:
         parts = backend.from_host(bisect_recursively(host, problem, number))

@@ -28,7 +28,7 @@ class Rebalancing:
         self._plan = backend.mirror(5 * k)
         pieces = (self._plan.device[i * k : (i + 1) * k] for i in range(5))
         self._leave_limit, self._excess, self._is_open, self._open_parts, self._ends = pieces
-        self._sections = 8 if k <= 128 else 1
+        self._sections = 8 if k <= 128 and backend.prefers_lists else 1
         self._histogram = backend.full(k * SLOTS * self._sections, 0)
         self._digits = backend.full(k << DIGIT_BITS, 0)
         self._cutoffs = backend.empty(k)
@@ -191,7 +191,7 @@ class Rebalancing:
     def _list_candidates(self) -> Members:
         """Return all candidates up to the cut-off, and maybe others."""
         state = self.state
-        if not state.lists:
+        if not state.backend.prefers_lists:
             return state.everyone
         count = state.backend.scan(
             state.graph.n,

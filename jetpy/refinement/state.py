@@ -48,10 +48,10 @@ class Measures:
 class RefinementState:
     """A partition of one level, mutable, with everything that depends on it kept up to date.
 
-    With `lists`, launches run over lists of the vertices that matter. Without, an iteration is a
-    fixed sequence of launches over all vertices, without a look at any result before its end. It
-    is recorded once, and takes what changes from one iteration to the next out of an array, the
-    orders.
+    Where the back end prefers lists, launches run over the vertices that matter. Elsewhere an
+    iteration is a fixed sequence of launches over all vertices, without a look at any result
+    before its end. It is recorded once, and takes what changes from one iteration to the next
+    out of an array, the orders.
 
     Attributes
     ----------
@@ -79,7 +79,6 @@ class RefinementState:
     ) -> None:
         self.backend, self.graph, self.k = backend, graph, k
         n = graph.n
-        self.lists = n >= backend.list_size
         self.parts, self.sources = backend.empty(n), backend.empty(n)
         self.best, self.gains, self.own = backend.empty(n), backend.empty(n), backend.empty(n)
         self.locks = backend.full(n, 0)
@@ -133,7 +132,7 @@ class RefinementState:
 
     def play(self, launches: Callable[[], None]) -> None:
         """Make launches; from a recording where they are the same ones each time."""
-        if self.lists:
+        if self.backend.prefers_lists:
             launches()
             return
         program = self._programs.get(launches)
@@ -148,7 +147,7 @@ class RefinementState:
 
         `vertices` has room for a list of them.
         """
-        if not self.lists:
+        if not self.backend.prefers_lists:
             return self.everyone
         count = self.backend.scan(
             among.count,

@@ -4,14 +4,13 @@ import pytest
 
 from jetpy.backends.base import Backend
 from jetpy.backends.numba_engine.engine import NumbaBackend
-from jetpy.graph import INT32_MAX
 
 
 @pytest.fixture(params=["lists", "everyone", "hubs"])
 def backend(request: pytest.FixtureRequest) -> Backend:
     """Two threads, launches over lists as on a CPU, or over all vertices and hubs as on a GPU."""
     engine = NumbaBackend(2)
-    engine.list_size = 0 if request.param == "lists" else INT32_MAX
+    engine.prefers_lists = request.param == "lists"
     if request.param == "hubs":
         engine.hub_degree = 3
     return engine

@@ -34,7 +34,7 @@ def rows_of(state: RefinementState) -> list[dict[int, int]]:
     rows = []
     for start, stop in zip(starts, stops, strict=True):
         slots, weights = state.slots[start:stop].tolist(), state.weights[start:stop].tolist()
-        if -1 in slots:  # the row ends there
+        if -1 in slots and len(slots) <= 16:  # the row ends there
             slots = slots[: slots.index(-1)]
         used = [(p, w) for p, w in zip(slots, weights, strict=False) if p >= 0 and w != 0]
         assert len(dict(used)) == len(used)

@@ -22,8 +22,6 @@ from jetpy.backends.numba_engine.translate import Kind, read_module
 from jetpy.backends.threads import available_threads
 from jetpy.backends.workers import Entry, compile_in_parallel
 
-LIST_SIZE = 1_000_000
-"""Vertices from which on a GPU takes longer over all of them than the host waits for a list."""
 HUB_DEGREE = 256
 """Degree above which one thread of a GPU takes too long over a row."""
 COMPANION_SIZE = 150_000
@@ -62,7 +60,7 @@ class KokkosBackend(Backend):
         self.launches = 0
         if space == "Cuda":
             self.copies = True
-            self.list_size, self.hub_degree = LIST_SIZE, HUB_DEGREE
+            self.prefers_lists, self.hub_degree = False, HUB_DEGREE
             self.companion = NumbaBackend(threads)
             self.companion_size = COMPANION_SIZE
         self._space = space
