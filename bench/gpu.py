@@ -19,12 +19,15 @@ from bench.instances import Instance, generated_instances
 from bench.quality import RESULTS, read_records
 from bench.tables import note, show
 from jetpy.backends import BACKENDS, get_backend
+from jetpy.backends.level import upload
 from jetpy.backends.threads import available_threads
 
 OTHERS = {"jet": "jet-cpp", "def": "gpu-heipa-default", "ult": "gpu-heipa-ultra"}
 """Tools of the reference by what their columns are called."""
 
 STAGES = ("total", "coarsen", "initial", "refine")
+COLUMNS = (*STAGES, "upload")
+"""The upload of the graph is a part of coarsening, and so of the total."""
 
 Record = dict[str, Any]
 Case = tuple[str, int]
@@ -107,8 +110,18 @@ def measure(
             "levels": len(first.levels),
             "iterations": sum(level.iterations for level in first.levels),
             **{stage: round(median(run.seconds[stage] for run in runs), 5) for stage in STAGES},
+            "upload": round(median(_upload_seconds(graph, backend) for _ in runs), 5),
             "totals": [round(run.seconds["total"], 5) for run in runs],
         }
+
+
+def _upload_seconds(graph: jetpy.Graph, name: str) -> float:
+    """Seconds that it takes to bring a graph to a back end."""
+    backend = get_backend(name)
+    start = perf_counter()
+    upload(backend, graph)
+    backend.synchronize()
+    return perf_counter() - start
 
 
 def run(instances: Sequence[Instance], reference: Reference, options: argparse.Namespace) -> int:
@@ -154,10 +167,17 @@ def _key(record: Record) -> tuple[Any, ...]:
 
 
 def ratios(ours: Mapping[str, float], theirs: Mapping[str, dict[str, float]]) -> list[float | None]:
-    """Time over that of each other tool, then the cut; None where the other is not known."""
+    """Time over that of each other tool, with the upload and without, then the cut.
+
+    None where the other is not known.
+    """
     pairs = [
-        (ours[quantity], theirs.get(tool, {}).get(quantity))
-        for quantity in ("total", "cut")
+        (own, theirs.get(tool, {}).get(quantity))
+        for own, quantity in (
+            (ours["total"], "total"),
+            (ours["total"] - ours["upload"], "total"),
+            (ours["cut"], "cut"),
+        )
         for tool in OTHERS.values()
     ]
     return [own / other if other else None for own, other in pairs]
@@ -168,11 +188,11 @@ def table(cases: Mapping[Case, list[Record]], reference: Reference) -> list[list
     rows, found = [], []
     for (name, k), records in cases.items():
         ours = {
-            key: median(record[key] for record in records) for key in ("cut", "launches", *STAGES)
+            key: median(record[key] for record in records) for key in ("cut", "launches", *COLUMNS)
         }
         found.append(ratios(ours, reference.figures[name, k]))
         numbers = [f"{ours['cut']:.0f}", f"{ours['launches']:.0f}"]
-        numbers += [f"{ours[stage]:.4f}" for stage in STAGES]
+        numbers += [f"{ours[stage]:.4f}" for stage in COLUMNS]
         rows.append([name, str(k), *numbers, *(f"{r:.3f}" if r else "-" for r in found[-1])])
     columns = [[ratio for ratio in column if ratio] for column in zip(*found, strict=True)]
     for label, summary in (("geometric mean", geometric_mean), ("worst", max)):
@@ -184,8 +204,8 @@ def table(cases: Mapping[Case, list[Record]], reference: Reference) -> list[list
 def report(records: Sequence[Record], reference: Reference, options: argparse.Namespace) -> None:
     """Print one table per back end and preset, then what is wrong, if anything."""
     others = ", ".join(f"{tool} ({short})" for short, tool in OTHERS.items())
-    headers = ["graph", "k", "cut", "launch", "total", "coarse", "init", "refine"]
-    headers += [f"{quantity}/{short}" for quantity in "tc" for short in OTHERS]
+    headers = ["graph", "k", "cut", "launch", "total", "coarse", "init", "refine", "upload"]
+    headers += [f"{quantity}/{short}" for quantity in "tdc" for short in OTHERS]
     for backend in options.backends:
         for preset in options.presets:
             cases: dict[Case, list[Record]] = {}
@@ -194,7 +214,8 @@ def report(records: Sequence[Record], reference: Reference, options: argparse.Na
                     cases.setdefault((record["graph"], record["k"]), []).append(record)
             if cases:
                 show(
-                    f"{backend}, {preset}: seconds; time (t) and cut (c) over {others}",
+                    f"{backend}, {preset}: seconds; over {others}: time (t), time without "
+                    "upload (d), cut (c)",
                     headers,
                     table(cases, reference),
                     markdown=options.markdown,
