@@ -1,12 +1,74 @@
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
-from jetpy.backends import get_backend
+from jetpy.backends import BACKENDS, get_backend
 from jetpy.backends.base import Backend
+from jetpy.backends.numba_engine.engine import NumbaBackend
+from jetpy.errors import BackendError
+from jetpy.graph import INT32_MAX
+from tests.device import DeviceBackend
+
+MODES = ("lists", "everyone", "hubs", "apart")
 
 
-@pytest.fixture
-def backend() -> Backend:
-    """The back end for tests of stages: two threads, kernels compiled."""
-    return get_backend("numba", 2)
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--backend",
+        action="append",
+        choices=list(BACKENDS),
+        help="Back end for the tests of stages, numba by default; may be given several times.",
+    )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "backend_name" in metafunc.fixturenames:
+        names = metafunc.config.getoption("backend") or ["numba"]
+        metafunc.parametrize("backend_name", dict.fromkeys(names))
+
+
+@cache
+def _found(name: str) -> Backend | str:
+    """A back end with its kernels compiled, or why there is none."""
+    try:
+        backend = get_backend(name)
+    except BackendError as error:
+        return str(error)
+    backend.compile()
+    return backend
+
+
+def working(name: str) -> Backend:
+    """A back end, if it works on this machine."""
+    found = _found(name)
+    if isinstance(found, str):
+        pytest.skip(f"{name}: {found}")
+    return found
+
+
+@pytest.fixture(params=MODES)
+def backend(
+    request: pytest.FixtureRequest, backend_name: str, monkeypatch: pytest.MonkeyPatch
+) -> Backend:
+    """Launches over lists as on a CPU, or over all vertices and hubs as on a GPU.
+
+    The last mode is memory apart from the host's for numba, and for others what they are.
+    """
+    if request.param == "apart":
+        return DeviceBackend(2) if backend_name == "numba" else working(backend_name)
+    engine = NumbaBackend(2) if backend_name == "numba" else working(backend_name)
+    monkeypatch.setattr(engine, "prefers_lists", request.param == "lists")
+    monkeypatch.setattr(engine, "hub_degree", 3 if request.param == "hubs" else INT32_MAX)
+    return engine
+
+
+@pytest.fixture(params=[1, 2, 3], ids="{}-threads".format)
+def threaded(request: pytest.FixtureRequest, backend_name: str) -> Backend:
+    """One, two or three threads, where a process may choose more than once."""
+    if backend_name == "numba":
+        return get_backend("numba", request.param)
+    if request.param > 1:
+        pytest.skip("the number of its threads is fixed")
+    return working(backend_name)

@@ -16,6 +16,8 @@ import pytest
 import jetpy
 from jetpy.backends import get_backend
 from jetpy.graph import Graph
+from tests.conftest import working
+from tests.device import DeviceBackend
 from tests.graphs import random_graph
 
 
@@ -46,9 +48,11 @@ def graph_of(name: str) -> Graph:
     return GRAPHS[name]()
 
 
-def digest(name: str, k: int, preset: str, threads: int, seed: int = 0) -> str:
+def digest(
+    name: str, k: int, preset: str, threads: int | None, seed: int = 0, backend: str = "numba"
+) -> str:
     result = jetpy.partition(
-        graph_of(name), k, preset=preset, threads=threads, seed=seed, backend="numba"
+        graph_of(name), k, preset=preset, threads=threads, seed=seed, backend=backend
     )
     return sha256(result.parts.tobytes()).hexdigest()[:16]
 
@@ -63,6 +67,14 @@ def test_launches_over_everyone_change_nothing(case: int, monkeypatch: pytest.Mo
     """A GPU launches over all vertices, from recordings, where a CPU makes lists."""
     expected(case)
     monkeypatch.setattr(get_backend("numba", 2), "prefers_lists", False)
+    assert digest(*CASES[case], threads=2) == expected(case)
+
+
+@pytest.mark.parametrize("case", range(len(CASES)), ids=IDS)
+def test_memory_apart_changes_nothing(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A GPU has memory of its own, and leaves small levels to the host."""
+    expected(case)
+    monkeypatch.setattr("jetpy.api.get_backend", lambda name, threads: DeviceBackend(threads))
     assert digest(*CASES[case], threads=2) == expected(case)
 
 
@@ -100,6 +112,12 @@ def test_processes_are_alike(case: int) -> None:
     """One with three real threads, the other with one."""
     assert in_another_process(3)[case] == expected(case)
     assert in_another_process(1)[case] == expected(case)
+
+
+@pytest.mark.parametrize("case", range(len(CASES)), ids=IDS)
+def test_back_ends_are_alike(case: int, backend_name: str) -> None:
+    working(backend_name)
+    assert digest(*CASES[case], threads=None, backend=backend_name) == expected(case)
 
 
 @pytest.mark.parametrize("k", [2, 32])

@@ -20,7 +20,8 @@ from tests.strategies import weighted_graphs
 
 def check(backend: Backend, graph: Graph, match: list[int]) -> Graph:
     """Contract a matching, compare everything with the oracle, and return the coarse graph."""
-    device, coarse_of = contract(backend, upload(backend, graph), np.array(match, np.int32))
+    pairs = backend.from_host(np.array(match, np.int32))
+    device, coarse_of = contract(backend, upload(backend, graph), pairs)
     arrays = (device.indptr, device.indices, device.edge_weights, device.vertex_weights)
     coarse = Graph(*(backend.to_host(a) for a in arrays))
     ids = backend.to_host(coarse_of).tolist()

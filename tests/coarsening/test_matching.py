@@ -37,8 +37,8 @@ def matched(
     parts: list[int] | None = None,
 ) -> list[int]:
     """Partners, after checking what holds for every matching."""
-    given_parts = None if parts is None else np.array(parts[: graph.n], np.int32)
-    found = match_vertices(backend, upload(backend, graph), options, heaviest, seed, given_parts)
+    within = None if parts is None else backend.from_host(np.array(parts[: graph.n], np.int32))
+    found = match_vertices(backend, upload(backend, graph), options, heaviest, seed, within)
     match: list[int] = backend.to_host(found).tolist()
     assert len(match) == graph.n
     for u, v in enumerate(match):

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from jetpy.backends.base import Backend
+from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import upload
 from jetpy.graph import Graph
 from jetpy.metrics import edge_cut, part_weights
@@ -14,7 +14,17 @@ from jetpy.refinement.state import RefinementState
 
 
 def state_of(backend: Backend, graph: Graph, parts: object, k: int) -> RefinementState:
-    return RefinementState(backend, upload(backend, graph), np.array(parts, np.int32), k)
+    given = backend.from_host(np.array(parts, np.int32))
+    return RefinementState(backend, upload(backend, graph), given, k)
+
+
+def on_host(state: RefinementState, array: Array) -> np.ndarray:
+    """A copy of one of the state's arrays."""
+    return state.backend.to_host(array).copy()
+
+
+def parts_of(state: RefinementState) -> np.ndarray:
+    return on_host(state, state.parts)
 
 
 def connections(graph: Graph, parts: np.ndarray) -> list[dict[int, int]]:
@@ -29,11 +39,12 @@ def connections(graph: Graph, parts: np.ndarray) -> list[dict[int, int]]:
 
 def rows_of(state: RefinementState) -> list[dict[int, int]]:
     """Parts and weights of each row of the state's table; a part must not have two slots."""
-    starts = state.rows.tolist()
+    starts = on_host(state, state.rows).tolist()
     stops = [*starts, len(state.slots)][1:]
+    all_slots, all_weights = on_host(state, state.slots), on_host(state, state.weights)
     rows = []
     for start, stop in zip(starts, stops, strict=True):
-        slots, weights = state.slots[start:stop].tolist(), state.weights[start:stop].tolist()
+        slots, weights = all_slots[start:stop].tolist(), all_weights[start:stop].tolist()
         if -1 in slots and len(slots) <= 16:  # the row ends there
             slots = slots[: slots.index(-1)]
         used = [(p, w) for p, w in zip(slots, weights, strict=False) if p >= 0 and w != 0]
@@ -44,9 +55,8 @@ def rows_of(state: RefinementState) -> list[dict[int, int]]:
 
 def check_state(state: RefinementState, graph: Graph) -> None:
     """Compare everything that a state keeps up to date with values from scratch."""
-    assert state.measures.cut == edge_cut(graph, state.parts)
-    assert (
-        state.measures.part_weights.tolist() == part_weights(graph, state.parts, state.k).tolist()
-    )
-    assert rows_of(state) == connections(graph, state.parts)
-    assert (state.sources == state.parts).all()
+    parts = parts_of(state)
+    assert state.measures.cut == edge_cut(graph, parts)
+    assert state.measures.part_weights.tolist() == part_weights(graph, parts, state.k).tolist()
+    assert rows_of(state) == connections(graph, parts)
+    assert (on_host(state, state.sources) == parts).all()

@@ -1,0 +1,103 @@
+"""A back end that looks like a GPU: its arrays refuse to meet those of the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jetpy.backends.base import Array, Mirror, Workunit
+from jetpy.backends.numba_engine.engine import NumbaBackend
+
+
+class DeviceArray(np.ndarray):
+    """Like CuPy's arrays: operations with arrays of the host are errors, not copies."""
+
+    def __array_ufunc__(
+        self, ufunc: Any, method: str, *inputs: Any, out: Any = (), **kwargs: Any
+    ) -> Any:
+        _refuse_host(*inputs, *out)
+        if out:
+            kwargs["out"] = tuple(map(_plain, out))
+        return _wrapped(getattr(ufunc, method)(*map(_plain, inputs), **kwargs))
+
+    def __array_function__(self, function: Any, *_: Any) -> Any:
+        raise TypeError(f"{function} is of the host")
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("an implicit copy to the host")
+
+    def __getitem__(self, key: Any) -> Any:
+        _refuse_host(key)
+        return _wrapped(_plain(self)[_plain(key)])
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        _refuse_host(key, value)
+        _plain(self)[_plain(key)] = _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    return value.view(np.ndarray) if isinstance(value, DeviceArray) else value
+
+
+def _wrapped(value: Any) -> Any:
+    return value.view(DeviceArray) if isinstance(value, np.ndarray) else value
+
+
+def _refuse_host(*values: Any) -> None:
+    for value in values:
+        if isinstance(value, np.ndarray) and not isinstance(value, DeviceArray) and value.ndim:
+            raise TypeError("an array of the host meets one of the device")
+
+
+class _ArrayModule:
+    """NumPy's functions, for the device's arrays."""
+
+    def __getattr__(self, name: str) -> Any:
+        function = getattr(np, name)
+
+        def call(*values: Any, **kwargs: Any) -> Any:
+            _refuse_host(*values)
+            return _wrapped(function(*map(_plain, values), **kwargs))
+
+        return call
+
+
+class DeviceBackend(NumbaBackend):
+    """Numba with memory of its own, and a companion for small levels."""
+
+    def __init__(self, threads: int | None = None) -> None:
+        super().__init__(threads)
+        self.xp = _ArrayModule()
+        self.copies, self.prefers_lists = True, False
+        self.hub_degree = 16
+        self.companion, self.companion_size = NumbaBackend(threads), 10_000
+
+    def _launch(self, n: int, workunit: Workunit, arguments: dict[str, Any]) -> Any:
+        _refuse_host(*arguments.values())
+        plain = {name: _plain(value) for name, value in arguments.items()}
+        return super()._launch(n, workunit, plain)
+
+    def from_host(self, array: np.ndarray) -> Array:
+        assert not isinstance(array, DeviceArray)
+        return _wrapped(array.copy())
+
+    def to_host(self, array: Array) -> np.ndarray:
+        assert isinstance(array, DeviceArray)
+        return array.view(np.ndarray).copy()
+
+    def mirror(self, n: int) -> Mirror:
+        return Mirror(np.zeros(n, np.int64), _wrapped(np.zeros(n, np.int64)))
+
+    def push(self, mirror: Mirror) -> None:
+        self._do(np.copyto, _plain(mirror.device), mirror.host)
+
+    def pull(self, mirror: Mirror) -> None:
+        self._do(np.copyto, mirror.host, _plain(mirror.device))
+
+    def _do(self, copy: Callable[..., None], *arrays: np.ndarray) -> None:
+        if self._tape is None:
+            copy(*arrays)
+        else:
+            self._tape.append((copy, list(arrays)))
