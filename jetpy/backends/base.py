@@ -54,7 +54,8 @@ class Backend(ABC):
     copies : bool
         Whether its arrays are copies in a memory of its own.
     hub_degree : int
-        Degree above which a row is shared out to many indices of a launch.
+        Degree above which a row is shared out to many indices of a launch, unless lists are
+        preferred.
     companion : Backend or None
         Back end of the host that takes over where launches cost more than the work: on levels
         of at most `companion_size` vertices and directed edges.

@@ -15,16 +15,19 @@ LANES = 128
 
 @dataclass(frozen=True, eq=False)
 class Hubs:
-    """The rows of a graph that are longer than the back end's `hub_degree`.
+    """The rows of a graph that are longer than a limit.
 
     Attributes
     ----------
+    degree : int
+        The limit: no row is longer where there are no hubs.
     rows : int32, at least of shape (count,)
         On the back end.
     count : int
     """
 
     backend: Backend
+    degree: int
     rows: Array
     count: int
 
@@ -34,7 +37,7 @@ class Hubs:
             n + LANES * self.count,
             workunit,
             hubs=self.rows,
-            hub_degree=self.backend.hub_degree,
+            hub_degree=self.degree,
             count=n,
             **arguments,
         )
@@ -51,11 +54,14 @@ class Hubs:
 
 
 def find_hubs(backend: Backend, indptr: Array) -> Hubs:
-    """List the hubs of a graph, given the offsets of its rows (int32, shape (n + 1,))."""
-    if backend.hub_degree == INT32_MAX:
-        return Hubs(backend, backend.empty(0), 0)
+    """List the hubs of a graph, given the offsets of its rows (int32, shape (n + 1,)).
+
+    Where launches run over lists of vertices there are none: lanes run over every hub.
+    """
+    if backend.prefers_lists or backend.hub_degree == INT32_MAX:
+        return Hubs(backend, INT32_MAX, backend.empty(0), 0)
     rows = backend.empty(len(indptr) - 1)
     count = backend.scan(
         len(rows), kernels.list_hubs, indptr=indptr, hubs=rows, hub_degree=backend.hub_degree
     )
-    return Hubs(backend, rows, count)
+    return Hubs(backend, backend.hub_degree, rows, count)

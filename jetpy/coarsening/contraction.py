@@ -42,14 +42,14 @@ def contract(backend: Backend, graph: DeviceGraph, match: Array) -> tuple[Device
         **pairs,
         **tables,
     }
-    backend.parallel_for(n, kernels.merge_rows, hub_degree=backend.hub_degree, **fine)
+    backend.parallel_for(n, kernels.merge_rows, hub_degree=long_rows.degree, **fine)
     long_rows.launch_lanes(kernels.clear_long_rows, counts=counts, **tables)
     long_rows.launch_lanes(kernels.merge_long_rows, **fine)
     indptr = backend.full(n + 1, 0)
     nnz = backend.scan(n, kernels.offset_rows, counts=counts, indptr=indptr)
     indices, edge_weights = backend.empty(nnz), backend.empty(nnz)
     coarse = {"indptr": indptr, "indices": indices, "edge_weights": edge_weights}
-    backend.parallel_for(n, kernels.copy_rows, hub_degree=backend.hub_degree, **coarse, **tables)
+    backend.parallel_for(n, kernels.copy_rows, hub_degree=long_rows.degree, **coarse, **tables)
     long_rows.launch_lanes(kernels.copy_long_rows, counts=counts, **coarse, **tables)
     hubs = find_hubs(backend, indptr)
     return DeviceGraph(indptr, indices, edge_weights, vertex_weights, hubs), coarse_of

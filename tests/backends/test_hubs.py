@@ -1,0 +1,26 @@
+"""Which vertices are hubs, and that lists and lanes do not meet."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jetpy.backends.hubs import find_hubs
+from jetpy.backends.numba_engine.engine import NumbaBackend
+from jetpy.generators import rmat
+from jetpy.graph import INT32_MAX
+
+
+def test_hubs_are_the_rows_above_the_limit() -> None:
+    graph, engine = rmat(10, 8), NumbaBackend(2)
+    engine.hub_degree, engine.prefers_lists = 20, False
+    hubs = find_hubs(engine, graph.indptr)
+    expected = np.flatnonzero(graph.degrees > 20)
+    assert hubs.degree == 20
+    assert hubs.rows[: hubs.count].tolist() == expected.tolist()
+
+
+def test_launches_over_lists_know_no_hubs() -> None:
+    graph, engine = rmat(10, 8), NumbaBackend(2)
+    engine.hub_degree = 20
+    hubs = find_hubs(engine, graph.indptr)
+    assert (hubs.count, hubs.degree) == (0, INT32_MAX)
