@@ -116,8 +116,8 @@ def refine_partition(
 ) -> Outcome:
     """Refine a given partition (int32, shape (n,)) on the graph itself."""
     with Stopwatch(backend, "refine") as watch:
-        watch_none = Stopwatch(backend, "coarsen", 0)
-        finest = _Coarse(backend, upload(backend, graph), None, None, watch_none)
+        device = upload(backend, graph)
+        finest = _Coarse(backend, device, None, None, Stopwatch(backend, "coarsen", 0))
         start = backend.from_host(parts.copy())
         refined, levels = _uncoarsen([finest], start, None, problem, progress)
         result = backend.to_host(refined.parts)

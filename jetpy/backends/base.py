@@ -36,6 +36,12 @@ class Mirror:
     host: npt.NDArray[np.int64]
     device: Array
 
+    @classmethod
+    def of_one(cls, n: int) -> Mirror:
+        """Return one array of zeros as both."""
+        array = np.zeros(n, np.int64)
+        return cls(array, array)
+
 
 class Backend(ABC):
     """Runs workunits over index ranges and owns the arrays that they work on.
@@ -118,8 +124,7 @@ class Backend(ABC):
 
     def mirror(self, n: int) -> Mirror:
         """Return a small int64 array of zeros that exists on the host and on the back end."""
-        array = np.zeros(n, np.int64)
-        return Mirror(array, array)
+        return Mirror.of_one(n)
 
     def push(self, mirror: Mirror) -> None:
         """Copy a mirror from the host to the back end, in order with launches."""

@@ -110,8 +110,7 @@ class HostMemory(Memory):
 
     def mirror(self, n: int) -> Mirror:
         """Return one array as both."""
-        array = np.zeros(n, np.int64)
-        return Mirror(array, array)
+        return Mirror.of_one(n)
 
     def push(self, mirror: Mirror) -> None:
         """There is one array only."""
