@@ -10,6 +10,7 @@ part.
 
 import pykokkos as pk
 
+from jetpy.workloads.hashing import place_of
 from jetpy.workloads.lanes import first_entry, is_left_to_lanes, step_of, vertex_of
 
 
@@ -33,18 +34,56 @@ def first_slot(p: int, row: int, size: int) -> int:
     if size <= 16:
         return row
     h: pk.uint32 = p
-    h = h * 1597334677
-    wide: pk.uint64 = size
-    place: pk.uint64 = h
-    place = (place * wide) >> 32
-    slot: int = place
-    return row + slot
+    return row + place_of(h * 1597334677, size)
 
 
 @pk.function
 def ends_row(q: int, row: int, last: int) -> bool:
     """Whether a reader of the slots row..last - 1 is done when it meets q."""
     return q == -1 and last - row <= 16
+
+
+@pk.function
+def is_tied(inside: int, weight: int, limit: pk.int64) -> bool:
+    """Whether the weight of a vertex's edges is above limit / 128 of its own (-1: no limit)."""
+    tie: pk.int64 = inside
+    bound: pk.int64 = weight
+    return limit >= 0 and tie * 128 > bound * limit
+
+
+@pk.function
+def watch(
+    u: int,
+    best: pk.View1D[pk.int32],
+    watched: pk.View1D[pk.int32],
+    account: pk.View1D[pk.int64],
+    k: int,
+):
+    """Add a vertex to the watched ones, unless it is one of them or another thread adds it."""
+    if pk.atomic_compare_exchange(best, [u], -3, -2) == -3:
+        one: pk.int64 = 1
+        place: pk.int64 = pk.atomic_fetch_add(account, [k + 129], one)
+        watched[place] = u
+
+
+@pk.workunit
+def list_watched(
+    v: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    vertex_weights: pk.View1D[pk.int32],
+    best: pk.View1D[pk.int32],
+    own: pk.View1D[pk.int32],
+    watched: pk.View1D[pk.int32],
+    loose: int,
+):
+    """List the vertices with adjacent parts, and those that little ties to their own."""
+    if best[v] > -3 or not is_tied(own[v], vertex_weights[v], loose):
+        if last_pass:
+            watched[acc] = v
+            if best[v] == -3:
+                best[v] = -1
+        acc += 1
 
 
 @pk.workunit
@@ -58,10 +97,12 @@ def list_members(
     vertices: pk.View1D[pk.int32],
 ):
     """List the candidates whose value is above a threshold."""
-    if values[candidates[i]] > threshold:
-        if last_pass:
-            vertices[acc] = candidates[i]
-        acc += 1
+    v: int = candidates[i]
+    if v >= 0:
+        if values[v] > threshold:
+            if last_pass:
+                vertices[acc] = v
+            acc += 1
 
 
 @pk.workunit
@@ -89,38 +130,47 @@ def fill_row(
     rows: pk.View1D[pk.int32],
     slots: pk.View1D[pk.int32],
     weights: pk.View1D[pk.int32],
+    own: pk.View1D[pk.int32],
     k: int,
-):
-    """Compute one row from the parts of the neighbours."""
+) -> int:
+    """Compute one row, and `own`, from the parts of the neighbours; return the weight outside."""
     e: int = indptr[v]
     end: int = indptr[v + 1]
     row: int = rows[v]
     size: int = capacity(end - e, k)
-    s: int = 0
+    last: int = row + size
+    direct: int = 0
     if is_direct(end - e, k):
-        while s < size:
-            slots[row + s] = s
-            weights[row + s] = 0
-            s += 1
-        while e < end:
-            weights[row + parts[indices[e]]] += edge_weights[e]
-            e += 1
-        return
+        direct = 1
+    s: int = 0
     while s < size:
         slots[row + s] = -1
+        if direct == 1:
+            slots[row + s] = s
         weights[row + s] = 0
         s += 1
-    last: int = row + size
+    home: int = parts[v]
+    inside: int = 0
+    outside: int = 0
     while e < end:
         p: int = parts[indices[e]]
-        s = first_slot(p, row, size)
-        while slots[s] >= 0 and slots[s] != p:
-            s += 1
-            if s == last:
-                s = row
-        slots[s] = p
-        weights[s] += edge_weights[e]
+        w: int = edge_weights[e]
+        if p == home:
+            inside += w
+        else:
+            outside += w
+        s = row + p
+        if direct == 0:
+            s = first_slot(p, row, size)
+            while slots[s] >= 0 and slots[s] != p:
+                s += 1
+                if s == last:
+                    s = row
+            slots[s] = p
+        weights[s] += w
         e += 1
+    own[v] = inside
+    return outside
 
 
 @pk.function
@@ -236,7 +286,6 @@ def clear_rows(
 @pk.workunit
 def build_rows(
     i: int,
-    vertices: pk.View1D[pk.int32],
     indptr: pk.View1D[pk.int32],
     indices: pk.View1D[pk.int32],
     edge_weights: pk.View1D[pk.int32],
@@ -245,18 +294,32 @@ def build_rows(
     slots: pk.View1D[pk.int32],
     weights: pk.View1D[pk.int32],
     best: pk.View1D[pk.int32],
+    own: pk.View1D[pk.int32],
+    priorities: pk.View1D[pk.int32],
+    destinations: pk.View1D[pk.int32],
+    watched: pk.View1D[pk.int32],
     hubs: pk.View1D[pk.int32],
     hub_degree: int,
     count: int,
     k: int,
 ):
-    """Compute every row, those of hubs from empty ones; best destinations become unknown (-2)."""
-    v: int = vertex_of(i, count, vertices, hubs)
+    """Compute every row, those of hubs from empty ones.
+
+    Best destinations become unknown (-2), or that of a vertex without adjacent parts that is not
+    watched (-3). Hubs are all watched.
+    """
+    v: int = i
+    if i >= count:
+        v = hubs[(i - count) >> 7]
     degree: int = indptr[v + 1] - indptr[v]
     if i < count:
         best[v] = -2
+        priorities[v] = -2147483647
+        destinations[v] = -1
+        watched[v] = -1
         if degree <= hub_degree:
-            fill_row(v, indptr, indices, edge_weights, parts, rows, slots, weights, k)
+            if fill_row(v, indptr, indices, edge_weights, parts, rows, slots, weights, own, k) == 0:
+                best[v] = -3
         return
     e: int = indptr[v] + first_entry(i, count)
     while e < indptr[v + 1]:
@@ -276,12 +339,15 @@ def move_vertices(
     best: pk.View1D[pk.int32],
     k: int,
 ):
-    """Put each member into its destination (-1: it stays); `sources` keeps where it came from.
+    """Put each vertex into its destination (-1: it stays); `sources` keeps where it came from.
 
     The account holds the part weights, 64 counters for the change of the cut, 64 for the moved
-    vertices, and whether rows are to be computed anew.
+    vertices, whether rows are to be computed anew, the number of watched vertices, and whether
+    these do not suffice to rebalance.
     """
     v: int = vertices[i]
+    if v < 0:
+        return
     q: int = destinations[v]
     if q < 0:
         return
@@ -303,7 +369,10 @@ def choose_update(
     share: int,
     k: int,
 ):
-    """Compute rows anew, rather than update them, if more than n / share vertices moved."""
+    """Compute rows anew, rather than update them, if more than n / share vertices moved.
+
+    Never with a share of 0.
+    """
     moved: pk.int64 = 0
     counter: int = k + 64
     while counter < k + 128:
@@ -316,11 +385,24 @@ def choose_update(
 
 @pk.function
 def clear_account(account: pk.View1D[pk.int64], k: int):
-    """Set the counters of an account to zero."""
+    """Set the counters of an account to zero, but for the number of watched vertices."""
+    account[k + 130] = 0
     counter: int = k
     while counter < k + 128:
         account[counter] = 0
         counter += 1
+
+
+@pk.function
+def keep_part(
+    v: int,
+    parts: pk.View1D[pk.int32],
+    kept: pk.View1D[pk.int32],
+    orders: pk.View1D[pk.int64],
+):
+    """Take a vertex's part into the best partition, if the orders say that this is the best."""
+    if orders[4] == 1:
+        kept[v] = parts[v]
 
 
 @pk.workunit
@@ -338,6 +420,7 @@ def subtract_moves(
     slots: pk.View1D[pk.int32],
     weights: pk.View1D[pk.int32],
     account: pk.View1D[pk.int64],
+    watched: pk.View1D[pk.int32],
     hubs: pk.View1D[pk.int32],
     hub_degree: int,
     count: int,
@@ -347,9 +430,11 @@ def subtract_moves(
 
     Not out of rows that are computed anew afterwards, which those of hubs never are. Sums up
     twice the change of the cut (an edge between two moved vertices is met from both ends, any
-    other counts double), and marks the neighbours' best destination as unknown.
+    other counts double), marks the neighbours' best destination as unknown and watches them.
     """
     v: int = vertex_of(i, count, vertices, hubs)
+    if v < 0:
+        return
     if destinations[v] < 0:
         return
     e: int = indptr[v]
@@ -376,6 +461,8 @@ def subtract_moves(
             change += w
         if sources[u] != old:
             change -= w
+        if best[u] == -3:
+            watch(u, best, watched, account, k)
         best[u] = -2
         e += step_of(i, count)
     pk.atomic_fetch_add(account, [k + (v & 63)], change)
@@ -392,6 +479,7 @@ def renew_rows(
     sources: pk.View1D[pk.int32],
     destinations: pk.View1D[pk.int32],
     best: pk.View1D[pk.int32],
+    own: pk.View1D[pk.int32],
     rows: pk.View1D[pk.int32],
     slots: pk.View1D[pk.int32],
     weights: pk.View1D[pk.int32],
@@ -407,6 +495,8 @@ def renew_rows(
     Where moved vertices came from is forgotten.
     """
     v: int = vertex_of(i, count, vertices, hubs)
+    if v < 0:
+        return
     e: int = indptr[v]
     end: int = indptr[v + 1]
     p: int = parts[v]
@@ -414,7 +504,7 @@ def renew_rows(
     if account[k + 128] == 1:
         limit = hub_degree
         if i < count and best[v] == -2 and end - e <= hub_degree:
-            fill_row(v, indptr, indices, edge_weights, parts, rows, slots, weights, k)
+            fill_row(v, indptr, indices, edge_weights, parts, rows, slots, weights, own, k)
     if i < count:
         sources[v] = p
     if limit == 2147483647 or destinations[v] < 0:

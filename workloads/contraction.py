@@ -2,6 +2,8 @@
 
 import pykokkos as pk
 
+from jetpy.workloads.hashing import place_of
+
 
 @pk.workunit
 def number_pairs(
@@ -73,11 +75,7 @@ def insert_edge(
 ):
     """Add an edge to the hash table of a coarse row, by linear probing."""
     h: pk.uint32 = key
-    h = h * 1597334677
-    wide: pk.uint64 = size
-    place: pk.uint64 = h
-    place = (place * wide) >> 32
-    slot: int = place
+    slot: int = place_of(h * 1597334677, size)
     while keys[start + slot] >= 0 and keys[start + slot] != key:
         slot += 1
         if slot == size:
@@ -181,11 +179,7 @@ def claim_slot(key: int, start: int, size: int, keys: pk.View1D[pk.int32]) -> in
     Returns its place in `keys`, or -1 - place where it was free.
     """
     h: pk.uint32 = key
-    h = h * 1597334677
-    wide: pk.uint64 = size
-    place: pk.uint64 = h
-    place = (place * wide) >> 32
-    slot: int = place
+    slot: int = place_of(h * 1597334677, size)
     while True:
         found: int = keys[start + slot]
         if found < 0:
@@ -305,3 +299,9 @@ def copy_rows(
         edge_weights[target] = sums[source]
         source += 1
         target += 1
+
+
+@pk.workunit
+def add_weights(e: int, acc: pk.Acc[pk.int64], edge_weights: pk.View1D[pk.int32]):
+    """Sum up the weights of edges."""
+    acc += edge_weights[e]

@@ -1,4 +1,4 @@
-"""The one hash function: every random choice and tie-break of the program is made by it."""
+"""The hash functions: every random choice and tie-break of the program is made by `mix`."""
 
 import pykokkos as pk
 
@@ -13,3 +13,12 @@ def mix(x: pk.uint32) -> pk.uint32:
     h = h * 1597334677
     h = h ^ (h >> 16)
     return h
+
+
+@pk.function
+def place_of(h: pk.uint32, count: int) -> int:
+    """Return the place of a hash among `count`: hash times count over 2^32."""
+    place: pk.uint64 = h
+    wide: pk.uint64 = count
+    place = (place * wide) >> 32
+    return place

@@ -2,16 +2,18 @@
 
 import pykokkos as pk
 
-from jetpy.workloads.connectivity import capacity, clear_account, ends_row
+from jetpy.workloads.connectivity import capacity, clear_account, ends_row, keep_part
 from jetpy.workloads.hashing import mix
 from jetpy.workloads.lanes import first_entry, is_left_to_lanes, step_of, vertex_of
 
 
 @pk.workunit
 def propose(
-    v: int,
+    i: int,
+    watched: pk.View1D[pk.int32],
     indptr: pk.View1D[pk.int32],
     parts: pk.View1D[pk.int32],
+    kept: pk.View1D[pk.int32],
     rows: pk.View1D[pk.int32],
     slots: pk.View1D[pk.int32],
     weights: pk.View1D[pk.int32],
@@ -24,15 +26,20 @@ def propose(
     orders: pk.View1D[pk.int64],
     k: int,
 ):
-    """Choose a destination for every vertex and pass it through the first filter.
+    """Choose a destination for every watched vertex and pass it through the first filter.
 
     `best` caches the destination (-1: no adjacent part, -2: unknown), `gains` its gain F(v) and
     `own` the weight into the own part. A vertex that passes has its gain as priority, others
-    -2147483647. The orders are a seed, the filter ratio c in percent, and the number of the
-    iteration, in which vertices with that number as lock stay.
+    -2147483647. The orders are a seed, the filter ratio c in percent, the number of the
+    iteration, in which vertices with that number as lock stay, and whether to keep the parts
+    (see `keep_part`).
     """
-    if v == 0:
+    if i == 0:
         clear_account(account, k)
+    v: int = watched[i]
+    if v < 0:
+        return
+    keep_part(v, parts, kept, orders)
     priorities[v] = -2147483647
     if locks[v] == orders[2]:
         return
@@ -94,6 +101,8 @@ def afterburn(
     iteration; any other stays (-1). The gains of hubs are added up for `afterburn_hubs`.
     """
     v: int = vertex_of(i, count, vertices, hubs)
+    if v < 0:
+        return
     if i < count:
         destinations[v] = -1
     priority: int = priorities[v]

@@ -6,8 +6,15 @@ of about 1.5 in loss per vertex weight.
 
 import pykokkos as pk
 
-from jetpy.workloads.connectivity import capacity, clear_account, ends_row
-from jetpy.workloads.hashing import mix
+from jetpy.workloads.connectivity import (
+    capacity,
+    clear_account,
+    ends_row,
+    is_tied,
+    keep_part,
+    watch,
+)
+from jetpy.workloads.hashing import mix, place_of
 
 
 @pk.function
@@ -31,15 +38,6 @@ def slot_of(loss: int, weight: int) -> int:
 
 
 @pk.function
-def pick(key: int, count: int) -> int:
-    """Choose one of `count` by the hash of a key."""
-    place: pk.uint64 = mix(key)
-    wide: pk.uint64 = count
-    place = (place * wide) >> 32
-    return place
-
-
-@pk.function
 def tally(
     v: int,
     p: int,
@@ -59,18 +57,33 @@ def tally(
     pk.atomic_fetch_add(histogram, [place], vertex_weights[v])
 
 
+@pk.function
+def may_leave(
+    v: int,
+    p: int,
+    vertex_weights: pk.View1D[pk.int32],
+    leave_limit: pk.View1D[pk.int64],
+) -> bool:
+    """Whether a vertex weighs at most its part's `leave_limit`, 0 if that is not overweight."""
+    return leave_limit[p] > 0 and vertex_weights[v] <= leave_limit[p]
+
+
 @pk.workunit
 def rate_weak(
-    v: int,
+    i: int,
+    watched: pk.View1D[pk.int32],
     indptr: pk.View1D[pk.int32],
     parts: pk.View1D[pk.int32],
+    kept: pk.View1D[pk.int32],
     vertex_weights: pk.View1D[pk.int32],
     rows: pk.View1D[pk.int32],
     slots: pk.View1D[pk.int32],
     weights: pk.View1D[pk.int32],
     best: pk.View1D[pk.int32],
+    own: pk.View1D[pk.int32],
     leave_limit: pk.View1D[pk.int64],
     is_open: pk.View1D[pk.int64],
+    tie_limit: pk.View1D[pk.int64],
     open_parts: pk.View1D[pk.int64],
     orders: pk.View1D[pk.int64],
     destinations: pk.View1D[pk.int32],
@@ -82,43 +95,52 @@ def rate_weak(
 ):
     """Weak: choose each candidate's destination now, the best connected open part.
 
-    A vertex is a candidate if its weight is at most its part's `leave_limit` (0 for a part that
-    is not overweight). Without an adjacent open part it gets one by hash. Slot -1 is that of no
-    candidate, -2 that of an interior one, which `rate_interior` looks at. The orders are a seed
-    and, in place 3, the number of open parts.
+    A vertex is a candidate if it may leave, and has an adjacent part or is tied to its own by
+    little (`tie_limit`). Without an adjacent open part it gets one by hash. Slot -1 is that of no
+    candidate. The orders are a seed, whether to keep the parts, and the number of open parts.
     """
-    if v == 0:
+    if i == 0:
         clear_account(account, k)
+    v: int = watched[i]
+    if v < 0:
+        return
+    keep_part(v, parts, kept, orders)
     loss_slots[v] = -1
     p: int = parts[v]
-    if leave_limit[p] == 0 or vertex_weights[v] > leave_limit[p]:
-        return
-    if best[v] == -1:
-        loss_slots[v] = -2
+    if not may_leave(v, p, vertex_weights, leave_limit):
         return
     seed: int = orders[0]
-    s: int = rows[v]
-    last: int = s + capacity(indptr[v + 1] - indptr[v], k)
-    inside: int = 0
+    inside: int = own[v]
+    adjacent: int = 0
     found: int = -1
     highest: int = 0
     found_hash: pk.uint32 = 0
-    while s < last:
-        q: int = slots[s]
-        if ends_row(q, rows[v], last):
-            break
-        if q == p:
-            inside = weights[s]
-        elif q >= 0 and weights[s] > 0 and weights[s] >= highest:
-            if is_open[q] == 1:
-                h: pk.uint32 = mix((v ^ seed) + (q << 16))
-                if weights[s] > highest or h > found_hash or (h == found_hash and q < found):
-                    found = q
-                    highest = weights[s]
-                    found_hash = h
-        s += 1
+    if best[v] != -1:
+        inside = 0
+        s: int = rows[v]
+        last: int = s + capacity(indptr[v + 1] - indptr[v], k)
+        while s < last:
+            q: int = slots[s]
+            if ends_row(q, rows[v], last):
+                break
+            if q == p:
+                inside = weights[s]
+            elif q >= 0 and weights[s] > 0:
+                adjacent = 1
+                if weights[s] >= highest and is_open[q] == 1:
+                    h: pk.uint32 = mix((v ^ seed) + (q << 16))
+                    if weights[s] > highest or h > found_hash or (h == found_hash and q < found):
+                        found = q
+                        highest = weights[s]
+                        found_hash = h
+            s += 1
+    if adjacent == 0:
+        best[v] = -1
+        own[v] = inside
+        if is_tied(inside, vertex_weights[v], tie_limit[p]):
+            return
     if found < 0:
-        found = open_parts[pick(v ^ seed, orders[3])]
+        found = open_parts[place_of(mix(v ^ seed), orders[3])]
     destinations[v] = found
     slot: int = slot_of(inside - highest, vertex_weights[v])
     loss_slots[v] = slot
@@ -127,16 +149,21 @@ def rate_weak(
 
 @pk.workunit
 def rate_strong(
-    v: int,
+    i: int,
+    watched: pk.View1D[pk.int32],
     indptr: pk.View1D[pk.int32],
     parts: pk.View1D[pk.int32],
+    kept: pk.View1D[pk.int32],
     vertex_weights: pk.View1D[pk.int32],
     rows: pk.View1D[pk.int32],
     slots: pk.View1D[pk.int32],
     weights: pk.View1D[pk.int32],
     best: pk.View1D[pk.int32],
+    own: pk.View1D[pk.int32],
     leave_limit: pk.View1D[pk.int64],
     is_open: pk.View1D[pk.int64],
+    tie_limit: pk.View1D[pk.int64],
+    orders: pk.View1D[pk.int64],
     destinations: pk.View1D[pk.int32],
     loss_slots: pk.View1D[pk.int32],
     histogram: pk.View1D[pk.int32],
@@ -146,35 +173,45 @@ def rate_strong(
 ):
     """Strong: rate each candidate by its mean connection to adjacent open parts.
 
-    Its destination is 0 until `deal_evicted` chooses one.
+    Its destination is 0 until `deal_evicted` chooses one. Candidates are those of `rate_weak`.
     """
-    if v == 0:
+    if i == 0:
         clear_account(account, k)
+    v: int = watched[i]
+    if v < 0:
+        return
+    keep_part(v, parts, kept, orders)
     loss_slots[v] = -1
     p: int = parts[v]
-    if leave_limit[p] == 0 or vertex_weights[v] > leave_limit[p]:
+    if not may_leave(v, p, vertex_weights, leave_limit):
         return
-    if best[v] == -1:
-        loss_slots[v] = -2
-        return
-    s: int = rows[v]
-    last: int = s + capacity(indptr[v + 1] - indptr[v], k)
-    inside: int = 0
-    outside: pk.int64 = 0
+    inside: int = own[v]
     adjacent: int = 0
-    while s < last:
-        q: int = slots[s]
-        if ends_row(q, rows[v], last):
-            break
-        if q == p:
-            inside = weights[s]
-        elif q >= 0 and weights[s] > 0:
-            if is_open[q] == 1:
-                outside += weights[s]
-                adjacent += 1
-        s += 1
-    if adjacent > 0:
-        outside //= adjacent
+    outside: pk.int64 = 0
+    adjacent_open: int = 0
+    if best[v] != -1:
+        inside = 0
+        s: int = rows[v]
+        last: int = s + capacity(indptr[v + 1] - indptr[v], k)
+        while s < last:
+            q: int = slots[s]
+            if ends_row(q, rows[v], last):
+                break
+            if q == p:
+                inside = weights[s]
+            elif q >= 0 and weights[s] > 0:
+                adjacent = 1
+                if is_open[q] == 1:
+                    outside += weights[s]
+                    adjacent_open += 1
+            s += 1
+    if adjacent == 0:
+        best[v] = -1
+        own[v] = inside
+        if is_tied(inside, vertex_weights[v], tie_limit[p]):
+            return
+    if adjacent_open > 0:
+        outside //= adjacent_open
     loss: int = inside - outside
     destinations[v] = 0
     slot: int = slot_of(loss, vertex_weights[v])
@@ -183,35 +220,22 @@ def rate_strong(
 
 
 @pk.workunit
-def rate_interior(
+def watch_interior(
     v: int,
     parts: pk.View1D[pk.int32],
     vertex_weights: pk.View1D[pk.int32],
-    own: pk.View1D[pk.int32],
-    cutoffs: pk.View1D[pk.int32],
-    open_parts: pk.View1D[pk.int64],
-    orders: pk.View1D[pk.int64],
-    destinations: pk.View1D[pk.int32],
-    loss_slots: pk.View1D[pk.int32],
-    histogram: pk.View1D[pk.int32],
+    leave_limit: pk.View1D[pk.int64],
+    tie_limit: pk.View1D[pk.int64],
+    best: pk.View1D[pk.int32],
+    watched: pk.View1D[pk.int32],
+    account: pk.View1D[pk.int64],
     k: int,
-    sections: int,
 ):
-    """Rate a candidate without adjacent parts, unless the others up to its slot suffice.
-
-    `cutoffs` are those of the other candidates alone: more candidates can only lower them. The
-    destination is by hash.
-    """
-    if loss_slots[v] != -2:
-        return
-    p: int = parts[v]
-    slot: int = slot_of(own[v], vertex_weights[v])
-    if slot > cutoffs[p]:
-        return
-    seed: int = orders[0]
-    destinations[v] = open_parts[pick(v ^ seed, orders[3])]
-    loss_slots[v] = slot
-    tally(v, p, slot, k, sections, vertex_weights, histogram)
+    """Watch all vertices that may leave a part without a `tie_limit`."""
+    if best[v] == -3:
+        p: int = parts[v]
+        if tie_limit[p] < 0 and may_leave(v, p, vertex_weights, leave_limit):
+            watch(v, best, watched, account, k)
 
 
 @pk.workunit
@@ -219,53 +243,54 @@ def cut_off(
     p: int,
     histogram: pk.View1D[pk.int32],
     excess: pk.View1D[pk.int64],
+    tie_limit: pk.View1D[pk.int64],
     cutoffs: pk.View1D[pk.int32],
     rests: pk.View1D[pk.int64],
     lasts: pk.View1D[pk.int64],
+    account: pk.View1D[pk.int64],
     k: int,
     sections: int,
-    clear: int,
 ):
     """Find the last slot that a part has to evict from (-1: none) and how much weight of it.
 
-    With `clear` = 1 the histogram is zero afterwards.
+    The histogram is zero afterwards. Where all candidates do not suffice, the part loses its
+    `tie_limit`, and the account says so.
     """
     rest: pk.int64 = excess[p]
     cutoffs[p] = -1
     lasts[p] = 0
     slot: int = 0
     section: int = 0
-    while rest > 0 and slot < 50:
-        cutoffs[p] = slot
-        rests[p] = rest
+    while slot < 50:
+        if rest > 0:
+            cutoffs[p] = slot
+            rests[p] = rest
         section = 0
         while section < sections:
             rest -= histogram[(section * k + p) * 50 + slot]
+            histogram[(section * k + p) * 50 + slot] = 0
             section += 1
         slot += 1
-    if clear == 1:
-        section = 0
-        while section < sections:
-            slot = 0
-            while slot < 50:
-                histogram[(section * k + p) * 50 + slot] = 0
-                slot += 1
-            section += 1
+    if rest > 0 and tie_limit[p] >= 0:
+        tie_limit[p] = -1
+        account[k + 130] = 1
 
 
 @pk.workunit
 def list_candidates(
-    v: int,
+    i: int,
     acc: pk.Acc[pk.int64],
     last_pass: bool,
+    watched: pk.View1D[pk.int32],
     parts: pk.View1D[pk.int32],
     loss_slots: pk.View1D[pk.int32],
     cutoffs: pk.View1D[pk.int32],
     vertices: pk.View1D[pk.int32],
 ):
     """List the candidates up to the cut-off."""
-    if loss_slots[v] >= 0:
-        if loss_slots[v] <= cutoffs[parts[v]]:
+    v: int = watched[i]
+    if v >= 0:
+        if loss_slots[v] >= 0 and loss_slots[v] <= cutoffs[parts[v]]:
             if last_pass:
                 vertices[acc] = v
             acc += 1
@@ -288,13 +313,14 @@ def tally_tied(
     Only those whose higher bits are the ones found so far, `lasts`.
     """
     v: int = vertices[i]
-    slot: int = loss_slots[v]
-    if slot < 0:
+    if v < 0:
+        return
+    if loss_slots[v] < 0:
         return
     p: int = parts[v]
     high: pk.int64 = v
     high = high >> shift
-    if slot == cutoffs[p] and (high >> 6) == lasts[p]:
+    if loss_slots[v] == cutoffs[p] and (high >> 6) == lasts[p]:
         pk.atomic_fetch_add(digits, [p * 64 + (high & 63)], vertex_weights[v])
 
 
@@ -328,11 +354,18 @@ def select_evicted(
     cutoffs: pk.View1D[pk.int32],
     lasts: pk.View1D[pk.int64],
     destinations: pk.View1D[pk.int32],
+    account: pk.View1D[pk.int64],
+    k: int,
 ):
-    """Let all stay (-1) but the first of each part, by slot and number, up to the last to go."""
+    """Let all stay (-1) but the first of each part, by slot and number, up to the last to go.
+
+    All stay where the candidates of some part do not suffice.
+    """
     v: int = vertices[i]
+    if v < 0:
+        return
     slot: int = loss_slots[v]
-    if slot >= 0:
+    if slot >= 0 and account[k + 130] == 0:
         p: int = parts[v]
         if slot < cutoffs[p] or (slot == cutoffs[p] and v <= lasts[p]):
             return
@@ -340,11 +373,29 @@ def select_evicted(
 
 
 @pk.workunit
-def deal_evicted(
+def list_evicted(
     i: int,
     acc: pk.Acc[pk.int64],
     last_pass: bool,
     vertices: pk.View1D[pk.int32],
+    destinations: pk.View1D[pk.int32],
+    evicted: pk.View1D[pk.int64],
+):
+    """List the candidates that have a destination."""
+    v: int = vertices[i]
+    if v >= 0:
+        if destinations[v] >= 0:
+            if last_pass:
+                evicted[acc] = v
+            acc += 1
+
+
+@pk.workunit
+def deal_evicted(
+    i: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    evicted: pk.View1D[pk.int64],
     vertex_weights: pk.View1D[pk.int32],
     open_parts: pk.View1D[pk.int64],
     capacity_ends: pk.View1D[pk.int64],
@@ -352,16 +403,15 @@ def deal_evicted(
     destinations: pk.View1D[pk.int32],
 ):
     """Cut the list of evicted vertices into pieces, one for each open part's spare capacity."""
-    v: int = vertices[i]
-    if destinations[v] >= 0:
-        if last_pass:
-            low: int = 0
-            high: int = orders[3] - 1
-            while low < high:
-                middle: int = (low + high) >> 1
-                if acc < capacity_ends[middle]:
-                    high = middle
-                else:
-                    low = middle + 1
-            destinations[v] = open_parts[low]
-        acc += vertex_weights[v]
+    v: int = evicted[i]
+    if last_pass:
+        low: int = 0
+        high: int = orders[3] - 1
+        while low < high:
+            middle: int = (low + high) >> 1
+            if acc < capacity_ends[middle]:
+                high = middle
+            else:
+                low = middle + 1
+        destinations[v] = open_parts[low]
+    acc += vertex_weights[v]

@@ -14,12 +14,16 @@ from jetpy.graph import Graph
 
 @dataclass(frozen=True, eq=False)
 class DeviceGraph:
-    """CSR arrays of one level, all int32: shapes (n + 1,), (2 m,), (2 m,), (n,); and its hubs."""
+    """CSR arrays of one level, all int32: shapes (n + 1,), (2 m,), (2 m,), (n,); and its hubs.
+
+    `edge_weight` is the sum of `edge_weights`.
+    """
 
     indptr: Array
     indices: Array
     edge_weights: Array
     vertex_weights: Array
+    edge_weight: int
     hubs: Hubs
 
     @property
@@ -47,6 +51,7 @@ def upload(backend: Backend, graph: Graph) -> DeviceGraph:
         backend.from_host(graph.indices),
         weights(graph.edge_weights, 2 * graph.total_edge_weight),
         weights(graph.vertex_weights, graph.total_vertex_weight),
+        2 * graph.total_edge_weight,
         find_hubs(backend, indptr),
     )
 

@@ -51,5 +51,6 @@ def contract(backend: Backend, graph: DeviceGraph, match: Array) -> tuple[Device
     coarse = {"indptr": indptr, "indices": indices, "edge_weights": edge_weights}
     backend.parallel_for(n, kernels.copy_rows, hub_degree=long_rows.degree, **coarse, **tables)
     long_rows.launch_lanes(kernels.copy_long_rows, counts=counts, **coarse, **tables)
+    total = backend.reduce(nnz, kernels.add_weights, edge_weights=edge_weights)
     hubs = find_hubs(backend, indptr)
-    return DeviceGraph(indptr, indices, edge_weights, vertex_weights, hubs), coarse_of
+    return DeviceGraph(indptr, indices, edge_weights, vertex_weights, total, hubs), coarse_of

@@ -9,7 +9,7 @@ from jetpy.backends.level import DeviceGraph
 from jetpy.problem import Problem
 from jetpy.refinement.jetlp import LabelPropagation
 from jetpy.refinement.rebalance import Rebalancing
-from jetpy.refinement.state import Measures, RefinementState
+from jetpy.refinement.state import KEEP, Measures, RefinementState
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,16 +23,18 @@ class Refined:
 
 
 class _Best:
-    """The best partition so far: balanced before not, then by cut, or by heaviest part."""
+    """The best partition so far: balanced before not, then by cut, or by heaviest part.
+
+    The state keeps its parts when it makes the next moves.
+    """
 
     def __init__(self, state: RefinementState, limit: int) -> None:
-        self.limit = limit
-        self.parts = state.parts.copy()
+        self.state, self.limit = state, limit
         self.measures = state.measures
 
-    def offer(self, state: RefinementState, tolerance: float) -> bool:
+    def offer(self, tolerance: float) -> bool:
         """Take the current partition if it is better; return whether it is clearly so."""
-        old, new = self.measures, state.measures
+        old, new = self.measures, self.state.measures
         if new.heaviest <= self.limit < old.heaviest:
             clearly = True
         elif new.heaviest <= self.limit:
@@ -43,9 +45,18 @@ class _Best:
             clearly = True
         else:
             return False
-        self.parts[:] = state.parts
         self.measures = new
         return clearly
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the state has not been changed since."""
+        return self.measures is self.state.measures
+
+    @property
+    def parts(self) -> Array:
+        """The partition."""
+        return self.state.parts if self.is_current else self.state.kept
 
 
 def refine_level(
@@ -75,6 +86,7 @@ def refine_level(
             since_best += 1
             iteration += 1
             salt = (seed + iteration) & 0x7FFFFFFF
+            state.orders.host[KEEP] = best.is_current
             if state.measures.heaviest <= limit:
                 lp += 1
                 moved = propagation.iterate(ratio, salt, lp)
@@ -84,6 +96,6 @@ def refine_level(
                 weak += 1
             else:
                 moved = rebalancing.strongly()
-            if moved > 0 and best.offer(state, options.tolerance):
+            if moved > 0 and best.offer(options.tolerance):
                 since_best = 0
     return Refined(best.parts, best.measures, cut_before, iteration)

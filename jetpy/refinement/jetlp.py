@@ -47,10 +47,12 @@ class LabelPropagation:
         }
         backend.push(state.orders)
         backend.parallel_for(
-            state.graph.n,
+            state.watched.count,
             kernels.propose,
+            watched=state.watched.vertices,
             indptr=state.graph.indptr,
             parts=state.parts,
+            kept=state.kept,
             gains=state.gains,
             own=state.own,
             account=state.account.device,
@@ -59,7 +61,7 @@ class LabelPropagation:
             **state.table,
         )
         proposers = state.list_members(
-            state.everyone, state.priorities, NO_PRIORITY, self._proposers
+            state.watched, state.priorities, NO_PRIORITY, self._proposers
         )
         chosen = {
             "destinations": state.destinations,

@@ -10,20 +10,28 @@ import numpy.typing as npt
 
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import DeviceGraph
+from jetpy.graph import INT32_MAX
 from jetpy.workloads import connectivity as kernels
 from jetpy.workloads import projection as projection_kernels
 
 COUNTERS = 64
 """Counters that a sum over many vertices is spread over, so that threads do not meet at one."""
+WATCHED, SHORT = 2 * COUNTERS + 1, 2 * COUNTERS + 2
+"""Places in the account, after the part weights."""
 REBUILD_SHARE = 10
 """Rows are rebuilt rather than updated when more than 1/10 of the vertices moved."""
-SEED, RATIO, ITERATION, OPEN_COUNT, ORDERS = range(5)
+SPARE = 1024
+"""Watched vertices that a launch from a recording has room for, beside half as many again."""
+LOOSE = 0.5
+"""A vertex without adjacent parts is watched if its edges weigh at most this share of what those
+of the average vertex do, each per vertex weight."""
+SEED, RATIO, ITERATION, OPEN_COUNT, KEEP, ORDERS = range(6)
 """Places in the orders, and their number."""
 
 
 @dataclass(frozen=True, eq=False)
 class Members:
-    """Some vertices: the first `count` of a list (int32, on the back end)."""
+    """Some vertices: the first `count` of a list (int32, on the back end); -1 is none."""
 
     vertices: Array
     count: int
@@ -48,25 +56,33 @@ class Measures:
 class RefinementState:
     """A partition of one level, mutable, with everything that depends on it kept up to date.
 
-    Where the back end prefers lists, launches run over the vertices that matter. Elsewhere an
-    iteration is a fixed sequence of launches over all vertices, without a look at any result
-    before its end. It is recorded once, and takes what changes from one iteration to the next
-    out of an array, the orders.
+    An iteration looks at the watched vertices only: those that had an adjacent part at some time
+    since the start, and those that little ties to their own. Where the back end prefers lists,
+    it lists the ones that matter before each launch. Elsewhere it is a fixed sequence of launches
+    over the watched vertices, without a look at any result before its end. That is recorded, and
+    takes what changes from one iteration to the next out of an array, the orders.
 
     Attributes
     ----------
     parts : int32, shape (n,)
     measures : Measures
         Of `parts`.
+    kept : int32, shape (n,)
+        The parts at the time of the last orders to keep them.
     best : int32, shape (n,)
-        Cached best destination: -1 no adjacent part, -2 unknown.
+        Cached best destination: -1 no adjacent part, -2 unknown, -3 not watched.
     destinations : int32, shape (n,)
         Where `launch_moves` puts each vertex; -1 if it stays.
     rows, slots, weights : the connectivity table (`jetpy.workloads.connectivity`)
-    account : Mirror of shape (k + 2 * COUNTERS + 1,)
-        Part weights, change of the cut, moved vertices (see `move_vertices`).
+    watched : Members
+        In no order. On a GPU, launches have room for some more, so that recordings last.
+    loose : int
+        Most weight of the edges, in 128ths per vertex weight, of a vertex that is always watched.
+    account : Mirror of shape (k + 2 * COUNTERS + 3,)
+        Part weights, change of the cut, moved vertices and more (see `move_vertices`).
     orders : Mirror of shape (ORDERS,)
-        Seed, filter ratio and number of an iteration; number of open parts.
+        Seed, filter ratio and number of an iteration; number of open parts; whether to keep the
+        parts before they change.
     """
 
     def __init__(
@@ -79,17 +95,17 @@ class RefinementState:
     ) -> None:
         self.backend, self.graph, self.k = backend, graph, k
         n = graph.n
-        self.parts, self.sources = backend.empty(n), backend.empty(n)
+        self.parts, self.sources, self.kept = backend.empty(n), backend.empty(n), backend.empty(n)
         self.best, self.gains, self.own = backend.empty(n), backend.empty(n), backend.empty(n)
         self.locks = backend.full(n, 0)
         self.priorities, self.destinations = backend.empty(n), backend.empty(n)
-        self.account = backend.mirror(k + 2 * COUNTERS + 1)
+        self.account = backend.mirror(k + 2 * COUNTERS + 3)
         self.orders = backend.mirror(ORDERS)
         self.rows = backend.empty(n)
         size = backend.scan(n, kernels.size_rows, indptr=graph.indptr, rows=self.rows, k=k)
         self.slots, self.weights = backend.empty(size), backend.empty(size)
-        self.everyone = Members(backend.xp.arange(n, dtype=np.int32), n)
-        self._movers = backend.empty(n)
+        self._list, self._movers = backend.full(max(n, 1), -1), backend.empty(n)
+        self.watched = Members(self._list, 0)
         self._programs: dict[object, Callable[[], None]] = {}
         self.start(parts, known)
 
@@ -98,23 +114,48 @@ class RefinementState:
 
         `known` are its measures, where the caller has them.
         """
+        backend, n = self.backend, self.graph.n
         self.parts[:] = parts
         self.sources[:] = parts
-        self.measures = known or measure(self.backend, self.graph, parts, self.k)
-        self.account.host[: self.k] = self.measures.part_weights
-        self.backend.push(self.account)
+        self.kept[:] = parts
+        self.measures = known or measure(backend, self.graph, parts, self.k)
         hubs = self.graph.hubs
         hubs.launch_lanes(kernels.clear_rows, indptr=self.graph.indptr, k=self.k, **self.table)
+        best = {"best": self.best, "own": self.own, "watched": self._list}
         hubs.launch(
-            self.graph.n,
+            n,
             kernels.build_rows,
-            vertices=self.everyone.vertices,
             parts=self.parts,
-            best=self.best,
+            priorities=self.priorities,
+            destinations=self.destinations,
             k=self.k,
+            **best,
             **self.adjacency,
             **self.table,
         )
+        weight = max(1, int(self.measures.part_weights.sum()))
+        self.loose = int(min(LOOSE * 128 * self.graph.edge_weight / weight, INT32_MAX))
+        count = backend.scan(
+            n,
+            kernels.list_watched,
+            vertex_weights=self.graph.vertex_weights,
+            loose=self.loose,
+            **best,
+        )
+        account = self.account.host
+        account[: self.k] = self.measures.part_weights
+        account[self.k + WATCHED] = count
+        backend.push(self.account)
+        self.make_room()
+
+    def make_room(self) -> None:
+        """Let launches reach all watched vertices."""
+        count = max(1, int(self.account.host[self.k + WATCHED]))
+        if self.backend.prefers_lists:
+            self.watched = Members(self._list, count)
+        elif count > self.watched.count:
+            self.watched = Members(self._list, min(self.graph.n, count + count // 2 + SPARE))
+            self._programs.clear()
 
     @property
     def table(self) -> dict[str, Array]:
@@ -148,7 +189,7 @@ class RefinementState:
         `vertices` has room for a list of them.
         """
         if not self.backend.prefers_lists:
-            return self.everyone
+            return among
         count = self.backend.scan(
             among.count,
             kernels.list_members,
@@ -162,7 +203,8 @@ class RefinementState:
     def launch_moves(self, among: Members) -> None:
         """Move all vertices that have a destination, which must not be their own part.
 
-        Only those among the given ones, whose destinations must all be set (-1: to stay).
+        Only those among the given ones, which must be watched and whose destinations must all be
+        set (-1: to stay).
         """
         backend, n = self.backend, self.graph.n
         movers = self.list_members(among, self.destinations, -1, self._movers)
@@ -173,6 +215,7 @@ class RefinementState:
             "destinations": self.destinations,
             "best": self.best,
         }
+        rows = {**partition, **self.adjacency, **self.table, **accounts}
         backend.parallel_for(
             movers.count,
             kernels.move_vertices,
@@ -181,18 +224,22 @@ class RefinementState:
             **partition,
             **accounts,
         )
-        backend.parallel_for(1, kernels.choose_update, n=n, share=REBUILD_SHARE, **accounts)
-        renewed = movers if movers.count * REBUILD_SHARE <= n else self.everyone
-        for workunit, members in (kernels.subtract_moves, movers), (kernels.renew_rows, renewed):
-            self.graph.hubs.launch(
-                members.count,
-                workunit,
-                vertices=members.vertices,
-                **partition,
-                **self.adjacency,
-                **self.table,
-                **accounts,
-            )
+        can_renew = backend.prefers_lists or self.watched.count == n
+        share = REBUILD_SHARE if can_renew else 0
+        backend.parallel_for(1, kernels.choose_update, n=n, share=share, **accounts)
+        launch = self.graph.hubs.launch
+        launch(
+            movers.count,
+            kernels.subtract_moves,
+            vertices=movers.vertices,
+            watched=self._list,
+            **rows,
+        )
+        renewed = movers
+        if backend.prefers_lists and movers.count * REBUILD_SHARE > n:
+            self.make_room()
+            renewed = self.watched
+        launch(renewed.count, kernels.renew_rows, vertices=renewed.vertices, own=self.own, **rows)
         backend.pull(self.account)
 
     def read_measures(self) -> int:
@@ -202,6 +249,7 @@ class RefinementState:
         changes = account[self.k : self.k + COUNTERS].sum()
         moved = account[self.k + COUNTERS : self.k + 2 * COUNTERS].sum()
         self.measures = Measures(self.measures.cut + int(changes) // 2, account[: self.k].copy())
+        self.make_room()
         return int(moved)
 
 

@@ -8,9 +8,10 @@ import numpy as np
 
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import upload
-from jetpy.graph import Graph
+from jetpy.graph import INT32_MAX, Graph
 from jetpy.metrics import edge_cut, part_weights
-from jetpy.refinement.state import RefinementState
+from jetpy.refinement.state import WATCHED, RefinementState
+from jetpy.workloads.rebalance import watch_interior
 
 
 def state_of(backend: Backend, graph: Graph, parts: object, k: int) -> RefinementState:
@@ -60,3 +61,37 @@ def check_state(state: RefinementState, graph: Graph) -> None:
     assert state.measures.part_weights.tolist() == part_weights(graph, parts, state.k).tolist()
     assert rows_of(state) == connections(graph, parts)
     assert (on_host(state, state.sources) == parts).all()
+    check_watched(state, connections(graph, parts), parts.tolist())
+
+
+def check_watched(state: RefinementState, rows: list[dict[int, int]], parts: list[int]) -> None:
+    """Every vertex with adjacent parts is watched, none twice; others have nothing cached."""
+    listed = on_host(state, state.watched.vertices)
+    count = state.account.host[state.k + WATCHED]
+    watched = set(listed[:count].tolist())
+    assert len(watched) == count
+    assert (listed[count:] == -1).all()
+    best = on_host(state, state.best).tolist()
+    assert watched == {v for v, destination in enumerate(best) if destination != -3}
+    assert watched >= {v for v, row in enumerate(rows) if set(row) - {parts[v]}}
+    assert state.watched.count >= count
+
+
+def watch_all(state: RefinementState) -> None:
+    """Let launches look at every vertex."""
+    backend, k = state.backend, state.k
+    backend.parallel_for(
+        state.graph.n,
+        watch_interior,
+        parts=state.parts,
+        vertex_weights=state.graph.vertex_weights,
+        leave_limit=backend.full(k, INT32_MAX, np.int64),
+        tie_limit=backend.full(k, -1, np.int64),
+        best=state.best,
+        watched=state.watched.vertices,
+        account=state.account.device,
+        k=k,
+    )
+    backend.pull(state.account)
+    backend.synchronize()
+    state.make_room()

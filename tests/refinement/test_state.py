@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from jetpy.backends.base import Backend
 from jetpy.generators import grid, rmat
 from jetpy.graph import Graph
-from jetpy.refinement.state import RefinementState
+from jetpy.refinement.state import WATCHED, RefinementState
 from tests.graphs import SMALL_GRAPHS, random_graph, star
-from tests.refinement.oracle import check_state, parts_of, state_of
+from tests.refinement.oracle import check_state, parts_of, state_of, watch_all
 from tests.strategies import weighted_graphs
 
 
@@ -21,9 +21,10 @@ def move(state: RefinementState, vertices: np.ndarray, destinations: np.ndarray)
     by_vertex = np.full(state.graph.n, -1, np.int32)
     by_vertex[vertices] = destinations
     state.destinations[:] = state.backend.from_host(by_vertex)
-    state.account.host[state.k :] = 0
+    watch_all(state)
+    state.account.host[state.k : state.k + WATCHED] = 0
     state.backend.push(state.account)
-    state.launch_moves(state.everyone)
+    state.launch_moves(state.watched)
     assert state.read_measures() == len(vertices)
 
 
