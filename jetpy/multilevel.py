@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,7 @@ from jetpy.options import Options
 from jetpy.partition import Level
 from jetpy.problem import Problem
 from jetpy.projection import inject_parts, project_parts
-from jetpy.refinement.jet import Refined, refine_level
+from jetpy.refinement.jet import Refined, Refinement
 from jetpy.refinement.state import Measures
 
 Progress = Callable[[str, int, int], None]
@@ -71,15 +72,19 @@ class _Coarse:
     """A level of a hierarchy, on the back end that suits its size.
 
     `coarse_of` maps the next finer level's vertices to this one's (None on the finest level) and
-    is on that one's back end; `parts` is the partition that the coarsening respects (None: it
-    respects none).
+    is on that one's back end.
     """
 
     backend: Backend
     graph: DeviceGraph
+    problem: Problem
     coarse_of: Array | None
-    parts: Array | None
     watch: Stopwatch
+
+    @cached_property
+    def refinement(self) -> Refinement:
+        """What refines the level, every time."""
+        return Refinement(self.backend, self.graph, self.problem)
 
 
 def coarsest_size(k: int) -> int:
@@ -96,10 +101,11 @@ def partition_multilevel(
 ) -> Outcome:
     """Partition `graph` from scratch."""
     with Stopwatch(backend, "coarsen") as coarsen:
-        hierarchy = _coarsen(backend, upload(backend, graph), None, problem, problem.seed, progress)
+        finest = _finest(backend, graph, problem)
+        hierarchy, _ = _coarsen(finest, None, problem.seed, progress)
     with Stopwatch(backend, "initial", len(hierarchy) - 1) as initial:
         coarsest = hierarchy[-1]
-        start = partition_coarsest(coarsest.backend, coarsest.graph, problem)
+        start = partition_coarsest(coarsest.graph, coarsest.refinement, problem)
     with Stopwatch(backend, "refine") as refine:
         refined, levels = _uncoarsen(hierarchy, start.parts, start.measures, problem, progress)
         result = backend.to_host(refined.parts)
@@ -116,8 +122,7 @@ def refine_partition(
 ) -> Outcome:
     """Refine a given partition (int32, shape (n,)) on the graph itself."""
     with Stopwatch(backend, "refine") as watch:
-        device = upload(backend, graph)
-        finest = _Coarse(backend, device, None, None, Stopwatch(backend, "coarsen", 0))
+        finest = _finest(backend, graph, problem)
         start = backend.from_host(parts.copy())
         refined, levels = _uncoarsen([finest], start, None, problem, progress)
         result = backend.to_host(refined.parts)
@@ -134,40 +139,40 @@ def _seconds(coarsen: float, initial: float, refine: float) -> dict[str, float]:
     return {"coarsen": coarsen, "initial": initial, "refine": refine, "total": total}
 
 
-def _coarsen(
-    backend: Backend,
-    graph: DeviceGraph,
-    parts: Array | None,
-    problem: Problem,
-    seed: int,
-    progress: Progress,
-    depth: int = 0,
-) -> list[_Coarse]:
-    """Return the hierarchy, finest first; pairs stay within `parts` where these are given.
+def _finest(backend: Backend, graph: Graph, problem: Problem) -> _Coarse:
+    device = upload(backend, graph)
+    return _Coarse(backend, device, problem, None, Stopwatch(backend, "coarsen", 0))
 
-    `depth` is the number of the level that `graph` is.
+
+def _coarsen(
+    finest: _Coarse, parts: Array | None, seed: int, progress: Progress, depth: int = 0
+) -> tuple[list[_Coarse], Array | None]:
+    """Return the hierarchy, finest first, and the parts of the coarsest level.
+
+    Pairs stay within `parts` where these are given. `depth` is the number of the level that
+    `finest` is.
     """
+    problem = finest.problem
     target = coarsest_size(problem.k)
     options = problem.options.coarsen
-    levels = [_Coarse(backend, graph, None, parts, Stopwatch(backend, "coarsen", depth))]
+    levels = [finest]
     while levels[-1].graph.n > target:
         finer = levels[-1]
         backend = finer.backend
         salt = (seed + len(levels)) & 0x7FFFFFFF
         with Stopwatch(backend, "coarsen", depth + len(levels)) as watch:
-            match = match_vertices(backend, finer.graph, options, problem.limit, salt, finer.parts)
+            match = match_vertices(backend, finer.graph, options, problem.limit, salt, parts)
             coarse, coarse_of = contract(backend, finer.graph, match)
-            suited = backend.for_size(coarse.n + coarse.nnz)
-            coarse_parts = finer.parts
-            if finer.parts is not None:
-                coarse_parts = inject_parts(backend, coarse.n, coarse_of, finer.parts)
-                coarse_parts = carry(coarse_parts, backend, suited)
         if coarse.n > options.least_shrink * finer.graph.n or coarse.n < target // 4:
             break
+        suited = backend.for_size(coarse.n + coarse.nnz)
+        if parts is not None:
+            parts = inject_parts(backend, coarse.n, coarse_of, parts)
+            parts = carry(parts, backend, suited)
         coarse = carry_graph(coarse, backend, suited)
-        levels.append(_Coarse(suited, coarse, coarse_of, coarse_parts, watch))
-        progress("coarsen", graph.n - coarse.n, graph.n - target)
-    return levels
+        levels.append(_Coarse(suited, coarse, problem, coarse_of, watch))
+        progress("coarsen", finest.graph.n - coarse.n, finest.graph.n - target)
+    return levels, parts
 
 
 def _uncoarsen(
@@ -188,11 +193,9 @@ def _uncoarsen(
         level = hierarchy.pop()
         depth = len(hierarchy)
         with Stopwatch(level.backend, "refine", depth) as watch:
-            refined = refine_level(
-                level.backend, level.graph, parts, problem, finest=depth == 0, known=known
-            )
+            refined = level.refinement.refine(parts, finest=depth == 0, known=known)
             for cycle in range(_cycles(level, hierarchy, problem.options)):
-                refined = _cycle(level.backend, level.graph, refined, problem, cycle, depth)
+                refined = _cycle(level, refined, cycle, depth)
             known = refined.measures
             parts = _project(level, refined.parts, hierarchy)
         levels.insert(0, _report(depth, level, refined, watch, problem))
@@ -210,30 +213,21 @@ def _cycles(level: _Coarse, finer: list[_Coarse], options: Options) -> int:
     return options.cycles if fits else 0
 
 
-def _cycle(
-    backend: Backend,
-    graph: DeviceGraph,
-    start: Refined,
-    problem: Problem,
-    cycle: int,
-    depth: int,
-) -> Refined:
+def _cycle(finest: _Coarse, start: Refined, cycle: int, depth: int) -> Refined:
     """Run a V-cycle on level `depth`: coarsen within the parts, refine them on every level.
 
     Never worse than `start`: contraction within parts keeps the cut and all part weights, and
     refinement keeps the best. Source: Walshaw, "Multilevel refinement for combinatorial
     optimisation problems", Annals of Operations Research 131 (2004), iterated multilevel.
     """
-    seed = problem.seed + 7919 * (cycle + 1)
-    hierarchy = _coarsen(backend, graph, start.parts, problem, seed, no_progress, depth)
-    parts, known, iterations = hierarchy[-1].parts, start.measures, start.iterations
+    seed = finest.problem.seed + 7919 * (cycle + 1)
+    hierarchy, parts = _coarsen(finest, start.parts, seed, no_progress, depth)
+    known, iterations = start.measures, start.iterations
     while hierarchy:
         level = hierarchy.pop()
         current = depth + len(hierarchy)
         with Stopwatch(level.backend, "refine", current):
-            refined = refine_level(
-                level.backend, level.graph, parts, problem, finest=current == 0, known=known
-            )
+            refined = level.refinement.refine(parts, finest=current == 0, known=known)
         known = refined.measures
         iterations += refined.iterations
         parts = _project(level, refined.parts, hierarchy)

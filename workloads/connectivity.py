@@ -338,6 +338,7 @@ def move_vertices(
     account: pk.View1D[pk.int64],
     best: pk.View1D[pk.int32],
     k: int,
+    orders: pk.View1D[pk.int64],
 ):
     """Put each vertex into its destination (-1: it stays); `sources` keeps where it came from.
 
@@ -345,6 +346,8 @@ def move_vertices(
     vertices, whether rows are to be computed anew, the number of watched vertices, and whether
     these do not suffice to rebalance.
     """
+    if orders[5] == 0:
+        return
     v: int = vertices[i]
     if v < 0:
         return
@@ -368,11 +371,14 @@ def choose_update(
     n: int,
     share: int,
     k: int,
+    orders: pk.View1D[pk.int64],
 ):
     """Compute rows anew, rather than update them, if more than n / share vertices moved.
 
     Never with a share of 0.
     """
+    if orders[5] == 0:
+        return
     moved: pk.int64 = 0
     counter: int = k + 64
     while counter < k + 128:
@@ -381,16 +387,6 @@ def choose_update(
     account[k + 128] = 0
     if moved * share > n:
         account[k + 128] = 1
-
-
-@pk.function
-def clear_account(account: pk.View1D[pk.int64], k: int):
-    """Set the counters of an account to zero, but for the number of watched vertices."""
-    account[k + 130] = 0
-    counter: int = k
-    while counter < k + 128:
-        account[counter] = 0
-        counter += 1
 
 
 @pk.function
@@ -425,6 +421,7 @@ def subtract_moves(
     hub_degree: int,
     count: int,
     k: int,
+    orders: pk.View1D[pk.int64],
 ):
     """Take the edges of a moved vertex out of its neighbours' rows (first pass of an update).
 
@@ -432,6 +429,8 @@ def subtract_moves(
     twice the change of the cut (an edge between two moved vertices is met from both ends, any
     other counts double), marks the neighbours' best destination as unknown and watches them.
     """
+    if orders[5] == 0:
+        return
     v: int = vertex_of(i, count, vertices, hubs)
     if v < 0:
         return
@@ -488,12 +487,15 @@ def renew_rows(
     hub_degree: int,
     count: int,
     k: int,
+    orders: pk.View1D[pk.int64],
 ):
     """Add the edges of a moved vertex to its neighbours' rows (second pass of an update).
 
     Or only to those of hubs, and compute all other rows anew whose best destination is unknown.
     Where moved vertices came from is forgotten.
     """
+    if orders[5] == 0:
+        return
     v: int = vertex_of(i, count, vertices, hubs)
     if v < 0:
         return

@@ -1,8 +1,11 @@
-"""Jetlp: unconstrained label propagation with two filters and locks (Jet, section 4.1)."""
+"""Jetlp: unconstrained label propagation with two filters and locks (Jet, section 4.1).
+
+The orders are those of `jetpy.workloads.conduct`.
+"""
 
 import pykokkos as pk
 
-from jetpy.workloads.connectivity import capacity, clear_account, ends_row, keep_part
+from jetpy.workloads.connectivity import capacity, ends_row, keep_part
 from jetpy.workloads.hashing import mix
 from jetpy.workloads.lanes import first_entry, is_left_to_lanes, step_of, vertex_of
 
@@ -22,7 +25,6 @@ def propose(
     own: pk.View1D[pk.int32],
     locks: pk.View1D[pk.int32],
     priorities: pk.View1D[pk.int32],
-    account: pk.View1D[pk.int64],
     orders: pk.View1D[pk.int64],
     k: int,
 ):
@@ -30,12 +32,10 @@ def propose(
 
     `best` caches the destination (-1: no adjacent part, -2: unknown), `gains` its gain F(v) and
     `own` the weight into the own part. A vertex that passes has its gain as priority, others
-    -2147483647. The orders are a seed, the filter ratio c in percent, the number of the
-    iteration, in which vertices with that number as lock stay, and whether to keep the parts
-    (see `keep_part`).
+    -2147483647. Vertices with the number of the iteration as lock stay.
     """
-    if i == 0:
-        clear_account(account, k)
+    if orders[5] != 1:
+        return
     v: int = watched[i]
     if v < 0:
         return
@@ -100,6 +100,8 @@ def afterburn(
     Where that is not negative, the vertex gets its destination and is locked for the next
     iteration; any other stays (-1). The gains of hubs are added up for `afterburn_hubs`.
     """
+    if orders[5] != 1:
+        return
     v: int = vertex_of(i, count, vertices, hubs)
     if v < 0:
         return
@@ -120,8 +122,9 @@ def afterburn(
         u: int = indices[e]
         p: int = parts[u]
         other: int = priorities[u]
-        if other > priority or (other == priority and u < v):
-            p = best[u]
+        if other != -2147483647:
+            if other > priority or (other == priority and u < v):
+                p = best[u]
         if p == destination:
             gain += edge_weights[e]
         elif p == source:
@@ -146,6 +149,8 @@ def afterburn_hubs(
     hub_gains: pk.View1D[pk.int32],
 ):
     """Finish the afterburner for a hub."""
+    if orders[5] != 1:
+        return
     v: int = hubs[h]
     if priorities[v] != -2147483647 and hub_gains[h] >= 0:
         destinations[v] = best[v]

@@ -1,14 +1,14 @@
 """Rebalancing: evict the cheapest vertices from overweight parts (Jet, section 4.2).
 
 Losses are sorted into slots: 0 for a gain, 1 for no loss, and from 2 on one slot for each factor
-of about 1.5 in loss per vertex weight.
+of about 1.5 in loss per vertex weight. The orders, and the plan of what may leave which part, are
+those of `jetpy.workloads.conduct`.
 """
 
 import pykokkos as pk
 
 from jetpy.workloads.connectivity import (
     capacity,
-    clear_account,
     ends_row,
     is_tied,
     keep_part,
@@ -89,7 +89,6 @@ def rate_weak(
     destinations: pk.View1D[pk.int32],
     loss_slots: pk.View1D[pk.int32],
     histogram: pk.View1D[pk.int32],
-    account: pk.View1D[pk.int64],
     k: int,
     sections: int,
 ):
@@ -97,10 +96,10 @@ def rate_weak(
 
     A vertex is a candidate if it may leave, and has an adjacent part or is tied to its own by
     little (`tie_limit`). Without an adjacent open part it gets one by hash. Slot -1 is that of no
-    candidate. The orders are a seed, whether to keep the parts, and the number of open parts.
+    candidate.
     """
-    if i == 0:
-        clear_account(account, k)
+    if orders[5] != 2:
+        return
     v: int = watched[i]
     if v < 0:
         return
@@ -167,7 +166,6 @@ def rate_strong(
     destinations: pk.View1D[pk.int32],
     loss_slots: pk.View1D[pk.int32],
     histogram: pk.View1D[pk.int32],
-    account: pk.View1D[pk.int64],
     k: int,
     sections: int,
 ):
@@ -175,8 +173,8 @@ def rate_strong(
 
     Its destination is 0 until `deal_evicted` chooses one. Candidates are those of `rate_weak`.
     """
-    if i == 0:
-        clear_account(account, k)
+    if orders[5] != 2:
+        return
     v: int = watched[i]
     if v < 0:
         return
@@ -250,12 +248,15 @@ def cut_off(
     account: pk.View1D[pk.int64],
     k: int,
     sections: int,
+    orders: pk.View1D[pk.int64],
 ):
     """Find the last slot that a part has to evict from (-1: none) and how much weight of it.
 
     The histogram is zero afterwards. Where all candidates do not suffice, the part loses its
     `tie_limit`, and the account says so.
     """
+    if orders[5] != 2:
+        return
     rest: pk.int64 = excess[p]
     cutoffs[p] = -1
     lasts[p] = 0
@@ -307,11 +308,14 @@ def tally_tied(
     lasts: pk.View1D[pk.int64],
     digits: pk.View1D[pk.int32],
     shift: int,
+    orders: pk.View1D[pk.int64],
 ):
     """Sum up the weights of candidates in the last slot by the next six bits of their number.
 
     Only those whose higher bits are the ones found so far, `lasts`.
     """
+    if orders[5] != 2:
+        return
     v: int = vertices[i]
     if v < 0:
         return
@@ -330,8 +334,11 @@ def narrow_down(
     rests: pk.View1D[pk.int64],
     lasts: pk.View1D[pk.int64],
     digits: pk.View1D[pk.int32],
+    orders: pk.View1D[pk.int64],
 ):
     """Find the next six bits of the number of the last vertex that a part evicts."""
+    if orders[5] != 2:
+        return
     rest: pk.int64 = rests[p]
     digit: int = 0
     while digit < 63 and digits[p * 64 + digit] < rest:
@@ -356,11 +363,14 @@ def select_evicted(
     destinations: pk.View1D[pk.int32],
     account: pk.View1D[pk.int64],
     k: int,
+    orders: pk.View1D[pk.int64],
 ):
     """Let all stay (-1) but the first of each part, by slot and number, up to the last to go.
 
     All stay where the candidates of some part do not suffice.
     """
+    if orders[5] != 2:
+        return
     v: int = vertices[i]
     if v < 0:
         return

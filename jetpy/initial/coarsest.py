@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from jetpy.backends.base import Backend
+from dataclasses import replace
+
 from jetpy.backends.level import DeviceGraph, download
 from jetpy.initial.metis import bisect_recursively
 from jetpy.problem import Problem
-from jetpy.refinement.jet import Refined, refine_level
+from jetpy.refinement.jet import Refined, Refinement
 
 
-def partition_coarsest(backend: Backend, graph: DeviceGraph, problem: Problem) -> Refined:
-    """Return the best partition found.
+def partition_coarsest(graph: DeviceGraph, refinement: Refinement, problem: Problem) -> Refined:
+    """Return the best partition found, given the coarsest level and what refines it.
 
     Best is: least weight above the limit in the heaviest part, then smallest cut, then first.
     The number of tries falls with k and the number of edges, as METIS takes longer; more parts
     average out luck.
     """
+    backend = refinement.backend
     host = download(backend, graph)
     initial = problem.options.initial
     affordable = initial.most_entries // (graph.n + graph.nnz)
@@ -23,7 +25,8 @@ def partition_coarsest(backend: Backend, graph: DeviceGraph, problem: Problem) -
 
     def attempt(number: int) -> Refined:
         parts = backend.from_host(bisect_recursively(host, problem, number))
-        return refine_level(backend, graph, parts, problem, finest=False)
+        refined = refinement.refine(parts, finest=False)
+        return replace(refined, parts=refined.parts.copy())
 
     def quality(refined: Refined) -> tuple[int, int]:
         measures = refined.measures

@@ -3,18 +3,70 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import DeviceGraph
 from jetpy.problem import Problem
 from jetpy.refinement.jetlp import LabelPropagation
 from jetpy.refinement.rebalance import Rebalancing
-from jetpy.refinement.state import KEEP, Measures, RefinementState
+from jetpy.refinement.state import SHORT, Measures, Recording, RefinementState
+from jetpy.workloads import conduct as kernels
+
+STEPS = 4
+"""Iterations that a back end that runs ahead of its host is sent at a time."""
+
+
+class Order(IntEnum):
+    """Places in the orders (`jetpy.workloads.conduct`)."""
+
+    SALT = 0
+    RATIO = 1
+    LOCK = 2
+    KEEP = 4
+    TASK = 5
+    REQUEST = 6
+    UNTAKEN = 7
+    LAST_TASK = 8
+    CUT = 9
+    BEST_CUT = 10
+    BEST_HEAVIEST = 11
+    SINCE_BEST = 12
+    WEAK = 13
+    ITERATION = 14
+    SEED = 15
+    LIMIT = 16
+    PATIENCE = 17
+    TOLERANCE = 18
+    WEAK_ROUNDS = 19
+    WEIGHT = 20
+    TIE_LIMIT = 21
+
+
+class Task(IntEnum):
+    """What an iteration does."""
+
+    NOTHING = 0
+    PROPAGATE = 1
+    REBALANCE = 2
+
+
+class Request(IntEnum):
+    """What the host is asked for."""
+
+    NOTHING = 0
+    END = 1
+    STRONG = 2
+    WATCH_MORE = 3
+    ROOM = 4
 
 
 @dataclass(frozen=True, eq=False)
 class Refined:
-    """The best partition that a level's refinement met, and what it took."""
+    """The best partition that a level's refinement met, and what it took.
+
+    `parts` are overwritten by the next refinement of the level.
+    """
 
     parts: Array
     measures: Measures
@@ -22,80 +74,154 @@ class Refined:
     iterations: int
 
 
-class _Best:
-    """The best partition so far: balanced before not, then by cut, or by heaviest part.
+class Refinement:
+    """Refinement of one level, any number of times.
 
-    The state keeps its parts when it makes the next moves.
+    The back end conducts itself from one iteration to the next; the host is asked for what has to
+    be launched differently.
     """
 
-    def __init__(self, state: RefinementState, limit: int) -> None:
-        self.state, self.limit = state, limit
-        self.measures = state.measures
+    def __init__(self, backend: Backend, graph: DeviceGraph, problem: Problem) -> None:
+        self.backend, self.problem = backend, problem
+        self.state = RefinementState(backend, graph, problem.k)
+        self.propagation, self.rebalancing = LabelPropagation(self.state), Rebalancing(self.state)
+        self._best_weights = backend.mirror(problem.k)
+        self._candidates = self.state.watched
+        self._iteration, self._weak = Recording(self.state), Recording(self.state)
+        self._strong, self._moves = Recording(self.state), Recording(self.state)
 
-    def offer(self, tolerance: float) -> bool:
-        """Take the current partition if it is better; return whether it is clearly so."""
-        old, new = self.measures, self.state.measures
-        if new.heaviest <= self.limit < old.heaviest:
-            clearly = True
-        elif new.heaviest <= self.limit:
-            if new.cut >= old.cut:
-                return False
-            clearly = new.cut < tolerance * old.cut
-        elif new.heaviest < old.heaviest:
-            clearly = True
-        else:
+    def refine(self, parts: Array, *, finest: bool, known: Measures | None = None) -> Refined:
+        """Refine `parts` (int32, shape (n,)) until patience runs out.
+
+        `known` are the measures of `parts`, where the caller has them.
+        """
+        options = self.problem.options.refine
+        self.state.orders.host[Order.ITERATION] = 0
+        measures, cut_before = known, None
+        for ratio in options.finest_ratios if finest else options.coarse_ratios:
+            measures = self.start(parts, ratio, measures)
+            cut_before = measures.cut if cut_before is None else cut_before
+            while self.iterate(STEPS):
+                pass
+            parts, measures = self._best()
+        assert measures is not None
+        assert cut_before is not None
+        iterations = int(self.state.orders.host[Order.ITERATION])
+        return Refined(parts, measures, cut_before, iterations)
+
+    def start(self, parts: Array, ratio: int, known: Measures | None) -> Measures:
+        """Begin with a partition and a filter ratio in percent; return its measures."""
+        state, options = self.state, self.problem.options.refine
+        state.start(parts, known)
+        measures = state.measures
+        orders = state.orders.host
+        orders[Order.LOCK] += 1
+        for order, value in {
+            Order.RATIO: ratio,
+            Order.KEEP: 0,
+            Order.REQUEST: Request.NOTHING,
+            Order.UNTAKEN: 0,
+            Order.CUT: measures.cut,
+            Order.BEST_CUT: measures.cut,
+            Order.BEST_HEAVIEST: measures.heaviest,
+            Order.SINCE_BEST: 0,
+            Order.WEAK: 0,
+            Order.SEED: self.problem.seed,
+            Order.LIMIT: self.problem.limit,
+            Order.PATIENCE: options.patience,
+            Order.TOLERANCE: round(1000 * options.tolerance),
+            Order.WEAK_ROUNDS: options.weak_rounds,
+            Order.WEIGHT: measures.part_weights.sum(),
+            Order.TIE_LIMIT: state.loose,
+        }.items():
+            orders[order] = value
+        self.backend.push(state.orders)
+        self._best_weights.host[:] = measures.part_weights
+        self.backend.push(self._best_weights)
+        return measures
+
+    def iterate(self, steps: int = 1) -> bool:
+        """Make iterations, as many as given or fewer; return whether there is more to do."""
+        state, backend = self.state, self.backend
+        for _ in range(1 if backend.prefers_lists else steps):
+            self._iteration.play(self._launch_iteration)
+        backend.pull(state.orders)
+        backend.synchronize()
+        request = state.orders.host[Order.REQUEST]
+        if request == Request.END:
             return False
-        self.measures = new
-        return clearly
+        if request != Request.NOTHING:
+            backend.pull(state.account)
+            backend.synchronize()
+            self._answer(request)
+        return True
 
-    @property
-    def is_current(self) -> bool:
-        """Whether the state has not been changed since."""
-        return self.measures is self.state.measures
+    def _best(self) -> tuple[Array, Measures]:
+        """Return the best partition since the start."""
+        state, backend = self.state, self.backend
+        backend.pull(self._best_weights)
+        backend.synchronize()
+        orders = state.orders.host
+        parts = state.parts if orders[Order.KEEP] else state.kept
+        return parts, Measures(int(orders[Order.BEST_CUT]), self._best_weights.host.copy())
 
-    @property
-    def parts(self) -> Array:
-        """The partition."""
-        return self.state.parts if self.is_current else self.state.kept
+    def _answer(self, request: Request) -> None:
+        """Do what the back end asks for."""
+        if request == Request.ROOM:
+            self.state.make_room()
+            self._order(Task.NOTHING)
+        elif request == Request.WATCH_MORE:
+            self.rebalancing.watch_more()
+            self._order(Task.REBALANCE)
+            self._weak.play(self._launch_weak)
+        else:
+            self._order(Task.REBALANCE)
+            self._rebalance_strongly()
 
+    def _order(self, task: Task) -> None:
+        orders = self.state.orders
+        orders.host[Order.TASK], orders.host[Order.REQUEST] = task, Request.NOTHING
+        self.backend.push(orders)
 
-def refine_level(
-    backend: Backend,
-    graph: DeviceGraph,
-    parts: Array,
-    problem: Problem,
-    *,
-    finest: bool,
-    known: Measures | None = None,
-) -> Refined:
-    """Refine `parts` (int32, shape (n,)) until patience runs out.
+    def _rebalance_strongly(self) -> None:
+        state, backend = self.state, self.backend
+        self._strong.play(self._launch_strong)
+        backend.pull(state.account)
+        backend.synchronize()
+        if state.account.host[state.k + SHORT]:
+            self.rebalancing.watch_more()
+            self._strong.play(self._launch_strong)
+        self.rebalancing.deal(self._candidates)
+        self._moves.play(self._launch_moves)
 
-    `known` are the measures of `parts`, where the caller has them.
-    """
-    limit, seed, options = problem.limit, problem.seed, problem.options.refine
-    state = RefinementState(backend, graph, parts, problem.k, known)
-    propagation, rebalancing = LabelPropagation(state), Rebalancing(state, limit)
-    best = _Best(state, limit)
-    cut_before, iteration, lp = state.measures.cut, 0, 0
-    for number, ratio in enumerate(options.finest_ratios if finest else options.coarse_ratios):
-        if number > 0:
-            state.start(best.parts, best.measures)
-            lp += 1
-        since_best = weak = 0
-        while since_best < options.patience:
-            since_best += 1
-            iteration += 1
-            salt = (seed + iteration) & 0x7FFFFFFF
-            state.orders.host[KEEP] = best.is_current
-            if state.measures.heaviest <= limit:
-                lp += 1
-                moved = propagation.iterate(ratio, salt, lp)
-                weak = 0
-            elif weak < options.weak_rounds:
-                moved = rebalancing.weakly(salt)
-                weak += 1
-            else:
-                moved = rebalancing.strongly()
-            if moved > 0 and best.offer(options.tolerance):
-                since_best = 0
-    return Refined(best.parts, best.measures, cut_before, iteration)
+    def _launch_iteration(self) -> None:
+        """Have the orders given, and carried out."""
+        state = self.state
+        if self.backend.prefers_lists:
+            state.make_room()
+        self.backend.parallel_for(
+            1,
+            kernels.conduct,
+            orders=state.orders.device,
+            account=state.account.device,
+            best_weights=self._best_weights.device,
+            room=state.watched.count,
+            k=state.k,
+            **self.rebalancing.plan,
+        )
+        if not self.backend.prefers_lists:
+            self.propagation.launch()
+            self._launch_weak()
+        elif state.orders.host[Order.TASK] == Task.PROPAGATE:
+            state.launch_moves(self.propagation.launch())
+        elif state.orders.host[Order.TASK] == Task.REBALANCE:
+            self._launch_weak()
+
+    def _launch_weak(self) -> None:
+        self.state.launch_moves(self.rebalancing.launch_weak())
+
+    def _launch_strong(self) -> None:
+        self._candidates = self.rebalancing.launch_strong()
+
+    def _launch_moves(self) -> None:
+        self.state.launch_moves(self._candidates)

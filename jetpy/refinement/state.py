@@ -22,11 +22,11 @@ REBUILD_SHARE = 10
 """Rows are rebuilt rather than updated when more than 1/10 of the vertices moved."""
 SPARE = 1024
 """Watched vertices that a launch from a recording has room for, beside half as many again."""
+ORDERS = 22
+"""Number of places in the orders."""
 LOOSE = 0.5
 """A vertex without adjacent parts is watched if its edges weigh at most this share of what those
 of the average vertex do, each per vertex weight."""
-SEED, RATIO, ITERATION, OPEN_COUNT, KEEP, ORDERS = range(6)
-"""Places in the orders, and their number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,14 +59,13 @@ class RefinementState:
     An iteration looks at the watched vertices only: those that had an adjacent part at some time
     since the start, and those that little ties to their own. Where the back end prefers lists,
     it lists the ones that matter before each launch. Elsewhere it is a fixed sequence of launches
-    over the watched vertices, without a look at any result before its end. That is recorded, and
-    takes what changes from one iteration to the next out of an array, the orders.
+    over the watched vertices, without a look at any result: a `Recording`.
 
     Attributes
     ----------
     parts : int32, shape (n,)
     measures : Measures
-        Of `parts`.
+        Of `parts` at the start.
     kept : int32, shape (n,)
         The parts at the time of the last orders to keep them.
     best : int32, shape (n,)
@@ -75,24 +74,17 @@ class RefinementState:
         Where `launch_moves` puts each vertex; -1 if it stays.
     rows, slots, weights : the connectivity table (`jetpy.workloads.connectivity`)
     watched : Members
-        In no order. On a GPU, launches have room for some more, so that recordings last.
+        Most in ascending order. On a GPU, launches have room for some more, so that recordings
+        last.
     loose : int
         Most weight of the edges, in 128ths per vertex weight, of a vertex that is always watched.
     account : Mirror of shape (k + 2 * COUNTERS + 3,)
         Part weights, change of the cut, moved vertices and more (see `move_vertices`).
     orders : Mirror of shape (ORDERS,)
-        Seed, filter ratio and number of an iteration; number of open parts; whether to keep the
-        parts before they change.
+        What an iteration is to do, and how refinement goes (`jetpy.workloads.conduct`).
     """
 
-    def __init__(
-        self,
-        backend: Backend,
-        graph: DeviceGraph,
-        parts: Array,
-        k: int,
-        known: Measures | None = None,
-    ) -> None:
+    def __init__(self, backend: Backend, graph: DeviceGraph, k: int) -> None:
         self.backend, self.graph, self.k = backend, graph, k
         n = graph.n
         self.parts, self.sources, self.kept = backend.empty(n), backend.empty(n), backend.empty(n)
@@ -106,8 +98,6 @@ class RefinementState:
         self.slots, self.weights = backend.empty(size), backend.empty(size)
         self._list, self._movers = backend.full(max(n, 1), -1), backend.empty(n)
         self.watched = Members(self._list, 0)
-        self._programs: dict[object, Callable[[], None]] = {}
-        self.start(parts, known)
 
     def start(self, parts: Array, known: Measures | None = None) -> None:
         """Take over the contents of `parts` (int32, shape (n,)).
@@ -121,30 +111,24 @@ class RefinementState:
         self.measures = known or measure(backend, self.graph, parts, self.k)
         hubs = self.graph.hubs
         hubs.launch_lanes(kernels.clear_rows, indptr=self.graph.indptr, k=self.k, **self.table)
-        best = {"best": self.best, "own": self.own, "watched": self._list}
         hubs.launch(
             n,
             kernels.build_rows,
             parts=self.parts,
             priorities=self.priorities,
             destinations=self.destinations,
+            best=self.best,
+            own=self.own,
+            watched=self._list,
             k=self.k,
-            **best,
             **self.adjacency,
             **self.table,
         )
         weight = max(1, int(self.measures.part_weights.sum()))
         self.loose = int(min(LOOSE * 128 * self.graph.edge_weight / weight, INT32_MAX))
-        count = backend.scan(
-            n,
-            kernels.list_watched,
-            vertex_weights=self.graph.vertex_weights,
-            loose=self.loose,
-            **best,
-        )
         account = self.account.host
         account[: self.k] = self.measures.part_weights
-        account[self.k + WATCHED] = count
+        account[self.k + WATCHED] = self._list_in_order()
         backend.push(self.account)
         self.make_room()
 
@@ -152,10 +136,25 @@ class RefinementState:
         """Let launches reach all watched vertices."""
         count = max(1, int(self.account.host[self.k + WATCHED]))
         if self.backend.prefers_lists:
+            if count > self._in_order + self._in_order // 4 + SPARE:
+                self._list_in_order()
             self.watched = Members(self._list, count)
         elif count > self.watched.count:
+            self._list_in_order()
             self.watched = Members(self._list, min(self.graph.n, count + count // 2 + SPARE))
-            self._programs.clear()
+
+    def _list_in_order(self) -> int:
+        """List the watched vertices in ascending order, which is quicker to work on."""
+        self._in_order = self.backend.scan(
+            self.graph.n,
+            kernels.list_watched,
+            vertex_weights=self.graph.vertex_weights,
+            loose=self.loose,
+            best=self.best,
+            own=self.own,
+            watched=self._list,
+        )
+        return self._in_order
 
     @property
     def table(self) -> dict[str, Array]:
@@ -170,16 +169,6 @@ class RefinementState:
             "indices": self.graph.indices,
             "edge_weights": self.graph.edge_weights,
         }
-
-    def play(self, launches: Callable[[], None]) -> None:
-        """Make launches; from a recording where they are the same ones each time."""
-        if self.backend.prefers_lists:
-            launches()
-            return
-        program = self._programs.get(launches)
-        if program is None:
-            program = self._programs[launches] = self.backend.record(launches)
-        program()
 
     def list_members(
         self, among: Members, values: Array, threshold: int, vertices: Array
@@ -208,25 +197,29 @@ class RefinementState:
         """
         backend, n = self.backend, self.graph.n
         movers = self.list_members(among, self.destinations, -1, self._movers)
-        accounts = {"account": self.account.device, "k": self.k}
+        shared = {
+            "account": self.account.device,
+            "orders": self.orders.device,
+            "k": self.k,
+        }
         partition = {
             "parts": self.parts,
             "sources": self.sources,
             "destinations": self.destinations,
             "best": self.best,
         }
-        rows = {**partition, **self.adjacency, **self.table, **accounts}
+        rows = {**partition, **self.adjacency, **self.table, **shared}
         backend.parallel_for(
             movers.count,
             kernels.move_vertices,
             vertices=movers.vertices,
             vertex_weights=self.graph.vertex_weights,
             **partition,
-            **accounts,
+            **shared,
         )
         can_renew = backend.prefers_lists or self.watched.count == n
         share = REBUILD_SHARE if can_renew else 0
-        backend.parallel_for(1, kernels.choose_update, n=n, share=share, **accounts)
+        backend.parallel_for(1, kernels.choose_update, n=n, share=share, **shared)
         launch = self.graph.hubs.launch
         launch(
             movers.count,
@@ -240,17 +233,30 @@ class RefinementState:
             self.make_room()
             renewed = self.watched
         launch(renewed.count, kernels.renew_rows, vertices=renewed.vertices, own=self.own, **rows)
-        backend.pull(self.account)
 
-    def read_measures(self) -> int:
-        """Bring the measures up to date after moves; return how many vertices moved."""
-        self.backend.synchronize()
-        account = self.account.host
-        changes = account[self.k : self.k + COUNTERS].sum()
-        moved = account[self.k + COUNTERS : self.k + 2 * COUNTERS].sum()
-        self.measures = Measures(self.measures.cut + int(changes) // 2, account[: self.k].copy())
-        self.make_room()
-        return int(moved)
+
+class Recording:
+    """A sequence of launches on a state, made again and again.
+
+    Played from a recording, as long as launches need no more room than when it was made, unless
+    the back end prefers lists: then launches differ from one time to the next.
+    """
+
+    def __init__(self, state: RefinementState) -> None:
+        self._state = state
+        self._watched: Members | None = None
+        self._program: Callable[[], None] = lambda: None
+
+    def play(self, launches: Callable[[], None]) -> None:
+        """Make the launches."""
+        state = self._state
+        if state.backend.prefers_lists:
+            launches()
+            return
+        if self._watched is not state.watched:
+            self._watched = state.watched
+            self._program = state.backend.record(launches)
+        self._program()
 
 
 def measure(backend: Backend, graph: DeviceGraph, parts: Array, k: int) -> Measures:

@@ -10,13 +10,36 @@ from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import upload
 from jetpy.graph import INT32_MAX, Graph
 from jetpy.metrics import edge_cut, part_weights
-from jetpy.refinement.state import WATCHED, RefinementState
+from jetpy.refinement.jet import Order
+from jetpy.refinement.state import COUNTERS, WATCHED, Measures, RefinementState
 from jetpy.workloads.rebalance import watch_interior
 
 
 def state_of(backend: Backend, graph: Graph, parts: object, k: int) -> RefinementState:
-    given = backend.from_host(np.array(parts, np.int32))
-    return RefinementState(backend, upload(backend, graph), given, k)
+    state = RefinementState(backend, upload(backend, graph), k)
+    state.start(backend.from_host(np.array(parts, np.int32)))
+    return state
+
+
+def settle(state: RefinementState) -> int:
+    """Take the changes of cut and part weights into the measures; return how many moved."""
+    backend, account, k = state.backend, state.account, state.k
+    backend.pull(account)
+    backend.synchronize()
+    changes, moved = account.host[k : k + 2 * COUNTERS].reshape(2, COUNTERS).sum(1).tolist()
+    cut = state.measures.cut + changes // 2
+    state.measures = Measures(cut, account.host[:k].copy())
+    account.host[k : k + 2 * COUNTERS] = 0
+    backend.push(account)
+    state.make_room()
+    return moved
+
+
+def give_orders(state: RefinementState, **orders: int) -> None:
+    """Write some of a state's orders, by their names."""
+    for name, value in orders.items():
+        state.orders.host[Order[name.upper()]] = value
+    state.backend.push(state.orders)
 
 
 def on_host(state: RefinementState, array: Array) -> np.ndarray:

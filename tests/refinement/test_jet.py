@@ -14,10 +14,19 @@ from jetpy.graph import Graph
 from jetpy.metrics import edge_cut, part_weights
 from jetpy.presets import preset
 from jetpy.problem import pose
-from jetpy.refinement.jet import refine_level
+from jetpy.refinement.jet import Refinement, Task
 from jetpy.refinement.jetlp import LabelPropagation
+from jetpy.refinement.state import RefinementState
 from tests.graphs import SMALL_GRAPHS, random_graph
-from tests.refinement.oracle import check_state, connections, on_host, parts_of, state_of
+from tests.refinement.oracle import (
+    check_state,
+    connections,
+    give_orders,
+    on_host,
+    parts_of,
+    settle,
+    state_of,
+)
 from tests.strategies import weighted_graphs
 
 
@@ -64,12 +73,12 @@ def check_iterations(
     total = 0
     for iteration in range(1, iterations + 1):
         before = parts_of(state)
-        propagation.give_orders(ratio, 12345 + iteration, iteration)
-        members = propagation.launch_filters()
+        give_orders(state, task=Task.PROPAGATE, ratio=ratio, salt=12345 + iteration, lock=iteration)
+        members = propagation.launch()
         best = on_host(state, state.best)
         expected = moves_of_the_paper(graph, before, best, locked, ratio)
         state.launch_moves(members)
-        moved = state.read_measures()
+        moved = settle(state)
         for v, p in expected.items():
             before[v] = p
         assert parts_of(state).tolist() == before.tolist()
@@ -103,6 +112,12 @@ def test_jetlp_on_larger_graphs(threaded: Backend, k: int) -> None:
     assert check_iterations(threaded, graph, np.arange(2500) * k // 2500, k, 75) > 100
 
 
+def propagate(state: RefinementState, ratio: int, iteration: int) -> None:
+    give_orders(state, task=Task.PROPAGATE, ratio=ratio, salt=iteration, lock=iteration)
+    state.launch_moves(LabelPropagation(state).launch())
+    settle(state)
+
+
 def test_moved_vertices_stay_for_one_iteration(backend: Backend) -> None:
     state = state_of(backend, grid(20, 20), np.random.default_rng(0).integers(0, 4, 400), 4)
     last: set[int] = set()
@@ -110,7 +125,7 @@ def test_moved_vertices_stay_for_one_iteration(backend: Backend) -> None:
     ever: set[int] = set()
     for iteration in range(1, 10):
         before = parts_of(state)
-        LabelPropagation(state).iterate(75, iteration, iteration)
+        propagate(state, 75, iteration)
         moved = set(np.flatnonzero(before != parts_of(state)).tolist())
         assert not moved & last
         moved_again |= bool(moved & ever)
@@ -122,7 +137,7 @@ def test_jetlp_lowers_the_cut_of_a_random_partition(backend: Backend) -> None:
     state = state_of(backend, grid(40, 40), np.random.default_rng(0).integers(0, 4, 1600), 4)
     before = state.measures.cut
     for iteration in range(1, 6):
-        LabelPropagation(state).iterate(25, iteration, iteration)
+        propagate(state, 25, iteration)
     assert state.measures.cut < before / 2
 
 
@@ -133,9 +148,10 @@ def check_refined(backend: Backend, graph: Graph, start: np.ndarray, k: int, nam
     problem = pose(graph.total_vertex_weight, k, 0.03, 3, preset(name))
     heaviest = part_weights(graph, start, k).max()
     cut = edge_cut(graph, start)
+    refinement = Refinement(backend, upload(backend, graph), problem)
     for finest in (False, True):
         given = backend.from_host(start.astype(np.int32))
-        refined = refine_level(backend, upload(backend, graph), given, problem, finest=finest)
+        refined = refinement.refine(given, finest=finest)
         parts = backend.to_host(refined.parts)
         assert refined.cut_before == cut
         assert refined.measures.cut == edge_cut(graph, parts)
@@ -179,7 +195,8 @@ def test_larger_graphs_get_better(backend: Backend, k: int) -> None:
     for start in (np.arange(graph.n) % k, np.arange(graph.n) * k // graph.n, np.zeros(graph.n)):
         parts = start.astype(np.int32)
         given = backend.from_host(parts.copy())
-        refined = refine_level(backend, upload(backend, graph), given, problem, finest=True)
+        refinement = Refinement(backend, upload(backend, graph), problem)
+        refined = refinement.refine(given, finest=True)
         assert refined.measures.heaviest <= problem.limit
         if start.any():
             assert refined.measures.cut < 0.7 * edge_cut(graph, parts)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from jetpy.backends.base import Backend
+from jetpy.backends.level import upload
 from jetpy.generators import delaunay, grid
 from jetpy.graph import Graph
-from jetpy.refinement.rebalance import Rebalancing
-from jetpy.refinement.state import RefinementState
+from jetpy.metrics import part_weights
+from jetpy.options import Options, RefineOptions
+from jetpy.problem import Problem
+from jetpy.refinement.jet import Refinement
+from jetpy.refinement.state import SHORT, RefinementState
 from tests.graphs import from_edges, heavy_edges, isolated, path, random_graph, star
-from tests.refinement.oracle import check_state, on_host, parts_of, state_of
+from tests.refinement.oracle import check_state, on_host, parts_of, settle
 from tests.strategies import weighted_graphs
 
 UNIT_GRAPHS = [grid(50, 50), delaunay(2500), star(300), isolated(200), path(3000)]
@@ -33,10 +37,27 @@ def check_moves(state: RefinementState, before: np.ndarray, limit: int, moved: i
     assert (weights[after[changed]] < limit).all()
 
 
-def rebalance(state: RefinementState, kind: str, limit: int, seed: int = 1) -> int:
-    if kind == "weak":
-        return Rebalancing(state, limit).weakly(seed)
-    return Rebalancing(state, limit).strongly()
+def rebalance(
+    backend: Backend,
+    graph: Graph,
+    parts: object,
+    k: int,
+    kind: str,
+    limit: int,
+    seed: int = 1,
+) -> tuple[RefinementState, int]:
+    """Make one iteration; return the state and how many vertices moved."""
+    options = Options(refine=RefineOptions(weak_rounds=1 if kind == "weak" else 0))
+    problem = Problem(k, 0.0, 0, limit, seed, options)
+    refinement = Refinement(backend, upload(backend, graph), problem)
+    state = refinement.state
+    refinement.start(backend.from_host(np.array(parts, np.int32)), 25, None)
+    assert refinement.iterate()
+    backend.pull(state.account)
+    backend.synchronize()
+    if state.account.host[k + SHORT]:
+        assert refinement.iterate()  # with more vertices watched
+    return state, settle(state)
 
 
 @pytest.mark.parametrize("kind", ["weak", "strong"])
@@ -48,9 +69,9 @@ def test_random_graphs(backend: Backend, kind: str, graph: Graph, k: int, seed: 
     rng = np.random.default_rng(seed)
     before = np.minimum(rng.integers(0, 2 * k, graph.n), k - 1).astype(np.int32)
     limit = limit_of(graph, k)
-    state = state_of(backend, graph, before, k)
-    old = state.measures.part_weights
-    moved = rebalance(state, kind, limit, seed)
+    old = part_weights(graph, before, k)
+    assume((old > limit).any())
+    state, moved = rebalance(backend, graph, before, k, kind, limit, seed)
     check_state(state, graph)
     check_moves(state, before, limit, moved)
     assert (state.measures.part_weights[old > limit] <= old[old > limit]).all()
@@ -62,10 +83,9 @@ def test_weak_empties_overweight_parts(backend: Backend, graph: Graph, k: int) -
     """With unit weights, every part that was overweight fits; some other part may not."""
     before = np.minimum(np.arange(graph.n) // 3, k - 1).astype(np.int32)
     limit = limit_of(graph, k)
-    state = state_of(backend, graph, before, k)
-    overweight = state.measures.part_weights > limit
+    overweight = part_weights(graph, before, k) > limit
     assert overweight.any()
-    moved = Rebalancing(state, limit).weakly(1)
+    state, moved = rebalance(backend, graph, before, k, "weak", limit)
     check_state(state, graph)
     check_moves(state, before, limit, moved)
     assert (state.measures.part_weights[overweight] == limit).all()
@@ -79,8 +99,7 @@ def test_strong_makes_every_part_fit(
 ) -> None:
     before = np.minimum(np.arange(graph.n) // 3, k - 1).astype(np.int32)
     limit = limit_of(graph, k, imbalance)
-    state = state_of(backend, graph, before, k)
-    moved = Rebalancing(state, limit).strongly()
+    state, moved = rebalance(backend, graph, before, k, "strong", limit)
     check_state(state, graph)
     check_moves(state, before, limit, moved)
     assert state.measures.part_weights.max() <= limit
@@ -88,9 +107,9 @@ def test_strong_makes_every_part_fit(
 
 def test_strong_with_weights_gets_close(backend: Backend) -> None:
     graph = random_graph(1000, 3000, 1, weighted=True)
-    state = state_of(backend, graph, np.zeros(1000), 8)
     limit = limit_of(graph, 8)
-    assert Rebalancing(state, limit).strongly() > 0
+    state, moved = rebalance(backend, graph, np.zeros(1000), 8, "strong", limit)
+    assert moved > 0
     check_state(state, graph)
     assert state.measures.part_weights.max() <= limit + graph.vertex_weights.max()
 
@@ -98,8 +117,8 @@ def test_strong_with_weights_gets_close(backend: Backend) -> None:
 def test_weak_evicts_at_least_loss(backend: Backend) -> None:
     """On a path in two parts, the vertices at the cut go first."""
     graph = path(100)
-    state = state_of(backend, graph, np.arange(100) >= 70, 2)
-    assert Rebalancing(state, 69).weakly(1) == 1
+    state, moved = rebalance(backend, graph, np.arange(100) >= 70, 2, "weak", 69)
+    assert moved == 1
     assert parts_of(state).tolist() == [0] * 69 + [1] * 31
     assert state.measures.cut == 1
 
@@ -108,20 +127,20 @@ def test_weak_prefers_the_best_open_part(backend: Backend) -> None:
     """Vertices 1, 2 and 3 are tied to their own part by 1, to vertices 8 and 9 by more."""
     edges = [(0, 1), (0, 2), (0, 3), (1, 8), (1, 9), (2, 8), (3, 9)]
     graph = from_edges(10, edges, [1, 1, 1, 5, 7, 9, 9])
-    state = state_of(backend, graph, [0, 0, 0, 0, 0, 0, 0, 0, 1, 2], 3)
-    assert Rebalancing(state, 5).weakly(1) == 3
+    state, moved = rebalance(backend, graph, [0, 0, 0, 0, 0, 0, 0, 0, 1, 2], 3, "weak", 5)
+    assert moved == 3
     assert parts_of(state)[1:4].tolist() == [2, 1, 2]
 
 
 @pytest.mark.parametrize("kind", ["weak", "strong"])
 def test_nothing_to_do(backend: Backend, kind: str) -> None:
     graph = grid(10, 10)
-    balanced = state_of(backend, graph, np.arange(100) % 4, 4)
-    assert rebalance(balanced, kind, 25) == 0  # none is overweight
-    assert rebalance(balanced, kind, 24) == 0  # all are, none is open
-    full = state_of(backend, graph, np.arange(100) % 4 // 3, 2)
-    assert rebalance(full, kind, 10) == 0
-    assert (parts_of(full) == np.arange(100) % 4 // 3).all()
+    none_open = np.arange(100) % 4
+    assert rebalance(backend, graph, none_open, 4, kind, 24)[1] == 0
+    full = none_open // 3
+    state, moved = rebalance(backend, graph, full, 2, kind, 10)
+    assert moved == 0
+    assert (parts_of(state) == full).all()
 
 
 @pytest.mark.filterwarnings("error")
@@ -129,6 +148,6 @@ def test_nothing_to_do(backend: Backend, kind: str) -> None:
 def test_weights_near_the_largest(backend: Backend, kind: str) -> None:
     """Parts of nearly 2**31: the numbers of the plan do not overflow."""
     graph = heavy_edges()
-    state = state_of(backend, graph, [0, 0, 0], 7)
-    assert rebalance(state, kind, limit_of(graph, 7)) > 0
+    state, moved = rebalance(backend, graph, [0, 0, 0], 7, kind, limit_of(graph, 7))
+    assert moved > 0
     check_state(state, graph)

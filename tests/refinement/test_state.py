@@ -10,9 +10,17 @@ from hypothesis import strategies as st
 from jetpy.backends.base import Backend
 from jetpy.generators import grid, rmat
 from jetpy.graph import Graph
-from jetpy.refinement.state import WATCHED, RefinementState
+from jetpy.refinement.jet import Task
+from jetpy.refinement.state import RefinementState
 from tests.graphs import SMALL_GRAPHS, random_graph, star
-from tests.refinement.oracle import check_state, parts_of, state_of, watch_all
+from tests.refinement.oracle import (
+    check_state,
+    give_orders,
+    parts_of,
+    settle,
+    state_of,
+    watch_all,
+)
 from tests.strategies import weighted_graphs
 
 
@@ -22,10 +30,9 @@ def move(state: RefinementState, vertices: np.ndarray, destinations: np.ndarray)
     by_vertex[vertices] = destinations
     state.destinations[:] = state.backend.from_host(by_vertex)
     watch_all(state)
-    state.account.host[state.k : state.k + WATCHED] = 0
-    state.backend.push(state.account)
+    give_orders(state, task=Task.REBALANCE)
     state.launch_moves(state.watched)
-    assert state.read_measures() == len(vertices)
+    assert settle(state) == len(vertices)
 
 
 def move_at_random(state: RefinementState, count: int, rng: np.random.Generator) -> None:
