@@ -165,7 +165,7 @@ def _coarsen(
             coarse, coarse_of = contract(backend, finer.graph, match)
         if coarse.n > options.least_shrink * finer.graph.n or coarse.n < target // 4:
             break
-        suited = backend.for_size(coarse.n + coarse.nnz)
+        suited = backend.for_size(coarse.size)
         if parts is not None:
             parts = inject_parts(backend, coarse.n, coarse_of, parts)
             parts = carry(parts, backend, suited)
@@ -209,7 +209,7 @@ def _cycles(level: _Coarse, finer: list[_Coarse], options: Options) -> int:
     limit = options.cycle_limit
     if limit is None:
         return options.cycles
-    fits = level.graph.n <= limit and not (finer and finer[-1].graph.n <= limit)
+    fits = level.graph.size <= limit and not (finer and finer[-1].graph.size <= limit)
     return options.cycles if fits else 0
 
 

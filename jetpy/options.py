@@ -79,11 +79,12 @@ class Options:
     cycles : int
         V-cycles after the refinement of a cycled level.
     cycle_limit : int or None
-        Cycled is the finest level with at most this many vertices; every level where it is None.
+        Cycled is the finest level with at most so many vertices and directed edges together;
+        every level where it is None.
     """
 
     coarsen: CoarsenOptions = field(default_factory=CoarsenOptions)
     initial: InitialOptions = field(default_factory=InitialOptions)
     refine: RefineOptions = field(default_factory=RefineOptions)
     cycles: int = 1
-    cycle_limit: int | None = 100_000
+    cycle_limit: int | None = 1_000_000

@@ -11,7 +11,7 @@ part.
 import pykokkos as pk
 
 from jetpy.workloads.hashing import place_of
-from jetpy.workloads.lanes import first_entry, is_left_to_lanes, step_of, vertex_of
+from jetpy.workloads.lanes import end_of, first_entry, is_left_to_lanes, step_of, vertex_of
 
 
 @pk.function
@@ -269,13 +269,15 @@ def clear_rows(
     slots: pk.View1D[pk.int32],
     weights: pk.View1D[pk.int32],
     hubs: pk.View1D[pk.int32],
+    starts: pk.View1D[pk.int32],
     k: int,
 ):
     """Empty the rows of hubs."""
     v: int = hubs[i >> 7]
     degree: int = indptr[v + 1] - indptr[v]
-    s: int = i & 127
-    while s < capacity(degree, k):
+    s: int = first_entry(i, 0, starts)
+    end: int = end_of(i, 0, capacity(degree, k), starts)
+    while s < end:
         slots[rows[v] + s] = -1
         if is_direct(degree, k):
             slots[rows[v] + s] = s
@@ -299,6 +301,7 @@ def build_rows(
     destinations: pk.View1D[pk.int32],
     watched: pk.View1D[pk.int32],
     hubs: pk.View1D[pk.int32],
+    starts: pk.View1D[pk.int32],
     hub_degree: int,
     count: int,
     k: int,
@@ -321,8 +324,9 @@ def build_rows(
             if fill_row(v, indptr, indices, edge_weights, parts, rows, slots, weights, own, k) == 0:
                 best[v] = -3
         return
-    e: int = indptr[v] + first_entry(i, count)
-    while e < indptr[v + 1]:
+    e: int = indptr[v] + first_entry(i, count, starts)
+    end: int = indptr[v] + end_of(i, count, degree, starts)
+    while e < end:
         add_to_row(v, degree, parts[indices[e]], edge_weights[e], rows, slots, weights, k)
         e += step_of(i, count)
 
@@ -418,6 +422,7 @@ def subtract_moves(
     account: pk.View1D[pk.int64],
     watched: pk.View1D[pk.int32],
     hubs: pk.View1D[pk.int32],
+    starts: pk.View1D[pk.int32],
     hub_degree: int,
     count: int,
     k: int,
@@ -446,7 +451,8 @@ def subtract_moves(
     if account[k + 128] == 1:
         limit = hub_degree
     change: pk.int64 = 0
-    e += first_entry(i, count)
+    end = e + end_of(i, count, end - e, starts)
+    e += first_entry(i, count, starts)
     while e < end:
         u: int = indices[e]
         w: int = edge_weights[e]
@@ -484,6 +490,7 @@ def renew_rows(
     weights: pk.View1D[pk.int32],
     account: pk.View1D[pk.int64],
     hubs: pk.View1D[pk.int32],
+    starts: pk.View1D[pk.int32],
     hub_degree: int,
     count: int,
     k: int,
@@ -513,7 +520,8 @@ def renew_rows(
         return
     if is_left_to_lanes(i, count, end - e, hub_degree):
         return
-    e += first_entry(i, count)
+    end = e + end_of(i, count, end - e, starts)
+    e += first_entry(i, count, starts)
     while e < end:
         u: int = indices[e]
         degree: int = indptr[u + 1] - indptr[u]

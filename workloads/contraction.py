@@ -3,6 +3,7 @@
 import pykokkos as pk
 
 from jetpy.workloads.hashing import place_of
+from jetpy.workloads.lanes import end_of, first_entry
 
 
 @pk.workunit
@@ -159,13 +160,15 @@ def clear_long_rows(
     sums: pk.View1D[pk.int32],
     counts: pk.View1D[pk.int32],
     hubs: pk.View1D[pk.int32],
+    starts: pk.View1D[pk.int32],
 ):
     """Empty the tables of coarse rows that are left to lanes."""
     c: int = hubs[i >> 7]
     size: int = offsets[c + 1] - offsets[c]
     start: int = offsets[c]
-    slot: int = i & 127
-    while slot < size:
+    slot: int = first_entry(i, 0, starts)
+    end: int = end_of(i, 0, size, starts)
+    while slot < end:
         keys[start + slot] = -1
         sums[start + slot] = 0
         slot += 128
@@ -208,6 +211,7 @@ def merge_long_rows(
     sums: pk.View1D[pk.int32],
     counts: pk.View1D[pk.int32],
     hubs: pk.View1D[pk.int32],
+    starts: pk.View1D[pk.int32],
 ):
     """Let a lane merge its share of the edges of a coarse row into the row's hash table.
 
@@ -218,9 +222,10 @@ def merge_long_rows(
     second: int = match[u]
     degree: int = indptr[u + 1] - indptr[u]
     size: int = offsets[c + 1] - offsets[c]
-    entry: int = i & 127
+    entry: int = first_entry(i, 0, starts)
+    end: int = end_of(i, 0, size, starts)
     one: int = 1
-    while entry < size:
+    while entry < end:
         e: int = indptr[u] + entry
         if entry >= degree:
             e = indptr[second] + (entry - degree)
@@ -242,6 +247,7 @@ def copy_long_rows(
     sums: pk.View1D[pk.int32],
     counts: pk.View1D[pk.int32],
     hubs: pk.View1D[pk.int32],
+    starts: pk.View1D[pk.int32],
     indptr: pk.View1D[pk.int32],
     indices: pk.View1D[pk.int32],
     edge_weights: pk.View1D[pk.int32],
@@ -249,8 +255,8 @@ def copy_long_rows(
     """Let a lane copy its share of a merged row out of the table; uses up `counts`."""
     c: int = hubs[i >> 7]
     size: int = offsets[c + 1] - offsets[c]
-    slot: int = offsets[c] + (i & 127)
-    end: int = offsets[c] + size
+    slot: int = offsets[c] + first_entry(i, 0, starts)
+    end: int = offsets[c] + end_of(i, 0, size, starts)
     less: int = -1
     while slot < end:
         if keys[slot] >= 0:

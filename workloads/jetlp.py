@@ -7,7 +7,7 @@ import pykokkos as pk
 
 from jetpy.workloads.connectivity import capacity, ends_row, keep_part
 from jetpy.workloads.hashing import mix
-from jetpy.workloads.lanes import first_entry, is_left_to_lanes, step_of, vertex_of
+from jetpy.workloads.lanes import end_of, first_entry, is_left_to_lanes, step_of, vertex_of
 
 
 @pk.workunit
@@ -91,6 +91,7 @@ def afterburn(
     locks: pk.View1D[pk.int32],
     orders: pk.View1D[pk.int64],
     hubs: pk.View1D[pk.int32],
+    starts: pk.View1D[pk.int32],
     hub_gains: pk.View1D[pk.int32],
     hub_degree: int,
     count: int,
@@ -117,7 +118,8 @@ def afterburn(
     end: int = indptr[v + 1]
     if is_left_to_lanes(i, count, end - e, hub_degree):
         return
-    e += first_entry(i, count)
+    end = e + end_of(i, count, end - e, starts)
+    e += first_entry(i, count, starts)
     while e < end:
         u: int = indices[e]
         p: int = parts[u]
@@ -131,7 +133,7 @@ def afterburn(
             gain -= edge_weights[e]
         e += step_of(i, count)
     if i >= count:
-        pk.atomic_fetch_add(hub_gains, [(i - count) >> 7], gain)
+        pk.atomic_fetch_add(hub_gains, [v], gain)
     elif gain >= 0:
         destinations[v] = destination
         locks[v] = orders[2] + 1
@@ -152,7 +154,7 @@ def afterburn_hubs(
     if orders[5] != 1:
         return
     v: int = hubs[h]
-    if priorities[v] != -2147483647 and hub_gains[h] >= 0:
+    if priorities[v] != -2147483647 and hub_gains[v] >= 0:
         destinations[v] = best[v]
         locks[v] = orders[2] + 1
-    hub_gains[h] = 0
+    hub_gains[v] = 0

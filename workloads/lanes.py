@@ -1,8 +1,10 @@
 """Lanes: how a launch over vertices shares out the long rows of a graph.
 
-A launch over `count` vertices has 128 more indices, lanes, for each hub: a vertex whose degree is
-above a limit. An index below `count` walks the whole row of its vertex, unless that is a hub's; a
-lane takes every 128th entry of its hub's row. Where there are no hubs there are no lanes.
+The row of a hub, a vertex whose degree is above a limit, is cut into pieces of 1024 entries. A
+launch over `count` vertices has 128 more indices, lanes, for each piece. An index below `count`
+walks the whole row of its vertex, unless that is a hub's; a lane takes every 128th entry of its
+piece. Where there are no hubs there are no lanes. The vertex of a piece stands in `hubs`, its
+first entry in `starts`.
 """
 
 import pykokkos as pk
@@ -17,11 +19,22 @@ def vertex_of(i: int, count: int, vertices: pk.View1D[pk.int32], hubs: pk.View1D
 
 
 @pk.function
-def first_entry(i: int, count: int) -> int:
+def first_entry(i: int, count: int, starts: pk.View1D[pk.int32]) -> int:
     """Return the first entry that an index takes of its row."""
     if i < count:
         return 0
-    return (i - count) & 127
+    return starts[(i - count) >> 7] + ((i - count) & 127)
+
+
+@pk.function
+def end_of(i: int, count: int, length: int, starts: pk.View1D[pk.int32]) -> int:
+    """Return the end of the entries that an index takes of a row of some length."""
+    if i < count:
+        return length
+    end: int = starts[(i - count) >> 7] + 1024
+    if end < length:
+        return end
+    return length
 
 
 @pk.function
@@ -52,3 +65,25 @@ def list_hubs(
         if last_pass:
             hubs[acc] = v
         acc += 1
+
+
+@pk.workunit
+def list_pieces(
+    h: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    indptr: pk.View1D[pk.int32],
+    hubs: pk.View1D[pk.int32],
+    pieces: pk.View1D[pk.int32],
+    starts: pk.View1D[pk.int32],
+):
+    """List the pieces of each hub's row: its vertex and its first entry."""
+    v: int = hubs[h]
+    degree: int = indptr[v + 1] - indptr[v]
+    start: int = 0
+    while start < degree:
+        if last_pass:
+            pieces[acc] = v
+            starts[acc] = start
+        acc += 1
+        start += 1024

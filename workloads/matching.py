@@ -8,7 +8,7 @@ remaining edge, and the outcome does not depend on who comes first.
 import pykokkos as pk
 
 from jetpy.workloads.hashing import mix
-from jetpy.workloads.lanes import first_entry, is_left_to_lanes, step_of, vertex_of
+from jetpy.workloads.lanes import is_left_to_lanes, step_of, vertex_of
 
 
 @pk.function
@@ -43,7 +43,7 @@ def prefer_heaviest(
     `preferred` is -2 before the first choice and -1 where there is none. Candidates only
     disappear, so a choice that is still unmatched is still the best. With `within_parts` = 1
     only neighbours of the same part are candidates. A lane notes the entry of its best one, a
-    finalist, for `prefer_finalist`.
+    finalist, for `prefer_finalist`; here a hub's row is one piece.
     """
     u: int = vertex_of(i, count, vertices, hubs)
     kept: int = preferred[u]
@@ -56,7 +56,8 @@ def prefer_heaviest(
     end: int = indptr[u + 1]
     if is_left_to_lanes(i, count, end - e, hub_degree):
         return
-    e += first_entry(i, count)
+    if i >= count:
+        e += (i - count) & 127
     room: int = heaviest - vertex_weights[u]
     weight_u: pk.double = vertex_weights[u]
     best: int = -1

@@ -36,6 +36,11 @@ class DeviceGraph:
         """Number of directed edges."""
         return len(self.indices)
 
+    @property
+    def size(self) -> int:
+        """Number of vertices and directed edges together."""
+        return self.n + self.nnz
+
 
 def upload(backend: Backend, graph: Graph) -> DeviceGraph:
     """Hand a graph's arrays over to a back end; weights that are all 1 need not travel."""
@@ -52,7 +57,7 @@ def upload(backend: Backend, graph: Graph) -> DeviceGraph:
         weights(graph.edge_weights, 2 * graph.total_edge_weight),
         weights(graph.vertex_weights, graph.total_vertex_weight),
         2 * graph.total_edge_weight,
-        find_hubs(backend, indptr),
+        find_hubs(backend, indptr, len(graph.indices)),
     )
 
 

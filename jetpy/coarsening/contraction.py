@@ -30,7 +30,7 @@ def contract(backend: Backend, graph: DeviceGraph, match: Array) -> tuple[Device
     )
     offsets, counts = backend.full(n + 1, 0), backend.empty(n)
     backend.scan(n, kernels.bound_rows, indptr=graph.indptr, offsets=offsets, **pairs)
-    long_rows = find_hubs(backend, offsets)
+    long_rows = find_hubs(backend, offsets, graph.nnz)
     keys, sums = backend.empty(graph.nnz), backend.empty(graph.nnz)
     tables = {"offsets": offsets, "keys": keys, "sums": sums}
     fine = {
@@ -52,5 +52,5 @@ def contract(backend: Backend, graph: DeviceGraph, match: Array) -> tuple[Device
     backend.parallel_for(n, kernels.copy_rows, hub_degree=long_rows.degree, **coarse, **tables)
     long_rows.launch_lanes(kernels.copy_long_rows, counts=counts, **coarse, **tables)
     total = backend.reduce(nnz, kernels.add_weights, edge_weights=edge_weights)
-    hubs = find_hubs(backend, indptr)
+    hubs = find_hubs(backend, indptr, nnz)
     return DeviceGraph(indptr, indices, edge_weights, vertex_weights, total, hubs), coarse_of

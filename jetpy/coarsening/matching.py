@@ -44,7 +44,7 @@ def match_vertices(
     }
     count = n
     for _ in range(options.rounds):
-        graph.hubs.launch(
+        graph.hubs.launch_uncut(
             count,
             kernels.prefer_heaviest,
             vertices=active,

@@ -20,7 +20,7 @@ def partition_coarsest(graph: DeviceGraph, refinement: Refinement, problem: Prob
     backend = refinement.backend
     host = download(backend, graph)
     initial = problem.options.initial
-    affordable = initial.most_entries // (graph.n + graph.nnz)
+    affordable = initial.most_entries // graph.size
     tries = max(1, min(initial.most_tries, initial.parts_tried // problem.k, affordable))
 
     def attempt(number: int) -> Refined:

@@ -15,7 +15,7 @@ class LabelPropagation:
     def __init__(self, state: RefinementState) -> None:
         self.state = state
         self._proposers = state.backend.empty(state.graph.n)
-        self._hub_gains = state.backend.full(state.graph.hubs.count, 0)
+        self._hub_gains = state.backend.full(state.graph.n if state.graph.hubs.count else 0, 0)
 
     def launch(self) -> Members:
         """Give a destination to each vertex that passes both filters; return who may have one."""

@@ -17,7 +17,7 @@ from jetpy.problem import pose
 from jetpy.refinement.jet import Refinement, Task
 from jetpy.refinement.jetlp import LabelPropagation
 from jetpy.refinement.state import RefinementState
-from tests.graphs import SMALL_GRAPHS, random_graph
+from tests.graphs import SMALL_GRAPHS, random_graph, star
 from tests.refinement.oracle import (
     check_state,
     connections,
@@ -110,6 +110,11 @@ def test_jetlp_on_larger_graphs(threaded: Backend, k: int) -> None:
     graph = random_graph(2500, 8000, 1, weighted=True)
     assert check_iterations(threaded, graph, np.arange(2500) % k, k, 25) > 100
     assert check_iterations(threaded, graph, np.arange(2500) * k // 2500, k, 75) > 100
+
+
+def test_jetlp_with_a_hub_of_several_pieces(backend: Backend) -> None:
+    graph = star(3000)
+    assert check_iterations(backend, graph, np.arange(3001) % 3, 3, 25) > 100
 
 
 def propagate(state: RefinementState, ratio: int, iteration: int) -> None:

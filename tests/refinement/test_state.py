@@ -92,6 +92,17 @@ def test_large_graphs(threaded: Backend, graph: Graph, k: int) -> None:
     check_state(state, graph)
 
 
+@pytest.mark.parametrize("k", [2, 40, 3000])
+def test_rows_of_several_pieces(backend: Backend, k: int) -> None:
+    graph = star(2500)
+    rng = np.random.default_rng(k)
+    state = state_of(backend, graph, rng.integers(0, k, graph.n), k)
+    check_state(state, graph)
+    for count in (10, graph.n // 5, graph.n):
+        move_at_random(state, count, rng)
+        check_state(state, graph)
+
+
 def test_moves_there_and_back(backend: Backend) -> None:
     """Slots that became free are taken again: rows never run out of them."""
     graph = random_graph(100, 300, 2, weighted=True)

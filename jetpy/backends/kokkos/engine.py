@@ -74,6 +74,7 @@ class KokkosBackend(Backend):
         self.xp = self._memory.xp
         self._launchers: dict[Workunit, Launcher] = {}
         self._tape: list[tuple[Callable[..., Any], dict[str, Any], Any]] | None = None
+        self._launched: set[Callable[..., Any]] = set()
         self._complete = False
 
     def parallel_for(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
@@ -125,15 +126,18 @@ class KokkosBackend(Backend):
         finally:
             self._tape = None
 
+        kernels = {call for call, _, kept in tape if isinstance(kept, dict)}
+
         def launch_all() -> None:
             for call, passed, _ in tape:
                 call(**passed)
+            self._launched |= kernels
 
-        repeat = self._memory.repeatable(launch_all)
-        launched = sum(isinstance(kept, dict) for _, _, kept in tape)
+        repeat = self._memory.repeatable(launch_all, lambda: kernels <= self._launched)
+        launches_each_time = sum(isinstance(kept, dict) for _, _, kept in tape)
 
         def play() -> None:
-            self.launches += launched
+            self.launches += launches_each_time
             repeat()
 
         return play

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import ctypes
 import importlib
 import weakref
 from abc import ABC, abstractmethod
@@ -36,6 +35,7 @@ class Memory(ABC):
 
     def __init__(self) -> None:
         self._views: dict[int, tuple[Any, weakref.ref[Any]]] = {}
+        self._view_classes: dict[np.dtype[Any], Any] = {}
         self._library = importlib.import_module("kokkos.libpykokkos")
         atexit.register(self._views.clear)
 
@@ -60,8 +60,13 @@ class Memory(ABC):
         """Copy a mirror to the host, in order with launches."""
 
     @abstractmethod
-    def repeatable(self, launches: Callable[[], None]) -> Callable[[], None]:
-        """Return a function that does what `launches` does, the quickest way for many times."""
+    def repeatable(
+        self, launches: Callable[[], None], are_loaded: Callable[[], bool]
+    ) -> Callable[[], None]:
+        """Return a function that does what `launches` does, the quickest way for many times.
+
+        `are_loaded` says whether all its kernels have been launched before.
+        """
 
     @abstractmethod
     def synchronize(self) -> None:
@@ -84,13 +89,19 @@ class Memory(ABC):
     def _new_view(self, array: Array) -> tuple[Any, weakref.ref[Any]]:
         if array.ndim != 1 or not array.flags.c_contiguous:
             raise ValueError("kernels take contiguous arrays of one dimension")
-        name = f"KokkosView_{array.dtype.name}_{self.view_kind}_1"
-        view_class = getattr(self._library, name, None)
+        view_class = self._view_classes.get(array.dtype)
         if view_class is None:
-            raise BackendError(f"this machine's PyKokkos was built without {name}")
+            view_class = self._view_classes[array.dtype] = self._view_class(array.dtype)
         view = view_class(self.address(array), [len(array)])
         views, key = self._views, id(array)
         return view, weakref.ref(array, lambda _: views.pop(key, None))
+
+    def _view_class(self, dtype: np.dtype[Any]) -> Any:
+        name = f"KokkosView_{dtype.name}_{self.view_kind}_1"
+        view_class = getattr(self._library, name, None)
+        if view_class is None:
+            raise BackendError(f"this machine's PyKokkos was built without {name}")
+        return view_class
 
 
 class HostMemory(Memory):
@@ -118,7 +129,9 @@ class HostMemory(Memory):
     def pull(self, mirror: Mirror) -> None:
         """There is one array only."""
 
-    def repeatable(self, launches: Callable[[], None]) -> Callable[[], None]:
+    def repeatable(
+        self, launches: Callable[[], None], are_loaded: Callable[[], bool]
+    ) -> Callable[[], None]:
         """Return the very function."""
         return launches
 
@@ -128,6 +141,18 @@ class HostMemory(Memory):
     def address(self, array: Array) -> npt.NDArray[Any]:
         """Return the array itself."""
         return self.to_host(array)
+
+
+class _Address:
+    """Memory that NumPy is to take for an array."""
+
+    def __init__(self, address: int, n: int, dtype: np.dtype[Any]) -> None:
+        self.__array_interface__ = {
+            "data": (address, False),
+            "shape": (n,),
+            "typestr": dtype.str,
+            "version": 3,
+        }
 
 
 class CudaMemory(Memory):
@@ -174,18 +199,18 @@ class CudaMemory(Memory):
             *addresses, mirror.host.nbytes, runtime.memcpyDeviceToHost, self.stream.ptr
         )
 
-    def repeatable(self, launches: Callable[[], None]) -> Callable[[], None]:
-        """Return a function that launches singly at first, and from a CUDA graph later on."""
+    def repeatable(
+        self, launches: Callable[[], None], are_loaded: Callable[[], bool]
+    ) -> Callable[[], None]:
+        """Return a function that launches from a CUDA graph, made when kernels are loaded."""
         graph: Any = None
-        calls = 0
 
         def repeat() -> None:
-            nonlocal graph, calls
-            calls += 1
-            if calls == 1:
-                launches()
-                return
+            nonlocal graph
             if graph is None:
+                if not are_loaded():
+                    launches()
+                    return
                 with self.stream:
                     self.stream.begin_capture()
                     launches()
@@ -202,5 +227,4 @@ class CudaMemory(Memory):
         """Return a NumPy array that points to GPU memory; its elements must not be touched."""
         if array.size == 0:
             return np.empty(0, array.dtype)
-        memory = (ctypes.c_char * array.nbytes).from_address(array.data.ptr)
-        return np.ndarray(len(array), array.dtype, memory)
+        return np.asarray(_Address(array.data.ptr, len(array), array.dtype))
