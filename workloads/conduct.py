@@ -9,9 +9,9 @@ orders are a list of numbers, by place:
  2  number of the Jetlp iteration, for locks
  3  number of open parts
  4  whether to keep the parts, as they are the best so far
- 5  what the iteration does: 0 nothing, 1 Jetlp, 2 rebalancing
- 6  what the host is asked for: 0 nothing, 1 to end, 2 strong rebalancing, 3 to rebalance with
-    all vertices watched, 4 room for more watched vertices
+ 5  what the iteration does: 0 nothing, 1 Jetlp, 2 weak rebalancing, 3 strong rebalancing
+ 6  what the host is asked for: 0 nothing, 1 to end, 2 to rebalance again with more vertices
+    watched, 3 room for more watched vertices
  7  whether an iteration was made whose results are not taken yet
  8  what that iteration did, as in place 5
  9  cut
@@ -192,10 +192,10 @@ def conduct(
     if orders[6] > 0:
         return
     if account[k + 130] == 1:
-        orders[6] = 3
+        orders[6] = 2
         return
     if account[k + 129] > room:
-        orders[6] = 4
+        orders[6] = 3
         return
     heaviest: pk.int64 = 0
     p: int = 0
@@ -223,10 +223,10 @@ def conduct(
         orders[5] = 1
         orders[8] = 1
         return
-    weak: int = 0
+    task: int = 3
     if orders[13] < orders[19]:
         orders[13] += 1
-        weak = 1
+        task = 2
     if draw_up_plan(
         orders,
         account,
@@ -238,8 +238,5 @@ def conduct(
         capacity_ends,
         k,
     ):
-        orders[8] = 2
-        if weak == 1:
-            orders[5] = 2
-        else:
-            orders[6] = 2
+        orders[5] = task
+        orders[8] = task

@@ -466,9 +466,10 @@ def subtract_moves(
             change += w
         if sources[u] != old:
             change -= w
-        if best[u] == -3:
-            watch(u, best, watched, account, k)
-        best[u] = -2
+        if best[u] != -2:
+            if best[u] == -3:
+                watch(u, best, watched, account, k)
+            best[u] = -2
         e += step_of(i, count)
     pk.atomic_fetch_add(account, [k + (v & 63)], change)
 

@@ -25,6 +25,7 @@ def propose(
     own: pk.View1D[pk.int32],
     locks: pk.View1D[pk.int32],
     priorities: pk.View1D[pk.int32],
+    destinations: pk.View1D[pk.int32],
     orders: pk.View1D[pk.int64],
     k: int,
 ):
@@ -32,7 +33,8 @@ def propose(
 
     `best` caches the destination (-1: no adjacent part, -2: unknown), `gains` its gain F(v) and
     `own` the weight into the own part. A vertex that passes has its gain as priority, others
-    -2147483647. Vertices with the number of the iteration as lock stay.
+    -2147483647. Vertices with the number of the iteration as lock stay. Destinations of the
+    iteration before are forgotten.
     """
     if orders[5] != 1:
         return
@@ -41,6 +43,7 @@ def propose(
         return
     keep_part(v, parts, kept, orders)
     priorities[v] = -2147483647
+    destinations[v] = -1
     if locks[v] == orders[2]:
         return
     seed: int = orders[0]
@@ -99,15 +102,13 @@ def afterburn(
     """Recompute a proposal's gain as if all neighbours of higher priority had moved.
 
     Where that is not negative, the vertex gets its destination and is locked for the next
-    iteration; any other stays (-1). The gains of hubs are added up for `afterburn_hubs`.
+    iteration. The gains of hubs are added up for `afterburn_hubs`.
     """
     if orders[5] != 1:
         return
     v: int = vertex_of(i, count, vertices, hubs)
     if v < 0:
         return
-    if i < count:
-        destinations[v] = -1
     priority: int = priorities[v]
     if priority == -2147483647:
         return

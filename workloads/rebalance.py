@@ -87,6 +87,7 @@ def rate_weak(
     open_parts: pk.View1D[pk.int64],
     orders: pk.View1D[pk.int64],
     destinations: pk.View1D[pk.int32],
+    chosen: pk.View1D[pk.int32],
     loss_slots: pk.View1D[pk.int32],
     histogram: pk.View1D[pk.int32],
     k: int,
@@ -96,7 +97,7 @@ def rate_weak(
 
     A vertex is a candidate if it may leave, and has an adjacent part or is tied to its own by
     little (`tie_limit`). Without an adjacent open part it gets one by hash. Slot -1 is that of no
-    candidate.
+    candidate. Destinations of the iteration before are forgotten.
     """
     if orders[5] != 2:
         return
@@ -104,6 +105,7 @@ def rate_weak(
     if v < 0:
         return
     keep_part(v, parts, kept, orders)
+    destinations[v] = -1
     loss_slots[v] = -1
     p: int = parts[v]
     if not may_leave(v, p, vertex_weights, leave_limit):
@@ -140,7 +142,7 @@ def rate_weak(
             return
     if found < 0:
         found = open_parts[place_of(mix(v ^ seed), orders[3])]
-    destinations[v] = found
+    chosen[v] = found
     slot: int = slot_of(inside - highest, vertex_weights[v])
     loss_slots[v] = slot
     tally(v, p, slot, k, sections, vertex_weights, histogram)
@@ -164,6 +166,7 @@ def rate_strong(
     tie_limit: pk.View1D[pk.int64],
     orders: pk.View1D[pk.int64],
     destinations: pk.View1D[pk.int32],
+    chosen: pk.View1D[pk.int32],
     loss_slots: pk.View1D[pk.int32],
     histogram: pk.View1D[pk.int32],
     k: int,
@@ -173,12 +176,13 @@ def rate_strong(
 
     Its destination is 0 until `deal_evicted` chooses one. Candidates are those of `rate_weak`.
     """
-    if orders[5] != 2:
+    if orders[5] != 3:
         return
     v: int = watched[i]
     if v < 0:
         return
     keep_part(v, parts, kept, orders)
+    destinations[v] = -1
     loss_slots[v] = -1
     p: int = parts[v]
     if not may_leave(v, p, vertex_weights, leave_limit):
@@ -211,7 +215,7 @@ def rate_strong(
     if adjacent_open > 0:
         outside //= adjacent_open
     loss: int = inside - outside
-    destinations[v] = 0
+    chosen[v] = 0
     slot: int = slot_of(loss, vertex_weights[v])
     loss_slots[v] = slot
     tally(v, p, slot, k, sections, vertex_weights, histogram)
@@ -255,7 +259,7 @@ def cut_off(
     The histogram is zero afterwards. Where all candidates do not suffice, the part loses its
     `tie_limit`, and the account says so.
     """
-    if orders[5] != 2:
+    if orders[5] < 2:
         return
     rest: pk.int64 = excess[p]
     cutoffs[p] = -1
@@ -314,7 +318,7 @@ def tally_tied(
 
     Only those whose higher bits are the ones found so far, `lasts`.
     """
-    if orders[5] != 2:
+    if orders[5] < 2:
         return
     v: int = vertices[i]
     if v < 0:
@@ -337,7 +341,7 @@ def narrow_down(
     orders: pk.View1D[pk.int64],
 ):
     """Find the next six bits of the number of the last vertex that a part evicts."""
-    if orders[5] != 2:
+    if orders[5] < 2:
         return
     rest: pk.int64 = rests[p]
     digit: int = 0
@@ -358,70 +362,114 @@ def select_evicted(
     vertices: pk.View1D[pk.int32],
     parts: pk.View1D[pk.int32],
     loss_slots: pk.View1D[pk.int32],
+    chosen: pk.View1D[pk.int32],
     cutoffs: pk.View1D[pk.int32],
     lasts: pk.View1D[pk.int64],
     destinations: pk.View1D[pk.int32],
     account: pk.View1D[pk.int64],
-    k: int,
     orders: pk.View1D[pk.int64],
+    k: int,
 ):
-    """Let all stay (-1) but the first of each part, by slot and number, up to the last to go.
+    """Send the first candidates of each part, by slot and number, to the part chosen for them.
 
-    All stay where the candidates of some part do not suffice.
+    Up to the last one that has to go; none where the candidates of some part do not suffice.
     """
-    if orders[5] != 2:
+    if orders[5] < 2 or account[k + 130] == 1:
         return
     v: int = vertices[i]
     if v < 0:
         return
     slot: int = loss_slots[v]
-    if slot >= 0 and account[k + 130] == 0:
+    if slot >= 0:
         p: int = parts[v]
         if slot < cutoffs[p] or (slot == cutoffs[p] and v <= lasts[p]):
-            return
-    destinations[v] = -1
+            destinations[v] = chosen[v]
 
 
 @pk.workunit
-def list_evicted(
+def sum_evicted(
     i: int,
-    acc: pk.Acc[pk.int64],
-    last_pass: bool,
     vertices: pk.View1D[pk.int32],
+    vertex_weights: pk.View1D[pk.int32],
     destinations: pk.View1D[pk.int32],
-    evicted: pk.View1D[pk.int64],
+    block_sums: pk.View1D[pk.int32],
+    region_sums: pk.View1D[pk.int32],
+    orders: pk.View1D[pk.int64],
 ):
-    """List the candidates that have a destination."""
+    """Strong: sum up evicted weight by blocks of 512 vertices and by regions of 64 blocks."""
+    if orders[5] != 3:
+        return
     v: int = vertices[i]
-    if v >= 0:
-        if destinations[v] >= 0:
-            if last_pass:
-                evicted[acc] = v
-            acc += 1
+    if v < 0:
+        return
+    if destinations[v] >= 0:
+        pk.atomic_fetch_add(block_sums, [v >> 9], vertex_weights[v])
+        pk.atomic_fetch_add(region_sums, [v >> 15], vertex_weights[v])
 
 
 @pk.workunit
 def deal_evicted(
     i: int,
-    acc: pk.Acc[pk.int64],
-    last_pass: bool,
-    evicted: pk.View1D[pk.int64],
+    vertices: pk.View1D[pk.int32],
     vertex_weights: pk.View1D[pk.int32],
     open_parts: pk.View1D[pk.int64],
     capacity_ends: pk.View1D[pk.int64],
-    orders: pk.View1D[pk.int64],
     destinations: pk.View1D[pk.int32],
+    block_sums: pk.View1D[pk.int32],
+    region_sums: pk.View1D[pk.int32],
+    orders: pk.View1D[pk.int64],
 ):
-    """Cut the list of evicted vertices into pieces, one for each open part's spare capacity."""
-    v: int = evicted[i]
-    if last_pass:
-        low: int = 0
-        high: int = orders[3] - 1
-        while low < high:
-            middle: int = (low + high) >> 1
-            if acc < capacity_ends[middle]:
-                high = middle
-            else:
-                low = middle + 1
-        destinations[v] = open_parts[low]
-    acc += vertex_weights[v]
+    """Strong: give an evicted vertex its share of the open parts' spare weight.
+
+    All of them in ascending order are cut into pieces, one for each open part.
+    """
+    if orders[5] != 3:
+        return
+    v: int = vertices[i]
+    if v < 0:
+        return
+    if destinations[v] < 0:
+        return
+    before: pk.int64 = 0
+    place: int = 0
+    while place < (v >> 15):
+        before += region_sums[place]
+        place += 1
+    place = (v >> 15) << 6
+    while place < (v >> 9):
+        before += block_sums[place]
+        place += 1
+    place = (v >> 9) << 9
+    while place < v:
+        if destinations[place] >= 0:
+            before += vertex_weights[place]
+        place += 1
+    low: int = 0
+    high: int = orders[3] - 1
+    while low < high:
+        middle: int = (low + high) >> 1
+        if before < capacity_ends[middle]:
+            high = middle
+        else:
+            low = middle + 1
+    destinations[v] = open_parts[low]
+
+
+@pk.workunit
+def clear_sums(
+    i: int,
+    vertices: pk.View1D[pk.int32],
+    destinations: pk.View1D[pk.int32],
+    block_sums: pk.View1D[pk.int32],
+    region_sums: pk.View1D[pk.int32],
+    orders: pk.View1D[pk.int64],
+):
+    """Strong: set the sums of evicted weight to zero."""
+    if orders[5] != 3:
+        return
+    v: int = vertices[i]
+    if v < 0:
+        return
+    if destinations[v] >= 0:
+        block_sums[v >> 9] = 0
+        region_sums[v >> 15] = 0

@@ -3,62 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
 
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import DeviceGraph
 from jetpy.problem import Problem
 from jetpy.refinement.jetlp import LabelPropagation
+from jetpy.refinement.orders import Order, Request, Task
 from jetpy.refinement.rebalance import Rebalancing
-from jetpy.refinement.state import SHORT, Measures, Recording, RefinementState
+from jetpy.refinement.state import Measures, Recording, RefinementState
 from jetpy.workloads import conduct as kernels
 
 STEPS = 4
 """Iterations that a back end that runs ahead of its host is sent at a time."""
-
-
-class Order(IntEnum):
-    """Places in the orders (`jetpy.workloads.conduct`)."""
-
-    SALT = 0
-    RATIO = 1
-    LOCK = 2
-    KEEP = 4
-    TASK = 5
-    REQUEST = 6
-    UNTAKEN = 7
-    LAST_TASK = 8
-    CUT = 9
-    BEST_CUT = 10
-    BEST_HEAVIEST = 11
-    SINCE_BEST = 12
-    WEAK = 13
-    ITERATION = 14
-    SEED = 15
-    LIMIT = 16
-    PATIENCE = 17
-    TOLERANCE = 18
-    WEAK_ROUNDS = 19
-    WEIGHT = 20
-    TIE_LIMIT = 21
-
-
-class Task(IntEnum):
-    """What an iteration does."""
-
-    NOTHING = 0
-    PROPAGATE = 1
-    REBALANCE = 2
-
-
-class Request(IntEnum):
-    """What the host is asked for."""
-
-    NOTHING = 0
-    END = 1
-    STRONG = 2
-    WATCH_MORE = 3
-    ROOM = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,9 +42,7 @@ class Refinement:
         self.state = RefinementState(backend, graph, problem.k)
         self.propagation, self.rebalancing = LabelPropagation(self.state), Rebalancing(self.state)
         self._best_weights = backend.mirror(problem.k)
-        self._candidates = self.state.watched
-        self._iteration, self._weak = Recording(self.state), Recording(self.state)
-        self._strong, self._moves = Recording(self.state), Recording(self.state)
+        self._iteration, self._again = Recording(self.state), Recording(self.state)
 
     def refine(self, parts: Array, *, finest: bool, known: Measures | None = None) -> Refined:
         """Refine `parts` (int32, shape (n,)) until patience runs out.
@@ -167,39 +121,23 @@ class Refinement:
 
     def _answer(self, request: Request) -> None:
         """Do what the back end asks for."""
+        state, orders = self.state, self.state.orders
+        orders.host[Order.REQUEST] = Request.NOTHING
         if request == Request.ROOM:
-            self.state.make_room()
-            self._order(Task.NOTHING)
-        elif request == Request.WATCH_MORE:
-            self.rebalancing.watch_more()
-            self._order(Task.REBALANCE)
-            self._weak.play(self._launch_weak)
+            state.make_room()
+            self.backend.push(orders)
         else:
-            self._order(Task.REBALANCE)
-            self._rebalance_strongly()
-
-    def _order(self, task: Task) -> None:
-        orders = self.state.orders
-        orders.host[Order.TASK], orders.host[Order.REQUEST] = task, Request.NOTHING
-        self.backend.push(orders)
-
-    def _rebalance_strongly(self) -> None:
-        state, backend = self.state, self.backend
-        self._strong.play(self._launch_strong)
-        backend.pull(state.account)
-        backend.synchronize()
-        if state.account.host[state.k + SHORT]:
             self.rebalancing.watch_more()
-            self._strong.play(self._launch_strong)
-        self.rebalancing.deal(self._candidates)
-        self._moves.play(self._launch_moves)
+            orders.host[Order.TASK] = orders.host[Order.LAST_TASK]
+            self.backend.push(orders)
+            self._again.play(self._launch_rebalancing)
 
     def _launch_iteration(self) -> None:
         """Have the orders given, and carried out."""
-        state = self.state
-        if self.backend.prefers_lists:
+        state, backend = self.state, self.backend
+        if backend.prefers_lists:
             state.make_room()
-        self.backend.parallel_for(
+        backend.parallel_for(
             1,
             kernels.conduct,
             orders=state.orders.device,
@@ -209,19 +147,15 @@ class Refinement:
             k=state.k,
             **self.rebalancing.plan,
         )
-        if not self.backend.prefers_lists:
-            self.propagation.launch()
-            self._launch_weak()
-        elif state.orders.host[Order.TASK] == Task.PROPAGATE:
-            state.launch_moves(self.propagation.launch())
-        elif state.orders.host[Order.TASK] == Task.REBALANCE:
-            self._launch_weak()
+        task = state.orders.host[Order.TASK]
+        if not backend.prefers_lists or task == Task.PROPAGATE:
+            movers = self.propagation.launch()
+        if not backend.prefers_lists or task >= Task.REBALANCE_WEAKLY:
+            self._launch_rebalancing()
+        elif task == Task.PROPAGATE:
+            state.launch_moves(movers)
 
-    def _launch_weak(self) -> None:
-        self.state.launch_moves(self.rebalancing.launch_weak())
-
-    def _launch_strong(self) -> None:
-        self._candidates = self.rebalancing.launch_strong()
-
-    def _launch_moves(self) -> None:
-        self.state.launch_moves(self._candidates)
+    def _launch_rebalancing(self) -> None:
+        state = self.state
+        task = Task(state.orders.host[Order.TASK]) if self.backend.prefers_lists else None
+        state.launch_moves(self.rebalancing.launch(task))

@@ -25,6 +25,7 @@ class LabelPropagation:
             "best": state.best,
             "locks": state.locks,
             "priorities": state.priorities,
+            "destinations": state.destinations,
             "orders": state.orders.device,
         }
         backend.parallel_for(
@@ -43,11 +44,7 @@ class LabelPropagation:
         proposers = state.list_members(
             state.watched, state.priorities, NO_PRIORITY, self._proposers
         )
-        chosen = {
-            "destinations": state.destinations,
-            "hub_gains": self._hub_gains,
-            **shared,
-        }
+        chosen = {"hub_gains": self._hub_gains, **shared}
         hubs.launch(
             proposers.count,
             kernels.afterburn,

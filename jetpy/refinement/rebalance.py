@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from jetpy.backends.base import Array, Workunit
+from jetpy.refinement.orders import Task
 from jetpy.refinement.state import SHORT, Members, RefinementState
 from jetpy.workloads import rebalance as kernels
 
@@ -12,6 +13,9 @@ SLOTS = 50
 """Loss slots (`slot_of`)."""
 DIGIT_BITS = 6
 """Bits of a vertex's number by which `tally_tied` and `narrow_down` get nearer to the last one."""
+
+BLOCK_BITS, REGION_BITS = 9, 15
+"""A vertex's number without so many bits is its block's or region's (`sum_evicted`)."""
 
 
 class Rebalancing:
@@ -34,44 +38,28 @@ class Rebalancing:
         self._digits = backend.full(k << DIGIT_BITS, 0)
         self._cutoffs = backend.empty(k)
         self._rests, self._lasts = backend.empty(k, np.int64), backend.empty(k, np.int64)
-        self._loss_slots, self._list = backend.empty(state.graph.n), backend.empty(state.graph.n)
+        n = state.graph.n
+        self._loss_slots, self._chosen, self._list = (backend.empty(n) for _ in range(3))
+        self._sums = {
+            "block_sums": backend.full((n >> BLOCK_BITS) + 1, 0),
+            "region_sums": backend.full((n >> REGION_BITS) + 1, 0),
+        }
 
-    def launch_weak(self) -> Members:
+    def launch(self, task: Task | None) -> Members:
         """Give destinations to vertices of overweight parts; return who may have one.
 
-        To each its best open part. Nobody gets one where too few vertices of a part may leave;
-        then the account says so.
+        Nobody gets one where too few vertices of a part may leave; then the account says so.
+        With weak rebalancing, each goes to its best open part, with strong rebalancing the
+        vertices that lose least on average fill up the open parts. None: as the orders say.
         """
-        return self._launch(kernels.rate_weak)
-
-    def launch_strong(self) -> Members:
-        """Find the vertices to evict as `launch_weak` does, by what they lose on average.
-
-        Their destinations are still to be chosen, by `deal`.
-        """
-        return self._launch(kernels.rate_strong)
-
-    def deal(self, candidates: Members) -> None:
-        """Give the evicted vertices, in ascending order, open parts' spare weight."""
-        backend, destinations = self.state.backend, self.state.destinations
-        evicted = backend.empty(candidates.count, np.int64)
-        count = backend.scan(
-            candidates.count,
-            kernels.list_evicted,
-            vertices=candidates.vertices,
-            destinations=destinations,
-            evicted=evicted,
-        )
-        backend.scan(
-            count,
-            kernels.deal_evicted,
-            evicted=backend.sorted(evicted[:count]),
-            vertex_weights=self.state.graph.vertex_weights,
-            open_parts=self.plan["open_parts"],
-            capacity_ends=self.plan["capacity_ends"],
-            orders=self.state.orders.device,
-            destinations=destinations,
-        )
+        if task != Task.REBALANCE_STRONGLY:
+            self._rate(kernels.rate_weak)
+        if task != Task.REBALANCE_WEAKLY:
+            self._rate(kernels.rate_strong)
+        candidates = self._select()
+        if task != Task.REBALANCE_WEAKLY:
+            self._deal(candidates)
+        return candidates
 
     def watch_more(self) -> None:
         """Watch all vertices of parts that too few of the watched ones may leave."""
@@ -95,16 +83,27 @@ class Rebalancing:
         backend.synchronize()
         state.make_room()
 
-    def _launch(self, rate: Workunit) -> Members:
-        """Leave a destination to the first candidates that weigh enough, by slot and number."""
-        state, backend, n = self.state, self.state.backend, self.state.graph.n
-        orders = {"orders": state.orders.device}
-        account = {"account": state.account.device, "k": state.k}
-        vertices = {"parts": state.parts, "loss_slots": self._loss_slots}
-        histogram = {"histogram": self._histogram, "sections": self._sections}
-        found = {"rests": self._rests, "lasts": self._lasts}
-        ties = {"cutoffs": self._cutoffs, "lasts": self._lasts, **vertices, **orders}
-        backend.parallel_for(
+    @property
+    def _orders(self) -> dict[str, Array]:
+        return {"orders": self.state.orders.device}
+
+    @property
+    def _vertices(self) -> dict[str, Array]:
+        return {
+            "parts": self.state.parts,
+            "loss_slots": self._loss_slots,
+            "destinations": self.state.destinations,
+            "chosen": self._chosen,
+        }
+
+    @property
+    def _counters(self) -> dict[str, object]:
+        return {"histogram": self._histogram, "k": self.state.k, "sections": self._sections}
+
+    def _rate(self, rate: Workunit) -> None:
+        """Sort those who may leave into slots, by what the cut loses."""
+        state = self.state
+        state.backend.parallel_for(
             state.watched.count,
             rate,
             watched=state.watched.vertices,
@@ -113,24 +112,32 @@ class Rebalancing:
             best=state.best,
             own=state.own,
             kept=state.kept,
-            destinations=state.destinations,
-            k=state.k,
             **self.plan,
-            **orders,
-            **vertices,
-            **histogram,
+            **self._orders,
+            **self._vertices,
+            **self._counters,
             **state.table,
         )
+
+    def _select(self) -> Members:
+        """Leave a destination to the first candidates that weigh enough, by slot and number."""
+        state, backend, n = self.state, self.state.backend, self.state.graph.n
+        found = {"rests": self._rests, "lasts": self._lasts, **self._orders}
+        ties = {
+            "cutoffs": self._cutoffs,
+            "lasts": self._lasts,
+            **self._vertices,
+            **self._orders,
+        }
         backend.parallel_for(
             state.k,
             kernels.cut_off,
             excess=self.plan["excess"],
             tie_limit=self.plan["tie_limit"],
             cutoffs=self._cutoffs,
-            **account,
+            account=state.account.device,
             **found,
-            **histogram,
-            **orders,
+            **self._counters,
         )
         candidates = self._list_candidates()
         for digit in reversed(range(-(-(n - 1).bit_length() // DIGIT_BITS))):
@@ -143,18 +150,32 @@ class Rebalancing:
                 shift=digit * DIGIT_BITS,
                 **ties,
             )
-            backend.parallel_for(
-                state.k, kernels.narrow_down, digits=self._digits, **found, **orders
-            )
+            backend.parallel_for(state.k, kernels.narrow_down, digits=self._digits, **found)
         backend.parallel_for(
             candidates.count,
             kernels.select_evicted,
             vertices=candidates.vertices,
-            destinations=state.destinations,
-            **account,
+            account=state.account.device,
+            k=state.k,
             **ties,
         )
         return candidates
+
+    def _deal(self, candidates: Members) -> None:
+        """Give the evicted vertices open parts' spare weight, if the orders say so."""
+        state, backend = self.state, self.state.backend
+        evicted = {
+            "vertices": candidates.vertices,
+            "destinations": state.destinations,
+            **self._sums,
+            **self._orders,
+        }
+        weights = {"vertex_weights": state.graph.vertex_weights}
+        backend.parallel_for(candidates.count, kernels.sum_evicted, **weights, **evicted)
+        backend.parallel_for(
+            candidates.count, kernels.deal_evicted, **self.plan, **weights, **evicted
+        )
+        backend.parallel_for(candidates.count, kernels.clear_sums, **evicted)
 
     def _list_candidates(self) -> Members:
         """Return all candidates up to the cut-off, and maybe others."""

@@ -10,7 +10,7 @@ from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import upload
 from jetpy.graph import INT32_MAX, Graph
 from jetpy.metrics import edge_cut, part_weights
-from jetpy.refinement.jet import Order
+from jetpy.refinement.orders import Order
 from jetpy.refinement.state import COUNTERS, WATCHED, Measures, RefinementState
 from jetpy.workloads.rebalance import watch_interior
 

@@ -14,8 +14,9 @@ from jetpy.graph import Graph
 from jetpy.metrics import edge_cut, part_weights
 from jetpy.presets import preset
 from jetpy.problem import pose
-from jetpy.refinement.jet import Refinement, Task
+from jetpy.refinement.jet import Refinement
 from jetpy.refinement.jetlp import LabelPropagation
+from jetpy.refinement.orders import Task
 from jetpy.refinement.state import RefinementState
 from tests.graphs import SMALL_GRAPHS, random_graph, star
 from tests.refinement.oracle import (

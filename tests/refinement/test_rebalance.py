@@ -105,6 +105,15 @@ def test_strong_makes_every_part_fit(
     assert state.measures.part_weights.max() <= limit
 
 
+def test_strong_over_many_blocks_of_vertices(backend: Backend) -> None:
+    graph = grid(300, 300)
+    before = np.arange(graph.n) % 7 // 3
+    limit = limit_of(graph, 4, 0)
+    state, moved = rebalance(backend, graph, before, 4, "strong", limit)
+    check_moves(state, before, limit, moved)
+    assert state.measures.part_weights.max() <= limit
+
+
 def test_strong_with_weights_gets_close(backend: Backend) -> None:
     graph = random_graph(1000, 3000, 1, weighted=True)
     limit = limit_of(graph, 8)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from jetpy.backends.base import Backend
 from jetpy.generators import grid, rmat
 from jetpy.graph import Graph
-from jetpy.refinement.jet import Task
+from jetpy.refinement.orders import Task
 from jetpy.refinement.state import RefinementState
 from tests.graphs import SMALL_GRAPHS, random_graph, star
 from tests.refinement.oracle import (
@@ -30,7 +30,7 @@ def move(state: RefinementState, vertices: np.ndarray, destinations: np.ndarray)
     by_vertex[vertices] = destinations
     state.destinations[:] = state.backend.from_host(by_vertex)
     watch_all(state)
-    give_orders(state, task=Task.REBALANCE)
+    give_orders(state, task=Task.REBALANCE_WEAKLY)
     state.launch_moves(state.watched)
     assert settle(state) == len(vertices)
 
