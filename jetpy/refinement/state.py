@@ -24,7 +24,7 @@ SPARE = 1024
 """Watched vertices that a launch from a recording has room for, beside half as many again."""
 ORDERS = 22
 """Number of places in the orders."""
-LOOSE = 0.5
+LOOSE = 0.75
 """A vertex without adjacent parts is watched if its edges weigh at most this share of what those
 of the average vertex do, each per vertex weight."""
 
