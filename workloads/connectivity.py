@@ -377,10 +377,7 @@ def choose_update(
     k: int,
     orders: pk.View1D[pk.int64],
 ):
-    """Compute rows anew, rather than update them, if more than n / share vertices moved.
-
-    Never with a share of 0.
-    """
+    """Compute rows anew, rather than update them, if more than n / share vertices moved."""
     if orders[5] == 0:
         return
     moved: pk.int64 = 0

@@ -57,19 +57,8 @@ def tally(
     pk.atomic_fetch_add(histogram, [place], vertex_weights[v])
 
 
-@pk.function
-def may_leave(
-    v: int,
-    p: int,
-    vertex_weights: pk.View1D[pk.int32],
-    leave_limit: pk.View1D[pk.int64],
-) -> bool:
-    """Whether a vertex weighs at most its part's `leave_limit`, 0 if that is not overweight."""
-    return leave_limit[p] > 0 and vertex_weights[v] <= leave_limit[p]
-
-
 @pk.workunit
-def rate_weak(
+def rate(
     i: int,
     watched: pk.View1D[pk.int32],
     indptr: pk.View1D[pk.int32],
@@ -90,25 +79,35 @@ def rate_weak(
     chosen: pk.View1D[pk.int32],
     loss_slots: pk.View1D[pk.int32],
     histogram: pk.View1D[pk.int32],
+    block_sums: pk.View1D[pk.int32],
+    region_sums: pk.View1D[pk.int32],
     k: int,
     sections: int,
 ):
-    """Weak: choose each candidate's destination now, the best connected open part.
+    """Sort the candidates into slots, and choose for each where it would go.
 
-    A vertex is a candidate if it may leave, and has an adjacent part or is tied to its own by
-    little (`tie_limit`). Without an adjacent open part it gets one by hash. Slot -1 is that of no
-    candidate. Destinations of the iteration before are forgotten.
+    A vertex is a candidate if it weighs at most its part's `leave_limit` (0 where that is not
+    overweight), and has an adjacent part or is tied to its own by little (`tie_limit`). Weak: it
+    would go to the best connected open part, or to one by hash if none is adjacent. Strong: to
+    one that is dealt later (0 for now); its loss is that of its mean connection to adjacent open
+    parts. In an overweight part, slot -1 is that of no candidate. Destinations and sums of the
+    iteration before are forgotten.
     """
-    if orders[5] != 2:
+    if orders[5] < 2:
         return
     v: int = watched[i]
     if v < 0:
         return
     keep_part(v, parts, kept, orders)
     destinations[v] = -1
-    loss_slots[v] = -1
+    if orders[5] == 3:
+        block_sums[v >> 9] = 0
+        region_sums[v >> 15] = 0
     p: int = parts[v]
-    if not may_leave(v, p, vertex_weights, leave_limit):
+    if leave_limit[p] == 0:
+        return
+    loss_slots[v] = -1
+    if vertex_weights[v] > leave_limit[p]:
         return
     seed: int = orders[0]
     inside: int = own[v]
@@ -116,79 +115,6 @@ def rate_weak(
     found: int = -1
     highest: int = 0
     found_hash: pk.uint32 = 0
-    if best[v] != -1:
-        inside = 0
-        s: int = rows[v]
-        last: int = s + capacity(indptr[v + 1] - indptr[v], k)
-        while s < last:
-            q: int = slots[s]
-            if ends_row(q, rows[v], last):
-                break
-            if q == p:
-                inside = weights[s]
-            elif q >= 0 and weights[s] > 0:
-                adjacent = 1
-                if weights[s] >= highest and is_open[q] == 1:
-                    h: pk.uint32 = mix((v ^ seed) + (q << 16))
-                    if weights[s] > highest or h > found_hash or (h == found_hash and q < found):
-                        found = q
-                        highest = weights[s]
-                        found_hash = h
-            s += 1
-    if adjacent == 0:
-        best[v] = -1
-        own[v] = inside
-        if is_tied(inside, vertex_weights[v], tie_limit[p]):
-            return
-    if found < 0:
-        found = open_parts[place_of(mix(v ^ seed), orders[3])]
-    chosen[v] = found
-    slot: int = slot_of(inside - highest, vertex_weights[v])
-    loss_slots[v] = slot
-    tally(v, p, slot, k, sections, vertex_weights, histogram)
-
-
-@pk.workunit
-def rate_strong(
-    i: int,
-    watched: pk.View1D[pk.int32],
-    indptr: pk.View1D[pk.int32],
-    parts: pk.View1D[pk.int32],
-    kept: pk.View1D[pk.int32],
-    vertex_weights: pk.View1D[pk.int32],
-    rows: pk.View1D[pk.int32],
-    slots: pk.View1D[pk.int32],
-    weights: pk.View1D[pk.int32],
-    best: pk.View1D[pk.int32],
-    own: pk.View1D[pk.int32],
-    leave_limit: pk.View1D[pk.int64],
-    is_open: pk.View1D[pk.int64],
-    tie_limit: pk.View1D[pk.int64],
-    orders: pk.View1D[pk.int64],
-    destinations: pk.View1D[pk.int32],
-    chosen: pk.View1D[pk.int32],
-    loss_slots: pk.View1D[pk.int32],
-    histogram: pk.View1D[pk.int32],
-    k: int,
-    sections: int,
-):
-    """Strong: rate each candidate by its mean connection to adjacent open parts.
-
-    Its destination is 0 until `deal_evicted` chooses one. Candidates are those of `rate_weak`.
-    """
-    if orders[5] != 3:
-        return
-    v: int = watched[i]
-    if v < 0:
-        return
-    keep_part(v, parts, kept, orders)
-    destinations[v] = -1
-    loss_slots[v] = -1
-    p: int = parts[v]
-    if not may_leave(v, p, vertex_weights, leave_limit):
-        return
-    inside: int = own[v]
-    adjacent: int = 0
     outside: pk.int64 = 0
     adjacent_open: int = 0
     if best[v] != -1:
@@ -199,23 +125,36 @@ def rate_strong(
             q: int = slots[s]
             if ends_row(q, rows[v], last):
                 break
+            w: int = weights[s]
             if q == p:
-                inside = weights[s]
-            elif q >= 0 and weights[s] > 0:
+                inside = w
+            elif q >= 0 and w > 0:
                 adjacent = 1
                 if is_open[q] == 1:
-                    outside += weights[s]
+                    outside += w
                     adjacent_open += 1
+                    if w >= highest:
+                        h: pk.uint32 = mix((v ^ seed) + (q << 16))
+                        if w > highest or h > found_hash or (h == found_hash and q < found):
+                            found = q
+                            highest = w
+                            found_hash = h
             s += 1
     if adjacent == 0:
         best[v] = -1
         own[v] = inside
         if is_tied(inside, vertex_weights[v], tie_limit[p]):
             return
-    if adjacent_open > 0:
-        outside //= adjacent_open
+    if orders[5] == 3:
+        found = 0
+        if adjacent_open > 0:
+            outside //= adjacent_open
+    else:
+        outside = highest
+        if found < 0:
+            found = open_parts[place_of(mix(v ^ seed), orders[3])]
+    chosen[v] = found
     loss: int = inside - outside
-    chosen[v] = 0
     slot: int = slot_of(loss, vertex_weights[v])
     loss_slots[v] = slot
     tally(v, p, slot, k, sections, vertex_weights, histogram)
@@ -233,10 +172,10 @@ def watch_interior(
     account: pk.View1D[pk.int64],
     k: int,
 ):
-    """Watch all vertices that may leave a part without a `tie_limit`."""
+    """Watch all vertices that may leave a part that has lost its `tie_limit`."""
     if best[v] == -3:
         p: int = parts[v]
-        if tie_limit[p] < 0 and may_leave(v, p, vertex_weights, leave_limit):
+        if tie_limit[p] < 0 and vertex_weights[v] <= leave_limit[p]:
             watch(v, best, watched, account, k)
 
 
@@ -361,50 +300,36 @@ def select_evicted(
     i: int,
     vertices: pk.View1D[pk.int32],
     parts: pk.View1D[pk.int32],
+    vertex_weights: pk.View1D[pk.int32],
     loss_slots: pk.View1D[pk.int32],
     chosen: pk.View1D[pk.int32],
     cutoffs: pk.View1D[pk.int32],
     lasts: pk.View1D[pk.int64],
     destinations: pk.View1D[pk.int32],
+    block_sums: pk.View1D[pk.int32],
+    region_sums: pk.View1D[pk.int32],
     account: pk.View1D[pk.int64],
     orders: pk.View1D[pk.int64],
     k: int,
 ):
-    """Send the first candidates of each part, by slot and number, to the part chosen for them.
+    """Send the first candidates of each part, by slot and number, to where they would go.
 
-    Up to the last one that has to go; none where the candidates of some part do not suffice.
+    None where the candidates of some part do not suffice. Strong: sum up their weights by blocks
+    of 512 vertices and by regions of 64 blocks.
     """
     if orders[5] < 2 or account[k + 130] == 1:
         return
     v: int = vertices[i]
     if v < 0:
         return
-    slot: int = loss_slots[v]
-    if slot >= 0:
-        p: int = parts[v]
-        if slot < cutoffs[p] or (slot == cutoffs[p] and v <= lasts[p]):
-            destinations[v] = chosen[v]
-
-
-@pk.workunit
-def sum_evicted(
-    i: int,
-    vertices: pk.View1D[pk.int32],
-    vertex_weights: pk.View1D[pk.int32],
-    destinations: pk.View1D[pk.int32],
-    block_sums: pk.View1D[pk.int32],
-    region_sums: pk.View1D[pk.int32],
-    orders: pk.View1D[pk.int64],
-):
-    """Strong: sum up evicted weight by blocks of 512 vertices and by regions of 64 blocks."""
-    if orders[5] != 3:
+    if loss_slots[v] < 0:
         return
-    v: int = vertices[i]
-    if v < 0:
-        return
-    if destinations[v] >= 0:
-        pk.atomic_fetch_add(block_sums, [v >> 9], vertex_weights[v])
-        pk.atomic_fetch_add(region_sums, [v >> 15], vertex_weights[v])
+    p: int = parts[v]
+    if loss_slots[v] < cutoffs[p] or (loss_slots[v] == cutoffs[p] and v <= lasts[p]):
+        destinations[v] = chosen[v]
+        if orders[5] == 3:
+            pk.atomic_fetch_add(block_sums, [v >> 9], vertex_weights[v])
+            pk.atomic_fetch_add(region_sums, [v >> 15], vertex_weights[v])
 
 
 @pk.workunit
@@ -453,23 +378,3 @@ def deal_evicted(
         else:
             low = middle + 1
     destinations[v] = open_parts[low]
-
-
-@pk.workunit
-def clear_sums(
-    i: int,
-    vertices: pk.View1D[pk.int32],
-    destinations: pk.View1D[pk.int32],
-    block_sums: pk.View1D[pk.int32],
-    region_sums: pk.View1D[pk.int32],
-    orders: pk.View1D[pk.int64],
-):
-    """Strong: set the sums of evicted weight to zero."""
-    if orders[5] != 3:
-        return
-    v: int = vertices[i]
-    if v < 0:
-        return
-    if destinations[v] >= 0:
-        block_sums[v >> 9] = 0
-        region_sums[v >> 15] = 0

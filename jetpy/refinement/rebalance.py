@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jetpy.backends.base import Array, Workunit
+from jetpy.backends.base import Array
 from jetpy.refinement.orders import Task
 from jetpy.refinement.state import SHORT, Members, RefinementState
 from jetpy.workloads import rebalance as kernels
@@ -15,7 +15,7 @@ DIGIT_BITS = 6
 """Bits of a vertex's number by which `tally_tied` and `narrow_down` get nearer to the last one."""
 
 BLOCK_BITS, REGION_BITS = 9, 15
-"""A vertex's number without so many bits is its block's or region's (`sum_evicted`)."""
+"""A vertex's number without so many bits is its block's or region's (`select_evicted`)."""
 
 
 class Rebalancing:
@@ -52,10 +52,7 @@ class Rebalancing:
         With weak rebalancing, each goes to its best open part, with strong rebalancing the
         vertices that lose least on average fill up the open parts. None: as the orders say.
         """
-        if task != Task.REBALANCE_STRONGLY:
-            self._rate(kernels.rate_weak)
-        if task != Task.REBALANCE_WEAKLY:
-            self._rate(kernels.rate_strong)
+        self._rate()
         candidates = self._select()
         if task != Task.REBALANCE_WEAKLY:
             self._deal(candidates)
@@ -100,12 +97,12 @@ class Rebalancing:
     def _counters(self) -> dict[str, object]:
         return {"histogram": self._histogram, "k": self.state.k, "sections": self._sections}
 
-    def _rate(self, rate: Workunit) -> None:
+    def _rate(self) -> None:
         """Sort those who may leave into slots, by what the cut loses."""
         state = self.state
         state.backend.parallel_for(
             state.watched.count,
-            rate,
+            kernels.rate,
             watched=state.watched.vertices,
             indptr=state.graph.indptr,
             vertex_weights=state.graph.vertex_weights,
@@ -116,11 +113,12 @@ class Rebalancing:
             **self._orders,
             **self._vertices,
             **self._counters,
+            **self._sums,
             **state.table,
         )
 
     def _select(self) -> Members:
-        """Leave a destination to the first candidates that weigh enough, by slot and number."""
+        """Give a destination to the first candidates that weigh enough, by slot and number."""
         state, backend, n = self.state, self.state.backend, self.state.graph.n
         found = {"rests": self._rests, "lasts": self._lasts, **self._orders}
         ties = {
@@ -155,8 +153,10 @@ class Rebalancing:
             candidates.count,
             kernels.select_evicted,
             vertices=candidates.vertices,
+            vertex_weights=state.graph.vertex_weights,
             account=state.account.device,
             k=state.k,
+            **self._sums,
             **ties,
         )
         return candidates
@@ -164,18 +164,16 @@ class Rebalancing:
     def _deal(self, candidates: Members) -> None:
         """Give the evicted vertices open parts' spare weight, if the orders say so."""
         state, backend = self.state, self.state.backend
-        evicted = {
-            "vertices": candidates.vertices,
-            "destinations": state.destinations,
+        backend.parallel_for(
+            candidates.count,
+            kernels.deal_evicted,
+            vertices=candidates.vertices,
+            vertex_weights=state.graph.vertex_weights,
+            destinations=state.destinations,
+            **self.plan,
             **self._sums,
             **self._orders,
-        }
-        weights = {"vertex_weights": state.graph.vertex_weights}
-        backend.parallel_for(candidates.count, kernels.sum_evicted, **weights, **evicted)
-        backend.parallel_for(
-            candidates.count, kernels.deal_evicted, **self.plan, **weights, **evicted
         )
-        backend.parallel_for(candidates.count, kernels.clear_sums, **evicted)
 
     def _list_candidates(self) -> Members:
         """Return all candidates up to the cut-off, and maybe others."""

@@ -218,8 +218,8 @@ class RefinementState:
             **shared,
         )
         can_renew = backend.prefers_lists or self.watched.count == n
-        share = REBUILD_SHARE if can_renew else 0
-        backend.parallel_for(1, kernels.choose_update, n=n, share=share, **shared)
+        if can_renew:
+            backend.parallel_for(1, kernels.choose_update, n=n, share=REBUILD_SHARE, **shared)
         launch = self.graph.hubs.launch
         launch(
             movers.count,
