@@ -40,8 +40,8 @@ class InitialOptions:
     """
 
     most_tries: int = 8
-    parts_tried: int = 128
-    most_entries: int = 1_000_000
+    parts_tried: int = 64
+    most_entries: int = 400_000
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ HUB_DEGREE = 256
 """Degree above which one thread of a GPU takes too long over a row."""
 COMPANION_THREADS = 4
 """More threads take longer to start than small levels do."""
-COMPANION_SIZE = 150_000
+COMPANION_SIZE = 50_000
 """Vertices and directed edges up to which a level is refined sooner on the host's processors."""
 
 

@@ -7,6 +7,7 @@ import importlib
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,11 @@ import numpy.typing as npt
 
 from jetpy.backends.base import Array, Mirror
 from jetpy.errors import BackendError
+
+PIECE_BYTES = 4 << 20
+"""Size of the pieces in which long arrays go to the GPU."""
+COPIERS = 4
+"""Threads that copy them."""
 
 
 class Memory(ABC):
@@ -168,10 +174,44 @@ class CudaMemory(Memory):
         super().__init__()
         self.xp = importlib.import_module("cupy")
         self.stream = self.xp.cuda.Stream()
+        self._buffers: dict[int, npt.NDArray[np.uint8]] = {}
 
     def from_host(self, array: npt.NDArray[Any]) -> Array:
-        """Copy an array to the GPU."""
-        return self.xp.asarray(array)
+        """Copy an array to the GPU.
+
+        A long one goes in pieces through page-locked memory, several at a time: copies from any
+        other memory are made by one thread of the host.
+        """
+        if array.nbytes <= PIECE_BYTES:
+            return self.xp.asarray(array)
+        copy = self.xp.empty(len(array), array.dtype)
+        self.synchronize()
+        source, address = array.view(np.uint8), copy.data.ptr
+        with ThreadPoolExecutor(COPIERS) as pool:
+            copiers = [pool.submit(self._copy_pieces, i, source, address) for i in range(COPIERS)]
+            for copier in copiers:
+                copier.result()
+        return copy
+
+    def _copy_pieces(self, first: int, source: npt.NDArray[np.uint8], address: int) -> None:
+        """Copy every so many-th piece of some bytes to an address on the GPU."""
+        runtime, stream = self.xp.cuda.runtime, self.xp.cuda.Stream(non_blocking=True)
+        buffer = self._buffers.get(first)
+        if buffer is None:
+            buffer = importlib.import_module("cupyx").empty_pinned(PIECE_BYTES, np.uint8)
+            self._buffers[first] = buffer
+        for start in range(first * PIECE_BYTES, len(source), COPIERS * PIECE_BYTES):
+            piece = source[start : start + PIECE_BYTES]
+            stream.synchronize()
+            buffer[: len(piece)] = piece
+            runtime.memcpyAsync(
+                address + start,
+                buffer.ctypes.data,
+                len(piece),
+                runtime.memcpyHostToDevice,
+                stream.ptr,
+            )
+        stream.synchronize()
 
     def to_host(self, array: Array) -> npt.NDArray[Any]:
         """Copy an array from the GPU, after all that was launched before."""
