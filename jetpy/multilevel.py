@@ -91,7 +91,8 @@ def coarsest_size(k: int) -> int:
     """Return the number of vertices at which coarsening ends.
 
     Jet's own code goes down to 8 k, from k = 128 on to max(1024, 2 k). Stopping earlier pays:
-    bisecting 32 vertices a part costs METIS milliseconds and gives smaller cuts in the end.
+    bisecting 32 vertices a part costs METIS milliseconds and gives smaller cuts in the end. Dense
+    graphs are coarsened down to an eighth of that, until METIS can afford their edges.
     """
     return max(512, min(32 * k, max(2048, 16 * k)))
 
@@ -156,14 +157,15 @@ def _coarsen(
     target = coarsest_size(problem.k)
     options = problem.options.coarsen
     levels = [finest]
-    while levels[-1].graph.n > target:
+    most_entries = problem.options.initial.most_entries
+    while levels[-1].graph.n > target or levels[-1].graph.size > most_entries:
         finer = levels[-1]
         backend = finer.backend
         salt = (seed + len(levels)) & 0x7FFFFFFF
         with Stopwatch(backend, "coarsen", depth + len(levels)) as watch:
             match = match_vertices(backend, finer.graph, options, problem.limit, salt, parts)
             coarse, coarse_of = contract(backend, finer.graph, match)
-        if coarse.n > options.least_shrink * finer.graph.n or coarse.n < target // 4:
+        if coarse.n > options.least_shrink * finer.graph.n or coarse.n < target // 8:
             break
         suited = backend.for_size(coarse.size)
         if parts is not None:

@@ -23,7 +23,7 @@ class CoarsenOptions:
 
     rounds: int = 10
     two_hop_share: float = 0.25
-    highest_matchmaker: int = 1024
+    highest_matchmaker: int = 4096
     least_shrink: float = 0.95
 
 
@@ -36,7 +36,8 @@ class InitialOptions:
     most_tries : int
     parts_tried : int
     most_entries : int
-        Vertices and directed edges of the coarsest graph times tries.
+        Vertices and directed edges of the coarsest graph times tries; coarsening goes on for a
+        while where one try would be too many.
     """
 
     most_tries: int = 8
