@@ -57,6 +57,21 @@ def tally(
     pk.atomic_fetch_add(histogram, [place], vertex_weights[v])
 
 
+@pk.function
+def region_of(v: int) -> int:
+    """Return the place of the sum of a vertex's region, 32768 vertices.
+
+    Those of its 64 blocks follow it.
+    """
+    return (v >> 15) * 65
+
+
+@pk.function
+def block_of(v: int) -> int:
+    """Return the place of the sum of a vertex's block, 512 vertices."""
+    return region_of(v) + 1 + ((v >> 9) & 63)
+
+
 @pk.workunit
 def rate(
     i: int,
@@ -76,11 +91,9 @@ def rate(
     open_parts: pk.View1D[pk.int64],
     orders: pk.View1D[pk.int64],
     destinations: pk.View1D[pk.int32],
-    chosen: pk.View1D[pk.int32],
     loss_slots: pk.View1D[pk.int32],
     histogram: pk.View1D[pk.int32],
-    block_sums: pk.View1D[pk.int32],
-    region_sums: pk.View1D[pk.int32],
+    sums: pk.View1D[pk.int32],
     k: int,
     sections: int,
 ):
@@ -90,8 +103,8 @@ def rate(
     overweight), and has an adjacent part or is tied to its own by little (`tie_limit`). Weak: it
     would go to the best connected open part, or to one by hash if none is adjacent. Strong: to
     one that is dealt later (0 for now); its loss is that of its mean connection to adjacent open
-    parts. In an overweight part, slot -1 is that of no candidate. Destinations and sums of the
-    iteration before are forgotten.
+    parts. In an overweight part, slot -1 is that of no candidate; a candidate for part p gets
+    destination -2 - p. Destinations and sums of the iteration before are forgotten.
     """
     if orders[5] < 2:
         return
@@ -101,8 +114,8 @@ def rate(
     keep_part(v, parts, kept, orders)
     destinations[v] = -1
     if orders[5] == 3:
-        block_sums[v >> 9] = 0
-        region_sums[v >> 15] = 0
+        sums[region_of(v)] = 0
+        sums[block_of(v)] = 0
     p: int = parts[v]
     if leave_limit[p] == 0:
         return
@@ -153,7 +166,7 @@ def rate(
         outside = highest
         if found < 0:
             found = open_parts[place_of(mix(v ^ seed), orders[3])]
-    chosen[v] = found
+    destinations[v] = -2 - found
     loss: int = inside - outside
     slot: int = slot_of(loss, vertex_weights[v])
     loss_slots[v] = slot
@@ -302,12 +315,10 @@ def select_evicted(
     parts: pk.View1D[pk.int32],
     vertex_weights: pk.View1D[pk.int32],
     loss_slots: pk.View1D[pk.int32],
-    chosen: pk.View1D[pk.int32],
     cutoffs: pk.View1D[pk.int32],
     lasts: pk.View1D[pk.int64],
     destinations: pk.View1D[pk.int32],
-    block_sums: pk.View1D[pk.int32],
-    region_sums: pk.View1D[pk.int32],
+    sums: pk.View1D[pk.int32],
     account: pk.View1D[pk.int64],
     orders: pk.View1D[pk.int64],
     k: int,
@@ -315,7 +326,7 @@ def select_evicted(
     """Send the first candidates of each part, by slot and number, to where they would go.
 
     None where the candidates of some part do not suffice. Strong: sum up their weights by blocks
-    of 512 vertices and by regions of 64 blocks.
+    and regions.
     """
     if orders[5] < 2 or account[k + 130] == 1:
         return
@@ -326,10 +337,10 @@ def select_evicted(
         return
     p: int = parts[v]
     if loss_slots[v] < cutoffs[p] or (loss_slots[v] == cutoffs[p] and v <= lasts[p]):
-        destinations[v] = chosen[v]
+        destinations[v] = -2 - destinations[v]
         if orders[5] == 3:
-            pk.atomic_fetch_add(block_sums, [v >> 9], vertex_weights[v])
-            pk.atomic_fetch_add(region_sums, [v >> 15], vertex_weights[v])
+            pk.atomic_fetch_add(sums, [region_of(v)], vertex_weights[v])
+            pk.atomic_fetch_add(sums, [block_of(v)], vertex_weights[v])
 
 
 @pk.workunit
@@ -340,8 +351,7 @@ def deal_evicted(
     open_parts: pk.View1D[pk.int64],
     capacity_ends: pk.View1D[pk.int64],
     destinations: pk.View1D[pk.int32],
-    block_sums: pk.View1D[pk.int32],
-    region_sums: pk.View1D[pk.int32],
+    sums: pk.View1D[pk.int32],
     orders: pk.View1D[pk.int64],
 ):
     """Strong: give an evicted vertex its share of the open parts' spare weight.
@@ -357,12 +367,12 @@ def deal_evicted(
         return
     before: pk.int64 = 0
     place: int = 0
-    while place < (v >> 15):
-        before += region_sums[place]
-        place += 1
-    place = (v >> 15) << 6
-    while place < (v >> 9):
-        before += block_sums[place]
+    while place < region_of(v):
+        before += sums[place]
+        place += 65
+    place += 1
+    while place < block_of(v):
+        before += sums[place]
         place += 1
     place = (v >> 9) << 9
     while place < v:

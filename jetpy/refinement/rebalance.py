@@ -14,8 +14,8 @@ SLOTS = 50
 DIGIT_BITS = 6
 """Bits of a vertex's number by which `tally_tied` and `narrow_down` get nearer to the last one."""
 
-BLOCK_BITS, REGION_BITS = 9, 15
-"""A vertex's number without so many bits is its block's or region's (`select_evicted`)."""
+REGION_BITS, REGION_SUMS = 15, 65
+"""A vertex's number without so many bits is its region's, which has so many sums (`region_of`)."""
 
 
 class Rebalancing:
@@ -39,11 +39,8 @@ class Rebalancing:
         self._cutoffs = backend.empty(k)
         self._rests, self._lasts = backend.empty(k, np.int64), backend.empty(k, np.int64)
         n = state.graph.n
-        self._loss_slots, self._chosen, self._list = (backend.empty(n) for _ in range(3))
-        self._sums = {
-            "block_sums": backend.full((n >> BLOCK_BITS) + 1, 0),
-            "region_sums": backend.full((n >> REGION_BITS) + 1, 0),
-        }
+        self._loss_slots, self._list = backend.empty(n), backend.empty(n)
+        self._sums = backend.full(((n >> REGION_BITS) + 1) * REGION_SUMS, 0)
 
     def launch(self, task: Task | None) -> Members:
         """Give destinations to vertices of overweight parts; return who may have one.
@@ -90,7 +87,6 @@ class Rebalancing:
             "parts": self.state.parts,
             "loss_slots": self._loss_slots,
             "destinations": self.state.destinations,
-            "chosen": self._chosen,
         }
 
     @property
@@ -113,7 +109,7 @@ class Rebalancing:
             **self._orders,
             **self._vertices,
             **self._counters,
-            **self._sums,
+            sums=self._sums,
             **state.table,
         )
 
@@ -156,7 +152,7 @@ class Rebalancing:
             vertex_weights=state.graph.vertex_weights,
             account=state.account.device,
             k=state.k,
-            **self._sums,
+            sums=self._sums,
             **ties,
         )
         return candidates
@@ -171,7 +167,7 @@ class Rebalancing:
             vertex_weights=state.graph.vertex_weights,
             destinations=state.destinations,
             **self.plan,
-            **self._sums,
+            sums=self._sums,
             **self._orders,
         )
 

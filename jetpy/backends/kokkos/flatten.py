@@ -18,6 +18,8 @@ from jetpy.errors import BackendError
 HEADER = "import pykokkos as pk\n"
 RESERVED = {"entity", "members", "module_setup", "name", "operation", "parser", "policy", "space"}
 """Names that PyKokkos's dispatch passes on beside the arguments of a workunit."""
+MOST_VIEWS = 19
+"""Kokkos passes what is larger than 512 bytes through constant memory, which no CUDA graph can."""
 _definitions = cache(read_module)
 
 
@@ -29,9 +31,11 @@ def flatten(module: ModuleType, workunit: str) -> str:
     Raises
     ------
     BackendError
-        If the C++ that PyKokkos makes of it would compute something else.
+        If the C++ that PyKokkos makes of it would compute something else, or could not be
+        recorded.
     """
     known = _definitions(module)
+    _refuse_many_views(known[workunit])
     used = _with_callees(known[workunit], known)
     _refuse_conflicting_views(used)
     return "\n\n".join([HEADER, *(_rewritten(definition) for definition in used)]) + "\n"
@@ -51,6 +55,15 @@ def _with_callees(definition: Definition, known: dict[str, Definition]) -> list[
 
     add(definition)
     return list(used.values())
+
+
+def _refuse_many_views(definition: Definition) -> None:
+    views = sum(isinstance(kind, View) for kind in definition.parameters.values())
+    if views > MOST_VIEWS:
+        raise BackendError(
+            f"{definition.name} has {views} views; with more than {MOST_VIEWS} its launches cannot "
+            "be recorded into a CUDA graph"
+        )
 
 
 def _refuse_conflicting_views(used: list[Definition]) -> None:
