@@ -11,7 +11,7 @@ from jetpy.errors import BackendError
 from jetpy.graph import INT32_MAX
 from tests.device import DeviceBackend
 
-MODES = ("lists", "everyone", "hubs", "apart")
+MODES = ("lists", "recorded", "hubs", "apart")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -52,7 +52,7 @@ def working(name: str) -> Backend:
 def backend(
     request: pytest.FixtureRequest, backend_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> Backend:
-    """Launches over lists as on a CPU, or over all vertices and hubs as on a GPU.
+    """Launches over lists as on a CPU, or from recordings and over hubs as on a GPU.
 
     The last mode is memory apart from the host's for numba, and for others what they are.
     """

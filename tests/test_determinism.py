@@ -63,8 +63,8 @@ def expected(case: int) -> str:
 
 
 @pytest.mark.parametrize("case", range(len(CASES)), ids=IDS)
-def test_launches_over_everyone_change_nothing(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A GPU launches over all vertices, from recordings, where a CPU makes lists."""
+def test_recordings_change_nothing(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A GPU launches over all watched vertices, from recordings, where a CPU makes lists."""
     expected(case)
     monkeypatch.setattr(get_backend("numba", 2), "prefers_lists", False)
     assert digest(*CASES[case], threads=2) == expected(case)

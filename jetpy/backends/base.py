@@ -55,8 +55,9 @@ class Backend(ABC):
     launches : int
         Workunits launched since the back end was made.
     prefers_lists : bool
-        Whether it pays to list the vertices that matter before a launch over them: where the
-        host learns the length of a list at once. Else it launches over all.
+        Whether it pays to list the vertices that matter before a launch over them, and to look
+        at results between launches: where the host learns them at once. Else launches are
+        recorded, and several iterations sent off before a look.
     copies : bool
         Whether its arrays are copies in a memory of its own.
     hub_degree : int

@@ -129,3 +129,11 @@ def test_names_of_the_dispatch_are_refused(flattened: Flatten) -> None:
         flattened(
             "@pk.workunit\ndef w(i: int, members: pk.View1D[pk.int32]):\n    members[i] = 1\n"
         )
+
+
+def test_more_views_than_a_graph_can_record_are_refused(flattened: Flatten) -> None:
+    views = [f"a{number}: pk.View1D[pk.int32]" for number in range(20)]
+    text = "@pk.workunit\ndef w(i: int, {}):\n    a0[i] = 1\n"
+    with pytest.raises(BackendError, match="w has 20 views; with more than 19"):
+        flattened(text.format(", ".join(views)))
+    assert "a18" in flattened(text.format(", ".join(views[:19])))

@@ -1,0 +1,175 @@
+"""What conducts refinement, against the loop as the paper writes it and plans by NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from jetpy.backends.base import Backend
+from jetpy.refinement.orders import Order, Request, Task
+from jetpy.refinement.state import COUNTERS, ORDERS, SHORT, WATCHED
+from jetpy.workloads.conduct import conduct
+
+PIECES = "leave_limit", "tie_limit", "excess", "is_open", "open_parts", "capacity_ends"
+PATIENCE, WEAK_ROUNDS, TIE_LIMIT = 3, 2, 77
+
+
+class Conductor:
+    """Orders, account and plan of a level, with the kernel that conducts it."""
+
+    def __init__(self, backend: Backend, weights: np.ndarray, cut: int, limit: int) -> None:
+        self.backend, self.k = backend, len(weights)
+        self.orders, self.account = backend.mirror(ORDERS), backend.mirror(self.k + SHORT + 1)
+        self.best_weights = backend.mirror(self.k)
+        self.plan = {name: backend.empty(self.k, np.int64) for name in PIECES}
+        for order, value in {
+            Order.CUT: cut,
+            Order.BEST_CUT: cut,
+            Order.BEST_HEAVIEST: weights.max(),
+            Order.SEED: 5,
+            Order.LIMIT: limit,
+            Order.PATIENCE: PATIENCE,
+            Order.TOLERANCE: 900,
+            Order.WEAK_ROUNDS: WEAK_ROUNDS,
+            Order.WEIGHT: weights.sum(),
+            Order.TIE_LIMIT: TIE_LIMIT,
+        }.items():
+            self.orders.host[order] = value
+        self.best_weights.host[:] = weights
+        for mirror in (self.orders, self.best_weights):
+            backend.push(mirror)
+        self.report(weights, 0, 0)
+
+    def report(self, weights: np.ndarray, change: int, moved: int) -> None:
+        """Account for the results of an iteration; the counters are spread."""
+        account, k = self.account.host, self.k
+        account[:k] = weights
+        account[k + 7], account[k + 40] = 2 * change - 10, 10
+        account[k + COUNTERS + 3] = moved
+        self.backend.push(self.account)
+
+    def conduct(self, room: int = 1) -> np.ndarray:
+        """Return the orders for the next iteration."""
+        self.backend.parallel_for(
+            1,
+            conduct,
+            orders=self.orders.device,
+            account=self.account.device,
+            best_weights=self.best_weights.device,
+            room=room,
+            k=self.k,
+            **self.plan,
+        )
+        for mirror in (self.orders, self.account, self.best_weights):
+            self.backend.pull(mirror)
+        self.backend.synchronize()
+        return self.orders.host
+
+
+def check_plan(conductor: Conductor, weights: np.ndarray, limit: int) -> bool:
+    """Compare a plan with the definition; return whether it asks for moves."""
+    plan = {name: conductor.backend.to_host(a) for name, a in conductor.plan.items()}
+    excess = np.maximum(weights - limit, 0)
+    threshold = max(limit * 99 // 100, limit - 100)
+    if not (weights < threshold).any():
+        threshold = limit
+    takers = np.flatnonzero(weights < threshold)
+    count = conductor.orders.host[3]
+    assert count == len(takers)
+    if count == 0 or excess.sum() == 0:
+        return False
+    spare = threshold - weights[takers]
+    if spare.sum() < excess.sum():
+        spare += limit - threshold
+    over_average = 3 * (len(weights) * weights - weights.sum()) // (2 * len(weights))
+    assert plan["excess"].tolist() == excess.tolist()
+    assert plan["is_open"].tolist() == (weights < threshold).tolist()
+    assert plan["open_parts"][:count].tolist() == takers.tolist()
+    assert plan["capacity_ends"][:count].tolist() == np.cumsum(spare).tolist()
+    assert plan["leave_limit"].tolist() == np.where(excess > 0, over_average, 0).tolist()
+    assert (plan["tie_limit"] == TIE_LIMIT).all()
+    return True
+
+
+weights = st.lists(st.integers(0, 400), min_size=2, max_size=9).map(np.array)
+
+
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(data=st.data(), first=weights, slack=st.integers(0, 100), cut=st.integers(100, 1000))
+def test_the_loop_is_that_of_the_paper(
+    backend: Backend, data: st.DataObject, first: np.ndarray, slack: int, cut: int
+) -> None:
+    limit = int(-(-first.sum() // len(first))) + slack
+    conductor = Conductor(backend, first, cut, limit)
+    now, best_cut, best = first, cut, first
+    since_best = weak = iterations = locks = 0
+    better = moved = False
+    for _ in range(30):
+        if moved:
+            clearly = False
+            if best.max() > limit and now.max() <= limit:
+                better = clearly = True
+            elif now.max() <= limit:
+                better, clearly = cut < best_cut, 10 * cut < 9 * best_cut
+            else:
+                better = clearly = now.max() < best.max()
+            if better:
+                best_cut, best = cut, now
+            if clearly:
+                since_best = 0
+        orders = conductor.conduct()
+        assert orders[Order.CUT] == cut
+        assert orders[Order.BEST_CUT] == best_cut
+        assert conductor.best_weights.host.tolist() == best.tolist()
+        if since_best == PATIENCE:
+            assert orders[Order.REQUEST] == Request.END
+            assert orders[Order.TASK] == Task.NOTHING
+            return
+        since_best, iterations = since_best + 1, iterations + 1
+        assert orders[Order.REQUEST] == Request.NOTHING
+        assert orders[Order.ITERATION] == iterations
+        assert orders[Order.SALT] == 5 + iterations
+        assert orders[Order.KEEP] == better
+        if now.max() <= limit:
+            weak, locks = 0, locks + 1
+            expected = Task.PROPAGATE
+        else:
+            expected = Task.REBALANCE_STRONGLY
+            if weak < WEAK_ROUNDS:
+                weak, expected = weak + 1, Task.REBALANCE_WEAKLY
+            if not check_plan(conductor, now, limit):
+                expected = Task.NOTHING
+        assert orders[Order.LOCK] == locks
+        assert orders[Order.TASK] == expected
+        moved = expected != Task.NOTHING and data.draw(st.booleans())
+        if expected != Task.NOTHING:
+            better = False
+        if moved:
+            now = np.array(data.draw(st.permutations(now.tolist())))
+            change = data.draw(st.integers(-50, 20))
+            cut += change
+            conductor.report(now, change, 3)
+
+
+def test_the_host_is_asked_once_for_what_is_missing(backend: Backend) -> None:
+    """Nothing is taken or ordered until the host has answered."""
+    balanced = np.array([5, 5])
+    for place, request in (SHORT, Request.WATCH_MORE), (WATCHED, Request.ROOM):
+        conductor = Conductor(backend, balanced, 100, 5)
+        assert conductor.conduct()[Order.TASK] == Task.PROPAGATE
+        conductor.report(balanced, -10, 1)
+        conductor.account.host[conductor.k + place] = 1
+        backend.push(conductor.account)
+        for _ in range(2):
+            orders = conductor.conduct(room=0)
+            assert (orders[Order.REQUEST], orders[Order.TASK]) == (request, Task.NOTHING)
+            assert (orders[Order.CUT], orders[Order.ITERATION]) == (100, 1)
+        conductor.account.host[conductor.k + place] = 0
+        backend.push(conductor.account)
+        orders[Order.REQUEST] = Request.NOTHING
+        backend.push(conductor.orders)
+        orders = conductor.conduct()
+        assert (orders[Order.CUT], orders[Order.ITERATION]) == (90, 2)
