@@ -92,7 +92,7 @@ def coarsest_size(k: int) -> int:
 
     Jet's own code goes down to 8 k, from k = 128 on to max(1024, 2 k). Stopping earlier pays:
     bisecting 32 vertices a part costs METIS milliseconds and gives smaller cuts in the end. Dense
-    graphs are coarsened down to an eighth of that, until METIS can afford their edges.
+    graphs are coarsened down to an eighth of that, until METIS can afford four tries.
     """
     return max(512, min(32 * k, max(2048, 16 * k)))
 
@@ -157,8 +157,8 @@ def _coarsen(
     target = coarsest_size(problem.k)
     options = problem.options.coarsen
     levels = [finest]
-    most_entries = problem.options.initial.most_entries
-    while levels[-1].graph.n > target or levels[-1].graph.size > most_entries:
+    affordable = problem.options.initial.most_entries // 4
+    while levels[-1].graph.n > target or levels[-1].graph.size > affordable:
         finer = levels[-1]
         backend = finer.backend
         salt = (seed + len(levels)) & 0x7FFFFFFF

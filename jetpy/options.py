@@ -37,7 +37,7 @@ class InitialOptions:
     parts_tried : int
     most_entries : int
         Vertices and directed edges of the coarsest graph times tries; coarsening goes on for a
-        while where one try would be too many.
+        while where four tries would be too many.
     """
 
     most_tries: int = 8
