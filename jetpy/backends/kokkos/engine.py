@@ -146,7 +146,8 @@ class KokkosBackend(Backend):
         """Load a workunit, compiled first if need be."""
         folder = self._folder(workunit)
         self._build({folder: workunit}, 1, None)
-        launcher = Launcher(folder, workunit.__name__, self._instance, self._memory)
+        definition = read_module(sys.modules[workunit.__module__])[workunit.__name__]
+        launcher = Launcher(folder, definition, self._instance, self._memory)
         self._launchers[workunit] = launcher
         return launcher
 

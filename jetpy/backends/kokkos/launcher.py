@@ -10,7 +10,11 @@ from typing import Any
 
 from jetpy.backends.kokkos.build import BINARY, LIBRARY, RECIPE
 from jetpy.backends.kokkos.memory import Memory
+from jetpy.backends.numba_engine.translate import Definition, Kind, View
 from jetpy.errors import BackendError
+
+LEADING = {Kind.FOR: 1, Kind.REDUCE: 2, Kind.SCAN: 3}
+"""Parameters that are not the caller's: the index, an accumulator, whether to write."""
 
 
 class Launcher:
@@ -20,8 +24,8 @@ class Launcher:
     ----------
     folder : Path
         A kernel's folder (`jetpy.backends.kokkos.build`).
-    workunit : str
-        Its name.
+    definition : Definition
+        Its name and parameters.
     instance : object
         PyKokkos's object for the execution space that it runs on.
     memory : Memory
@@ -33,7 +37,7 @@ class Launcher:
         Runs it; returns the total of a reduction or scan.
     """
 
-    def __init__(self, folder: Path, workunit: str, instance: Any, memory: Memory) -> None:
+    def __init__(self, folder: Path, definition: Definition, instance: Any, memory: Memory) -> None:
         recipe = json.loads((folder / BINARY / RECIPE).read_text())
         library = folder / BINARY / LIBRARY
         spec = importlib.util.spec_from_file_location(recipe["module"], library)
@@ -44,15 +48,19 @@ class Launcher:
             spec.loader.exec_module(module)
         except ImportError as error:
             raise BackendError(f"{library} cannot be loaded, remove it: {error}") from error
-        self.call: Callable[..., Any] = getattr(module, f"wrapper_{workunit}")
+        self.call: Callable[..., Any] = getattr(module, f"wrapper_{definition.name}")
         self._fixed = {**recipe["fixed"], "pk_exec_space_instance": instance, "pk_threads_begin": 0}
         self._memory = memory
-        self._array = memory.xp.ndarray
+        parameters = list(definition.parameters.items())[LEADING[definition.kind] :]
+        self._arrays = [name for name, kind in parameters if isinstance(kind, View)]
+        self._numbers = [name for name, kind in parameters if not isinstance(kind, View)]
 
     def bind(self, n: int, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the keyword arguments with which `call` runs the workunit over 0..n-1."""
         passed = {**self._fixed, "pk_threads_end": n}
-        array, view = self._array, self._memory.view
-        for name, value in arguments.items():
-            passed[name] = view(value) if isinstance(value, array) else value
+        view = self._memory.view
+        for name in self._arrays:
+            passed[name] = view(arguments[name])
+        for name in self._numbers:
+            passed[name] = arguments[name]
         return passed
