@@ -110,8 +110,7 @@ def test_every_verb_is_counted() -> None:
     for _ in range(3):
         play()
     assert profiler.launches == 4
-    [copy] = profiler.download([parts])
-    assert copy.tolist() == profiler.to_host(parts).tolist() == list(range(10))
+    assert profiler.to_host(parts).tolist() == list(range(10))
     mirror = profiler.mirror(5)
     profiler.push(mirror)
     profiler.pull(mirror)
@@ -119,8 +118,8 @@ def test_every_verb_is_counted() -> None:
     profiler.synchronize()
     profiler.leave()
     [step] = profiler.profile("").steps
-    assert (step.stage, step.level, step.launches, step.synchronisations) == ("coarsen", 3, 4, 3)
-    assert (step.uploaded, step.downloaded) == (80, 120)
+    assert (step.stage, step.level, step.launches, step.synchronisations) == ("coarsen", 3, 4, 2)
+    assert (step.uploaded, step.downloaded) == (80, 80)
     [kernel] = profiler.profile("").kernels
     assert (kernel.name, kernel.backend, kernel.calls) == ("project", "numba", 4)
 

@@ -9,7 +9,7 @@ accumulator and a flag that says whether this pass writes. All others are passed
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -150,10 +150,6 @@ class Backend(ABC):
     def sorted(self, keys: Array) -> Array:
         """Return int64 `keys` in ascending order."""
         return self.xp.sort(keys)
-
-    def download(self, arrays: Sequence[Array]) -> list[npt.NDArray[Any]]:
-        """Return NumPy copies of several small arrays."""
-        return [self.to_host(a) for a in arrays]
 
     @property
     def all_launches(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -137,11 +137,6 @@ class Profiler(Backend):
     def to_host(self, array: Array) -> npt.NDArray[Any]:
         """Return the NumPy array with the same contents."""
         return self._timed(Kind.DOWNLOAD, "to_host", array.nbytes, self._engine.to_host, array)
-
-    def download(self, arrays: Sequence[Array]) -> list[npt.NDArray[Any]]:
-        """Return NumPy copies of several arrays; counts as one synchronisation."""
-        size = sum(array.nbytes for array in arrays)
-        return self._timed(Kind.DOWNLOAD, "download", size, self._engine.download, arrays)
 
     def mirror(self, n: int) -> Mirror:
         """Return a small array that exists on the host and on the back end."""
