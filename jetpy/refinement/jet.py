@@ -67,6 +67,7 @@ class Refinement:
         """Begin with a partition and a filter ratio in percent; return its measures."""
         state, options = self.state, self.problem.options.refine
         state.start(parts, known)
+        self.rebalancing.start()
         measures = state.measures
         orders = state.orders.host
         orders[Order.LOCK] += 1

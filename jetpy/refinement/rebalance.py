@@ -42,6 +42,10 @@ class Rebalancing:
         self._loss_slots, self._list = backend.empty(n), backend.empty(n)
         self._sums = backend.full(((n >> REGION_BITS) + 1) * REGION_SUMS, 0)
 
+    def start(self) -> None:
+        """Forget what was summed up before a start, over vertices that may be watched no more."""
+        self._sums.fill(0)
+
     def launch(self, task: Task | None) -> Members:
         """Give destinations to vertices of overweight parts; return who may have one.
 

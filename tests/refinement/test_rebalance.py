@@ -114,6 +114,23 @@ def test_strong_over_many_blocks_of_vertices(backend: Backend) -> None:
     assert state.measures.part_weights.max() <= limit
 
 
+def test_strong_after_another_start(backend: Backend) -> None:
+    """What was evicted before a start, from where nobody is watched any more, does not count."""
+    graph = grid(300, 300)
+    limit = graph.n // 4
+    options = Options(refine=RefineOptions(weak_rounds=0))
+    problem = Problem(4, 0.0, limit, limit, 1, options)
+    refinement = Refinement(backend, upload(backend, graph), problem)
+    state = refinement.state
+    sizes = [limit, limit + 100, limit - 50, limit - 50]
+    for before in (np.arange(graph.n) % 7 // 3, np.repeat(np.arange(4), sizes)):
+        parts = before.astype(np.int32)
+        refinement.start(backend.from_host(parts), 25, None)
+        assert refinement.iterate()
+        check_moves(state, before, limit, settle(state))
+        assert state.measures.part_weights.tolist() == [limit] * 4
+
+
 def test_strong_with_weights_gets_close(backend: Backend) -> None:
     graph = random_graph(1000, 3000, 1, weighted=True)
     limit = limit_of(graph, 8)
