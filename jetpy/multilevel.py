@@ -105,8 +105,7 @@ def partition_multilevel(
         finest = _finest(backend, graph, problem)
         hierarchy, _ = _coarsen(finest, None, problem.seed, progress)
     with Stopwatch(backend, "initial", len(hierarchy) - 1) as initial:
-        coarsest = hierarchy[-1]
-        start = partition_coarsest(coarsest.graph, coarsest.refinement, problem)
+        start = partition_coarsest(hierarchy[-1].refinement)
     with Stopwatch(backend, "refine") as refine:
         refined, levels = _uncoarsen(hierarchy, start.parts, start.measures, problem, progress)
         result = backend.to_host(refined.parts)

@@ -238,14 +238,14 @@ def list_candidates(
     i: int,
     acc: pk.Acc[pk.int64],
     last_pass: bool,
-    watched: pk.View1D[pk.int32],
+    candidates: pk.View1D[pk.int32],
     parts: pk.View1D[pk.int32],
     loss_slots: pk.View1D[pk.int32],
     cutoffs: pk.View1D[pk.int32],
     vertices: pk.View1D[pk.int32],
 ):
     """List the candidates up to the cut-off."""
-    v: int = watched[i]
+    v: int = candidates[i]
     if v >= 0:
         if loss_slots[v] >= 0 and loss_slots[v] <= cutoffs[parts[v]]:
             if last_pass:

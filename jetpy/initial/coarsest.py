@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jetpy.backends.level import DeviceGraph, download
+from jetpy.backends.level import download
 from jetpy.initial.metis import bisect_recursively
-from jetpy.problem import Problem
 from jetpy.refinement.jet import Refined, Refinement
 
 
-def partition_coarsest(graph: DeviceGraph, refinement: Refinement, problem: Problem) -> Refined:
-    """Return the best partition found, given the coarsest level and what refines it.
+def partition_coarsest(refinement: Refinement) -> Refined:
+    """Return the best partition found, given what refines the coarsest level.
 
     Best is: least weight above the limit in the heaviest part, then smallest cut, then first.
     The number of tries falls with k and the number of edges, as METIS takes longer; more parts
     average out luck.
     """
-    backend = refinement.backend
+    backend, graph, problem = refinement.backend, refinement.state.graph, refinement.problem
     host = download(backend, graph)
     initial = problem.options.initial
     affordable = initial.most_entries // graph.size

@@ -148,13 +148,13 @@ class Refinement:
             k=state.k,
             **self.rebalancing.plan,
         )
-        task = state.orders.host[Order.TASK]
-        if not backend.prefers_lists or task == Task.PROPAGATE:
-            movers = self.propagation.launch()
-        if not backend.prefers_lists or task >= Task.REBALANCE_WEAKLY:
+        if not backend.prefers_lists:
+            self.propagation.launch()
             self._launch_rebalancing()
-        elif task == Task.PROPAGATE:
-            state.launch_moves(movers)
+        elif state.orders.host[Order.TASK] == Task.PROPAGATE:
+            state.launch_moves(self.propagation.launch())
+        elif state.orders.host[Order.TASK] != Task.NOTHING:
+            self._launch_rebalancing()
 
     def _launch_rebalancing(self) -> None:
         state = self.state

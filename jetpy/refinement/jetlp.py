@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jetpy.refinement.state import Members, RefinementState
+from jetpy.workloads import connectivity as table_kernels
 from jetpy.workloads import jetlp as kernels
 
 NO_PRIORITY = -2147483647
@@ -42,7 +43,11 @@ class LabelPropagation:
             **state.table,
         )
         proposers = state.list_members(
-            state.watched, state.priorities, NO_PRIORITY, self._proposers
+            state.watched,
+            table_kernels.list_members,
+            self._proposers,
+            values=state.priorities,
+            threshold=NO_PRIORITY,
         )
         chosen = {"hub_gains": self._hub_gains, **shared}
         hubs.launch(

@@ -6,11 +6,12 @@ from enum import IntEnum
 
 
 class Order(IntEnum):
-    """Places in the orders that the host reads or writes."""
+    """Places in the orders."""
 
     SALT = 0
     RATIO = 1
     LOCK = 2
+    OPEN_COUNT = 3
     KEEP = 4
     TASK = 5
     REQUEST = 6

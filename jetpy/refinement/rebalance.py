@@ -177,16 +177,11 @@ class Rebalancing:
 
     def _list_candidates(self) -> Members:
         """Return all candidates up to the cut-off, and maybe others."""
-        state = self.state
-        if not state.backend.prefers_lists:
-            return state.watched
-        count = state.backend.scan(
-            state.watched.count,
+        return self.state.list_members(
+            self.state.watched,
             kernels.list_candidates,
-            watched=state.watched.vertices,
-            parts=state.parts,
+            self._list,
+            parts=self.state.parts,
             loss_slots=self._loss_slots,
             cutoffs=self._cutoffs,
-            vertices=self._list,
         )
-        return Members(self._list, count)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.backends.base import Array, Backend
+from jetpy.backends.base import Array, Backend, Workunit
 from jetpy.backends.level import DeviceGraph
 from jetpy.graph import INT32_MAX
+from jetpy.refinement.orders import Order
 from jetpy.workloads import connectivity as kernels
 from jetpy.workloads import projection as projection_kernels
 
@@ -22,8 +24,6 @@ REBUILD_SHARE = 10
 """Rows are rebuilt rather than updated when more than 1/10 of the vertices moved."""
 SPARE = 1024
 """Watched vertices that a launch from a recording has room for, beside half as many again."""
-ORDERS = 22
-"""Number of places in the orders."""
 LOOSE = 0.75
 """A vertex without adjacent parts is watched if its edges weigh at most this share of what those
 of the average vertex do, each per vertex weight."""
@@ -78,9 +78,9 @@ class RefinementState:
         last.
     loose : int
         Most weight of the edges, in 128ths per vertex weight, of a vertex that is always watched.
-    account : Mirror of shape (k + 2 * COUNTERS + 3,)
+    account : Mirror of shape (k + SHORT + 1,)
         Part weights, change of the cut, moved vertices and more (see `move_vertices`).
-    orders : Mirror of shape (ORDERS,)
+    orders : Mirror of shape (len(Order),)
         What an iteration is to do, and how refinement goes (`jetpy.workloads.conduct`).
     """
 
@@ -91,8 +91,8 @@ class RefinementState:
         self.best, self.gains, self.own = backend.empty(n), backend.empty(n), backend.empty(n)
         self.locks = backend.full(n, 0)
         self.priorities, self.destinations = backend.empty(n), backend.empty(n)
-        self.account = backend.mirror(k + 2 * COUNTERS + 3)
-        self.orders = backend.mirror(ORDERS)
+        self.account = backend.mirror(k + SHORT + 1)
+        self.orders = backend.mirror(len(Order))
         self.rows = backend.empty(n)
         size = backend.scan(n, kernels.size_rows, indptr=graph.indptr, rows=self.rows, k=k)
         self.slots, self.weights = backend.empty(size), backend.empty(size)
@@ -171,9 +171,9 @@ class RefinementState:
         }
 
     def list_members(
-        self, among: Members, values: Array, threshold: int, vertices: Array
+        self, among: Members, workunit: Workunit, vertices: Array, **arguments: Any
     ) -> Members:
-        """Return all of some vertices whose value is above a threshold, and maybe others.
+        """Return all of some vertices that a workunit lists, and maybe others.
 
         `vertices` has room for a list of them.
         """
@@ -181,11 +181,10 @@ class RefinementState:
             return among
         count = self.backend.scan(
             among.count,
-            kernels.list_members,
+            workunit,
             candidates=among.vertices,
-            values=values,
-            threshold=threshold,
             vertices=vertices,
+            **arguments,
         )
         return Members(vertices, count)
 
@@ -196,7 +195,9 @@ class RefinementState:
         set (-1: to stay).
         """
         backend, n = self.backend, self.graph.n
-        movers = self.list_members(among, self.destinations, -1, self._movers)
+        movers = self.list_members(
+            among, kernels.list_members, self._movers, values=self.destinations, threshold=-1
+        )
         shared = {
             "account": self.account.device,
             "orders": self.orders.device,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from jetpy.backends.base import Backend
 from jetpy.refinement.orders import Order, Request, Task
-from jetpy.refinement.state import COUNTERS, ORDERS, SHORT, WATCHED
+from jetpy.refinement.state import COUNTERS, SHORT, WATCHED
 from jetpy.workloads.conduct import conduct
 
 PIECES = "leave_limit", "tie_limit", "excess", "is_open", "open_parts", "capacity_ends"
@@ -20,7 +20,7 @@ class Conductor:
 
     def __init__(self, backend: Backend, weights: np.ndarray, cut: int, limit: int) -> None:
         self.backend, self.k = backend, len(weights)
-        self.orders, self.account = backend.mirror(ORDERS), backend.mirror(self.k + SHORT + 1)
+        self.orders, self.account = backend.mirror(len(Order)), backend.mirror(self.k + SHORT + 1)
         self.best_weights = backend.mirror(self.k)
         self.plan = {name: backend.empty(self.k, np.int64) for name in PIECES}
         for order, value in {
@@ -75,7 +75,7 @@ def check_plan(conductor: Conductor, weights: np.ndarray, limit: int) -> bool:
     if not (weights < threshold).any():
         threshold = limit
     takers = np.flatnonzero(weights < threshold)
-    count = conductor.orders.host[3]
+    count = conductor.orders.host[Order.OPEN_COUNT]
     assert count == len(takers)
     if count == 0 or excess.sum() == 0:
         return False

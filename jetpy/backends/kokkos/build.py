@@ -130,12 +130,12 @@ def _compile(space: str, source: Path, library: Path) -> dict[str, Any]:
 
     module = _import_source(source)
     definition = read_module(module)[source.stem]
-    dispatch, implicit = {
-        Kind.FOR: (pk.parallel_for, 1),
-        Kind.REDUCE: (pk.parallel_reduce, 2),
-        Kind.SCAN: (pk.parallel_scan, 3),
+    dispatch = {
+        Kind.FOR: pk.parallel_for,
+        Kind.REDUCE: pk.parallel_reduce,
+        Kind.SCAN: pk.parallel_scan,
     }[definition.kind]
-    parameters = dict(list(definition.parameters.items())[implicit:])
+    parameters = definition.arguments
     recipe: dict[str, Any] = {}
 
     def keep_call(

@@ -10,11 +10,8 @@ from typing import Any
 
 from jetpy.backends.kokkos.build import BINARY, LIBRARY, RECIPE
 from jetpy.backends.kokkos.memory import Memory
-from jetpy.backends.numba_engine.translate import Definition, Kind, View
+from jetpy.backends.numba_engine.translate import Definition, View
 from jetpy.errors import BackendError
-
-LEADING = {Kind.FOR: 1, Kind.REDUCE: 2, Kind.SCAN: 3}
-"""Parameters that are not the caller's: the index, an accumulator, whether to write."""
 
 
 class Launcher:
@@ -51,7 +48,7 @@ class Launcher:
         self.call: Callable[..., Any] = getattr(module, f"wrapper_{definition.name}")
         self._fixed = {**recipe["fixed"], "pk_exec_space_instance": instance, "pk_threads_begin": 0}
         self._memory = memory
-        parameters = list(definition.parameters.items())[LEADING[definition.kind] :]
+        parameters = definition.arguments.items()
         self._arrays = [name for name, kind in parameters if isinstance(kind, View)]
         self._numbers = [name for name, kind in parameters if not isinstance(kind, View)]
 

@@ -91,12 +91,6 @@ def launch_{name}(_n, _threads, {own}):
 """
 
 
-def arguments_of(definition: Definition) -> list[str]:
-    """Names of the keyword arguments that a launch of this workunit takes, in order."""
-    implicit = {Kind.FOR: 1, Kind.REDUCE: 2, Kind.SCAN: 3}[definition.kind]
-    return list(definition.parameters)[implicit:]
-
-
 def signature_of(definition: Definition) -> tuple[str, ...]:
     """Numba type strings of a launcher's parameters."""
 
@@ -105,7 +99,7 @@ def signature_of(definition: Definition) -> tuple[str, ...]:
             return f"{kind.element}[::1]"
         return "float64" if kind.startswith("float") else "int64"
 
-    own = (numba_type(definition.parameters[name]) for name in arguments_of(definition))
+    own = (numba_type(kind) for kind in definition.arguments.values())
     return ("int64", "int64", *own)
 
 
@@ -121,7 +115,7 @@ def generate(module: ModuleType) -> tuple[str, dict[str, Definition]]:
 
 
 def _launcher(definition: Definition) -> str:
-    own = arguments_of(definition)
+    own = list(definition.arguments)
     views = {name for name in own if isinstance(definition.parameters[name], View)}
     pointers = "\n".join(f"    _p_{name} = pointer({name})" for name in own if name in views)
     passed = [f"_p_{name}" if name in views else name for name in own]

@@ -64,6 +64,12 @@ class Definition:
     returns: str | None
     tree: ast.FunctionDef
 
+    @property
+    def arguments(self) -> dict[str, str | View]:
+        """Parameters that a launch passes: not the index, an accumulator or whether to write."""
+        leading = {Kind.FUNCTION: 0, Kind.FOR: 1, Kind.REDUCE: 2, Kind.SCAN: 3}[self.kind]
+        return dict(list(self.parameters.items())[leading:])
+
 
 def read_module(module: ModuleType) -> dict[str, Definition]:
     """Return the workunits and device functions of `module`, imported ones included."""
