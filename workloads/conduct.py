@@ -1,7 +1,7 @@
 """Conducting refinement: what the iteration before led to, and what the next one does.
 
-One index decides for all, so that a GPU need not wait for its host between iterations. The
-orders are a list of numbers, by place:
+The back end decides, so that a GPU need not wait for its host between iterations. The orders are
+a list of numbers, by place:
 
 ==  =========================================================================================
  0  seed of the iteration
@@ -27,6 +27,7 @@ orders are a list of numbers, by place:
 19  weak rebalancing iterations before strong ones
 20  weight of all vertices
 21  `tie_limit` of a part that candidates suffice for
+22  what the iteration is to do, as in place 5; 4: nothing, but keep the best part weights
 ==  =========================================================================================
 """
 
@@ -37,7 +38,6 @@ import pykokkos as pk
 def take_results(
     orders: pk.View1D[pk.int64],
     account: pk.View1D[pk.int64],
-    best_weights: pk.View1D[pk.int64],
     heaviest: pk.int64,
     k: int,
 ):
@@ -58,16 +58,17 @@ def take_results(
         counter += 1
     if moved == 0:
         return
-    orders[9] += changes >> 1
+    cut: pk.int64 = orders[9] + (changes >> 1)
+    orders[9] = cut
     better: int = 0
     clearly: int = 0
     if heaviest <= orders[16]:
         if orders[11] > orders[16]:
             better = 1
             clearly = 1
-        elif orders[9] < orders[10]:
+        elif cut < orders[10]:
             better = 1
-            if orders[9] * 1000 < orders[10] * orders[18]:
+            if cut * 1000 < orders[10] * orders[18]:
                 clearly = 1
     elif heaviest < orders[11]:
         better = 1
@@ -77,95 +78,8 @@ def take_results(
     if better == 0:
         return
     orders[4] = 1
-    orders[10] = orders[9]
+    orders[10] = cut
     orders[11] = heaviest
-    p: int = 0
-    while p < k:
-        best_weights[p] = account[p]
-        p += 1
-
-
-@pk.function
-def open_below(
-    threshold: pk.int64,
-    account: pk.View1D[pk.int64],
-    is_open: pk.View1D[pk.int64],
-    open_parts: pk.View1D[pk.int64],
-    k: int,
-) -> int:
-    """Open the parts that weigh less than a threshold, and return how many."""
-    count: int = 0
-    p: int = 0
-    while p < k:
-        is_open[p] = 0
-        if account[p] < threshold:
-            is_open[p] = 1
-            open_parts[count] = p
-            count += 1
-        p += 1
-    return count
-
-
-@pk.function
-def draw_up_plan(
-    orders: pk.View1D[pk.int64],
-    account: pk.View1D[pk.int64],
-    leave_limit: pk.View1D[pk.int64],
-    tie_limit: pk.View1D[pk.int64],
-    excess: pk.View1D[pk.int64],
-    is_open: pk.View1D[pk.int64],
-    open_parts: pk.View1D[pk.int64],
-    capacity_ends: pk.View1D[pk.int64],
-    k: int,
-) -> bool:
-    """Say what may leave which part, and for where; return whether anything may.
-
-    A part is open if it weighs less than max(0.99 limit, limit - 100); if none does, every part
-    below the limit is. A vertex that weighs more than 1.5 times what its part weighs above the
-    average stays (`leave_limit`). `capacity_ends` sums up what open parts have room for, below
-    the threshold if that suffices, else below the limit.
-    """
-    limit: pk.int64 = orders[16]
-    wide_k: pk.int64 = k
-    total: pk.int64 = 0
-    p: int = 0
-    while p < k:
-        excess[p] = 0
-        leave_limit[p] = 0
-        tie_limit[p] = orders[21]
-        if account[p] > limit:
-            excess[p] = account[p] - limit
-            total += excess[p]
-            over: pk.int64 = 3 * (wide_k * account[p] - orders[20])
-            over //= 2 * wide_k
-            leave_limit[p] = over
-        p += 1
-    threshold: pk.int64 = limit * 99
-    threshold //= 100
-    if threshold < limit - 100:
-        threshold = limit - 100
-    count: int = open_below(threshold, account, is_open, open_parts, k)
-    if count == 0:
-        threshold = limit
-        count = open_below(threshold, account, is_open, open_parts, k)
-    orders[3] = count
-    if count == 0 or total == 0:
-        return False
-    spare: pk.int64 = 0
-    place: int = 0
-    while place < count:
-        spare += threshold - account[open_parts[place]]
-        place += 1
-    more: pk.int64 = 0
-    if spare < total:
-        more = limit - threshold
-    spare = 0
-    place = 0
-    while place < count:
-        spare += threshold + more - account[open_parts[place]]
-        capacity_ends[place] = spare
-        place += 1
-    return True
 
 
 @pk.workunit
@@ -173,22 +87,18 @@ def conduct(
     i: int,
     orders: pk.View1D[pk.int64],
     account: pk.View1D[pk.int64],
-    best_weights: pk.View1D[pk.int64],
-    leave_limit: pk.View1D[pk.int64],
-    tie_limit: pk.View1D[pk.int64],
-    excess: pk.View1D[pk.int64],
-    is_open: pk.View1D[pk.int64],
-    open_parts: pk.View1D[pk.int64],
-    capacity_ends: pk.View1D[pk.int64],
     room: int,
+    tasks: int,
     k: int,
 ):
-    """Take the results of one iteration, and give orders for the next (Jet, Algorithm 4.1).
+    """Take the results of one iteration, and say what is due (Jet, Algorithm 4.1).
 
-    `room` is the number of watched vertices that launches reach. While the host is asked for
-    something, nothing happens.
+    `room` is the number of watched vertices that launches reach, `tasks` whether they can
+    propagate labels (1), rebalance (2) or do either (3); nothing is due if they cannot do what
+    should be next, or while the host is asked for something.
     """
     orders[5] = 0
+    orders[22] = 0
     if orders[6] > 0:
         return
     if account[k + 130] == 1:
@@ -204,39 +114,124 @@ def conduct(
             heaviest = account[p]
         p += 1
     if orders[7] == 1:
-        take_results(orders, account, best_weights, heaviest, k)
+        take_results(orders, account, heaviest, k)
     if orders[12] >= orders[17]:
         orders[6] = 1
+        orders[22] = 4
         return
-    counter: int = k
-    while counter < k + 128:
-        account[counter] = 0
-        counter += 1
+    task: int = 1
+    if heaviest > orders[16]:
+        task = 3
+        if orders[13] < orders[19]:
+            task = 2
+    if task == 1 and tasks == 2:
+        return
+    if task > 1 and tasks == 1:
+        return
+    orders[22] = task
     orders[7] = 1
-    orders[8] = 0
     orders[12] += 1
     orders[14] += 1
     orders[0] = (orders[15] + orders[14]) & 2147483647
-    if heaviest <= orders[16]:
+    if task == 1:
         orders[2] += 1
         orders[13] = 0
-        orders[5] = 1
-        orders[8] = 1
-        return
-    task: int = 3
-    if orders[13] < orders[19]:
+    elif task == 2:
         orders[13] += 1
-        task = 2
-    if draw_up_plan(
-        orders,
-        account,
-        leave_limit,
-        tie_limit,
-        excess,
-        is_open,
-        open_parts,
-        capacity_ends,
-        k,
-    ):
+
+
+@pk.workunit
+def draw_up_plan(
+    p: int,
+    orders: pk.View1D[pk.int64],
+    account: pk.View1D[pk.int64],
+    best_weights: pk.View1D[pk.int64],
+    leave_limit: pk.View1D[pk.int64],
+    tie_limit: pk.View1D[pk.int64],
+    excess: pk.View1D[pk.int64],
+    is_open: pk.View1D[pk.int64],
+    open_parts: pk.View1D[pk.int64],
+    capacity_ends: pk.View1D[pk.int64],
+    k: int,
+):
+    """Give orders for what is due; to rebalance, say what may leave which part, and for where.
+
+    A part is open if it weighs less than max(0.99 limit, limit - 100); if none does, every part
+    below the limit is. A vertex that weighs more than 1.5 times what its part weighs above the
+    average stays (`leave_limit`). `capacity_ends` sums up what open parts have room for, below
+    the threshold if that suffices, else below the limit. Nothing is ordered if no part is open.
+    The counters of the iteration before are cleared; each index has one, and one part.
+    """
+    due: pk.int64 = orders[22]
+    if due == 0:
+        return
+    if p < k and orders[4] == 1:
+        best_weights[p] = account[p]
+    if due == 4:
+        return
+    if p < 128:
+        account[k + p] = 0
+    if due == 1:
+        if p == 0:
+            orders[5] = 1
+            orders[8] = 1
+        return
+    if p >= k:
+        return
+    limit: pk.int64 = orders[16]
+    threshold: pk.int64 = limit * 99
+    threshold //= 100
+    if threshold < limit - 100:
+        threshold = limit - 100
+    lightest: pk.int64 = account[0]
+    total: pk.int64 = 0
+    q: int = 0
+    while q < k:
+        weight: pk.int64 = account[q]
+        if weight < lightest:
+            lightest = weight
+        if weight > limit:
+            total += weight - limit
+        q += 1
+    if lightest >= threshold:
+        threshold = limit
+    count: int = 0
+    place: int = 0
+    spare: pk.int64 = 0
+    spare_before: pk.int64 = 0
+    q = 0
+    while q < k:
+        room: pk.int64 = threshold - account[q]
+        if room > 0:
+            if q < p:
+                place += 1
+                spare_before += room
+            count += 1
+            spare += room
+        q += 1
+    if p == 0:
+        task: pk.int64 = 0
+        if count > 0 and total > 0:
+            task = due
+        orders[3] = count
         orders[5] = task
         orders[8] = task
+    more: pk.int64 = 0
+    if spare < total:
+        more = limit - threshold
+    own: pk.int64 = account[p]
+    excess[p] = 0
+    leave_limit[p] = 0
+    tie_limit[p] = orders[21]
+    if own > limit:
+        wide_k: pk.int64 = k
+        over: pk.int64 = 3 * (wide_k * own - orders[20])
+        over //= 2 * wide_k
+        excess[p] = own - limit
+        leave_limit[p] = over
+    is_open[p] = 0
+    if own < threshold:
+        is_open[p] = 1
+        open_parts[place] = p
+        wide_place: pk.int64 = place + 1
+        capacity_ends[place] = spare_before + threshold - own + more * wide_place

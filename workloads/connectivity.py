@@ -331,39 +331,29 @@ def build_rows(
         e += step_of(i, count)
 
 
-@pk.workunit
-def move_vertices(
-    i: int,
-    vertices: pk.View1D[pk.int32],
+@pk.function
+def move(
+    v: int,
     destinations: pk.View1D[pk.int32],
     parts: pk.View1D[pk.int32],
     sources: pk.View1D[pk.int32],
     vertex_weights: pk.View1D[pk.int32],
     account: pk.View1D[pk.int64],
-    best: pk.View1D[pk.int32],
     k: int,
-    orders: pk.View1D[pk.int64],
 ):
-    """Put each vertex into its destination (-1: it stays); `sources` keeps where it came from.
+    """Put a vertex into its destination; `sources` keeps where it came from.
 
     The account holds the part weights, 64 counters for the change of the cut, 64 for the moved
     vertices, whether rows are to be computed anew, the number of watched vertices, and whether
     these do not suffice to rebalance.
     """
-    if orders[5] == 0:
-        return
-    v: int = vertices[i]
-    if v < 0:
-        return
+    p: int = parts[v]
     q: int = destinations[v]
-    if q < 0:
-        return
     weight: pk.int64 = vertex_weights[v]
     one: pk.int64 = 1
-    sources[v] = parts[v]
+    sources[v] = p
     parts[v] = q
-    best[v] = -2
-    pk.atomic_fetch_add(account, [sources[v]], -weight)
+    pk.atomic_fetch_add(account, [p], -weight)
     pk.atomic_fetch_add(account, [q], weight)
     pk.atomic_fetch_add(account, [k + 64 + (v & 63)], one)
 
@@ -429,7 +419,8 @@ def subtract_moves(
 
     Not out of rows that are computed anew afterwards, which those of hubs never are. Sums up
     twice the change of the cut (an edge between two moved vertices is met from both ends, any
-    other counts double), marks the neighbours' best destination as unknown and watches them.
+    other counts double), marks its and the neighbours' best destinations as unknown and watches
+    these.
     """
     if orders[5] == 0:
         return
@@ -438,6 +429,8 @@ def subtract_moves(
         return
     if destinations[v] < 0:
         return
+    if i < count:
+        best[v] = -2
     e: int = indptr[v]
     end: int = indptr[v + 1]
     if is_left_to_lanes(i, count, end - e, hub_degree):

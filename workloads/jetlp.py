@@ -5,7 +5,7 @@ The orders are those of `jetpy.workloads.conduct`.
 
 import pykokkos as pk
 
-from jetpy.workloads.connectivity import capacity, ends_row, keep_part
+from jetpy.workloads.connectivity import capacity, ends_row, keep_part, move
 from jetpy.workloads.hashing import mix
 from jetpy.workloads.lanes import end_of, first_entry, is_left_to_lanes, step_of, vertex_of
 
@@ -87,22 +87,27 @@ def afterburn(
     indptr: pk.View1D[pk.int32],
     indices: pk.View1D[pk.int32],
     edge_weights: pk.View1D[pk.int32],
+    vertex_weights: pk.View1D[pk.int32],
     parts: pk.View1D[pk.int32],
+    sources: pk.View1D[pk.int32],
     best: pk.View1D[pk.int32],
     priorities: pk.View1D[pk.int32],
     destinations: pk.View1D[pk.int32],
     locks: pk.View1D[pk.int32],
+    account: pk.View1D[pk.int64],
     orders: pk.View1D[pk.int64],
     hubs: pk.View1D[pk.int32],
     starts: pk.View1D[pk.int32],
     hub_gains: pk.View1D[pk.int32],
     hub_degree: int,
     count: int,
+    k: int,
 ):
     """Recompute a proposal's gain as if all neighbours of higher priority had moved.
 
-    Where that is not negative, the vertex gets its destination and is locked for the next
-    iteration. The gains of hubs are added up for `afterburn_hubs`.
+    Where that is not negative, the vertex moves and is locked for the next iteration. Parts are
+    read from `sources`, as others may be moving. The gains of hubs are added up for
+    `afterburn_hubs`.
     """
     if orders[5] != 1:
         return
@@ -112,7 +117,7 @@ def afterburn(
     priority: int = priorities[v]
     if priority == -2147483647:
         return
-    source: int = parts[v]
+    source: int = sources[v]
     destination: int = best[v]
     gain: int = 0
     e: int = indptr[v]
@@ -123,7 +128,7 @@ def afterburn(
     e += first_entry(i, count, starts)
     while e < end:
         u: int = indices[e]
-        p: int = parts[u]
+        p: int = sources[u]
         other: int = priorities[u]
         if other != -2147483647:
             if other > priority or (other == priority and u < v):
@@ -138,18 +143,24 @@ def afterburn(
     elif gain >= 0:
         destinations[v] = destination
         locks[v] = orders[2] + 1
+        move(v, destinations, parts, sources, vertex_weights, account, k)
 
 
 @pk.workunit
 def afterburn_hubs(
     h: int,
+    vertex_weights: pk.View1D[pk.int32],
+    parts: pk.View1D[pk.int32],
+    sources: pk.View1D[pk.int32],
     best: pk.View1D[pk.int32],
     priorities: pk.View1D[pk.int32],
     destinations: pk.View1D[pk.int32],
     locks: pk.View1D[pk.int32],
+    account: pk.View1D[pk.int64],
     orders: pk.View1D[pk.int64],
     hubs: pk.View1D[pk.int32],
     hub_gains: pk.View1D[pk.int32],
+    k: int,
 ):
     """Finish the afterburner for a hub."""
     if orders[5] != 1:
@@ -158,4 +169,5 @@ def afterburn_hubs(
     if priorities[v] != -2147483647 and hub_gains[v] >= 0:
         destinations[v] = best[v]
         locks[v] = orders[2] + 1
+        move(v, destinations, parts, sources, vertex_weights, account, k)
     hub_gains[v] = 0

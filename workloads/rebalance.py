@@ -12,6 +12,7 @@ from jetpy.workloads.connectivity import (
     ends_row,
     is_tied,
     keep_part,
+    move,
     watch,
 )
 from jetpy.workloads.hashing import mix, place_of
@@ -214,20 +215,31 @@ def cut_off(
     if orders[5] < 2:
         return
     rest: pk.int64 = excess[p]
-    cutoffs[p] = -1
-    lasts[p] = 0
+    cutoff: int = -1
+    last_rest: pk.int64 = 0
     slot: int = 0
     section: int = 0
     while slot < 50:
         if rest > 0:
-            cutoffs[p] = slot
-            rests[p] = rest
+            cutoff = slot
+            last_rest = rest
         section = 0
         while section < sections:
             rest -= histogram[(section * k + p) * 50 + slot]
-            histogram[(section * k + p) * 50 + slot] = 0
             section += 1
         slot += 1
+    cutoffs[p] = cutoff
+    rests[p] = last_rest
+    lasts[p] = 0
+    if cutoff < 0:
+        return
+    section = 0
+    while section < sections:
+        slot = 0
+        while slot < 50:
+            histogram[(section * k + p) * 50 + slot] = 0
+            slot += 1
+        section += 1
     if rest > 0 and tie_limit[p] >= 0:
         tie_limit[p] = -1
         account[k + 130] = 1
@@ -264,11 +276,13 @@ def tally_tied(
     lasts: pk.View1D[pk.int64],
     digits: pk.View1D[pk.int32],
     shift: int,
+    k: int,
     orders: pk.View1D[pk.int64],
 ):
-    """Sum up the weights of candidates in the last slot by the next six bits of their number.
+    """Sum up the weights of candidates in the last slot by the next ten bits of their number.
 
-    Only those whose higher bits are the ones found so far, `lasts`.
+    And by the first five of these, which stand before all others in `digits`. Only candidates
+    whose higher bits are the ones found so far, `lasts`.
     """
     if orders[5] < 2:
         return
@@ -280,81 +294,162 @@ def tally_tied(
     p: int = parts[v]
     high: pk.int64 = v
     high = high >> shift
-    if loss_slots[v] == cutoffs[p] and (high >> 6) == lasts[p]:
-        pk.atomic_fetch_add(digits, [p * 64 + (high & 63)], vertex_weights[v])
+    if loss_slots[v] == cutoffs[p] and (high >> 10) == lasts[p]:
+        pk.atomic_fetch_add(digits, [p * 32 + ((high >> 5) & 31)], vertex_weights[v])
+        pk.atomic_fetch_add(digits, [(k + p * 32) * 32 + (high & 1023)], vertex_weights[v])
 
 
 @pk.workunit
 def narrow_down(
     p: int,
+    cutoffs: pk.View1D[pk.int32],
     rests: pk.View1D[pk.int64],
     lasts: pk.View1D[pk.int64],
     digits: pk.View1D[pk.int32],
+    k: int,
     orders: pk.View1D[pk.int64],
 ):
-    """Find the next six bits of the number of the last vertex that a part evicts."""
+    """Find the next ten bits of the number of the last vertex that a part evicts.
+
+    The digits are zero afterwards.
+    """
     if orders[5] < 2:
         return
+    if cutoffs[p] < 0:
+        return
     rest: pk.int64 = rests[p]
-    digit: int = 0
-    while digit < 63 and digits[p * 64 + digit] < rest:
-        rest -= digits[p * 64 + digit]
-        digit += 1
+    found: pk.int64 = lasts[p]
+    level: int = 0
+    while level < 2:
+        start: pk.int64 = p * 32
+        if level == 1:
+            start = (k + p * 32 + (found & 31)) * 32
+        total: pk.int64 = 0
+        before: pk.int64 = 0
+        digit: int = 0
+        counter: int = 0
+        while counter < 31:
+            total += digits[start + counter]
+            counter += 1
+            if total < rest:
+                digit = counter
+                before = total
+        rest -= before
+        found = found * 32 + digit
+        level += 1
     rests[p] = rest
-    lasts[p] = lasts[p] * 64 + digit
-    digit = 0
-    while digit < 64:
-        digits[p * 64 + digit] = 0
-        digit += 1
+    lasts[p] = found
+    block: int = 0
+    while block < 32:
+        if digits[p * 32 + block] > 0:
+            digits[p * 32 + block] = 0
+            place: int = (k + p * 32 + block) * 32
+            last: int = place + 32
+            while place < last:
+                digits[place] = 0
+                place += 1
+        block += 1
 
 
-@pk.workunit
-def select_evicted(
-    i: int,
-    vertices: pk.View1D[pk.int32],
-    parts: pk.View1D[pk.int32],
+@pk.function
+def is_evicted(
+    v: int,
+    p: int,
+    shift: int,
+    sources: pk.View1D[pk.int32],
     vertex_weights: pk.View1D[pk.int32],
     loss_slots: pk.View1D[pk.int32],
     cutoffs: pk.View1D[pk.int32],
+    rests: pk.View1D[pk.int64],
+    lasts: pk.View1D[pk.int64],
+    destinations: pk.View1D[pk.int32],
+) -> bool:
+    """Whether a candidate is among the first of its part, by slot and number, that weigh enough.
+
+    Where its number has the bits of the last one's, apart from the `shift` lowest: whether those
+    with smaller such numbers do not weigh enough without it.
+    """
+    if loss_slots[v] != cutoffs[p]:
+        return loss_slots[v] < cutoffs[p]
+    high: pk.int64 = v >> shift
+    if high != lasts[p]:
+        return high < lasts[p]
+    before: pk.int64 = 0
+    u: int = high << shift
+    while u < v:
+        if sources[u] == p and loss_slots[u] == cutoffs[p] and destinations[u] != -1:
+            before += vertex_weights[u]
+        u += 1
+    return before < rests[p]
+
+
+@pk.workunit
+def evict(
+    i: int,
+    vertices: pk.View1D[pk.int32],
+    parts: pk.View1D[pk.int32],
+    sources: pk.View1D[pk.int32],
+    vertex_weights: pk.View1D[pk.int32],
+    loss_slots: pk.View1D[pk.int32],
+    cutoffs: pk.View1D[pk.int32],
+    rests: pk.View1D[pk.int64],
     lasts: pk.View1D[pk.int64],
     destinations: pk.View1D[pk.int32],
     sums: pk.View1D[pk.int32],
     account: pk.View1D[pk.int64],
     orders: pk.View1D[pk.int64],
+    shift: int,
     k: int,
 ):
-    """Send the first candidates of each part, by slot and number, to where they would go.
+    """Weak: move the first candidates of each part, by slot and number, to where they would go.
 
-    None where the candidates of some part do not suffice. Strong: sum up their weights by blocks
-    and regions.
+    None where the candidates of some part do not suffice. Strong: give them a destination, which
+    is not theirs yet, and sum up their weights by blocks and regions.
     """
     if orders[5] < 2 or account[k + 130] == 1:
         return
     v: int = vertices[i]
     if v < 0:
         return
-    if loss_slots[v] < 0:
-        return
     p: int = parts[v]
-    if loss_slots[v] < cutoffs[p] or (loss_slots[v] == cutoffs[p] and v <= lasts[p]):
+    if loss_slots[v] < 0 or cutoffs[p] < 0:
+        return
+    if is_evicted(
+        v,
+        p,
+        shift,
+        sources,
+        vertex_weights,
+        loss_slots,
+        cutoffs,
+        rests,
+        lasts,
+        destinations,
+    ):
         destinations[v] = -2 - destinations[v]
         if orders[5] == 3:
             pk.atomic_fetch_add(sums, [region_of(v)], vertex_weights[v])
             pk.atomic_fetch_add(sums, [block_of(v)], vertex_weights[v])
+        else:
+            move(v, destinations, parts, sources, vertex_weights, account, k)
 
 
 @pk.workunit
 def deal_evicted(
     i: int,
     vertices: pk.View1D[pk.int32],
+    parts: pk.View1D[pk.int32],
+    sources: pk.View1D[pk.int32],
     vertex_weights: pk.View1D[pk.int32],
     open_parts: pk.View1D[pk.int64],
     capacity_ends: pk.View1D[pk.int64],
     destinations: pk.View1D[pk.int32],
     sums: pk.View1D[pk.int32],
+    account: pk.View1D[pk.int64],
     orders: pk.View1D[pk.int64],
+    k: int,
 ):
-    """Strong: give an evicted vertex its share of the open parts' spare weight.
+    """Strong: move an evicted vertex to its share of the open parts' spare weight.
 
     All of them in ascending order are cut into pieces, one for each open part.
     """
@@ -388,3 +483,4 @@ def deal_evicted(
         else:
             low = middle + 1
     destinations[v] = open_parts[low]
+    move(v, destinations, parts, sources, vertex_weights, account, k)

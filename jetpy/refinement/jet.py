@@ -10,11 +10,13 @@ from jetpy.problem import Problem
 from jetpy.refinement.jetlp import LabelPropagation
 from jetpy.refinement.orders import Order, Request, Task
 from jetpy.refinement.rebalance import Rebalancing
-from jetpy.refinement.state import Measures, Recording, RefinementState
+from jetpy.refinement.state import COUNTERS, Measures, Recording, RefinementState
 from jetpy.workloads import conduct as kernels
 
 STEPS = 4
-"""Iterations that a back end that runs ahead of its host is sent at a time."""
+"""Iterations, at least, that a back end that runs ahead of its host is sent at a time."""
+PROPAGATIONS, REBALANCINGS, ANY = 1, 2, 3
+"""Iterations that a sequence of launches can make (`tasks` of `jetpy.workloads.conduct`)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +44,8 @@ class Refinement:
         self.state = RefinementState(backend, graph, problem.k)
         self.propagation, self.rebalancing = LabelPropagation(self.state), Rebalancing(self.state)
         self._best_weights = backend.mirror(problem.k)
-        self._iteration, self._again = Recording(self.state), Recording(self.state)
+        self._propagate, self._rebalance = Recording(self.state), Recording(self.state)
+        self._again = Recording(self.state)
 
     def refine(self, parts: Array, *, finest: bool, known: Measures | None = None) -> Refined:
         """Refine `parts` (int32, shape (n,)) until patience runs out.
@@ -55,8 +58,9 @@ class Refinement:
         for ratio in options.finest_ratios if finest else options.coarse_ratios:
             measures = self.start(parts, ratio, measures)
             cut_before = measures.cut if cut_before is None else cut_before
-            while self.iterate(STEPS):
-                pass
+            self.send_off()
+            while self.look():
+                self.send_off()
             parts, measures = self._best()
         assert measures is not None
         assert cut_before is not None
@@ -71,6 +75,7 @@ class Refinement:
         measures = state.measures
         orders = state.orders.host
         orders[Order.LOCK] += 1
+        self._sent_off = orders.copy()
         for order, value in {
             Order.RATIO: ratio,
             Order.KEEP: 0,
@@ -95,11 +100,37 @@ class Refinement:
         self.backend.push(self._best_weights)
         return measures
 
-    def iterate(self, steps: int = 1) -> bool:
-        """Make iterations, as many as given or fewer; return whether there is more to do."""
+    def send_off(self) -> None:
+        """Make an iteration; or send off some, in proportion to those of each kind just made.
+
+        Launches for an iteration that is not due do nothing.
+        """
+        if self.backend.prefers_lists:
+            self._launch_any()
+            return
+        orders = self.state.orders.host
+        made, propagations = (orders - self._sent_off)[[Order.ITERATION, Order.LOCK]]
+        self._sent_off = orders.copy()
+        rebalancings = made - propagations
+        in_a_row = min(STEPS, max(1, propagations // max(1, rebalancings)))
+        then = min(STEPS, max(1, rebalancings // max(1, propagations)))
+        for _ in range(-(-STEPS // (in_a_row + then))):
+            for _ in range(in_a_row):
+                self.propagate()
+            for _ in range(then):
+                self.rebalance()
+
+    def propagate(self) -> None:
+        """Make an iteration of Jetlp, if that is due."""
+        self._propagate.play(self._launch_propagation)
+
+    def rebalance(self) -> None:
+        """Make an iteration of rebalancing, if that is due."""
+        self._rebalance.play(self._launch_rebalancing)
+
+    def look(self) -> bool:
+        """Wait for the iterations, do what the host is asked for; return whether to go on."""
         state, backend = self.state, self.backend
-        for _ in range(1 if backend.prefers_lists else steps):
-            self._iteration.play(self._launch_iteration)
         backend.pull(state.orders)
         backend.synchronize()
         request = state.orders.host[Order.REQUEST]
@@ -131,32 +162,43 @@ class Refinement:
             self.rebalancing.watch_more()
             orders.host[Order.TASK] = orders.host[Order.LAST_TASK]
             self.backend.push(orders)
-            self._again.play(self._launch_rebalancing)
+            self._again.play(self._launch_evictions)
 
-    def _launch_iteration(self) -> None:
-        """Have the orders given, and carried out."""
+    def _launch_any(self) -> None:
+        self._launch_orders(ANY)
+        task = self.state.orders.host[Order.TASK]
+        if task == Task.PROPAGATE:
+            self._launch_labels()
+        elif task != Task.NOTHING:
+            self._launch_evictions()
+
+    def _launch_propagation(self) -> None:
+        self._launch_orders(PROPAGATIONS)
+        self._launch_labels()
+
+    def _launch_rebalancing(self) -> None:
+        self._launch_orders(REBALANCINGS)
+        self._launch_evictions()
+
+    def _launch_orders(self, tasks: int) -> None:
+        """Have orders given for an iteration, if one of the tasks is due."""
         state, backend = self.state, self.backend
         if backend.prefers_lists:
             state.make_room()
+        shared = {"orders": state.orders.device, "account": state.account.device, "k": state.k}
+        backend.parallel_for(1, kernels.conduct, room=state.watched.count, tasks=tasks, **shared)
         backend.parallel_for(
-            1,
-            kernels.conduct,
-            orders=state.orders.device,
-            account=state.account.device,
+            max(state.k, 2 * COUNTERS),
+            kernels.draw_up_plan,
             best_weights=self._best_weights.device,
-            room=state.watched.count,
-            k=state.k,
             **self.rebalancing.plan,
+            **shared,
         )
-        if not backend.prefers_lists:
-            self.propagation.launch()
-            self._launch_rebalancing()
-        elif state.orders.host[Order.TASK] == Task.PROPAGATE:
-            state.launch_moves(self.propagation.launch())
-        elif state.orders.host[Order.TASK] != Task.NOTHING:
-            self._launch_rebalancing()
 
-    def _launch_rebalancing(self) -> None:
+    def _launch_labels(self) -> None:
+        self.state.launch_update(self.propagation.launch())
+
+    def _launch_evictions(self) -> None:
         state = self.state
         task = Task(state.orders.host[Order.TASK]) if self.backend.prefers_lists else None
-        state.launch_moves(self.rebalancing.launch(task))
+        state.launch_update(self.rebalancing.launch(task))

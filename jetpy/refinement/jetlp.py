@@ -19,7 +19,7 @@ class LabelPropagation:
         self._hub_gains = state.backend.full(state.graph.n if state.graph.hubs.count else 0, 0)
 
     def launch(self) -> Members:
-        """Give a destination to each vertex that passes both filters; return who may have one."""
+        """Move each vertex that passes both filters; return who may have moved."""
         state, backend = self.state, self.state.backend
         hubs = state.graph.hubs
         shared = {
@@ -49,12 +49,19 @@ class LabelPropagation:
             values=state.priorities,
             threshold=NO_PRIORITY,
         )
-        chosen = {"hub_gains": self._hub_gains, **shared}
+        chosen = {
+            "hub_gains": self._hub_gains,
+            "vertex_weights": state.graph.vertex_weights,
+            "parts": state.parts,
+            "sources": state.sources,
+            "account": state.account.device,
+            "k": state.k,
+            **shared,
+        }
         hubs.launch(
             proposers.count,
             kernels.afterburn,
             vertices=proposers.vertices,
-            parts=state.parts,
             **chosen,
             **state.adjacency,
         )

@@ -30,6 +30,7 @@ class Order(IntEnum):
     WEAK_ROUNDS = 19
     WEIGHT = 20
     TIE_LIMIT = 21
+    DUE = 22
 
 
 class Task(IntEnum):

@@ -11,8 +11,11 @@ from jetpy.workloads import rebalance as kernels
 
 SLOTS = 50
 """Loss slots (`slot_of`)."""
-DIGIT_BITS = 6
-"""Bits of a vertex's number by which `tally_tied` and `narrow_down` get nearer to the last one."""
+DIGIT_BITS, DIGITS = 10, 1024 + 32
+"""Bits of a vertex's number by which `tally_tied` and `narrow_down` get nearer to the last one, and
+counters that they have for each part."""
+LAST_BITS = 6
+"""Bits of it, or fewer, that are left to `evict`, which looks at all vertices with the others."""
 
 REGION_BITS, REGION_SUMS = 15, 65
 """A vertex's number without so many bits is its region's, which has so many sums (`region_of`)."""
@@ -35,7 +38,7 @@ class Rebalancing:
         self.plan: dict[str, Array] = {name: backend.empty(k, np.int64) for name in names}
         self._sections = 8 if k <= 128 and backend.prefers_lists else 1
         self._histogram = backend.full(k * SLOTS * self._sections, 0)
-        self._digits = backend.full(k << DIGIT_BITS, 0)
+        self._digits = backend.full(k * DIGITS, 0)
         self._cutoffs = backend.empty(k)
         self._rests, self._lasts = backend.empty(k, np.int64), backend.empty(k, np.int64)
         n = state.graph.n
@@ -47,14 +50,14 @@ class Rebalancing:
         self._sums.fill(0)
 
     def launch(self, task: Task | None) -> Members:
-        """Give destinations to vertices of overweight parts; return who may have one.
+        """Move vertices out of overweight parts; return who may have moved.
 
-        Nobody gets one where too few vertices of a part may leave; then the account says so.
-        With weak rebalancing, each goes to its best open part, with strong rebalancing the
-        vertices that lose least on average fill up the open parts. None: as the orders say.
+        Nobody moves where too few vertices of a part may leave; then the account says so. With
+        weak rebalancing, each goes to its best open part, with strong rebalancing the vertices
+        that lose least on average fill up the open parts. None: as the orders say.
         """
         self._rate()
-        candidates = self._select()
+        candidates = self._evict()
         if task != Task.REBALANCE_WEAKLY:
             self._deal(candidates)
         return candidates
@@ -89,8 +92,19 @@ class Rebalancing:
     def _vertices(self) -> dict[str, Array]:
         return {
             "parts": self.state.parts,
-            "loss_slots": self._loss_slots,
+            "vertex_weights": self.state.graph.vertex_weights,
             "destinations": self.state.destinations,
+        }
+
+    @property
+    def _moves(self) -> dict[str, object]:
+        """What it takes to move vertices."""
+        return {
+            "sources": self.state.sources,
+            "account": self.state.account.device,
+            "k": self.state.k,
+            **self._vertices,
+            **self._orders,
         }
 
     @property
@@ -105,74 +119,81 @@ class Rebalancing:
             kernels.rate,
             watched=state.watched.vertices,
             indptr=state.graph.indptr,
-            vertex_weights=state.graph.vertex_weights,
             best=state.best,
             own=state.own,
             kept=state.kept,
+            loss_slots=self._loss_slots,
+            sums=self._sums,
             **self.plan,
             **self._orders,
             **self._vertices,
             **self._counters,
-            sums=self._sums,
             **state.table,
         )
 
-    def _select(self) -> Members:
-        """Give a destination to the first candidates that weigh enough, by slot and number."""
-        state, backend, n = self.state, self.state.backend, self.state.graph.n
-        found = {"rests": self._rests, "lasts": self._lasts, **self._orders}
-        ties = {
-            "cutoffs": self._cutoffs,
-            "lasts": self._lasts,
-            **self._vertices,
-            **self._orders,
-        }
+    def _evict(self) -> Members:
+        """Move the first candidates that weigh enough, by slot and number, or mark them."""
+        state, backend = self.state, self.state.backend
+        bits = (state.graph.n - 1).bit_length()
+        digits = -(-max(bits - LAST_BITS, 0) // DIGIT_BITS)
+        last_bits = max(bits - digits * DIGIT_BITS, 0)
+        cut = {"cutoffs": self._cutoffs, "lasts": self._lasts}
         backend.parallel_for(
             state.k,
             kernels.cut_off,
             excess=self.plan["excess"],
             tie_limit=self.plan["tie_limit"],
-            cutoffs=self._cutoffs,
+            rests=self._rests,
             account=state.account.device,
-            **found,
+            **cut,
+            **self._orders,
             **self._counters,
         )
         candidates = self._list_candidates()
-        for digit in reversed(range(-(-(n - 1).bit_length() // DIGIT_BITS))):
+        for digit in reversed(range(digits)):
             backend.parallel_for(
                 candidates.count,
                 kernels.tally_tied,
                 vertices=candidates.vertices,
-                vertex_weights=state.graph.vertex_weights,
+                loss_slots=self._loss_slots,
                 digits=self._digits,
-                shift=digit * DIGIT_BITS,
-                **ties,
+                shift=last_bits + digit * DIGIT_BITS,
+                k=state.k,
+                **cut,
+                **self._vertices,
+                **self._orders,
             )
-            backend.parallel_for(state.k, kernels.narrow_down, digits=self._digits, **found)
+            backend.parallel_for(
+                state.k,
+                kernels.narrow_down,
+                rests=self._rests,
+                digits=self._digits,
+                k=state.k,
+                **cut,
+                **self._orders,
+            )
         backend.parallel_for(
             candidates.count,
-            kernels.select_evicted,
+            kernels.evict,
             vertices=candidates.vertices,
-            vertex_weights=state.graph.vertex_weights,
-            account=state.account.device,
-            k=state.k,
+            loss_slots=self._loss_slots,
+            rests=self._rests,
             sums=self._sums,
-            **ties,
+            shift=last_bits,
+            **cut,
+            **self._moves,
         )
         return candidates
 
     def _deal(self, candidates: Members) -> None:
-        """Give the evicted vertices open parts' spare weight, if the orders say so."""
-        state, backend = self.state, self.state.backend
-        backend.parallel_for(
+        """Move the evicted vertices to open parts with spare weight, if the orders say so."""
+        self.state.backend.parallel_for(
             candidates.count,
             kernels.deal_evicted,
             vertices=candidates.vertices,
-            vertex_weights=state.graph.vertex_weights,
-            destinations=state.destinations,
-            **self.plan,
             sums=self._sums,
-            **self._orders,
+            **self.plan,
+            **self._moves,
         )
 
     def _list_candidates(self) -> Members:

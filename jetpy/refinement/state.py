@@ -71,7 +71,9 @@ class RefinementState:
     best : int32, shape (n,)
         Cached best destination: -1 no adjacent part, -2 unknown, -3 not watched.
     destinations : int32, shape (n,)
-        Where `launch_moves` puts each vertex; -1 if it stays.
+        Where an iteration puts each vertex; -1 if it stays.
+    sources : int32, shape (n,)
+        Where it was before; the same as `parts` between iterations.
     rows, slots, weights : the connectivity table (`jetpy.workloads.connectivity`)
     watched : Members
         Most in ascending order. On a GPU, launches have room for some more, so that recordings
@@ -79,7 +81,8 @@ class RefinementState:
     loose : int
         Most weight of the edges, in 128ths per vertex weight, of a vertex that is always watched.
     account : Mirror of shape (k + SHORT + 1,)
-        Part weights, change of the cut, moved vertices and more (see `move_vertices`).
+        Part weights, change of the cut, moved vertices and more (see `move` in
+        `jetpy.workloads.connectivity`).
     orders : Mirror of shape (len(Order),)
         What an iteration is to do, and how refinement goes (`jetpy.workloads.conduct`).
     """
@@ -188,38 +191,27 @@ class RefinementState:
         )
         return Members(vertices, count)
 
-    def launch_moves(self, among: Members) -> None:
-        """Move all vertices that have a destination, which must not be their own part.
+    def launch_update(self, among: Members) -> None:
+        """Bring the table, the cut and the best destinations up to date with moves just made.
 
-        Only those among the given ones, which must be watched and whose destinations must all be
-        set (-1: to stay).
+        Only those of the given vertices, which must be watched and whose destinations must all
+        be set (-1: it has not moved).
         """
         backend, n = self.backend, self.graph.n
         movers = self.list_members(
             among, kernels.list_members, self._movers, values=self.destinations, threshold=-1
         )
-        shared = {
-            "account": self.account.device,
-            "orders": self.orders.device,
-            "k": self.k,
-        }
-        partition = {
+        shared = {"account": self.account.device, "orders": self.orders.device, "k": self.k}
+        rows = {
             "parts": self.parts,
             "sources": self.sources,
             "destinations": self.destinations,
             "best": self.best,
-        }
-        rows = {**partition, **self.adjacency, **self.table, **shared}
-        backend.parallel_for(
-            movers.count,
-            kernels.move_vertices,
-            vertices=movers.vertices,
-            vertex_weights=self.graph.vertex_weights,
-            **partition,
+            **self.adjacency,
+            **self.table,
             **shared,
-        )
-        can_renew = backend.prefers_lists or self.watched.count == n
-        if can_renew:
+        }
+        if backend.prefers_lists or self.watched.count == n:
             backend.parallel_for(1, kernels.choose_update, n=n, share=REBUILD_SHARE, **shared)
         launch = self.graph.hubs.launch
         launch(

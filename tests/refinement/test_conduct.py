@@ -7,9 +7,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jetpy.backends.base import Backend
+from jetpy.refinement.jet import ANY, PROPAGATIONS, REBALANCINGS
 from jetpy.refinement.orders import Order, Request, Task
 from jetpy.refinement.state import COUNTERS, SHORT, WATCHED
-from jetpy.workloads.conduct import conduct
+from jetpy.workloads.conduct import conduct, draw_up_plan
 
 PIECES = "leave_limit", "tie_limit", "excess", "is_open", "open_parts", "capacity_ends"
 PATIENCE, WEAK_ROUNDS, TIE_LIMIT = 3, 2, 77
@@ -49,17 +50,16 @@ class Conductor:
         account[k + COUNTERS + 3] = moved
         self.backend.push(self.account)
 
-    def conduct(self, room: int = 1) -> np.ndarray:
+    def conduct(self, room: int = 1, tasks: int = ANY) -> np.ndarray:
         """Return the orders for the next iteration."""
+        shared = {"orders": self.orders.device, "account": self.account.device, "k": self.k}
+        self.backend.parallel_for(1, conduct, room=room, tasks=tasks, **shared)
         self.backend.parallel_for(
-            1,
-            conduct,
-            orders=self.orders.device,
-            account=self.account.device,
+            max(self.k, 2 * COUNTERS),
+            draw_up_plan,
             best_weights=self.best_weights.device,
-            room=room,
-            k=self.k,
             **self.plan,
+            **shared,
         )
         for mirror in (self.orders, self.account, self.best_weights):
             self.backend.pull(mirror)
@@ -120,8 +120,13 @@ def test_the_loop_is_that_of_the_paper(
                 best_cut, best = cut, now
             if clearly:
                 since_best = 0
-        orders = conductor.conduct()
-        assert orders[Order.CUT] == cut
+        other = REBALANCINGS if now.max() <= limit else PROPAGATIONS
+        for tasks in data.draw(st.sampled_from([[ANY], [other, ANY], [other, other, ANY]])):
+            orders = conductor.conduct(tasks=tasks)
+            assert orders[Order.CUT] == cut
+            if tasks == other:
+                assert orders[Order.TASK] == Task.NOTHING
+                assert orders[Order.ITERATION] == iterations
         assert orders[Order.BEST_CUT] == best_cut
         assert conductor.best_weights.host.tolist() == best.tolist()
         if since_best == PATIENCE:

@@ -78,7 +78,7 @@ def check_iterations(
         members = propagation.launch()
         best = on_host(state, state.best)
         expected = moves_of_the_paper(graph, before, best, locked, ratio)
-        state.launch_moves(members)
+        state.launch_update(members)
         moved = settle(state)
         for v, p in expected.items():
             before[v] = p
@@ -120,7 +120,7 @@ def test_jetlp_with_a_hub_of_several_pieces(backend: Backend) -> None:
 
 def propagate(state: RefinementState, ratio: int, iteration: int) -> None:
     give_orders(state, task=Task.PROPAGATE, ratio=ratio, salt=iteration, lock=iteration)
-    state.launch_moves(LabelPropagation(state).launch())
+    state.launch_update(LabelPropagation(state).launch())
     settle(state)
 
 

@@ -52,11 +52,13 @@ def rebalance(
     refinement = Refinement(backend, upload(backend, graph), problem)
     state = refinement.state
     refinement.start(backend.from_host(np.array(parts, np.int32)), 25, None)
-    assert refinement.iterate()
+    refinement.rebalance()
+    assert refinement.look()
     backend.pull(state.account)
     backend.synchronize()
     if state.account.host[k + SHORT]:
-        assert refinement.iterate()  # with more vertices watched
+        refinement.rebalance()  # with more vertices watched
+        assert refinement.look()
     return state, settle(state)
 
 
@@ -126,7 +128,8 @@ def test_strong_after_another_start(backend: Backend) -> None:
     for before in (np.arange(graph.n) % 7 // 3, np.repeat(np.arange(4), sizes)):
         parts = before.astype(np.int32)
         refinement.start(backend.from_host(parts), 25, None)
-        assert refinement.iterate()
+        refinement.rebalance()
+        assert refinement.look()
         check_moves(state, before, limit, settle(state))
         assert state.measures.part_weights.tolist() == [limit] * 4
 

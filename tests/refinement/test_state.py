@@ -11,11 +11,12 @@ from jetpy.backends.base import Backend
 from jetpy.generators import grid, rmat
 from jetpy.graph import Graph
 from jetpy.refinement.orders import Task
-from jetpy.refinement.state import RefinementState
+from jetpy.refinement.state import COUNTERS, RefinementState
 from tests.graphs import SMALL_GRAPHS, random_graph, star
 from tests.refinement.oracle import (
     check_state,
     give_orders,
+    on_host,
     parts_of,
     settle,
     state_of,
@@ -26,12 +27,18 @@ from tests.strategies import weighted_graphs
 
 def move(state: RefinementState, vertices: np.ndarray, destinations: np.ndarray) -> None:
     """Move some vertices, each to its destination, which is another part than its own."""
-    by_vertex = np.full(state.graph.n, -1, np.int32)
-    by_vertex[vertices] = destinations
-    state.destinations[:] = state.backend.from_host(by_vertex)
+    backend = state.backend
+    by_vertex, parts = np.full(state.graph.n, -1, np.int32), parts_of(state)
+    by_vertex[vertices] = parts[vertices] = destinations
+    state.destinations[:] = backend.from_host(by_vertex)
+    state.parts[:] = backend.from_host(parts)
     watch_all(state)
+    account, vertex_weights = state.account, on_host(state, state.graph.vertex_weights)
+    account.host[: state.k] = np.bincount(parts, vertex_weights, state.k)
+    account.host[state.k + COUNTERS] = len(vertices)
+    backend.push(account)
     give_orders(state, task=Task.REBALANCE_WEAKLY)
-    state.launch_moves(state.watched)
+    state.launch_update(state.watched)
     assert settle(state) == len(vertices)
 
 
