@@ -58,7 +58,9 @@ def take_results(
         counter += 1
     if moved == 0:
         return
-    cut: pk.int64 = orders[9] + (changes >> 1)
+    cut: pk.int64 = changes >> 1
+    if account[k + 128] == 0:
+        cut += orders[9]
     orders[9] = cut
     better: int = 0
     clearly: int = 0
@@ -149,7 +151,6 @@ def draw_up_plan(
     leave_limit: pk.View1D[pk.int64],
     tie_limit: pk.View1D[pk.int64],
     excess: pk.View1D[pk.int64],
-    is_open: pk.View1D[pk.int64],
     open_parts: pk.View1D[pk.int64],
     capacity_ends: pk.View1D[pk.int64],
     k: int,
@@ -157,10 +158,11 @@ def draw_up_plan(
     """Give orders for what is due; to rebalance, say what may leave which part, and for where.
 
     A part is open if it weighs less than max(0.99 limit, limit - 100); if none does, every part
-    below the limit is. A vertex that weighs more than 1.5 times what its part weighs above the
-    average stays (`leave_limit`). `capacity_ends` sums up what open parts have room for, below
-    the threshold if that suffices, else below the limit. Nothing is ordered if no part is open.
-    The counters of the iteration before are cleared; each index has one, and one part.
+    below the limit is. `leave_limit` is -1 where a part is open, 0 where it is not overweight, and
+    else the weight of the heaviest vertices that may leave: 1.5 times what the part weighs above
+    the average. `capacity_ends` sums up what open parts have room for, below the threshold if
+    that suffices, else below the limit. Nothing is ordered if no part is open. What the iteration
+    before has counted is cleared; each index has one number of that, and one part.
     """
     due: pk.int64 = orders[22]
     if due == 0:
@@ -169,7 +171,7 @@ def draw_up_plan(
         best_weights[p] = account[p]
     if due == 4:
         return
-    if p < 128:
+    if p < 129:
         account[k + p] = 0
     if due == 1:
         if p == 0:
@@ -227,11 +229,12 @@ def draw_up_plan(
         wide_k: pk.int64 = k
         over: pk.int64 = 3 * (wide_k * own - orders[20])
         over //= 2 * wide_k
+        if over < 1:
+            over = 1
         excess[p] = own - limit
         leave_limit[p] = over
-    is_open[p] = 0
     if own < threshold:
-        is_open[p] = 1
+        leave_limit[p] = -1
         open_parts[place] = p
         wide_place: pk.int64 = place + 1
         capacity_ends[place] = spare_before + threshold - own + more * wide_place

@@ -131,9 +131,14 @@ def fill_row(
     slots: pk.View1D[pk.int32],
     weights: pk.View1D[pk.int32],
     own: pk.View1D[pk.int32],
+    sources: pk.View1D[pk.int32],
+    best: pk.View1D[pk.int32],
     k: int,
 ) -> int:
-    """Compute one row, and `own`, from the parts of the neighbours; return the weight outside."""
+    """Compute one row, and `own`, from the parts of the neighbours; return the weight outside.
+
+    The best destination becomes unknown if the vertex is watched and it or a neighbour has moved.
+    """
     e: int = indptr[v]
     end: int = indptr[v + 1]
     row: int = rows[v]
@@ -152,9 +157,15 @@ def fill_row(
     home: int = parts[v]
     inside: int = 0
     outside: int = 0
+    moved: int = 0
+    if sources[v] != home:
+        moved = 1
     while e < end:
-        p: int = parts[indices[e]]
+        u: int = indices[e]
+        p: int = parts[u]
         w: int = edge_weights[e]
+        if sources[u] != p:
+            moved = 1
         if p == home:
             inside += w
         else:
@@ -170,6 +181,8 @@ def fill_row(
         weights[s] += w
         e += 1
     own[v] = inside
+    if moved == 1 and best[v] != -3:
+        best[v] = -2
     return outside
 
 
@@ -261,6 +274,31 @@ def take_from_row(
         slots[s] = -2
 
 
+@pk.function
+def clear_piece(
+    i: int,
+    count: int,
+    indptr: pk.View1D[pk.int32],
+    rows: pk.View1D[pk.int32],
+    slots: pk.View1D[pk.int32],
+    weights: pk.View1D[pk.int32],
+    hubs: pk.View1D[pk.int32],
+    starts: pk.View1D[pk.int32],
+    k: int,
+):
+    """Empty the slots that a lane has of a hub's row."""
+    v: int = hubs[(i - count) >> 7]
+    degree: int = indptr[v + 1] - indptr[v]
+    s: int = first_entry(i, count, starts)
+    end: int = end_of(i, count, capacity(degree, k), starts)
+    while s < end:
+        slots[rows[v] + s] = -1
+        if is_direct(degree, k):
+            slots[rows[v] + s] = s
+        weights[rows[v] + s] = 0
+        s += step_of(i, count)
+
+
 @pk.workunit
 def clear_rows(
     i: int,
@@ -273,16 +311,7 @@ def clear_rows(
     k: int,
 ):
     """Empty the rows of hubs."""
-    v: int = hubs[i >> 7]
-    degree: int = indptr[v + 1] - indptr[v]
-    s: int = first_entry(i, 0, starts)
-    end: int = end_of(i, 0, capacity(degree, k), starts)
-    while s < end:
-        slots[rows[v] + s] = -1
-        if is_direct(degree, k):
-            slots[rows[v] + s] = s
-        weights[rows[v] + s] = 0
-        s += 128
+    clear_piece(i, 0, indptr, rows, slots, weights, hubs, starts, k)
 
 
 @pk.workunit
@@ -297,6 +326,7 @@ def build_rows(
     weights: pk.View1D[pk.int32],
     best: pk.View1D[pk.int32],
     own: pk.View1D[pk.int32],
+    sources: pk.View1D[pk.int32],
     priorities: pk.View1D[pk.int32],
     destinations: pk.View1D[pk.int32],
     watched: pk.View1D[pk.int32],
@@ -321,7 +351,21 @@ def build_rows(
         destinations[v] = -1
         watched[v] = -1
         if degree <= hub_degree:
-            if fill_row(v, indptr, indices, edge_weights, parts, rows, slots, weights, own, k) == 0:
+            outside: int = fill_row(
+                v,
+                indptr,
+                indices,
+                edge_weights,
+                parts,
+                rows,
+                slots,
+                weights,
+                own,
+                sources,
+                best,
+                k,
+            )
+            if outside == 0:
                 best[v] = -3
         return
     e: int = indptr[v] + first_entry(i, count, starts)
@@ -375,7 +419,6 @@ def choose_update(
     while counter < k + 128:
         moved += account[counter]
         counter += 1
-    account[k + 128] = 0
     if moved * share > n:
         account[k + 128] = 1
 
@@ -384,10 +427,12 @@ def choose_update(
 def keep_part(
     v: int,
     parts: pk.View1D[pk.int32],
+    sources: pk.View1D[pk.int32],
     kept: pk.View1D[pk.int32],
     orders: pk.View1D[pk.int64],
 ):
-    """Take a vertex's part into the best partition, if the orders say that this is the best."""
+    """Forget where a vertex came from; keep its part, if the orders say that these are the best."""
+    sources[v] = parts[v]
     if orders[4] == 1:
         kept[v] = parts[v]
 
@@ -417,12 +462,11 @@ def subtract_moves(
 ):
     """Take the edges of a moved vertex out of its neighbours' rows (first pass of an update).
 
-    Not out of rows that are computed anew afterwards, which those of hubs never are. Sums up
-    twice the change of the cut (an edge between two moved vertices is met from both ends, any
-    other counts double), marks its and the neighbours' best destinations as unknown and watches
-    these.
+    Sums up twice the change of the cut (an edge between two moved vertices is met from both ends,
+    any other counts double), marks its and the neighbours' best destinations as unknown and
+    watches these.
     """
-    if orders[5] == 0:
+    if orders[5] == 0 or account[k + 128] == 1:
         return
     v: int = vertex_of(i, count, vertices, hubs)
     if v < 0:
@@ -437,19 +481,13 @@ def subtract_moves(
         return
     old: int = sources[v]
     new: int = parts[v]
-    limit: int = 0
-    if account[k + 128] == 1:
-        limit = hub_degree
     change: pk.int64 = 0
     end = e + end_of(i, count, end - e, starts)
     e += first_entry(i, count, starts)
     while e < end:
         u: int = indices[e]
         w: int = edge_weights[e]
-        if limit < 2147483647:
-            degree: int = indptr[u + 1] - indptr[u]
-            if degree > limit:
-                take_from_row(u, degree, old, w, rows, slots, weights, k)
+        take_from_row(u, indptr[u + 1] - indptr[u], old, w, rows, slots, weights, k)
         if parts[u] == sources[u]:
             w = 2 * w
         if parts[u] != new:
@@ -461,21 +499,19 @@ def subtract_moves(
                 watch(u, best, watched, account, k)
             best[u] = -2
         e += step_of(i, count)
-    pk.atomic_fetch_add(account, [k + (v & 63)], change)
+    if change != 0:
+        pk.atomic_fetch_add(account, [k + (i & 63)], change)
 
 
 @pk.workunit
-def renew_rows(
+def add_moves(
     i: int,
     vertices: pk.View1D[pk.int32],
     indptr: pk.View1D[pk.int32],
     indices: pk.View1D[pk.int32],
     edge_weights: pk.View1D[pk.int32],
     parts: pk.View1D[pk.int32],
-    sources: pk.View1D[pk.int32],
     destinations: pk.View1D[pk.int32],
-    best: pk.View1D[pk.int32],
-    own: pk.View1D[pk.int32],
     rows: pk.View1D[pk.int32],
     slots: pk.View1D[pk.int32],
     weights: pk.View1D[pk.int32],
@@ -487,35 +523,120 @@ def renew_rows(
     k: int,
     orders: pk.View1D[pk.int64],
 ):
-    """Add the edges of a moved vertex to its neighbours' rows (second pass of an update).
-
-    Or only to those of hubs, and compute all other rows anew whose best destination is unknown.
-    Where moved vertices came from is forgotten.
-    """
-    if orders[5] == 0:
+    """Add the edges of a moved vertex to its neighbours' rows (second pass of an update)."""
+    if orders[5] == 0 or account[k + 128] == 1:
         return
     v: int = vertex_of(i, count, vertices, hubs)
     if v < 0:
         return
+    if destinations[v] < 0:
+        return
     e: int = indptr[v]
     end: int = indptr[v + 1]
-    p: int = parts[v]
-    limit: int = 0
-    if account[k + 128] == 1:
-        limit = hub_degree
-        if i < count and best[v] == -2 and end - e <= hub_degree:
-            fill_row(v, indptr, indices, edge_weights, parts, rows, slots, weights, own, k)
-    if i < count:
-        sources[v] = p
-    if limit == 2147483647 or destinations[v] < 0:
-        return
     if is_left_to_lanes(i, count, end - e, hub_degree):
         return
     end = e + end_of(i, count, end - e, starts)
     e += first_entry(i, count, starts)
     while e < end:
         u: int = indices[e]
-        degree: int = indptr[u + 1] - indptr[u]
-        if degree > limit:
-            add_to_row(u, degree, p, edge_weights[e], rows, slots, weights, k)
+        add_to_row(u, indptr[u + 1] - indptr[u], parts[v], edge_weights[e], rows, slots, weights, k)
         e += step_of(i, count)
+
+
+@pk.workunit
+def rebuild_rows(
+    i: int,
+    indptr: pk.View1D[pk.int32],
+    indices: pk.View1D[pk.int32],
+    edge_weights: pk.View1D[pk.int32],
+    parts: pk.View1D[pk.int32],
+    sources: pk.View1D[pk.int32],
+    best: pk.View1D[pk.int32],
+    own: pk.View1D[pk.int32],
+    rows: pk.View1D[pk.int32],
+    slots: pk.View1D[pk.int32],
+    weights: pk.View1D[pk.int32],
+    account: pk.View1D[pk.int64],
+    watched: pk.View1D[pk.int32],
+    hubs: pk.View1D[pk.int32],
+    starts: pk.View1D[pk.int32],
+    hub_degree: int,
+    count: int,
+    k: int,
+    orders: pk.View1D[pk.int64],
+):
+    """Compute every row anew after many moves, those of hubs but for their contents.
+
+    Sums up the weight of edges between parts, each twice. The best destinations of moved vertices
+    and their neighbours become unknown, and these are watched.
+    """
+    if orders[5] == 0 or account[k + 128] == 0:
+        return
+    if i >= count:
+        clear_piece(i, count, indptr, rows, slots, weights, hubs, starts, k)
+        return
+    if is_left_to_lanes(i, count, indptr[i + 1] - indptr[i], hub_degree):
+        return
+    outside: pk.int64 = fill_row(
+        i,
+        indptr,
+        indices,
+        edge_weights,
+        parts,
+        rows,
+        slots,
+        weights,
+        own,
+        sources,
+        best,
+        k,
+    )
+    if outside > 0:
+        if best[i] == -3:
+            watch(i, best, watched, account, k)
+        pk.atomic_fetch_add(account, [k + (i & 63)], outside)
+
+
+@pk.workunit
+def rebuild_hubs(
+    i: int,
+    indptr: pk.View1D[pk.int32],
+    indices: pk.View1D[pk.int32],
+    edge_weights: pk.View1D[pk.int32],
+    parts: pk.View1D[pk.int32],
+    sources: pk.View1D[pk.int32],
+    best: pk.View1D[pk.int32],
+    rows: pk.View1D[pk.int32],
+    slots: pk.View1D[pk.int32],
+    weights: pk.View1D[pk.int32],
+    account: pk.View1D[pk.int64],
+    hubs: pk.View1D[pk.int32],
+    starts: pk.View1D[pk.int32],
+    k: int,
+    orders: pk.View1D[pk.int64],
+):
+    """Fill the rows of hubs that `rebuild_rows` has emptied; what it sums up and marks, too."""
+    if orders[5] == 0 or account[k + 128] == 0:
+        return
+    v: int = hubs[i >> 7]
+    degree: int = indptr[v + 1] - indptr[v]
+    home: int = parts[v]
+    outside: pk.int64 = 0
+    moved: int = 0
+    if sources[v] != home:
+        moved = 1
+    e: int = indptr[v] + first_entry(i, 0, starts)
+    end: int = indptr[v] + end_of(i, 0, degree, starts)
+    while e < end:
+        u: int = indices[e]
+        p: int = parts[u]
+        if p != home:
+            outside += edge_weights[e]
+        if sources[u] != p:
+            moved = 1
+        add_to_row(v, degree, p, edge_weights[e], rows, slots, weights, k)
+        e += step_of(i, 0)
+    if moved == 1:
+        best[v] = -2
+    if outside > 0:
+        pk.atomic_fetch_add(account, [k + (i & 63)], outside)

@@ -16,6 +16,7 @@ def propose(
     watched: pk.View1D[pk.int32],
     indptr: pk.View1D[pk.int32],
     parts: pk.View1D[pk.int32],
+    sources: pk.View1D[pk.int32],
     kept: pk.View1D[pk.int32],
     rows: pk.View1D[pk.int32],
     slots: pk.View1D[pk.int32],
@@ -41,7 +42,7 @@ def propose(
     v: int = watched[i]
     if v < 0:
         return
-    keep_part(v, parts, kept, orders)
+    keep_part(v, parts, sources, kept, orders)
     priorities[v] = -2147483647
     destinations[v] = -1
     if locks[v] == orders[2]:

@@ -79,6 +79,7 @@ def rate(
     watched: pk.View1D[pk.int32],
     indptr: pk.View1D[pk.int32],
     parts: pk.View1D[pk.int32],
+    sources: pk.View1D[pk.int32],
     kept: pk.View1D[pk.int32],
     vertex_weights: pk.View1D[pk.int32],
     rows: pk.View1D[pk.int32],
@@ -87,7 +88,6 @@ def rate(
     best: pk.View1D[pk.int32],
     own: pk.View1D[pk.int32],
     leave_limit: pk.View1D[pk.int64],
-    is_open: pk.View1D[pk.int64],
     tie_limit: pk.View1D[pk.int64],
     open_parts: pk.View1D[pk.int64],
     orders: pk.View1D[pk.int64],
@@ -100,25 +100,26 @@ def rate(
 ):
     """Sort the candidates into slots, and choose for each where it would go.
 
-    A vertex is a candidate if it weighs at most its part's `leave_limit` (0 where that is not
-    overweight), and has an adjacent part or is tied to its own by little (`tie_limit`). Weak: it
-    would go to the best connected open part, or to one by hash if none is adjacent. Strong: to
-    one that is dealt later (0 for now); its loss is that of its mean connection to adjacent open
-    parts. In an overweight part, slot -1 is that of no candidate; a candidate for part p gets
-    destination -2 - p. Destinations and sums of the iteration before are forgotten.
+    A vertex is a candidate if it weighs at most its part's `leave_limit` (-1 where that is open,
+    0 where it is neither that nor overweight), and has an adjacent part or is tied to its own by
+    little (`tie_limit`). Weak: it would go to the best connected open part, or to one by hash if
+    none is adjacent. Strong: to one that is dealt later (0 for now); its loss is that of its mean
+    connection to adjacent open parts. In an overweight part, slot -1 is that of no candidate; a
+    candidate for part p gets destination -2 - p. Destinations and sums of the iteration before
+    are forgotten.
     """
     if orders[5] < 2:
         return
     v: int = watched[i]
     if v < 0:
         return
-    keep_part(v, parts, kept, orders)
+    keep_part(v, parts, sources, kept, orders)
     destinations[v] = -1
     if orders[5] == 3:
         sums[region_of(v)] = 0
         sums[block_of(v)] = 0
     p: int = parts[v]
-    if leave_limit[p] == 0:
+    if leave_limit[p] <= 0:
         return
     loss_slots[v] = -1
     if vertex_weights[v] > leave_limit[p]:
@@ -144,7 +145,7 @@ def rate(
                 inside = w
             elif q >= 0 and w > 0:
                 adjacent = 1
-                if is_open[q] == 1:
+                if leave_limit[q] < 0:
                     outside += w
                     adjacent_open += 1
                     if w >= highest:

@@ -10,7 +10,7 @@ from jetpy.problem import Problem
 from jetpy.refinement.jetlp import LabelPropagation
 from jetpy.refinement.orders import Order, Request, Task
 from jetpy.refinement.rebalance import Rebalancing
-from jetpy.refinement.state import COUNTERS, Measures, Recording, RefinementState
+from jetpy.refinement.state import REBUILD, Measures, Recording, RefinementState
 from jetpy.workloads import conduct as kernels
 
 STEPS = 4
@@ -188,7 +188,7 @@ class Refinement:
         shared = {"orders": state.orders.device, "account": state.account.device, "k": state.k}
         backend.parallel_for(1, kernels.conduct, room=state.watched.count, tasks=tasks, **shared)
         backend.parallel_for(
-            max(state.k, 2 * COUNTERS),
+            max(state.k, REBUILD + 1),
             kernels.draw_up_plan,
             best_weights=self._best_weights.device,
             **self.rebalancing.plan,

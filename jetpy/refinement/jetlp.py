@@ -35,6 +35,7 @@ class LabelPropagation:
             watched=state.watched.vertices,
             indptr=state.graph.indptr,
             parts=state.parts,
+            sources=state.sources,
             kept=state.kept,
             gains=state.gains,
             own=state.own,

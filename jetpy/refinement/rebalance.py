@@ -34,7 +34,7 @@ class Rebalancing:
     def __init__(self, state: RefinementState) -> None:
         self.state = state
         backend, k = state.backend, state.k
-        names = "leave_limit", "tie_limit", "excess", "is_open", "open_parts", "capacity_ends"
+        names = "leave_limit", "tie_limit", "excess", "open_parts", "capacity_ends"
         self.plan: dict[str, Array] = {name: backend.empty(k, np.int64) for name in names}
         self._sections = 8 if k <= 128 and backend.prefers_lists else 1
         self._histogram = backend.full(k * SLOTS * self._sections, 0)
@@ -119,6 +119,7 @@ class Rebalancing:
             kernels.rate,
             watched=state.watched.vertices,
             indptr=state.graph.indptr,
+            sources=state.sources,
             best=state.best,
             own=state.own,
             kept=state.kept,

@@ -18,10 +18,10 @@ from jetpy.workloads import projection as projection_kernels
 
 COUNTERS = 64
 """Counters that a sum over many vertices is spread over, so that threads do not meet at one."""
-WATCHED, SHORT = 2 * COUNTERS + 1, 2 * COUNTERS + 2
+REBUILD, WATCHED, SHORT = 2 * COUNTERS, 2 * COUNTERS + 1, 2 * COUNTERS + 2
 """Places in the account, after the part weights."""
-REBUILD_SHARE = 10
-"""Rows are rebuilt rather than updated when more than 1/10 of the vertices moved."""
+REBUILD_SHARE = 8
+"""Rows are rebuilt rather than updated when more than 1/8 of the vertices moved."""
 SPARE = 1024
 """Watched vertices that a launch from a recording has room for, beside half as many again."""
 LOOSE = 0.75
@@ -73,7 +73,7 @@ class RefinementState:
     destinations : int32, shape (n,)
         Where an iteration puts each vertex; -1 if it stays.
     sources : int32, shape (n,)
-        Where it was before; the same as `parts` between iterations.
+        Where it was before.
     rows, slots, weights : the connectivity table (`jetpy.workloads.connectivity`)
     watched : Members
         Most in ascending order. On a GPU, launches have room for some more, so that recordings
@@ -122,6 +122,7 @@ class RefinementState:
             destinations=self.destinations,
             best=self.best,
             own=self.own,
+            sources=self.sources,
             watched=self._list,
             k=self.k,
             **self.adjacency,
@@ -207,25 +208,23 @@ class RefinementState:
             "sources": self.sources,
             "destinations": self.destinations,
             "best": self.best,
+            "own": self.own,
+            "watched": self._list,
             **self.adjacency,
             **self.table,
             **shared,
         }
-        if backend.prefers_lists or self.watched.count == n:
+        hubs, may_rebuild = self.graph.hubs, backend.prefers_lists or self.watched.count == n
+        if may_rebuild:
             backend.parallel_for(1, kernels.choose_update, n=n, share=REBUILD_SHARE, **shared)
-        launch = self.graph.hubs.launch
-        launch(
-            movers.count,
-            kernels.subtract_moves,
-            vertices=movers.vertices,
-            watched=self._list,
-            **rows,
-        )
-        renewed = movers
-        if backend.prefers_lists and movers.count * REBUILD_SHARE > n:
-            self.make_room()
-            renewed = self.watched
-        launch(renewed.count, kernels.renew_rows, vertices=renewed.vertices, own=self.own, **rows)
+        rebuilt = self.account.host[self.k + REBUILD] if backend.prefers_lists else None
+        if rebuilt != 1:
+            moves = {"vertices": movers.vertices, **rows}
+            hubs.launch(movers.count, kernels.subtract_moves, **moves)
+            hubs.launch(movers.count, kernels.add_moves, **moves)
+        if rebuilt != 0 and may_rebuild:
+            hubs.launch(n, kernels.rebuild_rows, **rows)
+            hubs.launch_lanes(kernels.rebuild_hubs, **rows)
 
 
 class Recording:

@@ -11,7 +11,7 @@ from jetpy.backends.level import upload
 from jetpy.graph import INT32_MAX, Graph
 from jetpy.metrics import edge_cut, part_weights
 from jetpy.refinement.orders import Order
-from jetpy.refinement.state import COUNTERS, WATCHED, Measures, RefinementState
+from jetpy.refinement.state import COUNTERS, REBUILD, WATCHED, Measures, RefinementState
 from jetpy.workloads.rebalance import watch_interior
 
 
@@ -27,9 +27,9 @@ def settle(state: RefinementState) -> int:
     backend.pull(account)
     backend.synchronize()
     changes, moved = account.host[k : k + 2 * COUNTERS].reshape(2, COUNTERS).sum(1).tolist()
-    cut = state.measures.cut + changes // 2
+    cut = changes // 2 + (0 if account.host[k + REBUILD] else state.measures.cut)
     state.measures = Measures(cut, account.host[:k].copy())
-    account.host[k : k + 2 * COUNTERS] = 0
+    account.host[k : k + REBUILD + 1] = 0
     backend.push(account)
     state.make_room()
     return moved
@@ -83,7 +83,8 @@ def check_state(state: RefinementState, graph: Graph) -> None:
     assert state.measures.cut == edge_cut(graph, parts)
     assert state.measures.part_weights.tolist() == part_weights(graph, parts, state.k).tolist()
     assert rows_of(state) == connections(graph, parts)
-    assert (on_host(state, state.sources) == parts).all()
+    moved = on_host(state, state.sources) != parts
+    assert (on_host(state, state.destinations)[moved] == parts[moved]).all()
     check_watched(state, connections(graph, parts), parts.tolist())
 
 

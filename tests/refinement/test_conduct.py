@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from jetpy.backends.base import Backend
 from jetpy.refinement.jet import ANY, PROPAGATIONS, REBALANCINGS
 from jetpy.refinement.orders import Order, Request, Task
-from jetpy.refinement.state import COUNTERS, SHORT, WATCHED
+from jetpy.refinement.state import COUNTERS, REBUILD, SHORT, WATCHED
 from jetpy.workloads.conduct import conduct, draw_up_plan
 
-PIECES = "leave_limit", "tie_limit", "excess", "is_open", "open_parts", "capacity_ends"
+PIECES = "leave_limit", "tie_limit", "excess", "open_parts", "capacity_ends"
 PATIENCE, WEAK_ROUNDS, TIE_LIMIT = 3, 2, 77
 
 
@@ -42,11 +42,15 @@ class Conductor:
             backend.push(mirror)
         self.report(weights, 0, 0)
 
-    def report(self, weights: np.ndarray, change: int, moved: int) -> None:
-        """Account for the results of an iteration; the counters are spread."""
+    def report(self, weights: np.ndarray, change: int, moved: int, rebuilt: bool = False) -> None:
+        """Account for the results of an iteration; the counters are spread.
+
+        The change of the cut, or the cut itself where rows were rebuilt.
+        """
         account, k = self.account.host, self.k
         account[:k] = weights
         account[k + 7], account[k + 40] = 2 * change - 10, 10
+        account[k + REBUILD] = rebuilt
         account[k + COUNTERS + 3] = moved
         self.backend.push(self.account)
 
@@ -55,7 +59,7 @@ class Conductor:
         shared = {"orders": self.orders.device, "account": self.account.device, "k": self.k}
         self.backend.parallel_for(1, conduct, room=room, tasks=tasks, **shared)
         self.backend.parallel_for(
-            max(self.k, 2 * COUNTERS),
+            max(self.k, REBUILD + 1),
             draw_up_plan,
             best_weights=self.best_weights.device,
             **self.plan,
@@ -84,10 +88,10 @@ def check_plan(conductor: Conductor, weights: np.ndarray, limit: int) -> bool:
         spare += limit - threshold
     over_average = 3 * (len(weights) * weights - weights.sum()) // (2 * len(weights))
     assert plan["excess"].tolist() == excess.tolist()
-    assert plan["is_open"].tolist() == (weights < threshold).tolist()
     assert plan["open_parts"][:count].tolist() == takers.tolist()
     assert plan["capacity_ends"][:count].tolist() == np.cumsum(spare).tolist()
-    assert plan["leave_limit"].tolist() == np.where(excess > 0, over_average, 0).tolist()
+    leave_limit = np.where(excess > 0, np.maximum(over_average, 1), 0)
+    assert plan["leave_limit"].tolist() == np.where(weights < threshold, -1, leave_limit).tolist()
     assert (plan["tie_limit"] == TIE_LIMIT).all()
     return True
 
@@ -156,7 +160,8 @@ def test_the_loop_is_that_of_the_paper(
             now = np.array(data.draw(st.permutations(now.tolist())))
             change = data.draw(st.integers(-50, 20))
             cut += change
-            conductor.report(now, change, 3)
+            rebuilt = data.draw(st.booleans())
+            conductor.report(now, cut if rebuilt else change, 3, rebuilt)
 
 
 def test_the_host_is_asked_once_for_what_is_missing(backend: Backend) -> None:

@@ -31,6 +31,7 @@ def move(state: RefinementState, vertices: np.ndarray, destinations: np.ndarray)
     by_vertex, parts = np.full(state.graph.n, -1, np.int32), parts_of(state)
     by_vertex[vertices] = parts[vertices] = destinations
     state.destinations[:] = backend.from_host(by_vertex)
+    state.sources[:] = state.parts
     state.parts[:] = backend.from_host(parts)
     watch_all(state)
     account, vertex_weights = state.account, on_host(state, state.graph.vertex_weights)
