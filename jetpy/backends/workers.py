@@ -1,4 +1,4 @@
-"""Compiles in several processes, each of which takes the next entry when it is idle.
+"""Compiles in several processes, each of which takes the next group of kernels when it is idle.
 
 The processes run this module, not the caller's script, so that it needs no main guard.
 """
@@ -17,13 +17,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from itertools import chain
 from queue import Empty, Queue
 from typing import IO
 
 from jetpy.errors import BackendError
 
 Entry = tuple[str, ...]
-"""Arguments of the compiling function; the last one is the workunit's name."""
+"""What the compiling function takes for one kernel; last comes the workunit's name."""
+Group = list[Entry]
+"""Kernels that one call compiles."""
 
 MOST_FAILURES = 3
 """Failures that an error message tells in full."""
@@ -31,7 +34,16 @@ MOST_FAILURES = 3
 
 @dataclass(frozen=True)
 class Compilation:
-    """What became of one entry: wall seconds, and the compiler's words if it failed."""
+    """What became of one entry.
+
+    Attributes
+    ----------
+    entry : tuple of str
+    seconds : float
+        Wall seconds of its group, divided among the entries.
+    failure : str or None
+        The compiler's words if it failed.
+    """
 
     entry: Entry
     seconds: float
@@ -58,17 +70,18 @@ def watch_compilations() -> Iterator[list[Compilation]]:
 
 
 def compile_in_parallel(
-    function: str, entries: list[Entry], jobs: int, environment: Mapping[str, str] | None = None
+    function: str, groups: list[Group], jobs: int, environment: Mapping[str, str] | None = None
 ) -> Iterator[Entry]:
-    """Call a function for each of `entries` in `jobs` processes and yield each when it is over.
+    """Call a function for each of `groups` in `jobs` processes and yield entries that are over.
 
-    One that fails does not keep the others from being compiled.
+    One that fails does not keep the others from being compiled: the entries of a group that
+    fails are compiled again, one at a time.
 
     Parameters
     ----------
     function : str
-        Where to find it: ``package.module:name``.
-    entries : list of tuple of str
+        Where to find it: ``package.module:name``. A group's entries are its arguments.
+    groups : list of list of tuple of str
         Arguments of each call.
     jobs : int
         Number of processes.
@@ -80,29 +93,40 @@ def compile_in_parallel(
     BackendError
         At the end, with the compiler's words, if a workunit did not compile.
     """
-    todo: Queue[Entry] = Queue()
-    done: Queue[Compilation] = Queue()
-    for entry in entries:
-        todo.put(entry)
+    todo: Queue[Group | None] = Queue()
+    done: Queue[tuple[Group, float, str | None]] = Queue()
+    for group in groups:
+        todo.put(group)
+    left = sum(map(len, groups))
+    processes = min(jobs, left)
     command = [sys.executable, "-m", __name__, function]
-    for _ in range(min(jobs, len(entries))):
+    for _ in range(processes):
         threading.Thread(
             target=_drive, args=(command, environment, todo, done), daemon=True
         ).start()
     watched = _watched.get()
     failed: list[Compilation] = []
     try:
-        for _ in entries:
-            compilation = done.get()
-            if watched is not None:
-                watched.append(compilation)
-            if compilation.failure is not None:
-                failed.append(compilation)
-            yield compilation.entry
+        while left:
+            group, seconds, failure = done.get()
+            if failure is not None and len(group) > 1:
+                for entry in group:
+                    todo.put([entry])
+                continue
+            left -= len(group)
+            for entry in group:
+                compilation = Compilation(entry, seconds / len(group), failure)
+                if watched is not None:
+                    watched.append(compilation)
+                if failure is not None:
+                    failed.append(compilation)
+                yield entry
     finally:
         with suppress(Empty):
             while True:
                 todo.get_nowait()
+        for _ in range(processes):
+            todo.put(None)
     if failed:
         raise BackendError(_explain(failed))
 
@@ -119,12 +143,13 @@ def _explain(failed: list[Compilation]) -> str:
 def _drive(
     command: list[str],
     environment: Mapping[str, str] | None,
-    todo: Queue[Entry],
-    done: Queue[Compilation],
+    todo: Queue[Group | None],
+    done: Queue[tuple[Group, float, str | None]],
 ) -> None:
-    """Compile until nothing is left to do; a process serves up to its first failure."""
+    """Compile groups until None comes; a process serves up to its first failure."""
     pipe = subprocess.PIPE
-    while (entry := _next(todo)) is not None:
+    groups = iter(todo.get, None)
+    for first in groups:
         try:
             with (
                 tempfile.TemporaryFile("w+", errors="replace") as words,
@@ -132,34 +157,28 @@ def _drive(
                     command, stdin=pipe, stdout=pipe, stderr=words, text=True, env=environment
                 ) as process,
             ):
-                while entry is not None:
+                for group in chain([first], groups):
                     started = time.perf_counter()
-                    failure = None if _compile(process, entry) else _last_words(process, words)
-                    done.put(Compilation(entry, time.perf_counter() - started, failure))
-                    entry = _next(todo) if failure is None else None
-        except OSError as error:  # no process to be had; or, after a failure, a broken pipe
-            if entry is not None:
-                done.put(Compilation(entry, 0.0, str(error)))
+                    failure = None if _compile(process, group) else _last_words(process, words)
+                    done.put((group, time.perf_counter() - started, failure))
+                    if failure is not None:
+                        break
+        except OSError as error:  # no process to be had
+            done.put((first, 0.0, str(error)))
 
 
-def _next(todo: Queue[Entry]) -> Entry | None:
-    with suppress(Empty):
-        return todo.get_nowait()
-    return None
-
-
-def _compile(process: subprocess.Popen[str], entry: Entry) -> bool:
-    """Let a process compile one entry; return whether it did."""
+def _compile(process: subprocess.Popen[str], group: Group) -> bool:
+    """Let a process compile a group; return whether it did."""
     assert process.stdin is not None
     assert process.stdout is not None
     with suppress(BrokenPipeError):
-        print(json.dumps(entry), file=process.stdin, flush=True)
+        print(json.dumps(group), file=process.stdin, flush=True)
     return process.stdout.readline().strip() == "done"
 
 
 def _last_words(process: subprocess.Popen[str], words: IO[str]) -> str:
     """Return what a process has said, once it has ended."""
-    process.wait()
+    process.communicate()
     words.seek(0)
     return words.read().strip()
 
@@ -169,10 +188,10 @@ def _serve(function: str) -> None:
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     module, _, name = function.partition(":")
-    compile_one = getattr(importlib.import_module(module), name)
+    compile_group = getattr(importlib.import_module(module), name)
     for line in sys.stdin:
         try:
-            compile_one(*json.loads(line))
+            compile_group(*json.loads(line))
         except BackendError as error:
             sys.exit(str(error))
         print("done", file=answers, flush=True)

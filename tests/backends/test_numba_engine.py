@@ -421,9 +421,10 @@ from jetpy.backends.numba_engine.engine import _launchers
 sys.modules["pykokkos"] = pykokkos_standin
 import kernels_of_test
 
-def compile_one(workunit):
-    function, signature = _launchers(kernels_of_test)[workunit]
-    function.compile(f"({', '.join(signature)})")
+def compile_all(*entries):
+    for (workunit,) in entries:
+        function, signature = _launchers(kernels_of_test)[workunit]
+        function.compile(f"({', '.join(signature)})")
 """
 
 
@@ -442,9 +443,9 @@ def test_failed_compilation_is_reported_in_the_compilers_words(
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
 
     def compiled(*names: str) -> list[tuple[str, ...]]:
-        entries = [(name,) for name in names]
-        where = "compiler_of_test:compile_one"
-        return list(compile_in_parallel(where, entries, 2, environment))
+        groups = [[(name,)] for name in names]
+        where = "compiler_of_test:compile_all"
+        return list(compile_in_parallel(where, groups, 2, environment))
 
     assert compiled("fine") == [("fine",)]
     with pytest.raises(BackendError, match=r"compiling workunit broken failed") as caught:

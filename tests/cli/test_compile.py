@@ -21,19 +21,19 @@ from jetpy import workloads
 from jetpy.backends.numba_engine import engine
 from jetpy.cli import main
 workloads.MODULES[:] = [m for m in workloads.MODULES if m.__name__ == {module!r}]
-engine.COMPILE_ONE = sys.argv.pop(1)
+engine.COMPILE = sys.argv.pop(1)
 main(prog_name="jetpy")
 """
 COMPILER = """
 from jetpy.backends.numba_engine import engine
 from jetpy.errors import BackendError
 
-def compile_one(module, workunit):
-    if workunit == "inject":
+def compile_all(*entries):
+    if any(workunit == "inject" for _, workunit in entries):
         raise BackendError("line 7: no such thing as a part")
-    engine.compile_one(module, workunit)
+    engine.compile_all(*entries)
 """
-ENGINE = "jetpy.backends.numba_engine.engine:compile_one"
+ENGINE = "jetpy.backends.numba_engine.engine:compile_all"
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_one_failure_does_not_stop_the_others(
 ) -> None:
     (tmp_path / "compiler_of_test.py").write_text(COMPILER)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    process = start(jobs, "compiler_of_test:compile_one")
+    process = start(jobs, "compiler_of_test:compile_all")
     summary, words = process.communicate(timeout=120)
     assert process.returncode == 1
     assert words == (

@@ -19,11 +19,11 @@ import numpy.typing as npt
 
 from jetpy.backends.base import Array, Backend, Workunit
 from jetpy.backends.threads import available_threads, limit_spinning
-from jetpy.backends.workers import Entry, compile_in_parallel
+from jetpy.backends.workers import Entry, Group, compile_in_parallel
 from jetpy.cache import cache_dir, write_if_missing
 
 MAX_THREADS = 64
-COMPILE_ONE = f"{__name__}:compile_one"
+COMPILE = f"{__name__}:compile_all"
 
 
 def _import_numba(threads: int) -> ModuleType:
@@ -84,6 +84,12 @@ def compile_one(module_name: str, workunit: str) -> None:
     """Compile one launcher, or load it from the cache."""
     function, signature = _launchers(_module(module_name))[workunit]
     function.compile(f"({', '.join(signature)})")  # type: ignore[attr-defined]
+
+
+def compile_all(*entries: Entry) -> None:
+    """Compile or load launchers, each given by the names of its module and workunit."""
+    for entry in entries:
+        compile_one(*entry)
 
 
 def _is_cached(module_name: str, workunit: str) -> bool:
@@ -178,16 +184,15 @@ class NumbaBackend(Backend):
             return 0.0
         started = time.perf_counter()
         todo = [(m.__name__, name) for m in workloads.MODULES for name in _launchers(m)]
-        missing: list[Entry] = [entry for entry in todo if not _is_cached(*entry)]
+        missing: list[Group] = [[entry] for entry in todo if not _is_cached(*entry)]
         done = len(todo) - len(missing)
         if missing:
             if progress is not None:
                 progress(done, len(todo))
-            for _ in compile_in_parallel(COMPILE_ONE, missing, jobs or available_threads()):
+            for _ in compile_in_parallel(COMPILE, missing, jobs or available_threads()):
                 done += 1
                 if progress is not None:
                     progress(done, len(todo))
-        for entry in todo:
-            compile_one(*entry)
+        compile_all(*todo)
         self._loaded = True
         return time.perf_counter() - started
