@@ -45,7 +45,8 @@ def _circumstances(space: str) -> str:
     translator = Path(str(importlib.import_module("pykokkos.core").__file__)).parent
     for file in sorted([*translator.rglob("*.py"), translator / "compile.sh"]):
         digest.update(file.read_bytes())
-    digest.update(Path(__file__).with_name("build.py").read_bytes())
+    for ours in ("build.py", "cpp.py"):
+        digest.update(Path(__file__).with_name(ours).read_bytes())
     return digest.hexdigest()
 
 

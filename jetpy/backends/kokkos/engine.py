@@ -211,7 +211,10 @@ class KokkosBackend(Backend):
             return
         done = len(kernels) - len(missing)
         environment = build.build_environment()
-        for _ in compile_in_parallel(build.FUNCTION, missing, jobs, environment):
+        groups = build.in_groups(missing, jobs)
+        if progress is not None:
+            progress(done, len(kernels))
+        for _ in compile_in_parallel(build.FUNCTION, groups, jobs, environment):
             done += 1
             if progress is not None:
                 progress(done, len(kernels))
