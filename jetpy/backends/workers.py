@@ -34,25 +34,16 @@ MOST_FAILURES = 3
 
 @dataclass(frozen=True)
 class Compilation:
-    """What became of one entry.
+    """What became of a group: wall seconds, and the compiler's words if it failed."""
 
-    Attributes
-    ----------
-    entry : tuple of str
-    seconds : float
-        Wall seconds of its group, divided among the entries.
-    failure : str or None
-        The compiler's words if it failed.
-    """
-
-    entry: Entry
+    group: Group
     seconds: float
     failure: str | None = None
 
     @property
-    def workunit(self) -> str:
-        """Name of the workunit."""
-        return self.entry[-1]
+    def workunits(self) -> list[str]:
+        """Names of the workunits."""
+        return [entry[-1] for entry in self.group]
 
 
 _watched: ContextVar[list[Compilation] | None] = ContextVar("watched", default=None)
@@ -60,7 +51,7 @@ _watched: ContextVar[list[Compilation] | None] = ContextVar("watched", default=N
 
 @contextmanager
 def watch_compilations() -> Iterator[list[Compilation]]:
-    """Give a list that grows by each workunit that a back end compiles within the block."""
+    """Give a list that grows by what a back end compiles within the block."""
     compilations: list[Compilation] = []
     token = _watched.set(compilations)
     try:
@@ -71,11 +62,11 @@ def watch_compilations() -> Iterator[list[Compilation]]:
 
 def compile_in_parallel(
     function: str, groups: list[Group], jobs: int, environment: Mapping[str, str] | None = None
-) -> Iterator[Entry]:
-    """Call a function for each of `groups` in `jobs` processes and yield entries that are over.
+) -> Iterator[Group]:
+    """Call a function for each of `groups` in `jobs` processes and yield each when it is over.
 
-    One that fails does not keep the others from being compiled: the entries of a group that
-    fails are compiled again, one at a time.
+    A kernel that fails does not keep the others from being compiled: a group that fails is
+    compiled again, split into groups of one.
 
     Parameters
     ----------
@@ -94,7 +85,7 @@ def compile_in_parallel(
         At the end, with the compiler's words, if a workunit did not compile.
     """
     todo: Queue[Group | None] = Queue()
-    done: Queue[tuple[Group, float, str | None]] = Queue()
+    done: Queue[Compilation] = Queue()
     for group in groups:
         todo.put(group)
     left = sum(map(len, groups))
@@ -108,19 +99,17 @@ def compile_in_parallel(
     failed: list[Compilation] = []
     try:
         while left:
-            group, seconds, failure = done.get()
-            if failure is not None and len(group) > 1:
-                for entry in group:
+            compilation = done.get()
+            if compilation.failure is not None and len(compilation.group) > 1:
+                for entry in compilation.group:
                     todo.put([entry])
                 continue
-            left -= len(group)
-            for entry in group:
-                compilation = Compilation(entry, seconds / len(group), failure)
-                if watched is not None:
-                    watched.append(compilation)
-                if failure is not None:
-                    failed.append(compilation)
-                yield entry
+            left -= len(compilation.group)
+            if watched is not None:
+                watched.append(compilation)
+            if compilation.failure is not None:
+                failed.append(compilation)
+            yield compilation.group
     finally:
         with suppress(Empty):
             while True:
@@ -133,8 +122,8 @@ def compile_in_parallel(
 
 def _explain(failed: list[Compilation]) -> str:
     """Tell which workunits did not compile, and why in the compiler's words."""
-    lines = [f"compiling workunit {c.workunit} failed:\n{c.failure}" for c in failed]
-    more = [c.workunit for c in failed[MOST_FAILURES:]]
+    lines = [f"compiling workunit {', '.join(c.workunits)} failed:\n{c.failure}" for c in failed]
+    more = [name for c in failed[MOST_FAILURES:] for name in c.workunits]
     if more:
         lines[MOST_FAILURES:] = [f"{len(more)} more failed: {', '.join(more)}"]
     return "\n\n".join(lines)
@@ -144,7 +133,7 @@ def _drive(
     command: list[str],
     environment: Mapping[str, str] | None,
     todo: Queue[Group | None],
-    done: Queue[tuple[Group, float, str | None]],
+    done: Queue[Compilation],
 ) -> None:
     """Compile groups until None comes; a process serves up to its first failure."""
     pipe = subprocess.PIPE
@@ -160,11 +149,11 @@ def _drive(
                 for group in chain([first], groups):
                     started = time.perf_counter()
                     failure = None if _compile(process, group) else _last_words(process, words)
-                    done.put((group, time.perf_counter() - started, failure))
+                    done.put(Compilation(group, time.perf_counter() - started, failure))
                     if failure is not None:
                         break
         except OSError as error:  # no process to be had
-            done.put((first, 0.0, str(error)))
+            done.put(Compilation(first, 0.0, str(error)))
 
 
 def _compile(process: subprocess.Popen[str], group: Group) -> bool:

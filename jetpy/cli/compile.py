@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     "-j",
     "--jobs",
     type=click.IntRange(min=1),
-    help="Kernels compiled at a time; as many as there are processors by default.",
+    help="Processes that compile at a time; as many as there are processors by default.",
 )
 def compile_command(backend: str, jobs: int | None) -> None:
     """Compile the kernels now, so that the first run starts at once.
@@ -41,7 +41,7 @@ def compile_command(backend: str, jobs: int | None) -> None:
 
         def progress(done: int, of: int) -> None:
             nonlocal found, total
-            found, total = done - len(compilations), of
+            found, total = done - _count(compilations), of
             bars.stage("compile", done, of)
 
         try:
@@ -58,18 +58,24 @@ def compile_command(backend: str, jobs: int | None) -> None:
             stdout_console().print(facts(rows))
 
 
+def _count(compilations: list[Compilation]) -> int:
+    return sum(len(c.workunits) for c in compilations)
+
+
 def _summary(compilations: list[Compilation], found: int, total: int) -> list[tuple[str, str]]:
-    """Count the kernels, and name the one that took longest."""
+    """Count the kernels, and name what took longest."""
     compiled = [c for c in compilations if c.failure is None]
     counts = {
-        "compiled": len(compiled),
+        "compiled": _count(compiled),
         "found in the cache": found,
-        "FAILED": len(compilations) - len(compiled),
-        "left": total - found - len(compilations),
+        "FAILED": _count(compilations) - _count(compiled),
+        "left": total - found - _count(compilations),
     }
     told = ", ".join(f"{number:,} {what}" for what, number in counts.items() if number > 0)
     rows = [("kernels", f"{total:,}: {told}" if told else "all found in the cache")]
     if compiled:
         slowest = max(compiled, key=lambda c: c.seconds)
-        rows.append(("slowest", f"{slowest.workunit}, {slowest.seconds:.1f} s"))
+        first, *others = slowest.workunits
+        beside = f" and {len(others)} more" if others else ""
+        rows.append(("slowest", f"{first}{beside}, {slowest.seconds:.1f} s"))
     return rows

@@ -14,8 +14,17 @@ import pytest
 
 import jetpy
 from jetpy.backends import get_backend
+from jetpy.backends.base import Workunit
 from jetpy.backends.kokkos import KokkosBackend
-from jetpy.backends.kokkos.build import is_built
+from jetpy.backends.kokkos.build import (
+    BINARY,
+    FEWEST,
+    LIBRARY,
+    build_environment,
+    in_groups,
+    is_built,
+)
+from jetpy.backends.workers import watch_compilations
 from jetpy.errors import BackendError
 from tests.backends.modules import load_workunits
 from tests.graphs import two_cliques
@@ -123,6 +132,18 @@ def test_half_built_folders_do_not_count(tmp_path: Path) -> None:
     assert not is_built(tmp_path)
 
 
+@pytest.mark.parametrize("jobs", [1, 2, 16])
+@pytest.mark.parametrize("number", [1, FEWEST, 3 * FEWEST - 1, 50])
+def test_groups_are_balanced_and_worth_it(number: int, jobs: int) -> None:
+    kernels = [(f"kernel{i}",) for i in range(number)]
+    groups = in_groups(kernels, jobs)
+    assert sorted(kernel for group in groups for kernel in group) == sorted(kernels)
+    sizes = [len(group) for group in groups]
+    assert len(sizes) <= jobs
+    assert max(sizes) - min(sizes) <= 1
+    assert len(sizes) == 1 or min(sizes) >= FEWEST
+
+
 # With PyKokkos
 
 
@@ -208,6 +229,106 @@ def test_failures_are_reported_and_leave_nothing(
         with pytest.raises(BackendError, match=words) as caught:
             serial.parallel_for(3, kernels.broken, out=serial.empty(3))
         assert "compiling workunit broken failed" in str(caught.value)
+
+
+DRAW = """
+@pk.workunit
+def draw(i: int, out: pk.View1D[pk.int32]):
+    out[i] = {}
+"""
+BROKEN = """
+@pk.workunit
+def broken(i: int, out: pk.View1D[pk.int32]):
+    if i > 2:
+        x: int = 1
+    out[i] = x
+"""
+
+
+@pytest.fixture
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JETPY_CACHE_DIR", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def draws(
+    serial: KokkosBackend, empty_cache: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> dict[Path, Workunit]:
+    """Two kernels that are not compiled, of one name and by their folders; they put 0 and 1."""
+    modules = [load_workunits(DRAW.format(n), tmp_path, monkeypatch) for n in range(2)]
+    return {serial._folder(module.draw): module.draw for module in modules}
+
+
+def drawn(backend: KokkosBackend, kernels: dict[Path, Workunit]) -> list[int]:
+    """Launch kernels, which are compiled already, and return what each puts."""
+    assert all(is_built(folder) for folder in kernels)
+    out = backend.full(len(kernels), -1)
+    for i, kernel in enumerate(kernels.values()):
+        backend.parallel_for(1, kernel, out=out[i : i + 1])
+    return [int(x) for x in out]
+
+
+BUILD = """
+import sys
+from pathlib import Path
+from jetpy.backends.kokkos.build import build
+build(*(("Serial", folder, "draw") for folder in sys.argv[1:]))
+"""
+NO_LINKS = """
+import errno
+from pathlib import Path
+def refuse(self, target):
+    raise OSError(errno.EPERM, "no hard links here")
+Path.hardlink_to = refuse
+"""
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_kernels_compiled_together_share_a_library(
+    serial: KokkosBackend, draws: dict[Path, Workunit], links: bool
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", BUILD if links else NO_LINKS + BUILD, *map(str, draws)],
+        env=build_environment(),
+        check=False,
+    )
+    assert done.returncode == 0
+    libraries = {(folder / BINARY / LIBRARY).stat().st_ino for folder in draws}
+    assert len(libraries) == (1 if links else 2)
+    assert drawn(serial, draws) == [0, 1]
+    assert all(len(list(folder.iterdir())) == 2 for folder in draws)  # source and binary
+
+
+def test_processes_that_compile_the_same_do_not_disturb_each_other(
+    serial: KokkosBackend, draws: dict[Path, Workunit]
+) -> None:
+    orders = [list(map(str, draws)), list(map(str, reversed(draws)))]
+    processes = [
+        subprocess.Popen([sys.executable, "-c", BUILD, *order], env=build_environment())
+        for order in orders
+    ]
+    assert [process.wait() for process in processes] == [0, 0]
+    assert drawn(serial, draws) == [0, 1]
+    assert all(len(list(folder.iterdir())) == 2 for folder in draws)
+
+
+def test_a_broken_kernel_does_not_keep_those_beside_it_from_being_compiled(
+    serial: KokkosBackend,
+    draws: dict[Path, Workunit],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    broken = load_workunits(BROKEN, tmp_path, monkeypatch).broken
+    (first, draw), *others = draws.items()
+    kernels = {first: draw, serial._folder(broken): broken, **dict(others)}
+    counts = []
+    with watch_compilations() as seen, pytest.raises(BackendError) as caught:
+        serial._build(kernels, 2, lambda done, total: counts.append((done, total)))
+    assert counts == [(0, 3), (1, 3), (2, 3), (3, 3)]
+    assert [c.workunits for c in seen if c.failure is not None] == [["broken"]]
+    assert str(caught.value).startswith("compiling workunit broken failed:\n")
+    assert "was not declared" in str(caught.value)
+    assert drawn(serial, draws) == [0, 1]
 
 
 def test_other_numbers_of_threads_are_refused() -> None:

@@ -442,19 +442,27 @@ def test_failed_compilation_is_reported_in_the_compilers_words(
     )
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
 
-    def compiled(*names: str) -> list[tuple[str, ...]]:
-        groups = [[(name,)] for name in names]
+    def compiled(*groups: list[str]) -> list[tuple[str, ...]]:
         where = "compiler_of_test:compile_all"
-        return list(compile_in_parallel(where, groups, 2, environment))
+        given = [[(name,) for name in group] for group in groups]
+        done = compile_in_parallel(where, given, 2, environment)
+        return [entry for group in done for entry in group]
 
-    assert compiled("fine") == [("fine",)]
+    assert compiled(["fine"]) == [("fine",)]
     with pytest.raises(BackendError, match=r"compiling workunit broken failed") as caught:
-        compiled("fine", "broken")
+        compiled(["fine"], ["broken"])
     assert "lshift" in str(caught.value)
     names = ["broken", "a", "b", "c", "d", "fine"]
     with watch_compilations() as seen, pytest.raises(BackendError) as caught:
-        compiled(*names)
-    assert sorted(c.workunit for c in seen) == sorted(names)
-    assert [c.workunit for c in seen if c.failure is None] == ["fine"]
+        compiled(*([name] for name in names))
+    assert sorted(name for c in seen for name in c.workunits) == sorted(names)
+    assert [c.workunits for c in seen if c.failure is None] == [["fine"]]
     assert str(caught.value).count(" failed:\n") == 3
     assert "2 more failed: " in str(caught.value)
+
+    assert compiled(["fine", "unknown"]) == [("fine",), ("unknown",)]
+    with watch_compilations() as seen, pytest.raises(BackendError) as caught:
+        compiled(["fine", "broken", "unknown"])
+    assert sorted(c.workunits for c in seen) == [["broken"], ["fine"], ["unknown"]]
+    assert [c.workunits for c in seen if c.failure is not None] == [["broken"]]
+    assert "lshift" in str(caught.value)

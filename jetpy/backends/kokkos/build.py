@@ -24,7 +24,7 @@ from jetpy.errors import BackendError
 FUNCTION = f"{__name__}:build"
 BINARY, LIBRARY, RECIPE = "binary", "kernel.so", "launcher.json"
 FEWEST = 8
-"""Kernels that are worth a translation unit: together they take a fifth as long as the headers."""
+"""Kernels worth a process: g++ takes 5 s for headers and 0.2 s for a kernel, nvcc 12 and 0.3 s."""
 _SWITCHES = {"PK_FUSION", "PK_RESTRICT", "PK_LOOP_FUSE", "PK_MEM_FUSE", "DEBUG"}
 """Environment variables that make PyKokkos generate other code."""
 

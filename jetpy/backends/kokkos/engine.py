@@ -214,7 +214,7 @@ class KokkosBackend(Backend):
         groups = build.in_groups(missing, jobs)
         if progress is not None:
             progress(done, len(kernels))
-        for _ in compile_in_parallel(build.FUNCTION, groups, jobs, environment):
-            done += 1
+        for group in compile_in_parallel(build.FUNCTION, groups, jobs, environment):
+            done += len(group)
             if progress is not None:
                 progress(done, len(kernels))

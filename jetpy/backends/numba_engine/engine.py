@@ -189,8 +189,8 @@ class NumbaBackend(Backend):
         if missing:
             if progress is not None:
                 progress(done, len(todo))
-            for _ in compile_in_parallel(COMPILE, missing, jobs or available_threads()):
-                done += 1
+            for group in compile_in_parallel(COMPILE, missing, jobs or available_threads()):
+                done += len(group)
                 if progress is not None:
                     progress(done, len(todo))
         compile_all(*todo)
