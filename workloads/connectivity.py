@@ -11,7 +11,7 @@ part.
 import pykokkos as pk
 
 from jetpy.workloads.hashing import place_of
-from jetpy.workloads.lanes import end_of, first_entry, is_left_to_lanes, step_of, vertex_of
+from jetpy.workloads.lanes import end_of, first_entry, is_left_to_lanes, step_of
 
 
 @pk.function
@@ -382,14 +382,17 @@ def move(
     parts: pk.View1D[pk.int32],
     sources: pk.View1D[pk.int32],
     vertex_weights: pk.View1D[pk.int32],
+    movers: pk.View1D[pk.int32],
     account: pk.View1D[pk.int64],
+    list_size: int,
     k: int,
 ):
-    """Put a vertex into its destination; `sources` keeps where it came from.
+    """Put a vertex into its destination, and list it; `sources` keeps where it came from.
 
     The account holds the part weights, 64 counters for the change of the cut, 64 for the moved
     vertices, whether rows are to be computed anew, the number of watched vertices, and whether
-    these do not suffice to rebalance.
+    these do not suffice to rebalance. `movers` has a list for each of the 64 counters: blocks of
+    512 vertices are dealt round.
     """
     p: int = parts[v]
     q: int = destinations[v]
@@ -399,7 +402,9 @@ def move(
     parts[v] = q
     pk.atomic_fetch_add(account, [p], -weight)
     pk.atomic_fetch_add(account, [q], weight)
-    pk.atomic_fetch_add(account, [k + 64 + (v & 63)], one)
+    section: int = (v >> 9) & 63
+    place: pk.int64 = pk.atomic_fetch_add(account, [k + 64 + section], one)
+    movers[section * list_size + place] = v
 
 
 @pk.workunit
@@ -408,6 +413,7 @@ def choose_update(
     account: pk.View1D[pk.int64],
     n: int,
     share: int,
+    list_size: int,
     k: int,
     orders: pk.View1D[pk.int64],
 ):
@@ -437,10 +443,53 @@ def keep_part(
         kept[v] = parts[v]
 
 
+@pk.function
+def subtract_edges(
+    v: int,
+    e: int,
+    end: int,
+    step: int,
+    counter: int,
+    indptr: pk.View1D[pk.int32],
+    indices: pk.View1D[pk.int32],
+    edge_weights: pk.View1D[pk.int32],
+    parts: pk.View1D[pk.int32],
+    sources: pk.View1D[pk.int32],
+    best: pk.View1D[pk.int32],
+    rows: pk.View1D[pk.int32],
+    slots: pk.View1D[pk.int32],
+    weights: pk.View1D[pk.int32],
+    account: pk.View1D[pk.int64],
+    watched: pk.View1D[pk.int32],
+    k: int,
+):
+    """Take every so many-th edge of a moved vertex out of its neighbours' rows."""
+    old: int = sources[v]
+    new: int = parts[v]
+    change: pk.int64 = 0
+    while e < end:
+        u: int = indices[e]
+        w: int = edge_weights[e]
+        take_from_row(u, indptr[u + 1] - indptr[u], old, w, rows, slots, weights, k)
+        if parts[u] == sources[u]:
+            w = 2 * w
+        if parts[u] != new:
+            change += w
+        if sources[u] != old:
+            change -= w
+        if best[u] != -2:
+            if best[u] == -3:
+                watch(u, best, watched, account, k)
+            best[u] = -2
+        e += step
+    if change != 0:
+        pk.atomic_fetch_add(account, [k + (counter & 63)], change)
+
+
 @pk.workunit
 def subtract_moves(
     i: int,
-    vertices: pk.View1D[pk.int32],
+    movers: pk.View1D[pk.int32],
     indptr: pk.View1D[pk.int32],
     indices: pk.View1D[pk.int32],
     edge_weights: pk.View1D[pk.int32],
@@ -457,56 +506,102 @@ def subtract_moves(
     starts: pk.View1D[pk.int32],
     hub_degree: int,
     count: int,
+    share: int,
+    list_size: int,
     k: int,
     orders: pk.View1D[pk.int64],
 ):
-    """Take the edges of a moved vertex out of its neighbours' rows (first pass of an update).
+    """Take the edges of moved vertices out of their neighbours' rows (first pass of an update).
 
     Sums up twice the change of the cut (an edge between two moved vertices is met from both ends,
-    any other counts double), marks its and the neighbours' best destinations as unknown and
-    watches these.
+    any other counts double), marks their and the neighbours' best destinations as unknown and
+    watches these. `share` indices share the edges of a moved vertex that is no hub.
     """
     if orders[5] == 0 or account[k + 128] == 1:
         return
-    v: int = vertex_of(i, count, vertices, hubs)
-    if v < 0:
+    v: int = 0
+    e: int = 0
+    if i >= count:
+        v = hubs[(i - count) >> 7]
+        if destinations[v] >= 0:
+            e = indptr[v]
+            subtract_edges(
+                v,
+                e + first_entry(i, count, starts),
+                e + end_of(i, count, indptr[v + 1] - e, starts),
+                128,
+                i,
+                indptr,
+                indices,
+                edge_weights,
+                parts,
+                sources,
+                best,
+                rows,
+                slots,
+                weights,
+                account,
+                watched,
+                k,
+            )
         return
-    if destinations[v] < 0:
-        return
-    if i < count:
+    width: int = count // (64 * share)
+    section: int = i // (width * share)
+    place: int = i // share - section * width
+    while place < account[k + 64 + section]:
+        v = movers[section * list_size + place]
         best[v] = -2
-    e: int = indptr[v]
-    end: int = indptr[v + 1]
-    if is_left_to_lanes(i, count, end - e, hub_degree):
-        return
-    old: int = sources[v]
-    new: int = parts[v]
-    change: pk.int64 = 0
-    end = e + end_of(i, count, end - e, starts)
-    e += first_entry(i, count, starts)
+        e = indptr[v]
+        if indptr[v + 1] - e <= hub_degree:
+            subtract_edges(
+                v,
+                e + i % share,
+                indptr[v + 1],
+                share,
+                i,
+                indptr,
+                indices,
+                edge_weights,
+                parts,
+                sources,
+                best,
+                rows,
+                slots,
+                weights,
+                account,
+                watched,
+                k,
+            )
+        place += width
+
+
+@pk.function
+def add_edges(
+    v: int,
+    e: int,
+    end: int,
+    step: int,
+    indptr: pk.View1D[pk.int32],
+    indices: pk.View1D[pk.int32],
+    edge_weights: pk.View1D[pk.int32],
+    parts: pk.View1D[pk.int32],
+    rows: pk.View1D[pk.int32],
+    slots: pk.View1D[pk.int32],
+    weights: pk.View1D[pk.int32],
+    k: int,
+):
+    """Add every so many-th edge of a moved vertex to its neighbours' rows."""
+    p: int = parts[v]
     while e < end:
         u: int = indices[e]
-        w: int = edge_weights[e]
-        take_from_row(u, indptr[u + 1] - indptr[u], old, w, rows, slots, weights, k)
-        if parts[u] == sources[u]:
-            w = 2 * w
-        if parts[u] != new:
-            change += w
-        if sources[u] != old:
-            change -= w
-        if best[u] != -2:
-            if best[u] == -3:
-                watch(u, best, watched, account, k)
-            best[u] = -2
-        e += step_of(i, count)
-    if change != 0:
-        pk.atomic_fetch_add(account, [k + (i & 63)], change)
+        add_to_row(u, indptr[u + 1] - indptr[u], p, edge_weights[e], rows, slots, weights, k)
+        e += step
 
 
 @pk.workunit
 def add_moves(
     i: int,
-    vertices: pk.View1D[pk.int32],
+    movers: pk.View1D[pk.int32],
     indptr: pk.View1D[pk.int32],
     indices: pk.View1D[pk.int32],
     edge_weights: pk.View1D[pk.int32],
@@ -520,27 +615,57 @@ def add_moves(
     starts: pk.View1D[pk.int32],
     hub_degree: int,
     count: int,
+    share: int,
+    list_size: int,
     k: int,
     orders: pk.View1D[pk.int64],
 ):
-    """Add the edges of a moved vertex to its neighbours' rows (second pass of an update)."""
+    """Add the edges of moved vertices to their neighbours' rows (second pass of an update)."""
     if orders[5] == 0 or account[k + 128] == 1:
         return
-    v: int = vertex_of(i, count, vertices, hubs)
-    if v < 0:
+    v: int = 0
+    e: int = 0
+    if i >= count:
+        v = hubs[(i - count) >> 7]
+        if destinations[v] >= 0:
+            e = indptr[v]
+            add_edges(
+                v,
+                e + first_entry(i, count, starts),
+                e + end_of(i, count, indptr[v + 1] - e, starts),
+                128,
+                indptr,
+                indices,
+                edge_weights,
+                parts,
+                rows,
+                slots,
+                weights,
+                k,
+            )
         return
-    if destinations[v] < 0:
-        return
-    e: int = indptr[v]
-    end: int = indptr[v + 1]
-    if is_left_to_lanes(i, count, end - e, hub_degree):
-        return
-    end = e + end_of(i, count, end - e, starts)
-    e += first_entry(i, count, starts)
-    while e < end:
-        u: int = indices[e]
-        add_to_row(u, indptr[u + 1] - indptr[u], parts[v], edge_weights[e], rows, slots, weights, k)
-        e += step_of(i, count)
+    width: int = count // (64 * share)
+    section: int = i // (width * share)
+    place: int = i // share - section * width
+    while place < account[k + 64 + section]:
+        v = movers[section * list_size + place]
+        e = indptr[v]
+        if indptr[v + 1] - e <= hub_degree:
+            add_edges(
+                v,
+                e + i % share,
+                indptr[v + 1],
+                share,
+                indptr,
+                indices,
+                edge_weights,
+                parts,
+                rows,
+                slots,
+                weights,
+                k,
+            )
+        place += width
 
 
 @pk.workunit

@@ -95,6 +95,7 @@ def afterburn(
     priorities: pk.View1D[pk.int32],
     destinations: pk.View1D[pk.int32],
     locks: pk.View1D[pk.int32],
+    movers: pk.View1D[pk.int32],
     account: pk.View1D[pk.int64],
     orders: pk.View1D[pk.int64],
     hubs: pk.View1D[pk.int32],
@@ -102,6 +103,7 @@ def afterburn(
     hub_gains: pk.View1D[pk.int32],
     hub_degree: int,
     count: int,
+    list_size: int,
     k: int,
 ):
     """Recompute a proposal's gain as if all neighbours of higher priority had moved.
@@ -144,7 +146,7 @@ def afterburn(
     elif gain >= 0:
         destinations[v] = destination
         locks[v] = orders[2] + 1
-        move(v, destinations, parts, sources, vertex_weights, account, k)
+        move(v, destinations, parts, sources, vertex_weights, movers, account, list_size, k)
 
 
 @pk.workunit
@@ -157,10 +159,12 @@ def afterburn_hubs(
     priorities: pk.View1D[pk.int32],
     destinations: pk.View1D[pk.int32],
     locks: pk.View1D[pk.int32],
+    movers: pk.View1D[pk.int32],
     account: pk.View1D[pk.int64],
     orders: pk.View1D[pk.int64],
     hubs: pk.View1D[pk.int32],
     hub_gains: pk.View1D[pk.int32],
+    list_size: int,
     k: int,
 ):
     """Finish the afterburner for a hub."""
@@ -170,5 +174,5 @@ def afterburn_hubs(
     if priorities[v] != -2147483647 and hub_gains[v] >= 0:
         destinations[v] = best[v]
         locks[v] = orders[2] + 1
-        move(v, destinations, parts, sources, vertex_weights, account, k)
+        move(v, destinations, parts, sources, vertex_weights, movers, account, list_size, k)
     hub_gains[v] = 0

@@ -397,9 +397,11 @@ def evict(
     lasts: pk.View1D[pk.int64],
     destinations: pk.View1D[pk.int32],
     sums: pk.View1D[pk.int32],
+    movers: pk.View1D[pk.int32],
     account: pk.View1D[pk.int64],
     orders: pk.View1D[pk.int64],
     shift: int,
+    list_size: int,
     k: int,
 ):
     """Weak: move the first candidates of each part, by slot and number, to where they would go.
@@ -432,7 +434,7 @@ def evict(
             pk.atomic_fetch_add(sums, [region_of(v)], vertex_weights[v])
             pk.atomic_fetch_add(sums, [block_of(v)], vertex_weights[v])
         else:
-            move(v, destinations, parts, sources, vertex_weights, account, k)
+            move(v, destinations, parts, sources, vertex_weights, movers, account, list_size, k)
 
 
 @pk.workunit
@@ -446,8 +448,10 @@ def deal_evicted(
     capacity_ends: pk.View1D[pk.int64],
     destinations: pk.View1D[pk.int32],
     sums: pk.View1D[pk.int32],
+    movers: pk.View1D[pk.int32],
     account: pk.View1D[pk.int64],
     orders: pk.View1D[pk.int64],
+    list_size: int,
     k: int,
 ):
     """Strong: move an evicted vertex to its share of the open parts' spare weight.
@@ -484,4 +488,4 @@ def deal_evicted(
         else:
             low = middle + 1
     destinations[v] = open_parts[low]
-    move(v, destinations, parts, sources, vertex_weights, account, k)
+    move(v, destinations, parts, sources, vertex_weights, movers, account, list_size, k)

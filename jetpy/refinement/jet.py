@@ -196,9 +196,11 @@ class Refinement:
         )
 
     def _launch_labels(self) -> None:
-        self.state.launch_update(self.propagation.launch())
+        self.propagation.launch()
+        self.state.launch_update()
 
     def _launch_evictions(self) -> None:
         state = self.state
         task = Task(state.orders.host[Order.TASK]) if self.backend.prefers_lists else None
-        state.launch_update(self.rebalancing.launch(task))
+        self.rebalancing.launch(task)
+        state.launch_update()

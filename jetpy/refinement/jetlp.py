@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jetpy.refinement.state import Members, RefinementState
+from jetpy.refinement.state import RefinementState
 from jetpy.workloads import connectivity as table_kernels
 from jetpy.workloads import jetlp as kernels
 
@@ -18,29 +18,25 @@ class LabelPropagation:
         self._proposers = state.backend.empty(state.graph.n)
         self._hub_gains = state.backend.full(state.graph.n if state.graph.hubs.count else 0, 0)
 
-    def launch(self) -> Members:
-        """Move each vertex that passes both filters; return who may have moved."""
+    def launch(self) -> None:
+        """Move each vertex that passes both filters."""
         state, backend = self.state, self.state.backend
         hubs = state.graph.hubs
         shared = {
             "best": state.best,
             "locks": state.locks,
             "priorities": state.priorities,
-            "destinations": state.destinations,
-            "orders": state.orders.device,
         }
         backend.parallel_for(
             state.watched.count,
             kernels.propose,
             watched=state.watched.vertices,
             indptr=state.graph.indptr,
-            parts=state.parts,
-            sources=state.sources,
             kept=state.kept,
             gains=state.gains,
             own=state.own,
-            k=state.k,
             **shared,
+            **state.moves,
             **state.table,
         )
         proposers = state.list_members(
@@ -50,15 +46,7 @@ class LabelPropagation:
             values=state.priorities,
             threshold=NO_PRIORITY,
         )
-        chosen = {
-            "hub_gains": self._hub_gains,
-            "vertex_weights": state.graph.vertex_weights,
-            "parts": state.parts,
-            "sources": state.sources,
-            "account": state.account.device,
-            "k": state.k,
-            **shared,
-        }
+        chosen = {"hub_gains": self._hub_gains, **shared, **state.moves}
         hubs.launch(
             proposers.count,
             kernels.afterburn,
@@ -67,4 +55,3 @@ class LabelPropagation:
             **state.adjacency,
         )
         hubs.launch_each(kernels.afterburn_hubs, **chosen)
-        return proposers

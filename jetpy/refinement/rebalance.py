@@ -49,8 +49,8 @@ class Rebalancing:
         """Forget what was summed up before a start, over vertices that may be watched no more."""
         self._sums.fill(0)
 
-    def launch(self, task: Task | None) -> Members:
-        """Move vertices out of overweight parts; return who may have moved.
+    def launch(self, task: Task | None) -> None:
+        """Move vertices out of overweight parts.
 
         Nobody moves where too few vertices of a part may leave; then the account says so. With
         weak rebalancing, each goes to its best open part, with strong rebalancing the vertices
@@ -60,7 +60,6 @@ class Rebalancing:
         candidates = self._evict()
         if task != Task.REBALANCE_WEAKLY:
             self._deal(candidates)
-        return candidates
 
     def watch_more(self) -> None:
         """Watch all vertices of parts that too few of the watched ones may leave."""
@@ -85,31 +84,8 @@ class Rebalancing:
         state.make_room()
 
     @property
-    def _orders(self) -> dict[str, Array]:
-        return {"orders": self.state.orders.device}
-
-    @property
-    def _vertices(self) -> dict[str, Array]:
-        return {
-            "parts": self.state.parts,
-            "vertex_weights": self.state.graph.vertex_weights,
-            "destinations": self.state.destinations,
-        }
-
-    @property
-    def _moves(self) -> dict[str, object]:
-        """What it takes to move vertices."""
-        return {
-            "sources": self.state.sources,
-            "account": self.state.account.device,
-            "k": self.state.k,
-            **self._vertices,
-            **self._orders,
-        }
-
-    @property
     def _counters(self) -> dict[str, object]:
-        return {"histogram": self._histogram, "k": self.state.k, "sections": self._sections}
+        return {"histogram": self._histogram, "sections": self._sections}
 
     def _rate(self) -> None:
         """Sort those who may leave into slots, by what the cut loses."""
@@ -119,16 +95,14 @@ class Rebalancing:
             kernels.rate,
             watched=state.watched.vertices,
             indptr=state.graph.indptr,
-            sources=state.sources,
             best=state.best,
             own=state.own,
             kept=state.kept,
             loss_slots=self._loss_slots,
             sums=self._sums,
             **self.plan,
-            **self._orders,
-            **self._vertices,
             **self._counters,
+            **state.moves,
             **state.table,
         )
 
@@ -145,10 +119,9 @@ class Rebalancing:
             excess=self.plan["excess"],
             tie_limit=self.plan["tie_limit"],
             rests=self._rests,
-            account=state.account.device,
             **cut,
-            **self._orders,
             **self._counters,
+            **state.moves,
         )
         candidates = self._list_candidates()
         for digit in reversed(range(digits)):
@@ -159,19 +132,16 @@ class Rebalancing:
                 loss_slots=self._loss_slots,
                 digits=self._digits,
                 shift=last_bits + digit * DIGIT_BITS,
-                k=state.k,
                 **cut,
-                **self._vertices,
-                **self._orders,
+                **state.moves,
             )
             backend.parallel_for(
                 state.k,
                 kernels.narrow_down,
                 rests=self._rests,
                 digits=self._digits,
-                k=state.k,
                 **cut,
-                **self._orders,
+                **state.moves,
             )
         backend.parallel_for(
             candidates.count,
@@ -182,19 +152,20 @@ class Rebalancing:
             sums=self._sums,
             shift=last_bits,
             **cut,
-            **self._moves,
+            **state.moves,
         )
         return candidates
 
     def _deal(self, candidates: Members) -> None:
         """Move the evicted vertices to open parts with spare weight, if the orders say so."""
-        self.state.backend.parallel_for(
+        state = self.state
+        state.backend.parallel_for(
             candidates.count,
             kernels.deal_evicted,
             vertices=candidates.vertices,
             sums=self._sums,
             **self.plan,
-            **self._moves,
+            **state.moves,
         )
 
     def _list_candidates(self) -> Members:

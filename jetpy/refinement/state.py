@@ -18,10 +18,14 @@ from jetpy.workloads import projection as projection_kernels
 
 COUNTERS = 64
 """Counters that a sum over many vertices is spread over, so that threads do not meet at one."""
+BLOCK = 512
+"""Vertices in a row that share such a counter."""
 REBUILD, WATCHED, SHORT = 2 * COUNTERS, 2 * COUNTERS + 1, 2 * COUNTERS + 2
 """Places in the account, after the part weights."""
 REBUILD_SHARE = 8
 """Rows are rebuilt rather than updated when more than 1/8 of the vertices moved."""
+SHARE, INDICES = 8, 1 << 18
+"""Indices that share the edges of a moved vertex, and most of them all, in a recorded launch."""
 SPARE = 1024
 """Watched vertices that a launch from a recording has room for, beside half as many again."""
 LOOSE = 0.75
@@ -74,6 +78,8 @@ class RefinementState:
         Where an iteration puts each vertex; -1 if it stays.
     sources : int32, shape (n,)
         Where it was before.
+    movers : int32
+        The vertices just moved (see `move` in `jetpy.workloads.connectivity`).
     rows, slots, weights : the connectivity table (`jetpy.workloads.connectivity`)
     watched : Members
         Most in ascending order. On a GPU, launches have room for some more, so that recordings
@@ -99,7 +105,9 @@ class RefinementState:
         self.rows = backend.empty(n)
         size = backend.scan(n, kernels.size_rows, indptr=graph.indptr, rows=self.rows, k=k)
         self.slots, self.weights = backend.empty(size), backend.empty(size)
-        self._list, self._movers = backend.full(max(n, 1), -1), backend.empty(n)
+        self._list = backend.full(max(n, 1), -1)
+        self._list_size = -(-n // (COUNTERS * BLOCK)) * BLOCK
+        self.movers = backend.empty(COUNTERS * self._list_size)
         self.watched = Members(self._list, 0)
 
     def start(self, parts: Array, known: Measures | None = None) -> None:
@@ -192,36 +200,46 @@ class RefinementState:
         )
         return Members(vertices, count)
 
-    def launch_update(self, among: Members) -> None:
-        """Bring the table, the cut and the best destinations up to date with moves just made.
-
-        Only those of the given vertices, which must be watched and whose destinations must all
-        be set (-1: it has not moved).
-        """
-        backend, n = self.backend, self.graph.n
-        movers = self.list_members(
-            among, kernels.list_members, self._movers, values=self.destinations, threshold=-1
-        )
-        shared = {"account": self.account.device, "orders": self.orders.device, "k": self.k}
-        rows = {
+    @property
+    def moves(self) -> dict[str, object]:
+        """What it takes to move vertices, as workunits name it."""
+        return {
             "parts": self.parts,
             "sources": self.sources,
             "destinations": self.destinations,
+            "vertex_weights": self.graph.vertex_weights,
+            "movers": self.movers,
+            "account": self.account.device,
+            "orders": self.orders.device,
+            "list_size": self._list_size,
+            "k": self.k,
+        }
+
+    def launch_update(self) -> None:
+        """Bring the table, the cut and the best destinations up to date with moves just made.
+
+        Moved vertices must be watched, and destinations of hubs be set (-1: it has not moved).
+        """
+        backend, hubs, n = self.backend, self.graph.hubs, self.graph.n
+        rows = {
             "best": self.best,
             "own": self.own,
             "watched": self._list,
+            **self.moves,
             **self.adjacency,
             **self.table,
-            **shared,
         }
-        hubs, may_rebuild = self.graph.hubs, backend.prefers_lists or self.watched.count == n
+        may_rebuild = backend.prefers_lists or self.watched.count == n
         if may_rebuild:
-            backend.parallel_for(1, kernels.choose_update, n=n, share=REBUILD_SHARE, **shared)
-        rebuilt = self.account.host[self.k + REBUILD] if backend.prefers_lists else None
+            backend.parallel_for(1, kernels.choose_update, n=n, share=REBUILD_SHARE, **self.moves)
+        indices, share, rebuilt = min(INDICES, len(self.movers) * SHARE), SHARE, None
+        if backend.prefers_lists:
+            counts = self.account.host[self.k + COUNTERS : self.k + 2 * COUNTERS]
+            indices, share = COUNTERS * int(counts.max()), 1
+            rebuilt = self.account.host[self.k + REBUILD]
         if rebuilt != 1:
-            moves = {"vertices": movers.vertices, **rows}
-            hubs.launch(movers.count, kernels.subtract_moves, **moves)
-            hubs.launch(movers.count, kernels.add_moves, **moves)
+            hubs.launch(indices, kernels.subtract_moves, share=share, **rows)
+            hubs.launch(indices, kernels.add_moves, share=share, **rows)
         if rebuilt != 0 and may_rebuild:
             hubs.launch(n, kernels.rebuild_rows, **rows)
             hubs.launch_lanes(kernels.rebuild_hubs, **rows)

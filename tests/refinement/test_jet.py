@@ -75,10 +75,10 @@ def check_iterations(
     for iteration in range(1, iterations + 1):
         before = parts_of(state)
         give_orders(state, task=Task.PROPAGATE, ratio=ratio, salt=12345 + iteration, lock=iteration)
-        members = propagation.launch()
+        propagation.launch()
         best = on_host(state, state.best)
         expected = moves_of_the_paper(graph, before, best, locked, ratio)
-        state.launch_update(members)
+        state.launch_update()
         moved = settle(state)
         for v, p in expected.items():
             before[v] = p
@@ -120,7 +120,8 @@ def test_jetlp_with_a_hub_of_several_pieces(backend: Backend) -> None:
 
 def propagate(state: RefinementState, ratio: int, iteration: int) -> None:
     give_orders(state, task=Task.PROPAGATE, ratio=ratio, salt=iteration, lock=iteration)
-    state.launch_update(LabelPropagation(state).launch())
+    LabelPropagation(state).launch()
+    state.launch_update()
     settle(state)
 
 

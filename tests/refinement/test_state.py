@@ -11,7 +11,7 @@ from jetpy.backends.base import Backend
 from jetpy.generators import grid, rmat
 from jetpy.graph import Graph
 from jetpy.refinement.orders import Task
-from jetpy.refinement.state import COUNTERS, RefinementState
+from jetpy.refinement.state import BLOCK, COUNTERS, RefinementState
 from tests.graphs import SMALL_GRAPHS, random_graph, star
 from tests.refinement.oracle import (
     check_state,
@@ -34,12 +34,17 @@ def move(state: RefinementState, vertices: np.ndarray, destinations: np.ndarray)
     state.sources[:] = state.parts
     state.parts[:] = backend.from_host(parts)
     watch_all(state)
-    account, vertex_weights = state.account, on_host(state, state.graph.vertex_weights)
-    account.host[: state.k] = np.bincount(parts, vertex_weights, state.k)
-    account.host[state.k + COUNTERS] = len(vertices)
-    backend.push(account)
+    account, vertex_weights = state.account.host, on_host(state, state.graph.vertex_weights)
+    account[: state.k] = np.bincount(parts, vertex_weights, state.k)
+    lists = np.zeros((COUNTERS, len(state.movers) // COUNTERS), np.int32)
+    for v in vertices:
+        section = v // BLOCK % COUNTERS
+        lists[section, account[state.k + COUNTERS + section]] = v
+        account[state.k + COUNTERS + section] += 1
+    state.movers[:] = backend.from_host(lists.ravel())
+    backend.push(state.account)
     give_orders(state, task=Task.REBALANCE_WEAKLY)
-    state.launch_update(state.watched)
+    state.launch_update()
     assert settle(state) == len(vertices)
 
 
