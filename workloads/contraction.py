@@ -224,7 +224,7 @@ def merge_long_rows(
     size: int = offsets[c + 1] - offsets[c]
     entry: int = first_entry(i, 0, starts)
     end: int = end_of(i, 0, size, starts)
-    one: int = 1
+    claimed: int = 0
     while entry < end:
         e: int = indptr[u] + entry
         if entry >= degree:
@@ -235,8 +235,10 @@ def merge_long_rows(
             place: int = claim_slot(key, offsets[c], size, keys)
             if place < 0:
                 place = -1 - place
-                pk.atomic_fetch_add(counts, [c], one)
+                claimed += 1
             pk.atomic_fetch_add(sums, [place], edge_weights[e])
+    if claimed > 0:
+        pk.atomic_fetch_add(counts, [c], claimed)
 
 
 @pk.workunit
@@ -255,15 +257,24 @@ def copy_long_rows(
     """Let a lane copy its share of a merged row out of the table; uses up `counts`."""
     c: int = hubs[i >> 7]
     size: int = offsets[c + 1] - offsets[c]
-    slot: int = offsets[c] + first_entry(i, 0, starts)
+    first: int = offsets[c] + first_entry(i, 0, starts)
     end: int = offsets[c] + end_of(i, 0, size, starts)
-    less: int = -1
+    used: int = 0
+    slot: int = first
     while slot < end:
         if keys[slot] >= 0:
-            before: int = pk.atomic_fetch_add(counts, [c], less)
-            target: int = indptr[c] + before - 1
+            used += 1
+        slot += 128
+    if used == 0:
+        return
+    left: int = pk.atomic_fetch_add(counts, [c], -used)
+    target: int = indptr[c] + left - used
+    slot = first
+    while slot < end:
+        if keys[slot] >= 0:
             indices[target] = keys[slot]
             edge_weights[target] = sums[slot]
+            target += 1
         slot += 128
 
 

@@ -19,6 +19,15 @@ def hash_edge(u: int, v: int, seed: int) -> pk.uint32:
     return h ^ (h >> 15)
 
 
+@pk.function
+def has_chosen(u: int, match: pk.View1D[pk.int32], preferred: pk.View1D[pk.int32]) -> bool:
+    """Whether a vertex is matched, finds no partner, or prefers one that is still unmatched."""
+    kept: int = preferred[u]
+    if match[u] >= 0 or kept == -1:
+        return True
+    return kept >= 0 and match[kept] < 0
+
+
 @pk.workunit
 def prefer_heaviest(
     i: int,
@@ -43,15 +52,11 @@ def prefer_heaviest(
     `preferred` is -2 before the first choice and -1 where there is none. Candidates only
     disappear, so a choice that is still unmatched is still the best. With `within_parts` = 1
     only neighbours of the same part are candidates. A lane notes the entry of its best one, a
-    finalist, for `prefer_finalist`; here a hub's row is one piece.
+    finalist, for `compare_finalists`; here a hub's row is one piece.
     """
     u: int = vertex_of(i, count, vertices, hubs)
-    kept: int = preferred[u]
-    if match[u] >= 0 or kept == -1:
+    if has_chosen(u, match, preferred):
         return
-    if kept >= 0:
-        if match[kept] < 0:
-            return
     e: int = indptr[u]
     end: int = indptr[u + 1]
     if is_left_to_lanes(i, count, end - e, hub_degree):
@@ -88,34 +93,28 @@ def prefer_heaviest(
         finalists[i - count] = best_entry
 
 
-@pk.workunit
-def prefer_finalist(
-    j: int,
+@pk.function
+def best_finalist(
+    u: int,
+    first: int,
+    step: int,
+    end: int,
     indices: pk.View1D[pk.int32],
     edge_weights: pk.View1D[pk.int32],
     vertex_weights: pk.View1D[pk.int32],
-    match: pk.View1D[pk.int32],
-    preferred: pk.View1D[pk.int32],
-    hubs: pk.View1D[pk.int32],
     finalists: pk.View1D[pk.int32],
     seed: int,
-):
-    """Let a hub choose the best of its lanes' finalists, as `prefer_heaviest` would."""
-    u: int = hubs[j]
-    kept: int = preferred[u]
-    if match[u] >= 0 or kept == -1:
-        return
-    if kept >= 0:
-        if match[kept] < 0:
-            return
+) -> int:
+    """Return which of some finalists `prefer_heaviest` would choose; -1 if they are none."""
     weight_u: pk.double = vertex_weights[u]
     best: int = -1
+    best_entry: int = -1
     best_rating: pk.double = -1.0
     best_hash: pk.uint32 = 0
-    lane: int = 0
-    while lane < 128:
-        entry: int = finalists[j * 128 + lane]
-        lane += 1
+    place: int = first
+    while place < end:
+        entry: int = finalists[place]
+        place += step
         if entry < 0:
             continue
         v: int = indices[entry]
@@ -126,9 +125,54 @@ def prefer_finalist(
             h: pk.uint32 = hash_edge(u, v, seed)
             if rating > best_rating or h > best_hash or (h == best_hash and v < best):
                 best = v
+                best_entry = entry
                 best_rating = rating
                 best_hash = h
-    preferred[u] = best
+    return best_entry
+
+
+@pk.workunit
+def compare_finalists(
+    j: int,
+    indices: pk.View1D[pk.int32],
+    edge_weights: pk.View1D[pk.int32],
+    vertex_weights: pk.View1D[pk.int32],
+    match: pk.View1D[pk.int32],
+    preferred: pk.View1D[pk.int32],
+    hubs: pk.View1D[pk.int32],
+    finalists: pk.View1D[pk.int32],
+    seed: int,
+):
+    """Leave the best of eight finalists of a hub in the first one's place."""
+    u: int = hubs[j >> 4]
+    if not has_chosen(u, match, preferred):
+        finalists[j * 8] = best_finalist(
+            u, j * 8, 1, j * 8 + 8, indices, edge_weights, vertex_weights, finalists, seed
+        )
+
+
+@pk.workunit
+def prefer_finalist(
+    h: int,
+    indices: pk.View1D[pk.int32],
+    edge_weights: pk.View1D[pk.int32],
+    vertex_weights: pk.View1D[pk.int32],
+    match: pk.View1D[pk.int32],
+    preferred: pk.View1D[pk.int32],
+    hubs: pk.View1D[pk.int32],
+    finalists: pk.View1D[pk.int32],
+    seed: int,
+):
+    """Let a hub choose the best finalist that `compare_finalists` has left."""
+    u: int = hubs[h]
+    if has_chosen(u, match, preferred):
+        return
+    entry: int = best_finalist(
+        u, h * 128, 8, h * 128 + 128, indices, edge_weights, vertex_weights, finalists, seed
+    )
+    preferred[u] = -1
+    if entry >= 0:
+        preferred[u] = indices[entry]
 
 
 @pk.workunit

@@ -8,6 +8,7 @@ group * 2^32 + vertex, which leaves no room for races.
 import pykokkos as pk
 
 from jetpy.workloads.hashing import mix
+from jetpy.workloads.lanes import end_of, first_entry, step_of
 
 
 @pk.workunit
@@ -69,20 +70,55 @@ def key_twins(
 
 
 @pk.workunit
+def find_matchmakers(
+    i: int,
+    match: pk.View1D[pk.int32],
+    indptr: pk.View1D[pk.int32],
+    indices: pk.View1D[pk.int32],
+    hubs: pk.View1D[pk.int32],
+    starts: pk.View1D[pk.int32],
+    matchmakers: pk.View1D[pk.int64],
+):
+    """Find the neighbour of lowest degree of each unmatched hub: degree * 2^32 + vertex."""
+    v: int = hubs[i >> 7]
+    if match[v] >= 0:
+        return
+    e: int = indptr[v] + first_entry(i, 0, starts)
+    end: int = indptr[v] + end_of(i, 0, indptr[v + 1] - indptr[v], starts)
+    best: pk.int64 = matchmakers[v]
+    while e < end:
+        u: pk.int64 = indices[e]
+        degree: pk.int64 = indptr[u + 1] - indptr[u]
+        if (degree << 32) + u < best:
+            best = (degree << 32) + u
+        e += step_of(i, 0)
+    pk.atomic_fetch_min(matchmakers, [v], best)
+
+
+@pk.workunit
 def key_relatives(
     i: int,
     unmatched: pk.View1D[pk.int32],
     indptr: pk.View1D[pk.int32],
     indices: pk.View1D[pk.int32],
+    matchmakers: pk.View1D[pk.int64],
     keys: pk.View1D[pk.int64],
     highest_degree: int,
+    hub_degree: int,
 ):
-    """Group a vertex by its matchmaker: the neighbour of lowest degree, unless that is high."""
+    """Group a vertex by its matchmaker: the neighbour of lowest degree, unless that is high.
+
+    Hubs have theirs found by `find_matchmakers`.
+    """
     v: int = unmatched[i]
     matchmaker: pk.int64 = -1
     lowest: int = highest_degree + 1
     e: int = indptr[v]
     end: int = indptr[v + 1]
+    if end - e > hub_degree:
+        if (matchmakers[v] >> 32) < lowest:
+            matchmaker = matchmakers[v] & 2147483647
+        e = end
     while e < end:
         u: int = indices[e]
         degree: int = indptr[u + 1] - indptr[u]

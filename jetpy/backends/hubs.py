@@ -73,10 +73,10 @@ class Hubs:
                 **arguments,
             )
 
-    def launch_each(self, workunit: Workunit, **arguments: Any) -> None:
-        """Run a *for* workunit over hubs alone, if there are any."""
+    def launch_each(self, workunit: Workunit, share: int = 1, **arguments: Any) -> None:
+        """Run a *for* workunit over hubs alone, if there are any, with `share` indices for each."""
         if self.count > 0:
-            self.backend.parallel_for(self.count, workunit, hubs=self.rows, **arguments)
+            self.backend.parallel_for(share * self.count, workunit, hubs=self.rows, **arguments)
 
 
 def find_hubs(backend: Backend, indptr: Array, entries: int) -> Hubs:

@@ -9,6 +9,9 @@ from jetpy.coarsening.two_hop import match_two_hop
 from jetpy.options import CoarsenOptions
 from jetpy.workloads import matching as kernels
 
+FINALS = 16
+"""Indices that compare the finalists of a hub, as in `jetpy.workloads.matching`."""
+
 
 def match_vertices(
     backend: Backend,
@@ -53,6 +56,7 @@ def match_vertices(
             **choices,
             **within,
         )
+        graph.hubs.launch_each(kernels.compare_finalists, share=FINALS, **choices)
         graph.hubs.launch_each(kernels.prefer_finalist, **choices)
         backend.parallel_for(
             count, kernels.match_mutual, active=active, match=match, preferred=preferred

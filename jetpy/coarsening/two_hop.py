@@ -11,6 +11,8 @@ from jetpy.options import CoarsenOptions
 from jetpy.workloads import matching as matching_kernels
 from jetpy.workloads import two_hop as kernels
 
+INT64_MAX = (1 << 63) - 1
+
 
 def match_two_hop(
     backend: Backend,
@@ -26,7 +28,12 @@ def match_two_hop(
     """
     unmatched = backend.empty(graph.n)
     digests = backend.full(graph.n, 0)
-    rows = {"unmatched": unmatched, "indptr": graph.indptr, "indices": graph.indices}
+    rows = {
+        "unmatched": unmatched,
+        "indptr": graph.indptr,
+        "indices": graph.indices,
+        "hub_degree": graph.hubs.degree,
+    }
     limit = {"highest_degree": options.highest_matchmaker}
     stages = (
         (kernels.key_leaves, {"n": graph.n}),
@@ -40,10 +47,24 @@ def match_two_hop(
         if count <= options.two_hop_share * graph.n:
             return
         keys = backend.empty(count, "int64")
-        backend.parallel_for(count, workunit, keys=keys, **rows, **own)
         if workunit is kernels.key_relatives:
             digests.fill(0)
+            own = {**limit, "matchmakers": _find_matchmakers(backend, graph, match)}
+        backend.parallel_for(count, workunit, keys=keys, **rows, **own)
         _pair(backend, graph, keys, match, digests, heaviest, within)
+
+
+def _find_matchmakers(backend: Backend, graph: DeviceGraph, match: Array) -> Array:
+    """Return those of hubs (int64, shape (n,)), as `jetpy.workloads.two_hop` keeps them."""
+    matchmakers = backend.full(graph.n if graph.hubs.count else 0, INT64_MAX, "int64")
+    graph.hubs.launch_lanes(
+        kernels.find_matchmakers,
+        match=match,
+        indptr=graph.indptr,
+        indices=graph.indices,
+        matchmakers=matchmakers,
+    )
+    return matchmakers
 
 
 def _pair(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 
@@ -171,11 +173,14 @@ class KokkosBackend(Backend):
     ) -> float:
         """Compile what the cache lacks and load everything; return seconds."""
         started = time.perf_counter()
-        if self.companion is not None:
-            self.companion.compile()
         if not self._complete:
             kernels = self.kernels()
-            self._build(kernels, jobs or available_threads(), progress)
+            with ThreadPoolExecutor(1) as beside:
+                if self.companion is not None:
+                    companion = beside.submit(copy_context().run, self.companion.compile, jobs=jobs)
+                self._build(kernels, jobs or available_threads(), progress)
+            if self.companion is not None:
+                companion.result()
             for workunit in kernels.values():
                 self._load(workunit)
             self._complete = True
