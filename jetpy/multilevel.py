@@ -209,9 +209,10 @@ def _cycles(level: _Coarse, finer: list[_Coarse], options: Options) -> int:
     """Return the number of V-cycles on a level, given the finer levels."""
     limit = options.cycle_limit
     if limit is None:
-        return options.cycles
-    fits = level.graph.size <= limit and not (finer and finer[-1].graph.size <= limit)
-    return options.cycles if fits else 0
+        is_cycled = len(finer) % options.cycle_step == 0
+    else:
+        is_cycled = level.graph.size <= limit and not (finer and finer[-1].graph.size <= limit)
+    return options.cycles if is_cycled else 0
 
 
 def _cycle(finest: _Coarse, start: Refined, cycle: int, depth: int) -> Refined:

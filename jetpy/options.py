@@ -80,8 +80,9 @@ class Options:
     cycles : int
         V-cycles after the refinement of a cycled level.
     cycle_limit : int or None
-        Cycled is the finest level with at most so many vertices and directed edges together;
-        every level where it is None.
+        Cycled is the finest level with at most so many vertices and directed edges together.
+    cycle_step : int
+        Where that is None, cycled is every so many-th level, the finest among them.
     """
 
     coarsen: CoarsenOptions = field(default_factory=CoarsenOptions)
@@ -89,3 +90,4 @@ class Options:
     refine: RefineOptions = field(default_factory=RefineOptions)
     cycles: int = 1
     cycle_limit: int | None = 1_000_000
+    cycle_step: int = 3

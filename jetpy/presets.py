@@ -19,11 +19,11 @@ def fast() -> Options:
 
 
 def ultra() -> Options:
-    """Return settings for the smallest cuts: more filter ratios, V-cycles on every level."""
+    """Return settings for the smallest cuts: more filter ratios, V-cycles on many levels."""
     ratios = (75, 50, 25)
     return Options(
         refine=RefineOptions(finest_ratios=ratios, coarse_ratios=ratios),
-        initial=InitialOptions(most_tries=32, parts_tried=1024, most_entries=8_000_000),
+        initial=InitialOptions(most_tries=32, parts_tried=1024, most_entries=2_000_000),
         cycles=2,
         cycle_limit=None,
     )
