@@ -75,7 +75,7 @@ class Refinement:
         measures = state.measures
         orders = state.orders.host
         orders[Order.LOCK] += 1
-        self._sent_off = orders.copy()
+        self._made = self._count()
         for order, value in {
             Order.RATIO: ratio,
             Order.KEEP: 0,
@@ -108,10 +108,10 @@ class Refinement:
         if self.backend.prefers_lists:
             self._launch_any()
             return
-        orders = self.state.orders.host
-        made, propagations = (orders - self._sent_off)[[Order.ITERATION, Order.LOCK]]
-        self._sent_off = orders.copy()
-        rebalancings = made - propagations
+        before = self._made
+        self._made = self._count()
+        iterations, propagations = (now - b for now, b in zip(self._made, before, strict=True))
+        rebalancings = iterations - propagations
         in_a_row = min(STEPS, max(1, propagations // max(1, rebalancings)))
         then = min(STEPS, max(1, rebalancings // max(1, propagations)))
         for _ in range(-(-STEPS // (in_a_row + then))):
@@ -119,6 +119,11 @@ class Refinement:
                 self.propagate()
             for _ in range(then):
                 self.rebalance()
+
+    def _count(self) -> tuple[int, int]:
+        """Return how many iterations were made, of either kind and of Jetlp."""
+        orders = self.state.orders.host
+        return int(orders[Order.ITERATION]), int(orders[Order.LOCK])
 
     def propagate(self) -> None:
         """Make an iteration of Jetlp, if that is due."""
