@@ -12,16 +12,28 @@ def number_pairs(
     acc: pk.Acc[pk.int64],
     last_pass: bool,
     match: pk.View1D[pk.int32],
+    indptr: pk.View1D[pk.int32],
     coarse_of: pk.View1D[pk.int32],
     leaders: pk.View1D[pk.int32],
+    offsets: pk.View1D[pk.int32],
 ):
-    """Number the coarse vertices by the lower vertex of each pair."""
+    """Number the coarse vertices by the lower vertex of each pair, and reserve their rows.
+
+    Each has room for all edges of its vertices. Numbers add up above the lower 32 bits, room below.
+    """
     partner: int = match[v]
     if partner < 0 or v < partner:
+        added: pk.int64 = 1
+        added = (added << 32) + indptr[v + 1] - indptr[v]
+        if partner >= 0:
+            added += indptr[partner + 1] - indptr[partner]
         if last_pass:
-            coarse_of[v] = acc
-            leaders[acc] = v
-        acc += 1
+            c: pk.int64 = acc >> 32
+            coarse_of[v] = c
+            leaders[c] = v
+            offsets[c] = acc & 2147483647
+            offsets[c + 1] = (acc + added) & 2147483647
+        acc += added
 
 
 @pk.workunit
@@ -41,28 +53,6 @@ def join_pairs(
         coarse_of[v] = c
         weight += vertex_weights[v]
     coarse_weights[c] = weight
-
-
-@pk.workunit
-def bound_rows(
-    c: int,
-    acc: pk.Acc[pk.int64],
-    last_pass: bool,
-    leaders: pk.View1D[pk.int32],
-    match: pk.View1D[pk.int32],
-    indptr: pk.View1D[pk.int32],
-    offsets: pk.View1D[pk.int32],
-):
-    """Reserve for each coarse row the sum of its vertices' degrees."""
-    u: int = leaders[c]
-    v: int = match[u]
-    if last_pass:
-        offsets[c] = acc
-    acc += indptr[u + 1] - indptr[u]
-    if v >= 0:
-        acc += indptr[v + 1] - indptr[v]
-    if last_pass:
-        offsets[c + 1] = acc
 
 
 @pk.function

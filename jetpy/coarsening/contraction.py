@@ -15,10 +15,18 @@ def contract(backend: Backend, graph: DeviceGraph, match: Array) -> tuple[Device
     a pair vanish.
     """
     coarse_of, leaders = backend.empty(graph.n), backend.empty(graph.n)
-    n = backend.scan(
-        graph.n, kernels.number_pairs, match=match, coarse_of=coarse_of, leaders=leaders
-    )
+    offsets = backend.empty(graph.n + 1)
     pairs = {"leaders": leaders, "match": match}
+    total = backend.scan(
+        graph.n,
+        kernels.number_pairs,
+        indptr=graph.indptr,
+        coarse_of=coarse_of,
+        offsets=offsets,
+        **pairs,
+    )
+    n = total >> 32
+    offsets = offsets[: n + 1]
     vertex_weights = backend.empty(n)
     backend.parallel_for(
         n,
@@ -28,8 +36,7 @@ def contract(backend: Backend, graph: DeviceGraph, match: Array) -> tuple[Device
         coarse_weights=vertex_weights,
         **pairs,
     )
-    offsets, counts = backend.full(n + 1, 0), backend.empty(n)
-    backend.scan(n, kernels.bound_rows, indptr=graph.indptr, offsets=offsets, **pairs)
+    counts = backend.empty(n)
     long_rows = find_hubs(backend, offsets, graph.nnz)
     keys, sums = backend.empty(graph.nnz), backend.empty(graph.nnz)
     tables = {"offsets": offsets, "keys": keys, "sums": sums}
@@ -51,6 +58,6 @@ def contract(backend: Backend, graph: DeviceGraph, match: Array) -> tuple[Device
     coarse = {"indptr": indptr, "indices": indices, "edge_weights": edge_weights}
     backend.parallel_for(n, kernels.copy_rows, hub_degree=long_rows.degree, **coarse, **tables)
     long_rows.launch_lanes(kernels.copy_long_rows, counts=counts, **coarse, **tables)
-    total = backend.reduce(nnz, kernels.add_weights, edge_weights=edge_weights)
+    weight = backend.reduce(nnz, kernels.add_weights, edge_weights=edge_weights)
     hubs = find_hubs(backend, indptr, nnz)
-    return DeviceGraph(indptr, indices, edge_weights, vertex_weights, total, hubs), coarse_of
+    return DeviceGraph(indptr, indices, edge_weights, vertex_weights, weight, hubs), coarse_of
