@@ -49,10 +49,10 @@ template <class Run> PyObject* answer(Run run) {
   }
 }
 """
-"""Takes arguments from Python and gives it results. Views are of unknown length: none is checked."""
+"""Takes arguments from Python, addresses for views of unknown length, and gives it results."""
 _ENTRY = """
 PyObject* launch(PyObject* space, PyObject* const* passed, Py_ssize_t) {{
-  return answer([&] {{ return {call}; }});
+  return answer([&] {{ {few} return {call}; }});
 }}
 extern "C" PyObject* {symbol}(PyObject* space) {{
   static PyMethodDef method = {{"launch", (PyCFunction)(void (*)(void))launch, METH_FASTCALL}};
@@ -60,6 +60,8 @@ extern "C" PyObject* {symbol}(PyObject* space) {{
 }}
 """
 """Returns a Python function that launches a kernel in an execution space."""
+_FEW = 2048
+"""Indices that one CPU thread runs, as with `numba`: starting all threads takes longer."""
 _EXACT = "-ffp-contract=off"
 """Lets no compiler round a product and a sum as one, which only some machines can do."""
 
@@ -134,7 +136,11 @@ def translate(space: str, source: Path) -> str:
         policy = pk.RangePolicy(getattr(pk.ExecutionSpace, space), 0, 1)
         dispatch(policy, getattr(module, source.stem), **_samples(space, parameters))
         *lines, binding, _module = (line for line in code if line and not line.startswith("#"))
-        lines.append(_ENTRY.format(call=_call(binding, arguments, parameters), symbol=symbol(folder)))
+        call, few = _call(binding, arguments, parameters), ""
+        if space == "OpenMP" and importlib.import_module("kokkos").get_device_available("Serial"):
+            lines.append(_serial(lines[-1]))
+            few = f"if (argument<int>(passed[0]) <= {_FEW}) return {_serial(call)};"
+        lines.append(_ENTRY.format(call=call, few=few, symbol=symbol(folder)))
     return "\n".join([f"namespace {name} {{", *lines, "}"])
 
 
@@ -150,6 +156,12 @@ def _call(binding: str, arguments: dict[str, Any], parameters: dict[str, str | V
 
     call = binding[binding.index("{") + 1 : binding.rindex(")") + 1].removeprefix("return ")
     return re.sub(r'kwargs\["(\w+)"\]\.cast<(.*?)>\(\)', argument, call)
+
+
+def _serial(code: str) -> str:
+    """Return code with the serial execution space in place of that which it is compiled for."""
+    code = code.replace("argument<pk_exec_space>(space)", "Kokkos::Serial()")
+    return re.sub(r"\bpk_exec_space\b", "Kokkos::Serial", code)
 
 
 def compile_together(space: str, translations: list[str], scratch: Path) -> Path:

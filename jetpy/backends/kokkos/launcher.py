@@ -64,8 +64,5 @@ class Launcher:
     def _keep_addresses(self, arguments: Mapping[str, Any]) -> None:
         for name, known in self._arrays:
             if id(arguments[name]) not in known:
-                try:
-                    self._memory.keep_address(arguments[name], self._elements[name])
-                except (TypeError, ValueError) as error:
-                    error.add_note(f"This is {name} of {self._name}.")
-                    raise
+                what = f"{name} of {self._name}"
+                self._memory.keep_address(arguments[name], self._elements[name], what)

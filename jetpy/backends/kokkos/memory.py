@@ -78,19 +78,22 @@ class Memory(ABC):
     def locate(self, array: Array) -> int:
         """Return the address of an array."""
 
-    def keep_address(self, array: Array, element: str) -> None:
+    def keep_address(self, array: Array, element: str, what: str) -> None:
         """Put the address of an array among `addresses`, while the array lives.
 
         Raises
         ------
         TypeError, ValueError
-            If it is no contiguous array of one dimension with elements of that type.
+            If it is no contiguous array of one dimension with elements of that type; the message
+            says what it should have been.
         """
-        if not isinstance(array, self.xp.ndarray) or array.dtype != element:
-            found = getattr(array, "dtype", type(array).__name__)
-            raise TypeError(f"expected an array ({self.xp.__name__}) of {element}, not {found}")
+        if not isinstance(array, self.xp.ndarray):
+            found = type(array).__name__
+            raise TypeError(f"{what} is an array of {self.xp.__name__}, not a {found}")
+        if array.dtype != element:
+            raise TypeError(f"{what} is an array of {element}, not of {array.dtype}")
         if array.ndim != 1 or not array.flags.c_contiguous:
-            raise ValueError("kernels take contiguous arrays of one dimension")
+            raise ValueError(f"{what} is a contiguous array of one dimension")
         known, alive, key = self.addresses[element], self._alive, id(array)
 
         def forget(_: weakref.ref[Any]) -> None:
