@@ -67,6 +67,18 @@ def place(
     acc += a[i]
 """
 
+NUMBERS = """
+@pk.workunit
+def mix(i: int, out: pk.View1D[pk.int64], few: int, share: float, many: pk.int64):
+    scaled: pk.int64 = share * 1125899906842624.0
+    out[i] = scaled * 3 + i + many + few
+
+
+@pk.workunit
+def add(i: int, a: pk.View1D[pk.int32], out: pk.View1D[pk.int32]):
+    out[i] += a[i]
+"""
+
 
 def made(name: str) -> KokkosBackend:
     """A back end, if it works on this machine."""
@@ -147,11 +159,12 @@ def test_groups_are_balanced_and_worth_it(number: int, jobs: int) -> None:
 # With PyKokkos
 
 
+@pytest.mark.parametrize("n", [1000, 10_000])
 def test_language_means_the_same_on_numba(
-    backend: KokkosBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    backend: KokkosBackend, n: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kernels = load_workunits(LANGUAGE, tmp_path, monkeypatch)
-    a = np.arange(10_000, dtype=np.int32) % 11
+    a = np.arange(n, dtype=np.int32) % 11
     results = []
     for engine in (get_backend("numba"), backend):
         marked, placed = engine.empty(len(a), np.int64), engine.empty(len(a), np.int64)
@@ -173,28 +186,88 @@ def test_empty_ranges_and_arrays(
     assert backend.scan(0, kernels.place, a=a, out=out) == 0
 
 
-def test_views_live_as_long_as_their_arrays(
+def test_addresses_are_kept_as_long_as_their_arrays_live(
     serial: KokkosBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kernels = load_workunits(LANGUAGE, tmp_path, monkeypatch)
     gc.collect()
-    before = len(serial._memory._views)
+    known = serial._memory.addresses["int32"]
+    before = len(known)
     total = 0
-    for value in range(100):  # the allocator hands out the same addresses again
+    for value in range(100):  # arrays are freed, and others come to lie in their place
         a = serial.full(50 + value % 3, value)
         total += serial.reduce(len(a), kernels.count, a=a)
-        assert len(serial._memory._views) == before + 1
+        assert known[id(a)] == a.ctypes.data
+        assert len(known) == before + 1
         del a
     assert total == sum(v * (50 + v % 3) for v in range(100) if v != 2)
-    assert len(serial._memory._views) == before
+    assert len(known) == before
 
 
-def test_strided_arrays_are_refused(
+def test_what_is_no_array_for_a_parameter_is_refused(
     serial: KokkosBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kernels = load_workunits(LANGUAGE, tmp_path, monkeypatch)
-    with pytest.raises(ValueError, match="contiguous"):
-        serial.reduce(5, kernels.count, a=np.arange(10, dtype=np.int32)[::2])
+    good = np.arange(10, dtype=np.int32)
+    assert serial.reduce(10, kernels.count, a=good) == 43
+    with pytest.raises(TypeError, match="out of place is an array of int64, not of int32"):
+        serial.scan(10, kernels.place, a=good, out=good)  # known, but of the other type
+    with pytest.raises(TypeError, match="a of count is an array of int32, not of int64"):
+        serial.reduce(10, kernels.count, a=good.astype(np.int64))
+    with pytest.raises(TypeError, match="a of count is an array of int32, not of >i4"):
+        serial.reduce(10, kernels.count, a=good.astype(">i4"))
+    with pytest.raises(TypeError, match="a of count is an array of numpy, not a list"):
+        serial.reduce(10, kernels.count, a=[1, 2, 3])
+    for strided in (good[::2], good.reshape(2, 5)):
+        with pytest.raises(ValueError, match="a of count is a contiguous array of one dimension"):
+            serial.reduce(5, kernels.count, a=strided)
+
+
+@pytest.mark.parametrize("n", [5, 5000])
+def test_numbers_keep_their_types(
+    backend: KokkosBackend, n: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernels = load_workunits(NUMBERS, tmp_path, monkeypatch)
+    out = backend.full(n, 0, np.int64)
+    numbers = {"few": -5, "many": -(1 << 40) + 1, "share": 0.1}
+    backend.parallel_for(n, kernels.mix, out=out, **numbers)
+    expected = [int(0.1 * (1 << 50)) * 3 + i - (1 << 40) + 1 - 5 for i in range(n)]
+    assert out.tolist() == expected
+    for wrong in ({"few": 1 << 31}, {"few": 0.5}, {"many": 1 << 63}, {"share": "0.1"}):
+        with pytest.raises(RuntimeError, match="cast"):
+            backend.parallel_for(n, kernels.mix, out=out, **{**numbers, **wrong})
+    assert out.tolist() == expected
+
+
+@pytest.mark.parametrize("n", [5, 5000])
+def test_totals_are_of_64_bits(
+    backend: KokkosBackend, n: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernels = load_workunits(LANGUAGE, tmp_path, monkeypatch)
+    for value in (1 << 30, -(1 << 30)):
+        a, out = backend.full(n, value), backend.empty(n, np.int64)
+        assert backend.reduce(n, kernels.count, a=a) == n * value
+        assert backend.scan(n, kernels.place, a=a, out=out) == n * value
+        assert out.tolist() == [i * value for i in range(n)]
+
+
+def test_recorded_launches_see_what_arrays_hold_now(
+    backend: KokkosBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernels = load_workunits(NUMBERS, tmp_path, monkeypatch)
+    a, b = backend.full(3000, 0), backend.full(3000, 0)
+
+    def launches() -> None:
+        for source, target in ((a, b), (b, a)):
+            backend.parallel_for(3000, kernels.add, a=source, out=target)
+
+    play = backend.record(launches)
+    assert a.sum() == b.sum() == 0
+    for value in (1, 5):
+        a[:], b[:] = value, 0
+        play()
+        assert set(b) == {value}
+        assert set(a) == {2 * value}
 
 
 def test_edited_kernels_are_compiled_anew(

@@ -1,4 +1,4 @@
-"""Compiles workunits, several at a time, and records how to call each.
+"""Compiles workunits, several at a time.
 
 A kernel takes far less time than the headers that it needs, so kernels compiled together share a
 translation unit and the library that it becomes. Each has a folder of its own nevertheless: it
@@ -10,7 +10,6 @@ processes compile the same kernel, no half-built one is ever found.
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import shutil
 import sys
@@ -22,7 +21,7 @@ from jetpy.backends.workers import Entry, Group
 from jetpy.errors import BackendError
 
 FUNCTION = f"{__name__}:build"
-BINARY, LIBRARY, RECIPE = "binary", "kernel.so", "launcher.json"
+BINARY, LIBRARY = "binary", "kernel.so"
 FEWEST = 8
 """Kernels worth a process: g++ takes 5 s for headers and 0.2 s for a kernel, nvcc 12 and 0.3 s."""
 _SWITCHES = {"PK_FUSION", "PK_RESTRICT", "PK_LOOP_FUSE", "PK_MEM_FUSE", "DEBUG"}
@@ -31,7 +30,7 @@ _SWITCHES = {"PK_FUSION", "PK_RESTRICT", "PK_LOOP_FUSE", "PK_MEM_FUSE", "DEBUG"}
 
 def is_built(folder: Path) -> bool:
     """Whether a kernel's folder holds its compiled library."""
-    return (folder / BINARY / RECIPE).exists()
+    return (folder / BINARY / LIBRARY).exists()
 
 
 def build_environment() -> dict[str, str]:
@@ -85,12 +84,10 @@ def build(*kernels: Entry) -> None:
         scratch = Path(name)
         translations = [translate(space, Path(f, f"{workunit}.py")) for _, f, workunit in kernels]
         library = compile_together(space, translations, scratch)
-        for folder, translation in zip(folders, translations, strict=True):
+        for folder in folders:
             binary = scratch / folder.name
             binary.mkdir()
             _link(library, binary / LIBRARY)
-            recipe = {"module": translation.module, "fixed": translation.fixed}
-            (binary / RECIPE).write_text(json.dumps(recipe))
             try:
                 binary.rename(folder / BINARY)
             except OSError:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import json
 import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,34 +24,76 @@ LONGEST = 400
 """Longest line of an error message; the C++ that PyKokkos generates is one line, much longer."""
 _HEADERS = ("pybind11/pybind11.h", "Kokkos_Core.hpp", "cmath")
 """Those that kernels need. PyKokkos's others, for sorting above all, take nvcc a third longer."""
-_PER_LAUNCH = {"pk_exec_space_instance", "pk_threads_begin", "pk_threads_end"}
+_COMMON = """
+template <class Type> Type argument(pybind11::handle passed) {
+  if constexpr (Kokkos::is_view_v<Type>) {
+    const auto address = passed.cast<std::uintptr_t>();
+    const auto longest = PTRDIFF_MAX / sizeof(typename Type::value_type);
+    return Type(reinterpret_cast<typename Type::pointer_type>(address), longest);
+  } else {
+    return passed.cast<Type>();
+  }
+}
+
+template <class Run> PyObject* answer(Run run) {
+  try {
+    if constexpr (std::is_void_v<decltype(run())>) {
+      run();
+      return pybind11::none().release().ptr();
+    } else {
+      return pybind11::cast(run()).release().ptr();
+    }
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+    return nullptr;
+  }
+}
+"""
+"""Takes arguments from Python, addresses for views of unknown length, and gives it results."""
+_ENTRY = """
+PyObject* launch(PyObject* space, PyObject* const* passed, Py_ssize_t) {{
+  return answer([&] {{ {few} return {call}; }});
+}}
+extern "C" PyObject* {symbol}(PyObject* space) {{
+  static PyMethodDef method = {{"launch", (PyCFunction)(void (*)(void))launch, METH_FASTCALL}};
+  return PyCFunction_New(&method, space);
+}}
+"""
+"""Returns a Python function that launches a kernel in an execution space."""
+_FEW = 2048
+"""Indices that one CPU thread runs, as with `numba`: starting all threads takes longer."""
 _EXACT = "-ffp-contract=off"
 """Lets no compiler round a product and a sum as one, which only some machines can do."""
 
 
-@dataclass(frozen=True)
-class Translation:
-    """A workunit in C++.
+def symbol(folder: Path) -> str:
+    """Return the name, in its library, of what makes the launching function of a kernel."""
+    return f"launch_{folder.name.replace('-', '_')}"
 
-    Attributes
-    ----------
-    code : str
-        Definitions, in a namespace of their own.
-    module : str
-        Name of the Python module that they make, once compiled.
-    fixed : dict
-        Arguments besides the workunit's own, as far as they are the same in each call.
+
+def passed(parameters: dict[str, str | View]) -> tuple[dict[str, str], list[str]]:
+    """Return what a launching function takes after the number of indices, in its order.
+
+    That is addresses of arrays, whose elements' types are given, and then numbers.
+
+    >>> passed({"k": "int32", "parts": View("int32"), "loose": "int64"})
+    ({'parts': 'int32'}, ['k', 'loose'])
     """
-
-    code: str
-    module: str
-    fixed: dict[str, Any]
+    arrays = {name: kind.element for name, kind in parameters.items() if isinstance(kind, View)}
+    return arrays, [name for name in parameters if name not in arrays]
 
 
-def translate(space: str, source: Path) -> Translation:
+def translate(space: str, source: Path) -> str:
     """Translate the workunit ``source.stem`` of a file alone in its folder, once in a process.
 
-    PyKokkos dispatches it, but does not compile, import and call: what it would is kept.
+    PyKokkos dispatches it, but does not compile, import and call: what it would is kept. The
+    binding that it generates looks up each argument by name, which takes longer than many a
+    kernel; ours takes them in order.
+
+    Returns
+    -------
+    str
+        Definitions in C++, in a namespace of their own.
 
     Raises
     ------
@@ -63,23 +105,25 @@ def translate(space: str, source: Path) -> Translation:
     from pykokkos.core.cpp_setup import CppSetup
     from pykokkos.runtime import runtime_singleton
 
-    kept: dict[str, Any] = {}
+    code: list[str] = []
+    arguments: dict[str, Any] = {}
 
-    def keep_code(*passed: Any) -> None:
-        _setup, _folder, functor, _functor_file, _cast, _cast_file, bindings, *_ = passed
-        kept["code"] = "\n".join([*functor, *bindings])
+    def keep_code(*given: Any) -> None:
+        _setup, _folder, functor, _functor_file, _cast, _cast_file, bindings, *_ = given
+        code.extend("\n".join([*functor, *bindings]).splitlines())
 
-    def keep_call(entity: Any, members: Any, arguments: dict[str, Any], module: str) -> int:
-        kept.update(arguments=arguments, module=module)
+    def keep_call(entity: Any, members: Any, given: dict[str, Any], module: str) -> int:
+        arguments.update(given)
         return 0
 
-    module_setup.BASE_DIR = str(source.parent)
+    folder = source.parent
+    module_setup.BASE_DIR = str(folder)
     module_setup.ModuleSetup.get_main_path = lambda self: Path("kernel")
     CppSetup.compile = keep_code
     runtime_singleton.runtime.import_module = lambda name, path: name
     runtime_singleton.runtime.call_wrapper = keep_call
 
-    name = f"jetpy_kokkos_{source.parent.name.replace('-', '_')}"
+    name = f"jetpy_kokkos_{folder.name.replace('-', '_')}"
     with _explained(source):
         module = _import(name, source)
         definition = read_module(module)[source.stem]
@@ -91,15 +135,36 @@ def translate(space: str, source: Path) -> Translation:
         }[definition.kind]
         policy = pk.RangePolicy(getattr(pk.ExecutionSpace, space), 0, 1)
         dispatch(policy, getattr(module, source.stem), **_samples(space, parameters))
-    lines = [line for line in kept["code"].splitlines() if not line.startswith("#")]
-    return Translation(
-        "\n".join([f"namespace {name} {{", *lines, "}"]),
-        kept["module"],
-        {k: v for k, v in kept["arguments"].items() if k not in {*parameters, *_PER_LAUNCH}},
-    )
+        *lines, binding, _module = (line for line in code if line and not line.startswith("#"))
+        call, few = _call(binding, arguments, parameters), ""
+        if space == "OpenMP" and importlib.import_module("kokkos").get_device_available("Serial"):
+            lines.append(_serial(lines[-1]))
+            few = f"if (argument<int>(passed[0]) <= {_FEW}) return {_serial(call)};"
+        lines.append(_ENTRY.format(call=call, few=few, symbol=symbol(folder)))
+    return "\n".join([f"namespace {name} {{", *lines, "}"])
 
 
-def compile_together(space: str, translations: list[Translation], scratch: Path) -> Path:
+def _call(binding: str, arguments: dict[str, Any], parameters: dict[str, str | View]) -> str:
+    """Return the call in a binding with arguments that come in order, or are always the same."""
+    arrays, numbers = passed(parameters)
+    given = {name: f"passed[{i}]" for i, name in enumerate(["pk_threads_end", *arrays, *numbers])}
+    given["pk_exec_space_instance"] = "space"
+
+    def argument(match: re.Match[str]) -> str:
+        name, kind = match.groups()
+        return f"argument<{kind}>({given[name]})" if name in given else json.dumps(arguments[name])
+
+    call = binding[binding.index("{") + 1 : binding.rindex(")") + 1].removeprefix("return ")
+    return re.sub(r'kwargs\["(\w+)"\]\.cast<(.*?)>\(\)', argument, call)
+
+
+def _serial(code: str) -> str:
+    """Return code with the serial execution space in place of that which it is compiled for."""
+    code = code.replace("argument<pk_exec_space>(space)", "Kokkos::Serial()")
+    return re.sub(r"\bpk_exec_space\b", "Kokkos::Serial", code)
+
+
+def compile_together(space: str, translations: list[str], scratch: Path) -> Path:
     """Compile workunits as one shared library below a folder, and return its path.
 
     Raises
@@ -120,7 +185,7 @@ def compile_together(space: str, translations: list[Translation], scratch: Path)
     script.chmod(0o755)
     setup.script_path = script
 
-    unit = [*(f"#include <{header}>" for header in _HEADERS), *(t.code for t in translations), ""]
+    unit = [*(f"#include <{header}>" for header in _HEADERS), _COMMON, *translations, ""]
     with _explained(folder / file):
         setup.compile_raw_source(
             folder, unit, file, getattr(pk.ExecutionSpace, space), False, compiler

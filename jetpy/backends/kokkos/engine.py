@@ -75,7 +75,7 @@ class KokkosBackend(Backend):
         ).instance
         self.xp = self._memory.xp
         self._launchers: dict[Workunit, Launcher] = {}
-        self._tape: list[tuple[Callable[..., Any], dict[str, Any], Any]] | None = None
+        self._tape: list[tuple[Callable[..., Any], list[Any], Any]] | None = None
         self._launched: set[Callable[..., Any]] = set()
         self._complete = False
 
@@ -100,7 +100,7 @@ class KokkosBackend(Backend):
             self._tape.append((launcher.call, passed, arguments))
             return 0
         self.launches += 1
-        return launcher.call(**passed)
+        return launcher.call(*passed)
 
     def mirror(self, n: int) -> Mirror:
         """Return a small int64 array of zeros that exists on the host and on the back end."""
@@ -116,7 +116,7 @@ class KokkosBackend(Backend):
 
     def _copy(self, copy: Callable[[Mirror], None], mirror: Mirror) -> None:
         if self._tape is not None:
-            self._tape.append((copy, {"mirror": mirror}, mirror))
+            self._tape.append((copy, [mirror], mirror))
         else:
             copy(mirror)
 
@@ -132,7 +132,7 @@ class KokkosBackend(Backend):
 
         def launch_all() -> None:
             for call, passed, _ in tape:
-                call(**passed)
+                call(*passed)
             self._launched |= kernels
 
         repeat = self._memory.repeatable(launch_all, lambda: kernels <= self._launched)

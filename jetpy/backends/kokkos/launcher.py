@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
-import json
+import ctypes
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from jetpy.backends.kokkos.build import BINARY, LIBRARY, RECIPE
+from jetpy.backends.kokkos.build import BINARY, LIBRARY
+from jetpy.backends.kokkos.cpp import passed, symbol
 from jetpy.backends.kokkos.memory import Memory
-from jetpy.backends.numba_engine.translate import Definition, View
+from jetpy.backends.numba_engine.translate import Definition
 from jetpy.errors import BackendError
 
 
@@ -31,33 +31,38 @@ class Launcher:
     Attributes
     ----------
     call : callable
-        Runs it; returns the total of a reduction or scan.
+        Runs it with what `bind` returns; returns the total of a reduction or scan.
     """
 
     def __init__(self, folder: Path, definition: Definition, instance: Any, memory: Memory) -> None:
-        recipe = json.loads((folder / BINARY / RECIPE).read_text())
         library = folder / BINARY / LIBRARY
-        spec = importlib.util.spec_from_file_location(recipe["module"], library)
-        assert spec is not None
-        assert spec.loader is not None
         try:
-            module = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(module)
-        except ImportError as error:
+            make = ctypes.PyDLL(str(library))[symbol(folder)]
+        except OSError as error:
             raise BackendError(f"{library} cannot be loaded, remove it: {error}") from error
-        self.call: Callable[..., Any] = getattr(module, f"wrapper_{definition.name}")
-        self._fixed = {**recipe["fixed"], "pk_exec_space_instance": instance, "pk_threads_begin": 0}
-        self._memory = memory
-        parameters = definition.arguments.items()
-        self._arrays = [name for name, kind in parameters if isinstance(kind, View)]
-        self._numbers = [name for name, kind in parameters if not isinstance(kind, View)]
+        make.argtypes, make.restype = [ctypes.py_object], ctypes.py_object
+        self.call: Callable[..., Any] = make(instance)
+        self._name, self._memory = definition.name, memory
+        self._elements, self._numbers = passed(definition.arguments)
+        self._arrays = [(name, memory.addresses[kind]) for name, kind in self._elements.items()]
 
-    def bind(self, n: int, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the keyword arguments with which `call` runs the workunit over 0..n-1."""
-        passed = {**self._fixed, "pk_threads_end": n}
-        view = self._memory.view
-        for name in self._arrays:
-            passed[name] = view(arguments[name])
-        for name in self._numbers:
-            passed[name] = arguments[name]
-        return passed
+    def bind(self, n: int, arguments: Mapping[str, Any]) -> list[Any]:
+        """Return the arguments with which `call` runs the workunit over 0..n-1.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an array is not one that its parameter takes.
+        """
+        try:
+            addresses = [known[id(arguments[name])] for name, known in self._arrays]
+        except KeyError:
+            self._keep_addresses(arguments)
+            addresses = [known[id(arguments[name])] for name, known in self._arrays]
+        return [n, *addresses, *[arguments[name] for name in self._numbers]]
+
+    def _keep_addresses(self, arguments: Mapping[str, Any]) -> None:
+        for name, known in self._arrays:
+            if id(arguments[name]) not in known:
+                what = f"{name} of {self._name}"
+                self._memory.keep_address(arguments[name], self._elements[name], what)

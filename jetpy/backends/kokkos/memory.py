@@ -1,11 +1,11 @@
-"""Arrays of the host and of the GPU, and the Kokkos views that kernels take in their place."""
+"""Arrays of the host and of the GPU, and the addresses that kernels take in their place."""
 
 from __future__ import annotations
 
-import atexit
 import importlib
 import weakref
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.backends.base import Array, Mirror
-from jetpy.errors import BackendError
 
 PIECE_BYTES = 4 << 20
 """Size of the pieces in which long arrays go to the GPU."""
@@ -29,21 +28,18 @@ class Memory(ABC):
     ----------
     xp : module
         NumPy or CuPy.
-    view_kind : str
-        Memory space and layout of its views, as PyKokkos's class names spell them.
+    addresses : dict of str to dict of int to int
+        Addresses of arrays by the type of their elements and by `id`, for as long as they live.
     stream : object
         CuPy stream that launches go to; None on the host.
     """
 
     xp: Any
-    view_kind: str
     stream: Any = None
 
     def __init__(self) -> None:
-        self._views: dict[int, tuple[Any, weakref.ref[Any]]] = {}
-        self._view_classes: dict[np.dtype[Any], Any] = {}
-        self._library = importlib.import_module("kokkos.libpykokkos")
-        atexit.register(self._views.clear)
+        self.addresses: defaultdict[str, dict[int, int]] = defaultdict(dict)
+        self._alive: dict[int, weakref.ref[Any]] = {}
 
     @abstractmethod
     def from_host(self, array: npt.NDArray[Any]) -> Array:
@@ -79,42 +75,37 @@ class Memory(ABC):
         """Wait until every launch has finished."""
 
     @abstractmethod
-    def address(self, array: Array) -> npt.NDArray[Any]:
-        """Return a NumPy array at the same address, whether the host can read it or not."""
+    def locate(self, array: Array) -> int:
+        """Return the address of an array."""
 
-    def view(self, array: Array) -> Any:
-        """Return the view of an array: the same object for as long as the array lives.
+    def keep_address(self, array: Array, element: str, what: str) -> None:
+        """Put the address of an array among `addresses`, while the array lives.
 
-        A view holds the array's address and does not keep it alive.
+        Raises
+        ------
+        TypeError, ValueError
+            If it is no contiguous array of one dimension with elements of that type; the message
+            says what it should have been.
         """
-        entry = self._views.get(id(array))
-        if entry is None:
-            entry = self._views[id(array)] = self._new_view(array)
-        return entry[0]
-
-    def _new_view(self, array: Array) -> tuple[Any, weakref.ref[Any]]:
+        if not isinstance(array, self.xp.ndarray):
+            found = type(array).__name__
+            raise TypeError(f"{what} is an array of {self.xp.__name__}, not a {found}")
+        if array.dtype != element:
+            raise TypeError(f"{what} is an array of {element}, not of {array.dtype}")
         if array.ndim != 1 or not array.flags.c_contiguous:
-            raise ValueError("kernels take contiguous arrays of one dimension")
-        view_class = self._view_classes.get(array.dtype)
-        if view_class is None:
-            view_class = self._view_classes[array.dtype] = self._view_class(array.dtype)
-        view = view_class(self.address(array), [len(array)])
-        views, key = self._views, id(array)
-        return view, weakref.ref(array, lambda _: views.pop(key, None))
+            raise ValueError(f"{what} is a contiguous array of one dimension")
+        known, alive, key = self.addresses[element], self._alive, id(array)
 
-    def _view_class(self, dtype: np.dtype[Any]) -> Any:
-        name = f"KokkosView_{dtype.name}_{self.view_kind}_1"
-        view_class = getattr(self._library, name, None)
-        if view_class is None:
-            raise BackendError(f"this machine's PyKokkos was built without {name}")
-        return view_class
+        def forget(_: weakref.ref[Any]) -> None:
+            del known[key], alive[key]
+
+        known[key], alive[key] = self.locate(array), weakref.ref(array, forget)
 
 
 class HostMemory(Memory):
     """NumPy arrays."""
 
     xp = np
-    view_kind = "HostSpace_LayoutRight"
 
     def from_host(self, array: npt.NDArray[Any]) -> Array:
         """Return the array itself, or a copy of one that must not be written to."""
@@ -144,21 +135,10 @@ class HostMemory(Memory):
     def synchronize(self) -> None:
         """Launches on the host return when they have finished."""
 
-    def address(self, array: Array) -> npt.NDArray[Any]:
-        """Return the array itself."""
-        return self.to_host(array)
-
-
-class _Address:
-    """Memory that NumPy is to take for an array."""
-
-    def __init__(self, address: int, n: int, dtype: np.dtype[Any]) -> None:
-        self.__array_interface__ = {
-            "data": (address, False),
-            "shape": (n,),
-            "typestr": dtype.str,
-            "version": 3,
-        }
+    def locate(self, array: Array) -> int:
+        """Return the address of an array."""
+        address: int = array.ctypes.data
+        return address
 
 
 class CudaMemory(Memory):
@@ -167,8 +147,6 @@ class CudaMemory(Memory):
     Launches go to a stream of their own, as the default stream cannot be captured into a graph.
     It is a blocking one: the default stream, where CuPy works, waits for it and it for that.
     """
-
-    view_kind = "CudaSpace_LayoutLeft"
 
     def __init__(self) -> None:
         super().__init__()
@@ -263,8 +241,7 @@ class CudaMemory(Memory):
         """Wait until every launch has finished."""
         self.xp.cuda.runtime.deviceSynchronize()
 
-    def address(self, array: Array) -> npt.NDArray[Any]:
-        """Return a NumPy array that points to GPU memory; its elements must not be touched."""
-        if array.size == 0:
-            return np.empty(0, array.dtype)
-        return np.asarray(_Address(array.data.ptr, len(array), array.dtype))
+    def locate(self, array: Array) -> int:
+        """Return the address of an array on the GPU."""
+        address: int = array.data.ptr
+        return address
