@@ -26,8 +26,8 @@ from jetpy.backends.workers import Entry, compile_in_parallel
 
 HUB_DEGREE = 256
 """Degree above which one thread of a GPU takes too long over a row."""
-COMPANION_THREADS = 4
-"""More threads take longer to start than small levels do."""
+COMPANION_THREADS = 1
+"""Several threads take longer to start than small levels do."""
 COMPANION_SIZE = 50_000
 """Vertices and directed edges up to which a level is refined sooner on the host's processors."""
 
@@ -65,8 +65,7 @@ class KokkosBackend(Backend):
         if space == "Cuda":
             self.copies = True
             self.prefers_lists, self.hub_degree = False, HUB_DEGREE
-            few = min(threads or available_threads(), COMPANION_THREADS)
-            self.companion = NumbaBackend(few)
+            self.companion = NumbaBackend(COMPANION_THREADS)
             self.companion_size = COMPANION_SIZE
         self._space = space
         self._memory = CudaMemory() if space == "Cuda" else HostMemory()

@@ -155,46 +155,79 @@ class CudaMemory(Memory):
         self._buffers: dict[int, npt.NDArray[np.uint8]] = {}
 
     def from_host(self, array: npt.NDArray[Any]) -> Array:
-        """Copy an array to the GPU.
-
-        A long one goes in pieces through page-locked memory, several at a time: copies from any
-        other memory are made by one thread of the host.
-        """
+        """Copy an array to the GPU."""
         if array.nbytes <= PIECE_BYTES:
             return self.xp.asarray(array)
         copy = self.xp.empty(len(array), array.dtype)
-        self.synchronize()
-        source, address = array.view(np.uint8), copy.data.ptr
-        with ThreadPoolExecutor(COPIERS) as pool:
-            copiers = [pool.submit(self._copy_pieces, i, source, address) for i in range(COPIERS)]
-            for copier in copiers:
-                copier.result()
+        self._copy(array, copy, upload=True)
         return copy
-
-    def _copy_pieces(self, first: int, source: npt.NDArray[np.uint8], address: int) -> None:
-        """Copy every so many-th piece of some bytes to an address on the GPU."""
-        runtime, stream = self.xp.cuda.runtime, self.xp.cuda.Stream(non_blocking=True)
-        buffer = self._buffers.get(first)
-        if buffer is None:
-            buffer = importlib.import_module("cupyx").empty_pinned(PIECE_BYTES, np.uint8)
-            self._buffers[first] = buffer
-        for start in range(first * PIECE_BYTES, len(source), COPIERS * PIECE_BYTES):
-            piece = source[start : start + PIECE_BYTES]
-            stream.synchronize()
-            buffer[: len(piece)] = piece
-            runtime.memcpyAsync(
-                address + start,
-                buffer.ctypes.data,
-                len(piece),
-                runtime.memcpyHostToDevice,
-                stream.ptr,
-            )
-        stream.synchronize()
 
     def to_host(self, array: Array) -> npt.NDArray[Any]:
         """Copy an array from the GPU, after all that was launched before."""
-        host: npt.NDArray[Any] = self.xp.asnumpy(array)
-        return host
+        if array.nbytes <= PIECE_BYTES:
+            host: npt.NDArray[Any] = self.xp.asnumpy(array)
+            return host
+        copy = np.empty(len(array), array.dtype)
+        self._copy(copy, array, upload=False)
+        return copy
+
+    def _copy(self, host: npt.NDArray[Any], device: Array, *, upload: bool) -> None:
+        """Copy a long array to or from the GPU.
+
+        It goes in pieces through page-locked memory, several at a time: copies to and from any
+        other memory are made by one thread of the host.
+        """
+        self.synchronize()
+        values, address = host.view(np.uint8), device.data.ptr
+        copy_pieces = self._upload_pieces if upload else self._download_pieces
+        with ThreadPoolExecutor(COPIERS) as pool:
+            copiers = [
+                pool.submit(copy_pieces, self._buffer(i), address, values, i)
+                for i in range(COPIERS)
+            ]
+            for copier in copiers:
+                copier.result()
+
+    def _buffer(self, number: int) -> npt.NDArray[np.uint8]:
+        """Return page-locked memory of one of the copying threads."""
+        buffer = self._buffers.get(number)
+        if buffer is None:
+            buffer = importlib.import_module("cupyx").empty_pinned(PIECE_BYTES, np.uint8)
+            self._buffers[number] = buffer
+        return buffer
+
+    def _upload_pieces(
+        self,
+        buffer: npt.NDArray[np.uint8],
+        address: int,
+        values: npt.NDArray[np.uint8],
+        first: int,
+    ) -> None:
+        """Copy every so many-th piece of some bytes to an address on the GPU."""
+        runtime, stream = self.xp.cuda.runtime, self.xp.cuda.Stream(non_blocking=True)
+        for start in range(first * PIECE_BYTES, len(values), COPIERS * PIECE_BYTES):
+            piece = values[start : start + PIECE_BYTES]
+            stream.synchronize()
+            buffer[: len(piece)] = piece
+            addresses = address + start, buffer.ctypes.data
+            runtime.memcpyAsync(*addresses, len(piece), runtime.memcpyHostToDevice, stream.ptr)
+        stream.synchronize()
+
+    def _download_pieces(
+        self,
+        buffer: npt.NDArray[np.uint8],
+        address: int,
+        values: npt.NDArray[np.uint8],
+        first: int,
+    ) -> None:
+        """Copy every so many-th piece of some bytes from an address on the GPU."""
+        runtime, stream = self.xp.cuda.runtime, self.xp.cuda.Stream(non_blocking=True)
+        for start in range(first * PIECE_BYTES, len(values), COPIERS * PIECE_BYTES):
+            piece = values[start : start + PIECE_BYTES]
+            addresses = buffer.ctypes.data, address + start
+            runtime.memcpyAsync(*addresses, len(piece), runtime.memcpyDeviceToHost, stream.ptr)
+            stream.synchronize()
+            piece[:] = buffer[: len(piece)]
 
     def mirror(self, n: int) -> Mirror:
         """Return a page-locked array of the host, which copies of do not wait for, and its copy."""
