@@ -27,7 +27,8 @@ a list of numbers, by place:
 19  weak rebalancing iterations before strong ones
 20  weight of all vertices
 21  `tie_limit` of a part that candidates suffice for
-22  what the iteration is to do, as in place 5; 4: nothing, but keep the best part weights
+22  what the iteration is to do, as in place 5; 4: nothing, but keep the best part weights; 5: to
+    rebalance by the same plan again
 ==  =========================================================================================
 """
 
@@ -91,20 +92,26 @@ def conduct(
     account: pk.View1D[pk.int64],
     room: int,
     tasks: int,
+    n: int,
     k: int,
 ):
     """Take the results of one iteration, and say what is due (Jet, Algorithm 4.1).
 
     `room` is the number of watched vertices that launches reach, `tasks` whether they can
     propagate labels (1), rebalance (2) or do either (3); nothing is due if they cannot do what
-    should be next, or while the host is asked for something.
+    should be next, or while the host is asked for something. Where candidates did not suffice
+    but all n vertices are watched, the host has nothing to add.
     """
     orders[5] = 0
     orders[22] = 0
     if orders[6] > 0:
         return
     if account[k + 130] == 1:
-        orders[6] = 2
+        if account[k + 129] < n:
+            orders[6] = 2
+        elif tasks > 1:
+            account[k + 130] = 0
+            orders[22] = 5
         return
     if account[k + 129] > room:
         orders[6] = 3
@@ -166,6 +173,10 @@ def draw_up_plan(
     """
     due: pk.int64 = orders[22]
     if due == 0:
+        return
+    if due == 5:
+        if p == 0:
+            orders[5] = orders[8]
         return
     if p < k and orders[4] == 1:
         best_weights[p] = account[p]

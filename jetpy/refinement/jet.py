@@ -191,7 +191,8 @@ class Refinement:
         if backend.prefers_lists:
             state.make_room()
         shared = {"orders": state.orders.device, "account": state.account.device, "k": state.k}
-        backend.parallel_for(1, kernels.conduct, room=state.watched.count, tasks=tasks, **shared)
+        room, n = state.watched.count, state.graph.n
+        backend.parallel_for(1, kernels.conduct, room=room, tasks=tasks, n=n, **shared)
         backend.parallel_for(
             max(state.k, REBUILD + 1),
             kernels.draw_up_plan,

@@ -54,10 +54,10 @@ class Conductor:
         account[k + COUNTERS + 3] = moved
         self.backend.push(self.account)
 
-    def conduct(self, room: int = 1, tasks: int = ANY) -> np.ndarray:
-        """Return the orders for the next iteration."""
+    def conduct(self, room: int = 1, tasks: int = ANY, n: int = 2) -> np.ndarray:
+        """Return the orders for the next iteration of a level of n vertices."""
         shared = {"orders": self.orders.device, "account": self.account.device, "k": self.k}
-        self.backend.parallel_for(1, conduct, room=room, tasks=tasks, **shared)
+        self.backend.parallel_for(1, conduct, room=room, tasks=tasks, n=n, **shared)
         self.backend.parallel_for(
             max(self.k, REBUILD + 1),
             draw_up_plan,
@@ -183,3 +183,20 @@ def test_the_host_is_asked_once_for_what_is_missing(backend: Backend) -> None:
         backend.push(conductor.orders)
         orders = conductor.conduct()
         assert (orders[Order.CUT], orders[Order.ITERATION]) == (90, 2)
+
+
+def test_the_same_plan_again_where_all_vertices_are_watched(backend: Backend) -> None:
+    """The host is not asked, and the iteration is not counted twice."""
+    conductor = Conductor(backend, np.array([7, 3]), 100, 5)
+    assert conductor.conduct(n=9)[Order.TASK] == Task.REBALANCE_WEAKLY
+    before = {name: backend.to_host(piece).tolist() for name, piece in conductor.plan.items()}
+    conductor.account.host[conductor.k + SHORT] = 1
+    conductor.account.host[conductor.k + WATCHED] = 9
+    backend.push(conductor.account)
+    orders = conductor.conduct(room=9, tasks=PROPAGATIONS, n=9)
+    assert (orders[Order.TASK], orders[Order.REQUEST]) == (Task.NOTHING, Request.NOTHING)
+    orders = conductor.conduct(room=9, tasks=REBALANCINGS, n=9)
+    assert (orders[Order.TASK], orders[Order.REQUEST]) == (Task.REBALANCE_WEAKLY, Request.NOTHING)
+    assert orders[Order.ITERATION] == 1
+    assert conductor.account.host[conductor.k + SHORT] == 0
+    assert before == {n: backend.to_host(piece).tolist() for n, piece in conductor.plan.items()}
