@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import copy
-from functools import cache
 from types import ModuleType
 
 from jetpy.backends.numba_engine.translate import Definition, Kind, View, read_module
@@ -20,7 +19,6 @@ RESERVED = {"entity", "members", "module_setup", "name", "operation", "parser", 
 """Names that PyKokkos's dispatch passes on beside the arguments of a workunit."""
 MOST_VIEWS = 19
 """Kokkos passes what is larger than 512 bytes through constant memory, which no CUDA graph can."""
-_definitions = cache(read_module)
 
 
 def flatten(module: ModuleType, workunit: str) -> str:
@@ -34,7 +32,7 @@ def flatten(module: ModuleType, workunit: str) -> str:
         If the C++ that PyKokkos makes of it would compute something else, or could not be
         recorded.
     """
-    known = _definitions(module)
+    known = read_module(module)
     _refuse_many_views(known[workunit])
     used = _with_callees(known[workunit], known)
     _refuse_conflicting_views(used)

@@ -14,6 +14,7 @@ import inspect
 import textwrap
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from types import ModuleType
 
 from jetpy.errors import BackendError
@@ -71,8 +72,12 @@ class Definition:
         return dict(list(self.parameters.items())[leading:])
 
 
+@cache
 def read_module(module: ModuleType) -> dict[str, Definition]:
-    """Return the workunits and device functions of `module`, imported ones included."""
+    """Return the workunits and device functions of `module`, imported ones included.
+
+    The same each time: changes of the file do not count.
+    """
     definitions: dict[str, Definition] = {}
     tree = ast.parse(inspect.getsource(module))
     for node in tree.body:
