@@ -12,8 +12,8 @@ from jetpy.initial.metis import bisect_recursively, with_sorted_rows
 from jetpy.metrics import edge_cut
 from jetpy.refinement.jet import Refined, Refinement
 
-REFINED_SHARE, FEWEST_REFINED = 4, 4
-"""A quarter of the tries is refined, those with the smallest cuts, and four at least."""
+REFINED_SHARE, FEWEST_REFINED = 4, 8
+"""A quarter of the tries is refined, those with the smallest cuts, and eight at least."""
 
 
 def partition_coarsest(refinement: Refinement) -> Refined:
