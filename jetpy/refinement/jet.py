@@ -190,15 +190,14 @@ class Refinement:
         state, backend = self.state, self.backend
         if backend.prefers_lists:
             state.make_room()
-        shared = {"orders": state.orders.device, "account": state.account.device, "k": state.k}
         room, n = state.watched.count, state.graph.n
-        backend.parallel_for(1, kernels.conduct, room=room, tasks=tasks, n=n, **shared)
+        backend.parallel_for(1, kernels.conduct, room=room, tasks=tasks, n=n, **state.moves)
         backend.parallel_for(
             max(state.k, REBUILD + 1),
             kernels.draw_up_plan,
             best_weights=self._best_weights.device,
             **self.rebalancing.plan,
-            **shared,
+            **state.moves,
         )
 
     def _launch_labels(self) -> None:

@@ -26,6 +26,8 @@ class LabelPropagation:
             "best": state.best,
             "locks": state.locks,
             "priorities": state.priorities,
+            "hub_gains": self._hub_gains,
+            **state.moves,
         }
         backend.parallel_for(
             state.watched.count,
@@ -36,7 +38,6 @@ class LabelPropagation:
             gains=state.gains,
             own=state.own,
             **shared,
-            **state.moves,
             **state.table,
         )
         proposers = state.list_members(
@@ -46,12 +47,11 @@ class LabelPropagation:
             values=state.priorities,
             threshold=NO_PRIORITY,
         )
-        chosen = {"hub_gains": self._hub_gains, **shared, **state.moves}
         hubs.launch(
             proposers.count,
             kernels.afterburn,
             vertices=proposers.vertices,
-            **chosen,
+            **shared,
             **state.adjacency,
         )
-        hubs.launch_each(kernels.afterburn_hubs, **chosen)
+        hubs.launch_each(kernels.afterburn_hubs, **shared)

@@ -70,14 +70,10 @@ class Rebalancing:
         backend.parallel_for(
             state.graph.n,
             kernels.watch_interior,
-            parts=state.parts,
-            vertex_weights=state.graph.vertex_weights,
-            leave_limit=self.plan["leave_limit"],
-            tie_limit=self.plan["tie_limit"],
             best=state.best,
             watched=state.watched.vertices,
-            account=account.device,
-            k=state.k,
+            **self.plan,
+            **state.moves,
         )
         backend.pull(account)
         backend.synchronize()
