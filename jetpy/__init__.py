@@ -3,12 +3,14 @@
 from importlib.metadata import version
 
 from jetpy import generators
-from jetpy.api import partition, refine
+from jetpy.api import map_processes, partition, refine
 from jetpy.build import as_graph
 from jetpy.errors import BackendError, FileFormatError, GraphError, JetpyError, OptionError
 from jetpy.graph import Graph
 from jetpy.io import read_graph, write_graph
 from jetpy.io.parts import read_parts, write_parts
+from jetpy.mapping.machine import Machine
+from jetpy.mapping.mapping import Mapping
 from jetpy.metrics import evaluate
 from jetpy.partition import Level, Partition
 from jetpy.profile import Profile
@@ -22,6 +24,8 @@ __all__ = [
     "GraphError",
     "JetpyError",
     "Level",
+    "Machine",
+    "Mapping",
     "OptionError",
     "Partition",
     "Profile",
@@ -29,6 +33,7 @@ __all__ = [
     "as_graph",
     "evaluate",
     "generators",
+    "map_processes",
     "partition",
     "read_graph",
     "read_parts",

@@ -16,6 +16,7 @@ from scipy.sparse import csgraph
 
 from jetpy.errors import GraphError, OptionError
 from jetpy.graph import Graph, IntArray
+from jetpy.problem import Metric
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +90,23 @@ def edge_cut(graph: Graph, parts: npt.ArrayLike) -> int:
     """
     directed = sum(
         int(graph.edge_weights[entries].sum(dtype=np.int64))
-        for _, entries in _cut_entries(graph, checked_parts(graph, parts))
+        for _, entries in cut_entries(graph, checked_parts(graph, parts))
     )
+    return directed // 2
+
+
+def mapped_cut(graph: Graph, parts: npt.ArrayLike, metric: Metric, k: int) -> int:
+    """Total weight of the undirected cut edges, each times the distance of its parts.
+
+    >>> from jetpy.generators import grid
+    >>> from jetpy.problem import EDGE_CUT
+    >>> mapped_cut(grid(2, 2), [0, 0, 1, 1], EDGE_CUT, 2)
+    2
+    """
+    ids, directed = checked_parts(graph, parts, k), 0
+    for u, entries in cut_entries(graph, ids):
+        distances = metric.between(ids[u], ids[graph.indices[entries]], k)
+        directed += int(np.dot(graph.edge_weights[entries].astype(np.int64), distances))
     return directed // 2
 
 
@@ -112,14 +128,14 @@ def imbalance(graph: Graph, parts: npt.ArrayLike, k: int) -> float:
 def boundary_vertices(graph: Graph, parts: npt.ArrayLike) -> int:
     """Count the vertices that have a neighbour in another part."""
     ids = checked_parts(graph, parts)
-    return sum(_distinct_sorted(u) for u, _ in _cut_entries(graph, ids))
+    return sum(_distinct_sorted(u) for u, _ in cut_entries(graph, ids))
 
 
 def communication_volume(graph: Graph, parts: npt.ArrayLike) -> int:
     """Sum over the vertices of how many other parts they have neighbours in."""
     ids = checked_parts(graph, parts)
     volume = 0
-    for u, entries in _cut_entries(graph, ids):
+    for u, entries in cut_entries(graph, ids):
         pairs = u.astype(np.int64) << 32 | ids[graph.indices[entries]]
         pairs.sort()
         volume += _distinct_sorted(pairs)
@@ -176,7 +192,7 @@ def evaluate(graph: Graph, parts: npt.ArrayLike, k: int | None = None) -> Evalua
     )
 
 
-def _cut_entries(graph: Graph, parts: IntArray) -> Iterator[tuple[IntArray, npt.NDArray[np.intp]]]:
+def cut_entries(graph: Graph, parts: IntArray) -> Iterator[tuple[IntArray, npt.NDArray[np.intp]]]:
     """Blocks of cut directed edges: source vertices, ascending, and positions in `indices`."""
     for start, stop in graph.row_blocks():
         first, last = graph.indptr[start], graph.indptr[stop]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -21,10 +20,11 @@ from jetpy.graph import Graph
 from jetpy.initial.coarsest import partition_coarsest
 from jetpy.options import Options
 from jetpy.partition import Level
-from jetpy.problem import Problem
+from jetpy.problem import Problem, within
 from jetpy.projection import inject_parts, project_parts
 from jetpy.refinement.jet import Refined, Refinement
 from jetpy.refinement.state import Measures
+from jetpy.subgraphs import within_blocks
 
 Progress = Callable[[str, int, int], None]
 """Called as progress(stage, done, total)."""
@@ -42,6 +42,15 @@ class Outcome:
     cut: int
     levels: Sequence[Level]
     seconds: Mapping[str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Refined parts on the back end, the levels (finest first), seconds of the three stages."""
+
+    refined: Refined
+    levels: Sequence[Level]
+    seconds: tuple[float, float, float]
 
 
 @dataclass
@@ -77,14 +86,15 @@ class _Coarse:
 
     backend: Backend
     graph: DeviceGraph
-    problem: Problem
     coarse_of: Array | None
     watch: Stopwatch
+    refinements: dict[int, Refinement] = field(default_factory=dict)
 
-    @cached_property
-    def refinement(self) -> Refinement:
-        """What refines the level, every time."""
-        return Refinement(self.backend, self.graph, self.problem)
+    def refinement(self, problem: Problem) -> Refinement:
+        """Return what refines the level, the same every time for a number of parts."""
+        if problem.k not in self.refinements:
+            self.refinements[problem.k] = Refinement(self.backend, self.graph, problem)
+        return self.refinements[problem.k]
 
 
 def coarsest_size(k: int) -> int:
@@ -98,19 +108,42 @@ def coarsest_size(k: int) -> int:
 
 
 def partition_multilevel(
-    backend: Backend, graph: Graph, problem: Problem, progress: Progress = no_progress
+    backend: Backend, graph: Graph, steps: Sequence[Problem], progress: Progress = no_progress
 ) -> Outcome:
-    """Partition `graph` from scratch."""
+    """Partition `graph` from scratch.
+
+    With several steps, coarse levels are cut into the parts of the first; on finer ones, the parts
+    of each step are cut into those of the next. The last step is what is asked for.
+    """
+    with Stopwatch(backend, "coarsen") as transfer:
+        device = upload(backend, graph)
+    solution = _solve(backend, device, steps, None, progress)
+    with Stopwatch(backend, "refine") as fetching:
+        parts = backend.to_host(solution.refined.parts)
+    coarsen, initial, refine = solution.seconds
+    seconds = _seconds(coarsen + transfer.seconds, initial, refine + fetching.seconds)
+    return Outcome(parts, solution.refined.measures.cut, solution.levels, seconds)
+
+
+def _solve(
+    backend: Backend,
+    graph: DeviceGraph,
+    steps: Sequence[Problem],
+    groups: Array | None,
+    progress: Progress,
+) -> Solution:
+    """Partition a graph that is on the back end.
+
+    `groups` are those of the vertices (int32, shape (n,)), where the first step has several.
+    """
+    finest = _Coarse(backend, graph, None, Stopwatch(backend, "coarsen", 0))
     with Stopwatch(backend, "coarsen") as coarsen:
-        finest = _finest(backend, graph, problem)
-        hierarchy, _ = _coarsen(finest, None, problem.seed, progress)
+        hierarchy, groups = _coarsen(finest, steps, groups, progress)
     with Stopwatch(backend, "initial", len(hierarchy) - 1) as initial:
-        start = partition_coarsest(hierarchy[-1].refinement)
+        start = partition_coarsest(hierarchy[-1].refinement(steps[0]), groups)
     with Stopwatch(backend, "refine") as refine:
-        refined, levels = _uncoarsen(hierarchy, start.parts, start.measures, problem, progress)
-        result = backend.to_host(refined.parts)
-    seconds = _seconds(coarsen.seconds, initial.seconds, refine.seconds)
-    return Outcome(result, refined.measures.cut, levels, seconds)
+        refined, levels = _uncoarsen(hierarchy, steps, start.parts, start.measures, progress)
+    return Solution(refined, levels, (coarsen.seconds, initial.seconds, refine.seconds))
 
 
 def refine_partition(
@@ -122,9 +155,10 @@ def refine_partition(
 ) -> Outcome:
     """Refine a given partition (int32, shape (n,)) on the graph itself."""
     with Stopwatch(backend, "refine") as watch:
-        finest = _finest(backend, graph, problem)
+        device = upload(backend, graph)
+        finest = _Coarse(backend, device, None, Stopwatch(backend, "coarsen", 0))
         start = backend.from_host(parts.copy())
-        refined, levels = _uncoarsen([finest], start, None, problem, progress)
+        refined, levels = _uncoarsen([finest], [problem], start, None, progress)
         result = backend.to_host(refined.parts)
     return Outcome(result, refined.measures.cut, levels, _seconds(0.0, 0.0, watch.seconds))
 
@@ -139,21 +173,22 @@ def _seconds(coarsen: float, initial: float, refine: float) -> dict[str, float]:
     return {"coarsen": coarsen, "initial": initial, "refine": refine, "total": total}
 
 
-def _finest(backend: Backend, graph: Graph, problem: Problem) -> _Coarse:
-    device = upload(backend, graph)
-    return _Coarse(backend, device, problem, None, Stopwatch(backend, "coarsen", 0))
-
-
 def _coarsen(
-    finest: _Coarse, parts: Array | None, seed: int, progress: Progress, depth: int = 0
+    finest: _Coarse,
+    steps: Sequence[Problem],
+    parts: Array | None,
+    progress: Progress,
+    depth: int = 0,
+    cycle: int = 0,
 ) -> tuple[list[_Coarse], Array | None]:
     """Return the hierarchy, finest first, and the parts of the coarsest level.
 
     Pairs stay within `parts` where these are given. `depth` is the number of the level that
     `finest` is.
     """
-    problem = finest.problem
-    target = coarsest_size(problem.k)
+    problem = steps[-1]
+    seed = problem.seed + 7919 * cycle
+    target = coarsest_size(steps[0].k)
     options = problem.options.coarsen
     levels = [finest]
     affordable = problem.options.initial.most_entries // 4
@@ -171,38 +206,74 @@ def _coarsen(
             parts = inject_parts(backend, coarse.n, coarse_of, parts)
             parts = carry(parts, backend, suited)
         coarse = carry_graph(coarse, backend, suited)
-        levels.append(_Coarse(suited, coarse, problem, coarse_of, watch))
+        levels.append(_Coarse(suited, coarse, coarse_of, watch))
         progress("coarsen", finest.graph.n - coarse.n, finest.graph.n - target)
     return levels, parts
 
 
 def _uncoarsen(
     hierarchy: list[_Coarse],
+    steps: Sequence[Problem],
     parts: Array,
     known: Measures | None,
-    problem: Problem,
     progress: Progress,
 ) -> tuple[Refined, list[Level]]:
     """Refine on every level from the coarsest up, with V-cycles where the options want them.
 
-    `parts` are the coarsest level's, `known` their measures if the caller has them. Empties
-    `hierarchy` on the way. Returns the finest result and the levels.
+    `parts` are the coarsest level's in the first step, `known` their measures if the caller has
+    them. Empties `hierarchy` on the way. Returns the finest result and the levels.
     """
     levels: list[Level] = []
     work, done = sum(level.graph.n for level in hierarchy), 0
+    problem, *later = steps
+    weight = hierarchy[0].graph.edge_weight // 2
     while hierarchy:
         level = hierarchy.pop()
         depth = len(hierarchy)
         with Stopwatch(level.backend, "refine", depth) as watch:
-            refined = level.refinement.refine(parts, finest=depth == 0, known=known)
+            refined = level.refinement(problem).refine(parts, finest=depth == 0, known=known)
+            while later and (
+                depth == 0 or _is_time(level, later[0], refined, problem.metric.farthest * weight)
+            ):
+                parts = _extend(level, refined, later[0], later[-1], len(later))
+                problem, *later = later
+                refined = level.refinement(problem).refine(parts, finest=depth == 0)
             for cycle in range(_cycles(level, hierarchy, problem.options)):
-                refined = _cycle(level, refined, cycle, depth)
+                refined = _cycle(level, problem, refined, cycle, depth)
             known = refined.measures
             parts = _project(level, refined.parts, hierarchy)
         levels.insert(0, _report(depth, level, refined, watch, problem))
         done += level.graph.n
         progress("refine", done, work)
     return refined, levels
+
+
+def _is_time(level: _Coarse, step: Problem, refined: Refined, full: int) -> bool:
+    """Whether a level is fine enough for a step, given the cut if all edges of the finest were cut.
+
+    Where much is cut, coarse levels say little about fine ones, and large parts have to be right
+    before they are cut into small ones.
+    """
+    share = step.options.cut_share
+    return (
+        share is not None
+        and level.graph.n >= coarsest_size(step.k)
+        and refined.measures.cut <= share * full
+    )
+
+
+def _extend(level: _Coarse, refined: Refined, step: Problem, last: Problem, depth: int) -> Array:
+    """Cut the parts of a level into those of a step; `depth` such steps are to come, to the last.
+
+    All parts at once, as one graph without the edges between them, in which every vertex keeps to
+    the new parts of its own old one. Source: hierarchical multisection, Samoldekin, Schulz, Woydt,
+    "GPU-Accelerated Algorithms for Process Mapping" (2025), section 4.1, where each part is a
+    problem of its own.
+    """
+    backend = level.backend
+    inside = within_blocks(backend, level.graph, refined.parts)
+    problem = within(step, last, refined.measures.part_weights, depth)
+    return _solve(backend, inside, [problem], refined.parts, no_progress).refined.parts
 
 
 def _cycles(level: _Coarse, finer: list[_Coarse], options: Options) -> int:
@@ -215,21 +286,20 @@ def _cycles(level: _Coarse, finer: list[_Coarse], options: Options) -> int:
     return options.cycles if is_cycled else 0
 
 
-def _cycle(finest: _Coarse, start: Refined, cycle: int, depth: int) -> Refined:
+def _cycle(finest: _Coarse, problem: Problem, start: Refined, cycle: int, depth: int) -> Refined:
     """Run a V-cycle on level `depth`: coarsen within the parts, refine them on every level.
 
     Never worse than `start`: contraction within parts keeps the cut and all part weights, and
     refinement keeps the best. Source: Walshaw, "Multilevel refinement for combinatorial
     optimisation problems", Annals of Operations Research 131 (2004), iterated multilevel.
     """
-    seed = finest.problem.seed + 7919 * (cycle + 1)
-    hierarchy, parts = _coarsen(finest, start.parts, seed, no_progress, depth)
+    hierarchy, parts = _coarsen(finest, [problem], start.parts, no_progress, depth, cycle + 1)
     known, iterations = start.measures, start.iterations
     while hierarchy:
         level = hierarchy.pop()
         current = depth + len(hierarchy)
         with Stopwatch(level.backend, "refine", current):
-            refined = level.refinement.refine(parts, finest=current == 0, known=known)
+            refined = level.refinement(problem).refine(parts, finest=current == 0, known=known)
         known = refined.measures
         iterations += refined.iterations
         parts = _project(level, refined.parts, hierarchy)

@@ -60,6 +60,9 @@ class RefineOptions:
         A cut below this times the best one resets the patience (phi of the paper).
     weak_rounds : int
         Weak rebalancing iterations before strong ones.
+    overfill : int or None
+        Most weight above its limit, in percent of that, which label propagation may give a part
+        beside what it would weigh else; None: any.
     """
 
     finest_ratios: tuple[int, ...] = (25,)
@@ -67,6 +70,7 @@ class RefineOptions:
     patience: int = 12
     tolerance: float = 0.999
     weak_rounds: int = 2
+    overfill: int | None = None
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,9 @@ class Options:
         Cycled is the finest level with at most so many vertices and directed edges together.
     cycle_step : int
         Where that is None, cycled is every so many-th level, the finest among them.
+    cut_share : float or None
+        Where parts are cut again, this is done on coarse levels if at most this share of the edge
+        weight is cut; None: on the finest level.
     """
 
     coarsen: CoarsenOptions = field(default_factory=CoarsenOptions)
@@ -91,3 +98,4 @@ class Options:
     cycles: int = 1
     cycle_limit: int | None = 1_000_000
     cycle_step: int = 3
+    cut_share: float | None = None

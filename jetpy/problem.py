@@ -5,16 +5,49 @@ from __future__ import annotations
 import math
 import numbers
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
 
 from jetpy.errors import OptionError
-from jetpy.graph import INT32_MAX
+from jetpy.graph import INT32_MAX, IntArray
 from jetpy.options import Options
 
 MOST_PARTS = 2**24
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class Metric:
+    """The distances of parts, as `jetpy.workloads.distance` reads them."""
+
+    kind: int
+    distances: npt.NDArray[np.int32]
+
+    @property
+    def farthest(self) -> int:
+        """The largest distance."""
+        return int(self.distances[1 :: 2 if self.kind == 2 else 1].max(initial=1))
+
+    def between(self, p: IntArray, q: IntArray, k: int) -> IntArray:
+        """Return the distances of parts (int32), pair by pair."""
+        if self.kind == 0:
+            return np.asarray(p != q, np.int32)
+        if self.kind == 1:
+            return np.take(self.distances, p.astype(np.int64) * k + q)
+        result = np.zeros(len(p), np.int32)
+        for size, distance in self.distances.reshape(-1, 2)[::-1]:
+            result[p // size == q // size] = distance
+        result[p == q] = 0
+        return result
+
+
+EDGE_CUT = Metric(0, np.zeros(0, np.int32))
+"""Every two parts have distance 1."""
+
+
+@dataclass(frozen=True, eq=False)
 class Problem:
     """Number of parts, largest part weight, seed and options.
 
@@ -25,9 +58,15 @@ class Problem:
     ideal : int
         ceil(W / k), W being the total vertex weight.
     limit : int
-        Largest part weight allowed: floor((1 + imbalance) * ideal).
+        Largest part weight allowed, that of the part that may weigh least.
     seed : int
     options : Options
+    groups : int
+        Each vertex belongs to one of so many groups of parts, k / groups in a row.
+    group_limits : int64, shape (groups,), or None
+        Largest part weights in each group, where they are not all `limit`.
+    metric : Metric
+        What is to become small is the weight of edges between parts times their distance.
     """
 
     k: int
@@ -36,6 +75,21 @@ class Problem:
     limit: int
     seed: int
     options: Options
+    groups: int = 1
+    group_limits: npt.NDArray[np.int64] | None = None
+    metric: Metric = EDGE_CUT
+
+    @property
+    def siblings(self) -> int:
+        """Number of parts in a group."""
+        return self.k // self.groups
+
+    @cached_property
+    def limits(self) -> npt.NDArray[np.int64]:
+        """Largest weight of each part, int64, shape (k,)."""
+        if self.group_limits is None:
+            return np.full(self.k, self.limit, np.int64)
+        return np.repeat(self.group_limits, self.siblings)
 
 
 def _integer(name: str, value: object) -> int:
@@ -65,3 +119,36 @@ def pose(
     ideal = -(-total_vertex_weight // k)
     limit = int(min(ideal * (1 + imbalance) + 1e-9, INT32_MAX))
     return Problem(k, imbalance, ideal, limit, seed, options)
+
+
+def within(step: Problem, last: Problem, weights: npt.NDArray[np.int64], depth: int) -> Problem:
+    """Return the problem of cutting each of some parts into the parts of a step.
+
+    Parts (of these weights, int64) may weigh differently; what they may still gain, so that those
+    of the last step keep their limit, is shared out over `depth` cuts.
+    """
+    count = len(weights)
+    arity, below = step.k // count, last.k // count
+    limits = []
+    for weight in weights.tolist():
+        room, least, most = below * last.limit, -(-weight // arity), below // arity * last.limit
+        share = int((1 + slack(room, weight, depth)) * weight / arity + 1e-9)
+        limits.append(min(max(share, least), most))
+    return replace(
+        step,
+        limit=min(limit for limit, weight in zip(limits, weights, strict=True) if weight),
+        groups=count,
+        group_limits=np.array(limits, np.int64),
+        metric=EDGE_CUT,
+    )
+
+
+def slack(room: int, weight: int, depth: int) -> float:
+    """Return the imbalance that a block may be cut with, so that all its parts keep the limit.
+
+    `room` is what its parts may weigh together, `weight` what it weighs; the block is cut `depth`
+    times until it is in parts, each time with the same share of what is left. Source: Schulz and
+    Woydt, "Shared-Memory Hierarchical Process Mapping" (2025), adaptive imbalance; eq. 2 of
+    Samoldekin, Schulz and Woydt (2025).
+    """
+    return float(max(room / max(weight, 1), 1.0) ** (1 / depth) - 1)

@@ -7,6 +7,8 @@ from importlib.metadata import version
 from typing import Any
 
 from jetpy.graph import Graph
+from jetpy.mapping.machine import Machine
+from jetpy.mapping.mapping import Mapping
 from jetpy.metrics import Evaluation
 from jetpy.partition import Level, Partition
 from jetpy.profile import Profile
@@ -36,26 +38,68 @@ def stats(partition: Partition, read_seconds: float) -> dict[str, Any]:
     >>> stats(result, 0.0)["part_weights"]
     [16]
     """
-    report = {
+    return {
         **_header(partition.graph, partition.k),
-        "seed": partition.seed,
         "preset": partition.preset,
+        **_run(partition),
+        "cut": partition.cut,
+        **_balance(partition),
+        "empty_parts": partition.empty_parts,
+        "disconnected_parts": partition.disconnected_parts,
+        "levels": [_level(level) for level in partition.levels],
+        **_effort(partition, read_seconds),
+    }
+
+
+def mapping_stats(mapping: Mapping, read_seconds: float) -> dict[str, Any]:
+    """Describe a mapping run: the fields that the README lists under "JSON"."""
+    partition = mapping.partition
+    return {
+        **_header(partition.graph, partition.k),
+        "method": mapping.method,
+        **_run(partition),
+        **cost_report(mapping.machine, mapping.cost, mapping.cost_by_level.tolist()),
+        "cut": mapping.cut,
+        **_balance(partition),
+        **_effort(partition, read_seconds),
+    }
+
+
+def _run(partition: Partition) -> dict[str, Any]:
+    return {
+        "seed": partition.seed,
         "backend": partition.backend,
         "threads": partition.threads,
-        "cut": partition.cut,
+    }
+
+
+def _balance(partition: Partition) -> dict[str, Any]:
+    return {
         "imbalance": partition.imbalance,
         "limit": partition.limit,
         "feasible": partition.feasible,
-        "empty_parts": partition.empty_parts,
-        "disconnected_parts": partition.disconnected_parts,
         "part_weights": partition.part_weights.tolist(),
-        "levels": [_level(level) for level in partition.levels],
+    }
+
+
+def _effort(partition: Partition, read_seconds: float) -> dict[str, Any]:
+    effort = {
         "seconds": {"read": read_seconds, **{s: partition.seconds[s] for s in STAGES}},
         "launches": partition.launches,
     }
     if partition.profile is not None:
-        report["profile"] = _profile(partition.profile)
-    return report
+        effort["profile"] = _profile(partition.profile)
+    return effort
+
+
+def cost_report(machine: Machine, cost: int, by_level: list[int]) -> dict[str, Any]:
+    """Describe a machine and what a mapping onto it costs."""
+    return {
+        "hierarchy": list(machine.hierarchy),
+        "distances": list(machine.distances),
+        "cost": cost,
+        "cost_by_level": by_level,
+    }
 
 
 def evaluation(graph: Graph, result: Evaluation) -> dict[str, Any]:

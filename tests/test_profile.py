@@ -151,7 +151,7 @@ def test_small_levels_on_a_companion_are_profiled(graph: jetpy.Graph) -> None:
     engine.companion.name = "companion"
     profiler = Profiler(engine)
     problem = pose(graph.n, 6, 0.03, 0, preset("default"))
-    outcome = partition_multilevel(profiler, graph, problem)
+    outcome = partition_multilevel(profiler, graph, [problem])
     profile = profiler.profile("companions")
     assert profiler.all_launches == engine.all_launches
     assert (outcome.parts == jetpy.partition(graph, 6, **ENGINE).parts).all()

@@ -7,7 +7,7 @@ a list of numbers, by place:
  0  seed of the iteration
  1  filter ratio c of Jetlp, in percent
  2  number of the Jetlp iteration, for locks
- 3  number of open parts
+ 3  most weight, in 128ths, that ties a vertex to a part that candidates suffice for
  4  whether to keep the parts, as they are the best so far
  5  what the iteration does: 0 nothing, 1 Jetlp, 2 weak rebalancing, 3 strong rebalancing
  6  what the host is asked for: 0 nothing, 1 to end, 2 to rebalance again with more vertices
@@ -16,19 +16,16 @@ a list of numbers, by place:
  8  what that iteration did, as in place 5
  9  cut
 10  best cut
-11  weight of the heaviest part of the best partition
+11  most weight above its limit (negative: below) of a part of the best partition
 12  iterations since the best one
 13  weak rebalancing iterations in a row
 14  iterations
 15  seed of the run
-16  largest part weight allowed
+16  what the iteration is to do, as in place 5; 4: nothing, but keep the best part weights; 5: to
+    rebalance by the same plan again
 17  patience: iterations without a better partition before the end
 18  tolerance: a cut below this, in thousandths, times the best one resets the patience
 19  weak rebalancing iterations before strong ones
-20  weight of all vertices
-21  `tie_limit` of a part that candidates suffice for
-22  what the iteration is to do, as in place 5; 4: nothing, but keep the best part weights; 5: to
-    rebalance by the same plan again
 ==  =========================================================================================
 """
 
@@ -39,13 +36,13 @@ import pykokkos as pk
 def take_results(
     orders: pk.View1D[pk.int64],
     account: pk.View1D[pk.int64],
-    heaviest: pk.int64,
+    overload: pk.int64,
     k: int,
 ):
     """Bring the cut up to date, and see whether the partition is the best so far.
 
-    Balanced is better than not; then the smaller cut is, or among unbalanced ones the lighter
-    heaviest part.
+    Balanced is better than not; then the smaller cut is, or among unbalanced ones the smaller
+    overload.
     """
     orders[7] = 0
     if orders[8] > 0:
@@ -65,15 +62,15 @@ def take_results(
     orders[9] = cut
     better: int = 0
     clearly: int = 0
-    if heaviest <= orders[16]:
-        if orders[11] > orders[16]:
+    if overload <= 0:
+        if orders[11] > 0:
             better = 1
             clearly = 1
         elif cut < orders[10]:
             better = 1
             if cut * 1000 < orders[10] * orders[18]:
                 clearly = 1
-    elif heaviest < orders[11]:
+    elif overload < orders[11]:
         better = 1
         clearly = 1
     if clearly == 1:
@@ -82,7 +79,7 @@ def take_results(
         return
     orders[4] = 1
     orders[10] = cut
-    orders[11] = heaviest
+    orders[11] = overload
 
 
 @pk.workunit
@@ -90,6 +87,7 @@ def conduct(
     i: int,
     orders: pk.View1D[pk.int64],
     account: pk.View1D[pk.int64],
+    limits: pk.View1D[pk.int64],
     room: int,
     tasks: int,
     n: int,
@@ -103,7 +101,7 @@ def conduct(
     but all n vertices are watched, the host has nothing to add.
     """
     orders[5] = 0
-    orders[22] = 0
+    orders[16] = 0
     if orders[6] > 0:
         return
     if account[k + 130] == 1:
@@ -111,25 +109,25 @@ def conduct(
             orders[6] = 2
         elif tasks > 1:
             account[k + 130] = 0
-            orders[22] = 5
+            orders[16] = 5
         return
     if account[k + 129] > room:
         orders[6] = 3
         return
-    heaviest: pk.int64 = 0
-    p: int = 0
+    overload: pk.int64 = account[0] - limits[0]
+    p: int = 1
     while p < k:
-        if account[p] > heaviest:
-            heaviest = account[p]
+        if account[p] - limits[p] > overload:
+            overload = account[p] - limits[p]
         p += 1
     if orders[7] == 1:
-        take_results(orders, account, heaviest, k)
+        take_results(orders, account, overload, k)
     if orders[12] >= orders[17]:
         orders[6] = 1
-        orders[22] = 4
+        orders[16] = 4
         return
     task: int = 1
-    if heaviest > orders[16]:
+    if overload > 0:
         task = 3
         if orders[13] < orders[19]:
             task = 2
@@ -137,7 +135,7 @@ def conduct(
         return
     if task > 1 and tasks == 1:
         return
-    orders[22] = task
+    orders[16] = task
     orders[7] = 1
     orders[12] += 1
     orders[14] += 1
@@ -154,24 +152,34 @@ def draw_up_plan(
     p: int,
     orders: pk.View1D[pk.int64],
     account: pk.View1D[pk.int64],
+    limits: pk.View1D[pk.int64],
     best_weights: pk.View1D[pk.int64],
-    leave_limit: pk.View1D[pk.int64],
-    tie_limit: pk.View1D[pk.int64],
-    excess: pk.View1D[pk.int64],
-    open_parts: pk.View1D[pk.int64],
-    capacity_ends: pk.View1D[pk.int64],
+    plan: pk.View1D[pk.int64],
+    siblings: int,
     k: int,
 ):
     """Give orders for what is due; to rebalance, say what may leave which part, and for where.
 
-    A part is open if it weighs less than max(0.99 limit, limit - 100); if none does, every part
-    below the limit is. `leave_limit` is -1 where a part is open, 0 where it is not overweight, and
-    else the weight of the heaviest vertices that may leave: 1.5 times what the part weighs above
-    the average. `capacity_ends` sums up what open parts have room for, below the threshold if
-    that suffices, else below the limit. Nothing is ordered if no part is open. What the iteration
-    before has counted is cleared; each index has one number of that, and one part.
+    Each group of `siblings` parts in a row, which have the same limit, has a plan of its own. A
+    part is open if it weighs less than max(0.99 limit, limit - 100); if none of the group does,
+    every part of it below the limit is. The plan consists of six rows of k numbers:
+
+    =  ====================================================================================
+    0  weight of the heaviest vertices that may leave a part, 1.5 times what it weighs above
+       the group's average; 0 if it is not overweight or no part is open; -1 if it is open
+    1  how little must tie a vertex to a part that may leave it without having an adjacent
+       one (`is_tied`)
+    2  open parts of each group, from the place of its first part on
+    3  number of open parts in a part's group
+    4  weight that a part must lose
+    5  sums, in the order of row 2, of what open parts have room for: below the threshold if
+       that suffices, else below the limit
+    =  ====================================================================================
+
+    What the iteration before has counted is cleared; each index has one number of that, and one
+    part.
     """
-    due: pk.int64 = orders[22]
+    due: pk.int64 = orders[16]
     if due == 0:
         return
     if due == 5:
@@ -184,23 +192,25 @@ def draw_up_plan(
         return
     if p < 129:
         account[k + p] = 0
-    if due == 1:
-        if p == 0:
-            orders[5] = 1
-            orders[8] = 1
+    if p == 0:
+        orders[5] = due
+        orders[8] = due
+    if due == 1 or p >= k:
         return
-    if p >= k:
-        return
-    limit: pk.int64 = orders[16]
+    limit: pk.int64 = limits[p]
+    first: int = p // siblings * siblings
+    end: int = first + siblings
     threshold: pk.int64 = limit * 99
     threshold //= 100
     if threshold < limit - 100:
         threshold = limit - 100
-    lightest: pk.int64 = account[0]
+    lightest: pk.int64 = account[first]
+    all_weight: pk.int64 = 0
     total: pk.int64 = 0
-    q: int = 0
-    while q < k:
+    q: int = first
+    while q < end:
         weight: pk.int64 = account[q]
+        all_weight += weight
         if weight < lightest:
             lightest = weight
         if weight > limit:
@@ -209,11 +219,11 @@ def draw_up_plan(
     if lightest >= threshold:
         threshold = limit
     count: int = 0
-    place: int = 0
+    place: int = first
     spare: pk.int64 = 0
     spare_before: pk.int64 = 0
-    q = 0
-    while q < k:
+    q = first
+    while q < end:
         room: pk.int64 = threshold - account[q]
         if room > 0:
             if q < p:
@@ -222,30 +232,24 @@ def draw_up_plan(
             count += 1
             spare += room
         q += 1
-    if p == 0:
-        task: pk.int64 = 0
-        if count > 0 and total > 0:
-            task = due
-        orders[3] = count
-        orders[5] = task
-        orders[8] = task
+    plan[3 * k + p] = count
     more: pk.int64 = 0
     if spare < total:
         more = limit - threshold
     own: pk.int64 = account[p]
-    excess[p] = 0
-    leave_limit[p] = 0
-    tie_limit[p] = orders[21]
-    if own > limit:
-        wide_k: pk.int64 = k
-        over: pk.int64 = 3 * (wide_k * own - orders[20])
-        over //= 2 * wide_k
+    plan[4 * k + p] = 0
+    plan[p] = 0
+    plan[k + p] = orders[3]
+    if own > limit and count > 0:
+        wide: pk.int64 = siblings
+        over: pk.int64 = 3 * (wide * own - all_weight)
+        over //= 2 * wide
         if over < 1:
             over = 1
-        excess[p] = own - limit
-        leave_limit[p] = over
+        plan[4 * k + p] = own - limit
+        plan[p] = over
     if own < threshold:
-        leave_limit[p] = -1
-        open_parts[place] = p
-        wide_place: pk.int64 = place + 1
-        capacity_ends[place] = spare_before + threshold - own + more * wide_place
+        plan[p] = -1
+        plan[2 * k + place] = p
+        wide_place: pk.int64 = place - first + 1
+        plan[5 * k + place] = spare_before + threshold - own + more * wide_place

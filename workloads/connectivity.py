@@ -10,6 +10,7 @@ part.
 
 import pykokkos as pk
 
+from jetpy.workloads.distance import distance_of
 from jetpy.workloads.hashing import place_of
 from jetpy.workloads.lanes import end_of, first_entry, is_left_to_lanes, step_of
 
@@ -41,6 +42,48 @@ def first_slot(p: int, row: int, size: int) -> int:
 def ends_row(q: int, row: int, last: int) -> bool:
     """Whether a reader of the slots row..last - 1 is done when it meets q."""
     return q == -1 and last - row <= 16
+
+
+@pk.function
+def pull_of(
+    q: int,
+    weight: int,
+    row: int,
+    last: int,
+    slots: pk.View1D[pk.int32],
+    weights: pk.View1D[pk.int32],
+    distances: pk.View1D[pk.int32],
+    metric: int,
+    k: int,
+) -> pk.int64:
+    """Return how much draws a vertex, given its row and the weight of its edges there, to part q.
+
+    That weight where all parts have distance 1; else minus what its edges would cost.
+    """
+    pull: pk.int64 = weight
+    if metric == 0:
+        return pull
+    pull = 0
+    s: int = row
+    while s < last:
+        p: int = slots[s]
+        if ends_row(p, row, last):
+            break
+        if p >= 0:
+            w: pk.int64 = weights[s]
+            pull -= w * distance_of(p, q, metric, distances, k)
+        s += 1
+    return pull
+
+
+@pk.function
+def saturated(gain: pk.int64) -> int:
+    """Return a gain, or the limit of those kept where it is beyond."""
+    if gain > 2147483646:
+        return 2147483646
+    if gain < -2147483646:
+        return -2147483646
+    return gain
 
 
 @pk.function
@@ -133,9 +176,11 @@ def fill_row(
     own: pk.View1D[pk.int32],
     sources: pk.View1D[pk.int32],
     best: pk.View1D[pk.int32],
+    distances: pk.View1D[pk.int32],
+    metric: int,
     k: int,
-) -> int:
-    """Compute one row, and `own`, from the parts of the neighbours; return the weight outside.
+) -> pk.int64:
+    """Compute one row, and `own`, from the parts of the neighbours; return what its edges cost.
 
     The best destination becomes unknown if the vertex is watched and it or a neighbour has moved.
     """
@@ -156,7 +201,7 @@ def fill_row(
         s += 1
     home: int = parts[v]
     inside: int = 0
-    outside: int = 0
+    outside: pk.int64 = 0
     moved: int = 0
     if sources[v] != home:
         moved = 1
@@ -169,7 +214,8 @@ def fill_row(
         if p == home:
             inside += w
         else:
-            outside += w
+            wide: pk.int64 = w
+            outside += wide * distance_of(home, p, metric, distances, k)
         s = row + p
         if direct == 0:
             s = first_slot(p, row, size)
@@ -334,6 +380,8 @@ def build_rows(
     starts: pk.View1D[pk.int32],
     hub_degree: int,
     count: int,
+    distances: pk.View1D[pk.int32],
+    metric: int,
     k: int,
 ):
     """Compute every row, those of hubs from empty ones.
@@ -351,7 +399,7 @@ def build_rows(
         destinations[v] = -1
         watched[v] = -1
         if degree <= hub_degree:
-            outside: int = fill_row(
+            outside: pk.int64 = fill_row(
                 v,
                 indptr,
                 indices,
@@ -363,6 +411,8 @@ def build_rows(
                 own,
                 sources,
                 best,
+                distances,
+                metric,
                 k,
             )
             if outside == 0:
@@ -461,6 +511,8 @@ def subtract_edges(
     weights: pk.View1D[pk.int32],
     account: pk.View1D[pk.int64],
     watched: pk.View1D[pk.int32],
+    distances: pk.View1D[pk.int32],
+    metric: int,
     k: int,
 ):
     """Take every so many-th edge of a moved vertex out of its neighbours' rows."""
@@ -469,14 +521,13 @@ def subtract_edges(
     change: pk.int64 = 0
     while e < end:
         u: int = indices[e]
-        w: int = edge_weights[e]
-        take_from_row(u, indptr[u + 1] - indptr[u], old, w, rows, slots, weights, k)
+        w: pk.int64 = edge_weights[e]
+        take_from_row(u, indptr[u + 1] - indptr[u], old, edge_weights[e], rows, slots, weights, k)
         if parts[u] == sources[u]:
             w = 2 * w
-        if parts[u] != new:
-            change += w
-        if sources[u] != old:
-            change -= w
+        farther: int = distance_of(new, parts[u], metric, distances, k)
+        farther -= distance_of(old, sources[u], metric, distances, k)
+        change += w * farther
         if best[u] != -2:
             if best[u] == -3:
                 watch(u, best, watched, account, k)
@@ -508,6 +559,8 @@ def subtract_moves(
     count: int,
     share: int,
     list_size: int,
+    distances: pk.View1D[pk.int32],
+    metric: int,
     k: int,
     orders: pk.View1D[pk.int64],
 ):
@@ -542,6 +595,8 @@ def subtract_moves(
                 weights,
                 account,
                 watched,
+                distances,
+                metric,
                 k,
             )
         return
@@ -570,6 +625,8 @@ def subtract_moves(
                 weights,
                 account,
                 watched,
+                distances,
+                metric,
                 k,
             )
         place += width
@@ -687,12 +744,14 @@ def rebuild_rows(
     starts: pk.View1D[pk.int32],
     hub_degree: int,
     count: int,
+    distances: pk.View1D[pk.int32],
+    metric: int,
     k: int,
     orders: pk.View1D[pk.int64],
 ):
     """Compute every row anew after many moves, those of hubs but for their contents.
 
-    Sums up the weight of edges between parts, each twice. The best destinations of moved vertices
+    Sums up what the edges between parts cost, each twice. The best destinations of moved vertices
     and their neighbours become unknown, and these are watched.
     """
     if orders[5] == 0 or account[k + 128] == 0:
@@ -714,6 +773,8 @@ def rebuild_rows(
         own,
         sources,
         best,
+        distances,
+        metric,
         k,
     )
     if outside > 0:
@@ -737,6 +798,8 @@ def rebuild_hubs(
     account: pk.View1D[pk.int64],
     hubs: pk.View1D[pk.int32],
     starts: pk.View1D[pk.int32],
+    distances: pk.View1D[pk.int32],
+    metric: int,
     k: int,
     orders: pk.View1D[pk.int64],
 ):
@@ -755,8 +818,8 @@ def rebuild_hubs(
     while e < end:
         u: int = indices[e]
         p: int = parts[u]
-        if p != home:
-            outside += edge_weights[e]
+        w: pk.int64 = edge_weights[e]
+        outside += w * distance_of(home, p, metric, distances, k)
         if sources[u] != p:
             moved = 1
         add_to_row(v, degree, p, edge_weights[e], rows, slots, weights, k)

@@ -2,6 +2,8 @@
 
 import pykokkos as pk
 
+from jetpy.workloads.distance import distance_of
+
 
 @pk.workunit
 def project(
@@ -26,20 +28,23 @@ def inject(
 
 
 @pk.workunit
-def cut_of_vertex(
+def cost_of_vertex(
     v: int,
     acc: pk.Acc[pk.int64],
     indptr: pk.View1D[pk.int32],
     indices: pk.View1D[pk.int32],
     edge_weights: pk.View1D[pk.int32],
     parts: pk.View1D[pk.int32],
+    distances: pk.View1D[pk.int32],
+    metric: int,
+    k: int,
 ):
-    """Sum the weights of directed edges that leave their part."""
+    """Sum up what directed edges that leave their part cost."""
     e: int = indptr[v]
     end: int = indptr[v + 1]
     while e < end:
-        if parts[indices[e]] != parts[v]:
-            acc += edge_weights[e]
+        w: pk.int64 = edge_weights[e]
+        acc += w * distance_of(parts[v], parts[indices[e]], metric, distances, k)
         e += 1
 
 

@@ -13,29 +13,12 @@ from jetpy.workloads.connectivity import (
     is_tied,
     keep_part,
     move,
+    pull_of,
+    saturated,
     watch,
 )
 from jetpy.workloads.hashing import mix, place_of
-
-
-@pk.function
-def slot_of(loss: int, weight: int) -> int:
-    """Return the slot (0..49) of a loss: from weight / 128 up in factors of 1.5."""
-    if loss < 0:
-        return 0
-    if loss == 0:
-        return 1
-    slot: int = 2
-    threshold: pk.double = loss
-    size: pk.double = weight
-    threshold = threshold * 128.0
-    while slot < 45 and size * 5.0625 < threshold:
-        size = size * 5.0625
-        slot += 4
-    while slot < 49 and size < threshold:
-        size = size * 1.5
-        slot += 1
-    return slot
+from jetpy.workloads.slots import slot_of
 
 
 @pk.function
@@ -59,18 +42,18 @@ def tally(
 
 
 @pk.function
-def region_of(v: int) -> int:
-    """Return the place of the sum of a vertex's region, 32768 vertices.
+def region_of(v: int, group: int, regions: int) -> int:
+    """Return the place of a group's sum of a vertex's region, 32768 vertices.
 
     Those of its 64 blocks follow it.
     """
-    return (v >> 15) * 65
+    return (group * regions + (v >> 15)) * 65
 
 
 @pk.function
-def block_of(v: int) -> int:
-    """Return the place of the sum of a vertex's block, 512 vertices."""
-    return region_of(v) + 1 + ((v >> 9) & 63)
+def block_of(v: int, group: int, regions: int) -> int:
+    """Return the place of a group's sum of a vertex's block, 512 vertices."""
+    return region_of(v, group, regions) + 1 + ((v >> 9) & 63)
 
 
 @pk.workunit
@@ -87,26 +70,28 @@ def rate(
     weights: pk.View1D[pk.int32],
     best: pk.View1D[pk.int32],
     own: pk.View1D[pk.int32],
-    leave_limit: pk.View1D[pk.int64],
-    tie_limit: pk.View1D[pk.int64],
-    open_parts: pk.View1D[pk.int64],
+    plan: pk.View1D[pk.int64],
     orders: pk.View1D[pk.int64],
     destinations: pk.View1D[pk.int32],
     loss_slots: pk.View1D[pk.int32],
     histogram: pk.View1D[pk.int32],
     sums: pk.View1D[pk.int32],
+    distances: pk.View1D[pk.int32],
+    metric: int,
+    siblings: int,
+    regions: int,
     k: int,
     sections: int,
 ):
     """Sort the candidates into slots, and choose for each where it would go.
 
-    A vertex is a candidate if it weighs at most its part's `leave_limit` (-1 where that is open,
-    0 where it is neither that nor overweight), and has an adjacent part or is tied to its own by
-    little (`tie_limit`). Weak: it would go to the best connected open part, or to one by hash if
-    none is adjacent. Strong: to one that is dealt later (0 for now); its loss is that of its mean
-    connection to adjacent open parts. In an overweight part, slot -1 is that of no candidate; a
-    candidate for part p gets destination -2 - p. Destinations and sums of the iteration before
-    are forgotten.
+    A vertex is a candidate if it weighs at most what the plan says of its part (-1 where that is
+    open, 0 where it is neither that nor overweight), and has an adjacent part or is tied to its own
+    by little. Weak: it would go to the adjacent open part
+    where its edges cost least, or to one of its group by hash if none is adjacent. Strong: to one
+    that is dealt later (0 for now); its loss is that of its mean connection to adjacent open parts.
+    In an overweight part, slot -1 is that of no candidate; a candidate for part p gets destination
+    -2 - p. Destinations and sums of the iteration before are forgotten.
     """
     if orders[5] < 2:
         return
@@ -115,62 +100,72 @@ def rate(
         return
     keep_part(v, parts, sources, kept, orders)
     destinations[v] = -1
-    if orders[5] == 3:
-        sums[region_of(v)] = 0
-        sums[block_of(v)] = 0
     p: int = parts[v]
-    if leave_limit[p] <= 0:
+    group: int = p // siblings
+    if orders[5] == 3:
+        sums[region_of(v, group, regions)] = 0
+        sums[block_of(v, group, regions)] = 0
+    if plan[p] <= 0:
         return
     loss_slots[v] = -1
-    if vertex_weights[v] > leave_limit[p]:
+    if vertex_weights[v] > plan[p]:
         return
     seed: int = orders[0]
     inside: int = own[v]
     adjacent: int = 0
     found: int = -1
-    highest: int = 0
+    highest: pk.int64 = 0
     found_hash: pk.uint32 = 0
     outside: pk.int64 = 0
     adjacent_open: int = 0
+    row: int = rows[v]
+    last: int = row + capacity(indptr[v + 1] - indptr[v], k)
     if best[v] != -1:
         inside = 0
-        s: int = rows[v]
-        last: int = s + capacity(indptr[v + 1] - indptr[v], k)
+        s: int = row
         while s < last:
             q: int = slots[s]
-            if ends_row(q, rows[v], last):
+            if ends_row(q, row, last):
                 break
             w: int = weights[s]
             if q == p:
                 inside = w
             elif q >= 0 and w > 0:
                 adjacent = 1
-                if leave_limit[q] < 0:
+                if plan[q] < 0:
                     outside += w
                     adjacent_open += 1
-                    if w >= highest:
+                    pull: pk.int64 = pull_of(q, w, row, last, slots, weights, distances, metric, k)
+                    if found < 0 or pull >= highest:
                         h: pk.uint32 = mix((v ^ seed) + (q << 16))
-                        if w > highest or h > found_hash or (h == found_hash and q < found):
+                        if (
+                            found < 0
+                            or pull > highest
+                            or h > found_hash
+                            or (h == found_hash and q < found)
+                        ):
                             found = q
-                            highest = w
+                            highest = pull
                             found_hash = h
             s += 1
     if adjacent == 0:
         best[v] = -1
         own[v] = inside
-        if is_tied(inside, vertex_weights[v], tie_limit[p]):
+        if is_tied(inside, vertex_weights[v], plan[k + p]):
             return
+    loss: pk.int64 = inside
     if orders[5] == 3:
         found = 0
         if adjacent_open > 0:
             outside //= adjacent_open
+        loss -= outside
     else:
-        outside = highest
         if found < 0:
-            found = open_parts[place_of(mix(v ^ seed), orders[3])]
+            found = plan[2 * k + group * siblings + place_of(mix(v ^ seed), plan[3 * k + p])]
+            highest = pull_of(found, 0, row, last, slots, weights, distances, metric, k)
+        loss = pull_of(p, inside, row, last, slots, weights, distances, metric, k) - highest
     destinations[v] = -2 - found
-    loss: int = inside - outside
-    slot: int = slot_of(loss, vertex_weights[v])
+    slot: int = slot_of(saturated(loss), vertex_weights[v])
     loss_slots[v] = slot
     tally(v, p, slot, k, sections, vertex_weights, histogram)
 
@@ -180,17 +175,16 @@ def watch_interior(
     v: int,
     parts: pk.View1D[pk.int32],
     vertex_weights: pk.View1D[pk.int32],
-    leave_limit: pk.View1D[pk.int64],
-    tie_limit: pk.View1D[pk.int64],
+    plan: pk.View1D[pk.int64],
     best: pk.View1D[pk.int32],
     watched: pk.View1D[pk.int32],
     account: pk.View1D[pk.int64],
     k: int,
 ):
-    """Watch all vertices that may leave a part that has lost its `tie_limit`."""
+    """Watch all vertices that may leave a part that has lost its limit of ties."""
     if best[v] == -3:
         p: int = parts[v]
-        if tie_limit[p] < 0 and vertex_weights[v] <= leave_limit[p]:
+        if plan[k + p] < 0 and vertex_weights[v] <= plan[p]:
             watch(v, best, watched, account, k)
 
 
@@ -198,8 +192,7 @@ def watch_interior(
 def cut_off(
     p: int,
     histogram: pk.View1D[pk.int32],
-    excess: pk.View1D[pk.int64],
-    tie_limit: pk.View1D[pk.int64],
+    plan: pk.View1D[pk.int64],
     cutoffs: pk.View1D[pk.int32],
     rests: pk.View1D[pk.int64],
     lasts: pk.View1D[pk.int64],
@@ -211,11 +204,11 @@ def cut_off(
     """Find the last slot that a part has to evict from (-1: none) and how much weight of it.
 
     The histogram is zero afterwards. Where all candidates do not suffice, the part loses its
-    `tie_limit`, and the account says so.
+    limit of ties, and the account says so.
     """
     if orders[5] < 2:
         return
-    rest: pk.int64 = excess[p]
+    rest: pk.int64 = plan[4 * k + p]
     cutoff: int = -1
     last_rest: pk.int64 = 0
     slot: int = 0
@@ -241,8 +234,8 @@ def cut_off(
             histogram[(section * k + p) * 50 + slot] = 0
             slot += 1
         section += 1
-    if rest > 0 and tie_limit[p] >= 0:
-        tie_limit[p] = -1
+    if rest > 0 and plan[k + p] >= 0:
+        plan[k + p] = -1
         account[k + 130] = 1
 
 
@@ -400,6 +393,8 @@ def evict(
     movers: pk.View1D[pk.int32],
     account: pk.View1D[pk.int64],
     orders: pk.View1D[pk.int64],
+    siblings: int,
+    regions: int,
     shift: int,
     list_size: int,
     k: int,
@@ -431,8 +426,9 @@ def evict(
     ):
         destinations[v] = -2 - destinations[v]
         if orders[5] == 3:
-            pk.atomic_fetch_add(sums, [region_of(v)], vertex_weights[v])
-            pk.atomic_fetch_add(sums, [block_of(v)], vertex_weights[v])
+            group: int = p // siblings
+            pk.atomic_fetch_add(sums, [region_of(v, group, regions)], vertex_weights[v])
+            pk.atomic_fetch_add(sums, [block_of(v, group, regions)], vertex_weights[v])
         else:
             move(v, destinations, parts, sources, vertex_weights, movers, account, list_size, k)
 
@@ -444,19 +440,20 @@ def deal_evicted(
     parts: pk.View1D[pk.int32],
     sources: pk.View1D[pk.int32],
     vertex_weights: pk.View1D[pk.int32],
-    open_parts: pk.View1D[pk.int64],
-    capacity_ends: pk.View1D[pk.int64],
+    plan: pk.View1D[pk.int64],
     destinations: pk.View1D[pk.int32],
     sums: pk.View1D[pk.int32],
     movers: pk.View1D[pk.int32],
     account: pk.View1D[pk.int64],
     orders: pk.View1D[pk.int64],
+    siblings: int,
+    regions: int,
     list_size: int,
     k: int,
 ):
     """Strong: move an evicted vertex to its share of the open parts' spare weight.
 
-    All of them in ascending order are cut into pieces, one for each open part.
+    All of a group in ascending order are cut into pieces, one for each open part.
     """
     if orders[5] != 3:
         return
@@ -465,27 +462,28 @@ def deal_evicted(
         return
     if destinations[v] < 0:
         return
+    group: int = sources[v] // siblings
     before: pk.int64 = 0
-    place: int = 0
-    while place < region_of(v):
+    place: int = region_of(0, group, regions)
+    while place < region_of(v, group, regions):
         before += sums[place]
         place += 65
     place += 1
-    while place < block_of(v):
+    while place < block_of(v, group, regions):
         before += sums[place]
         place += 1
-    place = (v >> 9) << 9
-    while place < v:
-        if destinations[place] >= 0:
-            before += vertex_weights[place]
-        place += 1
-    low: int = 0
-    high: int = orders[3] - 1
+    u: int = (v >> 9) << 9
+    while u < v:
+        if destinations[u] >= 0 and sources[u] // siblings == group:
+            before += vertex_weights[u]
+        u += 1
+    low: int = group * siblings
+    high: int = low + plan[3 * k + low] - 1
     while low < high:
         middle: int = (low + high) >> 1
-        if before < capacity_ends[middle]:
+        if before < plan[5 * k + middle]:
             high = middle
         else:
             low = middle + 1
-    destinations[v] = open_parts[low]
+    destinations[v] = plan[2 * k + low]
     move(v, destinations, parts, sources, vertex_weights, movers, account, list_size, k)

@@ -9,6 +9,7 @@ from jetpy.cli.demo import demo_command
 from jetpy.cli.doctor import doctor_command
 from jetpy.cli.evaluate import evaluate_command
 from jetpy.cli.generate import generate_group
+from jetpy.cli.map import map_command
 from jetpy.cli.partition import partition_command
 
 __all__ = ["main"]
@@ -17,7 +18,7 @@ __all__ = ["main"]
 @click.group(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 all is well; 1 an error, told on standard error; 2 the command line is "
-    "wrong; 3 the partition was written but no balanced one was found; 130 interrupted.",
+    "wrong; 3 the result was written but no balanced one was found; 130 interrupted.",
 )
 @click.version_option(package_name="jetpy", message="%(prog)s %(version)s")
 def main() -> None:
@@ -26,6 +27,7 @@ def main() -> None:
 
 for _command in (
     partition_command,
+    map_command,
     evaluate_command,
     generate_group,
     compile_command,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -10,6 +12,8 @@ from jetpy.backends import BACKENDS
 
 INPUT_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 OUTPUT_FILE = click.Path(path_type=Path)
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 graph_argument = click.argument("graph", type=INPUT_FILE)
 
@@ -38,3 +42,44 @@ json_option = click.option(
     metavar="FILE",
     help="Write the result as JSON; with - to standard output, instead of the summary.",
 )
+
+seed_option = click.option(
+    "--seed",
+    type=int,
+    default=0,
+    show_default=True,
+    help="Chooses among equally good decisions; the same seed gives the same result.",
+)
+
+profile_option = click.option(
+    "--profile",
+    "trace_file",
+    type=OUTPUT_FILE,
+    metavar="TRACE",
+    help="Tell where the time goes, and write a trace that Perfetto and chrome://tracing open. "
+    "The result stays the same, the run takes longer.",
+)
+
+quiet_option = click.option("--quiet", is_flag=True, help="No progress bars and no summary.")
+
+hierarchy_option = click.option(
+    "--hierarchy",
+    metavar="A1:A2:...",
+    help="The machine: A1 PEs a processor, A2 processors a node and so on, as in 4:8:6.",
+)
+
+
+def imbalance_option(meaning: str) -> Decorator:
+    """Return the option for the imbalance, given what it means."""
+    return click.option("--imbalance", type=float, default=0.03, show_default=True, help=meaning)
+
+
+def distance_option(*, required: bool) -> Decorator:
+    """Return the option for the distances of PEs."""
+    return click.option(
+        "--distance",
+        metavar="D1:D2:...",
+        required=required,
+        help="Distance of PEs of one processor, of different processors of one node and so on, as "
+        "in 1:10:100; or a file with the distances of all PEs: a matrix as text, or .npy.",
+    )

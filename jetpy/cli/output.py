@@ -23,7 +23,7 @@ class _OnlyTryingError(Exception):
 def check_outputs(
     outputs: Iterable[Path | None] = (),
     json_file: Path | None = None,
-    inputs: Iterable[Path] = (),
+    inputs: Iterable[Path | None] = (),
 ) -> None:
     """Refuse output files that could not be written at the end of the work.
 
@@ -33,7 +33,7 @@ def check_outputs(
         Files to write.
     json_file : path, optional
         One more file to write, or standard output.
-    inputs : iterable of path
+    inputs : iterable of path or None
         Files that no output may replace.
 
     Raises
@@ -43,7 +43,7 @@ def check_outputs(
     JetpyError
         If a file cannot be written.
     """
-    taken = {os.path.realpath(path) for path in inputs}
+    taken = {os.path.realpath(path) for path in inputs if path is not None}
     for path in [*outputs, None if json_file == STDOUT else json_file]:
         if path is None:
             continue

@@ -7,37 +7,32 @@ from pathlib import Path
 
 import click
 
-from jetpy.cli.command import INFEASIBLE, Command, notify
+from jetpy.cli.command import Command
 from jetpy.cli.options import (
     OUTPUT_FILE,
     backend_option,
     graph_argument,
+    imbalance_option,
     json_option,
+    profile_option,
+    quiet_option,
     repair_option,
+    seed_option,
     threads_option,
 )
-from jetpy.cli.output import STDOUT, check_outputs, write_json
+from jetpy.cli.output import check_outputs
 from jetpy.cli.progress import progress_bars
+from jetpy.cli.results import conclude, write_files
 from jetpy.presets import PRESETS
 
 
 @click.command("partition", cls=Command)
 @graph_argument
 @click.option("-k", type=int, required=True, metavar="K", help="Number of parts.")
-@click.option(
-    "--imbalance",
-    type=float,
-    default=0.03,
-    show_default=True,
-    help="A part may weigh (1 + this) times the average, rounded up before and down after.",
+@imbalance_option(
+    "A part may weigh (1 + this) times the average, rounded up before and down after."
 )
-@click.option(
-    "--seed",
-    type=int,
-    default=0,
-    show_default=True,
-    help="Chooses among equally good decisions; the same seed gives the same parts.",
-)
+@seed_option
 @click.option(
     "--preset",
     type=click.Choice(list(PRESETS)),
@@ -56,15 +51,8 @@ from jetpy.presets import PRESETS
     help="Write the part of each vertex, one a line.",
 )
 @json_option
-@click.option(
-    "--profile",
-    "trace_file",
-    type=OUTPUT_FILE,
-    metavar="TRACE",
-    help="Tell where the time goes, and write a trace that Perfetto and chrome://tracing open. "
-    "The parts stay the same, the run takes longer.",
-)
-@click.option("--quiet", is_flag=True, help="No progress bars and no summary.")
+@profile_option
+@quiet_option
 @click.pass_context
 def partition_command(
     ctx: click.Context,
@@ -90,7 +78,8 @@ def partition_command(
 
     from jetpy.api import partition
     from jetpy.backends import get_backend
-    from jetpy.io import read_graph, write_parts
+    from jetpy.cli.tables import summary
+    from jetpy.io import read_graph
     from jetpy.presets import preset as preset_options
     from jetpy.problem import pose
     from jetpy.report import stats
@@ -115,26 +104,7 @@ def partition_command(
             profile=trace_file is not None,
         )
         bars.busy("Writing")
-        if output is not None:
-            write_parts(output, result.parts)
-        if trace_file is not None and result.profile is not None:
-            result.profile.write(trace_file)
+        write_files(result, output, trace_file)
         report = stats(result, read_seconds)
-
-    if json_file is not None:
-        write_json(json_file, report)
-    if not quiet and json_file != STDOUT:
-        from jetpy.cli.tables import kernels, stdout_console, steps, summary
-
-        console = stdout_console()
-        console.print(summary(result, read_seconds))
-        if result.profile is not None:
-            console.print(steps(result.profile), kernels(result.profile))
-    if not result.feasible:
-        heaviest = int(result.part_weights.max())
-        notify(
-            "warning",
-            f"no balanced partition was found: the heaviest part weighs {heaviest:,}, "
-            f"more than the limit of {result.limit:,}",
-        )
-        ctx.exit(INFEASIBLE)
+    names = "partition", "part"
+    conclude(ctx, result, summary(result, read_seconds), report, json_file, quiet, names)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from jetpy.graph import Graph
+    from jetpy.mapping.mapping import Mapping
     from jetpy.partition import Partition
 
 
@@ -65,27 +66,67 @@ def cut_text(cut: int, graph: Graph) -> str:
 
 def summary(partition: Partition, read_seconds: float) -> Text:
     """Return the summary of a run."""
+    run = f"k = {partition.k}, seed {partition.seed}, preset {partition.preset}"
+    return facts(
+        [
+            ("graph", graph_text(partition.graph)),
+            ("run", f"{run}, {_engine(partition)}"),
+            ("cut", cut_text(partition.cut, partition.graph)),
+            *_balance(partition, "part"),
+            ("empty parts", f"{partition.empty_parts:,}"),
+            ("disconnected parts", f"{partition.disconnected_parts:,}"),
+            *_times(partition, read_seconds),
+        ]
+    )
+
+
+def mapping_summary(mapping: Mapping, read_seconds: float) -> Text:
+    """Return the summary of a mapping run."""
+    partition = mapping.partition
+    run = f"{mapping.method}, seed {partition.seed}, {_engine(partition)}"
+    return facts(
+        [
+            ("graph", graph_text(partition.graph)),
+            ("machine", f"{mapping.machine}, {count(partition.k, 'PE')}"),
+            ("run", run),
+            *cost_rows(mapping.cost, mapping.cost_by_level.tolist()),
+            ("cut", cut_text(mapping.cut, partition.graph)),
+            *_balance(partition, "PE"),
+            *_times(partition, read_seconds),
+        ]
+    )
+
+
+def cost_rows(cost: int, by_level: Sequence[int]) -> list[tuple[str, str]]:
+    """Return rows for the cost of a mapping and the share of each level, lowest first."""
+    rows = [("cost", f"{cost:,}")]
+    if by_level:
+        rows.append(("cost by level", " + ".join(f"{share:,}" for share in by_level)))
+    return rows
+
+
+def _engine(partition: Partition) -> str:
+    return f"{partition.backend}, {count(partition.threads, 'thread')}"
+
+
+def _balance(partition: Partition, noun: str) -> list[tuple[str, str]]:
+    heaviest = int(partition.part_weights.max())
+    return [
+        ("imbalance", f"{partition.imbalance:.4f}"),
+        ("limit", f"{partition.limit:,}; the heaviest {noun} weighs {heaviest:,}"),
+        ("feasible", "yes" if partition.feasible else "NO"),
+    ]
+
+
+def _times(partition: Partition, read_seconds: float) -> list[tuple[str, str]]:
     seconds = partition.seconds
     stages = ", ".join(
         f"{stage} {seconds[stage]:.2f}" for stage in ("coarsen", "initial", "refine")
     )
-    heaviest = int(partition.part_weights.max())
-    run = f"seed {partition.seed}, preset {partition.preset}"
-    engine = f"{partition.backend}, {count(partition.threads, 'thread')}"
-    return facts(
-        [
-            ("graph", graph_text(partition.graph)),
-            ("run", f"k = {partition.k}, {run}, {engine}"),
-            ("cut", cut_text(partition.cut, partition.graph)),
-            ("imbalance", f"{partition.imbalance:.4f}"),
-            ("limit", f"{partition.limit:,}; the heaviest part weighs {heaviest:,}"),
-            ("feasible", "yes" if partition.feasible else "NO"),
-            ("empty parts", f"{partition.empty_parts:,}"),
-            ("disconnected parts", f"{partition.disconnected_parts:,}"),
-            ("seconds", f"{seconds['total']:.2f} ({stages})"),
-            ("besides", f"read {read_seconds:.2f}, compile {seconds['compile']:.2f}"),
-        ]
-    )
+    return [
+        ("seconds", f"{seconds['total']:.2f} ({stages})"),
+        ("besides", f"read {read_seconds:.2f}, compile {seconds['compile']:.2f}"),
+    ]
 
 
 def levels(partition: Partition) -> Table:

@@ -10,7 +10,6 @@ import pymetis
 from scipy.sparse import csr_array
 
 from jetpy.graph import Graph
-from jetpy.problem import Problem
 
 
 def with_sorted_rows(graph: Graph) -> Graph:
@@ -20,21 +19,21 @@ def with_sorted_rows(graph: Graph) -> Graph:
     return Graph(rows.indptr, rows.indices, rows.data, graph.vertex_weights)
 
 
-def bisect_recursively(graph: Graph, problem: Problem, attempt: int) -> npt.NDArray[np.int32]:
+def bisect_recursively(graph: Graph, k: int, imbalance: float, seed: int) -> npt.NDArray[np.int32]:
     """Return a partition (int32, shape (n,)) by METIS's recursive bisection.
 
     Faster and better than METIS's k-way on graphs as small as these. Each of the log2(k)
-    bisections gets an equal share of the imbalance; `attempt` varies the seed. The result depends
-    on the order of a row's entries.
+    bisections gets an equal share of the imbalance. The result depends on the order of a row's
+    entries.
     """
-    if graph.n <= problem.k:
+    if graph.n <= k:
         return np.arange(graph.n, dtype=np.int32)
-    share = (1 + min(problem.imbalance, 1000.0)) ** (1 / math.ceil(math.log2(problem.k))) - 1
-    options = pymetis.Options(
-        seed=(problem.seed * 1009 + attempt) & 0x7FFFFFFF, ufactor=max(1, round(share * 1000))
-    )
+    if k == 1:
+        return np.zeros(graph.n, np.int32)
+    share = (1 + min(max(imbalance, 0.0), 1000.0)) ** (1 / math.ceil(math.log2(k))) - 1
+    options = pymetis.Options(seed=seed & 0x7FFFFFFF, ufactor=max(1, round(share * 1000)))
     _, parts = pymetis.part_graph(
-        problem.k,
+        k,
         adjacency=pymetis.CSRAdjacency(graph.indptr, graph.indices),
         vweights=graph.vertex_weights,
         eweights=graph.edge_weights,

@@ -41,7 +41,7 @@ class Refinement:
 
     def __init__(self, backend: Backend, graph: DeviceGraph, problem: Problem) -> None:
         self.backend, self.problem = backend, problem
-        self.state = RefinementState(backend, graph, problem.k)
+        self.state = RefinementState(backend, graph, problem)
         self.propagation, self.rebalancing = LabelPropagation(self.state), Rebalancing(self.state)
         self._best_weights = backend.mirror(problem.k)
         self._propagate, self._rebalance = Recording(self.state), Recording(self.state)
@@ -83,15 +83,13 @@ class Refinement:
             Order.UNTAKEN: 0,
             Order.CUT: measures.cut,
             Order.BEST_CUT: measures.cut,
-            Order.BEST_HEAVIEST: measures.heaviest,
+            Order.BEST_OVERLOAD: measures.overload(self.problem),
             Order.SINCE_BEST: 0,
             Order.WEAK: 0,
             Order.SEED: self.problem.seed,
-            Order.LIMIT: self.problem.limit,
             Order.PATIENCE: options.patience,
             Order.TOLERANCE: round(1000 * options.tolerance),
             Order.WEAK_ROUNDS: options.weak_rounds,
-            Order.WEIGHT: measures.part_weights.sum(),
             Order.TIE_LIMIT: state.loose,
         }.items():
             orders[order] = value
@@ -191,12 +189,17 @@ class Refinement:
         if backend.prefers_lists:
             state.make_room()
         room, n = state.watched.count, state.graph.n
-        backend.parallel_for(1, kernels.conduct, room=room, tasks=tasks, n=n, **state.moves)
+        limits = self.state.limits
+        backend.parallel_for(
+            1, kernels.conduct, limits=limits, room=room, tasks=tasks, n=n, **state.moves
+        )
         backend.parallel_for(
             max(state.k, REBUILD + 1),
             kernels.draw_up_plan,
+            limits=limits,
             best_weights=self._best_weights.device,
-            **self.rebalancing.plan,
+            siblings=self.problem.siblings,
+            plan=self.rebalancing.plan,
             **state.moves,
         )
 

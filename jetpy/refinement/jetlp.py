@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from jetpy.refinement.state import RefinementState
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from jetpy.refinement.state import Members, RefinementState
 from jetpy.workloads import connectivity as table_kernels
 from jetpy.workloads import jetlp as kernels
 
+SLOTS = 50
+"""Slots that `slot_of` sorts gains and losses into."""
 NO_PRIORITY = -2147483647
 """Priority of a vertex that does not pass the first filter."""
 
@@ -16,7 +23,20 @@ class LabelPropagation:
     def __init__(self, state: RefinementState) -> None:
         self.state = state
         self._proposers = state.backend.empty(state.graph.n)
-        self._hub_gains = state.backend.full(state.graph.n if state.graph.hubs.count else 0, 0)
+        backend, n, k = state.backend, state.graph.n, state.k
+        self._overfill = state.problem.options.refine.overfill
+        self._late_gains = backend.full(
+            n if state.graph.hubs.count or self._is_capped else 0, 0, np.int64
+        )
+        if self._is_capped:
+            sections = 8 if k <= 128 and backend.prefers_lists else 1
+            self._flows = {
+                "inflow": backend.full(k * SLOTS * sections, 0),
+                "outflow": backend.full(k * sections, 0),
+                "sections": sections,
+            }
+            self._ranks = backend.empty(n)
+            self._caps = {"cutoffs": backend.empty(k), "shares": backend.empty(k, np.int64)}
 
     def launch(self) -> None:
         """Move each vertex that passes both filters."""
@@ -26,7 +46,8 @@ class LabelPropagation:
             "best": state.best,
             "locks": state.locks,
             "priorities": state.priorities,
-            "hub_gains": self._hub_gains,
+            "late_gains": self._late_gains,
+            "capped": int(self._is_capped),
             **state.moves,
         }
         backend.parallel_for(
@@ -54,4 +75,41 @@ class LabelPropagation:
             **shared,
             **state.adjacency,
         )
-        hubs.launch_each(kernels.afterburn_hubs, **shared)
+        if self._is_capped:
+            self._admit(proposers, shared)
+        else:
+            hubs.launch_each(kernels.afterburn_hubs, **shared)
+
+    @property
+    def _is_capped(self) -> bool:
+        return self._overfill is not None
+
+    def _admit(self, proposers: Members, shared: Mapping[str, Any]) -> None:
+        """Move those who may, with the inflow of each part capped."""
+        state, backend = self.state, self.state.backend
+        vertices = proposers.vertices
+        backend.parallel_for(
+            proposers.count,
+            kernels.tally_inflow,
+            vertices=vertices,
+            ranks=self._ranks,
+            **self._flows,
+            **shared,
+        )
+        backend.parallel_for(
+            state.k,
+            kernels.cap_inflow,
+            limits=state.limits,
+            overfill=self._overfill,
+            **self._caps,
+            **self._flows,
+            **shared,
+        )
+        backend.parallel_for(
+            proposers.count,
+            kernels.admit,
+            vertices=vertices,
+            ranks=self._ranks,
+            **self._caps,
+            **shared,
+        )

@@ -11,7 +11,7 @@ class Order(IntEnum):
     SALT = 0
     RATIO = 1
     LOCK = 2
-    OPEN_COUNT = 3
+    TIE_LIMIT = 3
     KEEP = 4
     TASK = 5
     REQUEST = 6
@@ -19,18 +19,15 @@ class Order(IntEnum):
     LAST_TASK = 8
     CUT = 9
     BEST_CUT = 10
-    BEST_HEAVIEST = 11
+    BEST_OVERLOAD = 11
     SINCE_BEST = 12
     WEAK = 13
     ITERATION = 14
     SEED = 15
-    LIMIT = 16
+    DUE = 16
     PATIENCE = 17
     TOLERANCE = 18
     WEAK_ROUNDS = 19
-    WEIGHT = 20
-    TIE_LIMIT = 21
-    DUE = 22
 
 
 class Task(IntEnum):

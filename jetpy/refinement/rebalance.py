@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from jetpy.backends.base import Array
 from jetpy.refinement.orders import Task
 from jetpy.refinement.state import SHORT, Members, RefinementState
 from jetpy.workloads import rebalance as kernels
 
+PLAN_ROWS = 6
+"""Rows of the plan."""
 SLOTS = 50
 """Loss slots (`slot_of`)."""
 DIGIT_BITS, DIGITS = 10, 1024 + 32
@@ -26,16 +27,14 @@ class Rebalancing:
 
     Attributes
     ----------
-    plan : dict of arrays, int64, shape (k,)
-        What may leave which part, and for where, as workunits name it (see `draw_up_plan` in
-        `jetpy.workloads.conduct`).
+    plan : int64, shape (6 k,)
+        What may leave which part, and for where (see `draw_up_plan` in `jetpy.workloads.conduct`).
     """
 
     def __init__(self, state: RefinementState) -> None:
         self.state = state
-        backend, k = state.backend, state.k
-        names = "leave_limit", "tie_limit", "excess", "open_parts", "capacity_ends"
-        self.plan: dict[str, Array] = {name: backend.empty(k, np.int64) for name in names}
+        backend, problem, k = state.backend, state.problem, state.k
+        self.plan = backend.empty(PLAN_ROWS * k, np.int64)
         self._sections = 8 if k <= 128 and backend.prefers_lists else 1
         self._histogram = backend.full(k * SLOTS * self._sections, 0)
         self._digits = backend.full(k * DIGITS, 0)
@@ -43,7 +42,9 @@ class Rebalancing:
         self._rests, self._lasts = backend.empty(k, np.int64), backend.empty(k, np.int64)
         n = state.graph.n
         self._loss_slots, self._list = backend.empty(n), backend.empty(n)
-        self._sums = backend.full(((n >> REGION_BITS) + 1) * REGION_SUMS, 0)
+        regions = (n >> REGION_BITS) + 1
+        self._groups = {"siblings": problem.siblings, "regions": regions}
+        self._sums = backend.full(k // problem.siblings * regions * REGION_SUMS, 0)
 
     def start(self) -> None:
         """Forget what was summed up before a start, over vertices that may be watched no more."""
@@ -72,7 +73,7 @@ class Rebalancing:
             kernels.watch_interior,
             best=state.best,
             watched=state.watched.vertices,
-            **self.plan,
+            plan=self.plan,
             **state.moves,
         )
         backend.pull(account)
@@ -96,7 +97,8 @@ class Rebalancing:
             kept=state.kept,
             loss_slots=self._loss_slots,
             sums=self._sums,
-            **self.plan,
+            **self._groups,
+            plan=self.plan,
             **self._counters,
             **state.moves,
             **state.table,
@@ -112,8 +114,7 @@ class Rebalancing:
         backend.parallel_for(
             state.k,
             kernels.cut_off,
-            excess=self.plan["excess"],
-            tie_limit=self.plan["tie_limit"],
+            plan=self.plan,
             rests=self._rests,
             **cut,
             **self._counters,
@@ -147,6 +148,7 @@ class Rebalancing:
             rests=self._rests,
             sums=self._sums,
             shift=last_bits,
+            **self._groups,
             **cut,
             **state.moves,
         )
@@ -160,7 +162,8 @@ class Rebalancing:
             kernels.deal_evicted,
             vertices=candidates.vertices,
             sums=self._sums,
-            **self.plan,
+            **self._groups,
+            plan=self.plan,
             **state.moves,
         )
 

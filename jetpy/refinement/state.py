@@ -12,6 +12,7 @@ import numpy.typing as npt
 from jetpy.backends.base import Array, Backend, Workunit
 from jetpy.backends.level import DeviceGraph
 from jetpy.graph import INT32_MAX
+from jetpy.problem import Problem
 from jetpy.refinement.orders import Order
 from jetpy.workloads import connectivity as kernels
 from jetpy.workloads import projection as projection_kernels
@@ -43,8 +44,9 @@ class Members:
 
 @dataclass(frozen=True, eq=False)
 class Measures:
-    """Cut (total weight of undirected cut edges) and part weights (int64, shape (k,), host).
+    """Cut and part weights (int64, shape (k,), host).
 
+    The cut is the total weight of undirected cut edges, each times the distance of its parts.
     Projection to a finer level leaves both as they are.
     """
 
@@ -55,6 +57,10 @@ class Measures:
     def heaviest(self) -> int:
         """Weight of the heaviest part."""
         return int(self.part_weights.max())
+
+    def overload(self, problem: Problem) -> int:
+        """Return the most that a part weighs above its limit; not positive where none does."""
+        return int((self.part_weights - problem.limits).max())
 
 
 class RefinementState:
@@ -86,6 +92,8 @@ class RefinementState:
         last.
     loose : int
         Most weight of the edges, in 128ths per vertex weight, of a vertex that is always watched.
+    limits : int64, shape (k,)
+        Largest weights of the parts, on the back end.
     account : Mirror of shape (k + SHORT + 1,)
         Part weights, change of the cut, moved vertices and more (see `move` in
         `jetpy.workloads.connectivity`).
@@ -93,8 +101,15 @@ class RefinementState:
         What an iteration is to do, and how refinement goes (`jetpy.workloads.conduct`).
     """
 
-    def __init__(self, backend: Backend, graph: DeviceGraph, k: int) -> None:
-        self.backend, self.graph, self.k = backend, graph, k
+    def __init__(self, backend: Backend, graph: DeviceGraph, problem: Problem) -> None:
+        self.backend, self.graph, self.problem = backend, graph, problem
+        self.k = k = problem.k
+        metric = problem.metric
+        self._objective = {
+            "metric": metric.kind,
+            "distances": backend.from_host(metric.distances),
+        }
+        self.limits = backend.from_host(problem.limits)
         n = graph.n
         self.parts, self.sources, self.kept = backend.empty(n), backend.empty(n), backend.empty(n)
         self.best, self.gains, self.own = backend.empty(n), backend.empty(n), backend.empty(n)
@@ -119,7 +134,7 @@ class RefinementState:
         self.parts[:] = parts
         self.sources[:] = parts
         self.kept[:] = parts
-        self.measures = known or measure(backend, self.graph, parts, self.k)
+        self.measures = known or self._measure(parts)
         hubs = self.graph.hubs
         hubs.launch_lanes(kernels.clear_rows, indptr=self.graph.indptr, k=self.k, **self.table)
         hubs.launch(
@@ -133,6 +148,7 @@ class RefinementState:
             sources=self.sources,
             watched=self._list,
             k=self.k,
+            **self._objective,
             **self.adjacency,
             **self.table,
         )
@@ -143,6 +159,27 @@ class RefinementState:
         account[self.k + WATCHED] = self._list_in_order()
         backend.push(self.account)
         self.make_room()
+
+    def _measure(self, parts: Array) -> Measures:
+        """Compute the measures of a partition from scratch."""
+        backend, n = self.backend, self.graph.n
+        part_weights = backend.full(self.k, 0)
+        backend.parallel_for(
+            n,
+            projection_kernels.weigh_parts,
+            parts=parts,
+            vertex_weights=self.graph.vertex_weights,
+            part_weights=part_weights,
+        )
+        directed = backend.reduce(
+            n,
+            projection_kernels.cost_of_vertex,
+            parts=parts,
+            k=self.k,
+            **self._objective,
+            **self.adjacency,
+        )
+        return Measures(directed // 2, backend.to_host(part_weights).astype(np.int64))
 
     def make_room(self) -> None:
         """Let launches reach all watched vertices."""
@@ -213,6 +250,7 @@ class RefinementState:
             "orders": self.orders.device,
             "list_size": self._list_size,
             "k": self.k,
+            **self._objective,
         }
 
     def launch_update(self) -> None:
@@ -267,24 +305,3 @@ class Recording:
             self._watched = state.watched
             self._program = state.backend.record(launches)
         self._program()
-
-
-def measure(backend: Backend, graph: DeviceGraph, parts: Array, k: int) -> Measures:
-    """Compute the measures of a partition from scratch."""
-    part_weights = backend.full(k, 0)
-    backend.parallel_for(
-        graph.n,
-        projection_kernels.weigh_parts,
-        parts=parts,
-        vertex_weights=graph.vertex_weights,
-        part_weights=part_weights,
-    )
-    directed = backend.reduce(
-        graph.n,
-        projection_kernels.cut_of_vertex,
-        indptr=graph.indptr,
-        indices=graph.indices,
-        edge_weights=graph.edge_weights,
-        parts=parts,
-    )
-    return Measures(directed // 2, backend.to_host(part_weights).astype(np.int64))

@@ -131,9 +131,10 @@ def test_names_of_the_dispatch_are_refused(flattened: Flatten) -> None:
         )
 
 
-def test_more_views_than_a_graph_can_record_are_refused(flattened: Flatten) -> None:
-    views = [f"a{number}: pk.View1D[pk.int32]" for number in range(20)]
+def test_more_arguments_than_a_graph_can_record_are_refused(flattened: Flatten) -> None:
+    views = [f"a{number}: pk.View1D[pk.int32]" for number in range(19)]
     text = "@pk.workunit\ndef w(i: int, {}):\n    a0[i] = 1\n"
-    with pytest.raises(BackendError, match="w has 20 views; with more than 19"):
-        flattened(text.format(", ".join(views)))
-    assert "a18" in flattened(text.format(", ".join(views[:19])))
+    assert "n1" in flattened(text.format(", ".join([*views, "n0: int", "n1: int"])))
+    for more in (["n0: int", "n1: int", "n2: int"], ["n0: int", "n1: pk.int64"]):
+        with pytest.raises(BackendError, match="arguments of w take 468 bytes; with more than 464"):
+            flattened(text.format(", ".join([*views, *more])))

@@ -3,20 +3,43 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import upload
 from jetpy.graph import INT32_MAX, Graph
-from jetpy.metrics import edge_cut, part_weights
+from jetpy.metrics import part_weights
+from jetpy.presets import preset
+from jetpy.problem import Metric, Problem, pose
 from jetpy.refinement.orders import Order
 from jetpy.refinement.state import COUNTERS, REBUILD, WATCHED, Measures, RefinementState
 from jetpy.workloads.rebalance import watch_interior
 
+LINE = np.abs(np.subtract.outer(np.arange(64), np.arange(64)))
+"""Distances of places on a line: no hierarchy."""
 
-def state_of(backend: Backend, graph: Graph, parts: object, k: int) -> RefinementState:
-    state = RefinementState(backend, upload(backend, graph), k)
+
+def problem_of(
+    graph: Graph, k: int, *, distances: np.ndarray | None = None, **other: Any
+) -> Problem:
+    """A problem with parts of any weight, unless `other` says something else of it.
+
+    `distances` are those of the parts, shape (k, k); by default all are 1.
+    """
+    problem = pose(graph.total_vertex_weight, k, float(k), 1, preset("default"))
+    if distances is not None:
+        other["metric"] = Metric(1, distances[:k, :k].ravel().astype(np.int32))
+    return replace(problem, **other)
+
+
+def state_of(
+    backend: Backend, graph: Graph, parts: object, k: int, problem: Problem | None = None
+) -> RefinementState:
+    problem = problem or problem_of(graph, k)
+    state = RefinementState(backend, upload(backend, graph), problem)
     state.start(backend.from_host(np.array(parts, np.int32)))
     return state
 
@@ -61,6 +84,20 @@ def connections(graph: Graph, parts: np.ndarray) -> list[dict[int, int]]:
     return [dict(row) for row in table]
 
 
+def distance(problem: Problem, p: int, q: int) -> int:
+    """Distance of two parts, which are given as a matrix, or not at all."""
+    if problem.metric.kind == 0:
+        return int(p != q)
+    return int(problem.metric.distances[p * problem.k + q])
+
+
+def cost_of(graph: Graph, parts: np.ndarray, problem: Problem) -> int:
+    """Weight of the undirected edges, each times the distance of its ends."""
+    rows = enumerate(connections(graph, parts))
+    directed = (w * distance(problem, parts[v], p) for v, row in rows for p, w in row.items())
+    return sum(directed) // 2
+
+
 def rows_of(state: RefinementState) -> list[dict[int, int]]:
     """Parts and weights of each row of the state's table; a part must not have two slots."""
     starts = on_host(state, state.rows).tolist()
@@ -80,7 +117,7 @@ def rows_of(state: RefinementState) -> list[dict[int, int]]:
 def check_state(state: RefinementState, graph: Graph) -> None:
     """Compare everything that a state keeps up to date with values from scratch."""
     parts = parts_of(state)
-    assert state.measures.cut == edge_cut(graph, parts)
+    assert state.measures.cut == cost_of(graph, parts, state.problem)
     assert state.measures.part_weights.tolist() == part_weights(graph, parts, state.k).tolist()
     assert rows_of(state) == connections(graph, parts)
     moved = on_host(state, state.sources) != parts
@@ -109,8 +146,7 @@ def watch_all(state: RefinementState) -> None:
         watch_interior,
         parts=state.parts,
         vertex_weights=state.graph.vertex_weights,
-        leave_limit=backend.full(k, INT32_MAX, np.int64),
-        tie_limit=backend.full(k, -1, np.int64),
+        plan=backend.from_host(np.repeat(np.array([INT32_MAX, -1]), k)),
         best=state.best,
         watched=state.watched.vertices,
         account=state.account.device,

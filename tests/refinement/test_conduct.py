@@ -9,31 +9,33 @@ from hypothesis import strategies as st
 from jetpy.backends.base import Backend
 from jetpy.refinement.jet import ANY, PROPAGATIONS, REBALANCINGS
 from jetpy.refinement.orders import Order, Request, Task
+from jetpy.refinement.rebalance import PLAN_ROWS
 from jetpy.refinement.state import COUNTERS, REBUILD, SHORT, WATCHED
 from jetpy.workloads.conduct import conduct, draw_up_plan
 
-PIECES = "leave_limit", "tie_limit", "excess", "open_parts", "capacity_ends"
 PATIENCE, WEAK_ROUNDS, TIE_LIMIT = 3, 2, 77
 
 
 class Conductor:
     """Orders, account and plan of a level, with the kernel that conducts it."""
 
-    def __init__(self, backend: Backend, weights: np.ndarray, cut: int, limit: int) -> None:
+    def __init__(
+        self, backend: Backend, weights: np.ndarray, cut: int, limits: np.ndarray, groups: int = 1
+    ) -> None:
         self.backend, self.k = backend, len(weights)
+        self.siblings = self.k // groups
+        self.limits = backend.from_host(np.asarray(limits, np.int64))
         self.orders, self.account = backend.mirror(len(Order)), backend.mirror(self.k + SHORT + 1)
         self.best_weights = backend.mirror(self.k)
-        self.plan = {name: backend.empty(self.k, np.int64) for name in PIECES}
+        self.plan = backend.empty(PLAN_ROWS * self.k, np.int64)
         for order, value in {
             Order.CUT: cut,
             Order.BEST_CUT: cut,
-            Order.BEST_HEAVIEST: weights.max(),
+            Order.BEST_OVERLOAD: (weights - limits).max(),
             Order.SEED: 5,
-            Order.LIMIT: limit,
             Order.PATIENCE: PATIENCE,
             Order.TOLERANCE: 900,
             Order.WEAK_ROUNDS: WEAK_ROUNDS,
-            Order.WEIGHT: weights.sum(),
             Order.TIE_LIMIT: TIE_LIMIT,
         }.items():
             self.orders.host[order] = value
@@ -56,13 +58,19 @@ class Conductor:
 
     def conduct(self, room: int = 1, tasks: int = ANY, n: int = 2) -> np.ndarray:
         """Return the orders for the next iteration of a level of n vertices."""
-        shared = {"orders": self.orders.device, "account": self.account.device, "k": self.k}
+        shared = {
+            "orders": self.orders.device,
+            "account": self.account.device,
+            "limits": self.limits,
+            "k": self.k,
+        }
         self.backend.parallel_for(1, conduct, room=room, tasks=tasks, n=n, **shared)
         self.backend.parallel_for(
             max(self.k, REBUILD + 1),
             draw_up_plan,
             best_weights=self.best_weights.device,
-            **self.plan,
+            siblings=self.siblings,
+            plan=self.plan,
             **shared,
         )
         for mirror in (self.orders, self.account, self.best_weights):
@@ -71,29 +79,41 @@ class Conductor:
         return self.orders.host
 
 
-def check_plan(conductor: Conductor, weights: np.ndarray, limit: int) -> bool:
-    """Compare a plan with the definition; return whether it asks for moves."""
-    plan = {name: conductor.backend.to_host(a) for name, a in conductor.plan.items()}
+def check_plan(conductor: Conductor, weights: np.ndarray, limits: np.ndarray) -> bool:
+    """Compare the plan of each group with the definition; return whether one asks for moves."""
+    asked = False
+    for first in range(0, len(weights), conductor.siblings):
+        group = slice(first, first + conductor.siblings)
+        asked |= check_plan_of_group(conductor, weights[group], int(limits[first]), first)
+    return asked
+
+
+def check_plan_of_group(conductor: Conductor, weights: np.ndarray, limit: int, first: int) -> bool:
+    """Compare the plan of the group whose first part is given."""
+    plan = conductor.backend.to_host(conductor.plan).reshape(PLAN_ROWS, -1)
+    leave, ties, takers_of, counts, to_lose, ends = plan[:, first : first + len(weights)]
     excess = np.maximum(weights - limit, 0)
     threshold = max(limit * 99 // 100, limit - 100)
     if not (weights < threshold).any():
         threshold = limit
     takers = np.flatnonzero(weights < threshold)
-    count = conductor.orders.host[Order.OPEN_COUNT]
-    assert count == len(takers)
-    if count == 0 or excess.sum() == 0:
+    count = len(takers)
+    assert (counts == count).all()
+    if count == 0:
+        assert not to_lose.any()
+        assert not leave.any()
         return False
     spare = threshold - weights[takers]
     if spare.sum() < excess.sum():
         spare += limit - threshold
     over_average = 3 * (len(weights) * weights - weights.sum()) // (2 * len(weights))
-    assert plan["excess"].tolist() == excess.tolist()
-    assert plan["open_parts"][:count].tolist() == takers.tolist()
-    assert plan["capacity_ends"][:count].tolist() == np.cumsum(spare).tolist()
+    assert to_lose.tolist() == excess.tolist()
+    assert takers_of[:count].tolist() == (first + takers).tolist()
+    assert ends[:count].tolist() == np.cumsum(spare).tolist()
     leave_limit = np.where(excess > 0, np.maximum(over_average, 1), 0)
-    assert plan["leave_limit"].tolist() == np.where(weights < threshold, -1, leave_limit).tolist()
-    assert (plan["tie_limit"] == TIE_LIMIT).all()
-    return True
+    assert leave.tolist() == np.where(weights < threshold, -1, leave_limit).tolist()
+    assert (ties == TIE_LIMIT).all()
+    return bool(excess.any())
 
 
 weights = st.lists(st.integers(0, 400), min_size=2, max_size=9).map(np.array)
@@ -102,29 +122,38 @@ weights = st.lists(st.integers(0, 400), min_size=2, max_size=9).map(np.array)
 @settings(
     max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-@given(data=st.data(), first=weights, slack=st.integers(0, 100), cut=st.integers(100, 1000))
+@given(
+    data=st.data(),
+    first=weights,
+    slack=st.integers(0, 100),
+    cut=st.integers(100, 1000),
+    groups=st.integers(1, 3),
+)
 def test_the_loop_is_that_of_the_paper(
-    backend: Backend, data: st.DataObject, first: np.ndarray, slack: int, cut: int
+    backend: Backend, data: st.DataObject, first: np.ndarray, slack: int, cut: int, groups: int
 ) -> None:
+    first = np.tile(first, groups)
     limit = int(-(-first.sum() // len(first))) + slack
-    conductor = Conductor(backend, first, cut, limit)
+    limits = limit + 5 * np.repeat(np.arange(groups), len(first) // groups)
+    conductor = Conductor(backend, first, cut, limits, groups)
     now, best_cut, best = first, cut, first
     since_best = weak = iterations = locks = 0
     better = moved = False
     for _ in range(30):
         if moved:
             clearly = False
-            if best.max() > limit and now.max() <= limit:
+            overload, best_overload = (now - limits).max(), (best - limits).max()
+            if best_overload > 0 and overload <= 0:
                 better = clearly = True
-            elif now.max() <= limit:
+            elif overload <= 0:
                 better, clearly = cut < best_cut, 10 * cut < 9 * best_cut
             else:
-                better = clearly = now.max() < best.max()
+                better = clearly = overload < best_overload
             if better:
                 best_cut, best = cut, now
             if clearly:
                 since_best = 0
-        other = REBALANCINGS if now.max() <= limit else PROPAGATIONS
+        other = REBALANCINGS if (now <= limits).all() else PROPAGATIONS
         for tasks in data.draw(st.sampled_from([[ANY], [other, ANY], [other, other, ANY]])):
             orders = conductor.conduct(tasks=tasks)
             assert orders[Order.CUT] == cut
@@ -142,20 +171,18 @@ def test_the_loop_is_that_of_the_paper(
         assert orders[Order.ITERATION] == iterations
         assert orders[Order.SALT] == 5 + iterations
         assert orders[Order.KEEP] == better
-        if now.max() <= limit:
+        if (now <= limits).all():
             weak, locks = 0, locks + 1
-            expected = Task.PROPAGATE
+            expected, may_move = Task.PROPAGATE, True
         else:
             expected = Task.REBALANCE_STRONGLY
             if weak < WEAK_ROUNDS:
                 weak, expected = weak + 1, Task.REBALANCE_WEAKLY
-            if not check_plan(conductor, now, limit):
-                expected = Task.NOTHING
+            may_move = check_plan(conductor, now, limits)
         assert orders[Order.LOCK] == locks
         assert orders[Order.TASK] == expected
-        moved = expected != Task.NOTHING and data.draw(st.booleans())
-        if expected != Task.NOTHING:
-            better = False
+        moved = may_move and data.draw(st.booleans())
+        better = False
         if moved:
             now = np.array(data.draw(st.permutations(now.tolist())))
             change = data.draw(st.integers(-50, 20))
@@ -166,9 +193,9 @@ def test_the_loop_is_that_of_the_paper(
 
 def test_the_host_is_asked_once_for_what_is_missing(backend: Backend) -> None:
     """Nothing is taken or ordered until the host has answered."""
-    balanced = np.array([5, 5])
+    balanced, limits = np.array([5, 5]), np.array([5, 5])
     for place, request in (SHORT, Request.WATCH_MORE), (WATCHED, Request.ROOM):
-        conductor = Conductor(backend, balanced, 100, 5)
+        conductor = Conductor(backend, balanced, 100, limits)
         assert conductor.conduct()[Order.TASK] == Task.PROPAGATE
         conductor.report(balanced, -10, 1)
         conductor.account.host[conductor.k + place] = 1
@@ -187,9 +214,9 @@ def test_the_host_is_asked_once_for_what_is_missing(backend: Backend) -> None:
 
 def test_the_same_plan_again_where_all_vertices_are_watched(backend: Backend) -> None:
     """The host is not asked, and the iteration is not counted twice."""
-    conductor = Conductor(backend, np.array([7, 3]), 100, 5)
+    conductor = Conductor(backend, np.array([7, 3]), 100, np.array([5, 5]))
     assert conductor.conduct(n=9)[Order.TASK] == Task.REBALANCE_WEAKLY
-    before = {name: backend.to_host(piece).tolist() for name, piece in conductor.plan.items()}
+    before = backend.to_host(conductor.plan).tolist()
     conductor.account.host[conductor.k + SHORT] = 1
     conductor.account.host[conductor.k + WATCHED] = 9
     backend.push(conductor.account)
@@ -199,4 +226,4 @@ def test_the_same_plan_again_where_all_vertices_are_watched(backend: Backend) ->
     assert (orders[Order.TASK], orders[Order.REQUEST]) == (Task.REBALANCE_WEAKLY, Request.NOTHING)
     assert orders[Order.ITERATION] == 1
     assert conductor.account.host[conductor.k + SHORT] == 0
-    assert before == {n: backend.to_host(piece).tolist() for n, piece in conductor.plan.items()}
+    assert before == backend.to_host(conductor.plan).tolist()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,18 +15,21 @@ from jetpy.generators import delaunay, grid
 from jetpy.graph import Graph
 from jetpy.metrics import edge_cut, part_weights
 from jetpy.presets import preset
-from jetpy.problem import pose
+from jetpy.problem import Problem, pose
 from jetpy.refinement.jet import Refinement
 from jetpy.refinement.jetlp import LabelPropagation
 from jetpy.refinement.orders import Task
 from jetpy.refinement.state import RefinementState
-from tests.graphs import SMALL_GRAPHS, random_graph, star
+from tests.graphs import SMALL_GRAPHS, from_edges, random_graph, star
 from tests.refinement.oracle import (
+    LINE,
     check_state,
     connections,
+    distance,
     give_orders,
     on_host,
     parts_of,
+    problem_of,
     settle,
     state_of,
 )
@@ -37,20 +42,32 @@ def neighbours_of(graph: Graph, v: int) -> list[tuple[int, int]]:
 
 
 def moves_of_the_paper(
-    graph: Graph, parts: np.ndarray, best: np.ndarray, locked: set[int], ratio: int
+    graph: Graph,
+    parts: np.ndarray,
+    best: np.ndarray,
+    locked: set[int],
+    ratio: int,
+    problem: Problem,
 ) -> dict[int, int]:
-    """Vertices that move, and where to; the destinations must be among the best."""
+    """Vertices that move, and where to; the destinations must be among the best.
+
+    Where distances differ, the first filter compares with what edges into the own part would cost.
+    """
     gains: dict[int, int] = {}
     for v, row in enumerate(connections(graph, parts)):
         if v in locked:
             continue
-        own = row.pop(int(parts[v]), 0)
-        if not row:
+        home = int(parts[v])
+        others = set(row) - {home}
+        if not others:
             assert best[v] in (-1, -3)
             continue
-        assert row.get(int(best[v])) == max(row.values())
-        gain = row[int(best[v])] - own
-        if gain >= 0 or -gain < own * ratio // 100:
+        paid = {p: sum(w * distance(problem, p, q) for q, w in row.items()) for p in {home, *row}}
+        assert best[v] in others
+        assert paid[int(best[v])] == min(paid[p] for p in others)
+        gain = paid[home] - paid[int(best[v])]
+        lost = row.get(home, 0) * distance(problem, home, int(best[v]))
+        if gain >= 0 or -gain < lost * ratio // 100:
             gains[v] = gain
     moving = {}
     for v, gain in gains.items():
@@ -58,26 +75,32 @@ def moves_of_the_paper(
         for u, w in neighbours_of(graph, v):
             first = u in gains and (gains[u] > gain or (gains[u] == gain and u < v))
             p = best[u] if first else parts[u]
-            total += w * (int(p == best[v]) - int(p == parts[v]))
+            total += w * distance(problem, parts[v], p)
+            total -= w * distance(problem, best[v], p)
         if total >= 0:
             moving[v] = int(best[v])
     return moving
 
 
 def check_iterations(
-    backend: Backend, graph: Graph, parts: object, k: int, ratio: int, iterations: int = 4
+    backend: Backend,
+    graph: Graph,
+    parts: object,
+    k: int,
+    ratio: int,
+    problem: Problem | None = None,
 ) -> int:
     """Compare some iterations with the oracle; return how many vertices moved."""
-    state = state_of(backend, graph, parts, k)
+    state = state_of(backend, graph, parts, k, problem)
     propagation = LabelPropagation(state)
     locked: set[int] = set()
     total = 0
-    for iteration in range(1, iterations + 1):
+    for iteration in range(1, 5):
         before = parts_of(state)
         give_orders(state, task=Task.PROPAGATE, ratio=ratio, salt=12345 + iteration, lock=iteration)
         propagation.launch()
         best = on_host(state, state.best)
-        expected = moves_of_the_paper(graph, before, best, locked, ratio)
+        expected = moves_of_the_paper(graph, before, best, locked, ratio, state.problem)
         state.launch_update()
         moved = settle(state)
         for v, p in expected.items():
@@ -98,12 +121,19 @@ def check_iterations(
     k=st.integers(2, 7),
     ratio=st.sampled_from([0, 25, 75, 100]),
     seed=st.integers(0, 10**6),
+    distances=st.sampled_from([None, LINE, 7 * LINE**2]),
 )
 def test_jetlp_is_that_of_the_paper(
-    backend: Backend, graph: Graph, k: int, ratio: int, seed: int
+    backend: Backend,
+    graph: Graph,
+    k: int,
+    ratio: int,
+    seed: int,
+    distances: np.ndarray | None,
 ) -> None:
     parts = np.random.default_rng(seed).integers(0, k, graph.n)
-    check_iterations(backend, graph, parts, k, ratio)
+    problem = problem_of(graph, k, distances=distances)
+    check_iterations(backend, graph, parts, k, ratio, problem)
 
 
 @pytest.mark.parametrize("k", [2, 30])
@@ -116,6 +146,35 @@ def test_jetlp_on_larger_graphs(threaded: Backend, k: int) -> None:
 def test_jetlp_with_a_hub_of_several_pieces(backend: Backend) -> None:
     graph = star(3000)
     assert check_iterations(backend, graph, np.arange(3001) % 3, 3, 25) > 100
+    problem = problem_of(graph, 3, distances=LINE)
+    assert check_iterations(backend, graph, np.arange(3001) % 3, 3, 25, problem) > 100
+
+
+@pytest.mark.parametrize("overfill", [0, 30])
+def test_capped_inflow_keeps_parts_light(backend: Backend, overfill: int) -> None:
+    """All leaves of a star want to join its centre; only some may, those with the best gains."""
+    n, limit = 2001, 900
+    edges = [(0, v) for v in range(1, n)]
+    graph = from_edges(n, edges, [5 if v < n // 2 else 1 for _, v in edges])
+    before = np.arange(n) % 4
+    options = replace(preset("default").refine, overfill=overfill)
+    problem = problem_of(graph, 4, options=replace(preset("default"), refine=options), limit=limit)
+    state = state_of(backend, graph, before, 4, problem)
+    give_orders(state, task=Task.PROPAGATE, ratio=25, salt=5, lock=1)
+    LabelPropagation(state).launch()
+    state.launch_update()
+    assert settle(state) > 0
+    check_state(state, graph)
+    after = parts_of(state)
+    moved, stayed = (
+        np.flatnonzero(before != after),
+        np.flatnonzero((before == after) & (before > 0)),
+    )
+    assert (after[moved] == before[0]).all()
+    most = limit * (100 + overfill) // 100
+    assert 0.9 * most < state.measures.part_weights.max() < 1.1 * most
+    assert graph.edge_weights[graph.indptr[moved]].min() == 5
+    assert graph.edge_weights[graph.indptr[stayed]].max() == 5
 
 
 def propagate(state: RefinementState, ratio: int, iteration: int) -> None:

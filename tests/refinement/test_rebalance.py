@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -13,18 +15,26 @@ from jetpy.generators import delaunay, grid
 from jetpy.graph import Graph
 from jetpy.metrics import part_weights
 from jetpy.options import Options, RefineOptions
-from jetpy.problem import Problem
+from jetpy.problem import EDGE_CUT, Metric, Problem
 from jetpy.refinement.jet import Refinement
 from jetpy.refinement.state import SHORT, RefinementState
 from tests.graphs import from_edges, heavy_edges, isolated, path, random_graph, star
-from tests.refinement.oracle import check_state, on_host, parts_of, settle
+from tests.refinement.oracle import LINE, check_state, on_host, parts_of, settle
 from tests.strategies import weighted_graphs
 
+ON_A_LINE = Metric(1, LINE[:3, :3].ravel().astype(np.int32))
 UNIT_GRAPHS = [grid(50, 50), delaunay(2500), star(300), isolated(200), path(3000)]
 
 
 def limit_of(graph: Graph, k: int, imbalance: float = 0.03) -> int:
     return int(-(-graph.total_vertex_weight // k) * (1 + imbalance))
+
+
+def without_edges_between(graph: Graph, group: np.ndarray) -> Graph:
+    sources = graph.sources(0, graph.n)
+    inside = group[sources] == group[graph.indices]
+    edges = zip(sources[inside].tolist(), graph.indices[inside].tolist(), strict=True)
+    return from_edges(graph.n, [(u, v) for u, v in edges if u < v])
 
 
 def check_moves(state: RefinementState, before: np.ndarray, limit: int, moved: int) -> None:
@@ -45,10 +55,11 @@ def rebalance(
     kind: str,
     limit: int,
     seed: int = 1,
+    **other: Any,
 ) -> tuple[RefinementState, int]:
     """Make one iteration; return the state and how many vertices moved."""
     options = Options(refine=RefineOptions(weak_rounds=1 if kind == "weak" else 0))
-    problem = Problem(k, 0.0, 0, limit, seed, options)
+    problem = Problem(k, 0.0, 0, limit, seed, options, **other)
     refinement = Refinement(backend, upload(backend, graph), problem)
     state = refinement.state
     refinement.start(backend.from_host(np.array(parts, np.int32)), 25, None)
@@ -159,6 +170,43 @@ def test_weak_prefers_the_best_open_part(backend: Backend) -> None:
     state, moved = rebalance(backend, graph, [0, 0, 0, 0, 0, 0, 0, 0, 1, 2], 3, "weak", 5)
     assert moved == 3
     assert parts_of(state)[1:4].tolist() == [2, 1, 2]
+
+
+@pytest.mark.parametrize(("metric", "expected"), [(EDGE_CUT, 2), (ON_A_LINE, 1)])
+def test_weak_prefers_where_edges_cost_least(
+    backend: Backend, metric: Metric, expected: int
+) -> None:
+    """Vertex 1 has edges of weight 4 to part 0, which it must leave, of 2 to 1 and of 3 to 2."""
+    edges = [(0, 1), (1, 4), (1, 5), (0, 2), (0, 3)]
+    graph = from_edges(6, edges, [4, 2, 3, 9, 9])
+    state, moved = rebalance(backend, graph, [0, 0, 0, 0, 1, 2], 3, "weak", 3, metric=metric)
+    check_state(state, graph)
+    assert moved == 1
+    assert parts_of(state)[1] == expected
+
+
+@pytest.mark.parametrize("kind", ["weak", "strong"])
+@pytest.mark.parametrize("graph", UNIT_GRAPHS, ids=str)
+def test_groups_keep_to_themselves(backend: Backend, graph: Graph, kind: str) -> None:
+    """Three groups of four parts, of other sizes and limits, as if each were alone."""
+    group = np.minimum(np.arange(graph.n) * 6 // graph.n, 2)
+    graph = without_edges_between(graph, group)
+    before = 4 * group + np.minimum(np.arange(graph.n) % 7, 3)
+    weights = part_weights(graph, group, 3)
+    limits = -(-weights // 4) + 2
+    state, moved = rebalance(
+        backend, graph, before, 12, kind, int(limits.min()), groups=3, group_limits=limits
+    )
+    check_state(state, graph)
+    after = parts_of(state)
+    assert moved == (before != after).sum() > 0
+    assert (after // 4 == group).all()
+    old, new = part_weights(graph, before, 12), part_weights(graph, after, 12)
+    overweight = old > np.repeat(limits, 4)
+    if kind == "strong":
+        assert (new <= np.repeat(limits, 4)).all()
+    else:
+        assert (new[overweight] == np.repeat(limits, 4)[overweight]).all()
 
 
 @pytest.mark.parametrize("kind", ["weak", "strong"])

@@ -14,10 +14,12 @@ from jetpy.refinement.orders import Task
 from jetpy.refinement.state import BLOCK, COUNTERS, RefinementState
 from tests.graphs import SMALL_GRAPHS, random_graph, star
 from tests.refinement.oracle import (
+    LINE,
     check_state,
     give_orders,
     on_host,
     parts_of,
+    problem_of,
     settle,
     state_of,
     watch_all,
@@ -78,11 +80,20 @@ def test_small_graphs(backend: Backend, name: str, k: int) -> None:
     k=st.integers(2, 12),
     counts=st.lists(st.integers(0, 5), min_size=1, max_size=8),
     seed=st.integers(0, 10**6),
+    distances=st.sampled_from([None, LINE]),
 )
-def test_random_moves(backend: Backend, graph: Graph, k: int, counts: list[int], seed: int) -> None:
+def test_random_moves(
+    backend: Backend,
+    graph: Graph,
+    k: int,
+    counts: list[int],
+    seed: int,
+    distances: np.ndarray | None,
+) -> None:
     """Up to n / 10 moves update rows, more rebuild them."""
     rng = np.random.default_rng(seed)
-    state = state_of(backend, graph, rng.integers(0, k, graph.n), k)
+    problem = problem_of(graph, k, distances=distances)
+    state = state_of(backend, graph, rng.integers(0, k, graph.n), k, problem)
     for count in counts:
         move_at_random(state, count, rng)
         check_state(state, graph)
@@ -109,7 +120,8 @@ def test_large_graphs(threaded: Backend, graph: Graph, k: int) -> None:
 def test_rows_of_several_pieces(backend: Backend, k: int) -> None:
     graph = star(2500)
     rng = np.random.default_rng(k)
-    state = state_of(backend, graph, rng.integers(0, k, graph.n), k)
+    problem = problem_of(graph, k, distances=LINE if k <= len(LINE) else None)
+    state = state_of(backend, graph, rng.integers(0, k, graph.n), k, problem)
     check_state(state, graph)
     for count in (10, graph.n // 5, graph.n):
         move_at_random(state, count, rng)

@@ -11,14 +11,17 @@ import ast
 import copy
 from types import ModuleType
 
-from jetpy.backends.numba_engine.translate import Definition, Kind, View, read_module
+from jetpy.backends.numba_engine.translate import Definition, Kind, View, read_module, with_callees
 from jetpy.errors import BackendError
 
 HEADER = "import pykokkos as pk\n"
 RESERVED = {"entity", "members", "module_setup", "name", "operation", "parser", "policy", "space"}
 """Names that PyKokkos's dispatch passes on beside the arguments of a workunit."""
-MOST_VIEWS = 19
-"""Kokkos passes what is larger than 512 bytes through constant memory, which no CUDA graph can."""
+VIEW_BYTES, NUMBER_BYTES = 24, {"int64": 8, "uint64": 8, "float64": 8}
+"""Size of a view, and of numbers that have more than 4 bytes."""
+MOST_BYTES = 464
+"""Kokkos passes what is larger than 512 bytes with its own part through constant memory, which no
+CUDA graph can."""
 
 
 def flatten(module: ModuleType, workunit: str) -> str:
@@ -33,34 +36,21 @@ def flatten(module: ModuleType, workunit: str) -> str:
         recorded.
     """
     known = read_module(module)
-    _refuse_many_views(known[workunit])
-    used = _with_callees(known[workunit], known)
+    _refuse_many_arguments(known[workunit])
+    used = with_callees(known[workunit], known)
     _refuse_conflicting_views(used)
     return "\n\n".join([HEADER, *(_rewritten(definition) for definition in used)]) + "\n"
 
 
-def _with_callees(definition: Definition, known: dict[str, Definition]) -> list[Definition]:
-    """Return a definition after the device functions that it calls, each once."""
-    used: dict[str, Definition] = {}
-
-    def add(caller: Definition) -> None:
-        for node in ast.walk(caller.tree):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                callee = known.get(node.func.id)
-                if callee is not None and callee.kind is Kind.FUNCTION and callee.name not in used:
-                    add(callee)
-        used[caller.name] = caller
-
-    add(definition)
-    return list(used.values())
-
-
-def _refuse_many_views(definition: Definition) -> None:
-    views = sum(isinstance(kind, View) for kind in definition.parameters.values())
-    if views > MOST_VIEWS:
+def _refuse_many_arguments(definition: Definition) -> None:
+    size = sum(
+        VIEW_BYTES if isinstance(kind, View) else NUMBER_BYTES.get(kind, 4)
+        for kind in definition.arguments.values()
+    )
+    if size > MOST_BYTES:
         raise BackendError(
-            f"{definition.name} has {views} views; with more than {MOST_VIEWS} its launches cannot "
-            "be recorded into a CUDA graph"
+            f"the arguments of {definition.name} take {size} bytes; with more than {MOST_BYTES} "
+            "its launches cannot be recorded into a CUDA graph"
         )
 
 

@@ -74,7 +74,7 @@ class Definition:
 
 @cache
 def read_module(module: ModuleType) -> dict[str, Definition]:
-    """Return the workunits and device functions of `module`, imported ones included.
+    """Return the workunits and device functions of `module`, and all that these call.
 
     The same each time: changes of the file do not count.
     """
@@ -84,12 +84,29 @@ def read_module(module: ModuleType) -> dict[str, Definition]:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("jetpy.workloads"):
             source = __import__(node.module or "", fromlist=["_"])
             known = read_module(source)
-            definitions.update({a.name: known[a.name] for a in node.names})
+            for alias in node.names:
+                definitions.update((d.name, d) for d in with_callees(known[alias.name], known))
         elif isinstance(node, ast.FunctionDef):
             definition = _read_function(node)
             if definition is not None:
                 definitions[definition.name] = definition
     return definitions
+
+
+def with_callees(definition: Definition, known: dict[str, Definition]) -> list[Definition]:
+    """Return a definition after the device functions that it calls, each once."""
+    used: dict[str, Definition] = {}
+
+    def add(caller: Definition) -> None:
+        for node in ast.walk(caller.tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                callee = known.get(node.func.id)
+                if callee is not None and callee.kind is Kind.FUNCTION and callee.name not in used:
+                    add(callee)
+        used[caller.name] = caller
+
+    add(definition)
+    return list(used.values())
 
 
 def _read_function(node: ast.FunctionDef) -> Definition | None:

@@ -1,0 +1,118 @@
+"""``jetpy map``: a task graph in, a PE for each task out."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+
+from jetpy.cli.command import Command, notify
+from jetpy.cli.options import (
+    OUTPUT_FILE,
+    backend_option,
+    distance_option,
+    graph_argument,
+    hierarchy_option,
+    imbalance_option,
+    json_option,
+    profile_option,
+    quiet_option,
+    repair_option,
+    seed_option,
+    threads_option,
+)
+from jetpy.cli.output import check_outputs
+from jetpy.cli.progress import progress_bars
+from jetpy.cli.results import conclude, write_files
+
+METHODS = ("im", "hm", "hm-ultra")
+
+
+@click.command("map", cls=Command)
+@graph_argument
+@hierarchy_option
+@distance_option(required=True)
+@click.option(
+    "--method",
+    type=click.Choice(METHODS),
+    default="im",
+    show_default=True,
+    help="Integrated mapping is fast; hierarchical multisection takes longer and costs less, "
+    "hm-ultra in particular.",
+)
+@imbalance_option("A PE may get (1 + this) times the average, rounded up.")
+@seed_option
+@backend_option
+@threads_option
+@repair_option
+@click.option(
+    "-o", "--output", type=OUTPUT_FILE, metavar="PES", help="Write the PE of each task, one a line."
+)
+@json_option
+@profile_option
+@quiet_option
+@click.pass_context
+def map_command(
+    ctx: click.Context,
+    graph: Path,
+    hierarchy: str | None,
+    distance: str,
+    method: str,
+    imbalance: float,
+    seed: int,
+    backend: str,
+    threads: int | None,
+    repair: bool,
+    output: Path | None,
+    json_file: Path | None,
+    trace_file: Path | None,
+    quiet: bool,
+) -> None:
+    """Place tasks on the PEs of a machine so that communication costs little.
+
+    GRAPH is a file in one of the formats of `jetpy partition`: vertices are tasks, edges what they
+    communicate. The cost is the sum over all ordered pairs of tasks of communication times the
+    distance of their PEs.
+    """
+    from jetpy.io.distances import matrix_file, read_distances
+
+    check_outputs([output, trace_file], json_file, inputs=[graph, matrix_file(distance)])
+
+    from jetpy.api import map_processes
+    from jetpy.backends import get_backend
+    from jetpy.cli.tables import mapping_summary
+    from jetpy.io import read_graph
+    from jetpy.mapping.machine import machine
+    from jetpy.mapping.problem import pose_mapping
+    from jetpy.report import mapping_stats
+
+    distances = read_distances(distance)
+    target = machine(hierarchy, distances)
+    pose_mapping(0, target, method, imbalance, seed)  # refuse wrong numbers before reading
+    get_backend(backend, threads)
+    if not target.is_monotone:
+        notify("warning", f"the distances {distance} do not grow from level to level")
+
+    with progress_bars(quiet=quiet) as bars:
+        started = time.perf_counter()
+        loaded = read_graph(graph, repair=repair, progress=bars.read)
+        read_seconds = time.perf_counter() - started
+        bars.busy("Preparing")
+        result = map_processes(
+            loaded,
+            hierarchy,
+            distances,
+            method=method,
+            imbalance=imbalance,
+            seed=seed,
+            backend=backend,
+            threads=threads,
+            progress=bars.stage,
+            profile=trace_file is not None,
+        )
+        bars.busy("Writing")
+        write_files(result.partition, output, trace_file)
+        report = mapping_stats(result, read_seconds)
+    summary = mapping_summary(result, read_seconds)
+    conclude(ctx, result.partition, summary, report, json_file, quiet, ("mapping", "PE"))

@@ -1,0 +1,59 @@
+"""What commands do with a result: files, a summary, the exit code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from jetpy.cli.command import INFEASIBLE, notify
+from jetpy.cli.output import STDOUT, write_json
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from jetpy.partition import Partition
+
+
+def write_files(partition: Partition, output: Path | None, trace_file: Path | None) -> None:
+    """Write the parts and the profile, where these are asked for."""
+    from jetpy.io import write_parts
+
+    if output is not None:
+        write_parts(output, partition.parts)
+    if trace_file is not None and partition.profile is not None:
+        partition.profile.write(trace_file)
+
+
+def conclude(
+    ctx: click.Context,
+    partition: Partition,
+    summary: Text,
+    report: dict[str, Any],
+    json_file: Path | None,
+    quiet: bool,
+    names: tuple[str, str],
+) -> None:
+    """Write the report, print the summary, and end the command if there is no balance.
+
+    `names` are what to call the result and its parts.
+    """
+    if json_file is not None:
+        write_json(json_file, report)
+    if not quiet and json_file != STDOUT:
+        from jetpy.cli.tables import kernels, stdout_console, steps
+
+        console = stdout_console()
+        console.print(summary)
+        if partition.profile is not None:
+            console.print(steps(partition.profile), kernels(partition.profile))
+    if not partition.feasible:
+        heaviest = int(partition.part_weights.max())
+        result, part = names
+        notify(
+            "warning",
+            f"no balanced {result} was found: the heaviest {part} weighs {heaviest:,}, "
+            f"more than the limit of {partition.limit:,}",
+        )
+        ctx.exit(INFEASIBLE)

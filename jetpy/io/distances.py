@@ -1,0 +1,50 @@
+"""Distances of PEs: numbers by level as they are, or a file with a matrix."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from tokenize import TokenError
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.errors import FileFormatError, OptionError
+
+
+def matrix_file(text: str) -> Path | None:
+    """Return the file that a text names, unless it is numbers by level."""
+    return None if re.fullmatch(r"[\d:\s-]*", text) else Path(text)
+
+
+def read_distances(text: str) -> str | npt.NDArray[np.int64]:
+    """Return text such as ``1:10:100`` as it is, or the matrix in the file that it names.
+
+    A file is NumPy's (.npy), or text: a row a line, numbers between blanks or commas.
+
+    Raises
+    ------
+    OptionError
+        If it is neither.
+    FileFormatError
+        If the file holds no matrix of integers.
+    OSError
+        If it cannot be read.
+    """
+    path = matrix_file(text)
+    if path is None:
+        return text
+    if not path.exists():
+        raise OptionError(f"{text}: neither distances such as 1:10:100 nor a file")
+    try:
+        if path.suffix == ".npy":
+            with open(path, "rb") as stream:
+                matrix = np.lib.format.read_array(stream, allow_pickle=False)
+        else:
+            rows = path.read_text(encoding="utf-8-sig").replace(",", " ").splitlines()
+            matrix = np.array([row.split() for row in rows if row.strip()], dtype=np.int64)
+    except (ValueError, EOFError, OverflowError, TokenError) as error:
+        raise FileFormatError(f"{path}: not a matrix of whole numbers ({error})") from None
+    if matrix.ndim != 2 or matrix.dtype.kind not in "iu":
+        raise FileFormatError(f"{path}: not a matrix of whole numbers")
+    return np.asarray(matrix, np.int64)

@@ -1,0 +1,63 @@
+"""The problem of mapping onto a machine, and those of mapping onto its upper levels alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+from jetpy.errors import OptionError
+from jetpy.graph import INT32_MAX
+from jetpy.mapping.machine import Machine
+from jetpy.options import Options
+from jetpy.presets import preset
+from jetpy.problem import EDGE_CUT, Problem, pose, slack
+
+METHODS = {"im": "default", "hm": "default", "hm-ultra": "ultra"}
+"""Methods, and the preset of each."""
+WEAK_ROUNDS, OVERFILL = 4, 5
+"""What mapping has other than partitioning (see `jetpy.options`)."""
+PATIENCE, CUT_SHARE = 6, 0.125
+"""What integrated mapping has other than that."""
+
+
+def options_of(method: str) -> Options:
+    """Return the options of a method.
+
+    Raises
+    ------
+    OptionError
+        If there is no such method.
+    """
+    if method not in METHODS:
+        raise OptionError(f"unknown method {method!r}: choose one of {', '.join(METHODS)}")
+    options = preset(METHODS[method])
+    refine = replace(options.refine, weak_rounds=WEAK_ROUNDS, overfill=OVERFILL)
+    if method != "im":
+        return replace(options, refine=refine)
+    refine = replace(refine, patience=PATIENCE)
+    return replace(options, refine=refine, cycles=0, cut_share=CUT_SHARE)
+
+
+def pose_mapping(
+    total_vertex_weight: int, machine: Machine, method: str, imbalance: float, seed: int
+) -> list[Problem]:
+    """Check the numbers and return the problems: that of the highest level first, the whole last.
+
+    Raises
+    ------
+    OptionError
+        If a number is out of range, or the method is unknown or not for this machine.
+    """
+    options = options_of(method)
+    if method != "im" and not machine.hierarchy:
+        raise OptionError(f"method {method} needs a hierarchy; without one, use im")
+    problem = pose(total_vertex_weight, machine.k, imbalance, seed, options)
+    share_of_all = (1 + Fraction(str(float(imbalance)))) / machine.k
+    limit = min(math.ceil(share_of_all * total_vertex_weight), INT32_MAX)
+    steps, upper = [], machine.upper_levels()
+    share = slack(machine.k * limit, total_vertex_weight, len(upper) + 1)
+    for number, part in enumerate(upper, 1):
+        step = pose(total_vertex_weight, part.k, (1 + share) ** number - 1, seed, options)
+        steps.append(replace(step, metric=EDGE_CUT if part.is_uniform else part.metric))
+    return [*steps, replace(problem, limit=limit, metric=machine.metric)]

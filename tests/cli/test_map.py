@@ -1,0 +1,332 @@
+"""`jetpy map`, and `jetpy evaluate` given a machine, run in this process."""
+
+from __future__ import annotations
+
+import json
+import os
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jetpy
+from jetpy.io import read_graph, read_parts, write_graph
+from jetpy.mapping.problem import METHODS
+from tests.cli.conftest import ENGINE, Run
+from tests.graphs import heavy_vertex, isolated
+from tests.mapping.oracle import cost_of, cut_of, dense
+
+FIELDS = {
+    *("version", "graph", "n", "m", "k", "method", "seed", "backend", "threads"),
+    *("hierarchy", "distances", "cost", "cost_by_level", "cut"),
+    *("imbalance", "limit", "feasible", "part_weights", "seconds", "launches"),
+}
+MACHINE = ("--hierarchy", "2:4", "--distance", "1:10")
+DISTANCES = dense([2, 4], [1, 10])
+
+
+def as_npy(value: Any) -> bytes:
+    file = BytesIO()
+    np.save(file, value, allow_pickle=True)
+    return file.getvalue()
+
+
+def as_npz(value: Any) -> bytes:
+    file = BytesIO()
+    np.savez(file, value)
+    return file.getvalue()
+
+
+def as_text(matrix: np.ndarray, gap: str = " ", end: str = "\n") -> bytes:
+    return "".join(gap.join(map(str, row)) + end for row in matrix.tolist()).encode()
+
+
+def report_of(run: Run, *arguments: object) -> dict[str, Any]:
+    return dict(json.loads(run(*arguments, "--json", "-").stdout))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_writes_what_the_library_finds(run: Run, method: str) -> None:
+    options = ("--method", method, "--seed", 5, "--imbalance", 0.1)
+    result = run("map", "mesh.graph", *MACHINE, *options, "-o", "out.pe", *ENGINE)
+    expected = jetpy.map_processes(
+        read_graph("mesh.graph"),
+        *("2:4", "1:10"),
+        method=method,
+        seed=5,
+        imbalance=0.1,
+        backend="numba",
+        threads=1,
+    )
+    assert read_parts("out.pe").tolist() == expected.pe.tolist()
+    near, far = expected.cost_by_level.tolist()
+    words = " ".join(result.stdout.split())
+    for told in (
+        "graph mesh: 1,200 vertices, 2,330 edges",
+        "machine 2:4, distances 1:10, 8 PEs",
+        f"run {method}, seed 5, numba, 1 thread",
+        f"cost {expected.cost:,} cost by level {near:,} + {far:,} cut {expected.cut} (",
+        "limit 165; the heaviest PE weighs",
+        "feasible yes",
+    ):
+        assert told in words
+    assert result.stderr == ""
+
+
+def test_evaluation_agrees(run: Run) -> None:
+    made = report_of(run, "map", "mesh.graph", *MACHINE, "-o", "out.pe", *ENGINE)
+    found = report_of(run, "evaluate", "mesh.graph", "out.pe", *MACHINE)
+    for field in ("hierarchy", "distances", "cost", "cost_by_level", "cut", "part_weights", "k"):
+        assert found[field] == made[field]
+    words = " ".join(run("evaluate", "mesh.graph", "out.pe", *MACHINE, "-k", 8).stdout.split())
+    near, far = made["cost_by_level"]
+    assert f"cost {made['cost']:,} cost by level {near:,} + {far:,} cut {made['cut']}" in words
+
+
+def test_evaluation_of_a_mapping_made_by_hand(run: Run) -> None:
+    """Four strips of ten rows of 30, on PEs 0 to 3: two cuts within processors, one between."""
+    found = report_of(run, "evaluate", "mesh.graph", "mesh.part", *MACHINE)
+    assert (found["cost_by_level"], found["cost"]) == ([2 * 60, 2 * 300], 720)
+    assert (found["k"], found["empty_parts"]) == (8, 4)
+    without = report_of(run, "evaluate", "mesh.graph", "mesh.part")
+    assert found.keys() - without.keys() == {"hierarchy", "distances", "cost", "cost_by_level"}
+
+
+def test_json_to_standard_output_is_alone(run: Run) -> None:
+    report = report_of(run, "map", "mesh.graph", *MACHINE, "-o", "out.pe", *ENGINE)
+    graph, pe = read_graph("mesh.graph"), read_parts("out.pe")
+    assert report.keys() == FIELDS
+    assert (report["hierarchy"], report["distances"]) == ([2, 4], [1, 10])
+    assert report["cost"] == sum(report["cost_by_level"]) == cost_of(graph, pe, DISTANCES)
+    assert report["cut"] == cut_of(graph, pe)
+    assert report["part_weights"] == np.bincount(pe, minlength=8).tolist()
+    assert report["imbalance"] == pytest.approx(max(report["part_weights"]) / 150 - 1)
+    assert report["seconds"].keys() == {
+        *("read", "compile", "coarsen", "initial", "refine", "total")
+    }
+    stages = ("coarsen", "initial", "refine")
+    assert report["seconds"]["total"] == pytest.approx(sum(report["seconds"][s] for s in stages))
+    assert report["launches"] > 0
+    assert [report[f] for f in ("n", "m", "k", "limit", "seed", "threads")] == [
+        *(1200, 2330, 8, 155, 0, 1)
+    ]
+    assert [report[f] for f in ("graph", "method", "backend", "feasible")] == [
+        *("mesh", "im", "numba", True)
+    ]
+
+
+def test_json_file_beside_the_summary(run: Run) -> None:
+    result = run("map", "mesh.graph", *MACHINE, "--json", "stats.json", *ENGINE)
+    assert "cost by level" in result.stdout
+    assert json.loads(Path("stats.json").read_text()).keys() == FIELDS
+
+
+def test_without_output_only_the_summary(run: Run, folder: Path) -> None:
+    before = sorted(folder.iterdir())
+    run("map", "mesh.graph", *MACHINE, *ENGINE)
+    assert sorted(folder.iterdir()) == before
+
+
+def test_quiet(run: Run) -> None:
+    result = run("map", "mesh.graph", *MACHINE, "-o", "out.pe", "--quiet", *ENGINE)
+    assert result.output == ""
+    assert len(read_parts("out.pe")) == 1200
+
+
+def test_profile(run: Run) -> None:
+    arguments = ("map", "mesh.graph", *MACHINE, "--profile", "trace.json")
+    report = report_of(run, *arguments, *ENGINE)
+    assert report.keys() == {*FIELDS, "profile"}
+    assert json.loads(Path("trace.json").read_text())["otherData"]["run"] == "mesh, k = 8, numba"
+    assert "kernel" in run(*arguments, *ENGINE).stdout
+
+
+def test_distances_that_do_not_grow_are_told(run: Run) -> None:
+    arguments = ("map", "mesh.graph", "--hierarchy", "2:4", "--distance", "10:1", *ENGINE)
+    result = run(*arguments)
+    assert result.stderr == "jetpy: warning: the distances 10:1 do not grow from level to level\n"
+    assert "cost" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("pes.txt", as_text(DISTANCES)),
+        ("pes.csv", as_text(DISTANCES, ", ", "\r\n\r\n")),
+        ("pes", as_text(DISTANCES, "\t")),
+        ("pes.npy", as_npy(DISTANCES)),
+        ("10.npy", as_npy(np.asfortranarray(DISTANCES, np.uint8))),
+    ],
+)
+def test_matrix_files(run: Run, name: str, content: bytes) -> None:
+    Path(name).write_bytes(content)
+    matrix = ("--distance", name)
+    expected = report_of(run, "map", "mesh.graph", *MACHINE, "-o", "levels.pe", *ENGINE)
+    both = report_of(
+        run, "map", "mesh.graph", "--hierarchy", "2:4", *matrix, "-o", "both.pe", *ENGINE
+    )
+    assert Path("both.pe").read_bytes() == Path("levels.pe").read_bytes()
+    assert (both["hierarchy"], both["distances"]) == ([2, 4], [])
+    assert both["cost_by_level"] == expected["cost_by_level"]
+
+    alone = report_of(run, "map", "mesh.graph", *matrix, "-o", "alone.pe", *ENGINE)
+    pe = read_parts("alone.pe")
+    assert alone["cost"] == cost_of(read_graph("mesh.graph"), pe, DISTANCES)
+    assert (alone["k"], alone["hierarchy"], alone["cost_by_level"]) == (8, [], [])
+    assert report_of(run, "evaluate", "mesh.graph", "alone.pe", *matrix)["cost"] == alone["cost"]
+
+
+def test_summary_of_a_machine_without_hierarchy(run: Run) -> None:
+    Path("pes.txt").write_bytes(as_text(DISTANCES))
+    words = run("map", "mesh.graph", "--distance", "pes.txt", *ENGINE).stdout
+    assert "cost by level" not in words
+    [machine] = [line for line in words.splitlines() if line.startswith("machine")]
+    assert machine.count("8 PEs") == 1
+
+
+def test_infeasible_is_written_and_told(run: Run) -> None:
+    write_graph("heavy.graph", heavy_vertex())
+    arguments = ("map", "heavy.graph", "--hierarchy", "2", "--distance", "1", "-o", "out.pe")
+    result = run(*arguments, "--quiet", *ENGINE, code=3)
+    assert result.stdout == ""
+    assert result.stderr.startswith(
+        "jetpy: warning: no balanced mapping was found: the heaviest PE"
+    )
+    assert result.stderr.endswith("more than the limit of 523\n")
+    assert len(read_parts("out.pe")) == 6
+
+
+@pytest.mark.parametrize("vertices", [0, 1, 5])
+def test_more_pes_than_tasks(run: Run, vertices: int) -> None:
+    write_graph("few.graph", isolated(vertices))
+    report = report_of(run, "map", "few.graph", *MACHINE, "-o", "out.pe", *ENGINE)
+    assert (report["cost"], sum(report["part_weights"])) == (0, vertices)
+    assert len(read_parts("out.pe")) == vertices
+
+
+def test_repair(run: Run) -> None:
+    Path("half.graph").write_text("3 2\n2\n1 3\n\n")
+    result = run("map", "half.graph", *MACHINE, *ENGINE, code=1)
+    assert result.stderr.startswith("jetpy: error: half.graph: ")
+    run("map", "half.graph", *MACHINE, "--repair", *ENGINE)
+
+
+GOOD = as_npy(DISTANCES)
+FILES = {
+    "ring.txt": b"0 1 2 1\n1 0 1 2\n2 1 0 1\n1 2 1 0\n",
+    "rubbish.txt": b"\xff" + os.urandom(300),
+    "rubbish.npy": b"\xff" + os.urandom(300),
+    "empty.txt": b"",
+    "empty.npy": b"",
+    "short.npy": GOOD[:-8],
+    "header.npy": GOOD[:40],
+    "torn.npy": GOOD.replace(b"False, 's", b"FalseO").replace(b"   \n", b"  '   \n"),
+    "zip.npy": as_npz(DISTANCES),
+    "torn_zip.npy": b"PK\x03\x04" + os.urandom(300),
+    "objects.npy": as_npy(np.array([[0, None], [None, 0]])),
+    "floats.npy": as_npy(DISTANCES / 2),
+    "row.npy": as_npy(DISTANCES[0]),
+    "ragged.txt": b"0 1\n1\n",
+    "floats.txt": b"0 1.5\n1.5 0\n",
+    "words.txt": b"near far\nfar near\n",
+    "huge.txt": b"0 99999999999999999999\n99999999999999999999 0\n",
+    "wide.txt": b"0 1 2\n1 0 2\n",
+    "uneven.txt": b"0 1\n2 0\n",
+    "negative.txt": b"0 -1\n-1 0\n",
+    "self.txt": b"3 1\n1 0\n",
+    "loop.graph": b"1 1\n1 1\n",
+}
+
+MATRIX_FILES = {
+    "missing.txt": (2, "missing.txt: neither distances such as 1:10:100 nor a file"),
+    "1.5:2": (2, "1.5:2: neither distances such as 1:10:100 nor a file"),
+    "near:far": (2, "near:far: neither distances such as 1:10:100 nor a file"),
+    ".": (1, "Is a directory: '.'"),
+    **{
+        name: (1, f"{name}: not a matrix of whole numbers")
+        for name in FILES
+        if name.split(".")[0] not in {"ring", "wide", "uneven", "negative", "self", "loop"}
+    },
+    "wide.txt": (2, "the matrix of distances is 2 x 3; it must be square"),
+    "uneven.txt": (2, "the distance of PEs 0 and 1 is 1: distances must be the same in both"),
+    "negative.txt": (2, "the distance of PEs 0 and 1 is -1"),
+    "self.txt": (2, "the distance of PEs 0 and 0 is 3"),
+    "ring.txt --method hm": (2, "method hm needs a hierarchy; without one, use im"),
+    "ring.txt --hierarchy 2:3": (2, "matrix of distances is 4 x 4, but the hierarchy has 6 PEs"),
+}
+
+OPTIONS = {
+    "": (2, "Missing option '--distance'"),
+    "--hierarchy 2:4": (2, "Missing option '--distance'"),
+    "--distance 1:10": (2, "distances of levels need a hierarchy"),
+    "--hierarchy 2:4:2 --distance 1:10": (2, "a hierarchy of 3 and distances of 2 levels"),
+    "--hierarchy 2:x --distance 1:10": (2, "hierarchy '2:x': whole numbers with colons"),
+    "--hierarchy 2:0 --distance 1:10": (2, "hierarchy '2:0': 0 is not in 1.."),
+    "--hierarchy 2.5 --distance 1": (2, "hierarchy '2.5': whole numbers"),
+    "--hierarchy 2: --distance 1:10": (2, "hierarchy '2:': whole numbers"),
+    "--hierarchy 2:4 --distance 1:": (2, "distances '1:': whole numbers"),
+    "--hierarchy 2:4 --distance 1:-10": (2, "distances '1:-10': -10 is not in 0.."),
+    "--hierarchy 4096:4096 --distance 1:10": (2, "the hierarchy has 16777216 PEs; at most"),
+    **{
+        f"--hierarchy 2:4 --distance 1:10 {options}": case
+        for options, case in {
+            "--method best": (2, "'best' is not one of 'im', 'hm', 'hm-ultra'"),
+            "--imbalance -1": (2, "imbalance is -1.0"),
+            "--imbalance nan": (2, "imbalance is nan"),
+            "--seed -1": (2, "seed is -1"),
+            "--threads 0": (2, "threads is 0"),
+            "-k 8": (2, "No such option"),
+            "-o nowhere/out.pe": (1, "nowhere/out.pe: cannot be written: No such file"),
+            "-o mesh.graph": (2, "mesh.graph is given twice"),
+            "-o x --json x": (2, "x is given twice"),
+        }.items()
+    },
+    "--distance ring.txt -o ring.txt": (2, "ring.txt is given twice"),
+    "--distance ring.txt --json ring.txt": (2, "ring.txt is given twice"),
+}
+
+EVALUATE = {
+    "mesh.part --hierarchy 2:4": (2, "--hierarchy needs --distance"),
+    "mesh.part --distance 1:10": (2, "distances of levels need a hierarchy"),
+    "mesh.part --hierarchy 2:4 --distance 1:10 -k 4": (2, "-k is 4, but the machine has 8 PEs"),
+    "mesh.part --distance ring.txt -k 5": (2, "-k is 5, but the machine has 4 PEs"),
+    "mesh.part --hierarchy 3 --distance 1": (1, "vertex 900 is in part 3"),
+    "mesh.part --distance missing.txt": (
+        2,
+        "missing.txt: neither distances such as 1:10:100 nor a file",
+    ),
+    "mesh.part --distance ragged.txt": (1, "ragged.txt: not a matrix of whole numbers"),
+    "mesh.part --distance ring.txt --json ring.txt": (2, "ring.txt is given twice"),
+}
+
+CASES = {
+    **{f"map mesh.graph -o out.pe --distance {name}": case for name, case in MATRIX_FILES.items()},
+    **{f"map mesh.graph {options}": case for options, case in OPTIONS.items()},
+    **{f"evaluate mesh.graph {options}": case for options, case in EVALUATE.items()},
+    "map missing.graph --hierarchy 2 --distance 1": (2, "'missing.graph' does not exist"),
+    "map loop.graph --hierarchy 2 --distance 1 -o out.pe": (1, "loop.graph: "),
+}
+
+
+@pytest.mark.parametrize("line", CASES)
+def test_bad_command_lines(run: Run, folder: Path, line: str) -> None:
+    code, words = CASES[line]
+    for name, content in FILES.items():
+        Path(name).write_bytes(content)
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    engine = ["--backend", "numba"] if line.startswith("map") else []
+    result = run(*line.split(), *engine, code=code)
+    assert words in " ".join(result.stderr.split())
+    assert result.stdout == ""
+    lines = result.stderr.splitlines()
+    assert lines[-1].startswith("jetpy: error: " if code == 1 else "Error: ")
+    assert len(lines) == (1 if code == 1 else 4)
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_wrong_numbers_are_refused_before_the_graph_is_read(run: Run) -> None:
+    Path("bad.graph").write_text("no graph\n")
+    words = run("map", "bad.graph", "--hierarchy", "2", "--distance", "1:2", code=2).stderr
+    assert "a hierarchy of 1 and distances of 2 levels" in words

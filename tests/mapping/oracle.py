@@ -1,0 +1,52 @@
+"""What distances and mappings are by definition, with NumPy alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from hypothesis import strategies as st
+
+from jetpy.graph import Graph
+
+Levels = list[tuple[int, int]]
+
+
+@st.composite
+def levels(draw: st.DrawFn, most: int = 48) -> Levels:
+    """Arity and distance of each level, lowest first; at most so many PEs."""
+    result: Levels = []
+    for _ in range(draw(st.integers(1, 4))):
+        room = most // math.prod(a for a, _ in result)
+        result.append((draw(st.integers(1, min(room, 6))), draw(st.integers(0, 20))))
+    return result
+
+
+def numbers(text: str) -> list[int]:
+    return [int(n) for n in text.split(":")]
+
+
+def dense(hierarchy: Sequence[int], values: Sequence[int]) -> np.ndarray:
+    """The value of the lowest level that every two PEs have in common, int64; 0 on the diagonal."""
+    result = np.zeros((1, 1), np.int64)
+    for arity, value in zip(hierarchy, values, strict=True):
+        own = np.eye(arity, dtype=np.int64)
+        result = np.kron(own, result) + np.kron(1 - own, np.full_like(result, value))
+    return result
+
+
+def entries(graph: Graph, pe: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """PEs of both ends and weight of each directed edge, int64."""
+    sources = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
+    return pe[sources], pe[graph.indices], graph.edge_weights.astype(np.int64)
+
+
+def cost_of(graph: Graph, pe: np.ndarray, distances: np.ndarray) -> int:
+    p, q, weights = entries(graph, pe)
+    return int((weights * distances[p, q]).sum())
+
+
+def cut_of(graph: Graph, pe: np.ndarray) -> int:
+    p, q, weights = entries(graph, pe)
+    return int(weights[p != q].sum()) // 2

@@ -1,0 +1,388 @@
+"""`jetpy.map_processes`: what holds for every mapping, what it is worth, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import jetpy
+from jetpy.generators import delaunay, grid, random_geometric, rmat
+from jetpy.graph import Graph
+from jetpy.mapping.machine import machine
+from jetpy.mapping.mapping import Mapping
+from jetpy.mapping.problem import METHODS, pose_mapping
+from jetpy.problem import EDGE_CUT, within
+from tests.graphs import (
+    SMALL_GRAPHS,
+    from_edges,
+    heavy_vertex,
+    isolated,
+    path,
+    random_graph,
+    some_isolated,
+    star,
+    two_cliques,
+)
+from tests.mapping.oracle import cost_of, cut_of, dense, entries, numbers
+
+ENGINE: dict[str, Any] = {"backend": "numba", "threads": 1}
+
+GRAPHS: dict[str, Callable[[], Graph]] = {
+    "delaunay": lambda: delaunay(3000),
+    "grid": lambda: grid(30, 30),
+    "rmat": lambda: rmat(11, 8),
+    "weighted": lambda: random_graph(800, 3000, 3, weighted=True),
+    "some_isolated": some_isolated,
+    "two_cliques": lambda: two_cliques(20),
+    "star": lambda: star(500),
+}
+MACHINES = {"2:3:2": "1:10:100", "4:8:2": "1:5:7", "6": "3", "1:4:1": "2:30:4", "3:1:2": "1:50:9"}
+RUNS = [(h, method) for h in MACHINES for method in METHODS if method != "hm-ultra" or h == "2:3:2"]
+
+
+@cache
+def graph_of(name: str) -> Graph:
+    return GRAPHS[name]()
+
+
+def map_processes(graph: Any, hierarchy: Any, distances: Any, **options: Any) -> Mapping:
+    return jetpy.map_processes(graph, hierarchy, distances, **{**ENGINE, **options})
+
+
+def matrix_of(hierarchy: str, distances: str) -> np.ndarray:
+    return dense(numbers(hierarchy), numbers(distances))
+
+
+def ring(n: int) -> np.ndarray:
+    steps = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
+    return np.array(np.minimum(steps, n - steps))
+
+
+def check(result: Mapping, graph: Graph, matrix: np.ndarray, imbalance: float = 0.03) -> None:
+    """Check what must hold for every result, against values computed from scratch."""
+    k, pe = len(matrix), result.pe
+    assert pe.dtype == np.int32
+    assert pe.shape == (graph.n,)
+    assert ((pe >= 0) & (pe < k)).all()
+    assert result.cost == cost_of(graph, pe, matrix)
+    assert result.cut == result.partition.cut == cut_of(graph, pe)
+    assert (result.machine.k, result.partition.k) == (k, k)
+    weights = np.bincount(pe, graph.vertex_weights, k).astype(int)
+    assert result.partition.part_weights.tolist() == weights.tolist()
+    total = int(graph.vertex_weights.sum())
+    assert result.limit == math.ceil((1 + Fraction(str(imbalance))) * total / k)
+    assert result.feasible == (weights.max() <= result.limit)
+    share = math.ceil(total / k)
+    assert result.imbalance == pytest.approx(weights.max() / share - 1 if share else 0)
+    if (graph.vertex_weights == 1).all():
+        assert result.feasible
+    hierarchy = result.machine.hierarchy
+    if hierarchy:
+        p, q, communication = entries(graph, pe)
+        levels = dense(hierarchy, range(len(hierarchy)))[p, q]
+        shares = np.bincount(levels, communication * matrix[p, q], len(hierarchy))
+        assert result.cost_by_level.tolist() == shares.tolist()
+        assert result.cost_by_level.sum() == result.cost
+    else:
+        assert result.cost_by_level.tolist() == []
+
+
+@pytest.mark.parametrize(("hierarchy", "method"), RUNS)
+@pytest.mark.parametrize("name", GRAPHS)
+def test_all_graphs_and_machines(name: str, hierarchy: str, method: str) -> None:
+    distances = MACHINES[hierarchy]
+    graph = graph_of(name)
+    result = map_processes(graph, hierarchy, distances, method=method)
+    check(result, graph, matrix_of(hierarchy, distances))
+    assert result.feasible
+    assert result.method == method
+
+
+@pytest.mark.parametrize("method", ["im", "hm"])
+@pytest.mark.parametrize("name", [name for name in SMALL_GRAPHS if name != "empty"])
+def test_small_graphs(name: str, method: str) -> None:
+    """Among them tasks that are heavier than what a PE may get."""
+    graph = SMALL_GRAPHS[name]()
+    result = map_processes(graph, "2:2", "1:10", method=method)
+    check(result, graph, matrix_of("2:2", "1:10"))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("n", [0, 1, 2, 5])
+def test_fewer_tasks_than_pes(n: int, method: str) -> None:
+    """Down to none at all."""
+    graph = path(n)
+    result = map_processes(graph, "3:4", "1:10", method=method)
+    check(result, graph, matrix_of("3:4", "1:10"))
+    assert len(set(result.pe.tolist())) == n
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("hierarchy", ["1", "1:1"])
+def test_one_pe(hierarchy: str, method: str) -> None:
+    graph = graph_of("two_cliques")
+    result = map_processes(graph, hierarchy, hierarchy, method=method)
+    check(result, graph, np.zeros((1, 1), int))
+    assert (result.pe.max(), result.cost, result.cut) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_task_heavier_than_a_pe_may_get(method: str) -> None:
+    result = map_processes(heavy_vertex(), "2:2", "1:10", method=method)
+    assert not result.feasible
+    assert result.partition.part_weights.max() < heavy_vertex().total_vertex_weight
+    assert repr(result).endswith("NOT feasible)")
+
+
+@pytest.mark.parametrize("method", ["im", "hm"])
+@pytest.mark.parametrize("imbalance", [0, 0.001, 1])
+def test_imbalance_bounds_every_pe(imbalance: float, method: str) -> None:
+    graph = graph_of("delaunay")
+    result = map_processes(graph, "4:4:4", "1:10:100", method=method, imbalance=imbalance)
+    check(result, graph, matrix_of("4:4:4", "1:10:100"), imbalance)
+
+
+def test_more_imbalance_is_used() -> None:
+    """Two cliques of 60 and 40 and one edge between: only a lax limit leaves them whole."""
+    pairs = [(u, v) for u in range(60) for v in range(u)]
+    pairs += [(u, v) for u in range(60, 100) for v in range(60, u)]
+    graph = from_edges(100, [*pairs, (0, 60)])
+    assert map_processes(graph, "2", "7", imbalance=0.2).cost == 2 * 7
+    assert map_processes(graph, "2", "7", imbalance=0.18).cost > 2 * 7
+
+
+@pytest.mark.parametrize("distances", ["1:10", "10:1", "0:0", "0:2147483647"])
+def test_distances_of_any_size_and_order(distances: str) -> None:
+    for graph in (graph_of("grid"), graph_of("weighted")):
+        check(map_processes(graph, "4:3", distances), graph, matrix_of("4:3", distances))
+
+
+def test_small_distances_are_sought_where_they_are() -> None:
+    """PEs of one processor are far from each other: none of them get neighbours."""
+    result = map_processes(graph_of("grid"), "2:8", "1000:1")
+    assert result.cost_by_level[0] == 0
+    result = map_processes(graph_of("grid"), "2:8", "1:1000")
+    assert result.cost_by_level[0] > 0
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_more_pes_than_a_matrix_is_made_for(method: str) -> None:
+    """2048 PEs: distances are computed."""
+    graph = graph_of("delaunay")
+    result = map_processes(graph, "64:32", "1:10", method=method)
+    assert result.machine.metric.kind == 2
+    check(result, graph, matrix_of("64:32", "1:10"))
+
+
+# what mappings are worth
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_belongs_together_is_put_together(method: str) -> None:
+    """Cliques on PEs of their own, cliques with heavy edges between on the same processor."""
+    edges, weights = [], []
+    for clique in range(16):
+        first = 8 * clique
+        inside = [(first + i, first + j) for i in range(8) for j in range(i)]
+        edges += [*inside, (first, (first + 8) % 128)]
+        weights += [20] * len(inside) + [9 if clique % 2 else 1]
+    numbers_of_tasks = np.random.default_rng(1).permutation(128).tolist()
+    shuffled = [(numbers_of_tasks[u], numbers_of_tasks[v]) for u, v in edges]
+    result = map_processes(from_edges(128, shuffled, weights), "2:8", "1:10", method=method)
+    assert result.cost_by_level.tolist() == [2 * 8 * 9 * 1, 2 * 8 * 1 * 10]
+
+
+@pytest.mark.parametrize("name", ["delaunay", "grid", "rmat"])
+def test_cheaper_than_a_partition_that_knows_no_distances(name: str) -> None:
+    graph, matrix = graph_of(name), matrix_of("4:4:4", "1:10:100")
+    parts = jetpy.partition(graph, 64, **ENGINE).parts
+    for method in ("im", "hm"):
+        found = map_processes(graph, "4:4:4", "1:10:100", method=method)
+        assert found.cost < 0.95 * cost_of(graph, parts, matrix)
+
+
+def test_more_work_costs_less() -> None:
+    graphs = [graph_of("delaunay"), grid(50, 60), random_geometric(3000)]
+    costs = {
+        method: sum(map_processes(g, "4:4:4", "1:10:100", method=method).cost for g in graphs)
+        for method in METHODS
+    }
+    assert costs["hm-ultra"] < costs["hm"]
+    assert costs["hm-ultra"] < costs["im"]
+    assert costs["hm"] < 1.02 * costs["im"]
+
+
+# matrices
+
+
+@pytest.mark.parametrize("k", [1, 2, 7, 40])
+def test_any_matrix_without_hierarchy(k: int) -> None:
+    upper = np.triu(np.random.default_rng(k).integers(0, 9, (k, k)), 1)
+    for graph in (graph_of("grid"), graph_of("some_isolated"), graph_of("weighted")):
+        check(map_processes(graph, None, upper + upper.T), graph, upper + upper.T)
+
+
+def test_matrix_is_put_to_use() -> None:
+    """PEs on a ring with shuffled numbers: the same as one in order, and nearly as cheap."""
+    graph, order = graph_of("delaunay"), np.random.default_rng(2).permutation(24)
+    in_order = map_processes(graph, None, ring(24)).cost
+    shuffled = map_processes(graph, None, ring(24)[np.ix_(order, order)]).cost
+    assert shuffled < 1.2 * in_order
+    parts = jetpy.partition(graph, 24, **ENGINE).parts
+    assert in_order < 0.8 * cost_of(graph, parts, ring(24))
+
+
+@pytest.mark.parametrize("method", ["hm", "hm-ultra"])
+def test_multisection_needs_a_hierarchy(method: str) -> None:
+    with pytest.raises(jetpy.OptionError, match=f"method {method} needs a hierarchy"):
+        map_processes(path(10), None, ring(4), method=method)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_matrix_that_does_not_follow_its_hierarchy(method: str) -> None:
+    """Nodes on a ring, four PEs each, on another ring."""
+    distances = np.kron(10 * ring(6), np.ones((4, 4), int)) + np.kron(np.eye(6, dtype=int), ring(4))
+    for name in ("delaunay", "weighted", "some_isolated"):
+        graph = graph_of(name)
+        check(map_processes(graph, "4:6", distances, method=method), graph, distances)
+
+
+def test_distances_of_nodes_count_from_the_start() -> None:
+    """A hierarchy beside a matrix may cost some quality, but not the sense of direction."""
+    own = 1 - np.eye(4, dtype=int)
+    distances = np.kron(10 * ring(16), np.ones_like(own)) + np.kron(np.eye(16, dtype=int), own)
+    graph = graph_of("delaunay")
+    alone = map_processes(graph, None, distances).cost
+    assert map_processes(graph, "4:16", distances).cost < 1.15 * alone
+    assert map_processes(graph, "4:16", distances, method="hm-ultra").cost < 1.15 * alone
+
+
+@pytest.mark.parametrize(("hierarchy", "method"), RUNS)
+def test_matrix_and_levels_of_one_machine_are_the_same(hierarchy: str, method: str) -> None:
+    graph, distances = graph_of("delaunay"), MACHINES[hierarchy]
+    levels = map_processes(graph, hierarchy, distances, method=method)
+    matrix = map_processes(graph, hierarchy, matrix_of(hierarchy, distances), method=method)
+    assert (matrix.pe == levels.pe).all()
+    assert matrix.cost_by_level.tolist() == levels.cost_by_level.tolist()
+
+
+# one result
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [("delaunay", "im"), ("rmat", "im"), ("delaunay", "hm"), ("weighted", "hm-ultra")],
+)
+def test_threads_and_runs_do_not_show(name: str, method: str) -> None:
+    results = {
+        map_processes(
+            graph_of(name), "2:3:2", "1:10:100", method=method, threads=threads
+        ).pe.tobytes()
+        for threads in (1, 2, 3, 3)
+    }
+    assert len(results) == 1
+
+
+def test_seeds_make_a_difference() -> None:
+    graph = graph_of("delaunay")
+    results = [map_processes(graph, "2:3:2", "1:10:100", seed=seed) for seed in range(4)]
+    assert len({result.pe.tobytes() for result in results}) >= 3
+    assert [result.partition.seed for result in results] == [0, 1, 2, 3]
+
+
+def test_all_kinds_of_input_mean_the_same() -> None:
+    whole = graph_of("weighted")
+    graph = replace(whole, vertex_weights=np.ones_like(whole.vertex_weights))
+    csr = (graph.indptr, graph.indices, graph.edge_weights)
+    matrix = sp.csr_array((csr[2], csr[1], csr[0]), shape=(graph.n, graph.n))
+    expected = map_processes(graph, "2:3", "1:10")
+    for data in (csr, matrix, matrix.tocoo()):
+        result = map_processes(data, [2, 3], (1, 10))
+        assert (result.pe == expected.pe).all()
+        assert result.cost == expected.cost
+
+
+def test_run_is_told() -> None:
+    calls = []
+    result = map_processes(
+        graph_of("grid"), "2:3", "1:10", progress=lambda *call: calls.append(call), profile=True
+    )
+    assert {stage for stage, _, _ in calls} >= {"coarsen", "refine"}
+    assert set(result.seconds) == {"compile", "coarsen", "initial", "refine", "total"}
+    assert result.partition.profile is not None
+    assert result.partition.launches > 0
+    last = result.partition.levels[0]
+    assert (last.n, last.cut_after) == (900, result.cost // 2)
+    assert repr(result) == (
+        f"Mapping(2:3, distances 1:10, cost={result.cost}, "
+        f"imbalance={result.imbalance:.4f}, feasible)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"method": "best"}, "unknown method 'best': choose one of im, hm, hm-ultra"),
+        ({"imbalance": -0.1}, "imbalance is -0.1"),
+        ({"imbalance": math.nan}, "imbalance is nan"),
+        ({"imbalance": "much"}, "imbalance is 'much'"),
+        ({"seed": -1}, "seed is -1"),
+        ({"seed": 2**31}, "seed is 2147483648"),
+        ({"seed": 0.5}, "seed is 0.5; an integer is needed"),
+        ({"backend": "x"}, "unknown backend 'x'"),
+        ({"threads": 0}, "threads is 0"),
+        ({"hierarchy": "2:2:2"}, "a hierarchy of 3 and distances of 2 levels"),
+    ],
+    ids=str,
+)
+def test_bad_options_are_refused(options: dict[str, Any], words: str) -> None:
+    good = {"graph": path(10), "hierarchy": "2:2", "distances": "1:10"}
+    with pytest.raises(jetpy.OptionError, match=words):
+        map_processes(**{**good, **options})
+
+
+def test_what_is_no_graph_is_refused() -> None:
+    one_way = ([0, 1, 2, 2], [1, 2])
+    with pytest.raises(jetpy.GraphError):
+        map_processes(one_way, "2", "1")
+    assert map_processes(one_way, "2", "1", repair=True).cost == 2
+
+
+# the steps
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_steps_go_down_the_hierarchy(method: str) -> None:
+    steps = pose_mapping(10_000, machine("4:1:8:2", "1:2:3:4"), method, 0.03, 5)
+    assert [step.k for step in steps] == [2, 16, 64]
+    assert steps[0].metric is EDGE_CUT
+    assert steps[1].metric.distances.reshape(16, 16)[0].tolist() == [0] + [3] * 7 + [4] * 8
+    assert {step.seed for step in steps} == {5}
+    assert steps[-1].limit == math.ceil(1.03 * 10_000 / 64)
+    for upper in steps[:-1]:  # a full group still leaves room in each PE
+        assert upper.ideal <= upper.limit <= 64 // upper.k * steps[-1].limit
+
+
+def test_imbalance_left_is_shared_out_over_the_cuts_to_come() -> None:
+    upper, last = pose_mapping(1000, machine("5:2", "1:10"), "im", 0.1, 0)
+    assert last.limit == 110
+    final = within(last, last, np.array([530, 470]), 1)  # the last cut may use all that is left
+    assert (final.groups, final.limits.tolist()) == (2, [110] * 10)
+    overfull = within(last, last, np.array([1000, 0]), 1)
+    assert (overfull.limit, overfull.limits.max()) == (110, 110)
+    first = within(upper, last, np.array([1000]), 2)
+    assert first.limits.tolist() == [math.floor(1000 / 2 * math.sqrt(1.1))] * 2
+
+
+def test_tasks_without_communication_are_spread() -> None:
+    result = map_processes(isolated(1000), "5:2", "1:10", imbalance=0)
+    assert result.partition.part_weights.tolist() == [100] * 10
+    assert result.cost == 0

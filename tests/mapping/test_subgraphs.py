@@ -1,0 +1,72 @@
+"""Graphs without the edges between blocks, against NumPy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from jetpy.backends.base import Backend
+from jetpy.backends.level import download, upload
+from jetpy.generators import rmat
+from jetpy.graph import Graph
+from jetpy.subgraphs import within_blocks
+from tests.graphs import SMALL_GRAPHS, clique, star
+from tests.strategies import weighted_graphs
+
+
+def check(backend: Backend, graph: Graph, blocks: np.ndarray) -> Graph:
+    """Compare everything but hubs with the oracle, and return the graph left."""
+    device = within_blocks(
+        backend, upload(backend, graph), backend.from_host(blocks.astype(np.int32))
+    )
+    found = download(backend, device)
+    sources = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
+    inside = blocks[sources] == blocks[graph.indices]
+    degrees = np.bincount(sources[inside], minlength=graph.n)
+    assert found.indptr.tolist() == [0, *np.cumsum(degrees).tolist()]
+    assert found.indices.tolist() == graph.indices[inside].tolist()
+    assert found.edge_weights.tolist() == graph.edge_weights[inside].tolist()
+    assert found.vertex_weights.tolist() == graph.vertex_weights.tolist()
+    assert device.edge_weight == graph.edge_weights[inside].sum()
+    for array in (found.indptr, found.indices, found.edge_weights):
+        assert array.dtype == np.int32
+    if backend.hub_degree < 100:
+        hubs = backend.to_host(device.hubs.rows)[: device.hubs.count]
+        assert hubs.tolist() == np.flatnonzero(degrees > backend.hub_degree).tolist()
+    return found
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(graph=weighted_graphs(), count=st.integers(1, 5), seed=st.integers(0, 10**6))
+def test_random_graphs(backend: Backend, graph: Graph, count: int, seed: int) -> None:
+    check(backend, graph, np.random.default_rng(seed).integers(0, count, graph.n))
+
+
+@pytest.mark.parametrize("name", SMALL_GRAPHS)
+def test_small_graphs(backend: Backend, name: str) -> None:
+    graph = SMALL_GRAPHS[name]()
+    for count in (1, 2, max(graph.n, 1)):
+        check(backend, graph, np.arange(graph.n) % count)
+
+
+@pytest.mark.parametrize("graph", [star(3000), rmat(11, 8), clique(80)], ids=str)
+def test_large_rows_and_several_threads(backend: Backend, graph: Graph) -> None:
+    """Rows of more than one piece, of which none, some or all is left."""
+    rng = np.random.default_rng(1)
+    weighted = replace(graph, vertex_weights=rng.integers(1, 9, graph.n).astype(np.int32))
+    check(backend, weighted, rng.integers(0, 3, graph.n))
+    alone = check(backend, weighted, np.arange(graph.n))
+    assert len(alone.indices) == 0
+    whole = check(backend, weighted, np.zeros(graph.n, int))
+    assert len(whole.indices) == len(graph.indices)
+
+
+def test_blocks_need_not_be_numbered_without_gaps(backend: Backend) -> None:
+    graph = SMALL_GRAPHS["weighted_random"]()
+    check(backend, graph, np.arange(graph.n) % 3 * 1000)
