@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from jetpy.graph import Graph
 from jetpy.mapping.machine import Levels, machine
 from jetpy.mapping.mapping import Mapping
 from jetpy.mapping.problem import METHODS, pose_mapping
-from jetpy.metrics import checked_parts, edge_cut
+from jetpy.metrics import checked_parts
 from jetpy.multilevel import (
     Outcome,
     Progress,
@@ -104,7 +103,7 @@ def partition(
         return partition_multilevel(engine, checked, [problem], progress)
 
     engine = get_backend(backend, threads)
-    return _run(work, checked, problem, preset, engine, progress, profile)
+    return _run(work, checked, problem, preset, engine, progress, profile)[0]
 
 
 def refine(
@@ -151,7 +150,7 @@ def refine(
         return refine_partition(engine, checked, given, problem, progress)
 
     engine = get_backend(backend, threads)
-    return _run(work, checked, problem, preset, engine, progress, profile)
+    return _run(work, checked, problem, preset, engine, progress, profile)[0]
 
 
 def map_processes(
@@ -217,9 +216,8 @@ def map_processes(
         return partition_multilevel(engine, checked, steps, progress)
 
     engine = get_backend(backend, threads)
-    run = _run(work, checked, steps[-1], METHODS[method], engine, progress, profile)
-    partition = replace(run, cut=edge_cut(checked, run.parts))
-    return Mapping(partition, target, method, 2 * run.cut)
+    run, cost = _run(work, checked, steps[-1], METHODS[method], engine, progress, profile)
+    return Mapping(run, target, method, 2 * cost)
 
 
 def _run(
@@ -230,14 +228,14 @@ def _run(
     engine: Backend,
     progress: Progress,
     profile: bool,
-) -> Partition:
-    """Compile what is missing, do the work and put the result together."""
+) -> tuple[Partition, int]:
+    """Compile what is missing, do the work and put the result together; return it and its cost."""
     compiled = engine.compile(progress=lambda done, total: progress("compile", done, total))
     launches = engine.all_launches
     profiler = Profiler(engine) if profile else None
     outcome = work(engine if profiler is None else profiler)
     title = f"{graph.name}, k = {problem.k}, {engine.name}"
-    return Partition(
+    partition = Partition(
         graph=graph,
         parts=outcome.parts,
         k=problem.k,
@@ -252,3 +250,4 @@ def _run(
         launches=engine.all_launches - launches,
         profile=None if profiler is None else profiler.profile(title),
     )
+    return partition, outcome.cost

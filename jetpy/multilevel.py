@@ -20,10 +20,10 @@ from jetpy.graph import Graph
 from jetpy.initial.coarsest import partition_coarsest
 from jetpy.options import Options
 from jetpy.partition import Level
-from jetpy.problem import Problem, within
+from jetpy.problem import EDGE_CUT, Problem, within
 from jetpy.projection import inject_parts, project_parts
 from jetpy.refinement.jet import Refined, Refinement
-from jetpy.refinement.state import Measures
+from jetpy.refinement.state import Measures, cost_of
 from jetpy.subgraphs import within_blocks
 
 Progress = Callable[[str, int, int], None]
@@ -36,10 +36,14 @@ def no_progress(stage: str, done: int, total: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Parts (int32, shape (n,)), their cut, the levels (finest first) and seconds by stage."""
+    """Parts (int32, shape (n,)), their cut, the levels (finest first) and seconds by stage.
+
+    `cost` is what refinement reduces: each cut edge times the distance of its parts.
+    """
 
     parts: npt.NDArray[np.int32]
     cut: int
+    cost: int
     levels: Sequence[Level]
     seconds: Mapping[str, float]
 
@@ -119,10 +123,14 @@ def partition_multilevel(
         device = upload(backend, graph)
     solution = _solve(backend, device, steps, None, progress)
     with Stopwatch(backend, "refine") as fetching:
-        parts = backend.to_host(solution.refined.parts)
+        refined = solution.refined
+        cut = cost = refined.measures.cut
+        if steps[-1].metric is not EDGE_CUT:
+            cut = cost_of(backend, device, refined.parts, EDGE_CUT, steps[-1].k)
+        parts = backend.to_host(refined.parts)
     coarsen, initial, refine = solution.seconds
     seconds = _seconds(coarsen + transfer.seconds, initial, refine + fetching.seconds)
-    return Outcome(parts, solution.refined.measures.cut, solution.levels, seconds)
+    return Outcome(parts, cut, cost, solution.levels, seconds)
 
 
 def _solve(
@@ -160,12 +168,13 @@ def refine_partition(
         start = backend.from_host(parts.copy())
         refined, levels = _uncoarsen([finest], [problem], start, None, progress)
         result = backend.to_host(refined.parts)
-    return Outcome(result, refined.measures.cut, levels, _seconds(0.0, 0.0, watch.seconds))
+    cut = refined.measures.cut
+    return Outcome(result, cut, cut, levels, _seconds(0.0, 0.0, watch.seconds))
 
 
 def trivial_outcome(parts: npt.NDArray[np.int32], cut: int) -> Outcome:
     """Return the outcome of a problem that leaves nothing to decide."""
-    return Outcome(parts, cut, [], _seconds(0.0, 0.0, 0.0))
+    return Outcome(parts, cut, cut, [], _seconds(0.0, 0.0, 0.0))
 
 
 def _seconds(coarsen: float, initial: float, refine: float) -> dict[str, float]:

@@ -18,7 +18,7 @@ METHODS = {"im": "default", "hm": "default", "hm-ultra": "ultra"}
 WEAK_ROUNDS, OVERFILL = 4, 5
 """What mapping has other than partitioning (see `jetpy.options`)."""
 PATIENCE, CUT_SHARE = 6, 0.125
-"""What integrated mapping has other than that."""
+"""What integrated mapping has other than that; neither it nor `hm` makes V-cycles."""
 
 
 def options_of(method: str) -> Options:
@@ -33,8 +33,10 @@ def options_of(method: str) -> Options:
         raise OptionError(f"unknown method {method!r}: choose one of {', '.join(METHODS)}")
     options = preset(METHODS[method])
     refine = replace(options.refine, weak_rounds=WEAK_ROUNDS, overfill=OVERFILL)
-    if method != "im":
+    if method == "hm-ultra":
         return replace(options, refine=refine)
+    if method == "hm":
+        return replace(options, refine=refine, cycles=0)
     refine = replace(refine, patience=PATIENCE)
     return replace(options, refine=refine, cycles=0, cut_share=CUT_SHARE)
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from jetpy.backends.base import Array, Backend, Workunit
 from jetpy.backends.level import DeviceGraph
 from jetpy.graph import INT32_MAX
-from jetpy.problem import Problem
+from jetpy.problem import Metric, Problem
 from jetpy.refinement.orders import Order
 from jetpy.workloads import connectivity as kernels
 from jetpy.workloads import projection as projection_kernels
@@ -104,11 +104,7 @@ class RefinementState:
     def __init__(self, backend: Backend, graph: DeviceGraph, problem: Problem) -> None:
         self.backend, self.graph, self.problem = backend, graph, problem
         self.k = k = problem.k
-        metric = problem.metric
-        self._objective = {
-            "metric": metric.kind,
-            "distances": backend.from_host(metric.distances),
-        }
+        self._objective = upload_metric(backend, problem.metric)
         self.limits = backend.from_host(problem.limits)
         n = graph.n
         self.parts, self.sources, self.kept = backend.empty(n), backend.empty(n), backend.empty(n)
@@ -171,15 +167,8 @@ class RefinementState:
             vertex_weights=self.graph.vertex_weights,
             part_weights=part_weights,
         )
-        directed = backend.reduce(
-            n,
-            projection_kernels.cost_of_vertex,
-            parts=parts,
-            k=self.k,
-            **self._objective,
-            **self.adjacency,
-        )
-        return Measures(directed // 2, backend.to_host(part_weights).astype(np.int64))
+        cost = cost_of(backend, self.graph, parts, self.problem.metric, self.k)
+        return Measures(cost, backend.to_host(part_weights).astype(np.int64))
 
     def make_room(self) -> None:
         """Let launches reach all watched vertices."""
@@ -305,3 +294,23 @@ class Recording:
             self._watched = state.watched
             self._program = state.backend.record(launches)
         self._program()
+
+
+def upload_metric(backend: Backend, metric: Metric) -> dict[str, Any]:
+    """Return the distances of parts, as workunits name them."""
+    return {"metric": metric.kind, "distances": backend.from_host(metric.distances)}
+
+
+def cost_of(backend: Backend, graph: DeviceGraph, parts: Array, metric: Metric, k: int) -> int:
+    """Return the weight of the undirected edges, each times the distance of its parts."""
+    directed = backend.reduce(
+        graph.n,
+        projection_kernels.cost_of_vertex,
+        indptr=graph.indptr,
+        indices=graph.indices,
+        edge_weights=graph.edge_weights,
+        parts=parts,
+        k=k,
+        **upload_metric(backend, metric),
+    )
+    return directed // 2
