@@ -11,7 +11,7 @@ from subprocess import CalledProcessError
 
 from bench.arrays import save_arrays
 from bench.child import Absent, answers
-from bench.fingerprint import WEIGHTS
+from bench.fingerprint import WEIGHTS, cases
 from bench.instances import Instance, add_options, chosen
 from bench.tables import note, show
 
@@ -26,8 +26,8 @@ RUNS = (
     "kokkos-cuda",
 )
 
-Case = tuple[str, str, int, str]
-"""Graph, weights, k and preset."""
+Case = tuple[str, str, str, str]
+"""Graph, weights, k and preset; or hierarchy and method of mapping instead of these."""
 
 
 def hashes(
@@ -51,6 +51,7 @@ def hashes(
                     *("--graphs", *(instance.name for instance in instances)),
                     *("--weights", *options.weights, "--presets", *options.presets),
                     *("--ks", *options.ks),
+                    *("--hierarchies", *options.hierarchies, "--methods", *options.methods),
                     threads=int(threads or 1),
                 ):
                     name, weights, k, preset = answer["case"]
@@ -67,8 +68,10 @@ def main() -> None:
     """Print a table of hashes; ends with status 1 when two that should be equal differ."""
     parser = argparse.ArgumentParser(prog="python -m bench.determinism", description=__doc__)
     add_options(parser)
-    parser.add_argument("--ks", nargs="+", type=int, default=[2, 8, 64])
+    parser.add_argument("--ks", nargs="*", default=["2", "8", "64"])
     parser.add_argument("--presets", nargs="+", default=["default"])
+    parser.add_argument("--hierarchies", nargs="*", default=[], help="to map onto, as 4:8:6")
+    parser.add_argument("--methods", nargs="+", default=["im", "hm"], help="of mapping")
     parser.add_argument("--weights", nargs="+", choices=WEIGHTS, default=["unit"])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
@@ -86,14 +89,22 @@ def main() -> None:
         raise SystemExit("there is nothing to compare: two runs are needed")
     names = [instance.name for instance in instances]
     rows, equal = [], 0
-    for case in product(names, options.weights, options.ks, options.presets):
+    for graph, weights, (what, how) in product(names, options.weights, cases(options)):
+        case = graph, weights, what, how
         first, *others = (found.get(case, "missing") for _, found in runs)
         differing = [
             run for (run, _), value in zip(runs[1:], others, strict=True) if value != first
         ]
         equal += not differing and first != "missing"
-        rows.append([*map(str, case), first, ", ".join(differing) or "none"])
-    headers = ["graph", "weights", "k", "preset", f"parts, {runs[0][0]}", "runs that differ"]
+        rows.append([*case, first, ", ".join(differing) or "none"])
+    headers = [
+        "graph",
+        "weights",
+        "k",
+        "preset or method",
+        f"parts, {runs[0][0]}",
+        "runs that differ",
+    ]
     show("SHA-256 of the parts", headers, rows, left=len(headers), markdown=options.markdown)
     print(
         f"\n{equal} of {len(rows)} cases equal in {len(runs)} runs: {', '.join(r for r, _ in runs)}"

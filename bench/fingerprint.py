@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +14,14 @@ import jetpy
 from bench.arrays import load_arrays
 from bench.child import answering
 from jetpy.backends import get_backend
+from jetpy.presets import PRESETS
 
 HEAVIEST = 9
 
+Parts = np.ndarray[tuple[int, ...], np.dtype[np.int32]]
 
-def digest(parts: np.ndarray[tuple[int], np.dtype[np.int32]]) -> str:
+
+def digest(parts: Parts) -> str:
     """First 12 digits of the SHA-256 of the parts."""
     return hashlib.sha256(parts.astype("<i4").tobytes()).hexdigest()[:12]
 
@@ -39,16 +43,34 @@ WEIGHTS = {"unit": lambda graph: graph, "random": random_weights}
 """What makes the weights of a graph; unit leaves them as they are."""
 
 
+def cases(options: argparse.Namespace) -> list[tuple[str, str]]:
+    """Numbers of parts with presets, then hierarchies with methods of mapping."""
+    return [
+        *product(options.ks, options.presets),
+        *product(options.hierarchies, options.methods),
+    ]
+
+
+def solve(graph: jetpy.Graph, what: str, how: str, options: argparse.Namespace) -> Parts:
+    """Partition a graph, or map it."""
+    engine = {"seed": options.seed, "threads": options.threads, "backend": options.backend}
+    if how in PRESETS:
+        return jetpy.partition(graph, int(what), preset=how, **engine).parts
+    distances = [10**level for level in range(len(what.split(":")))]
+    return jetpy.map_processes(graph, what, distances, method=how, **engine).pe
+
+
 def main() -> None:
-    """Answer with one hash for each graph, weights, k and preset; or with what is absent."""
+    """Answer with one hash for each graph, weights and case; or with what is absent."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="holds a folder of arrays for each graph")
     parser.add_argument("backend")
     parser.add_argument("threads", type=int)
     parser.add_argument("seed", type=int)
-    for name in ("--graphs", "--weights", "--presets"):
+    for name in ("--graphs", "--weights"):
         parser.add_argument(name, nargs="+", required=True)
-    parser.add_argument("--ks", nargs="+", type=int, required=True)
+    for name in ("--ks", "--presets", "--hierarchies", "--methods"):
+        parser.add_argument(name, nargs="*", default=[])
     options = parser.parse_args()
     answer = answering()
     try:
@@ -60,17 +82,9 @@ def main() -> None:
         plain = load_arrays(options.folder / name)
         for weights in options.weights:
             graph = WEIGHTS[weights](plain)
-            for k in options.ks:
-                for preset in options.presets:
-                    result = jetpy.partition(
-                        graph,
-                        k,
-                        seed=options.seed,
-                        preset=preset,
-                        threads=options.threads,
-                        backend=options.backend,
-                    )
-                    answer({"case": (name, weights, k, preset), "hash": digest(result.parts)})
+            for what, how in cases(options):
+                parts = solve(graph, what, how, options)
+                answer({"case": (name, weights, what, how), "hash": digest(parts)})
 
 
 if __name__ == "__main__":

@@ -39,7 +39,13 @@ GRAPHS: dict[str, Callable[[], Graph]] = {
     "rmat": lambda: jetpy.generators.rmat(12, 8),
     "weighted": weighted,
 }
-CASES = [(name, k, "default") for name in GRAPHS for k in (2, 32)] + [("delaunay", 3, "ultra")]
+CASES = [
+    *((name, k, "default") for name in GRAPHS for k in (2, 32)),
+    ("delaunay", 3, "ultra"),
+    *((name, "2:3:4", method) for name in ("weighted", "rmat") for method in ("im", "hm")),
+    ("delaunay", "2:2:2", "hm-ultra"),
+]
+"""Graph, number of parts and preset; or graph, hierarchy and method of mapping."""
 IDS = [f"{name}-{k}-{preset}" for name, k, preset in CASES]
 
 
@@ -49,12 +55,19 @@ def graph_of(name: str) -> Graph:
 
 
 def digest(
-    name: str, k: int, preset: str, threads: int | None, seed: int = 0, backend: str = "numba"
+    name: str,
+    k: int | str,
+    preset: str,
+    threads: int | None,
+    seed: int = 0,
+    backend: str = "numba",
 ) -> str:
-    result = jetpy.partition(
-        graph_of(name), k, preset=preset, threads=threads, seed=seed, backend=backend
-    )
-    return sha256(result.parts.tobytes()).hexdigest()[:16]
+    graph, engine = graph_of(name), {"threads": threads, "seed": seed, "backend": backend}
+    if isinstance(k, int):
+        parts = jetpy.partition(graph, k, preset=preset, **engine).parts
+    else:
+        parts = jetpy.map_processes(graph, k, "1:10:100", method=preset, **engine).pe
+    return sha256(parts.tobytes()).hexdigest()[:16]
 
 
 @cache
