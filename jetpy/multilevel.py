@@ -92,13 +92,13 @@ class _Coarse:
     graph: DeviceGraph
     coarse_of: Array | None
     watch: Stopwatch
-    refinements: dict[int, Refinement] = field(default_factory=dict)
+    last: list[Refinement] = field(default_factory=list)
 
     def refinement(self, problem: Problem) -> Refinement:
-        """Return what refines the level, the same every time for a number of parts."""
-        if problem.k not in self.refinements:
-            self.refinements[problem.k] = Refinement(self.backend, self.graph, problem)
-        return self.refinements[problem.k]
+        """Return what refines the level: the same as the last time, if the problem is."""
+        if not self.last or self.last[0].problem is not problem:
+            self.last[:] = [Refinement(self.backend, self.graph, problem)]
+        return self.last[0]
 
 
 def coarsest_size(k: int) -> int:
