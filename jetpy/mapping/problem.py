@@ -17,7 +17,7 @@ METHODS = {"im": "default", "hm": "default", "hm-ultra": "ultra"}
 """Methods, and the preset of each."""
 WEAK_ROUNDS, OVERFILL = 4, 5
 """What mapping has other than partitioning (see `jetpy.options`)."""
-PATIENCE, CUT_SHARE = 6, 0.125
+PATIENCE, CUT_SHARE = 6, 0.02
 """What integrated mapping has other than that; neither it nor `hm` makes V-cycles."""
 
 
