@@ -124,7 +124,7 @@ def partition_multilevel(
     solution = _solve(backend, device, steps, None, progress)
     with Stopwatch(backend, "refine") as fetching:
         refined = solution.refined
-        cut = cost = refined.measures.cut
+        cut, cost = refined.measures.cut, refined.measures.cut * steps[-1].metric.factor
         if steps[-1].metric is not EDGE_CUT:
             cut = cost_of(backend, device, refined.parts, EDGE_CUT, steps[-1].k)
         parts = backend.to_host(refined.parts)
@@ -244,7 +244,7 @@ def _uncoarsen(
             while later and (
                 depth == 0 or _is_time(level, later[0], refined, problem.metric.farthest * weight)
             ):
-                parts = _extend(level, refined, later[0], later[-1], len(later))
+                parts = _extend(level, refined, later)
                 problem, *later = later
                 refined = level.refinement(problem).refine(parts, finest=depth == 0)
             for cycle in range(_cycles(level, hierarchy, problem.options)):
@@ -258,7 +258,7 @@ def _uncoarsen(
 
 
 def _is_time(level: _Coarse, step: Problem, refined: Refined, full: int) -> bool:
-    """Whether a level is fine enough for a step, given the cut if all edges of the finest were cut.
+    """Whether a level is fine enough for a step; `full` is the cut if that were all edges.
 
     Where much is cut, coarse levels say little about fine ones, and large parts have to be right
     before they are cut into small ones.
@@ -271,8 +271,8 @@ def _is_time(level: _Coarse, step: Problem, refined: Refined, full: int) -> bool
     )
 
 
-def _extend(level: _Coarse, refined: Refined, step: Problem, last: Problem, depth: int) -> Array:
-    """Cut the parts of a level into those of a step; `depth` such steps are to come, to the last.
+def _extend(level: _Coarse, refined: Refined, steps: Sequence[Problem]) -> Array:
+    """Cut the parts of a level into those of the next of the steps that are left.
 
     All parts at once, as one graph without the edges between them, in which every vertex keeps to
     the new parts of its own old one. Source: hierarchical multisection, Samoldekin, Schulz, Woydt,
@@ -281,7 +281,7 @@ def _extend(level: _Coarse, refined: Refined, step: Problem, last: Problem, dept
     """
     backend = level.backend
     inside = within_blocks(backend, level.graph, refined.parts)
-    problem = within(step, last, refined.measures.part_weights, depth)
+    problem = within(steps[0], steps[-1], refined.measures.part_weights, len(steps))
     return _solve(backend, inside, [problem], refined.parts, no_progress).refined.parts
 
 

@@ -61,8 +61,7 @@ class RefineOptions:
     weak_rounds : int
         Weak rebalancing iterations before strong ones.
     overfill : int or None
-        Most weight above its limit, in percent of that, which label propagation may give a part
-        beside what it would weigh else; None: any.
+        By how much, in percent, a part may outgrow its limit in label propagation; None: any.
     """
 
     finest_ratios: tuple[int, ...] = (25,)
@@ -88,8 +87,8 @@ class Options:
     cycle_step : int
         Where that is None, cycled is every so many-th level, the finest among them.
     cut_share : float or None
-        Where parts are cut again, this is done on coarse levels if at most this share of the edge
-        weight is cut; None: on the finest level.
+        Where parts are cut again, this is done on coarse levels if the cut is at most this share
+        of what it would be if it were all edges; None: on the finest level.
     """
 
     coarsen: CoarsenOptions = field(default_factory=CoarsenOptions)

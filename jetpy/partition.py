@@ -50,7 +50,7 @@ class Partition:
         Total weight of undirected edges whose ends lie in different parts.
     limit : int
         Largest part weight allowed: floor((1 + imbalance option) * ceil(W / k)), where W is the
-        total vertex weight.
+        total vertex weight; for a mapping ceil((1 + imbalance option) * W / k).
     seconds : mapping from stage to wall seconds
         Stages are compile, coarsen, initial, refine and total; `total` is partitioning alone.
     levels : sequence of `Level`, finest first

@@ -20,25 +20,27 @@ MOST_PARTS = 2**24
 
 @dataclass(frozen=True, eq=False)
 class Metric:
-    """The distances of parts, as `jetpy.workloads.distance` reads them."""
+    """The distances of parts, as `jetpy.workloads.distance` reads them, times a factor."""
 
     kind: int
     distances: npt.NDArray[np.int32]
+    factor: int = 1
 
     @property
     def farthest(self) -> int:
-        """The largest distance."""
+        """The largest distance, without the factor."""
         return int(self.distances[1 :: 2 if self.kind == 2 else 1].max(initial=1))
 
     def between(self, p: IntArray, q: IntArray, k: int) -> IntArray:
-        """Return the distances of parts (int32), pair by pair."""
+        """Return the distances of parts (int32), pair by pair, with the factor."""
         if self.kind == 0:
             return np.asarray(p != q, np.int32)
         if self.kind == 1:
-            return np.take(self.distances, p.astype(np.int64) * k + q)
+            places = p.astype(np.int64) * k + q
+            return np.take(self.distances, places) * np.int32(self.factor)
         result = np.zeros(len(p), np.int32)
         for size, distance in self.distances.reshape(-1, 2)[::-1]:
-            result[p // size == q // size] = distance
+            result[p // size == q // size] = distance * self.factor
         result[p == q] = 0
         return result
 
@@ -121,34 +123,34 @@ def pose(
     return Problem(k, imbalance, ideal, limit, seed, options)
 
 
-def within(step: Problem, last: Problem, weights: npt.NDArray[np.int64], depth: int) -> Problem:
+def within(step: Problem, last: Problem, weights: npt.NDArray[np.int64], cuts_left: int) -> Problem:
     """Return the problem of cutting each of some parts into the parts of a step.
 
     Parts (of these weights, int64) may weigh differently; what they may still gain, so that those
-    of the last step keep their limit, is shared out over `depth` cuts.
+    of the last step keep their limit, is shared out over this cut and those after it.
     """
     count = len(weights)
     arity, below = step.k // count, last.k // count
     limits = []
     for weight in weights.tolist():
         room, least, most = below * last.limit, -(-weight // arity), below // arity * last.limit
-        share = int((1 + slack(room, weight, depth)) * weight / arity + 1e-9)
-        limits.append(min(max(share, least), most))
+        share = int((1 + slack(room, weight, cuts_left)) * weight / arity + 1e-9)
+        limits.append(most if cuts_left == 1 else min(max(share, least), most))
     return replace(
         step,
-        limit=min(limit for limit, weight in zip(limits, weights, strict=True) if weight),
+        limit=max(min(limits), last.limit),
         groups=count,
         group_limits=np.array(limits, np.int64),
         metric=EDGE_CUT,
     )
 
 
-def slack(room: int, weight: int, depth: int) -> float:
+def slack(room: int, weight: int, cuts_left: int) -> float:
     """Return the imbalance that a block may be cut with, so that all its parts keep the limit.
 
-    `room` is what its parts may weigh together, `weight` what it weighs; the block is cut `depth`
-    times until it is in parts, each time with the same share of what is left. Source: Schulz and
+    `room` is what its parts may weigh together, `weight` what it weighs; so many cuts are left
+    until it is in parts, each with the same share of the slack. Source: Schulz and
     Woydt, "Shared-Memory Hierarchical Process Mapping" (2025), adaptive imbalance; eq. 2 of
     Samoldekin, Schulz and Woydt (2025).
     """
-    return float(max(room / max(weight, 1), 1.0) ** (1 / depth) - 1)
+    return float(max(room / max(weight, 1), 1.0) ** (1 / cuts_left) - 1)

@@ -42,10 +42,12 @@ GRAPHS: dict[str, Callable[[], Graph]] = {
 CASES = [
     *((name, k, "default") for name in GRAPHS for k in (2, 32)),
     ("delaunay", 3, "ultra"),
-    *((name, "2:3:4", method) for name in ("weighted", "rmat") for method in ("im", "hm")),
-    ("delaunay", "2:2:2", "hm-ultra"),
+    *((name, "2:3:4/1:10:100", method) for name in ("weighted", "rmat") for method in ("im", "hm")),
+    ("delaunay", "4:4:2/0:10:100", "im"),
+    ("delaunay", "4:4:2/0:0:1", "im"),
+    ("delaunay", "2:2:2/1:10:100", "hm-ultra"),
 ]
-"""Graph, number of parts and preset; or graph, hierarchy and method of mapping."""
+"""Graph, number of parts and preset; or graph, hierarchy/distances and method of mapping."""
 IDS = [f"{name}-{k}-{preset}" for name, k, preset in CASES]
 
 
@@ -66,7 +68,8 @@ def digest(
     if isinstance(k, int):
         parts = jetpy.partition(graph, k, preset=preset, **engine).parts
     else:
-        parts = jetpy.map_processes(graph, k, "1:10:100", method=preset, **engine).pe
+        hierarchy, distances = k.split("/")
+        parts = jetpy.map_processes(graph, hierarchy, distances, method=preset, **engine).pe
     return sha256(parts.tobytes()).hexdigest()[:16]
 
 

@@ -1,7 +1,8 @@
 """Conducting refinement: what the iteration before led to, and what the next one does.
 
-The back end decides, so that a GPU need not wait for its host between iterations. The orders are
-a list of numbers, by place:
+The back end decides, so that a GPU need not wait for its host between iterations. The cut is the
+weight of the edges between parts, each times the distance of these, which is 1 unless a graph is
+mapped onto a machine. The orders are a list of numbers, by place:
 
 ==  =========================================================================================
  0  seed of the iteration
@@ -68,7 +69,9 @@ def take_results(
             clearly = 1
         elif cut < orders[10]:
             better = 1
-            if cut * 1000 < orders[10] * orders[18]:
+            now: pk.double = cut
+            before: pk.double = orders[10]
+            if now * 1000.0 < before * orders[18]:
                 clearly = 1
     elif overload < orders[11]:
         better = 1

@@ -180,8 +180,9 @@ def fill_row(
     metric: int,
     k: int,
 ) -> pk.int64:
-    """Compute one row, and `own`, from the parts of the neighbours; return what its edges cost.
+    """Compute one row, and `own`, from the parts of the neighbours.
 
+    Returns what its edges cost, which may be nothing; -1 if there is no adjacent part.
     The best destination becomes unknown if the vertex is watched and it or a neighbour has moved.
     """
     e: int = indptr[v]
@@ -201,7 +202,7 @@ def fill_row(
         s += 1
     home: int = parts[v]
     inside: int = 0
-    outside: pk.int64 = 0
+    outside: pk.int64 = -1
     moved: int = 0
     if sources[v] != home:
         moved = 1
@@ -214,6 +215,8 @@ def fill_row(
         if p == home:
             inside += w
         else:
+            if outside < 0:
+                outside = 0
             wide: pk.int64 = w
             outside += wide * distance_of(home, p, metric, distances, k)
         s = row + p
@@ -415,7 +418,7 @@ def build_rows(
                 metric,
                 k,
             )
-            if outside == 0:
+            if outside < 0:
                 best[v] = -3
         return
     e: int = indptr[v] + first_entry(i, count, starts)
@@ -777,7 +780,7 @@ def rebuild_rows(
         metric,
         k,
     )
-    if outside > 0:
+    if outside >= 0:
         if best[i] == -3:
             watch(i, best, watched, account, k)
         pk.atomic_fetch_add(account, [k + (i & 63)], outside)

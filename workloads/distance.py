@@ -17,7 +17,8 @@ def distance_of(p: int, q: int, metric: int, distances: pk.View1D[pk.int32], k: 
     if metric == 0:
         return 1
     if metric == 1:
-        return distances[p * k + q]
+        place: pk.int64 = p
+        return distances[place * k + q]
     level: int = 0
     while p // distances[level] != q // distances[level]:
         level += 2

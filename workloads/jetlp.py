@@ -32,12 +32,13 @@ def propose(
     orders: pk.View1D[pk.int64],
     distances: pk.View1D[pk.int32],
     metric: int,
+    unit: pk.int64,
     k: int,
 ):
     """Choose a destination for every watched vertex and pass it through the first filter.
 
-    `best` caches the destination (-1: no adjacent part, -2: unknown), `gains` its gain F(v) and
-    `own` the weight into the own part. A vertex passes if its gain is not negative, or falls short
+    `best` caches the destination (-1: no adjacent part, -2: unknown), `gains` its gain F(v), in
+    units large enough that it fits, and `own` the weight into the own part. A vertex passes if its gain is not negative, or falls short
     by less than a share of what its edges into the own part are going to cost; it has its gain as
     priority, others -2147483647. Vertices with the number of the iteration as lock stay.
     Destinations of the iteration before are forgotten.
@@ -87,12 +88,14 @@ def propose(
         own[v] = inside
         if found >= 0:
             highest -= pull_of(p, inside, row, last, slots, weights, distances, metric, k)
-            gains[v] = saturated(highest)
+            gains[v] = saturated(highest // unit)
     if best[v] >= 0:
+        gain: pk.int64 = gains[v]
+        gain = gain * unit
         limit: pk.int64 = own[v]
-        limit = limit * distance_of(parts[v], best[v], metric, distances, k) * orders[1]
-        limit //= 100
-        if gains[v] >= 0 or -gains[v] < limit:
+        limit = limit * distance_of(parts[v], best[v], metric, distances, k)
+        limit = limit // 100 * orders[1] + limit % 100 * orders[1] // 100
+        if gain >= 0 or -gain < limit:
             priorities[v] = gains[v]
 
 
@@ -211,6 +214,7 @@ def tally_inflow(
     inflow: pk.View1D[pk.int32],
     outflow: pk.View1D[pk.int32],
     orders: pk.View1D[pk.int64],
+    scale: int,
     sections: int,
     k: int,
 ):
@@ -226,7 +230,7 @@ def tally_inflow(
     ranks[v] = -1
     if priorities[v] == -2147483647 or late_gains[v] < 0:
         return
-    rank: int = slot_of(saturated(late_gains[v]), vertex_weights[v])
+    rank: int = slot_of(late_gains[v], vertex_weights[v], scale)
     ranks[v] = rank
     section: int = (v >> 9) % sections
     pk.atomic_fetch_add(inflow, [(section * k + best[v]) * 50 + rank], vertex_weights[v])
@@ -249,8 +253,8 @@ def cap_inflow(
 ):
     """Find the lowest rank that a part admits, and how much of that, in 65536ths.
 
-    So that it weighs at most its limit and `overfill` percent, if all leave that want to. Both
-    sums are zero afterwards.
+    It is to weigh no more than its limit and `overfill` percent, if all leave that want to, and as
+    many of the lowest rank come as are expected. Both sums are zero afterwards.
     """
     if orders[5] != 1:
         return
@@ -261,6 +265,8 @@ def cap_inflow(
         room += outflow[section * k + p]
         outflow[section * k + p] = 0
         section += 1
+    if room < 0:
+        room = 0
     cutoffs[p] = 0
     shares[p] = 65536
     rank: int = 49

@@ -14,7 +14,6 @@ from jetpy.workloads.connectivity import (
     keep_part,
     move,
     pull_of,
-    saturated,
     watch,
 )
 from jetpy.workloads.hashing import mix, place_of
@@ -42,16 +41,17 @@ def tally(
 
 
 @pk.function
-def region_of(v: int, group: int, regions: int) -> int:
+def region_of(v: int, group: int, regions: int) -> pk.int64:
     """Return the place of a group's sum of a vertex's region, 32768 vertices.
 
     Those of its 64 blocks follow it.
     """
-    return (group * regions + (v >> 15)) * 65
+    place: pk.int64 = group
+    return (place * regions + (v >> 15)) * 65
 
 
 @pk.function
-def block_of(v: int, group: int, regions: int) -> int:
+def block_of(v: int, group: int, regions: int) -> pk.int64:
     """Return the place of a group's sum of a vertex's block, 512 vertices."""
     return region_of(v, group, regions) + 1 + ((v >> 9) & 63)
 
@@ -78,6 +78,7 @@ def rate(
     sums: pk.View1D[pk.int32],
     distances: pk.View1D[pk.int32],
     metric: int,
+    scale: int,
     siblings: int,
     regions: int,
     k: int,
@@ -85,7 +86,7 @@ def rate(
 ):
     """Sort the candidates into slots, and choose for each where it would go.
 
-    A vertex is a candidate if it weighs at most what the plan says of its part (-1 where that is
+    A vertex is a candidate if it weighs at most what row 0 of the plan says of its part (-1 where that is
     open, 0 where it is neither that nor overweight), and has an adjacent part or is tied to its own
     by little. Weak: it would go to the adjacent open part
     where its edges cost least, or to one of its group by hash if none is adjacent. Strong: to one
@@ -165,7 +166,7 @@ def rate(
             highest = pull_of(found, 0, row, last, slots, weights, distances, metric, k)
         loss = pull_of(p, inside, row, last, slots, weights, distances, metric, k) - highest
     destinations[v] = -2 - found
-    slot: int = slot_of(saturated(loss), vertex_weights[v])
+    slot: int = slot_of(loss, vertex_weights[v], scale)
     loss_slots[v] = slot
     tally(v, p, slot, k, sections, vertex_weights, histogram)
 
@@ -464,7 +465,7 @@ def deal_evicted(
         return
     group: int = sources[v] // siblings
     before: pk.int64 = 0
-    place: int = region_of(0, group, regions)
+    place: pk.int64 = region_of(0, group, regions)
     while place < region_of(v, group, regions):
         before += sums[place]
         place += 65

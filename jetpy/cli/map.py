@@ -25,8 +25,7 @@ from jetpy.cli.options import (
 from jetpy.cli.output import check_outputs
 from jetpy.cli.progress import progress_bars
 from jetpy.cli.results import conclude, write_files
-
-METHODS = ("im", "hm", "hm-ultra")
+from jetpy.mapping.problem import METHODS
 
 
 @click.command("map", cls=Command)
@@ -35,7 +34,7 @@ METHODS = ("im", "hm", "hm-ultra")
 @distance_option(required=True)
 @click.option(
     "--method",
-    type=click.Choice(METHODS),
+    type=click.Choice(list(METHODS)),
     default="im",
     show_default=True,
     help="Integrated mapping is fast; hierarchical multisection takes longer and costs less, "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import coo_array, csr_array
 
 from jetpy.graph import Graph, IntArray
 from jetpy.problem import Problem
@@ -21,35 +22,42 @@ def assign_parts(graph: Graph, parts: IntArray, problem: Problem) -> npt.NDArray
     k = problem.k
     flows = _flows(graph, parts, k)
     distances = problem.metric.distances.reshape(k, k).astype(np.int64)
-    places = _exchange(flows, distances, _construct(flows, distances))
+    places = _exchange(flows.toarray(), distances, _construct(flows, distances))
     return places[parts].astype(np.int32)
 
 
-def _flows(graph: Graph, parts: IntArray, k: int) -> Matrix:
-    """Return the weight of the directed edges between every two parts; 0 within a part."""
-    flows = np.zeros((k, k), np.int64)
-    np.add.at(flows, (parts[graph.sources(0, graph.n)], parts[graph.indices]), graph.edge_weights)
-    np.fill_diagonal(flows, 0)
-    return flows
+def _flows(graph: Graph, parts: IntArray, k: int) -> csr_array:
+    """Return the weight of the directed edges between every two parts; none within a part."""
+    p, q = parts[graph.sources(0, graph.n)], parts[graph.indices]
+    weights = graph.edge_weights.astype(np.int64)
+    return coo_array((weights[p != q], (p[p != q], q[p != q])), shape=(k, k)).tocsr()
 
 
-def _construct(flows: Matrix, distances: Matrix) -> npt.NDArray[np.int64]:
+def _construct(flows: csr_array, distances: Matrix) -> npt.NDArray[np.int64]:
     """Return the place of each part: next is always the one with the heaviest edges to others."""
-    k = len(flows)
+    k = flows.shape[0]
     places = np.full(k, -1)
     is_free = np.ones(k, bool)
     nearness = flows.sum(1)
     costs = distances.sum(1)
-    done: list[int] = []
-    for _ in range(k):
+    for number in range(k):
         part = int(np.where(places < 0, nearness, -1).argmax())
-        if done:
-            costs = distances[:, places[done]] @ flows[part, done]
+        others, weights = _row(flows, part)
+        if number > 0:
+            done = places[others] >= 0
+            costs = distances[:, places[others[done]]] @ weights[done]
+        else:
+            nearness[:] = 0
         place = int(np.where(is_free, costs, np.iinfo(np.int64).max).argmin())
         places[part], is_free[place] = place, False
-        nearness = flows[:, part] + (nearness if done else 0)
-        done.append(part)
+        nearness[others] += weights
     return places
+
+
+def _row(flows: csr_array, part: int) -> tuple[IntArray, npt.NDArray[np.int64]]:
+    """Return the parts that a part has edges to, and the weights of these."""
+    entries = slice(flows.indptr[part], flows.indptr[part + 1])
+    return flows.indices[entries], flows.data[entries]
 
 
 def _exchange(
@@ -57,7 +65,7 @@ def _exchange(
 ) -> npt.NDArray[np.int64]:
     """Return the places after all exchanges that help."""
     near = distances[np.ix_(places, places)]
-    sums = flows @ near
+    sums = csr_array(flows) @ near
     while True:
         own = sums.diagonal()
         gains = own[:, None] + own - sums - sums.T - 2 * flows * near

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -59,17 +59,23 @@ class Machine:
         return list(self.distances) == sorted(self.distances)
 
     @property
+    def _occurring(self) -> list[int]:
+        """The distances of levels with more than one group."""
+        levels = zip(self.hierarchy, self.distances, strict=True)
+        return [distance for size, distance in levels if size > 1]
+
+    @property
     def is_uniform(self) -> bool:
         """Whether every two PEs have the same distance, so that the cost is that many cuts."""
         if self.matrix is None:
-            return len(set(self.distances)) == 1
+            return len(set(self._occurring)) <= 1
         return len(np.unique(self.matrix[~np.eye(self.k, dtype=bool)])) <= 1
 
     def upper_levels(self) -> list[Machine]:
         """Return the machine of the highest level alone, of the two highest, and so on.
 
-        A group of the levels left out is one PE. All levels together and those of one group are
-        not among them.
+        A group of the levels left out is one PE; of a matrix, the first PE of a group stands for
+        it. All levels together and those of one group are not among them.
         """
         machines: list[Machine] = []
         for level in range(len(self.hierarchy) - 1, 0, -1):
@@ -84,13 +90,16 @@ class Machine:
     def metric(self) -> Metric:
         """The distances, as kernels read them."""
         if self.matrix is not None:
-            return Metric(1, self.matrix.ravel())
-        pairs = [n for pair in zip(self.group_sizes, self.distances, strict=True) for n in pair]
+            factor = max(int(np.gcd.reduce(self.matrix, axis=None)), 1)
+            return Metric(1, self.matrix.ravel() // np.int32(factor), factor)
+        factor = max(math.gcd(*self._occurring), 1)
+        reduced = [distance // factor for distance in self.distances]
+        pairs = [n for pair in zip(self.group_sizes, reduced, strict=True) for n in pair]
         by_level = Metric(2, np.array(pairs, np.int32))
         if self.k > MOST_PES_IN_MATRIX:
-            return by_level
+            return replace(by_level, factor=factor)
         p, q = np.divmod(np.arange(self.k**2, dtype=np.int32), np.int32(self.k))
-        return Metric(1, by_level.between(p, q, self.k))
+        return Metric(1, by_level.between(p, q, self.k), factor)
 
     def levels_between(
         self, p: npt.NDArray[np.int32], q: npt.NDArray[np.int32]

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from jetpy.refinement.rebalance import SLOTS
 from jetpy.refinement.state import Members, RefinementState
 from jetpy.workloads import connectivity as table_kernels
 from jetpy.workloads import jetlp as kernels
 
-SLOTS = 50
-"""Slots that `slot_of` sorts gains and losses into."""
 NO_PRIORITY = -2147483647
 """Priority of a vertex that does not pass the first filter."""
 
@@ -25,11 +24,12 @@ class LabelPropagation:
         self._proposers = state.backend.empty(state.graph.n)
         backend, n, k = state.backend, state.graph.n, state.k
         self._overfill = state.problem.options.refine.overfill
+        self._is_capped = self._overfill is not None
         self._late_gains = backend.full(
             n if state.graph.hubs.count or self._is_capped else 0, 0, np.int64
         )
         if self._is_capped:
-            sections = 8 if k <= 128 and backend.prefers_lists else 1
+            sections = state.sections
             self._flows = {
                 "inflow": backend.full(k * SLOTS * sections, 0),
                 "outflow": backend.full(k * sections, 0),
@@ -79,10 +79,6 @@ class LabelPropagation:
             self._admit(proposers, shared)
         else:
             hubs.launch_each(kernels.afterburn_hubs, **shared)
-
-    @property
-    def _is_capped(self) -> bool:
-        return self._overfill is not None
 
     def _admit(self, proposers: Members, shared: Mapping[str, Any]) -> None:
         """Move those who may, with the inflow of each part capped."""

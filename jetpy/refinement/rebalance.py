@@ -35,8 +35,7 @@ class Rebalancing:
         self.state = state
         backend, problem, k = state.backend, state.problem, state.k
         self.plan = backend.empty(PLAN_ROWS * k, np.int64)
-        self._sections = 8 if k <= 128 and backend.prefers_lists else 1
-        self._histogram = backend.full(k * SLOTS * self._sections, 0)
+        self._histogram = backend.full(k * SLOTS * state.sections, 0)
         self._digits = backend.full(k * DIGITS, 0)
         self._cutoffs = backend.empty(k)
         self._rests, self._lasts = backend.empty(k, np.int64), backend.empty(k, np.int64)
@@ -82,7 +81,7 @@ class Rebalancing:
 
     @property
     def _counters(self) -> dict[str, object]:
-        return {"histogram": self._histogram, "sections": self._sections}
+        return {"histogram": self._histogram, "sections": self.state.sections}
 
     def _rate(self) -> None:
         """Sort those who may leave into slots, by what the cut loses."""

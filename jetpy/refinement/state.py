@@ -46,7 +46,7 @@ class Members:
 class Measures:
     """Cut and part weights (int64, shape (k,), host).
 
-    The cut is the total weight of undirected cut edges, each times the distance of its parts.
+    The cut is the weight of the undirected edges between parts, each times the distance of these.
     Projection to a finer level leaves both as they are.
     """
 
@@ -104,7 +104,7 @@ class RefinementState:
     def __init__(self, backend: Backend, graph: DeviceGraph, problem: Problem) -> None:
         self.backend, self.graph, self.problem = backend, graph, problem
         self.k = k = problem.k
-        self._objective = upload_metric(backend, problem.metric)
+        self._objective = upload_objective(backend, graph, problem.metric)
         self.limits = backend.from_host(problem.limits)
         n = graph.n
         self.parts, self.sources, self.kept = backend.empty(n), backend.empty(n), backend.empty(n)
@@ -227,6 +227,11 @@ class RefinementState:
         return Members(vertices, count)
 
     @property
+    def sections(self) -> int:
+        """Counters that stand for each one where vertices are counted by part and slot."""
+        return 8 if self.k <= 128 and self.backend.prefers_lists else 1
+
+    @property
     def moves(self) -> dict[str, object]:
         """What it takes to move vertices, as workunits name it."""
         return {
@@ -299,6 +304,19 @@ class Recording:
 def upload_metric(backend: Backend, metric: Metric) -> dict[str, Any]:
     """Return the distances of parts, as workunits name them."""
     return {"metric": metric.kind, "distances": backend.from_host(metric.distances)}
+
+
+def upload_objective(backend: Backend, graph: DeviceGraph, metric: Metric) -> dict[str, Any]:
+    """Return these, and in which units gains are kept and losses sorted into slots.
+
+    Gains are kept as 32-bit numbers, at most the weight of all edges times the largest distance.
+    """
+    most = graph.edge_weight * metric.farthest
+    return {
+        "unit": 1 << max(most.bit_length() - 31, 0),
+        "scale": max(metric.farthest >> 10, 1),
+        **upload_metric(backend, metric),
+    }
 
 
 def cost_of(backend: Backend, graph: DeviceGraph, parts: Array, metric: Metric, k: int) -> int:

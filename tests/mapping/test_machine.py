@@ -84,7 +84,8 @@ def test_large_machines_have_no_matrix() -> None:
 @pytest.mark.parametrize("hierarchy", ["4:8", "64:32"])
 def test_farthest_is_the_largest_distance(hierarchy: str) -> None:
     assert machine(hierarchy, "3:70").metric.farthest == 70
-    assert machine(hierarchy, "90:3").metric.farthest == 90
+    metric = machine(hierarchy, "90:3").metric
+    assert (metric.farthest, metric.factor) == (30, 3)
 
 
 @given(levels())

@@ -386,3 +386,25 @@ def test_tasks_without_communication_are_spread() -> None:
     result = map_processes(isolated(1000), "5:2", "1:10", imbalance=0)
     assert result.partition.part_weights.tolist() == [100] * 10
     assert result.cost == 0
+
+
+@pytest.mark.parametrize("scale", [7, 10**4, 2 * 10**7])
+def test_scale_of_distances_does_not_show(scale: int) -> None:
+    graph = jetpy.generators.delaunay(1000)
+    given, scaled = [1, 10, 100], [scale, 10 * scale, 100 * scale]
+    first = jetpy.map_processes(graph, "2:3:2", given, threads=1)
+    second = jetpy.map_processes(graph, "2:3:2", scaled, threads=1)
+    assert (first.pe == second.pe).all()
+    assert second.cost == scale * first.cost
+    assert second.cost_by_level.sum() == second.cost
+
+
+def test_large_weights_and_distances() -> None:
+    """Gains beyond 32 bits are kept in larger units: hardly any difference."""
+    graph = jetpy.generators.delaunay(3000)
+    heavy = replace(graph, edge_weights=graph.edge_weights * np.int32(50_000))
+    costs = [
+        sum(jetpy.map_processes(g, "4:4:4", d, threads=1, seed=seed).cost for seed in range(4)) / c
+        for g, d, c in ((graph, "1:10:100", 1), (heavy, "1001:10010:100101", 50_000 * 1001))
+    ]
+    assert 0.95 < costs[1] / costs[0] < 1.05
