@@ -202,7 +202,8 @@ def fill_row(
         s += 1
     home: int = parts[v]
     inside: int = 0
-    outside: pk.int64 = -1
+    outside: int = 0
+    cost: pk.int64 = 0
     moved: int = 0
     if sources[v] != home:
         moved = 1
@@ -215,10 +216,10 @@ def fill_row(
         if p == home:
             inside += w
         else:
-            if outside < 0:
-                outside = 0
-            wide: pk.int64 = w
-            outside += wide * distance_of(home, p, metric, distances, k)
+            outside += w
+            if metric != 0:
+                wide: pk.int64 = w
+                cost += wide * distance_of(home, p, metric, distances, k)
         s = row + p
         if direct == 0:
             s = first_slot(p, row, size)
@@ -232,7 +233,11 @@ def fill_row(
     own[v] = inside
     if moved == 1 and best[v] != -3:
         best[v] = -2
-    return outside
+    if outside == 0:
+        return -1
+    if metric == 0:
+        cost = outside
+    return cost
 
 
 @pk.function
@@ -528,9 +533,15 @@ def subtract_edges(
         take_from_row(u, indptr[u + 1] - indptr[u], old, edge_weights[e], rows, slots, weights, k)
         if parts[u] == sources[u]:
             w = 2 * w
-        farther: int = distance_of(new, parts[u], metric, distances, k)
-        farther -= distance_of(old, sources[u], metric, distances, k)
-        change += w * farther
+        if metric == 0:
+            if parts[u] != new:
+                change += w
+            if sources[u] != old:
+                change -= w
+        else:
+            farther: int = distance_of(new, parts[u], metric, distances, k)
+            farther -= distance_of(old, sources[u], metric, distances, k)
+            change += w * farther
         if best[u] != -2:
             if best[u] == -3:
                 watch(u, best, watched, account, k)

@@ -38,10 +38,10 @@ def propose(
     """Choose a destination for every watched vertex and pass it through the first filter.
 
     `best` caches the destination (-1: no adjacent part, -2: unknown), `gains` its gain F(v), in
-    units large enough that it fits, and `own` the weight into the own part. A vertex passes if its gain is not negative, or falls short
-    by less than a share of what its edges into the own part are going to cost; it has its gain as
-    priority, others -2147483647. Vertices with the number of the iteration as lock stay.
-    Destinations of the iteration before are forgotten.
+    units large enough that it fits, and `own` the weight into the own part. A vertex passes if its
+    gain is not negative, or falls short by less than a share of what its edges into the own part
+    are going to cost; it has its gain as priority, others -2147483647. Vertices with the number of
+    the iteration as lock stay. Destinations of the iteration before are forgotten.
     """
     if orders[5] != 1:
         return
@@ -88,14 +88,18 @@ def propose(
         own[v] = inside
         if found >= 0:
             highest -= pull_of(p, inside, row, last, slots, weights, distances, metric, k)
-            gains[v] = saturated(highest // unit)
+            if unit > 1:
+                highest //= unit
+            gains[v] = saturated(highest)
     if best[v] >= 0:
-        gain: pk.int64 = gains[v]
-        gain = gain * unit
+        if gains[v] >= 0:
+            priorities[v] = gains[v]
+            return
+        loss: pk.int64 = -gains[v]
         limit: pk.int64 = own[v]
         limit = limit * distance_of(parts[v], best[v], metric, distances, k)
         limit = limit // 100 * orders[1] + limit % 100 * orders[1] // 100
-        if gain >= 0 or -gain < limit:
+        if loss * unit < limit:
             priorities[v] = gains[v]
 
 
@@ -158,9 +162,15 @@ def afterburn(
             if other > priority or (other == priority and u < v):
                 p = best[u]
         w: pk.int64 = edge_weights[e]
-        nearer: int = distance_of(source, p, metric, distances, k)
-        nearer -= distance_of(destination, p, metric, distances, k)
-        gain += w * nearer
+        if metric == 0:
+            if p == destination:
+                gain += w
+            elif p == source:
+                gain -= w
+        else:
+            nearer: int = distance_of(source, p, metric, distances, k)
+            nearer -= distance_of(destination, p, metric, distances, k)
+            gain += w * nearer
         e += step_of(i, count)
     if i >= count:
         pk.atomic_fetch_add(late_gains, [v], gain)

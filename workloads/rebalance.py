@@ -86,13 +86,13 @@ def rate(
 ):
     """Sort the candidates into slots, and choose for each where it would go.
 
-    A vertex is a candidate if it weighs at most what row 0 of the plan says of its part (-1 where that is
-    open, 0 where it is neither that nor overweight), and has an adjacent part or is tied to its own
-    by little. Weak: it would go to the adjacent open part
-    where its edges cost least, or to one of its group by hash if none is adjacent. Strong: to one
-    that is dealt later (0 for now); its loss is that of its mean connection to adjacent open parts.
-    In an overweight part, slot -1 is that of no candidate; a candidate for part p gets destination
-    -2 - p. Destinations and sums of the iteration before are forgotten.
+    A vertex is a candidate if it weighs at most what row 0 of the plan says of its part (-1 where
+    that is open, 0 where it is neither that nor overweight), and has an adjacent part or is tied
+    to its own by little (row 1). Weak: it would go to the adjacent open part where its edges cost
+    least, or to one of its group by hash if none is adjacent. Strong: to one that is dealt later (0
+    for now); its loss is not that of cost, but of weight: that of its mean connection to adjacent
+    open parts. In an overweight part, slot -1 is that of no candidate; a candidate for part p gets
+    destination -2 - p. Destinations and sums of the iteration before are forgotten.
     """
     if orders[5] < 2:
         return
@@ -102,8 +102,8 @@ def rate(
     keep_part(v, parts, sources, kept, orders)
     destinations[v] = -1
     p: int = parts[v]
-    group: int = p // siblings
     if orders[5] == 3:
+        group: int = p // siblings
         sums[region_of(v, group, regions)] = 0
         sums[block_of(v, group, regions)] = 0
     if plan[p] <= 0:
@@ -162,7 +162,8 @@ def rate(
         loss -= outside
     else:
         if found < 0:
-            found = plan[2 * k + group * siblings + place_of(mix(v ^ seed), plan[3 * k + p])]
+            first: int = p // siblings * siblings
+            found = plan[2 * k + first + place_of(mix(v ^ seed), plan[3 * k + p])]
             highest = pull_of(found, 0, row, last, slots, weights, distances, metric, k)
         loss = pull_of(p, inside, row, last, slots, weights, distances, metric, k) - highest
     destinations[v] = -2 - found
