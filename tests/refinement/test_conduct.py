@@ -126,7 +126,7 @@ weights = st.lists(st.integers(0, 400), min_size=2, max_size=9).map(np.array)
     data=st.data(),
     first=weights,
     slack=st.integers(0, 100),
-    cut=st.integers(100, 1000),
+    cut=st.integers(1600, 3000),
     groups=st.integers(1, 3),
 )
 def test_the_loop_is_that_of_the_paper(
