@@ -149,8 +149,8 @@ def slack(room: int, weight: int, cuts_left: int) -> float:
     """Return the imbalance that a block may be cut with, so that all its parts keep the limit.
 
     `room` is what its parts may weigh together, `weight` what it weighs; so many cuts are left
-    until it is in parts, each with the same share of the slack. Source: Schulz and
-    Woydt, "Shared-Memory Hierarchical Process Mapping" (2025), adaptive imbalance; eq. 2 of
-    Samoldekin, Schulz and Woydt (2025).
+    until it is in parts, each with the same share of the slack. Source: Schulz and Woydt,
+    "Shared-Memory Hierarchical Process Mapping" (2025), adaptive imbalance; eq. 2 of Samoldekin,
+    Schulz and Woydt (2025).
     """
     return float(max(room / max(weight, 1), 1.0) ** (1 / cuts_left) - 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import click
@@ -24,7 +23,7 @@ from jetpy.cli.options import (
 )
 from jetpy.cli.output import check_outputs
 from jetpy.cli.progress import progress_bars
-from jetpy.cli.results import conclude, write_files
+from jetpy.cli.results import conclude, read_timed, write_files
 from jetpy.mapping.problem import METHODS
 
 
@@ -81,7 +80,6 @@ def map_command(
     from jetpy.api import map_processes
     from jetpy.backends import get_backend
     from jetpy.cli.tables import mapping_summary
-    from jetpy.io import read_graph
     from jetpy.mapping.machine import machine
     from jetpy.mapping.problem import pose_mapping
     from jetpy.report import mapping_stats
@@ -94,9 +92,7 @@ def map_command(
         notify("warning", f"the distances {distance} do not grow from level to level")
 
     with progress_bars(quiet=quiet) as bars:
-        started = time.perf_counter()
-        loaded = read_graph(graph, repair=repair, progress=bars.read)
-        read_seconds = time.perf_counter() - started
+        loaded, read_seconds = read_timed(graph, repair, bars)
         bars.busy("Preparing")
         result = map_processes(
             loaded,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import click
@@ -22,7 +21,7 @@ from jetpy.cli.options import (
 )
 from jetpy.cli.output import check_outputs
 from jetpy.cli.progress import progress_bars
-from jetpy.cli.results import conclude, write_files
+from jetpy.cli.results import conclude, read_timed, write_files
 from jetpy.presets import PRESETS
 
 
@@ -79,7 +78,6 @@ def partition_command(
     from jetpy.api import partition
     from jetpy.backends import get_backend
     from jetpy.cli.tables import summary
-    from jetpy.io import read_graph
     from jetpy.presets import preset as preset_options
     from jetpy.problem import pose
     from jetpy.report import stats
@@ -88,9 +86,7 @@ def partition_command(
     get_backend(backend, threads)
 
     with progress_bars(quiet=quiet) as bars:
-        started = time.perf_counter()
-        loaded = read_graph(graph, repair=repair, progress=bars.read)
-        read_seconds = time.perf_counter() - started
+        loaded, read_seconds = read_timed(graph, repair, bars)
         bars.busy("Preparing")
         result = partition(
             loaded,

@@ -1,7 +1,8 @@
-"""What commands do with a result: files, a summary, the exit code."""
+"""What partitioning and mapping have in common: the graph read, files, a summary, the exit code."""
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,18 @@ from jetpy.cli.output import STDOUT, write_json
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from jetpy.cli.progress import Bars
+    from jetpy.graph import Graph
     from jetpy.partition import Partition
+
+
+def read_timed(path: Path, repair: bool, bars: Bars) -> tuple[Graph, float]:
+    """Return a graph, and the wall seconds that reading it took."""
+    from jetpy.io import read_graph
+
+    started = time.perf_counter()
+    graph = read_graph(path, repair=repair, progress=bars.read)
+    return graph, time.perf_counter() - started
 
 
 def write_files(partition: Partition, output: Path | None, trace_file: Path | None) -> None:

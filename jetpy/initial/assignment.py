@@ -22,7 +22,7 @@ def assign_parts(graph: Graph, parts: IntArray, problem: Problem) -> npt.NDArray
     k = problem.k
     flows = _flows(graph, parts, k)
     distances = problem.metric.distances.reshape(k, k).astype(np.int64)
-    places = _exchange(flows.toarray(), distances, _construct(flows, distances))
+    places = _exchange(flows, distances, _construct(flows, distances))
     return places[parts].astype(np.int32)
 
 
@@ -61,20 +61,21 @@ def _row(flows: csr_array, part: int) -> tuple[IntArray, npt.NDArray[np.int64]]:
 
 
 def _exchange(
-    flows: Matrix, distances: Matrix, places: npt.NDArray[np.int64]
+    flows: csr_array, distances: Matrix, places: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
     """Return the places after all exchanges that help."""
     near = distances[np.ix_(places, places)]
-    sums = csr_array(flows) @ near
+    sums = flows @ near
+    dense = flows.toarray()
     while True:
         own = sums.diagonal()
-        gains = own[:, None] + own - sums - sums.T - 2 * flows * near
+        gains = own[:, None] + own - sums - sums.T - 2 * dense * near
         best = int(gains.argmax())
         i, j = divmod(best, len(places))
         if gains[i, j] <= 0:
             return places
         places[[i, j]] = places[[j, i]]
-        sums += np.outer(flows[:, i] - flows[:, j], near[j] - near[i])
+        sums += np.outer(dense[:, i] - dense[:, j], near[j] - near[i])
         sums[:, [i, j]] = sums[:, [j, i]]
         near[[i, j]] = near[[j, i]]
         near[:, [i, j]] = near[:, [j, i]]

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.backends.base import Array
-from jetpy.backends.level import DeviceGraph, download
+from jetpy.backends.level import download
 from jetpy.graph import Graph, IntArray
 from jetpy.initial.assignment import assign_parts
 from jetpy.initial.blocks import split_blocks
@@ -30,10 +30,8 @@ def partition_coarsest(refinement: Refinement, groups: Array | None) -> Refined:
     backend, problem = refinement.backend, refinement.problem
     graph = with_sorted_rows(download(backend, refinement.state.graph))
     within = None if groups is None else backend.to_host(groups)
-    starts = [
-        _start(graph, within, problem, number)
-        for number in range(tries_for(problem, refinement.state.graph))
-    ]
+    tries = _tries(problem, refinement.state.graph.size)
+    starts = [_start(graph, within, problem, number) for number in range(tries)]
 
     def refine(parts: npt.NDArray[np.int32]) -> Refined:
         refined = refinement.refine(backend.from_host(parts), finest=False)
@@ -48,14 +46,14 @@ def partition_coarsest(refinement: Refinement, groups: Array | None) -> Refined:
     return min(map(refine, promising), key=quality)
 
 
-def tries_for(problem: Problem, graph: DeviceGraph) -> int:
-    """Return how often METIS is tried.
+def _tries(problem: Problem, size: int) -> int:
+    """Return how often METIS is tried on so many vertices and directed edges together.
 
     The number of tries falls with k and the number of edges, as METIS takes longer; more parts
     average out luck.
     """
     initial = problem.options.initial
-    affordable = initial.most_entries // graph.size
+    affordable = initial.most_entries // size
     return max(1, min(initial.most_tries, initial.parts_tried // problem.k, affordable))
 
 

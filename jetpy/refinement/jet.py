@@ -189,14 +189,13 @@ class Refinement:
         if backend.prefers_lists:
             state.make_room()
         room, n = state.watched.count, state.graph.n
-        limits = self.state.limits
         backend.parallel_for(
-            1, kernels.conduct, limits=limits, room=room, tasks=tasks, n=n, **state.moves
+            1, kernels.conduct, limits=state.limits, room=room, tasks=tasks, n=n, **state.moves
         )
         backend.parallel_for(
             max(state.k, REBUILD + 1),
             kernels.draw_up_plan,
-            limits=limits,
+            limits=state.limits,
             best_weights=self._best_weights.device,
             siblings=self.problem.siblings,
             plan=self.rebalancing.plan,
