@@ -109,13 +109,13 @@ def graph_from_csr(
     neighbours = checked_ids(
         neighbours, n, "indices", lambda i: f"neighbour of {naming.vertex(row_of(starts, i))}"
     )
-    weights = _weights_or_ones(
+    weights = weights_or_ones(
         edge_weights,
         len(neighbours),
         "edge weights",
         lambda i: naming.edge(row_of(starts, i), int(neighbours[i])),
     )
-    masses = _weights_or_ones(vertex_weights, n, "vertex weights", naming.vertex)
+    masses = weights_or_ones(vertex_weights, n, "vertex weights", naming.vertex)
     matrix = sp.csr_array((weights, neighbours, starts), shape=(n, n))
     defect = find_defect(matrix, naming)
     if defect is None:
@@ -156,7 +156,7 @@ def graph_from_pairs(
     check_order(n)
     u = checked_ids(sources, n, "sources", lambda i: f"source of edge number {i}")
     v = checked_ids(targets, n, "targets", lambda i: f"target of edge number {i}")
-    weights = _weights_or_ones(
+    weights = weights_or_ones(
         edge_weights, len(u), "edge weights", lambda i: naming.edge(int(u[i]), int(v[i]))
     )
     matrix = sorted_pairs(n, u, v, weights)
@@ -189,9 +189,10 @@ def sorted_pairs(n: int, rows: IntArray, columns: IntArray, data: IntArray) -> A
     return pairs.tocsr().T.tocsr().T.tocsr()  # transposing sorts, and is stable
 
 
-def _weights_or_ones(
+def weights_or_ones(
     weights: npt.ArrayLike | None, size: int, what: str, source: Callable[[int], str]
 ) -> IntArray:
+    """Return weights as `checked_weights` does, ones where there are none."""
     if weights is None:
         return np.ones(size, np.int32)
     return checked_weights(weights, size, what, source)

@@ -121,6 +121,18 @@ def partition_multilevel(
     """
     with Stopwatch(backend, "coarsen") as transfer:
         device = upload(backend, graph)
+    outcome = partition_uploaded(backend, device, steps, progress)
+    stages = [outcome.seconds[stage] for stage in ("coarsen", "initial", "refine")]
+    return replace(outcome, seconds=_seconds(stages[0] + transfer.seconds, *stages[1:]))
+
+
+def partition_uploaded(
+    backend: Backend,
+    device: DeviceGraph,
+    steps: Sequence[Problem],
+    progress: Progress = no_progress,
+) -> Outcome:
+    """Partition a graph that is on the back end from scratch, as `partition_multilevel` does."""
     solution = _solve(backend, device, steps, None, progress)
     with Stopwatch(backend, "refine") as fetching:
         refined = solution.refined
@@ -129,7 +141,7 @@ def partition_multilevel(
             cut = cost_of(backend, device, refined.parts, EDGE_CUT, steps[-1].k)
         parts = backend.to_host(refined.parts)
     coarsen, initial, refine = solution.seconds
-    seconds = _seconds(coarsen + transfer.seconds, initial, refine + fetching.seconds)
+    seconds = _seconds(coarsen, initial, refine + fetching.seconds)
     return Outcome(parts, cut, cost, solution.levels, seconds)
 
 
@@ -162,8 +174,22 @@ def refine_partition(
     progress: Progress = no_progress,
 ) -> Outcome:
     """Refine a given partition (int32, shape (n,)) on the graph itself."""
-    with Stopwatch(backend, "refine") as watch:
+    with Stopwatch(backend, "refine") as transfer:
         device = upload(backend, graph)
+    outcome = refine_uploaded(backend, device, parts, problem, progress)
+    seconds = _seconds(0.0, 0.0, transfer.seconds + outcome.seconds["refine"])
+    return replace(outcome, seconds=seconds)
+
+
+def refine_uploaded(
+    backend: Backend,
+    device: DeviceGraph,
+    parts: npt.NDArray[np.int32],
+    problem: Problem,
+    progress: Progress = no_progress,
+) -> Outcome:
+    """Refine a partition of a graph that is on the back end, as `refine_partition` does."""
+    with Stopwatch(backend, "refine") as watch:
         finest = _Coarse(backend, device, None, Stopwatch(backend, "coarsen", 0))
         start = backend.from_host(parts.copy())
         refined, levels = _uncoarsen([finest], [problem], start, None, progress)

@@ -98,3 +98,26 @@ class Options:
     cycle_limit: int | None = 1_000_000
     cycle_step: int = 3
     cut_share: float | None = None
+
+
+@dataclass(frozen=True)
+class IncrementalOptions:
+    """How a partition follows a changing graph.
+
+    Attributes
+    ----------
+    extra_buckets : int
+        Buckets of 32 slots that each vertex gets beside those that its neighbours fill (gamma of
+        iG-kway).
+    refine_after, repartition_after : float
+        The whole partition is refined, or found anew, when more modifiers were applied since the
+        last time than this share of the graph's vertices and edges.
+    most_drift : float
+        It is also found anew when the cut has grown, since the last time, by more than this share
+        beyond what the modifiers themselves did to it.
+    """
+
+    extra_buckets: int = 1
+    refine_after: float = 0.01
+    repartition_after: float = 0.05
+    most_drift: float = 0.05

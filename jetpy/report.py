@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
 from jetpy.graph import Graph
+from jetpy.incremental.partitioner import IncrementalPartitioner, Update
 from jetpy.mapping.machine import Machine
 from jetpy.mapping.mapping import Mapping
 from jetpy.metrics import Evaluation
@@ -62,6 +64,22 @@ def mapping_stats(mapping: Mapping, read_seconds: float) -> dict[str, Any]:
         "cut": mapping.cut,
         **_balance(partition),
         **_effort(partition, read_seconds),
+    }
+
+
+def update_stats(live: IncrementalPartitioner, updates: Sequence[Update]) -> dict[str, Any]:
+    """Describe a session after batches of modifiers: the fields that the README lists."""
+    return {
+        "version": version("jetpy"),
+        "n": live.n,
+        "m": live.m,
+        "k": live.k,
+        "preset": live.preset,
+        "cut": live.cut,
+        "limit": live.limit,
+        "feasible": live.feasible,
+        "part_weights": live.part_weights.tolist(),
+        "updates": [{**asdict(update), "vertices": update.vertices.tolist()} for update in updates],
     }
 
 

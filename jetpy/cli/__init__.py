@@ -11,6 +11,7 @@ from jetpy.cli.evaluate import evaluate_command
 from jetpy.cli.generate import generate_group
 from jetpy.cli.map import map_command
 from jetpy.cli.partition import partition_command
+from jetpy.cli.update import update_command
 
 __all__ = ["main"]
 
@@ -27,6 +28,7 @@ def main() -> None:
 
 for _command in (
     partition_command,
+    update_command,
     map_command,
     evaluate_command,
     generate_group,

@@ -49,6 +49,12 @@ from jetpy.presets import PRESETS
     metavar="PARTS",
     help="Write the part of each vertex, one a line.",
 )
+@click.option(
+    "--session",
+    type=OUTPUT_FILE,
+    metavar="SESSION",
+    help="Write what `jetpy update` goes on with when the graph changes.",
+)
 @json_option
 @profile_option
 @quiet_option
@@ -64,6 +70,7 @@ def partition_command(
     threads: int | None,
     repair: bool,
     output: Path | None,
+    session: Path | None,
     json_file: Path | None,
     trace_file: Path | None,
     quiet: bool,
@@ -73,11 +80,12 @@ def partition_command(
     GRAPH is a file, whose name tells its format: .graph or .metis, .mtx, .npz, or an edge list
     (.txt, .edges, .el, .tsv, .csv), each also compressed (.gz, .bz2, .xz, .zst).
     """
-    check_outputs([output, trace_file], json_file, inputs=[graph])
+    check_outputs([output, session, trace_file], json_file, inputs=[graph])
 
     from jetpy.api import partition
     from jetpy.backends import get_backend
     from jetpy.cli.tables import summary
+    from jetpy.incremental.partitioner import IncrementalPartitioner
     from jetpy.presets import preset as preset_options
     from jetpy.problem import pose
     from jetpy.report import stats
@@ -101,6 +109,17 @@ def partition_command(
         )
         bars.busy("Writing")
         write_files(result, output, trace_file)
+        if session is not None:
+            IncrementalPartitioner(
+                loaded,
+                k,
+                imbalance=imbalance,
+                seed=seed,
+                preset=preset,
+                backend=backend,
+                threads=threads,
+                parts=result.parts,
+            ).save(session)
         report = stats(result, read_seconds)
     names = "partition", "part"
     conclude(ctx, result, summary(result, read_seconds), report, json_file, quiet, names)

@@ -13,12 +13,15 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from jetpy.graph import Graph
+    from jetpy.incremental.partitioner import IncrementalPartitioner, Update
     from jetpy.mapping.mapping import Mapping
     from jetpy.partition import Partition
 
 
 MOST_KERNELS = 12
 """Kernels that a profile's table lists."""
+MOST_UPDATES = 20
+"""Batches of modifiers that a table lists, the last ones."""
 
 
 def stdout_console() -> Console:
@@ -95,6 +98,40 @@ def mapping_summary(mapping: Mapping, read_seconds: float) -> Text:
             *_times(partition, read_seconds),
         ]
     )
+
+
+def update_summary(live: IncrementalPartitioner, updates: Sequence[Update]) -> Text:
+    """Return the summary of a session after batches of modifiers."""
+    heaviest = int(live.part_weights.max())
+    renewed = sum(update.action != "placed" for update in updates)
+    seconds = sum(update.seconds for update in updates)
+    return facts(
+        [
+            ("graph", f"{live.n:,} vertices, {live.m:,} edges"),
+            ("batches", f"{len(updates):,}, of which {renewed:,} led to a new partition"),
+            ("cut", f"{live.cut:,}"),
+            ("limit", f"{live.limit:,}; the heaviest part weighs {heaviest:,}"),
+            ("feasible", "yes" if live.feasible else "NO"),
+            ("moved", f"{sum(update.moved for update in updates):,} vertices"),
+            ("seconds", f"{seconds:.4f}"),
+        ]
+    )
+
+
+def updates_table(updates: Sequence[Update]) -> Table:
+    """Return a table of what batches of modifiers led to."""
+    first = max(0, len(updates) - MOST_UPDATES)
+    rows = (
+        (
+            f"{number:,}",
+            f"{update.action}: {update.reason}" if update.reason else update.action,
+            f"{update.cut:,}",
+            f"{update.moved:,}",
+            f"{1000 * update.seconds:,.2f}",
+        )
+        for number, update in enumerate(updates[first:], first + 1)
+    )
+    return columns(("batch", "action", "cut", "moved", "ms"), rows, left=2)
 
 
 def cost_rows(cost: int, by_level: Sequence[int]) -> list[tuple[str, str]]:

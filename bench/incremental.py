@@ -1,0 +1,197 @@
+"""Partitions that follow a changing graph, beside partitioning it anew after every batch.
+
+A batch of b modifiers deletes b / 5 edges and b / 5 vertices, and inserts b / 5 vertices with two
+edges each: to two random vertices ("anywhere"), or to a vertex and one of its neighbours ("near").
+Goes on where it stopped; without --graphs and --generated it only summarises what it has.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from statistics import geometric_mean
+from typing import Any
+
+import numpy as np
+
+import jetpy
+from bench.instances import add_options, chosen
+from bench.quality import RESULTS, read_records
+from bench.tables import note, show
+
+Record = dict[str, Any]
+KEYS = ("graph", "k", "modifiers", "near", "preset", "backend", "threads")
+"""What tells one case from another."""
+
+
+def random_batch(
+    rng: np.random.Generator,
+    live: jetpy.IncrementalPartitioner,
+    graph: jetpy.Graph,
+    b: int,
+    near: bool,
+) -> jetpy.Batch:
+    """Return about `b` modifiers of the graph as it is now, the same for the same generator."""
+    ids, share, first = live.vertices, b // 5, len(live.partition)
+    dead = rng.choice(graph.n, share, replace=False)
+    entries = rng.choice(2 * graph.m, share, replace=False)
+    u = np.searchsorted(graph.indptr, entries, side="right") - 1
+    deleted = np.unique(np.sort(np.stack([u, graph.indices[entries]], axis=1), axis=1), axis=0)
+    alive = np.setdiff1d(np.arange(graph.n), dead)
+    one, other = rng.choice(alive, share), rng.choice(alive, share)
+    if near:
+        entries = graph.indptr[one] + (rng.random(share) * graph.degrees[one]).astype(int)
+        other = graph.indices[np.minimum(entries, 2 * graph.m - 1)]
+    new = first + np.arange(share)
+    edges = np.concatenate([np.stack([new, ids[one]], axis=1), np.stack([new, ids[other]], axis=1)])
+    edges = np.unique(edges[~np.isin(edges[:, 1], ids[dead])], axis=0)
+    return jetpy.Batch(
+        delete_edges=ids[deleted],
+        delete_vertices=ids[dead],
+        insert_vertices=share,
+        insert_edges=edges,
+    )
+
+
+def run(graph: jetpy.Graph, case: Record, batches: int, every: int) -> Record:
+    """Apply batches; partition the graph anew after every so many of them."""
+    rng = np.random.default_rng(case["modifiers"])
+    settings = {name: case[name] for name in ("preset", "backend", "threads")}
+    live = jetpy.IncrementalPartitioner(graph, case["k"], **settings)
+    seconds, cuts, full_seconds, full_cuts, reasons = [], [], [], [], []
+    feasible = 0
+    for number in range(1, batches + 1):
+        batch = random_batch(rng, live, live.graph, case["modifiers"], case["near"])
+        started = time.perf_counter()
+        update = live.update(batch)
+        seconds.append(time.perf_counter() - started)
+        feasible += live.feasible
+        reasons.append(f"{update.action}: {update.reason}" if update.reason else "")
+        if number % every == 0:
+            now = live.graph
+            started = time.perf_counter()
+            full = jetpy.partition(now, case["k"], **settings)
+            full_seconds.append(time.perf_counter() - started)
+            cuts.append(update.cut)
+            full_cuts.append(full.cut)
+    return {
+        **case,
+        "n": graph.n,
+        "m": graph.m,
+        "batches": batches,
+        "seconds": round(sum(seconds) / batches, 6),
+        "median_seconds": round(float(np.median(seconds)), 6),
+        "full_seconds": round(sum(full_seconds) / len(full_seconds), 6),
+        "cuts": cuts,
+        "full_cuts": full_cuts,
+        "feasible": feasible,
+        "renewed": {name: reasons.count(name) for name in set(reasons) if name},
+    }
+
+
+def summarise(records: list[Record], markdown: bool) -> None:
+    """Print a table of all cases and one of geometric means."""
+    headers = [
+        "graph",
+        "k",
+        "modifiers",
+        "ends",
+        "ms",
+        "full, ms",
+        "speed-up",
+        "cut / full",
+        "worst",
+    ]
+    rows = []
+    for r in records:
+        ratios = [a / b for a, b in zip(r["cuts"], r["full_cuts"], strict=True) if b]
+        again = ", ".join(f"{count} {why}" for why, count in sorted(r["renewed"].items()))
+        rows.append(
+            [
+                r["graph"],
+                str(r["k"]),
+                str(r["modifiers"]),
+                "near" if r["near"] else "anywhere",
+                f"{1000 * r['seconds']:.2f}",
+                f"{1000 * r['full_seconds']:.1f}",
+                f"{r['full_seconds'] / r['seconds']:.1f}",
+                f"{geometric_mean(ratios):.3f}",
+                f"{max(ratios):.3f}",
+                f"{r['feasible']} / {r['batches']}",
+                again,
+            ]
+        )
+    show("cases", [*headers, "balanced", "renewed"], rows, left=1, markdown=markdown)
+    means = [[*group, *numbers] for group, numbers in _means(records)]
+    headers = ["modifiers", "ends", "cases", "speed-up", "on > 500,000 vertices", "cut / full"]
+    show("geometric means", headers, means, left=0, markdown=markdown)
+
+
+def _means(records: list[Record]) -> Iterator[tuple[list[str], list[str]]]:
+    def key(r: Record) -> tuple[int, bool]:
+        return r["modifiers"], r["near"]
+
+    for (modifiers, near), group in groupby(sorted(records, key=key), key):
+        cases = list(group)
+        speed = [r["full_seconds"] / r["seconds"] for r in cases]
+        large = [s for s, r in zip(speed, cases, strict=True) if r["n"] > 500_000]
+        cut = [a / b for r in cases for a, b in zip(r["cuts"], r["full_cuts"], strict=True) if b]
+        numbers = [
+            str(len(cases)),
+            f"{geometric_mean(speed):.1f}",
+            f"{geometric_mean(large):.1f}" if large else "",
+            f"{geometric_mean(cut):.3f}",
+        ]
+        yield [str(modifiers), "near" if near else "anywhere"], numbers
+
+
+def main() -> None:
+    """Measure what the results file still lacks, and summarise."""
+    parser = argparse.ArgumentParser(prog="python -m bench.incremental", description=__doc__)
+    add_options(parser)
+    parser.add_argument("--ks", nargs="+", type=int, default=[2, 32])
+    parser.add_argument("--modifiers", nargs="+", type=int, default=[50, 500, 5000])
+    parser.add_argument("--ends", nargs="+", choices=["anywhere", "near"], default=["anywhere"])
+    parser.add_argument("--batches", type=int, default=100)
+    parser.add_argument(
+        "--every", type=int, default=1, help="batches from one full run to the next"
+    )
+    parser.add_argument("--preset", default="default")
+    parser.add_argument("--backend", default="auto")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--results", type=Path, default=RESULTS, metavar="DIR")
+    parser.add_argument("--markdown", action="store_true")
+    options = parser.parse_args()
+    options.results.mkdir(parents=True, exist_ok=True)
+    path = options.results / "incremental.jsonl"
+    done = {tuple(r[key] for key in KEYS) for r in read_records(path)}
+    for instance in chosen(options):
+        graph = None
+        for k in options.ks:
+            for modifiers in options.modifiers:
+                for ends in options.ends:
+                    case = {
+                        "graph": instance.name,
+                        "k": k,
+                        "modifiers": modifiers,
+                        "near": ends == "near",
+                        "preset": options.preset,
+                        "backend": options.backend,
+                        "threads": options.threads,
+                    }
+                    if tuple(case.values()) in done:
+                        continue
+                    graph = graph or instance.load()
+                    record = run(graph, case, options.batches, options.every)
+                    with open(path, "a", encoding="utf-8") as stream:
+                        stream.write(json.dumps(record) + "\n")
+                    note(f"{instance.name} k={k} {modifiers} {ends}: {record['seconds']:.4f} s")
+    summarise(read_records(path), options.markdown)
+
+
+if __name__ == "__main__":
+    main()

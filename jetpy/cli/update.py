@@ -1,0 +1,100 @@
+"""``jetpy update``: apply files of modifiers to a session."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from jetpy.cli.command import INFEASIBLE, Command, notify
+from jetpy.cli.options import (
+    INPUT_FILE,
+    OUTPUT_FILE,
+    backend_option,
+    json_option,
+    quiet_option,
+    threads_option,
+)
+from jetpy.cli.output import STDOUT, check_outputs, write_json
+from jetpy.cli.progress import progress_bars
+
+
+@click.command("update", cls=Command)
+@click.argument("session", type=INPUT_FILE)
+@click.argument("modifiers", type=INPUT_FILE)
+@click.option(
+    "-s",
+    "--save",
+    type=OUTPUT_FILE,
+    metavar="SESSION",
+    help="Write the session afterwards to this file, rather than back to where it was.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=OUTPUT_FILE,
+    metavar="PARTS",
+    help="Write the part of each vertex, one a line: -1 for deleted ones.",
+)
+@backend_option
+@threads_option
+@json_option
+@quiet_option
+@click.pass_context
+def update_command(
+    ctx: click.Context,
+    session: Path,
+    modifiers: Path,
+    save: Path | None,
+    output: Path | None,
+    backend: str,
+    threads: int | None,
+    json_file: Path | None,
+    quiet: bool,
+) -> None:
+    """Apply modifiers of a graph to a session, and bring its partition up to date.
+
+    SESSION is a file that `jetpy partition --session` has written. In the file MODIFIERS each line
+    is one: "+v [W]" inserts a vertex (of weight W), which gets the next id, "-v V" deletes vertex V
+    and its edges, "+e U V [W]" inserts an edge (of weight W), "-e U V" deletes one. A line "---"
+    ends a batch, after which the partition is brought up to date. If a modifier is wrong, no file
+    is written.
+    """
+    check_outputs([save, output], json_file, inputs=[session, modifiers])
+
+    from jetpy.cli.tables import stdout_console, update_summary, updates_table
+    from jetpy.errors import GraphError
+    from jetpy.incremental.partitioner import IncrementalPartitioner
+    from jetpy.io.compression import open_output
+    from jetpy.io.modifiers import read_modifiers
+    from jetpy.report import update_stats
+
+    with progress_bars(quiet=quiet) as bars:
+        bars.busy("Reading")
+        batches = read_modifiers(modifiers)
+        live = IncrementalPartitioner.load(
+            session, backend=backend, threads=threads, progress=bars.stage
+        )
+        updates = []
+        for number, batch in enumerate(batches, 1):
+            try:
+                updates.append(live.update(batch))
+            except GraphError as error:
+                raise GraphError(f"{modifiers}: batch {number}: {error}") from error
+        bars.busy("Writing")
+        live.save(save or session)
+        if output is not None:
+            with open_output(output) as stream:
+                stream.writelines(b"%d\n" % part for part in live.partition.tolist())
+    if json_file is not None:
+        write_json(json_file, update_stats(live, updates))
+    if not quiet and json_file != STDOUT:
+        console = stdout_console()
+        console.print(updates_table(updates), update_summary(live, updates))
+    if not live.feasible:
+        notify(
+            "warning",
+            f"no balanced partition was found: the heaviest part weighs "
+            f"{live.part_weights.max():,}, more than the limit of {live.limit:,}",
+        )
+        ctx.exit(INFEASIBLE)

@@ -1,0 +1,175 @@
+"""Batches of modifiers, and the checks that need no look at the graph's edges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.build import weights_or_ones
+from jetpy.errors import GraphError
+from jetpy.graph import INT32_MAX, IntArray
+from jetpy.validate import integer_array
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Modifiers of a graph that are applied together: all of them, or none if one is wrong.
+
+    They count in this order: edges are deleted, vertices are deleted with the edges that they
+    have left, vertices are inserted, edges are inserted. So an edge may be deleted and inserted
+    again with another weight.
+
+    Attributes
+    ----------
+    delete_edges : integers, shape (b, 2)
+    delete_vertices : integers, shape (b,)
+    insert_vertices : int, or positive whole numbers of shape (b,)
+        How many, of weight 1, or their weights. They get the next free ids; those of deleted
+        vertices are not used again.
+    insert_edges : integers, shape (b, 2)
+        Also between vertices that the batch inserts.
+    edge_weights : positive whole numbers, shape (b,), optional
+        Of the edges inserted; 1 by default.
+    """
+
+    delete_edges: npt.ArrayLike = ()
+    delete_vertices: npt.ArrayLike = ()
+    insert_vertices: int | npt.ArrayLike = ()
+    insert_edges: npt.ArrayLike = ()
+    edge_weights: npt.ArrayLike | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Modifiers:
+    """A batch in a form to work with.
+
+    An edge is one number here: the ids of its ends, the lower one above the lowest 32 bits.
+
+    Attributes
+    ----------
+    deleted_edges, inserted_edges : int64, ascending
+    deleted_vertices : int32, ascending
+    vertex_weights : int32
+        Of vertices inserted.
+    edge_weights : int32
+        Of edges inserted.
+    """
+
+    deleted_edges: npt.NDArray[np.int64]
+    deleted_vertices: IntArray
+    vertex_weights: IntArray
+    inserted_edges: npt.NDArray[np.int64]
+    edge_weights: IntArray
+
+    def __len__(self) -> int:
+        edges = len(self.deleted_edges) + len(self.inserted_edges)
+        return edges + len(self.deleted_vertices) + len(self.vertex_weights)
+
+
+def ends_of(edges: npt.NDArray[np.int64]) -> tuple[IntArray, IntArray]:
+    """Return the lower and the higher ends of edges that are one number each."""
+    return (edges >> 32).astype(np.int32), (edges & 0xFFFFFFFF).astype(np.int32)
+
+
+def checked_batch(batch: Batch, vertex_weights: IntArray) -> Modifiers:
+    """Check a batch against the vertices that are there.
+
+    Parameters
+    ----------
+    vertex_weights : int32, shape (ids,)
+        Weight of each vertex, 0 if it was deleted.
+
+    Raises
+    ------
+    GraphError
+        If an id is none of a vertex, a vertex or edge is named twice, an edge is a loop, or a
+        weight is not positive. The message names the first one.
+    """
+    ids = len(vertex_weights)
+    new = _vertex_weights(batch.insert_vertices)
+    if ids + len(new) >= INT32_MAX:
+        raise GraphError(f"{len(new)} vertices more are too many: ids stay below 2**31 - 1")
+    dead = _vertices(batch.delete_vertices, vertex_weights)
+    deleted = _edges(batch.delete_edges, "delete", vertex_weights)
+    alive = np.concatenate([vertex_weights, new])
+    alive[dead] = 0
+    pairs = batch.insert_edges
+    inserted = _edges(pairs, "insert", alive)
+    weights = weights_or_ones(
+        batch.edge_weights, len(inserted), "weights of inserted edges", lambda i: name(inserted[i])
+    )
+    order = np.argsort(inserted)
+    return Modifiers(np.sort(deleted), np.sort(dead), new, inserted[order], weights[order])
+
+
+def name(edge: np.int64) -> str:
+    """Return what messages call an edge that is one number."""
+    u, v = int(edge) >> 32, int(edge) & 0xFFFFFFFF
+    return f"edge ({u}, {v})"
+
+
+def _vertex_weights(given: int | npt.ArrayLike) -> IntArray:
+    if isinstance(given, int | np.integer):
+        if given < 0:
+            raise GraphError(f"{given} vertices cannot be inserted")
+        return np.ones(given, np.int32)
+    weights = np.asarray(given)
+    return weights_or_ones(
+        weights, weights.size, "weights of inserted vertices", lambda i: f"inserted vertex {i}"
+    )
+
+
+def _vertices(given: npt.ArrayLike, vertex_weights: IntArray) -> IntArray:
+    vertices = integer_array(given, "vertices to delete")
+    _check_known(vertices, vertex_weights, lambda i: "vertices to delete")
+    first = _first_repeated(vertices)
+    if first is not None:
+        raise GraphError(f"vertex {first} is deleted twice")
+    return vertices.astype(np.int32)
+
+
+def _edges(given: npt.ArrayLike, verb: str, vertex_weights: IntArray) -> npt.NDArray[np.int64]:
+    """Return edges as one number each, in the given order."""
+    pairs = np.asarray(given)
+    if pairs.size == 0:
+        return np.empty(0, np.int64)
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise GraphError(f"edges to {verb} must have the shape (b, 2), not {pairs.shape}")
+    ends = integer_array(pairs.ravel(), f"edges to {verb}")
+    _check_known(ends, vertex_weights, lambda i: f"edges to {verb}, number {i // 2}")
+    low, high = pairs.min(axis=1).astype(np.int64), pairs.max(axis=1).astype(np.int64)
+    if (low == high).any():
+        raise GraphError(f"vertex {low[low == high][0]} cannot have an edge to itself")
+    edges: npt.NDArray[np.int64] = (low << 32) + high
+    first = _first_repeated(edges)
+    if first is not None:
+        raise GraphError(f"{name(first)} is {verb.removesuffix('e')}ed twice")
+    return edges
+
+
+def _check_known(
+    ids: npt.NDArray[Any], vertex_weights: IntArray, source: Callable[[int], str]
+) -> None:
+    """Refuse ids that are no vertex; `source(i)` says where entry i comes from."""
+    outside = (ids < 0) | (ids >= len(vertex_weights))
+    if outside.any():
+        i = int(outside.argmax())
+        raise GraphError(f"{source(i)}: there is no vertex {ids[i]}")
+    gone = vertex_weights[ids] == 0
+    if gone.any():
+        i = int(gone.argmax())
+        raise GraphError(f"{source(i)}: vertex {ids[i]} is deleted")
+
+
+def _first_repeated(values: npt.NDArray[Any]) -> Any:
+    """Return the first value that stands there a second time, or None."""
+    _, first = np.unique(values, return_index=True)
+    if len(first) == len(values):
+        return None
+    again = np.ones(len(values), bool)
+    again[first] = False
+    return values[again.argmax()]

@@ -1,0 +1,365 @@
+"""The bucket list on a back end: a graph whose edges and vertices come and go (iG-kway, V-A, V-B).
+
+Unlike in the paper, rows have no gaps: the last edge takes the place of a deleted one. So a row is
+as long as its vertex has neighbours, and an insertion finds its slot at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.backends.base import Array, Backend
+from jetpy.backends.hubs import find_hubs
+from jetpy.backends.level import DeviceGraph
+from jetpy.errors import GraphError
+from jetpy.graph import INT32_MAX, Graph, IntArray
+from jetpy.incremental.batch import Modifiers, ends_of, name
+from jetpy.incremental.column import Column, upload_together
+from jetpy.workloads import buckets as kernels
+
+SLOTS = 32
+"""Slots of a bucket, as in `jetpy.workloads.buckets`."""
+SPARE_SHARE = 8
+"""One bucket is spare for so many in use, when buckets are laid out."""
+ROW_GROWTH = 1.25
+"""How much longer than needed a row becomes that no longer fits its buckets."""
+LANES = 32
+"""Indices that share a row, where many of them run at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Edits:
+    """What a batch does to the rows of a bucket list.
+
+    Attributes
+    ----------
+    vertices : int32, ascending
+        Those whose edges change.
+    starts : int32, shape (len(vertices) + 1,)
+        Where the changes of each one's row begin.
+    places, targets, weights : int32
+        The changes, as `modify_rows` of `jetpy.workloads.buckets` takes them.
+    growth : int32, shape (len(vertices),)
+        How many more edges each one gets.
+    edges, weight : int
+        How many more undirected edges there are, and their weight.
+    """
+
+    vertices: IntArray
+    starts: IntArray
+    places: IntArray
+    targets: IntArray
+    weights: IntArray
+    growth: IntArray
+    edges: int
+    weight: int
+
+
+class BucketList:
+    """A graph in buckets.
+
+    Attributes
+    ----------
+    vertex_weights, parts : Column
+        Of each vertex; 0 and -1 if it was deleted.
+    length : Column
+        Number of its neighbours.
+    m, weight : int
+        Number of undirected edges, and their weight.
+    """
+
+    def __init__(self, backend: Backend, graph: Graph, parts: IntArray, extra: int) -> None:
+        self.backend, self._extra = backend, extra
+        self.lanes = 1 if backend.prefers_lists else LANES
+        self.vertex_weights = Column(backend, graph.vertex_weights)
+        self.parts = Column(backend, parts)
+        self.length = Column(backend, graph.degrees)
+        self.m, self.weight = graph.m, graph.total_edge_weight
+        self._buckets = self._needed(graph.degrees)
+        first, self._used = self._in_a_row()
+        self._first = Column(backend, first)
+        self._slots, self._weights = self._allocate()
+        backend.parallel_for(
+            graph.n * self.lanes,
+            kernels.lay_rows,
+            indptr=backend.from_host(graph.indptr),
+            indices=backend.from_host(graph.indices),
+            edge_weights=backend.from_host(graph.edge_weights),
+            lanes=self.lanes,
+            **self.rows,
+        )
+
+    @property
+    def ids(self) -> int:
+        """Number of vertices that ever were."""
+        return len(self.length)
+
+    @property
+    def rows(self) -> dict[str, Array]:
+        """Where the rows are, as workunits name it."""
+        return {"first": self._first.device, "slots": self._slots, "weights": self._weights}
+
+    def resolve(self, modifiers: Modifiers) -> Edits:
+        """Return what modifiers do to the rows.
+
+        Raises
+        ------
+        GraphError
+            If an edge to delete is not there, one to insert is, or weights overflow.
+        """
+        explicit = modifiers.deleted_edges
+        incident = self._edges_of(modifiers.deleted_vertices)
+        deleted = np.union1d(explicit, incident) if len(incident) else explicit
+        inserted = modifiers.inserted_edges
+        low, high = ends_of(deleted)
+        sources, targets = np.concatenate([low, high]), np.concatenate([high, low])
+        old = inserted[(inserted & 0xFFFFFFFF) < self.ids]
+        u, v = ends_of(old)
+        is_lower = self.length.host[u] <= self.length.host[v]
+        shorter, other = np.where(is_lower, u, v), np.where(is_lower, v, u)
+        places, weights = self._find(
+            np.concatenate([sources, shorter]), np.concatenate([targets, other])
+        )
+        missing = places[: len(deleted)] < 0
+        if missing.any():
+            raise GraphError(
+                f"{name(deleted[missing.argmax()])} cannot be deleted: it is not there"
+            )
+        present = places[len(sources) :] >= 0
+        if present.any():
+            twice = old[present][~np.isin(old[present], deleted)]
+            if len(twice):
+                raise GraphError(f"{name(twice[0])} cannot be inserted: it is there")
+        weight = int(modifiers.edge_weights.sum(dtype=np.int64))
+        weight -= int(weights[: len(deleted)].sum(dtype=np.int64))
+        if 2 * (self.weight + weight) > INT32_MAX:
+            raise GraphError("edge weights overflow: both directions sum to 2**31 or more")
+        return self._edits(
+            sources,
+            targets,
+            places[: len(sources)],
+            modifiers,
+            len(inserted) - len(deleted),
+            weight,
+        )
+
+    def _edits(
+        self,
+        sources: IntArray,
+        targets: IntArray,
+        places: IntArray,
+        modifiers: Modifiers,
+        edges: int,
+        weight: int,
+    ) -> Edits:
+        """Sort changes by vertex: deletions, the last place first, then insertions by target."""
+        low, high = ends_of(modifiers.inserted_edges)
+        from_, to = np.concatenate([low, high]), np.concatenate([high, low])
+        ranks = np.concatenate([INT32_MAX - places.astype(np.int64), to.astype(np.int64) + 2**31])
+        origins = np.concatenate([sources, from_])
+        order = np.argsort((origins.astype(np.int64) << 32) + ranks)
+        origins = origins[order]
+        begins = np.flatnonzero(np.diff(origins, prepend=-1)).astype(np.int32)
+        signs = np.concatenate([np.full(len(sources), -1), np.ones(len(from_))]).astype(np.int32)
+        none = np.zeros(len(sources), np.int32)
+        changes = np.concatenate([none, modifiers.edge_weights, modifiers.edge_weights])
+        return Edits(
+            vertices=origins[begins],
+            starts=np.append(begins, np.int32(len(origins))),
+            places=np.concatenate([places, np.full(len(from_), -1, np.int32)])[order],
+            targets=np.concatenate([targets, to])[order],
+            weights=changes[order],
+            growth=np.add.reduceat(signs[order], begins) if len(begins) else begins,
+            edges=edges,
+            weight=weight,
+        )
+
+    def apply(self, edits: Edits) -> int:
+        """Change the rows; return by how much the weight of edges between parts changes."""
+        vertices = edits.vertices
+        if len(vertices) == 0:
+            return 0
+        lengths = self.length.host[vertices] + edits.growth
+        self._make_room(vertices, lengths)
+        uploaded, starts, places, targets, weights = upload_together(
+            self.backend, vertices, edits.starts, edits.places, edits.targets, edits.weights
+        )
+        change = self.backend.reduce(
+            len(vertices),
+            kernels.modify_rows,
+            vertices=uploaded,
+            starts=starts,
+            places=places,
+            targets=targets,
+            changes=weights,
+            length=self.length.device,
+            parts=self.parts.device,
+            **self.rows,
+        )
+        self.length.follow(vertices, lengths)
+        self.m += edits.edges
+        self.weight += edits.weight
+        return change // 2
+
+    def insert_vertices(self, weights: IntArray, part: int) -> None:
+        """Append vertices without edges, all in one part."""
+        none = np.zeros(len(weights), np.int32)
+        self.vertex_weights.extend(weights)
+        self.parts.extend(none + np.int32(part))
+        self.length.extend(none)
+        self._first.extend(none)
+        self._buckets = np.concatenate([self._buckets, none])
+
+    def delete_vertices(self, vertices: IntArray) -> None:
+        """Forget vertices without edges, and leave their buckets unused until rows move."""
+        none = np.zeros(len(vertices), np.int32)
+        self.vertex_weights.set(vertices, none)
+        self.parts.set(vertices, none - np.int32(1))
+        self._buckets[vertices] = 0
+
+    def lay_out(self) -> None:
+        """Give each row the buckets that it needs now, without gaps between the rows."""
+        self._buckets = self._needed(self.length.host)
+        self._buckets[self.vertex_weights.host == 0] = 0
+        self._move_all()
+
+    def extract(self) -> tuple[DeviceGraph, Array]:
+        """Return the graph on the back end, without ids of deleted vertices, and the others."""
+        backend = self.backend
+        vertices, numbers = backend.empty(self.ids), backend.full(self.ids, -1)
+        n = backend.scan(
+            self.ids,
+            kernels.list_vertices,
+            vertex_weights=self.vertex_weights.device,
+            vertices=vertices,
+            numbers=numbers,
+        )
+        vertices = vertices[:n]
+        indptr = backend.full(n + 1, 0)
+        nnz = self.offset(vertices, indptr)
+        indices, edge_weights = backend.empty(nnz), backend.empty(nnz)
+        backend.parallel_for(
+            n * self.lanes,
+            kernels.copy_listed,
+            vertices=vertices,
+            numbers=numbers,
+            indptr=indptr,
+            indices=indices,
+            edge_weights=edge_weights,
+            lanes=self.lanes,
+            **self.rows,
+        )
+        hubs = find_hubs(backend, indptr, nnz)
+        weights = self.vertex_weights.device[vertices]
+        return DeviceGraph(indptr, indices, edge_weights, weights, 2 * self.weight, hubs), vertices
+
+    def offset(self, vertices: Array, indptr: Array) -> int:
+        """Find where rows of listed vertices begin if they follow each other; return the end."""
+        return self.backend.scan(
+            len(vertices),
+            kernels.offset_listed,
+            vertices=vertices,
+            length=self.length.device,
+            indptr=indptr,
+        )
+
+    def _edges_of(self, vertices: IntArray) -> npt.NDArray[np.int64]:
+        """Return the edges at some vertices, one number each, not all only once."""
+        backend = self.backend
+        indptr = np.concatenate([[0], np.cumsum(self.length.host[vertices])]).astype(np.int32)
+        nnz = int(indptr[-1])
+        if nnz == 0:
+            return np.empty(0, np.int64)
+        listed, offsets = upload_together(backend, vertices, indptr)
+        neighbours = backend.empty(nnz)
+        backend.parallel_for(
+            len(vertices) * self.lanes,
+            kernels.list_neighbours,
+            vertices=listed,
+            first=self._first.device,
+            slots=self._slots,
+            indptr=offsets,
+            neighbours=neighbours,
+            lanes=self.lanes,
+        )
+        u = np.repeat(vertices, np.diff(indptr)).astype(np.int64)
+        v = backend.to_host(neighbours).astype(np.int64)
+        edges: npt.NDArray[np.int64] = (np.minimum(u, v) << 32) + np.maximum(u, v)
+        return edges
+
+    def _find(self, sources: IntArray, targets: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the places of edges in the rows of their sources, -1 if none, and weights."""
+        backend, count = self.backend, len(sources)
+        if count == 0:
+            return np.empty(0, np.int32), np.empty(0, np.int32)
+        u, v = upload_together(backend, sources, targets)
+        found = backend.full(2 * count, -1)
+        backend.parallel_for(
+            count * self.lanes,
+            kernels.find_edges,
+            sources=u,
+            targets=v,
+            length=self.length.device,
+            places=found[:count],
+            found_weights=found[count:],
+            lanes=self.lanes,
+            **self.rows,
+        )
+        result = backend.to_host(found)
+        return result[:count], result[count:]
+
+    def _needed(self, lengths: IntArray) -> IntArray:
+        return (-(-lengths // SLOTS) + self._extra).astype(np.int32)
+
+    def _make_room(self, vertices: IntArray, lengths: IntArray) -> None:
+        """Give the rows of vertices, soon of these lengths, buckets where they lack some.
+
+        They move behind all others. Where no spare buckets are left, all rows move.
+        """
+        is_short = lengths > SLOTS * self._buckets[vertices]
+        if not is_short.any():
+            return
+        vertices = vertices[is_short]
+        needed = self._needed((ROW_GROWTH * lengths[is_short]).astype(np.int32))
+        self._buckets[vertices] = needed
+        targets = self._used + np.cumsum(needed, dtype=np.int64) - needed
+        self._used = int(targets[-1] + needed[-1])
+        if SLOTS * self._used <= len(self._slots):
+            self._move(vertices, targets.astype(np.int32), self._slots, self._weights)
+        else:
+            self._move_all()
+
+    def _move_all(self) -> None:
+        """Move all rows to new arrays, so that they follow each other."""
+        first, self._used = self._in_a_row()
+        self._move(np.arange(self.ids, dtype=np.int32), first, *self._allocate())
+
+    def _in_a_row(self) -> tuple[IntArray, int]:
+        """Return the first bucket of each row if they all follow each other, and the end."""
+        ends = np.cumsum(self._buckets, dtype=np.int64)
+        return (ends - self._buckets).astype(np.int32), int(ends[-1]) if len(ends) else 0
+
+    def _allocate(self) -> tuple[Array, Array]:
+        """Return slots, and room for their weights, for the buckets in use and some more."""
+        buckets = self._used + self._used // SPARE_SHARE + 1
+        return self.backend.empty(SLOTS * buckets), self.backend.empty(SLOTS * buckets)
+
+    def _move(self, vertices: IntArray, targets: IntArray, slots: Array, weights: Array) -> None:
+        """Copy rows to other buckets, maybe in other arrays, and use these from now on."""
+        listed, uploaded = upload_together(self.backend, vertices, targets)
+        self.backend.parallel_for(
+            len(vertices) * self.lanes,
+            kernels.move_rows,
+            vertices=listed,
+            targets=uploaded,
+            length=self.length.device,
+            new_slots=slots,
+            new_weights=weights,
+            lanes=self.lanes,
+            **self.rows,
+        )
+        self._slots, self._weights = slots, weights
+        self._first.set(vertices, targets)

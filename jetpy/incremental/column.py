@@ -1,0 +1,74 @@
+"""Numbers of vertices that both the host and a back end know."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jetpy.backends.base import Array, Backend
+from jetpy.graph import IntArray
+from jetpy.workloads import buckets as kernels
+
+GROWTH = 1.5
+"""How much larger an array becomes that is full."""
+
+
+class Column:
+    """An int32 number for each vertex, on the host and on a back end: two arrays or one.
+
+    The host knows them without asking, as only it has them changed.
+    """
+
+    def __init__(self, backend: Backend, values: IntArray) -> None:
+        self._backend, self._size = backend, len(values)
+        self._take(np.array(values, np.int32))
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def host(self) -> IntArray:
+        """The numbers on the host, shape (len(self),)."""
+        return self._host[: self._size]
+
+    @property
+    def device(self) -> Array:
+        """The numbers on the back end, shape (len(self),)."""
+        return self._device[: self._size]
+
+    def set(self, vertices: IntArray, values: IntArray) -> None:
+        """Set the numbers of some vertices, each there once."""
+        self._host[vertices] = values
+        if self._backend.copies and len(vertices):
+            uploaded, new = upload_together(self._backend, vertices, values)
+            self._backend.parallel_for(
+                len(vertices), kernels.assign, vertices=uploaded, values=new, array=self._device
+            )
+
+    def follow(self, vertices: IntArray, values: IntArray) -> None:
+        """Set numbers on the host that a launch sets on the back end."""
+        self._host[vertices] = values
+
+    def extend(self, values: IntArray) -> None:
+        """Append numbers of new vertices."""
+        size = self._size + len(values)
+        if size > len(self._host):
+            grown = np.empty(int(GROWTH * size), np.int32)
+            grown[: self._size] = self.host
+            self._take(grown)
+        self._host[self._size : size] = values
+        if self._backend.copies:
+            self._device[self._size : size] = self._backend.from_host(values)
+        self._size = size
+
+    def _take(self, values: IntArray) -> None:
+        self._host = values
+        self._device = self._backend.from_host(values)
+
+
+def upload_together(backend: Backend, *arrays: IntArray) -> list[Array]:
+    """Return int32 arrays on a back end, in one transfer."""
+    if not backend.copies:
+        return [backend.from_host(array) for array in arrays]
+    whole = backend.from_host(np.concatenate(arrays))
+    ends = np.cumsum([len(array) for array in arrays]).tolist()
+    return [whole[end - len(array) : end] for end, array in zip(ends, arrays, strict=True)]

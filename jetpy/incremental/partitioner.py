@@ -1,0 +1,368 @@
+"""A partition that follows a changing graph (iG-kway)."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.backends import get_backend
+from jetpy.backends.base import Backend
+from jetpy.backends.level import download
+from jetpy.build import as_graph
+from jetpy.graph import Graph, IntArray
+from jetpy.incremental.batch import Batch, checked_batch
+from jetpy.incremental.buckets import BucketList
+from jetpy.incremental.placement import Placement
+from jetpy.incremental.renewal import better, partition_anew, refine_again, renumbered
+from jetpy.incremental.session import Session, Settings, read_session, write_session
+from jetpy.metrics import checked_parts, edge_cut, part_weights
+from jetpy.multilevel import Outcome, Progress, no_progress
+from jetpy.options import IncrementalOptions
+from jetpy.presets import preset as preset_options
+from jetpy.problem import Problem, pose
+
+SHRINKAGE = 8
+"""One part in so many of the weight that parts may have above the average is left for later: so
+that they keep the balance when the graph, and with it the limit, shrinks."""
+
+
+@dataclass(frozen=True, eq=False)
+class Update:
+    """What a batch of modifiers led to.
+
+    Attributes
+    ----------
+    vertices : int32
+        Ids of the vertices inserted.
+    cut : int
+        Weight of edges between parts afterwards.
+    moved : int
+        How many vertices are now in another part than before; new ones do not count.
+    action : {'placed', 'refined', 'repartitioned'}
+        Whether the whole partition was refined, or found anew, after that.
+    reason : {'', 'changes', 'drift', 'balance'}
+        Why, if it was: much of the graph had changed since the last time, the cut had become too
+        large, or a part too heavy.
+    seconds : float
+    """
+
+    vertices: IntArray
+    cut: int
+    moved: int
+    action: str
+    reason: str
+    seconds: float
+
+
+class IncrementalPartitioner:
+    """Keeps a partition of a graph that changes.
+
+    A batch of modifiers costs time in proportion to its size, not to the graph's, but for two
+    quick passes over the vertices: vertices that more edges draw to other parts than to their own
+    are placed again, near those that have changed. The same graph, batches and options give the
+    same partition on every back end, with any number of threads. Source: Lee et al., "iG-kway:
+    Incremental k-way Graph Partitioning on GPU", DAC 2025.
+
+    Parameters
+    ----------
+    graph, k, imbalance, seed, preset, backend, threads, repair, progress
+        As for `jetpy.partition`, which finds the first partition.
+    parts : array of int, shape (n,), optional
+        A partition to begin with instead.
+    options : IncrementalOptions
+
+    Raises
+    ------
+    GraphError, OptionError, BackendError
+        As `jetpy.partition` does.
+
+    Examples
+    --------
+    >>> import jetpy
+    >>> live = jetpy.IncrementalPartitioner(jetpy.generators.grid(20, 20), 4, threads=1)
+    >>> update = live.insert_vertices(1)
+    >>> update = live.insert_edges([(400, 0), (400, 20)])
+    >>> bool(live.partition[400] == live.partition[0])
+    True
+    """
+
+    def __init__(
+        self,
+        graph: Any,
+        k: int,
+        *,
+        imbalance: float = 0.03,
+        seed: int = 0,
+        preset: str = "default",
+        backend: str = "auto",
+        threads: int | None = None,
+        repair: bool = False,
+        progress: Progress = no_progress,
+        parts: npt.ArrayLike | None = None,
+        options: IncrementalOptions | None = None,
+    ) -> None:
+        checked = as_graph(graph, repair=repair)
+        given = None if parts is None else checked_parts(checked, parts, k)
+        problem = pose(checked.total_vertex_weight, k, imbalance, seed, preset_options(preset))
+        homes = np.full(checked.n, problem.k, np.int32) if given is None else given
+        engine = get_backend(backend, threads)
+        self._open(
+            checked, homes, problem, preset, options or IncrementalOptions(), engine, progress
+        )
+        if given is None:
+            self.rebuild()
+        else:
+            self._part_weights = part_weights(checked, given, problem.k)
+            self._begin(edge_cut(checked, given))
+            self._unpartitioned = 0
+
+    def _open(
+        self,
+        graph: Graph,
+        parts: IntArray,
+        problem: Problem,
+        preset: str,
+        options: IncrementalOptions,
+        backend: Backend,
+        progress: Progress,
+    ) -> None:
+        """Take over a graph, in which deleted vertices weigh 0, and parts by id."""
+        self._start, self.preset, self.options = problem, preset, options
+        self._backend, self._progress = backend, progress
+        backend.compile(progress=lambda done, total: progress("compile", done, total))
+        self.n, self._weight = int((graph.vertex_weights > 0).sum()), graph.total_vertex_weight
+        self._graph = BucketList(backend, graph, parts, options.extra_buckets)
+        self._placement = Placement(self._graph, problem.k, problem.seed)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        backend: str = "auto",
+        threads: int | None = None,
+        progress: Progress = no_progress,
+    ) -> IncrementalPartitioner:
+        """Go on with a session that was saved: the same batches lead to the same partitions.
+
+        Raises
+        ------
+        FileFormatError
+            When the file is no session, or damaged.
+        JetpyError
+            When it cannot be read, or the back end does not work here.
+        """
+        session = read_session(path)
+        settings, graph, ids = session.settings, session.graph, session.vertices
+        by_id = np.zeros((2, settings.ids), np.int32)
+        degrees, weights = by_id
+        degrees[ids], weights[ids] = graph.degrees, graph.vertex_weights
+        indptr = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int32)
+        parts = np.full(settings.ids, -1, np.int32)
+        parts[ids] = session.parts
+        live = cls.__new__(cls)
+        live._open(
+            replace(graph, indptr=indptr, indices=ids[graph.indices], vertex_weights=weights),
+            parts,
+            settings.problem(graph.total_vertex_weight),
+            settings.preset,
+            settings.options,
+            get_backend(backend, threads),
+            progress,
+        )
+        live._part_weights = part_weights(graph, session.parts, settings.k)
+        live._cut, live._reference = edge_cut(graph, session.parts), settings.reference
+        live._unrefined, live._unpartitioned = settings.unrefined, settings.unpartitioned
+        return live
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a session that `load` goes on with.
+
+        Raises
+        ------
+        JetpyError
+            When the file cannot be written.
+        """
+        settings = Settings(
+            k=self.k,
+            imbalance=self._start.imbalance,
+            seed=self._start.seed,
+            preset=self.preset,
+            options=self.options,
+            ids=self._graph.ids,
+            reference=self._reference,
+            unrefined=self._unrefined,
+            unpartitioned=self._unpartitioned,
+        )
+        vertices = self.vertices
+        parts = self._graph.parts.host[vertices]
+        write_session(path, Session(self.graph, vertices, parts, settings))
+
+    @property
+    def k(self) -> int:
+        """Number of parts."""
+        return self._start.k
+
+    @property
+    def partition(self) -> npt.NDArray[np.int32]:
+        """Part of each vertex by id, int32, shape (ids,); -1 for deleted ones. A copy."""
+        return self._graph.parts.host.copy()
+
+    @property
+    def cut(self) -> int:
+        """Total weight of the undirected edges between parts."""
+        return self._cut
+
+    @property
+    def m(self) -> int:
+        """Number of undirected edges."""
+        return self._graph.m
+
+    @property
+    def part_weights(self) -> npt.NDArray[np.int64]:
+        """Total vertex weight of each part, int64, shape (k,). A copy."""
+        return self._part_weights.copy()
+
+    @property
+    def limit(self) -> int:
+        """Largest part weight allowed for the graph as it is now."""
+        return self._problem.limit
+
+    @property
+    def feasible(self) -> bool:
+        """Whether every part weighs at most `limit`."""
+        return int(self._part_weights.max()) <= self.limit
+
+    @property
+    def vertices(self) -> IntArray:
+        """Ids of the vertices that are there, ascending, int32, shape (n,)."""
+        return np.flatnonzero(self._graph.vertex_weights.host).astype(np.int32)
+
+    @property
+    def graph(self) -> Graph:
+        """The graph as it is now; its vertex i is number i of `vertices`."""
+        return download(self._backend, self._graph.extract()[0])
+
+    def insert_edges(self, edges: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Update:
+        """Insert edges: integers, shape (b, 2); weights of shape (b,), 1 by default."""
+        return self.update(Batch(insert_edges=edges, edge_weights=weights))
+
+    def delete_edges(self, edges: npt.ArrayLike) -> Update:
+        """Delete edges: integers, shape (b, 2)."""
+        return self.update(Batch(delete_edges=edges))
+
+    def insert_vertices(self, vertices: int | npt.ArrayLike) -> Update:
+        """Insert so many vertices of weight 1, or vertices of these weights, shape (b,)."""
+        return self.update(Batch(insert_vertices=vertices))
+
+    def delete_vertices(self, vertices: npt.ArrayLike) -> Update:
+        """Delete vertices, and all their edges: integers, shape (b,)."""
+        return self.update(Batch(delete_vertices=vertices))
+
+    def update(self, batch: Batch) -> Update:
+        """Apply a batch of modifiers, and bring the partition up to date.
+
+        Raises
+        ------
+        GraphError
+            If a modifier is wrong: an unknown or deleted vertex, an edge to delete that is not
+            there or one to insert that is, the same twice, a loop, a weight that is not positive,
+            weights that overflow. Nothing has changed then.
+        """
+        started = time.perf_counter()
+        graph = self._graph
+        modifiers = checked_batch(batch, graph.vertex_weights.host)
+        edits = graph.resolve(modifiers)
+        first, dead = graph.ids, modifiers.deleted_vertices
+        graph.insert_vertices(modifiers.vertex_weights, self.k)
+        gone = graph.vertex_weights.host[dead]
+        change = graph.apply(edits)
+        self._cut += change
+        self._reference += change
+        np.subtract.at(self._part_weights, graph.parts.host[dead], gone)
+        graph.delete_vertices(dead)
+        new = np.arange(first, graph.ids, dtype=np.int32)
+        self.n += len(new) - len(dead)
+        self._weight += int(modifiers.vertex_weights.sum()) - int(gone.sum())
+        self._unrefined += len(modifiers)
+        self._unpartitioned += len(modifiers)
+        touched = np.union1d(np.setdiff1d(edits.vertices, dead, assume_unique=True), new)
+        moved, growth = self._placement.update(
+            touched.astype(np.int32), self._part_weights, self._roomy.limit
+        )
+        self._cut += growth
+        action, reason, moved_again = self._renew()
+        seconds = time.perf_counter() - started
+        return Update(new, self._cut, moved + moved_again, action, reason, seconds)
+
+    def rebuild(self) -> None:
+        """Partition the graph from scratch, and lay out its buckets anew."""
+        self._graph.lay_out()
+        graph, vertices = self._graph.extract()
+        ids = self._backend.to_host(vertices)
+        outcome = partition_anew(self._backend, graph, self._roomy, self._progress)
+        self._adopt(ids, self._graph.vertex_weights.host[ids], outcome, anew=True)
+
+    @property
+    def _problem(self) -> Problem:
+        start = self._start
+        return pose(self._weight, start.k, start.imbalance, start.seed, start.options)
+
+    @property
+    def _roomy(self) -> Problem:
+        """The problem with a limit that leaves something for later."""
+        problem = self._problem
+        room = problem.limit - problem.ideal
+        return replace(problem, limit=problem.limit - max(room, 0) // SHRINKAGE)
+
+    def _renew(self) -> tuple[str, str, int]:
+        """Refine the whole partition or find it anew, if that is due.
+
+        Returns what was done, why, and how many vertices have moved.
+        """
+        options, size = self.options, self.n + self.m
+        if self._cut > (1 + options.most_drift) * self._reference:
+            return "repartitioned", "drift", self._renew_whole(anew=True)
+        if self._unpartitioned > options.repartition_after * size:
+            return "repartitioned", "changes", self._renew_whole(anew=True)
+        if self._unrefined > options.refine_after * size:
+            return "refined", "changes", self._renew_whole(anew=False)
+        if self.feasible:
+            return "placed", "", 0
+        moved = self._renew_whole(anew=False)
+        if self.feasible:
+            return "refined", "balance", moved
+        return "repartitioned", "balance", moved + self._renew_whole(anew=True)
+
+    def _renew_whole(self, *, anew: bool) -> int:
+        """Refine the whole partition; take one found anew if that is better; return moves."""
+        graph, vertices = self._graph.extract()
+        ids = self._backend.to_host(vertices)
+        before, weights = self._graph.parts.host[ids], self._graph.vertex_weights.host[ids]
+        problem = self._roomy
+        outcome = refine_again(self._backend, graph, before, problem, self._progress)
+        if anew:
+            other = partition_anew(self._backend, graph, problem, self._progress)
+            outcome = better(outcome, other, weights, problem)
+        return self._adopt(ids, weights, outcome, anew=anew)
+
+    def _adopt(self, ids: IntArray, weights: IntArray, outcome: Outcome, *, anew: bool) -> int:
+        """Take the parts of a partition of the whole graph; return how many vertices moved."""
+        before = self._graph.parts.host[ids]
+        parts = renumbered(outcome.parts, before, weights, self.k) if anew else outcome.parts
+        self._graph.parts.set(ids, parts)
+        self._part_weights = np.bincount(parts, weights, self.k).astype(np.int64)
+        self._begin(outcome.cut)
+        if anew:
+            self._unpartitioned = 0
+        return int(((parts != before) & (before < self.k)).sum())
+
+    def _begin(self, cut: int) -> None:
+        """Watch the changes of the graph and the drift of the cut from here."""
+        self._cut = self._reference = cut
+        self._unrefined = 0

@@ -1,0 +1,263 @@
+"""Placement of the vertices that modifiers have loosened (iG-kway, section V-C)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.backends.base import Array, Backend
+from jetpy.graph import IntArray
+from jetpy.incremental.buckets import LANES, BucketList
+from jetpy.incremental.column import upload_together
+from jetpy.workloads import connectivity as table_kernels
+from jetpy.workloads import placement as kernels
+
+TO_PLACE, CANDIDATE = 2, 3
+"""Marks, as in `jetpy.workloads.placement`."""
+KEY_BITS, PULL_BITS = 63, 31
+"""Bits of what choices are sorted by, and those of them for an edge weight, if so many are left."""
+
+
+@dataclass(frozen=True, eq=False)
+class Loose:
+    """The vertices that are to be placed, and their edges, on a back end that suits their number.
+
+    Attributes
+    ----------
+    indptr, ends, edge_weights : int32
+        Rows, with ends as `gather_rows` of `jetpy.workloads.placement` tells them.
+    weights, homes : int32
+        Weights of the vertices, and the parts where they were; k for new ones.
+    """
+
+    backend: Backend
+    indptr: Array
+    ends: Array
+    edge_weights: Array
+    weights: Array
+    homes: Array
+
+    @property
+    def rows(self) -> dict[str, Array]:
+        """The rows, as workunits name them."""
+        return {"indptr": self.indptr, "ends": self.ends, "edge_weights": self.edge_weights}
+
+
+class Placement:
+    """Finds the loose vertices of a graph in buckets, and places them."""
+
+    def __init__(self, graph: BucketList, k: int, seed: int) -> None:
+        self._graph, self._k, self._seed = graph, k, seed
+        self._marks, self._numbers = graph.backend.empty(0), graph.backend.empty(0)
+
+    def update(
+        self, touched: IntArray, part_weights: npt.NDArray[np.int64], limit: int
+    ) -> tuple[int, int]:
+        """Place new vertices, and those that more draws to other parts than to theirs.
+
+        Parameters
+        ----------
+        touched : int32, ascending
+            Vertices whose edges have changed, and new ones.
+        part_weights : int64, shape (k,)
+            Brought up to date in place.
+        limit : int
+            Largest part weight; the lightest part gets a vertex that no part has room for.
+
+        Returns
+        -------
+        int
+            How many vertices moved to another part.
+        int
+            By how much the weight of edges between parts has grown.
+        """
+        vertices = self._loosen(touched)
+        if len(vertices) == 0:
+            return 0, 0
+        graph = self._graph
+        weights, homes = graph.vertex_weights.host[vertices], graph.parts.host[vertices]
+        old = homes < self._k
+        np.subtract.at(part_weights, homes[old], weights[old])
+        loose = self._gather(vertices, weights, homes)
+        parts, growth = place(loose, part_weights, limit, self._seed)
+        graph.parts.set(vertices, parts)
+        return int((parts[old] != homes[old]).sum()), growth
+
+    def _loosen(self, touched: IntArray) -> IntArray:
+        """Return the vertices to place (int32, ascending): touched ones and neighbours of such."""
+        graph, backend = self._graph, self._graph.backend
+        if len(self._marks) < graph.ids:
+            size = graph.ids + graph.ids // 2
+            self._marks, self._numbers = backend.full(size, 0), backend.full(size, -1)
+        listed = backend.from_host(touched)
+        self._mark_loose(listed)
+        backend.parallel_for(
+            len(listed) * graph.lanes,
+            kernels.mark_neighbours,
+            vertices=listed,
+            length=graph.length.device,
+            marks=self._marks,
+            lanes=graph.lanes,
+            **graph.rows,
+        )
+        neighbours = self._list(CANDIDATE)
+        self._mark_loose(neighbours)
+        loose = self._list(TO_PLACE)
+        for vertices in listed, neighbours:
+            backend.parallel_for(
+                len(vertices), kernels.clear_marks, vertices=vertices, marks=self._marks
+            )
+        return backend.to_host(loose)
+
+    def _mark_loose(self, vertices: Array) -> None:
+        graph, backend = self._graph, self._graph.backend
+        balances = backend.full(len(vertices), 0)
+        listed = {"vertices": vertices, "balances": balances, "marks": self._marks}
+        backend.parallel_for(
+            len(vertices) * graph.lanes,
+            kernels.weigh_rows,
+            length=graph.length.device,
+            parts=graph.parts.device,
+            lanes=graph.lanes,
+            **listed,
+            **graph.rows,
+        )
+        backend.parallel_for(
+            len(vertices), kernels.mark_loose, parts=graph.parts.device, k=self._k, **listed
+        )
+
+    def _list(self, mark: int) -> Array:
+        """Return the vertices with a mark, in ascending order."""
+        graph, backend = self._graph, self._graph.backend
+        vertices = backend.empty(graph.ids)
+        count = backend.scan(
+            graph.ids, kernels.list_marked, marks=self._marks, vertices=vertices, mark=mark
+        )
+        return vertices[:count]
+
+    def _gather(self, vertices: IntArray, weights: IntArray, homes: IntArray) -> Loose:
+        """Fetch the rows of vertices that are to be placed."""
+        graph, backend = self._graph, self._graph.backend
+        indptr = np.zeros(len(vertices) + 1, np.int32)
+        np.cumsum(graph.length.host[vertices], out=indptr[1:])
+        nnz = int(indptr[-1])
+        listed, offsets = upload_together(backend, vertices, indptr)
+        entries = backend.empty(2 * nnz)
+        numbering = {"vertices": listed, "numbers": self._numbers}
+        backend.parallel_for(len(vertices), kernels.number_listed, forget=0, **numbering)
+        backend.parallel_for(
+            len(vertices) * graph.lanes,
+            kernels.gather_rows,
+            parts=graph.parts.device,
+            indptr=offsets,
+            ends=entries[:nnz],
+            edge_weights=entries[nnz:],
+            lanes=graph.lanes,
+            **numbering,
+            **graph.rows,
+        )
+        backend.parallel_for(len(vertices), kernels.number_listed, forget=1, **numbering)
+        worker = backend.for_size(len(vertices) + nnz)
+        if worker is not backend:
+            entries = backend.to_host(entries)
+        offsets, weights, homes = upload_together(worker, indptr, weights, homes)
+        return Loose(worker, offsets, entries[:nnz], entries[nnz:], weights, homes)
+
+
+def place(
+    loose: Loose, part_weights: npt.NDArray[np.int64], limit: int, seed: int
+) -> tuple[IntArray, int]:
+    """Place loose vertices by rounds, in each of which no two neighbours move.
+
+    In a round, everyone whose neighbours of lower number are placed chooses a part with room, most
+    often the one that most of its edges go to; each part admits those with most such edges until
+    it is full (iG-kway, Algorithm 4; there it is full for all when it is for one).
+
+    Parameters
+    ----------
+    loose : Loose
+    part_weights : int64, shape (k,)
+        Without the loose vertices; brought up to date in place.
+    limit : int
+        Largest part weight; the lightest part gets a vertex that no part has room for.
+    seed : int
+
+    Returns
+    -------
+    int32, shape (n,)
+        The part of each.
+    int
+        By how much the weight of edges between parts has grown.
+    """
+    backend, n, k = loose.backend, len(loose.weights), len(part_weights)
+    lanes = 1 if backend.prefers_lists else LANES
+    rows = backend.empty(n)
+    size = backend.scan(n, table_kernels.size_rows, indptr=loose.indptr, rows=rows, k=k)
+    table = {"rows": rows, "slots": backend.full(size, -1), "weights": backend.full(size, 0)}
+    backend.parallel_for(n * lanes, kernels.connect, k=k, lanes=lanes, **loose.rows, **table)
+    parts, targets, pulls = backend.full(n, -1), backend.empty(n), backend.empty(n)
+    keys, queued = backend.empty(n, np.int64), backend.empty(n, np.int64)
+    starts, lightest = backend.empty(k, np.int64), backend.empty(1)
+    sums = backend.from_host(part_weights)
+    number_bits = n.bit_length()
+    pull_bits = min(PULL_BITS, KEY_BITS - number_bits - k.bit_length())
+    left = n
+    while left > 0:
+        backend.parallel_for(1, kernels.find_lightest, part_weights=sums, lightest=lightest, k=k)
+        backend.parallel_for(
+            n,
+            kernels.choose,
+            indptr=loose.indptr,
+            ends=loose.ends,
+            vertex_weights=loose.weights,
+            parts=parts,
+            part_weights=sums,
+            lightest=lightest,
+            targets=targets,
+            pulls=pulls,
+            limit=limit,
+            seed=seed,
+            k=k,
+            **table,
+        )
+        count = backend.scan(
+            n,
+            kernels.list_choices,
+            targets=targets,
+            pulls=pulls,
+            keys=keys,
+            pull_bits=pull_bits,
+            number_bits=number_bits,
+        )
+        chosen = {
+            "keys": backend.sorted(keys[:count]),
+            "vertex_weights": loose.weights,
+            "number_bits": number_bits,
+        }
+        line = {"targets": targets, "queued": queued, "starts": starts}
+        backend.scan(count, kernels.queue, **chosen, **line)
+        left -= backend.reduce(
+            count, kernels.admit, part_weights=sums, parts=parts, limit=limit, **chosen, **line
+        )
+        backend.parallel_for(
+            count,
+            kernels.settle,
+            part_weights=sums,
+            parts=parts,
+            k=k,
+            **chosen,
+            **loose.rows,
+            **table,
+        )
+    growth = backend.reduce(
+        n * lanes,
+        kernels.change_of_cut,
+        homes=loose.homes,
+        parts=parts,
+        lanes=lanes,
+        **loose.rows,
+    )
+    part_weights[:] = backend.to_host(sums)
+    return backend.to_host(parts), growth // 2

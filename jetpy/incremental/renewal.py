@@ -1,0 +1,80 @@
+"""New partitions of a whole graph that has changed: refined, or found from scratch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from jetpy.backends.base import Backend
+from jetpy.backends.level import DeviceGraph
+from jetpy.graph import IntArray
+from jetpy.multilevel import (
+    Outcome,
+    Progress,
+    partition_uploaded,
+    refine_uploaded,
+    trivial_outcome,
+)
+from jetpy.problem import Problem
+
+MOST_RENUMBERED = 1024
+"""Parts up to which new ones are numbered like old ones: that takes time cubic in the parts."""
+
+
+def partition_anew(
+    backend: Backend, graph: DeviceGraph, problem: Problem, progress: Progress
+) -> Outcome:
+    """Partition a graph from scratch, also one with no more vertices than parts."""
+    if problem.k == 1:
+        return trivial_outcome(np.zeros(graph.n, np.int32), 0)
+    if graph.n <= problem.k:
+        return trivial_outcome(np.arange(graph.n, dtype=np.int32), graph.edge_weight // 2)
+    return partition_uploaded(backend, graph, [problem], progress)
+
+
+def refine_again(
+    backend: Backend, graph: DeviceGraph, parts: IntArray, problem: Problem, progress: Progress
+) -> Outcome:
+    """Refine a partition by a V-cycle; the result is balanced better, or as well and not larger."""
+    if problem.k == 1 or graph.n <= problem.k:
+        return partition_anew(backend, graph, problem, progress)
+    options = replace(problem.options, cycles=max(problem.options.cycles, 1), cycle_limit=None)
+    return refine_uploaded(backend, graph, parts, replace(problem, options=options), progress)
+
+
+def better(one: Outcome, other: Outcome, weights: IntArray, problem: Problem) -> Outcome:
+    """Return the outcome with less weight of a part above the limit, then with the smaller cut."""
+
+    def quality(outcome: Outcome) -> tuple[int, int]:
+        heaviest = int(np.bincount(outcome.parts, weights, problem.k).max())
+        return max(heaviest - problem.limit, 0), outcome.cut
+
+    return min(one, other, key=quality)
+
+
+def renumbered(parts: IntArray, before: IntArray, weights: IntArray, k: int) -> IntArray:
+    """Number parts so that as much weight as possible stays in a part of the same number.
+
+    Parameters
+    ----------
+    parts : int32, shape (n,)
+    before : int32, shape (n,)
+        Parts before; k for a vertex that was in none.
+    weights : int32, shape (n,)
+
+    Returns
+    -------
+    int32, shape (n,)
+        As `parts`, if k is above 1,024.
+    """
+    if k > MOST_RENUMBERED:
+        return parts
+    old = before < k
+    pairs = before[old].astype(np.int64) * k + parts[old]
+    common = np.bincount(pairs, weights[old], k * k).reshape(k, k)
+    numbers, new = linear_sum_assignment(common, maximize=True)
+    result = np.empty(k, np.int32)
+    result[new] = numbers
+    return result[parts]
