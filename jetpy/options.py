@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+
+from jetpy.errors import OptionError
 
 
 @dataclass(frozen=True)
@@ -121,3 +123,8 @@ class IncrementalOptions:
     refine_after: float = 0.01
     repartition_after: float = 0.05
     most_drift: float = 0.05
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            if value < 0:
+                raise OptionError(f"{name} is {value}; a number that is not negative is needed")

@@ -69,6 +69,11 @@ class Modifiers:
         edges = len(self.deleted_edges) + len(self.inserted_edges)
         return edges + len(self.deleted_vertices) + len(self.vertex_weights)
 
+    def attached_weight(self, first: int) -> int:
+        """Return the weight of edges from old vertices to new ones, with ids from `first` on."""
+        low, high = ends_of(self.inserted_edges)
+        return int(self.edge_weights[(low < first) & (high >= first)].sum(dtype=np.int64))
+
 
 def ends_of(edges: npt.NDArray[np.int64]) -> tuple[IntArray, IntArray]:
     """Return the lower and the higher ends of edges that are one number each."""
@@ -90,13 +95,14 @@ def checked_batch(batch: Batch, vertex_weights: IntArray) -> Modifiers:
         weight is not positive. The message names the first one.
     """
     ids = len(vertex_weights)
-    new = _vertex_weights(batch.insert_vertices)
-    if ids + len(new) >= INT32_MAX:
-        raise GraphError(f"{len(new)} vertices more are too many: ids stay below 2**31 - 1")
+    new = _vertex_weights(batch.insert_vertices, INT32_MAX - 1 - ids)
     dead = _vertices(batch.delete_vertices, vertex_weights)
     deleted = _edges(batch.delete_edges, "delete", vertex_weights)
     alive = np.concatenate([vertex_weights, new])
     alive[dead] = 0
+    total = int(alive.sum(dtype=np.int64))
+    if total > INT32_MAX:
+        raise GraphError(f"vertex weights overflow: they sum to {total}, 2**31 or more")
     pairs = batch.insert_edges
     inserted = _edges(pairs, "insert", alive)
     weights = weights_or_ones(
@@ -112,14 +118,20 @@ def name(edge: np.int64) -> str:
     return f"edge ({u}, {v})"
 
 
-def _vertex_weights(given: int | npt.ArrayLike) -> IntArray:
-    if isinstance(given, int | np.integer):
-        if given < 0:
-            raise GraphError(f"{given} vertices cannot be inserted")
-        return np.ones(given, np.int32)
-    weights = np.asarray(given)
+def _vertex_weights(given: int | npt.ArrayLike, most: int) -> IntArray:
+    """Return the weights of new vertices, of which there may be so many."""
+    is_number = isinstance(given, int | np.integer)
+    weights = np.empty(0, np.int32) if is_number else np.asarray(given)
+    number = int(given) if is_number else weights.size  # type: ignore[arg-type]
+    if number < 0:
+        raise GraphError(f"{number} vertices cannot be inserted")
+    if number > most:
+        raise GraphError(f"{number} new vertices are too many: ids stay below 2**31 - 1")
     return weights_or_ones(
-        weights, weights.size, "weights of inserted vertices", lambda i: f"inserted vertex {i}"
+        None if is_number else weights,
+        number,
+        "weights of inserted vertices",
+        lambda i: f"inserted vertex {i}",
     )
 
 

@@ -283,7 +283,7 @@ class IncrementalPartitioner:
         gone = graph.vertex_weights.host[dead]
         change = graph.apply(edits)
         self._cut += change
-        self._reference += change
+        self._reference += change - modifiers.attached_weight(first)
         np.subtract.at(self._part_weights, graph.parts.host[dead], gone)
         graph.delete_vertices(dead)
         new = np.arange(first, graph.ids, dtype=np.int32)

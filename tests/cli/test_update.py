@@ -1,0 +1,95 @@
+"""`jetpy partition --session` and `jetpy update`, run in this process."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jetpy
+from jetpy.io import read_graph
+from tests.cli.conftest import ENGINE, Run
+
+LIVE = {"backend": "numba", "threads": 1}
+
+
+@pytest.fixture
+def session(run: Run) -> Path:
+    run("partition", "mesh.graph", "-k", 4, "--session", "mesh.npz", "--quiet", *ENGINE)
+    return Path("mesh.npz")
+
+
+def test_applies_batches_and_writes_the_session_back(run: Run, session: Path) -> None:
+    Path("changes.txt").write_text("+v 2\n+e 1200 0\n+e 1200 40 3\n---\n-v 17\n-e 0 1\n")
+    result = run("update", session, "changes.txt", "-o", "out.part", *ENGINE)
+    graph = read_graph("mesh.graph")
+    start = jetpy.partition(graph, 4, **LIVE).parts
+    live = jetpy.IncrementalPartitioner(graph, 4, parts=start, **LIVE)
+    live.update(
+        jetpy.Batch(insert_vertices=[2], insert_edges=[(1200, 0), (1200, 40)], edge_weights=[1, 3])
+    )
+    live.update(jetpy.Batch(delete_vertices=[17], delete_edges=[(0, 1)]))
+    parts = [int(line) for line in Path("out.part").read_text().splitlines()]
+    assert parts == live.partition.tolist()
+    assert parts[17] == -1
+    again = jetpy.IncrementalPartitioner.load(session, **LIVE)
+    assert (again.partition == live.partition).all()
+    assert f"{live.cut:,}" in result.stdout
+    assert f"{live.n:,} vertices" in result.stdout
+
+
+def test_reports_as_json(run: Run, session: Path) -> None:
+    Path("changes.txt").write_text("+v\n---\n+e 0 1200\n")
+    report = json.loads(run("update", session, "changes.txt", "--json", "-", *ENGINE).stdout)
+    live = jetpy.IncrementalPartitioner.load(session, **LIVE)
+    assert set(report) == {
+        *("version", "n", "m", "k", "preset", "cut", "limit", "feasible", "part_weights"),
+        "updates",
+    }
+    assert (report["n"], report["cut"], report["k"]) == (1201, live.cut, 4)
+    assert [update["vertices"] for update in report["updates"]] == [[1200], []]
+    assert report["updates"][0]["action"] == "placed"
+
+
+def test_save_leaves_the_session_as_it_was(run: Run, session: Path) -> None:
+    before = session.read_bytes()
+    Path("changes.txt").write_text("-v 5\n")
+    run("update", session, "changes.txt", "--save", "new.npz", "--quiet", *ENGINE)
+    assert session.read_bytes() == before
+    assert jetpy.IncrementalPartitioner.load("new.npz", **LIVE).n == 1199
+
+
+def test_a_wrong_modifier_writes_nothing(run: Run, session: Path) -> None:
+    before = session.read_bytes()
+    Path("changes.txt").write_text("-v 5\n---\n-v 5\n")
+    result = run("update", session, "changes.txt", "-o", "out.part", *ENGINE, code=1)
+    assert "changes.txt: batch 2: vertices to delete: vertex 5 is deleted" in result.stderr
+    assert session.read_bytes() == before
+    assert not Path("out.part").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("none.npz", "changes.txt"), "does not exist"),
+        (("mesh.graph", "changes.txt"), "mesh.graph: this is not a session"),
+        (("mesh.npz", "mesh.graph"), "mesh.graph: line 1: '1200' is no modifier"),
+        (("mesh.npz", "changes.txt", "-o", "mesh.npz"), "given twice"),
+        (("mesh.npz", "changes.txt", "--save", "no/where.npz"), "cannot be written"),
+    ],
+)
+def test_wrong_files(run: Run, session: Path, arguments: tuple[str, ...], message: str) -> None:
+    Path("changes.txt").write_text("+v\n")
+    code = 2 if "exist" in message or "twice" in message else 1
+    result = run("update", *arguments, *ENGINE, code=code)
+    assert message in result.stderr
+
+
+def test_tells_that_there_is_no_balance(run: Run) -> None:
+    np.savez("pair.npz", indptr=[0, 1, 2], indices=[1, 0])
+    run("partition", "pair.npz", "-k", 2, "--session", "s.npz", "--quiet", *ENGINE)
+    Path("changes.txt").write_text("+v 9\n")
+    result = run("update", "s.npz", "changes.txt", *ENGINE, code=3)
+    assert "no balanced partition" in result.stderr

@@ -1,0 +1,127 @@
+"""A changing graph and the placement of its loose vertices, in plain Python over networkx."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+import jetpy
+from jetpy.graph import Graph
+
+
+def mix(x: int) -> int:
+    h = x & 0xFFFFFFFF
+    h ^= h >> 16
+    h = h * 2146121005 & 0xFFFFFFFF
+    h ^= h >> 15
+    h = h * 1597334677 & 0xFFFFFFFF
+    return h ^ h >> 16
+
+
+def as_networkx(graph: Graph) -> nx.Graph:
+    result = nx.Graph()
+    for v in range(graph.n):
+        result.add_node(v, weight=int(graph.vertex_weights[v]))
+    for v in range(graph.n):
+        for e in range(graph.indptr[v], graph.indptr[v + 1]):
+            result.add_edge(v, int(graph.indices[e]), weight=int(graph.edge_weights[e]))
+    return result
+
+
+def apply(model: nx.Graph, batch: jetpy.Batch, first: int) -> None:
+    """Change the graph; the first new vertex gets the id `first`."""
+    model.remove_edges_from(np.asarray(batch.delete_edges, int).reshape(-1, 2).tolist())
+    model.remove_nodes_from(np.asarray(batch.delete_vertices, int).tolist())
+    for v, weight in enumerate(np.asarray(batch.insert_vertices, int).tolist(), first):
+        model.add_node(v, weight=weight)
+    edges = np.asarray(batch.insert_edges, int).reshape(-1, 2).tolist()
+    weights = [1] * len(edges) if batch.edge_weights is None else batch.edge_weights
+    for (u, v), weight in zip(edges, np.asarray(weights, int).tolist(), strict=True):
+        model.add_edge(u, v, weight=weight)
+
+
+def random_batch(rng: random.Random, model: nx.Graph, first: int, most: int) -> jetpy.Batch:
+    """Up to `most` modifiers of each kind."""
+    nodes, edges = sorted(model), sorted(tuple(sorted(e)) for e in model.edges)
+    dead = rng.sample(nodes, rng.randint(0, min(most, len(nodes))))
+    removed = rng.sample(edges, rng.randint(0, min(most, len(edges))))
+    new = [rng.randint(1, 4) for _ in range(rng.randint(0, most))]
+    alive = [v for v in nodes if v not in dead] + list(range(first, first + len(new)))
+    gone = {e for e in edges if e in removed or e[0] in dead or e[1] in dead}
+    absent = {
+        tuple(sorted(rng.sample(alive, 2))) for _ in range(2 * most if len(alive) > 1 else 0)
+    } - (set(edges) - gone)
+    inserted = [rng.sample(e, 2) for e in sorted(absent)[:most]]
+    rng.shuffle(inserted)
+    return jetpy.Batch(
+        delete_edges=[rng.sample(e, 2) for e in removed],
+        delete_vertices=dead,
+        insert_vertices=new,
+        insert_edges=inserted,
+        edge_weights=[rng.randint(1, 5) for _ in inserted],
+    )
+
+
+def weight_between(model: nx.Graph, v: int, others: Any) -> int:
+    return sum(int(model[v][u]["weight"]) for u in others)
+
+
+def cut_of(model: nx.Graph, parts: Any) -> int:
+    return sum(w for u, v, w in model.edges(data="weight") if parts[u] != parts[v])
+
+
+def loosened(model: nx.Graph, parts: dict[int, int], touched: set[int], k: int) -> set[int]:
+    """The vertices to place: of the touched ones, then of the neighbours of those.
+
+    `parts` are k for new vertices.
+    """
+
+    def is_loose(v: int, others: set[int]) -> bool:
+        inside = [u for u in model[v] if parts[u] == parts[v] and u not in others]
+        outside = weight_between(model, v, set(model[v]) - set(inside))
+        return parts[v] == k or outside > weight_between(model, v, inside)
+
+    first = {v for v in touched if is_loose(v, set())}
+    neighbours = {u for v in first for u in model[v]} - touched
+    return first | {v for v in neighbours if is_loose(v, first)}
+
+
+def placed(
+    model: nx.Graph, parts: dict[int, int], loose: set[int], k: int, limit: int, seed: int
+) -> dict[int, int]:
+    """New parts of all vertices."""
+    parts = {v: p for v, p in parts.items() if v not in loose}
+    weight = dict(model.nodes(data="weight"))
+    weights = [sum(weight[v] for v in parts if parts[v] == p) for p in range(k)]
+    number = {v: i for i, v in enumerate(sorted(loose))}
+    while len(parts) < len(model):
+        waiting = [v for v in sorted(loose) if v not in parts]
+        lightest = min(range(k), key=lambda p: (weights[p], p))
+        queues: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for v in waiting:
+            if any(u < v and u not in parts for u in model[v]):
+                continue
+            pulls: dict[int, int] = defaultdict(int)
+            for u in model[v]:
+                if u in parts:
+                    pulls[parts[u]] += model[v][u]["weight"]
+            roomy = [p for p in pulls if weights[p] + weight[v] <= limit]
+            target = min(
+                roomy,
+                key=lambda p: (-pulls[p], weights[p], -mix((number[v] ^ seed) + (p << 16)), p),
+                default=lightest,
+            )
+            queues[target].append((-pulls[target] if roomy else 0, v))
+        for p, queue in queues.items():
+            room = limit - weights[p]
+            for i, (_, v) in enumerate(sorted(queue)):
+                if i > 0 and weight[v] > room:
+                    break
+                parts[v] = p
+                weights[p] += weight[v]
+                room -= weight[v]
+    return parts

@@ -1,0 +1,106 @@
+"""Wrong modifiers: one clear error, and nothing has changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jetpy
+from jetpy.generators import grid
+
+BIG = 2**31 - 1
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "unknown vertex": ({"delete_vertices": [30]}, "there is no vertex 30"),
+    "negative vertex": ({"delete_vertices": [-1]}, "there is no vertex -1"),
+    "deleted vertex": ({"delete_vertices": [7]}, "vertex 7 is deleted"),
+    "vertex twice": ({"delete_vertices": [3, 4, 3]}, "vertex 3 is deleted twice"),
+    "vertices as fractions": ({"delete_vertices": [0.5]}, "must hold integers"),
+    "vertices in pairs": ({"delete_vertices": [[1, 2]]}, "one-dimensional"),
+    "edge not there": ({"delete_edges": [(0, 1), (0, 2)]}, r"edge \(0, 2\) cannot be deleted"),
+    "edge of a deleted vertex": ({"delete_edges": [(7, 8)]}, "vertex 7 is deleted"),
+    "edge deleted twice": ({"delete_edges": [(0, 1), (1, 0)]}, r"edge \(0, 1\) is deleted twice"),
+    "edge there": ({"insert_edges": [(5, 0)]}, r"edge \(0, 5\) cannot be inserted: it is there"),
+    "edge inserted twice": (
+        {"insert_edges": [(0, 2), (2, 0)]},
+        r"edge \(0, 2\) is inserted twice",
+    ),
+    "edge to an unknown vertex": ({"insert_edges": [(0, 40)]}, "number 0: there is no vertex 40"),
+    "edge to a vertex that the batch deletes": (
+        {"delete_vertices": [2], "insert_edges": [(0, 12), (0, 2)]},
+        "number 1: vertex 2 is deleted",
+    ),
+    "loop": ({"insert_edges": [(3, 3)]}, "vertex 3 cannot have an edge to itself"),
+    "edges not in pairs": ({"insert_edges": [1, 2]}, r"must have the shape \(b, 2\)"),
+    "edges in threes": ({"delete_edges": [(1, 2, 3)]}, r"must have the shape \(b, 2\)"),
+    "edges as text": ({"insert_edges": [("0", "2")]}, "must hold integers"),
+    "too few weights": ({"insert_edges": [(0, 2)], "edge_weights": []}, "1 weights"),
+    "edge of weight 0": (
+        {"insert_edges": [(0, 2)], "edge_weights": [0]},
+        r"edge \(0, 2\) has weight 0",
+    ),
+    "edge weight overflows": (
+        {"insert_edges": [(0, 2)], "edge_weights": [BIG]},
+        "edge weights overflow",
+    ),
+    "vertex of weight 0": ({"insert_vertices": [1, 0]}, "inserted vertex 1 has weight 0"),
+    "vertex of weight -1": ({"insert_vertices": [-1]}, "inserted vertex 0 has weight -1"),
+    "vertex weight overflows": ({"insert_vertices": [BIG]}, "vertex weights overflow"),
+    "minus one vertex": ({"insert_vertices": -1}, "-1 vertices cannot be inserted"),
+    "half a vertex": ({"insert_vertices": [0.5]}, "not a whole number"),
+    "too many vertices": ({"insert_vertices": 2**31}, "too many"),
+}
+
+
+@pytest.fixture(scope="module")
+def live() -> jetpy.IncrementalPartitioner:
+    live = jetpy.IncrementalPartitioner(grid(5, 5), 2, backend="numba", threads=1)
+    live.delete_vertices([7])
+    return live
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_wrong_modifier_changes_nothing(live: jetpy.IncrementalPartitioner, case: str) -> None:
+    fields, message = WRONG[case]
+    before, graph, cut = live.partition, live.graph, live.cut
+    good = {"insert_vertices": 1, "delete_edges": [(20, 21)], "delete_vertices": [24]}
+    for batch in (jetpy.Batch(**fields), jetpy.Batch(**{**good, **fields})):
+        with pytest.raises(jetpy.GraphError, match=message):
+            live.update(batch)
+    assert (live.partition == before).all()
+    assert (live.n, live.m, live.cut) == (24, graph.m, cut)
+    after = live.graph
+    for name in ("indptr", "indices", "edge_weights", "vertex_weights"):
+        assert (getattr(after, name) == getattr(graph, name)).all()
+
+
+def test_ids_of_deleted_vertices_are_not_used_again() -> None:
+    live = jetpy.IncrementalPartitioner(grid(3, 3), 2, backend="numba", threads=1)
+    live.delete_vertices([8])
+    assert live.insert_vertices([2, 5]).vertices.tolist() == [9, 10]
+    assert live.partition[8] == -1
+    assert live.vertices.tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 9, 10]
+
+
+def test_takes_arrays_of_any_integers() -> None:
+    live = jetpy.IncrementalPartitioner(grid(3, 3), 2, backend="numba", threads=1)
+    live.delete_edges(np.array([[0, 1]], np.uint8))
+    live.insert_edges(np.array([[8, 0]], np.int64), np.array([2.0]))
+    live.delete_vertices(np.array([4], np.int16))
+    assert (live.n, live.m) == (8, 12 - 1 + 1 - 4)
+
+
+@pytest.mark.parametrize(
+    "options", [{"k": 0}, {"imbalance": -1}, {"seed": -1}, {"preset": "best"}, {"parts": [0, 9]}]
+)
+def test_refuses_wrong_options(options: dict[str, Any]) -> None:
+    given = {"k": 2, "backend": "numba", **options}
+    with pytest.raises(jetpy.JetpyError):
+        jetpy.IncrementalPartitioner(grid(1, 2), **given)
+
+
+@pytest.mark.parametrize("field", ["extra_buckets", "refine_after", "most_drift"])
+def test_refuses_negative_options(field: str) -> None:
+    with pytest.raises(jetpy.OptionError, match=field):
+        jetpy.IncrementalOptions(**{field: -1})

@@ -1,0 +1,269 @@
+"""Batches of modifiers against networkx, and placement against plain Python."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import jetpy
+from jetpy.backends import get_backend
+from jetpy.backends.base import Backend
+from jetpy.generators import delaunay, grid
+from jetpy.graph import Graph
+from tests.conftest import working
+from tests.device import DeviceBackend
+from tests.graphs import from_edges, path
+from tests.incremental.oracle import (
+    apply,
+    as_networkx,
+    cut_of,
+    loosened,
+    placed,
+    random_batch,
+)
+from tests.strategies import weighted_graphs
+
+ENGINE = {"backend": "numba", "threads": 1}
+LOCAL = jetpy.IncrementalOptions(refine_after=1e9, repartition_after=1e9, most_drift=1e9)
+"""The whole graph is never partitioned again, but where the balance is lost."""
+
+
+def check_state(live: jetpy.IncrementalPartitioner, model: nx.Graph) -> None:
+    """The graph, its weights and all measures are as if computed from scratch."""
+    parts, ids = live.partition, live.vertices
+    assert ids.tolist() == sorted(model)
+    assert (parts[ids] >= 0).all()
+    assert (parts[ids] < live.k).all()
+    assert (np.delete(parts, ids) == -1).all()
+    found = nx.relabel_nodes(as_networkx(live.graph), dict(enumerate(ids.tolist())))
+    assert dict(found.nodes(data="weight")) == dict(model.nodes(data="weight"))
+    assert nx.utils.graphs_equal(found, nx.Graph(model))
+    assert (live.n, live.m) == (len(model), model.number_of_edges())
+    assert live.cut == cut_of(model, parts)
+    weights = [sum(model.nodes[v]["weight"] for v in model if parts[v] == p) for p in range(live.k)]
+    assert live.part_weights.tolist() == weights
+    assert live.feasible == (max(weights) <= live.limit)
+
+
+@pytest.fixture
+def engine(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> Backend:
+    monkeypatch.setattr("jetpy.incremental.partitioner.get_backend", lambda name, threads: backend)
+    return backend
+
+
+relaxed = settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+
+
+@relaxed
+@given(
+    graph=weighted_graphs(),
+    k=st.integers(1, 5),
+    options=st.sampled_from([LOCAL, jetpy.IncrementalOptions(extra_buckets=0)]),
+    seed=st.integers(0, 1 << 20),
+)
+def test_state_is_that_of_the_changed_graph(
+    engine: Backend, graph: Graph, k: int, options: jetpy.IncrementalOptions, seed: int
+) -> None:
+    live = jetpy.IncrementalPartitioner(graph, k, options=options)
+    model, rng = as_networkx(graph), random.Random(seed)
+    for _ in range(6):
+        batch = random_batch(rng, model, len(live.partition), 4)
+        apply(model, batch, len(live.partition))
+        update = live.update(batch)
+        assert update.cut == live.cut
+        check_state(live, model)
+
+
+@relaxed
+@given(graph=weighted_graphs(least=4), k=st.integers(2, 4), seed=st.integers(0, 1 << 20))
+def test_loose_vertices_are_placed_as_in_plain_python(
+    engine: Backend, graph: Graph, k: int, seed: int
+) -> None:
+    rng = random.Random(seed)
+    given = [rng.randrange(k) for _ in range(graph.n)]
+    live = jetpy.IncrementalPartitioner(
+        graph, k, parts=given, imbalance=1.0, seed=seed, options=LOCAL
+    )
+    model, first = as_networkx(graph), graph.n
+    before = {v: {u: d["weight"] for u, d in model[v].items()} for v in model}
+    batch = random_batch(rng, model, first, 2)
+    apply(model, batch, first)
+    update = live.update(batch)
+    after = {v: {u: d["weight"] for u, d in model[v].items()} for v in model}
+    named = {v for pair in [*batch.delete_edges, *batch.insert_edges] for v in pair}
+    touched = {v for v in model if v in named or before.get(v) != after[v]}
+    parts = {v: given[v] if v < first else k for v in model}
+    loose = loosened(model, parts, touched, k)
+    total = sum(dict(model.nodes(data="weight")).values())
+    ideal = -(-total // k)
+    expected = placed(model, parts, loose, k, live.limit - (live.limit - ideal) // 8, seed)
+    if update.action == "placed":
+        found = live.partition
+        assert {v: found[v] for v in live.vertices.tolist()} == expected
+    else:
+        assert update.reason == "balance"
+
+
+def test_a_graph_that_empties_and_fills_again(engine: Backend) -> None:
+    live = jetpy.IncrementalPartitioner(grid(6, 7), 3)
+    live.delete_vertices(live.vertices[::2])
+    live.delete_vertices(live.vertices)
+    assert (live.n, live.m, live.cut, live.limit) == (0, 0, 0, 0)
+    assert live.part_weights.tolist() == [0, 0, 0]
+    check_state(live, nx.Graph())
+    update = live.insert_vertices(30)
+    assert update.vertices.tolist() == list(range(42, 72))
+    live.insert_edges([(v, v + 1) for v in range(42, 71)], [2] * 29)
+    model = nx.path_graph(range(42, 72))
+    nx.set_node_attributes(model, 1, "weight")
+    nx.set_edge_attributes(model, 2, "weight")
+    check_state(live, model)
+    assert live.feasible
+
+
+def test_starts_without_a_vertex(engine: Backend) -> None:
+    live = jetpy.IncrementalPartitioner(from_edges(0, []), 4)
+    live.update(jetpy.Batch(insert_vertices=[3, 1], insert_edges=[(1, 0)]))
+    model = as_networkx(from_edges(2, [(0, 1)], [1], [3, 1]))
+    check_state(live, model)
+
+
+def test_an_empty_batch_changes_nothing(engine: Backend) -> None:
+    live = jetpy.IncrementalPartitioner(grid(5, 5), 2)
+    before = live.partition
+    update = live.update(jetpy.Batch())
+    assert (update.moved, update.action, update.reason) == (0, "placed", "")
+    assert (live.partition == before).all()
+
+
+def test_rows_grow_past_their_buckets(engine: Backend) -> None:
+    """One vertex gets hundreds of neighbours, in batches, so that rows move again and again."""
+    n = 400
+    live = jetpy.IncrementalPartitioner(path(n), 4, options=LOCAL)
+    model = as_networkx(path(n))
+    for start in range(0, n, 40):
+        for hub in (5, 399):
+            others = [
+                v for v in range(start, start + 40) if not model.has_edge(hub, v) and v != hub
+            ]
+            batch = jetpy.Batch(insert_edges=[(hub, v) for v in others])
+            apply(model, batch, n)
+            live.update(batch)
+    check_state(live, model)
+    live.rebuild()
+    check_state(live, model)
+
+
+def test_an_edge_gets_another_weight_in_one_batch(engine: Backend) -> None:
+    live = jetpy.IncrementalPartitioner(path(4), 2, parts=[0, 0, 1, 1])
+    update = live.update(
+        jetpy.Batch(delete_edges=[(1, 2)], insert_edges=[(2, 1)], edge_weights=[7])
+    )
+    assert live.m == 3
+    assert live.graph.total_edge_weight == 9
+    assert update.cut == live.cut == cut_of(as_networkx(live.graph), live.partition)
+
+
+def test_a_vertex_goes_where_its_edges_go(engine: Backend) -> None:
+    """Vertex 3 of a path has its edge to 2 replaced by edges to the other part."""
+    live = jetpy.IncrementalPartitioner(
+        path(8), 2, parts=[0] * 4 + [1] * 4, imbalance=0.5, options=LOCAL
+    )
+    update = live.update(jetpy.Batch(delete_edges=[(2, 3)], insert_edges=[(3, 6)]))
+    assert live.partition.tolist() == [0, 0, 0, 1, 1, 1, 1, 1]
+    assert (update.cut, update.moved, update.action) == (0, 1, "placed")
+
+
+@pytest.mark.parametrize("k", [2, 8])
+def test_keeps_the_balance_and_a_good_cut(k: int) -> None:
+    graph = delaunay(3000)
+    live = jetpy.IncrementalPartitioner(graph, k, **ENGINE)
+    rng, model = random.Random(k), as_networkx(graph)
+    for _ in range(40):
+        batch = random_batch(rng, model, len(live.partition), 20)
+        apply(model, batch, len(live.partition))
+        live.update(batch)
+        assert live.feasible
+    check_state(live, model)
+    anew = jetpy.partition(live.graph, k, **ENGINE)
+    assert live.cut <= 1.1 * anew.cut
+
+
+def test_balance_is_mended_where_a_region_vanishes() -> None:
+    """Half of one part is deleted: others are then above the limit."""
+    live = jetpy.IncrementalPartitioner(grid(40, 40), 4, options=LOCAL, **ENGINE)
+    region = np.flatnonzero(live.partition == 1)[:200]
+    update = live.delete_vertices(region)
+    assert (update.action, update.reason) == ("refined", "balance")
+    assert live.feasible
+    assert update.moved > 0
+
+
+def test_says_why_it_partitions_again() -> None:
+    graph = grid(30, 30)
+    options = jetpy.IncrementalOptions(refine_after=0.02, repartition_after=0.05, most_drift=1e9)
+    live = jetpy.IncrementalPartitioner(graph, 4, options=options, **ENGINE)
+    edges = np.stack([np.arange(0, 800), np.arange(0, 800) + 31], axis=1)
+    said = [live.insert_edges(edges[i : i + 20]) for i in range(0, 200, 20)]
+    actions = [(update.action, update.reason) for update in said]
+    assert ("refined", "changes") in actions
+    assert ("repartitioned", "changes") in actions
+    assert ("placed", "") in actions
+
+
+def test_drift_of_the_cut_leads_to_a_new_partition() -> None:
+    """New vertices have edges to one part only, which has no room for all of them."""
+    options = jetpy.IncrementalOptions(refine_after=1e9, repartition_after=1e9, most_drift=0.2)
+    live = jetpy.IncrementalPartitioner(grid(20, 20), 2, options=options, **ENGINE)
+    reasons = []
+    for _ in range(5):
+        inside = np.flatnonzero(live.partition[:400] == 0)[:60]
+        new = len(live.partition) + np.arange(20)
+        edges = np.stack([np.repeat(new, 3), inside], axis=1)
+        reasons.append(live.update(jetpy.Batch(insert_vertices=20, insert_edges=edges)).reason)
+    assert "drift" in reasons
+    assert live.feasible
+
+
+def series(make: Callable[[], jetpy.IncrementalPartitioner]) -> list[list[int]]:
+    """Partitions after batches of modifiers, some of which lead to a new partition."""
+    live, rng = make(), random.Random(3)
+    model, found = as_networkx(live.graph), []
+    for _ in range(6):
+        batch = random_batch(rng, model, len(live.partition), 30)
+        apply(model, batch, len(live.partition))
+        live.update(batch)
+        found.append(live.partition.tolist())
+    return found
+
+
+@pytest.mark.parametrize("k", [3, 40])
+def test_threads_and_back_ends_do_not_show(
+    k: int, backend_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = delaunay(4000)
+
+    def run(threads: int | None, name: str = "numba") -> list[list[int]]:
+        return series(lambda: jetpy.IncrementalPartitioner(graph, k, backend=name, threads=threads))
+
+    expected = run(1)
+    assert run(2) == expected
+    assert run(3) == expected
+    working(backend_name)
+    assert run(None, backend_name) == expected
+    monkeypatch.setattr(get_backend("numba", 2), "prefers_lists", False)
+    assert run(2) == expected
+    monkeypatch.setattr(
+        "jetpy.incremental.partitioner.get_backend", lambda name, threads: DeviceBackend(2)
+    )
+    assert run(2) == expected
