@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -94,22 +94,54 @@ def checked_batch(batch: Batch, vertex_weights: IntArray) -> Modifiers:
         If an id is none of a vertex, a vertex or edge is named twice, an edge is a loop, or a
         weight is not positive. The message names the first one.
     """
-    ids = len(vertex_weights)
-    new = _vertex_weights(batch.insert_vertices, INT32_MAX - 1 - ids)
-    dead = _vertices(batch.delete_vertices, vertex_weights)
-    deleted = _edges(batch.delete_edges, "delete", vertex_weights)
-    alive = np.concatenate([vertex_weights, new])
-    alive[dead] = 0
-    total = int(alive.sum(dtype=np.int64))
-    if total > INT32_MAX:
-        raise GraphError(f"vertex weights overflow: they sum to {total}, 2**31 or more")
-    pairs = batch.insert_edges
-    inserted = _edges(pairs, "insert", alive)
+    new = _vertex_weights(batch.insert_vertices, INT32_MAX - 1 - len(vertex_weights))
+    dead = integer_array(batch.delete_vertices, "vertices to delete")
+    known = _Known(vertex_weights)
+    known.check(dead, lambda i: "vertices to delete")
+    first = _first_repeated(dead)
+    if first is not None:
+        raise GraphError(f"vertex {first} is deleted twice")
+    dead = np.sort(dead).astype(np.int32)
+    deleted = _edges(batch.delete_edges, "delete", known)
+    inserted = _edges(batch.insert_edges, "insert", _Known(vertex_weights, dead, len(new)))
     weights = weights_or_ones(
         batch.edge_weights, len(inserted), "weights of inserted edges", lambda i: name(inserted[i])
     )
     order = np.argsort(inserted)
-    return Modifiers(np.sort(deleted), np.sort(dead), new, inserted[order], weights[order])
+    return Modifiers(np.sort(deleted), dead, new, inserted[order], weights[order])
+
+
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """The vertices that edges may have as ends.
+
+    Attributes
+    ----------
+    vertex_weights : int32
+        Weight of each vertex that was there before the batch, 0 if it was deleted.
+    dead : int32
+        Those of them that the batch deletes.
+    new : int
+        How many it inserts.
+    """
+
+    vertex_weights: IntArray
+    dead: IntArray = field(default_factory=lambda: np.empty(0, np.int32))
+    new: int = 0
+
+    def check(self, ids: npt.NDArray[Any], source: Callable[[int], str]) -> None:
+        """Refuse ids that are no vertex; `source(i)` says where entry i comes from."""
+        old = len(self.vertex_weights)
+        outside = (ids < 0) | (ids >= old + self.new)
+        if outside.any():
+            i = int(outside.argmax())
+            raise GraphError(f"{source(i)}: there is no vertex {ids[i]}")
+        is_old = ids < old
+        gone = np.isin(ids, self.dead)
+        gone[is_old] |= self.vertex_weights[ids[is_old]] == 0
+        if gone.any():
+            i = int(gone.argmax())
+            raise GraphError(f"{source(i)}: vertex {ids[i]} is deleted")
 
 
 def name(edge: np.int64) -> str:
@@ -135,16 +167,7 @@ def _vertex_weights(given: int | npt.ArrayLike, most: int) -> IntArray:
     )
 
 
-def _vertices(given: npt.ArrayLike, vertex_weights: IntArray) -> IntArray:
-    vertices = integer_array(given, "vertices to delete")
-    _check_known(vertices, vertex_weights, lambda i: "vertices to delete")
-    first = _first_repeated(vertices)
-    if first is not None:
-        raise GraphError(f"vertex {first} is deleted twice")
-    return vertices.astype(np.int32)
-
-
-def _edges(given: npt.ArrayLike, verb: str, vertex_weights: IntArray) -> npt.NDArray[np.int64]:
+def _edges(given: npt.ArrayLike, verb: str, known: _Known) -> npt.NDArray[np.int64]:
     """Return edges as one number each, in the given order."""
     pairs = np.asarray(given)
     if pairs.size == 0:
@@ -152,7 +175,7 @@ def _edges(given: npt.ArrayLike, verb: str, vertex_weights: IntArray) -> npt.NDA
     if pairs.ndim != 2 or pairs.shape[1] != 2:
         raise GraphError(f"edges to {verb} must have the shape (b, 2), not {pairs.shape}")
     ends = integer_array(pairs.ravel(), f"edges to {verb}")
-    _check_known(ends, vertex_weights, lambda i: f"edges to {verb}, number {i // 2}")
+    known.check(ends, lambda i: f"edges to {verb}, number {i // 2}")
     low, high = pairs.min(axis=1).astype(np.int64), pairs.max(axis=1).astype(np.int64)
     if (low == high).any():
         raise GraphError(f"vertex {low[low == high][0]} cannot have an edge to itself")
@@ -161,20 +184,6 @@ def _edges(given: npt.ArrayLike, verb: str, vertex_weights: IntArray) -> npt.NDA
     if first is not None:
         raise GraphError(f"{name(first)} is {verb.removesuffix('e')}ed twice")
     return edges
-
-
-def _check_known(
-    ids: npt.NDArray[Any], vertex_weights: IntArray, source: Callable[[int], str]
-) -> None:
-    """Refuse ids that are no vertex; `source(i)` says where entry i comes from."""
-    outside = (ids < 0) | (ids >= len(vertex_weights))
-    if outside.any():
-        i = int(outside.argmax())
-        raise GraphError(f"{source(i)}: there is no vertex {ids[i]}")
-    gone = vertex_weights[ids] == 0
-    if gone.any():
-        i = int(gone.argmax())
-        raise GraphError(f"{source(i)}: vertex {ids[i]} is deleted")
 
 
 def _first_repeated(values: npt.NDArray[Any]) -> Any:

@@ -17,7 +17,7 @@ from jetpy.backends.level import DeviceGraph
 from jetpy.errors import GraphError
 from jetpy.graph import INT32_MAX, Graph, IntArray
 from jetpy.incremental.batch import Modifiers, ends_of, name
-from jetpy.incremental.column import Column, upload_together
+from jetpy.incremental.column import Column, HostColumn, upload_together
 from jetpy.workloads import buckets as kernels
 
 SLOTS = 32
@@ -67,8 +67,10 @@ class BucketList:
         Of each vertex; 0 and -1 if it was deleted.
     length : Column
         Number of its neighbours.
-    m, weight : int
-        Number of undirected edges, and their weight.
+    n, m : int
+        Numbers of vertices and of undirected edges.
+    vertex_weight, edge_weight : int
+        Their weights.
     """
 
     def __init__(self, backend: Backend, graph: Graph, parts: IntArray, extra: int) -> None:
@@ -77,8 +79,9 @@ class BucketList:
         self.vertex_weights = Column(backend, graph.vertex_weights)
         self.parts = Column(backend, parts)
         self.length = Column(backend, graph.degrees)
-        self.m, self.weight = graph.m, graph.total_edge_weight
-        self._buckets = self._needed(graph.degrees)
+        self.n, self.m = int((graph.vertex_weights > 0).sum()), graph.m
+        self.vertex_weight, self.edge_weight = graph.total_vertex_weight, graph.total_edge_weight
+        self._buckets = HostColumn(self._needed(graph.degrees))
         first, self._used = self._in_a_row()
         self._first = Column(backend, first)
         self._slots, self._weights = self._allocate()
@@ -110,6 +113,7 @@ class BucketList:
         GraphError
             If an edge to delete is not there, one to insert is, or weights overflow.
         """
+        self._check_vertex_weight(modifiers)
         explicit = modifiers.deleted_edges
         incident = self._edges_of(modifiers.deleted_vertices)
         deleted = np.union1d(explicit, incident) if len(incident) else explicit
@@ -135,7 +139,7 @@ class BucketList:
                 raise GraphError(f"{name(twice[0])} cannot be inserted: it is there")
         weight = int(modifiers.edge_weights.sum(dtype=np.int64))
         weight -= int(weights[: len(deleted)].sum(dtype=np.int64))
-        if 2 * (self.weight + weight) > INT32_MAX:
+        if 2 * (self.edge_weight + weight) > INT32_MAX:
             raise GraphError("edge weights overflow: both directions sum to 2**31 or more")
         return self._edits(
             sources,
@@ -145,6 +149,13 @@ class BucketList:
             len(inserted) - len(deleted),
             weight,
         )
+
+    def _check_vertex_weight(self, modifiers: Modifiers) -> None:
+        gone = self.vertex_weights.host[modifiers.deleted_vertices]
+        weight = self.vertex_weight - int(gone.sum(dtype=np.int64))
+        weight += int(modifiers.vertex_weights.sum(dtype=np.int64))
+        if weight > INT32_MAX:
+            raise GraphError(f"vertex weights overflow: they sum to {weight}, 2**31 or more")
 
     def _edits(
         self,
@@ -177,8 +188,38 @@ class BucketList:
             weight=weight,
         )
 
-    def apply(self, edits: Edits) -> int:
-        """Change the rows; return by how much the weight of edges between parts changes."""
+    def apply(self, modifiers: Modifiers, edits: Edits, part: int) -> int:
+        """Change the graph; new vertices are in a part of their own for now.
+
+        Returns by how much the weight of edges between parts changes.
+        """
+        self._insert_vertices(modifiers.vertex_weights, part)
+        change = self._change_rows(edits)
+        self._delete_vertices(modifiers.deleted_vertices)
+        return change
+
+    def _insert_vertices(self, weights: IntArray, part: int) -> None:
+        none = np.zeros(len(weights), np.int32)
+        self.vertex_weights.extend(weights)
+        self.parts.extend(none + np.int32(part))
+        self.length.extend(none)
+        self._first.extend(none)
+        self._buckets.extend(none)
+        self.n += len(weights)
+        self.vertex_weight += int(weights.sum(dtype=np.int64))
+
+    def _delete_vertices(self, vertices: IntArray) -> None:
+        """Forget vertices without edges, and leave their buckets unused until all rows move."""
+        weights = self.vertex_weights.host[vertices]
+        self.n -= len(vertices)
+        self.vertex_weight -= int(weights.sum(dtype=np.int64))
+        none = np.zeros(len(vertices), np.int32)
+        self.vertex_weights.set(vertices, none)
+        self.parts.set(vertices, none - np.int32(1))
+        self._buckets.host[vertices] = 0
+
+    def _change_rows(self, edits: Edits) -> int:
+        """Delete and insert edges; return the change of the weight of those between parts."""
         vertices = edits.vertices
         if len(vertices) == 0:
             return 0
@@ -201,29 +242,14 @@ class BucketList:
         )
         self.length.follow(vertices, lengths)
         self.m += edits.edges
-        self.weight += edits.weight
+        self.edge_weight += edits.weight
         return change // 2
-
-    def insert_vertices(self, weights: IntArray, part: int) -> None:
-        """Append vertices without edges, all in one part."""
-        none = np.zeros(len(weights), np.int32)
-        self.vertex_weights.extend(weights)
-        self.parts.extend(none + np.int32(part))
-        self.length.extend(none)
-        self._first.extend(none)
-        self._buckets = np.concatenate([self._buckets, none])
-
-    def delete_vertices(self, vertices: IntArray) -> None:
-        """Forget vertices without edges, and leave their buckets unused until rows move."""
-        none = np.zeros(len(vertices), np.int32)
-        self.vertex_weights.set(vertices, none)
-        self.parts.set(vertices, none - np.int32(1))
-        self._buckets[vertices] = 0
 
     def lay_out(self) -> None:
         """Give each row the buckets that it needs now, without gaps between the rows."""
-        self._buckets = self._needed(self.length.host)
-        self._buckets[self.vertex_weights.host == 0] = 0
+        buckets = self._needed(self.length.host)
+        buckets[self.vertex_weights.host == 0] = 0
+        self._buckets = HostColumn(buckets)
         self._move_all()
 
     def extract(self) -> tuple[DeviceGraph, Array]:
@@ -254,7 +280,9 @@ class BucketList:
         )
         hubs = find_hubs(backend, indptr, nnz)
         weights = self.vertex_weights.device[vertices]
-        return DeviceGraph(indptr, indices, edge_weights, weights, 2 * self.weight, hubs), vertices
+        return DeviceGraph(
+            indptr, indices, edge_weights, weights, 2 * self.edge_weight, hubs
+        ), vertices
 
     def offset(self, vertices: Array, indptr: Array) -> int:
         """Find where rows of listed vertices begin if they follow each other; return the end."""
@@ -319,12 +347,12 @@ class BucketList:
 
         They move behind all others. Where no spare buckets are left, all rows move.
         """
-        is_short = lengths > SLOTS * self._buckets[vertices]
+        is_short = lengths > SLOTS * self._buckets.host[vertices]
         if not is_short.any():
             return
         vertices = vertices[is_short]
         needed = self._needed((ROW_GROWTH * lengths[is_short]).astype(np.int32))
-        self._buckets[vertices] = needed
+        self._buckets.host[vertices] = needed
         targets = self._used + np.cumsum(needed, dtype=np.int64) - needed
         self._used = int(targets[-1] + needed[-1])
         if SLOTS * self._used <= len(self._slots):
@@ -339,8 +367,9 @@ class BucketList:
 
     def _in_a_row(self) -> tuple[IntArray, int]:
         """Return the first bucket of each row if they all follow each other, and the end."""
-        ends = np.cumsum(self._buckets, dtype=np.int64)
-        return (ends - self._buckets).astype(np.int32), int(ends[-1]) if len(ends) else 0
+        buckets = self._buckets.host
+        ends = np.cumsum(buckets, dtype=np.int64)
+        return (ends - buckets).astype(np.int32), int(ends[-1]) if len(ends) else 0
 
     def _allocate(self) -> tuple[Array, Array]:
         """Return slots, and room for their weights, for the buckets in use and some more."""

@@ -12,14 +12,11 @@ GROWTH = 1.5
 """How much larger an array becomes that is full."""
 
 
-class Column:
-    """An int32 number for each vertex, on the host and on a back end: two arrays or one.
+class HostColumn:
+    """An int32 number for each vertex, on the host."""
 
-    The host knows them without asking, as only it has them changed.
-    """
-
-    def __init__(self, backend: Backend, values: IntArray) -> None:
-        self._backend, self._size = backend, len(values)
+    def __init__(self, values: IntArray) -> None:
+        self._size = len(values)
         self._take(np.array(values, np.int32))
 
     def __len__(self) -> int:
@@ -29,6 +26,30 @@ class Column:
     def host(self) -> IntArray:
         """The numbers on the host, shape (len(self),)."""
         return self._host[: self._size]
+
+    def extend(self, values: IntArray) -> None:
+        """Append numbers of new vertices."""
+        size = self._size + len(values)
+        if size > len(self._host):
+            grown = np.empty(int(GROWTH * size), np.int32)
+            grown[: self._size] = self.host
+            self._take(grown)
+        self._host[self._size : size] = values
+        self._size = size
+
+    def _take(self, values: IntArray) -> None:
+        self._host = values
+
+
+class Column(HostColumn):
+    """The same on the host and on a back end: two arrays or one.
+
+    The host knows them without asking, as only it has them changed.
+    """
+
+    def __init__(self, backend: Backend, values: IntArray) -> None:
+        self._backend = backend
+        super().__init__(values)
 
     @property
     def device(self) -> Array:
@@ -50,18 +71,13 @@ class Column:
 
     def extend(self, values: IntArray) -> None:
         """Append numbers of new vertices."""
-        size = self._size + len(values)
-        if size > len(self._host):
-            grown = np.empty(int(GROWTH * size), np.int32)
-            grown[: self._size] = self.host
-            self._take(grown)
-        self._host[self._size : size] = values
+        size = self._size
+        super().extend(values)
         if self._backend.copies:
-            self._device[self._size : size] = self._backend.from_host(values)
-        self._size = size
+            self._device[size : self._size] = self._backend.from_host(values)
 
     def _take(self, values: IntArray) -> None:
-        self._host = values
+        super()._take(values)
         self._device = self._backend.from_host(values)
 
 

@@ -26,7 +26,7 @@ from jetpy.options import IncrementalOptions
 from jetpy.presets import preset as preset_options
 from jetpy.problem import Problem, pose
 
-SHRINKAGE = 8
+SHRINKAGE = 32
 """One part in so many of the weight that parts may have above the average is left for later: so
 that they keep the balance when the graph, and with it the limit, shrinks."""
 
@@ -115,7 +115,7 @@ class IncrementalPartitioner:
             checked, homes, problem, preset, options or IncrementalOptions(), engine, progress
         )
         if given is None:
-            self.rebuild()
+            self._find_whole()
         else:
             self._part_weights = part_weights(checked, given, problem.k)
             self._begin(edge_cut(checked, given))
@@ -135,7 +135,6 @@ class IncrementalPartitioner:
         self._start, self.preset, self.options = problem, preset, options
         self._backend, self._progress = backend, progress
         backend.compile(progress=lambda done, total: progress("compile", done, total))
-        self.n, self._weight = int((graph.vertex_weights > 0).sum()), graph.total_vertex_weight
         self._graph = BucketList(backend, graph, parts, options.extra_buckets)
         self._placement = Placement(self._graph, problem.k, problem.seed)
 
@@ -219,6 +218,11 @@ class IncrementalPartitioner:
         return self._cut
 
     @property
+    def n(self) -> int:
+        """Number of vertices."""
+        return self._graph.n
+
+    @property
     def m(self) -> int:
         """Number of undirected edges."""
         return self._graph.m
@@ -279,23 +283,17 @@ class IncrementalPartitioner:
         modifiers = checked_batch(batch, graph.vertex_weights.host)
         edits = graph.resolve(modifiers)
         first, dead = graph.ids, modifiers.deleted_vertices
-        graph.insert_vertices(modifiers.vertex_weights, self.k)
-        gone = graph.vertex_weights.host[dead]
-        change = graph.apply(edits)
-        self._cut += change
+        homes, gone = graph.parts.host[dead], graph.vertex_weights.host[dead]
+        np.subtract.at(self._part_weights, homes, gone)
+        change = graph.apply(modifiers, edits, self.k)
         self._reference += change - modifiers.attached_weight(first)
-        np.subtract.at(self._part_weights, graph.parts.host[dead], gone)
-        graph.delete_vertices(dead)
-        new = np.arange(first, graph.ids, dtype=np.int32)
-        self.n += len(new) - len(dead)
-        self._weight += int(modifiers.vertex_weights.sum()) - int(gone.sum())
         self._unrefined += len(modifiers)
         self._unpartitioned += len(modifiers)
-        touched = np.union1d(np.setdiff1d(edits.vertices, dead, assume_unique=True), new)
-        moved, growth = self._placement.update(
-            touched.astype(np.int32), self._part_weights, self._roomy.limit
-        )
-        self._cut += growth
+        new = np.arange(first, graph.ids, dtype=np.int32)
+        left = np.setdiff1d(edits.vertices, dead, assume_unique=True)
+        touched = np.concatenate([left[left < first], new])
+        moved, growth = self._placement.update(touched, self._part_weights, self._roomy.limit)
+        self._cut += change + growth
         action, reason, moved_again = self._renew()
         seconds = time.perf_counter() - started
         return Update(new, self._cut, moved + moved_again, action, reason, seconds)
@@ -303,6 +301,10 @@ class IncrementalPartitioner:
     def rebuild(self) -> None:
         """Partition the graph from scratch, and lay out its buckets anew."""
         self._graph.lay_out()
+        self._find_whole()
+
+    def _find_whole(self) -> None:
+        """Partition the graph from scratch."""
         graph, vertices = self._graph.extract()
         ids = self._backend.to_host(vertices)
         outcome = partition_anew(self._backend, graph, self._roomy, self._progress)
@@ -311,7 +313,7 @@ class IncrementalPartitioner:
     @property
     def _problem(self) -> Problem:
         start = self._start
-        return pose(self._weight, start.k, start.imbalance, start.seed, start.options)
+        return pose(self._graph.vertex_weight, start.k, start.imbalance, start.seed, start.options)
 
     @property
     def _roomy(self) -> Problem:

@@ -106,12 +106,12 @@ def test_loose_vertices_are_placed_as_in_plain_python(
     loose = loosened(model, parts, touched, k)
     total = sum(dict(model.nodes(data="weight")).values())
     ideal = -(-total // k)
-    expected = placed(model, parts, loose, k, live.limit - (live.limit - ideal) // 8, seed)
+    expected = placed(model, parts, loose, k, live.limit - (live.limit - ideal) // 32, seed)
     if update.action == "placed":
         found = live.partition
         assert {v: found[v] for v in live.vertices.tolist()} == expected
     else:
-        assert update.reason == "balance"
+        assert update.reason in ("balance", "drift")
 
 
 def test_a_graph_that_empties_and_fills_again(engine: Backend) -> None:
