@@ -74,6 +74,18 @@ def assign(
 
 
 @pk.workunit
+def forget(
+    j: int,
+    vertices: pk.View1D[pk.int32],
+    vertex_weights: pk.View1D[pk.int32],
+    parts: pk.View1D[pk.int32],
+):
+    """Delete vertices that have no edges."""
+    vertex_weights[vertices[j]] = 0
+    parts[vertices[j]] = -1
+
+
+@pk.workunit
 def find_edges(
     i: int,
     sources: pk.View1D[pk.int32],

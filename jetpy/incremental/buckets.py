@@ -6,7 +6,7 @@ as long as its vertex has neighbours, and an insertion finds its slot at once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +14,9 @@ import numpy.typing as npt
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.hubs import find_hubs
 from jetpy.backends.level import DeviceGraph
-from jetpy.errors import GraphError
-from jetpy.graph import INT32_MAX, Graph, IntArray
-from jetpy.incremental.batch import Modifiers, ends_of, name
+from jetpy.graph import Graph, IntArray
 from jetpy.incremental.column import Column, HostColumn, upload_together
+from jetpy.incremental.edits import Edits
 from jetpy.workloads import buckets as kernels
 
 SLOTS = 32
@@ -28,34 +27,6 @@ ROW_GROWTH = 1.25
 """How much longer than needed a row becomes that no longer fits its buckets."""
 LANES = 32
 """Indices that share a row, where many of them run at once."""
-
-
-@dataclass(frozen=True, eq=False)
-class Edits:
-    """What a batch does to the rows of a bucket list.
-
-    Attributes
-    ----------
-    vertices : int32, ascending
-        Those whose edges change.
-    starts : int32, shape (len(vertices) + 1,)
-        Where the changes of each one's row begin.
-    places, targets, weights : int32
-        The changes, as `modify_rows` of `jetpy.workloads.buckets` takes them.
-    growth : int32, shape (len(vertices),)
-        How many more edges each one gets.
-    edges, weight : int
-        How many more undirected edges there are, and their weight.
-    """
-
-    vertices: IntArray
-    starts: IntArray
-    places: IntArray
-    targets: IntArray
-    weights: IntArray
-    growth: IntArray
-    edges: int
-    weight: int
 
 
 class BucketList:
@@ -105,145 +76,79 @@ class BucketList:
         """Where the rows are, as workunits name it."""
         return {"first": self._first.device, "slots": self._slots, "weights": self._weights}
 
-    def resolve(self, modifiers: Modifiers) -> Edits:
-        """Return what modifiers do to the rows.
-
-        Raises
-        ------
-        GraphError
-            If an edge to delete is not there, one to insert is, or weights overflow.
-        """
-        self._check_vertex_weight(modifiers)
-        explicit = modifiers.deleted_edges
-        incident = self._edges_of(modifiers.deleted_vertices)
-        deleted = np.union1d(explicit, incident) if len(incident) else explicit
-        inserted = modifiers.inserted_edges
-        low, high = ends_of(deleted)
-        sources, targets = np.concatenate([low, high]), np.concatenate([high, low])
-        old = inserted[(inserted & 0xFFFFFFFF) < self.ids]
-        u, v = ends_of(old)
-        is_lower = self.length.host[u] <= self.length.host[v]
-        shorter, other = np.where(is_lower, u, v), np.where(is_lower, v, u)
-        places, weights = self._find(
-            np.concatenate([sources, shorter]), np.concatenate([targets, other])
+    def edges_of(self, vertices: IntArray) -> npt.NDArray[np.int64]:
+        """Return the edges at some vertices, one number each, not all only once."""
+        backend = self.backend
+        indptr = np.concatenate([[0], np.cumsum(self.length.host[vertices])]).astype(np.int32)
+        nnz = int(indptr[-1])
+        if nnz == 0:
+            return np.empty(0, np.int64)
+        listed, offsets = upload_together(backend, vertices, indptr)
+        neighbours = backend.empty(nnz)
+        backend.parallel_for(
+            len(vertices) * self.lanes,
+            kernels.list_neighbours,
+            vertices=listed,
+            first=self._first.device,
+            slots=self._slots,
+            indptr=offsets,
+            neighbours=neighbours,
+            lanes=self.lanes,
         )
-        missing = places[: len(deleted)] < 0
-        if missing.any():
-            raise GraphError(
-                f"{name(deleted[missing.argmax()])} cannot be deleted: it is not there"
-            )
-        present = places[len(sources) :] >= 0
-        if present.any():
-            twice = old[present][~np.isin(old[present], deleted)]
-            if len(twice):
-                raise GraphError(f"{name(twice[0])} cannot be inserted: it is there")
-        weight = int(modifiers.edge_weights.sum(dtype=np.int64))
-        weight -= int(weights[: len(deleted)].sum(dtype=np.int64))
-        if 2 * (self.edge_weight + weight) > INT32_MAX:
-            raise GraphError("edge weights overflow: both directions sum to 2**31 or more")
-        return self._edits(
-            sources,
-            targets,
-            places[: len(sources)],
-            modifiers,
-            len(inserted) - len(deleted),
-            weight,
+        u = np.repeat(vertices, np.diff(indptr)).astype(np.int64)
+        v = backend.to_host(neighbours).astype(np.int64)
+        edges: npt.NDArray[np.int64] = (np.minimum(u, v) << 32) + np.maximum(u, v)
+        return edges
+
+    def find(self, sources: IntArray, targets: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the places of edges in the rows of their sources, -1 if none, and weights."""
+        backend, count = self.backend, len(sources)
+        if count == 0:
+            return np.empty(0, np.int32), np.empty(0, np.int32)
+        u, v = upload_together(backend, sources, targets)
+        found = backend.full(2 * count, -1)
+        backend.parallel_for(
+            count * self.lanes,
+            kernels.find_edges,
+            sources=u,
+            targets=v,
+            length=self.length.device,
+            places=found[:count],
+            found_weights=found[count:],
+            lanes=self.lanes,
+            **self.rows,
         )
+        result = backend.to_host(found)
+        return result[:count], result[count:]
 
-    def _check_vertex_weight(self, modifiers: Modifiers) -> None:
-        gone = self.vertex_weights.host[modifiers.deleted_vertices]
-        weight = self.vertex_weight - int(gone.sum(dtype=np.int64))
-        weight += int(modifiers.vertex_weights.sum(dtype=np.int64))
-        if weight > INT32_MAX:
-            raise GraphError(f"vertex weights overflow: they sum to {weight}, 2**31 or more")
-
-    def _edits(
-        self,
-        sources: IntArray,
-        targets: IntArray,
-        places: IntArray,
-        modifiers: Modifiers,
-        edges: int,
-        weight: int,
-    ) -> Edits:
-        """Sort changes by vertex: deletions, the last place first, then insertions by target."""
-        low, high = ends_of(modifiers.inserted_edges)
-        from_, to = np.concatenate([low, high]), np.concatenate([high, low])
-        ranks = np.concatenate([INT32_MAX - places.astype(np.int64), to.astype(np.int64) + 2**31])
-        origins = np.concatenate([sources, from_])
-        order = np.argsort((origins.astype(np.int64) << 32) + ranks)
-        origins = origins[order]
-        begins = np.flatnonzero(np.diff(origins, prepend=-1)).astype(np.int32)
-        signs = np.concatenate([np.full(len(sources), -1), np.ones(len(from_))]).astype(np.int32)
-        none = np.zeros(len(sources), np.int32)
-        changes = np.concatenate([none, modifiers.edge_weights, modifiers.edge_weights])
-        return Edits(
-            vertices=origins[begins],
-            starts=np.append(begins, np.int32(len(origins))),
-            places=np.concatenate([places, np.full(len(from_), -1, np.int32)])[order],
-            targets=np.concatenate([targets, to])[order],
-            weights=changes[order],
-            growth=np.add.reduceat(signs[order], begins) if len(begins) else begins,
-            edges=edges,
-            weight=weight,
-        )
-
-    def apply(self, modifiers: Modifiers, edits: Edits, part: int) -> int:
+    def apply(self, edits: Edits, part: int) -> int:
         """Change the graph; new vertices are in a part of their own for now.
 
         Returns by how much the weight of edges between parts changes.
         """
-        self._insert_vertices(modifiers.vertex_weights, part)
-        change = self._change_rows(edits)
-        self._delete_vertices(modifiers.deleted_vertices)
-        return change
-
-    def _insert_vertices(self, weights: IntArray, part: int) -> None:
-        none = np.zeros(len(weights), np.int32)
-        self.vertex_weights.extend(weights)
-        self.parts.extend(none + np.int32(part))
-        self.length.extend(none)
-        self._first.extend(none)
-        self._buckets.extend(none)
-        self.n += len(weights)
-        self.vertex_weight += int(weights.sum(dtype=np.int64))
-
-    def _delete_vertices(self, vertices: IntArray) -> None:
-        """Forget vertices without edges, and leave their buckets unused until all rows move."""
-        weights = self.vertex_weights.host[vertices]
-        self.n -= len(vertices)
-        self.vertex_weight -= int(weights.sum(dtype=np.int64))
-        none = np.zeros(len(vertices), np.int32)
-        self.vertex_weights.set(vertices, none)
-        self.parts.set(vertices, none - np.int32(1))
-        self._buckets.host[vertices] = 0
-
-    def _change_rows(self, edits: Edits) -> int:
-        """Delete and insert edges; return the change of the weight of those between parts."""
-        vertices = edits.vertices
-        if len(vertices) == 0:
-            return 0
-        lengths = self.length.host[vertices] + edits.growth
-        self._make_room(vertices, lengths)
-        uploaded, starts, places, targets, weights = upload_together(
-            self.backend, vertices, edits.starts, edits.places, edits.targets, edits.weights
+        weights, dead, *changes = upload_together(
+            self.backend,
+            edits.new_weights,
+            edits.dead,
+            edits.vertices,
+            edits.starts,
+            edits.places,
+            edits.targets,
+            edits.weights,
         )
-        change = self.backend.reduce(
-            len(vertices),
-            kernels.modify_rows,
-            vertices=uploaded,
-            starts=starts,
-            places=places,
-            targets=targets,
-            changes=weights,
-            length=self.length.device,
-            parts=self.parts.device,
-            **self.rows,
-        )
-        self.length.follow(vertices, lengths)
+        count = len(weights)
+        self.vertex_weights.extend_with(edits.new_weights, weights)
+        self.parts.extend_by(count, part)
+        self.length.extend_by(count, 0)
+        self._first.extend_by(count, 0)
+        self._buckets.extend(np.zeros(count, np.int32))
+        change = self._change_rows(edits, changes)
+        self._forget(edits.dead, dead)
+        self.n += count - len(dead)
+        self.vertex_weight += edits.vertex_weight
         self.m += edits.edges
-        self.edge_weight += edits.weight
-        return change // 2
+        self.edge_weight += edits.edge_weight
+        return change
 
     def lay_out(self) -> None:
         """Give each row the buckets that it needs now, without gaps between the rows."""
@@ -294,50 +199,40 @@ class BucketList:
             indptr=indptr,
         )
 
-    def _edges_of(self, vertices: IntArray) -> npt.NDArray[np.int64]:
-        """Return the edges at some vertices, one number each, not all only once."""
-        backend = self.backend
-        indptr = np.concatenate([[0], np.cumsum(self.length.host[vertices])]).astype(np.int32)
-        nnz = int(indptr[-1])
-        if nnz == 0:
-            return np.empty(0, np.int64)
-        listed, offsets = upload_together(backend, vertices, indptr)
-        neighbours = backend.empty(nnz)
-        backend.parallel_for(
-            len(vertices) * self.lanes,
-            kernels.list_neighbours,
-            vertices=listed,
-            first=self._first.device,
-            slots=self._slots,
-            indptr=offsets,
-            neighbours=neighbours,
-            lanes=self.lanes,
-        )
-        u = np.repeat(vertices, np.diff(indptr)).astype(np.int64)
-        v = backend.to_host(neighbours).astype(np.int64)
-        edges: npt.NDArray[np.int64] = (np.minimum(u, v) << 32) + np.maximum(u, v)
-        return edges
-
-    def _find(self, sources: IntArray, targets: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the places of edges in the rows of their sources, -1 if none, and weights."""
-        backend, count = self.backend, len(sources)
-        if count == 0:
-            return np.empty(0, np.int32), np.empty(0, np.int32)
-        u, v = upload_together(backend, sources, targets)
-        found = backend.full(2 * count, -1)
-        backend.parallel_for(
-            count * self.lanes,
-            kernels.find_edges,
-            sources=u,
-            targets=v,
+    def _change_rows(self, edits: Edits, uploaded: Sequence[Array]) -> int:
+        """Delete and insert edges; return the change of the weight of those between parts."""
+        if len(edits.vertices) == 0:
+            return 0
+        lengths = self.length.host[edits.vertices] + edits.growth
+        self._make_room(edits.vertices, lengths)
+        vertices, starts, places, targets, weights = uploaded
+        change = self.backend.reduce(
+            len(vertices),
+            kernels.modify_rows,
+            vertices=vertices,
+            starts=starts,
+            places=places,
+            targets=targets,
+            changes=weights,
             length=self.length.device,
-            places=found[:count],
-            found_weights=found[count:],
-            lanes=self.lanes,
+            parts=self.parts.device,
             **self.rows,
         )
-        result = backend.to_host(found)
-        return result[:count], result[count:]
+        self.length.follow(edits.vertices, lengths)
+        return change // 2
+
+    def _forget(self, vertices: IntArray, uploaded: Array) -> None:
+        """Delete vertices without edges; their buckets stay unused until all rows move."""
+        self.backend.parallel_for(
+            len(vertices),
+            kernels.forget,
+            vertices=uploaded,
+            vertex_weights=self.vertex_weights.device,
+            parts=self.parts.device,
+        )
+        self.vertex_weights.follow(vertices, 0)
+        self.parts.follow(vertices, -1)
+        self._buckets.host[vertices] = 0
 
     def _needed(self, lengths: IntArray) -> IntArray:
         return (-(-lengths // SLOTS) + self._extra).astype(np.int32)

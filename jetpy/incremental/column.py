@@ -65,16 +65,23 @@ class Column(HostColumn):
                 len(vertices), kernels.assign, vertices=uploaded, values=new, array=self._device
             )
 
-    def follow(self, vertices: IntArray, values: IntArray) -> None:
+    def follow(self, vertices: IntArray, values: IntArray | int) -> None:
         """Set numbers on the host that a launch sets on the back end."""
         self._host[vertices] = values
 
-    def extend(self, values: IntArray) -> None:
-        """Append numbers of new vertices."""
+    def extend_with(self, values: IntArray, uploaded: Array) -> None:
+        """Append numbers of new vertices, given on both sides."""
         size = self._size
-        super().extend(values)
+        self.extend(values)
         if self._backend.copies:
-            self._device[size : self._size] = self._backend.from_host(values)
+            self._device[size : self._size] = uploaded
+
+    def extend_by(self, count: int, value: int) -> None:
+        """Append the same number for each of some new vertices."""
+        size = self._size
+        self.extend(np.full(count, value, np.int32))
+        if self._backend.copies:
+            self._device[size : self._size].fill(value)
 
     def _take(self, values: IntArray) -> None:
         super()._take(values)

@@ -17,6 +17,7 @@ from jetpy.build import as_graph
 from jetpy.graph import Graph, IntArray
 from jetpy.incremental.batch import Batch, checked_batch
 from jetpy.incremental.buckets import BucketList
+from jetpy.incremental.edits import resolve
 from jetpy.incremental.placement import Placement
 from jetpy.incremental.renewal import better, partition_anew, refine_again, renumbered
 from jetpy.incremental.session import Session, Settings, read_session, write_session
@@ -281,11 +282,11 @@ class IncrementalPartitioner:
         started = time.perf_counter()
         graph = self._graph
         modifiers = checked_batch(batch, graph.vertex_weights.host)
-        edits = graph.resolve(modifiers)
+        edits = resolve(graph, modifiers)
         first, dead = graph.ids, modifiers.deleted_vertices
         homes, gone = graph.parts.host[dead], graph.vertex_weights.host[dead]
         np.subtract.at(self._part_weights, homes, gone)
-        change = graph.apply(modifiers, edits, self.k)
+        change = graph.apply(edits, self.k)
         self._reference += change - modifiers.attached_weight(first)
         self._unrefined += len(modifiers)
         self._unpartitioned += len(modifiers)

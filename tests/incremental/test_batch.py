@@ -42,7 +42,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "edge weight overflows": (
         {"insert_edges": [(0, 2)], "edge_weights": [BIG]},
-        "edge weights overflow",
+        "edge weights, in both directions, overflow",
     ),
     "vertex of weight 0": ({"insert_vertices": [1, 0]}, "inserted vertex 1 has weight 0"),
     "vertex of weight -1": ({"insert_vertices": [-1]}, "inserted vertex 0 has weight -1"),
