@@ -241,14 +241,23 @@ def list_events(
 
 @pk.function
 def change_of(
-    event: pk.int64, moves: pk.View1D[pk.int64], vertex_weights: pk.View1D[pk.int32]
+    event: pk.int64,
+    moves: pk.View1D[pk.int64],
+    vertex_weights: pk.View1D[pk.int32],
+    certain: int,
 ) -> pk.int64:
-    """Return by how much an event changes the weight of its part."""
+    """Return by how much an event changes the weight of its part, at most.
+
+    Only as many moves are certain; others may or may not take place.
+    """
     place: pk.int64 = event & 4294967295
-    v: int = moves[place >> 1] & 2147483647
+    place = place >> 1
+    v: int = moves[place] & 2147483647
     change: pk.int64 = vertex_weights[v]
     if (event & 1) == 0:
         change = -change
+        if place >= certain:
+            change = 0
     return change
 
 
@@ -262,15 +271,19 @@ def add_up_events(
     vertex_weights: pk.View1D[pk.int32],
     sums: pk.View1D[pk.int64],
     bases: pk.View1D[pk.int64],
+    certain: pk.View1D[pk.int32],
 ):
-    """Sum up the changes to the end of each event; `bases` has the sum before a part's first."""
+    """Sum up the changes to the end of each event; `bases` has the sum before a part's first.
+
+    Only so many moves are certain to take place.
+    """
     begins: int = 1
     if i > 0:
         if (events[i] >> 32) == (events[i - 1] >> 32):
             begins = 0
     if last_pass and begins == 1:
         bases[events[i] >> 32] = acc
-    acc += change_of(events[i], moves, vertex_weights)
+    acc += change_of(events[i], moves, vertex_weights, certain[0])
     if last_pass:
         sums[i] = acc
 
@@ -322,10 +335,31 @@ def find_longest(
 
 
 @pk.workunit
+def admit_rest(
+    i: int,
+    events: pk.View1D[pk.int64],
+    sums: pk.View1D[pk.int64],
+    bases: pk.View1D[pk.int64],
+    account: pk.View1D[pk.int64],
+    limits: pk.View1D[pk.int64],
+    longest: pk.View1D[pk.int32],
+    admitted: pk.View1D[pk.int32],
+):
+    """Admit a move up to there; one after it if its destination has room even if nobody leaves."""
+    if (events[i] & 1) == 0:
+        return
+    p: pk.int64 = events[i] >> 32
+    place: pk.int64 = (events[i] & 4294967295) >> 1
+    admitted[place] = 0
+    if place < longest[0] or account[p] + sums[i] - bases[p] <= limits[p]:
+        admitted[place] = 1
+
+
+@pk.workunit
 def make_moves(
     j: int,
     moves: pk.View1D[pk.int64],
-    longest: pk.View1D[pk.int32],
+    admitted: pk.View1D[pk.int32],
     targets: pk.View1D[pk.int32],
     parts: pk.View1D[pk.int32],
     sources: pk.View1D[pk.int32],
@@ -336,8 +370,8 @@ def make_moves(
     list_size: int,
     k: int,
 ):
-    """Make the moves up to there."""
-    if j >= longest[0]:
+    """Make the moves that are admitted."""
+    if admitted[j] == 0:
         return
     v: int = moves[j] & 2147483647
     destinations[v] = targets[v]
