@@ -26,6 +26,7 @@ from jetpy.multilevel import (
     trivial_outcome,
 )
 from jetpy.partition import Partition
+from jetpy.presets import choose
 from jetpy.presets import preset as preset_options
 from jetpy.problem import Problem, pose
 
@@ -37,6 +38,8 @@ def partition(
     imbalance: float = 0.03,
     seed: int = 0,
     preset: str = "default",
+    coarsening: str | None = None,
+    refinement: str | None = None,
     backend: str = "auto",
     threads: int | None = None,
     repair: bool = False,
@@ -60,8 +63,14 @@ def partition(
         balanced partition found and its `feasible` is false.
     seed : int
         Chooses among equally good decisions, 0..2**31 - 1.
-    preset : {'default', 'fast', 'ultra'}
-        How much time to spend for a smaller cut.
+    preset : {'default', 'fast', 'ultra', 'gkway'}
+        How much time to spend for a smaller cut; or the algorithm of G-kway.
+    coarsening : {'two-hop', 'union-find', 'constrained'}, optional
+        How to coarsen, where not as the preset does: pairs of vertices (Jet), subsets of any size
+        (G-kway), or groups of up to six vertices (iG-kway).
+    refinement : {'jet', 'independent-set'}, optional
+        How to refine, where not as the preset does: label propagation (Jet), or independent sets of
+        moves that each lower the cut (G-kway).
     backend : {'auto', 'numba', 'kokkos-cuda', 'kokkos-openmp', 'kokkos-serial'}
         What runs the kernels; `auto` takes the first that works.
     threads : int, optional
@@ -93,7 +102,8 @@ def partition(
     (True, np.int64(400))
     """
     checked = as_graph(graph, repair=repair)
-    problem = pose(checked.total_vertex_weight, k, imbalance, seed, preset_options(preset))
+    options = choose(preset, coarsening, refinement)
+    problem = pose(checked.total_vertex_weight, k, imbalance, seed, options)
 
     def work(engine: Backend) -> Outcome:
         if k == 1:
@@ -243,6 +253,8 @@ def _run(
         limit=problem.limit,
         seed=problem.seed,
         preset=preset,
+        coarsening=problem.options.coarsen.method,
+        refinement=problem.options.refine.method,
         backend=engine.name,
         threads=engine.threads,
         seconds={"compile": compiled, **outcome.seconds},

@@ -14,8 +14,7 @@ import numpy.typing as npt
 
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import DeviceGraph, carry, carry_graph, upload
-from jetpy.coarsening.contraction import contract
-from jetpy.coarsening.matching import match_vertices
+from jetpy.coarsening.methods import COARSENINGS
 from jetpy.graph import Graph
 from jetpy.initial.coarsest import partition_coarsest
 from jetpy.options import Options
@@ -101,13 +100,15 @@ class _Coarse:
         return self.last[0]
 
 
-def coarsest_size(k: int) -> int:
-    """Return the number of vertices at which coarsening ends.
+def coarsest_size(k: int, per_part: int | None = None) -> int:
+    """Return the number of vertices at which coarsening ends, `per_part` for each part if given.
 
     Jet's own code goes down to 8 k, from k = 128 on to max(1024, 2 k). Stopping earlier pays:
     bisecting 32 vertices a part costs METIS milliseconds and gives smaller cuts in the end. Dense
     graphs are coarsened down to an eighth of that, until METIS can afford four tries.
     """
+    if per_part is not None:
+        return per_part * k
     return max(512, min(32 * k, max(2048, 16 * k)))
 
 
@@ -218,13 +219,14 @@ def _coarsen(
 ) -> tuple[list[_Coarse], Array | None]:
     """Return the hierarchy, finest first, and the parts of the coarsest level.
 
-    Pairs stay within `parts` where these are given. `depth` is the number of the level that
+    Vertices stay within `parts` where these are given. `depth` is the number of the level that
     `finest` is.
     """
     problem = steps[-1]
     seed = problem.seed + 7919 * cycle
-    target = coarsest_size(steps[0].k)
     options = problem.options.coarsen
+    coarsening = COARSENINGS[options.method]
+    target = coarsest_size(steps[0].k, options.per_part)
     levels = [finest]
     affordable = problem.options.initial.most_entries // 4
     while levels[-1].graph.n > target or levels[-1].graph.size > affordable:
@@ -232,8 +234,9 @@ def _coarsen(
         backend = finer.backend
         salt = (seed + len(levels)) & 0x7FFFFFFF
         with Stopwatch(backend, "coarsen", depth + len(levels)) as watch:
-            match = match_vertices(backend, finer.graph, options, problem.limit, salt, parts)
-            coarse, coarse_of = contract(backend, finer.graph, match)
+            coarse, coarse_of = coarsening(
+                backend, finer.graph, options, problem.limit, salt, parts
+            )
         if coarse.n > options.least_shrink * finer.graph.n or coarse.n < target // 8:
             break
         suited = backend.for_size(coarse.size)
@@ -292,7 +295,7 @@ def _is_time(level: _Coarse, step: Problem, refined: Refined, full: int) -> bool
     share = step.options.cut_share
     return (
         share is not None
-        and level.graph.n >= coarsest_size(step.k)
+        and level.graph.n >= coarsest_size(step.k, step.options.coarsen.per_part)
         and refined.measures.cut <= share * full
     )
 

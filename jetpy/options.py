@@ -9,23 +9,35 @@ from jetpy.errors import OptionError
 
 @dataclass(frozen=True)
 class CoarsenOptions:
-    """How the hierarchy is built (Jet, section 3.1).
+    """How the hierarchy is built (Jet, section 3.1; G-kway, section 3.1; iG-kway, section IV).
 
     Attributes
     ----------
+    method : {'two-hop', 'union-find', 'constrained'}
     rounds : int
-        Most rounds of handshakes a level.
+        Two-hop: most rounds of handshakes a level.
     two_hop_share : float
-        Share of unmatched vertices above which the next kind of two-hop matching is tried.
+        Two-hop: share of unmatched vertices above which its next kind is tried.
     highest_matchmaker : int
-        Degree above which a vertex makes no matches among its neighbours, nor has a twin.
+        Two-hop: degree above which a vertex makes no matches among its neighbours, nor has a twin.
+    score : bool
+        Union-find, constrained: among neighbours by edges of equal weight, prefer low degrees.
+    group_size : int
+        Constrained: most vertices that become one.
+    per_part : int or None
+        Stop at so many vertices for each part; None: as Jet, or sooner (`coarsest_size` in
+        `jetpy.multilevel`).
     least_shrink : float
         Stop when a level has more than this share of the vertices of the level before.
     """
 
+    method: str = "two-hop"
     rounds: int = 10
     two_hop_share: float = 0.25
     highest_matchmaker: int = 4096
+    score: bool = True
+    group_size: int = 6
+    per_part: int | None = None
     least_shrink: float = 0.95
 
 
@@ -49,10 +61,14 @@ class InitialOptions:
 
 @dataclass(frozen=True)
 class RefineOptions:
-    """How a level is refined (Jet, section 4).
+    """How a level is refined (Jet, section 4; G-kway, section 3.2).
+
+    Moves of independent sets go on until there are none, whatever the patience, which is then that
+    of rebalancing; they need the tolerance 1 (`INDEPENDENT_SET` in `jetpy.presets`).
 
     Attributes
     ----------
+    method : {'jet', 'independent-set'}
     finest_ratios, coarse_ratios : tuple of int
         Filter ratios c in percent, each of which gets a loop of its own, on the finest level and
         on all others.
@@ -66,6 +82,7 @@ class RefineOptions:
         By how much, in percent, a part may outgrow its limit in label propagation; None: any.
     """
 
+    method: str = "jet"
     finest_ratios: tuple[int, ...] = (25,)
     coarse_ratios: tuple[int, ...] = (75,)
     patience: int = 12

@@ -68,6 +68,8 @@ class Partition:
     limit: int
     seed: int
     preset: str
+    coarsening: str
+    refinement: str
     backend: str
     threads: int
     seconds: Mapping[str, float]

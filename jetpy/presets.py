@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
+from jetpy.coarsening.methods import COARSENINGS
 from jetpy.errors import OptionError
-from jetpy.options import InitialOptions, Options, RefineOptions
+from jetpy.options import CoarsenOptions, InitialOptions, Options, RefineOptions
+from jetpy.refinement.methods import REFINEMENTS
+
+INDEPENDENT_SET = RefineOptions(method="independent-set", tolerance=1.0)
+"""Every move lowers the cut, and so may be the last but one."""
 
 
 def default() -> Options:
@@ -29,7 +35,26 @@ def ultra() -> Options:
     )
 
 
-PRESETS: dict[str, Callable[[], Options]] = {"default": default, "fast": fast, "ultra": ultra}
+def gkway() -> Options:
+    """Return the settings of G-kway: union-find, METIS once, independent sets, no V-cycles.
+
+    Source: Lee et al., "G-kway: Multilevel GPU-Accelerated k-way Graph Partitioner using Task
+    Graph Parallelism", TODAES 2025, sections 3 and 5.7.
+    """
+    return Options(
+        coarsen=CoarsenOptions(method="union-find", per_part=160, least_shrink=0.9),
+        initial=InitialOptions(most_tries=1, most_entries=4_000_000),
+        refine=INDEPENDENT_SET,
+        cycles=0,
+    )
+
+
+PRESETS: dict[str, Callable[[], Options]] = {
+    "default": default,
+    "fast": fast,
+    "ultra": ultra,
+    "gkway": gkway,
+}
 
 
 def preset(name: str) -> Options:
@@ -40,6 +65,32 @@ def preset(name: str) -> Options:
     OptionError
         If there is no preset of that name.
     """
-    if name not in PRESETS:
-        raise OptionError(f"unknown preset {name!r}: choose one of {', '.join(PRESETS)}")
+    _check("preset", name, PRESETS)
     return PRESETS[name]()
+
+
+def choose(name: str, coarsening: str | None, refinement: str | None) -> Options:
+    """Return the options of a preset with another coarsening or refinement; None keeps its own.
+
+    Another refinement comes with options of its own.
+
+    Raises
+    ------
+    OptionError
+        If there is none of such a name.
+    """
+    options = preset(name)
+    if coarsening is not None:
+        _check("coarsening", coarsening, COARSENINGS)
+        options = replace(options, coarsen=replace(options.coarsen, method=coarsening))
+    if refinement is not None:
+        _check("refinement", refinement, REFINEMENTS)
+        if refinement != options.refine.method:
+            refine = INDEPENDENT_SET if refinement == "independent-set" else RefineOptions()
+            options = replace(options, refine=refine)
+    return options
+
+
+def _check(what: str, name: str, known: Iterable[str]) -> None:
+    if name not in known:
+        raise OptionError(f"unknown {what} {name!r}: choose one of {', '.join(known)}")

@@ -43,6 +43,8 @@ def stats(partition: Partition, read_seconds: float) -> dict[str, Any]:
     return {
         **_header(partition.graph, partition.k),
         "preset": partition.preset,
+        "coarsening": partition.coarsening,
+        "refinement": partition.refinement,
         **_run(partition),
         "cut": partition.cut,
         **_balance(partition),

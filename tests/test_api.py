@@ -13,9 +13,12 @@ import pytest
 import scipy.sparse as sp
 
 import jetpy
+from jetpy.coarsening.methods import COARSENINGS
 from jetpy.graph import Graph
 from jetpy.metrics import edge_cut, part_weights
 from jetpy.partition import Partition
+from jetpy.presets import PRESETS
+from jetpy.refinement.methods import REFINEMENTS
 from tests.graphs import (
     SMALL_GRAPHS,
     clique,
@@ -68,7 +71,7 @@ def weighted_torus(size: int) -> Graph:
 # partition
 
 
-@pytest.mark.parametrize("preset", ["default", "fast"])
+@pytest.mark.parametrize("preset", ["default", "fast", "gkway"])
 @pytest.mark.parametrize("k", [1, 2, 3, 7])
 @pytest.mark.parametrize("name", SMALL_GRAPHS)
 def test_small_graphs(name: str, k: int, preset: str) -> None:
@@ -93,14 +96,41 @@ def test_several_levels(k: int, preset: str) -> None:
     assert len(result.levels) > 1
 
 
-@pytest.mark.parametrize(
-    "graph",
-    [isolated(3000), star(3000), path(3000), from_edges(3000, [(v, v + 1) for v in range(900)])],
-    ids=["isolated", "star", "path", "mostly_isolated"],
-)
+@pytest.mark.parametrize("refinement", REFINEMENTS)
+@pytest.mark.parametrize("coarsening", COARSENINGS)
+@pytest.mark.parametrize("preset", ["default", "gkway"])
+@pytest.mark.parametrize("k", [2, 5])
+def test_any_methods_together(preset: str, coarsening: str, refinement: str, k: int) -> None:
+    graph = weighted_torus(60)
+    methods = {"coarsening": coarsening, "refinement": refinement}
+    result = partition(graph, k, preset=preset, **methods)
+    check(result, graph, k)
+    assert result.feasible
+    assert (result.coarsening, result.refinement) == (coarsening, refinement)
+    assert len(result.levels) > 1
+    for level in result.levels:
+        assert level.cut_after <= level.cut_before
+
+
+AWKWARD = {
+    "isolated": isolated(3000),
+    "star": star(3000),
+    "path": path(3000),
+    "mostly_isolated": from_edges(3000, [(v, v + 1) for v in range(900)]),
+}
+
+
+@pytest.mark.parametrize("name", AWKWARD)
 @pytest.mark.parametrize("k", [2, 30])
-def test_awkward_graphs_of_several_levels(graph: Graph, k: int) -> None:
-    check(partition(graph, k), graph, k)
+def test_awkward_graphs_of_several_levels(name: str, k: int) -> None:
+    check(partition(AWKWARD[name], k), AWKWARD[name], k)
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+@pytest.mark.parametrize("coarsening", ["union-find", "constrained"])
+@pytest.mark.parametrize("k", [2, 30])
+def test_awkward_graphs_by_gkway(name: str, coarsening: str, k: int) -> None:
+    check(partition(AWKWARD[name], k, preset="gkway", coarsening=coarsening), AWKWARD[name], k)
 
 
 def test_obvious_cuts_are_found() -> None:
@@ -130,7 +160,7 @@ def test_graph_without_vertices(k: int) -> None:
     assert (result.cut, result.imbalance, result.feasible, result.empty_parts) == (0, 0, True, k)
 
 
-@pytest.mark.parametrize("preset", ["default", "fast", "ultra"])
+@pytest.mark.parametrize("preset", PRESETS)
 def test_vertex_heavier_than_a_part(preset: str) -> None:
     graph = heavy_vertex()
     result = partition(graph, 2, preset=preset)
@@ -210,7 +240,7 @@ def test_more_imbalance_is_used() -> None:
         ({"imbalance": math.inf}, "imbalance is inf"),
         ({"seed": -1}, "seed is -1"),
         ({"seed": 2**31}, "seed is 2147483648"),
-        ({"preset": "x"}, "unknown preset 'x'.*default, fast, ultra"),
+        ({"preset": "x"}, "unknown preset 'x'.*default, fast, ultra, gkway"),
         ({"backend": "x"}, "unknown backend 'x'.*auto.*numba"),
         ({"threads": 0}, "threads is 0"),
         ({"threads": -3}, "threads is -3"),
@@ -224,6 +254,22 @@ def test_bad_options_are_refused(options: dict[str, Any], words: str) -> None:
     if "k" not in options:
         with pytest.raises(jetpy.OptionError, match=words):
             jetpy.refine(path(10), [0, 1] * 5, **{**ENGINE, **options})
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"coarsening": "x"}, "unknown coarsening 'x'.*two-hop, union-find, constrained"),
+        ({"coarsening": ""}, "unknown coarsening ''"),
+        ({"refinement": "x"}, "unknown refinement 'x'.*jet, independent-set"),
+        ({"refinement": "two-hop"}, "unknown refinement 'two-hop'"),
+    ],
+    ids=str,
+)
+def test_unknown_methods_are_refused(options: dict[str, Any], words: str) -> None:
+    for n in (0, 10):
+        with pytest.raises(jetpy.OptionError, match=words):
+            partition(path(n), 2, **options)
 
 
 def test_extreme_options_are_accepted() -> None:
@@ -342,7 +388,7 @@ def test_result_prints_as_one_line() -> None:
 # refine
 
 
-@pytest.mark.parametrize("preset", ["default", "fast"])
+@pytest.mark.parametrize("preset", ["default", "fast", "gkway"])
 @pytest.mark.parametrize("k", [1, 2, 3, 7])
 @pytest.mark.parametrize("name", SMALL_GRAPHS)
 def test_refine_small_graphs(name: str, k: int, preset: str) -> None:
@@ -351,14 +397,15 @@ def test_refine_small_graphs(name: str, k: int, preset: str) -> None:
     check(refine(graph, np.zeros(graph.n, np.int64), k, preset=preset), graph, k)
 
 
+@pytest.mark.parametrize("preset", ["default", "gkway"])
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("k", [2, 5, 16])
-def test_refine_never_worsens(k: int, seed: int) -> None:
+def test_refine_never_worsens(k: int, seed: int, preset: str) -> None:
     graph = random_graph(150, 500, seed, weighted=True)
     rng = np.random.default_rng(seed)
     for start in (rng.integers(0, k, graph.n), partition(graph, k).parts):
         before = part_weights(graph, start, k).max()
-        result = refine(graph, start, k, seed=seed)
+        result = refine(graph, start, k, seed=seed, preset=preset)
         check(result, graph, k)
         if before <= result.limit:
             assert result.feasible
@@ -376,12 +423,13 @@ def test_refine_improves_a_bad_partition() -> None:
     assert result.cut < edge_cut(graph, start) / 2
 
 
+@pytest.mark.parametrize("preset", ["default", "gkway"])
 @pytest.mark.parametrize("imbalance", [0, 0.03])
 @pytest.mark.parametrize("k", [2, 4, 40])
-def test_refine_repairs_balance(k: int, imbalance: float) -> None:
+def test_refine_repairs_balance(k: int, imbalance: float, preset: str) -> None:
     graph = jetpy.generators.delaunay(3000)
     for start in (np.zeros(graph.n, int), np.minimum(np.arange(graph.n) // 3, k - 1)):
-        result = refine(graph, start, k, imbalance=imbalance)
+        result = refine(graph, start, k, imbalance=imbalance, preset=preset)
         check(result, graph, k, imbalance)
         assert result.feasible
 

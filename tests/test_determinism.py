@@ -15,7 +15,9 @@ import pytest
 
 import jetpy
 from jetpy.backends import get_backend
+from jetpy.coarsening.methods import COARSENINGS
 from jetpy.graph import Graph
+from jetpy.refinement.methods import REFINEMENTS
 from tests.conftest import working
 from tests.device import DeviceBackend
 from tests.graphs import random_graph
@@ -42,12 +44,16 @@ GRAPHS: dict[str, Callable[[], Graph]] = {
 CASES = [
     *((name, k, "default") for name in GRAPHS for k in (2, 32)),
     ("delaunay", 3, "ultra"),
+    *((name, k, "gkway") for name in GRAPHS for k in (2, 32)),
+    *(("weighted", 8, f"default {c} {r}") for c in COARSENINGS for r in REFINEMENTS),
+    *(("rmat", 5, f"gkway {c} {r}") for c in COARSENINGS for r in REFINEMENTS),
     *((name, "2:3:4/1:10:100", method) for name in ("weighted", "rmat") for method in ("im", "hm")),
     ("delaunay", "4:4:2/0:10:100", "im"),
     ("delaunay", "4:4:2/0:0:1", "im"),
     ("delaunay", "2:2:2/1:10:100", "hm-ultra"),
 ]
-"""Graph, number of parts and preset; or graph, hierarchy/distances and method of mapping."""
+"""Graph, number of parts and preset, maybe with other methods than its own; or graph,
+hierarchy/distances and method of mapping."""
 IDS = [f"{name}-{k}-{preset}" for name, k, preset in CASES]
 
 
@@ -66,7 +72,9 @@ def digest(
 ) -> str:
     graph, engine = graph_of(name), {"threads": threads, "seed": seed, "backend": backend}
     if isinstance(k, int):
-        parts = jetpy.partition(graph, k, preset=preset, **engine).parts
+        preset, coarsening, refinement = (*preset.split(), None, None)[:3]
+        methods = {"coarsening": coarsening, "refinement": refinement}
+        parts = jetpy.partition(graph, k, preset=preset, **methods, **engine).parts
     else:
         hierarchy, distances = k.split("/")
         parts = jetpy.map_processes(graph, hierarchy, distances, method=preset, **engine).pe

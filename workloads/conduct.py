@@ -10,7 +10,7 @@ mapped onto a machine. The orders are a list of numbers, by place:
  2  number of the Jetlp iteration, for locks
  3  most weight, in 128ths, that ties a vertex to a part that candidates suffice for
  4  whether to keep the parts, as they are the best so far
- 5  what the iteration does: 0 nothing, 1 Jetlp, 2 weak rebalancing, 3 strong rebalancing
+ 5  what the iteration does: 0 nothing, 1 moves (Jetlp), 2 weak rebalancing, 3 strong rebalancing
  6  what the host is asked for: 0 nothing, 1 to end, 2 to rebalance again with more vertices
     watched, 3 room for more watched vertices
  7  whether an iteration was made whose results are not taken yet
@@ -27,6 +27,7 @@ mapped onto a machine. The orders are a list of numbers, by place:
 17  patience: iterations without a better partition before the end
 18  tolerance: a cut below this, in thousandths, times the best one resets the patience
 19  weak rebalancing iterations before strong ones
+20  whether, while balanced, an iteration without moves is the last one: each uses up the patience
 ==  =========================================================================================
 """
 
@@ -146,6 +147,8 @@ def conduct(
     if task == 1:
         orders[2] += 1
         orders[13] = 0
+        if orders[20] == 1:
+            orders[12] = orders[17]
     elif task == 2:
         orders[13] += 1
 

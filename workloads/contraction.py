@@ -1,9 +1,13 @@
-"""Contraction: matched pairs become coarse vertices; parallel edges merge in per-row tables."""
+"""Contraction: pairs or groups become coarse vertices; parallel edges merge in per-row tables.
+
+The members of a group are first put together, edges and all, in one row; merging rows is then the
+same as for pairs of one vertex each.
+"""
 
 import pykokkos as pk
 
 from jetpy.workloads.hashing import place_of
-from jetpy.workloads.lanes import end_of, first_entry
+from jetpy.workloads.lanes import end_of, first_entry, is_left_to_lanes, step_of
 
 
 @pk.workunit
@@ -53,6 +57,77 @@ def join_pairs(
         coarse_of[v] = c
         weight += vertex_weights[v]
     coarse_weights[c] = weight
+
+
+@pk.workunit
+def number_groups(
+    v: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    group_of: pk.View1D[pk.int32],
+    coarse_of: pk.View1D[pk.int32],
+):
+    """Number the coarse vertices by the vertices that name groups."""
+    if group_of[v] == v:
+        if last_pass:
+            coarse_of[v] = acc
+        acc += 1
+
+
+@pk.workunit
+def join_groups(
+    v: int,
+    group_of: pk.View1D[pk.int32],
+    indptr: pk.View1D[pk.int32],
+    vertex_weights: pk.View1D[pk.int32],
+    coarse_of: pk.View1D[pk.int32],
+    coarse_weights: pk.View1D[pk.int32],
+    lengths: pk.View1D[pk.int32],
+    places: pk.View1D[pk.int32],
+):
+    """Give a vertex its group's number, and a place for its edges in the group's row.
+
+    Weights and lengths of rows add up. Who comes first gets the first place: the order of a row's
+    entries is left to chance; nothing may depend on it.
+    """
+    c: int = coarse_of[group_of[v]]
+    if group_of[v] != v:
+        coarse_of[v] = c
+    pk.atomic_fetch_add(coarse_weights, [c], vertex_weights[v])
+    places[v] = pk.atomic_fetch_add(lengths, [c], indptr[v + 1] - indptr[v])
+
+
+@pk.workunit
+def gather_rows(
+    i: int,
+    indptr: pk.View1D[pk.int32],
+    indices: pk.View1D[pk.int32],
+    edge_weights: pk.View1D[pk.int32],
+    coarse_of: pk.View1D[pk.int32],
+    offsets: pk.View1D[pk.int32],
+    places: pk.View1D[pk.int32],
+    gathered_indices: pk.View1D[pk.int32],
+    gathered_weights: pk.View1D[pk.int32],
+    hubs: pk.View1D[pk.int32],
+    starts: pk.View1D[pk.int32],
+    hub_degree: int,
+    count: int,
+):
+    """Copy a vertex's edges, to coarse vertices, into the row of its group."""
+    v: int = i
+    if i >= count:
+        v = hubs[(i - count) >> 7]
+    degree: int = indptr[v + 1] - indptr[v]
+    if is_left_to_lanes(i, count, degree, hub_degree):
+        return
+    source: int = indptr[v]
+    target: int = offsets[coarse_of[v]] + places[v]
+    entry: int = first_entry(i, count, starts)
+    end: int = end_of(i, count, degree, starts)
+    while entry < end:
+        gathered_indices[target + entry] = coarse_of[indices[source + entry]]
+        gathered_weights[target + entry] = edge_weights[source + entry]
+        entry += step_of(i, count)
 
 
 @pk.function

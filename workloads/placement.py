@@ -122,7 +122,7 @@ def clear_marks(j: int, vertices: pk.View1D[pk.int32], marks: pk.View1D[pk.int32
 
 
 @pk.workunit
-def gather_rows(
+def gather_loose(
     i: int,
     vertices: pk.View1D[pk.int32],
     numbers: pk.View1D[pk.int32],

@@ -22,7 +22,9 @@ from jetpy.cli.options import (
 from jetpy.cli.output import check_outputs
 from jetpy.cli.progress import progress_bars
 from jetpy.cli.results import conclude, read_timed, write_files
+from jetpy.coarsening.methods import COARSENINGS
 from jetpy.presets import PRESETS
+from jetpy.refinement.methods import REFINEMENTS
 
 
 @click.command("partition", cls=Command)
@@ -37,7 +39,19 @@ from jetpy.presets import PRESETS
     type=click.Choice(list(PRESETS)),
     default="default",
     show_default=True,
-    help="How much time to spend for a smaller cut.",
+    help="How much time to spend for a smaller cut; or the algorithm of G-kway.",
+)
+@click.option(
+    "--coarsening",
+    type=click.Choice(list(COARSENINGS)),
+    help="Coarsen by pairs of vertices (Jet), subsets of any size (G-kway) or groups of up to six "
+    "vertices (iG-kway); as the preset does by default.",
+)
+@click.option(
+    "--refinement",
+    type=click.Choice(list(REFINEMENTS)),
+    help="Refine by label propagation (Jet) or independent sets of moves (G-kway); as the preset "
+    "does by default.",
 )
 @backend_option
 @threads_option
@@ -66,6 +80,8 @@ def partition_command(
     imbalance: float,
     seed: int,
     preset: str,
+    coarsening: str | None,
+    refinement: str | None,
     backend: str,
     threads: int | None,
     repair: bool,
@@ -86,11 +102,12 @@ def partition_command(
     from jetpy.backends import get_backend
     from jetpy.cli.tables import summary
     from jetpy.incremental.partitioner import IncrementalPartitioner
-    from jetpy.presets import preset as preset_options
+    from jetpy.presets import choose
     from jetpy.problem import pose
     from jetpy.report import stats
 
-    pose(0, k, imbalance, seed, preset_options(preset))  # refuse wrong numbers before reading
+    options = choose(preset, coarsening, refinement)
+    pose(0, k, imbalance, seed, options)  # refuse wrong numbers before reading
     get_backend(backend, threads)
 
     with progress_bars(quiet=quiet) as bars:
@@ -102,6 +119,8 @@ def partition_command(
             imbalance=imbalance,
             seed=seed,
             preset=preset,
+            coarsening=coarsening,
+            refinement=refinement,
             backend=backend,
             threads=threads,
             progress=bars.stage,
@@ -116,6 +135,8 @@ def partition_command(
                 imbalance=imbalance,
                 seed=seed,
                 preset=preset,
+                coarsening=coarsening,
+                refinement=refinement,
                 backend=backend,
                 threads=threads,
                 parts=result.parts,

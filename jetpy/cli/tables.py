@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from jetpy.presets import preset
 from jetpy.profile import Profile, Step
 
 if TYPE_CHECKING:
@@ -70,6 +71,11 @@ def cut_text(cut: int, graph: Graph) -> str:
 def summary(partition: Partition, read_seconds: float) -> Text:
     """Return the summary of a run."""
     run = f"k = {partition.k}, seed {partition.seed}, preset {partition.preset}"
+    own = preset(partition.preset)
+    if partition.coarsening != own.coarsen.method:
+        run += f", coarsening {partition.coarsening}"
+    if partition.refinement != own.refine.method:
+        run += f", refinement {partition.refinement}"
     return facts(
         [
             ("graph", graph_text(partition.graph)),

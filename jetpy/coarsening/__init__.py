@@ -1,1 +1,1 @@
-"""Coarsening: two-hop matching and contraction, level by level (Jet, section 3.1)."""
+"""Coarsening, level by level: two-hop matching or union-find, and contraction."""

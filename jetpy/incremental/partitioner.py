@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.backends import get_backend
-from jetpy.backends.base import Backend
 from jetpy.backends.level import download
 from jetpy.build import as_graph
 from jetpy.graph import Graph, IntArray
@@ -20,12 +19,11 @@ from jetpy.incremental.buckets import BucketList
 from jetpy.incremental.edits import resolve
 from jetpy.incremental.placement import Placement
 from jetpy.incremental.renewal import better, partition_anew, refine_again, renumbered
-from jetpy.incremental.session import Session, Settings, read_session, write_session
+from jetpy.incremental.session import Goal, Session, Settings, read_session, write_session
 from jetpy.metrics import checked_parts, edge_cut, part_weights
 from jetpy.multilevel import Outcome, Progress, no_progress
 from jetpy.options import IncrementalOptions
-from jetpy.presets import preset as preset_options
-from jetpy.problem import Problem, pose
+from jetpy.problem import Problem
 
 SHRINKAGE = 32
 """One part in so many of the weight that parts may have above the average is left for later: so
@@ -71,7 +69,7 @@ class IncrementalPartitioner:
 
     Parameters
     ----------
-    graph, k, imbalance, seed, preset, backend, threads, repair, progress
+    graph, k, imbalance, seed, preset, coarsening, refinement, backend, threads, repair, progress
         As for `jetpy.partition`, which finds the first partition.
     parts : array of int, shape (n,), optional
         A partition to begin with instead.
@@ -100,6 +98,8 @@ class IncrementalPartitioner:
         imbalance: float = 0.03,
         seed: int = 0,
         preset: str = "default",
+        coarsening: str | None = None,
+        refinement: str | None = None,
         backend: str = "auto",
         threads: int | None = None,
         repair: bool = False,
@@ -109,16 +109,15 @@ class IncrementalPartitioner:
     ) -> None:
         checked = as_graph(graph, repair=repair)
         given = None if parts is None else checked_parts(checked, parts, k)
-        problem = pose(checked.total_vertex_weight, k, imbalance, seed, preset_options(preset))
+        follow = options or IncrementalOptions()
+        goal = Goal(k, imbalance, seed, preset, coarsening, refinement, follow)
+        problem = goal.problem(checked.total_vertex_weight)
         homes = np.full(checked.n, problem.k, np.int32) if given is None else given
-        engine = get_backend(backend, threads)
-        self._open(
-            checked, homes, problem, preset, options or IncrementalOptions(), engine, progress
-        )
+        self._open(checked, homes, replace(goal, k=problem.k), backend, threads, progress)
         if given is None:
             self._find_whole()
         else:
-            self._part_weights = part_weights(checked, given, problem.k)
+            self._part_weights = part_weights(checked, given, self.k)
             self._begin(edge_cut(checked, given))
             self._unpartitioned = 0
 
@@ -126,18 +125,17 @@ class IncrementalPartitioner:
         self,
         graph: Graph,
         parts: IntArray,
-        problem: Problem,
-        preset: str,
-        options: IncrementalOptions,
-        backend: Backend,
+        goal: Goal,
+        backend: str,
+        threads: int | None,
         progress: Progress,
     ) -> None:
         """Take over a graph, in which deleted vertices weigh 0, and parts by id."""
-        self._start, self.preset, self.options = problem, preset, options
-        self._backend, self._progress = backend, progress
-        backend.compile(progress=lambda done, total: progress("compile", done, total))
-        self._graph = BucketList(backend, graph, parts, options.extra_buckets)
-        self._placement = Placement(self._graph, problem.k, problem.seed)
+        self._goal, self._progress = goal, progress
+        self._backend = get_backend(backend, threads)
+        self._backend.compile(progress=lambda done, total: progress("compile", done, total))
+        self._graph = BucketList(self._backend, graph, parts, goal.options.extra_buckets)
+        self._placement = Placement(self._graph, goal.k, goal.seed)
 
     @classmethod
     def load(
@@ -169,13 +167,12 @@ class IncrementalPartitioner:
         live._open(
             replace(graph, indptr=indptr, indices=ids[graph.indices], vertex_weights=weights),
             parts,
-            settings.problem(graph.total_vertex_weight),
-            settings.preset,
-            settings.options,
-            get_backend(backend, threads),
+            settings.goal,
+            backend,
+            threads,
             progress,
         )
-        live._part_weights = part_weights(graph, session.parts, settings.k)
+        live._part_weights = part_weights(graph, session.parts, live.k)
         live._cut, live._reference = edge_cut(graph, session.parts), settings.reference
         live._unrefined, live._unpartitioned = settings.unrefined, settings.unpartitioned
         return live
@@ -189,11 +186,7 @@ class IncrementalPartitioner:
             When the file cannot be written.
         """
         settings = Settings(
-            k=self.k,
-            imbalance=self._start.imbalance,
-            seed=self._start.seed,
-            preset=self.preset,
-            options=self.options,
+            goal=self._goal,
             ids=self._graph.ids,
             reference=self._reference,
             unrefined=self._unrefined,
@@ -206,7 +199,17 @@ class IncrementalPartitioner:
     @property
     def k(self) -> int:
         """Number of parts."""
-        return self._start.k
+        return self._goal.k
+
+    @property
+    def preset(self) -> str:
+        """Preset by which whole partitions are found."""
+        return self._goal.preset
+
+    @property
+    def options(self) -> IncrementalOptions:
+        """How the partition follows the graph."""
+        return self._goal.options
 
     @property
     def partition(self) -> npt.NDArray[np.int32]:
@@ -313,8 +316,7 @@ class IncrementalPartitioner:
 
     @property
     def _problem(self) -> Problem:
-        start = self._start
-        return pose(self._graph.vertex_weight, start.k, start.imbalance, start.seed, start.options)
+        return self._goal.problem(self._graph.vertex_weight)
 
     @property
     def _roomy(self) -> Problem:

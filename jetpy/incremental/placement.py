@@ -27,7 +27,7 @@ class Loose:
     Attributes
     ----------
     indptr, ends, edge_weights : int32
-        Rows, with ends as `gather_rows` of `jetpy.workloads.placement` tells them.
+        Rows, with ends as `gather_loose` of `jetpy.workloads.placement` tells them.
     weights, homes : int32
         Weights of the vertices, and the parts where they were; k for new ones.
     """
@@ -149,7 +149,7 @@ class Placement:
         backend.parallel_for(len(vertices), kernels.number_listed, forget=0, **numbering)
         backend.parallel_for(
             len(vertices) * graph.lanes,
-            kernels.gather_rows,
+            kernels.gather_loose,
             parts=graph.parts.device,
             indptr=offsets,
             ends=entries[:nnz],

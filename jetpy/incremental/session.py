@@ -16,34 +16,56 @@ from jetpy.graph import Graph, IntArray
 from jetpy.io.compression import open_input, open_output
 from jetpy.metrics import checked_parts
 from jetpy.options import IncrementalOptions
-from jetpy.presets import preset as preset_options
+from jetpy.presets import choose
 from jetpy.problem import Problem, pose
 
 ARRAYS = ("indptr", "indices", "edge_weights", "vertex_weights", "vertices", "parts", "settings")
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Numbers of a session.
-
-    `ids` vertices were ever there; `reference`, `unrefined` and `unpartitioned` say how far the
-    cut and the graph have gone from the last partition of the whole graph.
-    """
+class Goal:
+    """What partitions are asked for, as for `jetpy.partition`, and how they follow the graph."""
 
     k: int
     imbalance: float
     seed: int
     preset: str
+    coarsening: str | None
+    refinement: str | None
     options: IncrementalOptions
+
+    def problem(self, total_vertex_weight: int) -> Problem:
+        """Return the problem of a graph of so much weight.
+
+        Raises
+        ------
+        OptionError
+            If a number is out of range, or a name unknown.
+        """
+        options = choose(self.preset, self.coarsening, self.refinement)
+        return pose(total_vertex_weight, self.k, self.imbalance, self.seed, options)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A goal, and how far the graph has gone from the last partition of the whole graph.
+
+    Attributes
+    ----------
+    goal : Goal
+    ids : int
+        How many vertices ever were.
+    reference : int
+        The cut then, and what modifiers did to it since.
+    unrefined, unpartitioned : int
+        Modifiers since it was refined, and found anew.
+    """
+
+    goal: Goal
     ids: int
     reference: int
     unrefined: int
     unpartitioned: int
-
-    def problem(self, total_vertex_weight: int) -> Problem:
-        """Return what is asked for with a graph of so much weight."""
-        options = preset_options(self.preset)
-        return pose(total_vertex_weight, self.k, self.imbalance, self.seed, options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +138,7 @@ def read_session(path: str | os.PathLike[str]) -> Session:
         vertices = np.asarray(arrays["vertices"])
         if vertices.shape != (graph.n,) or not _rises(vertices, settings.ids):
             raise FileFormatError("the session is damaged: wrong ids of vertices")
-        parts = checked_parts(graph, arrays["parts"], settings.k)
+        parts = checked_parts(graph, arrays["parts"], settings.goal.k)
         return Session(graph, vertices.astype(np.int32), parts, settings)
 
 
@@ -129,9 +151,10 @@ def _rises(vertices: IntArray, end: int) -> bool:
 def _settings(text: str) -> Settings:
     try:
         given = json.loads(text)
-        options = IncrementalOptions(**given.pop("options"))
-        settings = Settings(**given, options=options)
-        settings.problem(0)
+        goal = given.pop("goal")
+        options = IncrementalOptions(**goal.pop("options"))
+        settings = Settings(Goal(**goal, options=options), **given)
+        settings.goal.problem(0)
     except (ValueError, TypeError, AttributeError, KeyError, OptionError) as error:
         raise FileFormatError(f"the session is damaged: wrong settings: {error}") from error
     return settings

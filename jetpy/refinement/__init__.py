@@ -1,1 +1,1 @@
-"""Refinement: Jetlp, weak and strong rebalancing over a connectivity table (Jet, section 4)."""
+"""Refinement: Jetlp or independent sets, and rebalancing, over a connectivity table."""

@@ -1,4 +1,4 @@
-"""The refinement loop of one level (Jet, Algorithm 4.1)."""
+"""The refinement loop of one level (Jet, Algorithm 4.1), with Jetlp or what else lowers the cut."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import DeviceGraph
 from jetpy.problem import Problem
-from jetpy.refinement.jetlp import LabelPropagation
+from jetpy.refinement.methods import REFINEMENTS
 from jetpy.refinement.orders import Order, Request, Task
 from jetpy.refinement.rebalance import Rebalancing
 from jetpy.refinement.state import REBUILD, Measures, Recording, RefinementState
@@ -42,7 +42,8 @@ class Refinement:
     def __init__(self, backend: Backend, graph: DeviceGraph, problem: Problem) -> None:
         self.backend, self.problem = backend, problem
         self.state = RefinementState(backend, graph, problem)
-        self.propagation, self.rebalancing = LabelPropagation(self.state), Rebalancing(self.state)
+        self.improvement = REFINEMENTS[problem.options.refine.method](self.state)
+        self.rebalancing = Rebalancing(self.state)
         self._best_weights = backend.mirror(problem.k)
         self._propagate, self._rebalance = Recording(self.state), Recording(self.state)
         self._again = Recording(self.state)
@@ -91,6 +92,7 @@ class Refinement:
             Order.TOLERANCE: round(1000 * options.tolerance),
             Order.WEAK_ROUNDS: options.weak_rounds,
             Order.TIE_LIMIT: state.loose,
+            Order.SETTLES: int(self.improvement.settles),
         }.items():
             orders[order] = value
         self.backend.push(state.orders)
@@ -103,7 +105,7 @@ class Refinement:
 
         Launches for an iteration that is not due do nothing.
         """
-        if self.backend.prefers_lists:
+        if self.backend.prefers_lists or not self.improvement.recordable:
             self._launch_any()
             return
         before = self._made
@@ -169,15 +171,18 @@ class Refinement:
 
     def _launch_any(self) -> None:
         self._launch_orders(ANY)
+        if not self.backend.prefers_lists:
+            self.backend.pull(self.state.orders)
+            self.backend.synchronize()
         task = self.state.orders.host[Order.TASK]
         if task == Task.PROPAGATE:
-            self._launch_labels()
+            self._launch_moves()
         elif task != Task.NOTHING:
             self._launch_evictions()
 
     def _launch_propagation(self) -> None:
         self._launch_orders(PROPAGATIONS)
-        self._launch_labels()
+        self._launch_moves()
 
     def _launch_rebalancing(self) -> None:
         self._launch_orders(REBALANCINGS)
@@ -202,8 +207,8 @@ class Refinement:
             **state.moves,
         )
 
-    def _launch_labels(self) -> None:
-        self.propagation.launch()
+    def _launch_moves(self) -> None:
+        self.improvement.launch()
         self.state.launch_update()
 
     def _launch_evictions(self) -> None:

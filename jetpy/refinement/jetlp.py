@@ -19,6 +19,8 @@ NO_PRIORITY = -2147483647
 class LabelPropagation:
     """Jetlp on one level's state."""
 
+    settles, recordable = False, True
+
     def __init__(self, state: RefinementState) -> None:
         self.state = state
         self._proposers = state.backend.empty(state.graph.n)

@@ -28,6 +28,7 @@ class Order(IntEnum):
     PATIENCE = 17
     TOLERANCE = 18
     WEAK_ROUNDS = 19
+    SETTLES = 20
 
 
 class Task(IntEnum):

@@ -14,7 +14,8 @@ from tests.cli.conftest import ENGINE, Run
 from tests.graphs import heavy_vertex, isolated
 
 FIELDS = {
-    *("version", "graph", "n", "m", "k", "seed", "preset", "backend", "threads"),
+    *("version", "graph", "n", "m", "k", "seed", "backend", "threads"),
+    *("preset", "coarsening", "refinement"),
     *("cut", "imbalance", "limit", "feasible", "empty_parts", "disconnected_parts"),
     *("part_weights", "levels", "seconds", "launches"),
 }
@@ -88,6 +89,26 @@ def test_presets(run: Run, preset: str) -> None:
     report = json.loads(result.stdout)
     assert report["preset"] == preset
     assert report["feasible"]
+
+
+def test_methods_other_than_the_preset(run: Run) -> None:
+    methods = ("--coarsening", "constrained", "--refinement", "independent-set")
+    arguments = ("partition", "mesh.graph", "-k", 4, "-o", "out.part", *ENGINE)
+    words = run(*arguments, *methods).stdout
+    assert "preset default, coarsening constrained, refinement independent-set, numba" in words
+    expected = jetpy.partition(
+        jetpy.read_graph("mesh.graph"),
+        4,
+        coarsening="constrained",
+        refinement="independent-set",
+        backend="numba",
+        threads=1,
+    )
+    assert read_parts("out.part").tolist() == expected.parts.tolist()
+    report = json.loads(run(*arguments, "--preset", "gkway", "--json", "-").stdout)
+    assert (report["coarsening"], report["refinement"]) == ("union-find", "independent-set")
+    words = run(*arguments, "--preset", "gkway", "--refinement", "jet").stdout
+    assert "preset gkway, refinement jet, numba" in words
 
 
 @pytest.mark.parametrize("vertices", [0, 1, 5])

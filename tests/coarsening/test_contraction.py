@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jetpy.backends.base import Backend
-from jetpy.backends.level import upload
-from jetpy.coarsening.contraction import contract
+from jetpy.backends.base import Array, Backend
+from jetpy.backends.level import DeviceGraph, upload
+from jetpy.coarsening.contraction import contract, contract_groups
 from jetpy.generators import delaunay, rmat
 from jetpy.graph import Graph
 from tests.graphs import SMALL_GRAPHS, clique, edge_dict, star
@@ -21,14 +21,23 @@ from tests.strategies import weighted_graphs
 def check(backend: Backend, graph: Graph, match: list[int]) -> Graph:
     """Contract a matching, compare everything with the oracle, and return the coarse graph."""
     pairs = backend.from_host(np.array(match, np.int32))
-    device, coarse_of = contract(backend, upload(backend, graph), pairs)
+    contracted = contract(backend, upload(backend, graph), pairs)
+    group_of = [v if match[v] < 0 else min(v, match[v]) for v in range(graph.n)]
+    return check_groups(backend, graph, group_of, *contracted)
+
+
+def check_groups(
+    backend: Backend, graph: Graph, group_of: list[int], device: DeviceGraph, coarse_of: Array
+) -> Graph:
+    """Compare a contraction with the oracle, and return the coarse graph."""
     arrays = (device.indptr, device.indices, device.edge_weights, device.vertex_weights)
     coarse = Graph(*(backend.to_host(a) for a in arrays))
     ids = backend.to_host(coarse_of).tolist()
 
-    leaders = [v for v in range(graph.n) if match[v] < 0 or v < match[v]]
+    leaders = [v for v in range(graph.n) if group_of[v] == v]
     assert [ids[v] for v in leaders] == list(range(len(leaders)))
-    assert all(ids[v] == ids[match[v]] for v in range(graph.n) if match[v] >= 0)
+    assert all(ids[v] == ids[group_of[v]] for v in range(graph.n))
+    assert device.edge_weight == coarse.edge_weights.sum()
 
     weights = [0] * len(leaders)
     for v, weight in enumerate(graph.vertex_weights.tolist()):
@@ -59,6 +68,14 @@ def random_match(n: int, share: float, seed: int) -> list[int]:
     return match
 
 
+def random_groups(n: int, count: int, seed: int) -> list[int]:
+    """At most so many groups, named by any of their vertices."""
+    rng = np.random.default_rng(seed)
+    numbers = rng.integers(0, count, n).tolist()
+    names = {numbers[v]: v for v in rng.permutation(n).tolist()}
+    return [names[number] for number in numbers]
+
+
 @settings(
     max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -86,3 +103,30 @@ def test_again_and_again_down_to_one_vertex(backend: Backend) -> None:
     while graph.n > 1:
         graph = check(backend, graph, [v ^ 1 for v in range(graph.n)])
     assert (graph.n, graph.m, graph.total_vertex_weight) == (1, 0, 64)
+
+
+@settings(
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(graph=weighted_graphs(), count=st.integers(1, 16), seed=st.integers(0, 10**6))
+def test_groups_of_any_size(backend: Backend, graph: Graph, count: int, seed: int) -> None:
+    contract_and_check(backend, graph, random_groups(graph.n, count, seed))
+
+
+@pytest.mark.parametrize("count", [1, 40, 1000])
+@pytest.mark.parametrize("graph", [delaunay(3000), rmat(11, 8), star(3000), clique(80)], ids=str)
+def test_large_groups_and_several_threads(backend: Backend, graph: Graph, count: int) -> None:
+    contract_and_check(backend, graph, random_groups(graph.n, count, 1))
+
+
+@pytest.mark.parametrize("name", SMALL_GRAPHS)
+def test_groups_in_small_graphs(backend: Backend, name: str) -> None:
+    graph = SMALL_GRAPHS[name]()
+    contract_and_check(backend, graph, list(range(graph.n)))
+    contract_and_check(backend, graph, [graph.n - 1] * graph.n)
+
+
+def contract_and_check(backend: Backend, graph: Graph, group_of: list[int]) -> None:
+    groups = backend.from_host(np.array(group_of, np.int32))
+    contracted = contract_groups(backend, upload(backend, graph), groups)
+    check_groups(backend, graph, group_of, *contracted)

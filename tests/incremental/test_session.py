@@ -20,7 +20,14 @@ ENGINE = {"backend": "numba", "threads": 1}
 def live() -> jetpy.IncrementalPartitioner:
     options = jetpy.IncrementalOptions(extra_buckets=2, most_drift=0.5)
     live = jetpy.IncrementalPartitioner(
-        delaunay(800), 4, imbalance=0.1, seed=7, preset="fast", options=options, **ENGINE
+        delaunay(800),
+        4,
+        imbalance=0.1,
+        seed=7,
+        preset="fast",
+        coarsening="constrained",
+        options=options,
+        **ENGINE,
     )
     live.delete_vertices([3, 5, 799])
     live.insert_vertices([4, 2])
@@ -64,7 +71,8 @@ def without(name: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
 
 def with_setting(name: str, value: Any) -> Callable[[dict[str, Any]], dict[str, Any]]:
     def change(session: dict[str, Any]) -> dict[str, Any]:
-        settings = {**json.loads(str(session["settings"])), name: value}
+        settings = json.loads(str(session["settings"]))
+        (settings["goal"] if name in settings["goal"] else settings)[name] = value
         return {**session, "settings": np.array(json.dumps(settings))}
 
     return change
@@ -80,6 +88,8 @@ DAMAGE: dict[str, tuple[Callable[[dict[str, Any]], dict[str, Any]], str]] = {
     "ids beyond the last": (with_setting("ids", 3), "wrong ids"),
     "settings no JSON": (changed(settings=np.array("k = 4")), "wrong settings"),
     "k = 0": (with_setting("k", 0), "wrong settings"),
+    "unknown preset": (with_setting("preset", "best"), "wrong settings"),
+    "unknown coarsening": (with_setting("coarsening", 7), "wrong settings"),
     "unknown option": (with_setting("options", {"speed": 1}), "wrong settings"),
     "negative option": (with_setting("options", {"most_drift": -1}), "wrong settings"),
     "unknown setting": (with_setting("colour", 1), "wrong settings"),

@@ -227,3 +227,24 @@ def test_the_same_plan_again_where_all_vertices_are_watched(backend: Backend) ->
     assert orders[Order.ITERATION] == 1
     assert conductor.account.host[conductor.k + SHORT] == 0
     assert before == backend.to_host(conductor.plan).tolist()
+
+
+def test_moves_that_settle_end_with_the_first_iteration_without_any(backend: Backend) -> None:
+    """The patience is that of rebalancing alone."""
+    limits = np.array([5, 5])
+    conductor = Conductor(backend, np.array([7, 3]), 100, limits)
+    conductor.orders.host[Order.SETTLES] = 1
+    conductor.orders.host[Order.TOLERANCE] = 1000
+    backend.push(conductor.orders)
+    for since_best in range(1, PATIENCE):
+        orders = conductor.conduct()
+        assert (orders[Order.SINCE_BEST], orders[Order.REQUEST]) == (since_best, Request.NOTHING)
+    conductor.report(np.array([5, 5]), 10, 2)
+    for cut in (110, 109, 100):
+        orders = conductor.conduct()
+        assert (orders[Order.TASK], orders[Order.BEST_CUT]) == (Task.PROPAGATE, cut)
+        conductor.report(np.array([5, 5]), -1 if cut == 110 else -9, 2)
+    conductor.report(np.array([5, 5]), 0, 0)
+    orders = conductor.conduct()
+    assert (orders[Order.REQUEST], orders[Order.TASK]) == (Request.END, Task.NOTHING)
+    assert orders[Order.BEST_CUT] == 100

@@ -1,0 +1,63 @@
+"""The coarsenings by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from jetpy.backends.base import Array, Backend
+from jetpy.backends.level import DeviceGraph
+from jetpy.coarsening.contraction import contract, contract_groups
+from jetpy.coarsening.matching import match_vertices
+from jetpy.coarsening.union_find import group_vertices
+from jetpy.options import CoarsenOptions
+
+Coarsening = Callable[
+    [Backend, DeviceGraph, CoarsenOptions, int, int, Array | None], tuple[DeviceGraph, Array]
+]
+"""Takes a graph, options, the most that vertices may weigh together, a seed, and parts to keep
+vertices within or None; returns the coarse graph and the coarse vertex of each fine one."""
+
+
+def two_hop(
+    backend: Backend,
+    graph: DeviceGraph,
+    options: CoarsenOptions,
+    heaviest: int,
+    seed: int,
+    parts: Array | None,
+) -> tuple[DeviceGraph, Array]:
+    """Coarsen by pairs, at distance one or two (Jet, section 3.1)."""
+    return contract(backend, graph, match_vertices(backend, graph, options, heaviest, seed, parts))
+
+
+def union_find(
+    backend: Backend,
+    graph: DeviceGraph,
+    options: CoarsenOptions,
+    heaviest: int,
+    seed: int,
+    parts: Array | None,
+) -> tuple[DeviceGraph, Array]:
+    """Coarsen by subsets of any size (G-kway, section 3.1)."""
+    groups = group_vertices(backend, graph, options, heaviest, seed, parts, graph.n)
+    return contract_groups(backend, graph, groups)
+
+
+def constrained(
+    backend: Backend,
+    graph: DeviceGraph,
+    options: CoarsenOptions,
+    heaviest: int,
+    seed: int,
+    parts: Array | None,
+) -> tuple[DeviceGraph, Array]:
+    """Coarsen by subsets that are split into groups of a few vertices (iG-kway, section IV)."""
+    groups = group_vertices(backend, graph, options, heaviest, seed, parts, options.group_size)
+    return contract_groups(backend, graph, groups)
+
+
+COARSENINGS: dict[str, Coarsening] = {
+    "two-hop": two_hop,
+    "union-find": union_find,
+    "constrained": constrained,
+}

@@ -1,0 +1,35 @@
+"""The refinements by name."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from jetpy.refinement.independent_set import IndependentSet
+from jetpy.refinement.jetlp import LabelPropagation
+from jetpy.refinement.state import RefinementState
+
+
+class Improvement(Protocol):
+    """What makes an iteration while the partition is balanced.
+
+    Attributes
+    ----------
+    settles : bool
+        Whether there is nothing left to do after an iteration that moves nothing.
+    recordable : bool
+        Whether its launches can be recorded (`Backend.record`).
+    """
+
+    settles: bool
+    recordable: bool
+
+    def __init__(self, state: RefinementState) -> None: ...
+
+    def launch(self) -> None:
+        """Decide on moves and make them."""
+
+
+REFINEMENTS: dict[str, type[Improvement]] = {
+    "jet": LabelPropagation,
+    "independent-set": IndependentSet,
+}

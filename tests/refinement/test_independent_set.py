@@ -1,0 +1,247 @@
+"""Independent sets of moves against a plain oracle of G-kway's section 3.2, and their loop."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from jetpy.backends.base import Backend
+from jetpy.backends.level import upload
+from jetpy.generators import delaunay
+from jetpy.graph import Graph
+from jetpy.metrics import part_weights
+from jetpy.options import Options
+from jetpy.presets import INDEPENDENT_SET
+from jetpy.problem import Problem, pose
+from jetpy.refinement.independent_set import IndependentSet
+from jetpy.refinement.jet import Refinement
+from jetpy.refinement.orders import Task
+from jetpy.refinement.state import RefinementState
+from tests.graphs import SMALL_GRAPHS, from_edges, random_graph, star
+from tests.refinement.oracle import (
+    LINE,
+    check_state,
+    connections,
+    cost_of,
+    distance,
+    give_orders,
+    on_host,
+    parts_of,
+    problem_of,
+    settle,
+    state_of,
+)
+from tests.strategies import weighted_graphs
+
+Gains = list[dict[int, int]]
+
+quick = settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+def legal_gains(graph: Graph, parts: np.ndarray, problem: Problem) -> Gains:
+    """The gain of each vertex's every legal destination: positive, and with room."""
+    legal: Gains = []
+    held = part_weights(graph, parts, problem.k)
+    for v, row in enumerate(connections(graph, parts)):
+        paid = {
+            p: sum(w * distance(problem, p, q) for q, w in row.items()) for p in {parts[v], *row}
+        }
+        room = problem.limits - held - graph.vertex_weights[v]
+        gains = {p: int(paid[parts[v]] - paid[p]) for p in row if p != parts[v]}
+        legal.append({p: gain for p, gain in gains.items() if gain > 0 and room[p] >= 0})
+    return legal
+
+
+def moves_of_the_paper(
+    graph: Graph, parts: np.ndarray, targets: np.ndarray, problem: Problem
+) -> dict[int, int]:
+    """Vertices that move, and where to; the targets must be among the best."""
+    legal = legal_gains(graph, parts, problem)
+    movers = []
+    for v, gains in enumerate(legal):
+        neighbours = graph.indices[graph.indptr[v] : graph.indptr[v + 1]].tolist()
+        if gains and not any(legal[u] for u in neighbours if u < v):
+            assert gains[int(targets[v])] == max(gains.values())
+            movers.append(v)
+    movers.sort(key=lambda v: (-max(legal[v].values()), v))
+    held, longest = part_weights(graph, parts, problem.k), 0
+    after = held.copy()
+    for length, v in enumerate(movers, 1):
+        held[parts[v]] -= graph.vertex_weights[v]
+        held[targets[v]] += graph.vertex_weights[v]
+        if (held <= problem.limits).all():
+            longest, after = length, held.copy()
+    moving = {v: int(targets[v]) for v in movers[:longest]}
+    for v in movers[longest:]:  # some more than in the paper
+        after[targets[v]] += graph.vertex_weights[v]
+        if after[targets[v]] <= problem.limits[targets[v]]:
+            moving[v] = int(targets[v])
+    return moving
+
+
+def check_iterations(state: RefinementState, graph: Graph) -> list[int]:
+    """Compare iterations with the oracle until none moves; return how many moved in each."""
+    moving = IndependentSet(state)
+    counts = []
+    while not counts or counts[-1]:
+        before, cut = parts_of(state), state.measures.cut
+        give_orders(state, task=Task.PROPAGATE, salt=12345 + len(counts))
+        moving.launch()
+        expected = moves_of_the_paper(graph, before, on_host(state, moving._targets), state.problem)
+        state.launch_update()
+        counts.append(settle(state))
+        after = parts_of(state)
+        assert dict(enumerate(after.tolist())) == dict(enumerate(before.tolist())) | expected
+        assert counts[-1] == len(expected)
+        assert state.measures.cut < cut or not expected
+        assert (state.measures.part_weights <= state.problem.limits).all()
+        check_state(state, graph)
+    assert not any(legal_gains(graph, after, state.problem))
+    return counts
+
+
+def tight(graph: Graph, parts: np.ndarray, k: int, slack: int, **other: object) -> Problem:
+    """A problem whose parts have little room."""
+    limit = int(part_weights(graph, parts, k).max()) + slack
+    return problem_of(graph, k, limit=limit, **other)
+
+
+@quick
+@given(
+    graph=weighted_graphs(most=24),
+    k=st.integers(2, 7),
+    seed=st.integers(0, 10**6),
+    slack=st.sampled_from([0, 1, 3, 100]),
+    distances=st.sampled_from([None, LINE, 7 * LINE**2]),
+)
+def test_moves_are_those_of_the_paper(
+    backend: Backend,
+    graph: Graph,
+    k: int,
+    seed: int,
+    slack: int,
+    distances: np.ndarray | None,
+) -> None:
+    parts = np.random.default_rng(seed).integers(0, k, graph.n)
+    problem = tight(graph, parts, k, slack, distances=distances)
+    check_iterations(state_of(backend, graph, parts, k, problem), graph)
+
+
+@pytest.mark.parametrize("slack", [0, 20])
+@pytest.mark.parametrize("k", [2, 30])
+def test_larger_graphs(threaded: Backend, k: int, slack: int) -> None:
+    graph = random_graph(2500, 8000, 1, weighted=True)
+    parts = np.random.default_rng(0).permutation(np.arange(2500) % k)
+    problem = tight(graph, parts, k, slack)
+    counts = check_iterations(state_of(threaded, graph, parts, k, problem), graph)
+    assert sum(counts) > (500 if slack else 10)
+
+
+def test_a_hub_of_several_pieces(backend: Backend) -> None:
+    """The centre has the highest number, so that all leaves come before it, or the lowest."""
+    n = 3000
+    for graph in (star(n), from_edges(n + 1, [(v, n) for v in range(n)])):
+        parts = np.arange(n + 1) % 3
+        state = state_of(backend, graph, parts, 3, tight(graph, parts, 3, 500))
+        assert sum(check_iterations(state, graph)) > 400
+
+
+@pytest.mark.parametrize(("edges", "moved"), [(3, {0, 1, 2}), (2, {0})])
+def test_weights_may_exceed_the_limit_on_the_way(
+    backend: Backend, edges: int, moved: set[int]
+) -> None:
+    """Parts weigh 13 and 10, and 14 after a move; 15 after two, which only a third mends."""
+    graph = from_edges(
+        8, [(0, 3), (1, 4), (2, 5)][:edges], [5, 4, 3][:edges], [1, 1, 2, 1, 1, 1, 9, 7]
+    )
+    parts = np.array([1, 1, 0, 0, 0, 1, 0, 1])
+    assert part_weights(graph, parts, 2).tolist() == [13, 10]
+    assert first_movers(backend, graph, parts, 14) == moved
+
+
+def test_moves_after_the_longest_beginning_are_made_if_they_fit(backend: Backend) -> None:
+    """Part 0 has room for one of three, which come first; part 1 has room for the two others."""
+    edges = [(v, v + 5) for v in range(5)]
+    graph = from_edges(10, edges, [9, 8, 7, 2, 1])
+    parts = np.array([2, 2, 2, 2, 2, 0, 0, 0, 1, 1])
+    assert first_movers(backend, graph, parts, 4, k=3) == {0, 3, 4}
+
+
+def first_movers(
+    backend: Backend, graph: Graph, parts: np.ndarray, limit: int, k: int = 2
+) -> set[int]:
+    """The vertices that move in the first iteration; also checks that and all others."""
+    problem = replace(problem_of(graph, k), limit=limit)
+    state = state_of(backend, graph, parts, k, problem)
+    give_orders(state, task=Task.PROPAGATE, salt=1)
+    IndependentSet(state).launch()
+    after = parts_of(state)
+    check_iterations(state_of(backend, graph, parts, k, problem), graph)
+    return set(np.flatnonzero(after != parts).tolist())
+
+
+# The loop
+
+
+def independent(problem: Problem) -> Problem:
+    return replace(problem, options=Options(refine=INDEPENDENT_SET))
+
+
+def check_refined(backend: Backend, graph: Graph, start: np.ndarray, problem: Problem) -> None:
+    refinement = Refinement(backend, upload(backend, graph), problem)
+    heaviest = part_weights(graph, start, problem.k).max()
+    cost = cost_of(graph, start, problem)
+    refined = refinement.refine(backend.from_host(start.astype(np.int32)), finest=True)
+    parts = backend.to_host(refined.parts)
+    weights = part_weights(graph, parts, problem.k)
+    assert refined.cut_before == cost
+    assert refined.measures.cut == cost_of(graph, parts, problem)
+    assert refined.measures.part_weights.tolist() == weights.tolist()
+    if heaviest <= problem.limit:
+        assert refined.measures.cut <= cost
+    if weights.max() <= problem.limit:
+        assert not any(legal_gains(graph, parts, problem))
+    else:
+        assert weights.max() <= heaviest
+
+
+@pytest.mark.parametrize("k", [2, 3, 7])
+@pytest.mark.parametrize("name", [n for n in SMALL_GRAPHS if n != "empty"])
+def test_small_graphs_get_no_worse(backend: Backend, name: str, k: int) -> None:
+    graph = SMALL_GRAPHS[name]()
+    problem = independent(pose(graph.total_vertex_weight, k, 0.03, 3, Options()))
+    check_refined(backend, graph, np.arange(graph.n) % k, problem)
+    check_refined(backend, graph, np.zeros(graph.n, np.int32), problem)
+
+
+@quick
+@given(
+    graph=weighted_graphs(least=4, most=40),
+    k=st.integers(2, 5),
+    seed=st.integers(0, 10**6),
+    distances=st.sampled_from([None, LINE]),
+)
+def test_random_graphs_get_no_worse(
+    backend: Backend, graph: Graph, k: int, seed: int, distances: np.ndarray | None
+) -> None:
+    start = np.random.default_rng(seed).integers(0, k, graph.n)
+    limit = pose(graph.total_vertex_weight, k, 0.1, 0, Options()).limit
+    problem = problem_of(graph, k, distances=distances, limit=limit)
+    check_refined(backend, graph, start, independent(problem))
+
+
+@pytest.mark.parametrize("k", [2, 9, 64])
+def test_larger_graphs_are_balanced_and_refined(backend: Backend, k: int) -> None:
+    graph = delaunay(4000)
+    problem = independent(pose(graph.n, k, 0.03, 0, Options()))
+    for start in (np.arange(graph.n) % k, np.arange(graph.n) * k // graph.n, np.zeros(graph.n)):
+        check_refined(backend, graph, start.astype(np.int32), problem)
+        refinement = Refinement(backend, upload(backend, graph), problem)
+        refined = refinement.refine(backend.from_host(start.astype(np.int32)), finest=True)
+        assert refined.measures.heaviest <= problem.limit
