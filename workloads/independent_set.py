@@ -101,57 +101,45 @@ def find_legal(
     v: int = watched[i]
     if v < 0:
         return
-    priorities[v] = -2147483647
     targets[v] = -1
     seed: int = orders[0]
-    if best[v] == -2:
-        best[v] = seek_part(
-            v,
-            seed,
-            0,
-            indptr,
-            parts,
-            vertex_weights,
-            rows,
-            slots,
-            weights,
-            own,
-            gains,
-            account,
-            limits,
-            distances,
-            metric,
-            unit,
-            k,
-        )
-    q: int = best[v]
-    if q < 0:
-        return
-    if gains[v] <= 0:
-        return
-    gain: int = gains[v]
-    if account[q] + vertex_weights[v] > limits[q]:
-        q = seek_part(
-            v,
-            seed,
-            1,
-            indptr,
-            parts,
-            vertex_weights,
-            rows,
-            slots,
-            weights,
-            own,
-            priorities,
-            account,
-            limits,
-            distances,
-            metric,
-            unit,
-            k,
-        )
-        gain = priorities[v]
-        priorities[v] = -2147483647
+    gain: int = 0
+    q: int = -1
+    roomy: int = 0
+    while roomy < 2:
+        if roomy == 1 or best[v] == -2:
+            q = seek_part(
+                v,
+                seed,
+                roomy,
+                indptr,
+                parts,
+                vertex_weights,
+                rows,
+                slots,
+                weights,
+                own,
+                priorities,
+                account,
+                limits,
+                distances,
+                metric,
+                unit,
+                k,
+            )
+            gain = priorities[v]
+        if roomy == 0:
+            if best[v] == -2:
+                best[v] = q
+                gains[v] = gain
+            q = best[v]
+            gain = gains[v]
+            if q < 0 or gain <= 0:
+                roomy = 2
+            elif account[q] + vertex_weights[v] <= limits[q]:
+                roomy = 2
+        roomy += 1
+    priorities[v] = -2147483647
     if q >= 0 and gain > 0:
         priorities[v] = gain
         targets[v] = q

@@ -3,9 +3,9 @@
 On the whole graph, `marks` has 1 for a vertex whose edges have changed, 2 for one that is to be
 placed again, 3 for a neighbour of such a one, 0 for all others. Those to be placed are then
 numbered and make up a problem of their own, in which an edge ends at the number of another one, or
-at -1 - p where its end stays in part p. `parts` are -1 there until a vertex is placed. The weight
-of its edges into each part is kept as in the connectivity table, but for the numbers of the parts
-in direct rows.
+at -1 - p where its end stays in part p. `parts` are -1 there until a vertex is placed, and `waits`
+counts its neighbours of lower number that are not placed yet. The weight of its edges into each
+part is kept as in the connectivity table, but for the numbers of the parts in direct rows.
 """
 
 import pykokkos as pk
@@ -158,17 +158,23 @@ def connect(
     rows: pk.View1D[pk.int32],
     slots: pk.View1D[pk.int32],
     weights: pk.View1D[pk.int32],
+    waits: pk.View1D[pk.int32],
     lanes: int,
     k: int,
 ):
-    """Sum up the edges into each part."""
+    """Sum up the edges into each part, and count the neighbours of lower number."""
     j: int = i // lanes
     degree: int = indptr[j + 1] - indptr[j]
+    lower: int = 0
     e: int = indptr[j] + i % lanes
     while e < indptr[j + 1]:
         if ends[e] < 0:
             add_to_row(j, degree, -1 - ends[e], edge_weights[e], rows, slots, weights, k)
+        elif ends[e] < j:
+            lower += 1
         e += lanes
+    if lower > 0:
+        pk.atomic_fetch_add(waits, [j], lower)
 
 
 @pk.workunit
@@ -187,10 +193,10 @@ def find_lightest(i: int, part_weights: pk.View1D[pk.int64], lightest: pk.View1D
 def choose(
     j: int,
     indptr: pk.View1D[pk.int32],
-    ends: pk.View1D[pk.int32],
     rows: pk.View1D[pk.int32],
     slots: pk.View1D[pk.int32],
     weights: pk.View1D[pk.int32],
+    waits: pk.View1D[pk.int32],
     vertex_weights: pk.View1D[pk.int32],
     parts: pk.View1D[pk.int32],
     part_weights: pk.View1D[pk.int64],
@@ -201,23 +207,15 @@ def choose(
     seed: int,
     k: int,
 ):
-    """Choose a part for each vertex that has none, unless a neighbour of lower number has none.
+    """Choose a part for each vertex that has none, unless it waits for neighbours of lower number.
 
     That is, of the parts with room for it, the one that most weight of its edges goes to, then the
     lightest. Without an edge to such a part it is the lightest of all.
     """
     targets[j] = -1
-    if parts[j] >= 0:
+    if parts[j] >= 0 or waits[j] > 0:
         return
-    e: int = indptr[j]
-    end: int = indptr[j + 1]
-    degree: int = end - e
-    while e < end:
-        u: int = ends[e]
-        if u >= 0 and u < j:
-            if parts[u] < 0:
-                return
-        e += 1
+    degree: int = indptr[j + 1] - indptr[j]
     found: int = lightest[0]
     strongest: int = 0
     found_hash: pk.uint32 = 0
@@ -338,23 +336,28 @@ def settle(
     rows: pk.View1D[pk.int32],
     slots: pk.View1D[pk.int32],
     weights: pk.View1D[pk.int32],
+    waits: pk.View1D[pk.int32],
     number_bits: int,
+    lanes: int,
     k: int,
 ):
     """Add those just placed to their parts, and tell their neighbours."""
     one: pk.int64 = 1
-    j: int = keys[i] & ((one << number_bits) - 1)
+    j: int = keys[i // lanes] & ((one << number_bits) - 1)
     p: int = parts[j]
     if p < 0:
         return
-    weight: pk.int64 = vertex_weights[j]
-    pk.atomic_fetch_add(part_weights, [p], weight)
-    e: int = indptr[j]
+    if i % lanes == 0:
+        weight: pk.int64 = vertex_weights[j]
+        pk.atomic_fetch_add(part_weights, [p], weight)
+    e: int = indptr[j] + i % lanes
     while e < indptr[j + 1]:
         u: int = ends[e]
         if u >= 0:
             add_to_row(u, indptr[u + 1] - indptr[u], p, edge_weights[e], rows, slots, weights, k)
-        e += 1
+            if u > j:
+                pk.atomic_fetch_add(waits, [u], -1)
+        e += lanes
 
 
 @pk.workunit

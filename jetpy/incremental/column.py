@@ -53,8 +53,11 @@ class Column(HostColumn):
 
     @property
     def device(self) -> Array:
-        """The numbers on the back end, shape (len(self),)."""
-        return self._device[: self._size]
+        """The numbers on the back end, followed by room for more: the same array until it is full.
+
+        Launches take longer with an array that they have not seen before.
+        """
+        return self._device
 
     def set(self, vertices: IntArray, values: IntArray) -> None:
         """Set the numbers of some vertices, each there once."""

@@ -16,6 +16,8 @@ from jetpy.workloads import placement as kernels
 
 TO_PLACE, CANDIDATE = 2, 3
 """Marks, as in `jetpy.workloads.placement`."""
+SEEN_ONCE = 16
+"""A round of placement looks at so much less than refinement of a graph of the same size."""
 KEY_BITS, PULL_BITS = 63, 31
 """Bits of what choices are sorted by, and those of them for an edge weight, if so many are left."""
 
@@ -159,7 +161,7 @@ class Placement:
             **graph.rows,
         )
         backend.parallel_for(len(vertices), kernels.number_listed, forget=1, **numbering)
-        worker = backend.for_size(len(vertices) + nnz)
+        worker = backend.for_size((len(vertices) + nnz) // SEEN_ONCE)
         if worker is not backend:
             entries = backend.to_host(entries)
         offsets, weights, homes = upload_together(worker, indptr, weights, homes)
@@ -195,7 +197,12 @@ def place(
     lanes = 1 if backend.prefers_lists else LANES
     rows = backend.empty(n)
     size = backend.scan(n, table_kernels.size_rows, indptr=loose.indptr, rows=rows, k=k)
-    table = {"rows": rows, "slots": backend.full(size, -1), "weights": backend.full(size, 0)}
+    table = {
+        "rows": rows,
+        "slots": backend.full(size, -1),
+        "weights": backend.full(size, 0),
+        "waits": backend.full(n, 0),
+    }
     backend.parallel_for(n * lanes, kernels.connect, k=k, lanes=lanes, **loose.rows, **table)
     parts, targets, pulls = backend.full(n, -1), backend.empty(n), backend.empty(n)
     keys, queued = backend.empty(n, np.int64), backend.empty(n, np.int64)
@@ -210,7 +217,6 @@ def place(
             n,
             kernels.choose,
             indptr=loose.indptr,
-            ends=loose.ends,
             vertex_weights=loose.weights,
             parts=parts,
             part_weights=sums,
@@ -242,10 +248,11 @@ def place(
             count, kernels.admit, part_weights=sums, parts=parts, limit=limit, **chosen, **line
         )
         backend.parallel_for(
-            count,
+            count * lanes,
             kernels.settle,
             part_weights=sums,
             parts=parts,
+            lanes=lanes,
             k=k,
             **chosen,
             **loose.rows,
