@@ -12,7 +12,7 @@ mapped onto a machine. The orders are a list of numbers, by place:
  4  whether to keep the parts, as they are the best so far
  5  what the iteration does: 0 nothing, 1 moves (Jetlp), 2 weak rebalancing, 3 strong rebalancing
  6  what the host is asked for: 0 nothing, 1 to end, 2 to rebalance again with more vertices
-    watched, 3 room for more watched vertices
+    watched, 3 room for more watched vertices, 4 to make moves that are too many
  7  whether an iteration was made whose results are not taken yet
  8  what that iteration did, as in place 5
  9  cut

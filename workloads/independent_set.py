@@ -85,6 +85,7 @@ def find_legal(
     gains: pk.View1D[pk.int32],
     priorities: pk.View1D[pk.int32],
     targets: pk.View1D[pk.int32],
+    counts: pk.View1D[pk.int32],
     account: pk.View1D[pk.int64],
     limits: pk.View1D[pk.int64],
     orders: pk.View1D[pk.int64],
@@ -96,8 +97,13 @@ def find_legal(
     """Find every watched vertex a legal destination: a part with positive gain, and with room.
 
     The gain becomes the vertex's priority, -2147483647 if there is none. `best` and `gains` cache
-    the destination that would be best if all parts had room, as for Jetlp.
+    the destination that would be best if all parts had room, as for Jetlp. `counts` become 0.
     """
+    if orders[5] != 1:
+        return
+    if i == 0:
+        counts[0] = 0
+        counts[1] = 0
     v: int = watched[i]
     if v < 0:
         return
@@ -167,6 +173,8 @@ def keep_lowest(
 
     Destinations of the iteration before are forgotten.
     """
+    if orders[5] != 1:
+        return
     v: int = vertex_of(i, count, watched, hubs)
     if v < 0:
         return
@@ -208,6 +216,164 @@ def list_moves(
                 key: pk.int64 = 2147483647 - priorities[v]
                 moves[acc] = (key << 32) + v
             acc += 1
+
+
+@pk.workunit
+def collect_moves(
+    i: int,
+    watched: pk.View1D[pk.int32],
+    priorities: pk.View1D[pk.int32],
+    targets: pk.View1D[pk.int32],
+    counts: pk.View1D[pk.int32],
+    moves: pk.View1D[pk.int64],
+    orders: pk.View1D[pk.int64],
+):
+    """List the moves in any order, and count them."""
+    if orders[5] != 1:
+        return
+    v: int = watched[i]
+    if v < 0:
+        return
+    if targets[v] >= 0:
+        place: int = pk.atomic_fetch_add(counts, [0], 1)
+        key: pk.int64 = 2147483647 - priorities[v]
+        moves[place] = (key << 32) + v
+
+
+@pk.workunit
+def rank_moves(
+    i: int,
+    moves: pk.View1D[pk.int64],
+    counts: pk.View1D[pk.int32],
+    ordered: pk.View1D[pk.int64],
+    orders: pk.View1D[pk.int64],
+    most: int,
+):
+    """Sort the moves, each by looking at all others; if they are too many, ask the host to."""
+    if orders[5] != 1:
+        return
+    if counts[0] > most:
+        if i == 0:
+            orders[6] = 4
+        return
+    if i >= counts[0]:
+        return
+    rank: int = 0
+    j: int = 0
+    while j < counts[0]:
+        if moves[j] < moves[i]:
+            rank += 1
+        j += 1
+    ordered[rank] = moves[i]
+
+
+@pk.workunit
+def weigh_moves(
+    i: int,
+    ordered: pk.View1D[pk.int64],
+    counts: pk.View1D[pk.int32],
+    parts: pk.View1D[pk.int32],
+    targets: pk.View1D[pk.int32],
+    vertex_weights: pk.View1D[pk.int32],
+    account: pk.View1D[pk.int64],
+    limits: pk.View1D[pk.int64],
+    orders: pk.View1D[pk.int64],
+    changes: pk.View1D[pk.int32],
+    most: int,
+):
+    """Find by how much the number of overweight parts changes with each move of the sequence.
+
+    A part counts from the first move that it has to do with.
+    """
+    if orders[5] != 1 or counts[0] > most or i >= counts[0]:
+        return
+    v: int = ordered[i] & 2147483647
+    source: int = parts[v]
+    target: int = targets[v]
+    from_weight: pk.int64 = account[source] - limits[source]
+    to_weight: pk.int64 = account[target] - limits[target]
+    from_counts: int = 0
+    to_counts: int = 0
+    j: int = 0
+    while j < i:
+        u: int = ordered[j] & 2147483647
+        weight: pk.int64 = vertex_weights[u]
+        if parts[u] == source:
+            from_weight -= weight
+            from_counts = 1
+        elif parts[u] == target:
+            to_weight -= weight
+            to_counts = 1
+        if targets[u] == source:
+            from_weight += weight
+            from_counts = 1
+        elif targets[u] == target:
+            to_weight += weight
+            to_counts = 1
+        j += 1
+    change: int = 0
+    if from_weight > 0:
+        change -= from_counts
+    if to_weight > 0:
+        change -= to_counts
+    if from_weight > vertex_weights[v]:
+        change += 1
+    if to_weight + vertex_weights[v] > 0:
+        change += 1
+    changes[i] = change
+
+
+@pk.workunit
+def measure_moves(
+    i: int,
+    counts: pk.View1D[pk.int32],
+    orders: pk.View1D[pk.int64],
+    changes: pk.View1D[pk.int32],
+    most: int,
+):
+    """Find the longest beginning of the sequence after which no part is overweight."""
+    if orders[5] != 1 or counts[0] > most or i >= counts[0]:
+        return
+    overweight: int = 0
+    j: int = 0
+    while j <= i:
+        overweight += changes[j]
+        j += 1
+    if overweight == 0:
+        pk.atomic_fetch_max(counts, [1], i + 1)
+
+
+@pk.workunit
+def admit_moves(
+    i: int,
+    ordered: pk.View1D[pk.int64],
+    counts: pk.View1D[pk.int32],
+    parts: pk.View1D[pk.int32],
+    targets: pk.View1D[pk.int32],
+    vertex_weights: pk.View1D[pk.int32],
+    account: pk.View1D[pk.int64],
+    limits: pk.View1D[pk.int64],
+    orders: pk.View1D[pk.int64],
+    admitted: pk.View1D[pk.int32],
+    most: int,
+):
+    """Admit a move up to there; one after it if its destination has room even if nobody leaves."""
+    admitted[i] = 0
+    if orders[5] != 1 or counts[0] > most or i >= counts[0]:
+        return
+    p: int = targets[ordered[i] & 2147483647]
+    weight: pk.int64 = account[p]
+    j: int = 0
+    while j <= i:
+        u: int = ordered[j] & 2147483647
+        change: pk.int64 = vertex_weights[u]
+        if targets[u] == p:
+            weight += change
+        elif parts[u] == p and j < counts[1]:
+            weight -= change
+        j += 1
+    if i < counts[1] or weight <= limits[p]:
+        admitted[i] = 1
 
 
 @pk.workunit

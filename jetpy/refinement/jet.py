@@ -13,6 +13,9 @@ from jetpy.refinement.rebalance import Rebalancing
 from jetpy.refinement.state import REBUILD, Measures, Recording, RefinementState
 from jetpy.workloads import conduct as kernels
 
+import os
+
+LOOP = int(os.environ.get("JETPY_LOOP", "1"))
 STEPS = 4
 """Iterations, at least, that a back end that runs ahead of its host is sent at a time."""
 PROPAGATIONS, REBALANCINGS, ANY = 1, 2, 3
@@ -46,7 +49,6 @@ class Refinement:
         self.rebalancing = Rebalancing(self.state)
         self._best_weights = backend.mirror(problem.k)
         self._propagate, self._rebalance = Recording(self.state), Recording(self.state)
-        self._again = Recording(self.state)
 
     def refine(self, parts: Array, *, finest: bool, known: Measures | None = None) -> Refined:
         """Refine `parts` (int32, shape (n,)) until patience runs out.
@@ -59,9 +61,14 @@ class Refinement:
         for ratio in options.finest_ratios if finest else options.coarse_ratios:
             measures = self.start(parts, ratio, measures)
             cut_before = measures.cut if cut_before is None else cut_before
-            self.send_off()
-            while self.look():
+            if LOOP and not self.backend.prefers_lists:
+                self._run()
+                while self.look():
+                    self._run()
+            else:
                 self.send_off()
+                while self.look():
+                    self.send_off()
             parts, measures = self._best()
         assert measures is not None
         assert cut_before is not None
@@ -80,6 +87,7 @@ class Refinement:
         for order, value in {
             Order.RATIO: ratio,
             Order.KEEP: 0,
+            Order.TASK: Task.NOTHING,
             Order.REQUEST: Request.NOTHING,
             Order.UNTAKEN: 0,
             Order.CUT: measures.cut,
@@ -105,7 +113,7 @@ class Refinement:
 
         Launches for an iteration that is not due do nothing.
         """
-        if self.backend.prefers_lists or not self.improvement.recordable:
+        if self.backend.prefers_lists:
             self._launch_any()
             return
         before = self._made
@@ -119,6 +127,21 @@ class Refinement:
                 self.propagate()
             for _ in range(then):
                 self.rebalance()
+
+    def _run(self) -> None:
+        if getattr(self, "_watched", None) is not self.state.watched:
+            self._watched = self.state.watched
+            self._loop = self.backend.repeat(
+                self._launch_orders_any,
+                {1: self._launch_moves, 2: self._launch_evictions, 3: self._launch_evictions},
+                self.state.orders,
+                Order.TASK,
+                Order.REQUEST,
+            )
+        self._loop()
+
+    def _launch_orders_any(self) -> None:
+        self._launch_orders(ANY)
 
     def _count(self) -> tuple[int, int]:
         """Return how many iterations were made, of either kind and of Jetlp."""
@@ -163,17 +186,19 @@ class Refinement:
         if request == Request.ROOM:
             state.make_room()
             self.backend.push(orders)
-        else:
+            return
+        if request == Request.WATCH_MORE:
             self.rebalancing.watch_more()
-            orders.host[Order.TASK] = orders.host[Order.LAST_TASK]
-            self.backend.push(orders)
-            self._again.play(self._launch_evictions)
+        orders.host[Order.TASK] = orders.host[Order.LAST_TASK]
+        self.backend.push(orders)
+        if request == Request.WATCH_MORE:
+            self._launch_evictions()
+        else:
+            self.improvement.launch_many()
+            state.launch_update()
 
     def _launch_any(self) -> None:
         self._launch_orders(ANY)
-        if not self.backend.prefers_lists:
-            self.backend.pull(self.state.orders)
-            self.backend.synchronize()
         task = self.state.orders.host[Order.TASK]
         if task == Task.PROPAGATE:
             self._launch_moves()

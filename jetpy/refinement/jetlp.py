@@ -19,7 +19,7 @@ NO_PRIORITY = -2147483647
 class LabelPropagation:
     """Jetlp on one level's state."""
 
-    settles, recordable = False, True
+    settles = False
 
     def __init__(self, state: RefinementState) -> None:
         self.state = state
@@ -81,6 +81,10 @@ class LabelPropagation:
             self._admit(proposers, shared)
         else:
             hubs.launch_each(kernels.afterburn_hubs, **shared)
+
+    def launch_many(self) -> None:
+        """Never asked for."""
+        raise NotImplementedError
 
     def _admit(self, proposers: Members, shared: Mapping[str, Any]) -> None:
         """Move those who may, with the inflow of each part capped."""

@@ -16,17 +16,17 @@ class Improvement(Protocol):
     ----------
     settles : bool
         Whether there is nothing left to do after an iteration that moves nothing.
-    recordable : bool
-        Whether its launches can be recorded (`Backend.record`).
     """
 
     settles: bool
-    recordable: bool
 
     def __init__(self, state: RefinementState) -> None: ...
 
     def launch(self) -> None:
-        """Decide on moves and make them."""
+        """Decide on moves and make them, or have orders ask for `launch_many`."""
+
+    def launch_many(self) -> None:
+        """Decide on moves and make them, however many."""
 
 
 REFINEMENTS: dict[str, type[Improvement]] = {

@@ -47,3 +47,4 @@ class Request(IntEnum):
     END = 1
     WATCH_MORE = 2
     ROOM = 3
+    MOVES = 4
