@@ -132,8 +132,8 @@ class IncrementalOptions:
         The whole partition is refined, or found anew, when more modifiers were applied since the
         last time than this share of the graph's vertices and edges.
     most_drift : float
-        It is also found anew when the cut has grown, since the last time, by more than this share
-        beyond what the modifiers themselves did to it.
+        It is also found anew when the cut has become larger by this share, since the last time,
+        because parts had no room for vertices where their edges would have them.
     """
 
     extra_buckets: int = 1

@@ -203,6 +203,7 @@ def choose(
     lightest: pk.View1D[pk.int32],
     targets: pk.View1D[pk.int32],
     pulls: pk.View1D[pk.int32],
+    losses: pk.View1D[pk.int32],
     limit: pk.int64,
     seed: int,
     k: int,
@@ -210,7 +211,8 @@ def choose(
     """Choose a part for each vertex that has none, unless it waits for neighbours of lower number.
 
     That is, of the parts with room for it, the one that most weight of its edges goes to, then the
-    lightest. Without an edge to such a part it is the lightest of all.
+    lightest. Without an edge to such a part it is the lightest of all. `losses` are by how much
+    less weight goes there than to a part without room.
     """
     targets[j] = -1
     if parts[j] >= 0 or waits[j] > 0:
@@ -218,6 +220,7 @@ def choose(
     degree: int = indptr[j + 1] - indptr[j]
     found: int = lightest[0]
     strongest: int = 0
+    wanted: int = 0
     found_hash: pk.uint32 = 0
     row: int = rows[j]
     last: int = row + capacity(degree, k)
@@ -229,6 +232,8 @@ def choose(
         elif ends_row(q, row, last):
             break
         w: int = weights[s]
+        if q >= 0 and w > wanted:
+            wanted = w
         if q >= 0 and w > 0 and w >= strongest:
             if part_weights[q] + vertex_weights[j] <= limit:
                 h: pk.uint32 = mix((j ^ seed) + (q << 16))
@@ -246,6 +251,7 @@ def choose(
         s += 1
     targets[j] = found
     pulls[j] = strongest
+    losses[j] = wanted - strongest
 
 
 @pk.workunit

@@ -9,7 +9,7 @@ accumulator and a flag that says whether this pass writes. All others are passed
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,32 +122,6 @@ class Backend(ABC):
         `launches` makes calls of `parallel_for`, `push` and `pull` and nothing else, with the
         same numbers and the same arrays each time.
         """
-
-    def repeat(
-        self,
-        lead: Callable[[], None],
-        branches: Mapping[int, Callable[[], None]],
-        orders: Mirror,
-        choice: int,
-        end: int,
-    ) -> Callable[[], None]:
-        """Return a function that launches `lead` and one of two branches, again and again.
-
-        Which branch, stands at place `choice` of the orders; when what stands at `end` is not 0
-        after the lead, the function returns, and the host has the orders. As for `record`, the
-        launches are the same each time; those of branches do nothing while the choice is 0.
-        """
-
-        def play() -> None:
-            while True:
-                lead()
-                self.pull(orders)
-                self.synchronize()
-                if orders.host[end] != 0:
-                    return
-                branches[int(orders.host[choice])]()
-
-        return play
 
     def mirror(self, n: int) -> Mirror:
         """Return a small int64 array of zeros that exists on the host and on the back end."""

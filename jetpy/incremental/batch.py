@@ -69,11 +69,6 @@ class Modifiers:
         edges = len(self.deleted_edges) + len(self.inserted_edges)
         return edges + len(self.deleted_vertices) + len(self.vertex_weights)
 
-    def attached_weight(self, first: int) -> int:
-        """Return the weight of edges from old vertices to new ones, with ids from `first` on."""
-        low, high = ends_of(self.inserted_edges)
-        return int(self.edge_weights[(low < first) & (high >= first)].sum(dtype=np.int64))
-
 
 def ends_of(edges: npt.NDArray[np.int64]) -> tuple[IntArray, IntArray]:
     """Return the lower and the higher ends of edges that are one number each."""

@@ -173,7 +173,7 @@ class IncrementalPartitioner:
             progress,
         )
         live._part_weights = part_weights(graph, session.parts, live.k)
-        live._cut, live._reference = edge_cut(graph, session.parts), settings.reference
+        live._cut, live._lost = edge_cut(graph, session.parts), settings.lost
         live._unrefined, live._unpartitioned = settings.unrefined, settings.unpartitioned
         return live
 
@@ -188,7 +188,7 @@ class IncrementalPartitioner:
         settings = Settings(
             goal=self._goal,
             ids=self._graph.ids,
-            reference=self._reference,
+            lost=self._lost,
             unrefined=self._unrefined,
             unpartitioned=self._unpartitioned,
         )
@@ -290,17 +290,17 @@ class IncrementalPartitioner:
         homes, gone = graph.parts.host[dead], graph.vertex_weights.host[dead]
         np.subtract.at(self._part_weights, homes, gone)
         change = graph.apply(edits, self.k)
-        self._reference += change - modifiers.attached_weight(first)
         self._unrefined += len(modifiers)
         self._unpartitioned += len(modifiers)
         new = np.arange(first, graph.ids, dtype=np.int32)
         left = np.setdiff1d(edits.vertices, dead, assume_unique=True)
         touched = np.concatenate([left[left < first], new])
-        moved, growth = self._placement.update(touched, self._part_weights, self._roomy.limit)
-        self._cut += change + growth
+        placed = self._placement.update(touched, self._part_weights, self._roomy.limit)
+        self._cut += change + placed.growth
+        self._lost += placed.loss
         action, reason, moved_again = self._renew()
         seconds = time.perf_counter() - started
-        return Update(new, self._cut, moved + moved_again, action, reason, seconds)
+        return Update(new, self._cut, placed.moved + moved_again, action, reason, seconds)
 
     def rebuild(self) -> None:
         """Partition the graph from scratch, and lay out its buckets anew."""
@@ -331,7 +331,7 @@ class IncrementalPartitioner:
         Returns what was done, why, and how many vertices have moved.
         """
         options, size = self.options, self.n + self.m
-        if self._cut > (1 + options.most_drift) * self._reference:
+        if self._lost > options.most_drift * (self._cut - self._lost):
             return "repartitioned", "drift", self._renew_whole(anew=True)
         if self._unpartitioned > options.repartition_after * size:
             return "repartitioned", "changes", self._renew_whole(anew=True)
@@ -369,5 +369,4 @@ class IncrementalPartitioner:
 
     def _begin(self, cut: int) -> None:
         """Watch the changes of the graph and the drift of the cut from here."""
-        self._cut = self._reference = cut
-        self._unrefined = 0
+        self._cut, self._lost, self._unrefined = cut, 0, 0

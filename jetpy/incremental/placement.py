@@ -12,6 +12,7 @@ from jetpy.graph import IntArray
 from jetpy.incremental.buckets import LANES, BucketList
 from jetpy.incremental.column import upload_together
 from jetpy.workloads import connectivity as table_kernels
+from jetpy.workloads import contraction as contraction_kernels
 from jetpy.workloads import placement as kernels
 
 TO_PLACE, CANDIDATE = 2, 3
@@ -47,6 +48,26 @@ class Loose:
         return {"indptr": self.indptr, "ends": self.ends, "edge_weights": self.edge_weights}
 
 
+@dataclass(frozen=True)
+class Placed:
+    """What placement led to.
+
+    Attributes
+    ----------
+    moved : int
+        How many vertices are in another part than before; new ones do not count.
+    growth : int
+        By how much the weight of edges between parts has grown.
+    loss : int
+        How much of the cut is there because parts had no room: each vertex's edges into the part
+        that it is in weigh so much less than those into another one.
+    """
+
+    moved: int
+    growth: int
+    loss: int
+
+
 class Placement:
     """Finds the loose vertices of a graph in buckets, and places them."""
 
@@ -54,9 +75,7 @@ class Placement:
         self._graph, self._k, self._seed = graph, k, seed
         self._marks, self._numbers = graph.backend.empty(0), graph.backend.empty(0)
 
-    def update(
-        self, touched: IntArray, part_weights: npt.NDArray[np.int64], limit: int
-    ) -> tuple[int, int]:
+    def update(self, touched: IntArray, part_weights: npt.NDArray[np.int64], limit: int) -> Placed:
         """Place new vertices, and those that more draws to other parts than to theirs.
 
         Parameters
@@ -68,24 +87,18 @@ class Placement:
         limit : int
             Largest part weight; the lightest part gets a vertex that no part has room for.
 
-        Returns
-        -------
-        int
-            How many vertices moved to another part.
-        int
-            By how much the weight of edges between parts has grown.
         """
         vertices = self._loosen(touched)
         if len(vertices) == 0:
-            return 0, 0
+            return Placed(0, 0, 0)
         graph = self._graph
         weights, homes = graph.vertex_weights.host[vertices], graph.parts.host[vertices]
         old = homes < self._k
         np.subtract.at(part_weights, homes[old], weights[old])
         loose = self._gather(vertices, weights, homes)
-        parts, growth = place(loose, part_weights, limit, self._seed)
+        parts, growth, loss = place(loose, part_weights, limit, self._seed)
         graph.parts.set(vertices, parts)
-        return int((parts[old] != homes[old]).sum()), growth
+        return Placed(int((parts[old] != homes[old]).sum()), growth, loss)
 
     def _loosen(self, touched: IntArray) -> IntArray:
         """Return the vertices to place (int32, ascending): touched ones and neighbours of such."""
@@ -170,7 +183,7 @@ class Placement:
 
 def place(
     loose: Loose, part_weights: npt.NDArray[np.int64], limit: int, seed: int
-) -> tuple[IntArray, int]:
+) -> tuple[IntArray, int, int]:
     """Place loose vertices by rounds, in each of which no two neighbours move.
 
     In a round, everyone whose neighbours of lower number are placed chooses a part with room, most
@@ -190,8 +203,8 @@ def place(
     -------
     int32, shape (n,)
         The part of each.
-    int
-        By how much the weight of edges between parts has grown.
+    growth, loss : int
+        As in `Placed`.
     """
     backend, n, k = loose.backend, len(loose.weights), len(part_weights)
     lanes = 1 if backend.prefers_lists else LANES
@@ -204,7 +217,8 @@ def place(
         "waits": backend.full(n, 0),
     }
     backend.parallel_for(n * lanes, kernels.connect, k=k, lanes=lanes, **loose.rows, **table)
-    parts, targets, pulls = backend.full(n, -1), backend.empty(n), backend.empty(n)
+    parts, targets = backend.full(n, -1), backend.empty(n)
+    pulls, losses = backend.empty(n), backend.empty(n)
     keys, queued = backend.empty(n, np.int64), backend.empty(n, np.int64)
     starts, lightest = backend.empty(k, np.int64), backend.empty(1)
     sums = backend.from_host(part_weights)
@@ -223,6 +237,7 @@ def place(
             lightest=lightest,
             targets=targets,
             pulls=pulls,
+            losses=losses,
             limit=limit,
             seed=seed,
             k=k,
@@ -266,5 +281,6 @@ def place(
         lanes=lanes,
         **loose.rows,
     )
+    loss = backend.reduce(n, contraction_kernels.add_weights, edge_weights=losses)
     part_weights[:] = backend.to_host(sums)
-    return backend.to_host(parts), growth // 2
+    return backend.to_host(parts), growth // 2, loss

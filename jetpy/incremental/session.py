@@ -55,15 +55,15 @@ class Settings:
     goal : Goal
     ids : int
         How many vertices ever were.
-    reference : int
-        The cut then, and what modifiers did to it since.
+    lost : int
+        How much of the cut is there because parts had no room (`Placed.loss`).
     unrefined, unpartitioned : int
         Modifiers since it was refined, and found anew.
     """
 
     goal: Goal
     ids: int
-    reference: int
+    lost: int
     unrefined: int
     unpartitioned: int
 

@@ -8,7 +8,6 @@ from jetpy.backends.base import Array
 from jetpy.refinement.state import RefinementState
 from jetpy.workloads import independent_set as kernels
 
-
 MOST = 2048
 """Moves that are sorted by looking at each pair of them: then launches need not know how many."""
 

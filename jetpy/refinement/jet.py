@@ -13,9 +13,6 @@ from jetpy.refinement.rebalance import Rebalancing
 from jetpy.refinement.state import REBUILD, Measures, Recording, RefinementState
 from jetpy.workloads import conduct as kernels
 
-import os
-
-LOOP = int(os.environ.get("JETPY_LOOP", "1"))
 STEPS = 4
 """Iterations, at least, that a back end that runs ahead of its host is sent at a time."""
 PROPAGATIONS, REBALANCINGS, ANY = 1, 2, 3
@@ -61,14 +58,9 @@ class Refinement:
         for ratio in options.finest_ratios if finest else options.coarse_ratios:
             measures = self.start(parts, ratio, measures)
             cut_before = measures.cut if cut_before is None else cut_before
-            if LOOP and not self.backend.prefers_lists:
-                self._run()
-                while self.look():
-                    self._run()
-            else:
+            self.send_off()
+            while self.look():
                 self.send_off()
-                while self.look():
-                    self.send_off()
             parts, measures = self._best()
         assert measures is not None
         assert cut_before is not None
@@ -87,7 +79,6 @@ class Refinement:
         for order, value in {
             Order.RATIO: ratio,
             Order.KEEP: 0,
-            Order.TASK: Task.NOTHING,
             Order.REQUEST: Request.NOTHING,
             Order.UNTAKEN: 0,
             Order.CUT: measures.cut,
@@ -127,21 +118,6 @@ class Refinement:
                 self.propagate()
             for _ in range(then):
                 self.rebalance()
-
-    def _run(self) -> None:
-        if getattr(self, "_watched", None) is not self.state.watched:
-            self._watched = self.state.watched
-            self._loop = self.backend.repeat(
-                self._launch_orders_any,
-                {1: self._launch_moves, 2: self._launch_evictions, 3: self._launch_evictions},
-                self.state.orders,
-                Order.TASK,
-                Order.REQUEST,
-            )
-        self._loop()
-
-    def _launch_orders_any(self) -> None:
-        self._launch_orders(ANY)
 
     def _count(self) -> tuple[int, int]:
         """Return how many iterations were made, of either kind and of Jetlp."""

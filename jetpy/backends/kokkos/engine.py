@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,28 +30,6 @@ COMPANION_THREADS = 1
 """Several threads take longer to start than small levels do."""
 COMPANION_SIZE = 50_000
 """Vertices and directed edges up to which a level is refined sooner on the host's processors."""
-
-
-@dataclass(frozen=True)
-class _Tape:
-    """Calls of launchers or copies, with what they are passed, and what keeps that alive."""
-
-    calls: list[tuple[Callable[..., Any], list[Any], Any]]
-
-    @property
-    def kernels(self) -> set[Callable[..., Any]]:
-        """Launchers among the calls."""
-        return {call for call, _, kept in self.calls if isinstance(kept, dict)}
-
-    @property
-    def launches(self) -> int:
-        """Number of launches."""
-        return sum(isinstance(kept, dict) for _, _, kept in self.calls)
-
-    def play(self) -> None:
-        """Make the calls."""
-        for call, passed, _ in self.calls:
-            call(*passed)
 
 
 class KokkosBackend(Backend):
@@ -144,67 +121,27 @@ class KokkosBackend(Backend):
 
     def record(self, launches: Callable[[], None], /) -> Callable[[], None]:
         """Return a function that repeats launches; on the GPU, as a CUDA graph."""
-        tape = self._tape_of(launches)
-        repeat = self._memory.repeatable(tape.play, lambda: tape.kernels <= self._launched)
-
-        def play() -> None:
-            self.launches += tape.launches
-            repeat()
-            self._launched |= tape.kernels
-
-        return play
-
-    def repeat(
-        self,
-        lead: Callable[[], None],
-        branches: Mapping[int, Callable[[], None]],
-        orders: Mirror,
-        choice: int,
-        end: int,
-    ) -> Callable[[], None]:
-        """Return a function that launches again and again; on the GPU, as one CUDA graph."""
-        on_host = super().repeat(lead, branches, orders, choice, end)
-        if not self._memory.makes_loops:
-            return on_host
-        tapes = [self._tape_of(launches) for launches in (lead, *dict.fromkeys(branches.values()))]
-        numbers = [
-            [number for number, branch in branches.items() if branch == launches]
-            for launches in dict.fromkeys(branches.values())
-        ]
-        kernels = set().union(*(tape.kernels for tape in tapes))
-        rounds = self.mirror(len(tapes))
-        loop: Callable[[], None] | None = None
-
-        def play() -> None:
-            nonlocal loop
-            if not kernels <= self._launched:
-                for tape in tapes[1:]:
-                    tape.play()
-                on_host()
-                self._launched |= kernels
-                return
-            if loop is None:
-                loop = self._memory.loop(
-                    [tape.play for tape in tapes], numbers, orders, choice, end, rounds
-                )
-            before = rounds.host.copy()
-            loop()
-            self._memory.pull(orders)
-            self._memory.pull(rounds)
-            self.synchronize()
-            made = (rounds.host - before).tolist()
-            self.launches += sum(t.launches * n for t, n in zip(tapes, made, strict=True))
-
-        return play
-
-    def _tape_of(self, launches: Callable[[], None]) -> _Tape:
-        """Return what launches do, without doing it."""
         tape = self._tape = []
         try:
             launches()
         finally:
             self._tape = None
-        return _Tape(tape)
+
+        kernels = {call for call, _, kept in tape if isinstance(kept, dict)}
+
+        def launch_all() -> None:
+            for call, passed, _ in tape:
+                call(*passed)
+            self._launched |= kernels
+
+        repeat = self._memory.repeatable(launch_all, lambda: kernels <= self._launched)
+        launches_each_time = sum(isinstance(kept, dict) for _, _, kept in tape)
+
+        def play() -> None:
+            self.launches += launches_each_time
+            repeat()
+
+        return play
 
     def _load(self, workunit: Workunit) -> Launcher:
         """Load a workunit, compiled first if need be."""

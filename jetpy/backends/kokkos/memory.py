@@ -6,16 +6,14 @@ import importlib
 import weakref
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from jetpy.backends.base import Array, Mirror
-from jetpy.backends.kokkos.loops import Launches, Loop, decider
 
 PIECE_BYTES = 4 << 20
 """Size of the pieces in which long arrays go to the GPU."""
@@ -71,23 +69,6 @@ class Memory(ABC):
 
         `are_loaded` says whether all its kernels have been launched before.
         """
-
-    @cached_property
-    def makes_loops(self) -> bool:
-        """Whether there is `loop`."""
-        return False
-
-    def loop(
-        self,
-        launches: Sequence[Launches],
-        numbers: Sequence[Sequence[int]],
-        orders: Mirror,
-        choice: int,
-        end: int,
-        rounds: Mirror,
-    ) -> Launches:
-        """Return a function that launches again and again, without the host (`Loop`)."""
-        raise NotImplementedError
 
     @abstractmethod
     def synchronize(self) -> None:
@@ -288,24 +269,6 @@ class CudaMemory(Memory):
             graph.launch(self.stream)
 
         return repeat
-
-    @cached_property
-    def makes_loops(self) -> bool:
-        """Whether the driver has conditional nodes."""
-        return decider() is not None
-
-    def loop(
-        self,
-        launches: Sequence[Launches],
-        numbers: Sequence[Sequence[int]],
-        orders: Mirror,
-        choice: int,
-        end: int,
-        rounds: Mirror,
-    ) -> Launches:
-        """Return a function that launches a CUDA graph with a loop."""
-        devices = orders.device, rounds.device
-        return Loop(self.stream, launches, numbers, choice, end, *devices).run
 
     def synchronize(self) -> None:
         """Wait until every launch has finished."""
