@@ -132,8 +132,10 @@ class _Known:
             i = int(outside.argmax())
             raise GraphError(f"{source(i)}: there is no vertex {ids[i]}")
         is_old = ids < old
-        gone = np.isin(ids, self.dead)
-        gone[is_old] |= self.vertex_weights[ids[is_old]] == 0
+        gone = is_old.copy()
+        gone[is_old] = self.vertex_weights[ids[is_old]] == 0
+        if len(self.dead):
+            gone |= np.isin(ids, self.dead)
         if gone.any():
             i = int(gone.argmax())
             raise GraphError(f"{source(i)}: vertex {ids[i]} is deleted")
@@ -183,9 +185,10 @@ def _edges(given: npt.ArrayLike, verb: str, known: _Known) -> npt.NDArray[np.int
 
 def _first_repeated(values: npt.NDArray[Any]) -> Any:
     """Return the first value that stands there a second time, or None."""
-    _, first = np.unique(values, return_index=True)
-    if len(first) == len(values):
+    order = np.sort(values)
+    if (order[1:] != order[:-1]).all():
         return None
+    _, first = np.unique(values, return_index=True)
     again = np.ones(len(values), bool)
     again[first] = False
     return values[again.argmax()]

@@ -7,6 +7,7 @@ import json
 import os
 import zipfile
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -42,8 +43,13 @@ class Goal:
         OptionError
             If a number is out of range, or a name unknown.
         """
-        options = choose(self.preset, self.coarsening, self.refinement)
-        return pose(total_vertex_weight, self.k, self.imbalance, self.seed, options)
+        return _problem(self, total_vertex_weight)
+
+
+@lru_cache(maxsize=8)
+def _problem(goal: Goal, total_vertex_weight: int) -> Problem:
+    options = choose(goal.preset, goal.coarsening, goal.refinement)
+    return pose(total_vertex_weight, goal.k, goal.imbalance, goal.seed, options)
 
 
 @dataclass(frozen=True)

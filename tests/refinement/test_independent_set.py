@@ -245,3 +245,22 @@ def test_larger_graphs_are_balanced_and_refined(backend: Backend, k: int) -> Non
         refinement = Refinement(backend, upload(backend, graph), problem)
         refined = refinement.refine(backend.from_host(start.astype(np.int32)), finest=True)
         assert refined.measures.heaviest <= problem.limit
+
+
+@pytest.mark.parametrize("most", [1, 20])
+def test_many_moves_are_the_same_as_few(
+    backend: Backend, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The host sorts moves that are too many for a fixed sequence of launches."""
+    graph = delaunay(2000)
+    start = np.random.default_rng(1).integers(0, 5, graph.n).astype(np.int32)
+    problem = independent(pose(graph.n, 5, 0.1, 0, Options()))
+
+    def refined() -> tuple[list[int], int]:
+        refinement = Refinement(backend, upload(backend, graph), problem)
+        result = refinement.refine(backend.from_host(start), finest=True)
+        return backend.to_host(result.parts).tolist(), result.iterations
+
+    expected = refined()
+    monkeypatch.setattr("jetpy.refinement.independent_set.MOST", most)
+    assert refined() == expected

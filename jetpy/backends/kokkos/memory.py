@@ -19,6 +19,8 @@ PIECE_BYTES = 4 << 20
 """Size of the pieces in which long arrays go to the GPU."""
 COPIERS = 4
 """Threads that copy them."""
+STAGED_BYTES, STAGE_BYTES = 1 << 16, 1 << 20
+"""Size up to which arrays go to the GPU through a page-locked stage, and the size of that."""
 
 
 class Memory(ABC):
@@ -153,13 +155,31 @@ class CudaMemory(Memory):
         self.xp = importlib.import_module("cupy")
         self.stream = self.xp.cuda.Stream()
         self._buffers: dict[int, npt.NDArray[np.uint8]] = {}
+        self._stage = importlib.import_module("cupyx").empty_pinned(STAGE_BYTES, np.uint8)
+        self._staged = 0
 
     def from_host(self, array: npt.NDArray[Any]) -> Array:
         """Copy an array to the GPU."""
+        if 0 < array.nbytes <= STAGED_BYTES and array.ndim == 1:
+            return self._upload_staged(array)
         if array.nbytes <= PIECE_BYTES:
             return self.xp.asarray(array)
         copy = self.xp.empty(len(array), array.dtype)
         self._copy(array, copy, upload=True)
+        return copy
+
+    def _upload_staged(self, array: npt.NDArray[Any]) -> Array:
+        """Copy a short array to the GPU, in order with launches, without waiting for them."""
+        if self._staged + array.nbytes > STAGE_BYTES:
+            self.synchronize()
+            self._staged = 0
+        place = self._stage[self._staged : self._staged + array.nbytes]
+        place[:] = array.view(np.uint8)
+        self._staged += -(-array.nbytes // 16) * 16
+        copy = self.xp.empty(len(array), array.dtype)
+        runtime = self.xp.cuda.runtime
+        addresses = copy.data.ptr, place.ctypes.data
+        runtime.memcpyAsync(*addresses, array.nbytes, runtime.memcpyHostToDevice, self.stream.ptr)
         return copy
 
     def to_host(self, array: Array) -> npt.NDArray[Any]:
