@@ -134,12 +134,17 @@ class IncrementalOptions:
     most_drift : float
         It is also found anew when the cut has become larger by this share, since the last time,
         because parts had no room for vertices where their edges would have them.
+    on_host : bool
+        Beside a GPU, the host keeps the graph and applies batches, and the GPU partitions whole
+        graphs: quicker for batches of a few thousand modifiers, of which the GPU would wait for
+        the host most of the time.
     """
 
     extra_buckets: int = 1
     refine_after: float = 0.01
     repartition_after: float = 0.05
     most_drift: float = 0.05
+    on_host: bool = True
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.backends import get_backend
-from jetpy.backends.level import download
+from jetpy.backends.level import DeviceGraph, carry_graph, download
 from jetpy.build import as_graph
 from jetpy.graph import Graph, IntArray
 from jetpy.incremental.batch import Batch, checked_batch
@@ -134,7 +134,9 @@ class IncrementalPartitioner:
         self._goal, self._progress = goal, progress
         self._backend = get_backend(backend, threads)
         self._backend.compile(progress=lambda done, total: progress("compile", done, total))
-        self._graph = BucketList(self._backend, graph, parts, goal.options.extra_buckets)
+        companion = self._backend.companion if goal.options.on_host else None
+        self._home = companion or self._backend
+        self._graph = BucketList(self._home, graph, parts, goal.options.extra_buckets)
         self._placement = Placement(self._graph, goal.k, goal.seed)
 
     @classmethod
@@ -254,7 +256,7 @@ class IncrementalPartitioner:
     @property
     def graph(self) -> Graph:
         """The graph as it is now; its vertex i is number i of `vertices`."""
-        return download(self._backend, self._graph.extract()[0])
+        return download(self._home, self._graph.extract()[0])
 
     def insert_edges(self, edges: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Update:
         """Insert edges: integers, shape (b, 2); weights of shape (b,), 1 by default."""
@@ -309,8 +311,7 @@ class IncrementalPartitioner:
 
     def _find_whole(self) -> None:
         """Partition the graph from scratch."""
-        graph, vertices = self._graph.extract()
-        ids = self._backend.to_host(vertices)
+        graph, ids = self._whole()
         outcome = partition_anew(self._backend, graph, self._roomy, self._progress)
         self._adopt(ids, self._graph.vertex_weights.host[ids], outcome, anew=True)
 
@@ -346,8 +347,7 @@ class IncrementalPartitioner:
 
     def _renew_whole(self, *, anew: bool) -> int:
         """Refine the whole partition; take one found anew if that is better; return moves."""
-        graph, vertices = self._graph.extract()
-        ids = self._backend.to_host(vertices)
+        graph, ids = self._whole()
         before, weights = self._graph.parts.host[ids], self._graph.vertex_weights.host[ids]
         problem = self._roomy
         outcome = refine_again(self._backend, graph, before, problem, self._progress)
@@ -355,6 +355,12 @@ class IncrementalPartitioner:
             other = partition_anew(self._backend, graph, problem, self._progress)
             outcome = better(outcome, other, weights, problem)
         return self._adopt(ids, weights, outcome, anew=anew)
+
+    def _whole(self) -> tuple[DeviceGraph, IntArray]:
+        """Return the graph on the back end, and the id of each vertex."""
+        graph, vertices = self._graph.extract()
+        ids = self._home.to_host(vertices)
+        return carry_graph(graph, self._home, self._backend), ids
 
     def _adopt(self, ids: IntArray, weights: IntArray, outcome: Outcome, *, anew: bool) -> int:
         """Take the parts of a partition of the whole graph; return how many vertices moved."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 
 import networkx as nx
 import numpy as np
@@ -32,6 +33,12 @@ from tests.strategies import weighted_graphs
 ENGINE = {"backend": "numba", "threads": 1}
 LOCAL = jetpy.IncrementalOptions(refine_after=1e9, repartition_after=1e9, most_drift=1e9)
 """The whole graph is never partitioned again, but where the balance is lost."""
+OPTIONS = [
+    LOCAL,
+    replace(LOCAL, on_host=False),
+    jetpy.IncrementalOptions(extra_buckets=0),
+    jetpy.IncrementalOptions(extra_buckets=0, on_host=False),
+]
 
 
 def check_state(live: jetpy.IncrementalPartitioner, model: nx.Graph) -> None:
@@ -68,7 +75,7 @@ relaxed = settings(
 @given(
     graph=weighted_graphs(),
     k=st.integers(1, 5),
-    options=st.sampled_from([LOCAL, jetpy.IncrementalOptions(extra_buckets=0)]),
+    options=st.sampled_from(OPTIONS),
     seed=st.integers(0, 1 << 20),
 )
 def test_state_is_that_of_the_changed_graph(
@@ -85,14 +92,19 @@ def test_state_is_that_of_the_changed_graph(
 
 
 @relaxed
-@given(graph=weighted_graphs(least=4), k=st.integers(2, 4), seed=st.integers(0, 1 << 20))
+@given(
+    graph=weighted_graphs(least=4),
+    k=st.integers(2, 4),
+    options=st.sampled_from(OPTIONS[:2]),
+    seed=st.integers(0, 1 << 20),
+)
 def test_loose_vertices_are_placed_as_in_plain_python(
-    engine: Backend, graph: Graph, k: int, seed: int
+    engine: Backend, graph: Graph, k: int, options: jetpy.IncrementalOptions, seed: int
 ) -> None:
     rng = random.Random(seed)
     given = [rng.randrange(k) for _ in range(graph.n)]
     live = jetpy.IncrementalPartitioner(
-        graph, k, parts=given, imbalance=1.0, seed=seed, options=LOCAL
+        graph, k, parts=given, imbalance=1.0, seed=seed, options=options
     )
     model, first = as_networkx(graph), graph.n
     before = {v: {u: d["weight"] for u, d in model[v].items()} for v in model}
@@ -146,10 +158,11 @@ def test_an_empty_batch_changes_nothing(engine: Backend) -> None:
     assert (live.partition == before).all()
 
 
-def test_rows_grow_past_their_buckets(engine: Backend) -> None:
+@pytest.mark.parametrize("options", OPTIONS[:2], ids=["host", "device"])
+def test_rows_grow_past_their_buckets(engine: Backend, options: jetpy.IncrementalOptions) -> None:
     """One vertex gets hundreds of neighbours, in batches, so that rows move again and again."""
     n = 400
-    live = jetpy.IncrementalPartitioner(path(n), 4, options=LOCAL)
+    live = jetpy.IncrementalPartitioner(path(n), 4, options=options)
     model = as_networkx(path(n))
     for start in range(0, n, 40):
         for hub in (5, 399):
@@ -253,17 +266,24 @@ def test_threads_and_back_ends_do_not_show(
 ) -> None:
     graph = delaunay(4000)
 
-    def run(threads: int | None, name: str = "numba") -> list[list[int]]:
-        return series(lambda: jetpy.IncrementalPartitioner(graph, k, backend=name, threads=threads))
+    def run(threads: int | None, name: str = "numba", *, on_host: bool = True) -> list[list[int]]:
+        options = jetpy.IncrementalOptions(on_host=on_host)
+        return series(
+            lambda: jetpy.IncrementalPartitioner(
+                graph, k, options=options, backend=name, threads=threads
+            )
+        )
 
     expected = run(1)
     assert run(2) == expected
     assert run(3) == expected
     working(backend_name)
     assert run(None, backend_name) == expected
+    assert run(None, backend_name, on_host=False) == expected
     monkeypatch.setattr(get_backend("numba", 2), "prefers_lists", False)
     assert run(2) == expected
     monkeypatch.setattr(
         "jetpy.incremental.partitioner.get_backend", lambda name, threads: DeviceBackend(2)
     )
     assert run(2) == expected
+    assert run(2, on_host=False) == expected
