@@ -169,7 +169,7 @@ def main() -> None:
     options.results.mkdir(parents=True, exist_ok=True)
     path = options.results / "incremental.jsonl"
     done = {tuple(r[key] for key in KEYS) for r in read_records(path)}
-    for instance in chosen(options):
+    for instance in chosen(options) if options.graphs or options.generated else ():
         graph = None
         for k in options.ks:
             for modifiers in options.modifiers:
