@@ -24,6 +24,7 @@ from jetpy.multilevel import (
     partition_multilevel,
     refine_partition,
     trivial_outcome,
+    trivial_partition,
 )
 from jetpy.partition import Partition
 from jetpy.presets import choose
@@ -106,11 +107,8 @@ def partition(
     problem = pose(checked.total_vertex_weight, k, imbalance, seed, options)
 
     def work(engine: Backend) -> Outcome:
-        if k == 1:
-            return trivial_outcome(np.zeros(checked.n, np.int32), 0)
-        if checked.n <= k:
-            return trivial_outcome(np.arange(checked.n, dtype=np.int32), checked.total_edge_weight)
-        return partition_multilevel(engine, checked, [problem], progress)
+        trivial = trivial_partition(checked.n, checked.total_edge_weight, problem.k)
+        return trivial or partition_multilevel(engine, checked, [problem], progress)
 
     engine = get_backend(backend, threads)
     return _run(work, checked, problem, preset, engine, progress, profile)[0]

@@ -204,6 +204,15 @@ def trivial_outcome(parts: npt.NDArray[np.int32], cut: int) -> Outcome:
     return Outcome(parts, cut, cut, [], _seconds(0.0, 0.0, 0.0))
 
 
+def trivial_partition(n: int, total_edge_weight: int, k: int) -> Outcome | None:
+    """Return the outcome if there is nothing to decide: one part, or one for each vertex."""
+    if k == 1:
+        return trivial_outcome(np.zeros(n, np.int32), 0)
+    if n <= k:
+        return trivial_outcome(np.arange(n, dtype=np.int32), total_edge_weight)
+    return None
+
+
 def _seconds(coarsen: float, initial: float, refine: float) -> dict[str, float]:
     total = coarsen + initial + refine
     return {"coarsen": coarsen, "initial": initial, "refine": refine, "total": total}

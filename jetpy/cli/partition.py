@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -113,34 +114,26 @@ def partition_command(
     with progress_bars(quiet=quiet) as bars:
         loaded, read_seconds = read_timed(graph, repair, bars)
         bars.busy("Preparing")
+        asked: dict[str, Any] = {
+            "imbalance": imbalance,
+            "seed": seed,
+            "preset": preset,
+            "coarsening": coarsening,
+            "refinement": refinement,
+            "backend": backend,
+            "threads": threads,
+        }
         result = partition(
             loaded,
             k,
-            imbalance=imbalance,
-            seed=seed,
-            preset=preset,
-            coarsening=coarsening,
-            refinement=refinement,
-            backend=backend,
-            threads=threads,
+            **asked,
             progress=bars.stage,
             profile=trace_file is not None,
         )
         bars.busy("Writing")
         write_files(result, output, trace_file)
         if session is not None:
-            IncrementalPartitioner(
-                loaded,
-                k,
-                imbalance=imbalance,
-                seed=seed,
-                preset=preset,
-                coarsening=coarsening,
-                refinement=refinement,
-                backend=backend,
-                threads=threads,
-                parts=result.parts,
-            ).save(session)
+            IncrementalPartitioner(loaded, k, **asked, parts=result.parts).save(session)
         report = stats(result, read_seconds)
     names = "partition", "part"
     conclude(ctx, result, summary(result, read_seconds), report, json_file, quiet, names)

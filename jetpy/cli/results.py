@@ -60,12 +60,18 @@ def conclude(
         console.print(summary)
         if partition.profile is not None:
             console.print(steps(partition.profile), kernels(partition.profile))
-    if not partition.feasible:
-        heaviest = int(partition.part_weights.max())
+    exit_unless_balanced(ctx, int(partition.part_weights.max()), partition.limit, names)
+
+
+def exit_unless_balanced(
+    ctx: click.Context, heaviest: int, limit: int, names: tuple[str, str]
+) -> None:
+    """Warn and end the command if a part weighs more than its limit; `names` as for `conclude`."""
+    if heaviest > limit:
         result, part = names
         notify(
             "warning",
             f"no balanced {result} was found: the heaviest {part} weighs {heaviest:,}, "
-            f"more than the limit of {partition.limit:,}",
+            f"more than the limit of {limit:,}",
         )
         ctx.exit(INFEASIBLE)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from jetpy.cli.command import INFEASIBLE, Command, notify
+from jetpy.cli.command import Command
 from jetpy.cli.options import (
     INPUT_FILE,
     OUTPUT_FILE,
@@ -17,6 +17,7 @@ from jetpy.cli.options import (
 )
 from jetpy.cli.output import STDOUT, check_outputs, write_json
 from jetpy.cli.progress import progress_bars
+from jetpy.cli.results import exit_unless_balanced
 
 
 @click.command("update", cls=Command)
@@ -91,10 +92,4 @@ def update_command(
     if not quiet and json_file != STDOUT:
         console = stdout_console()
         console.print(updates_table(updates), update_summary(live, updates))
-    if not live.feasible:
-        notify(
-            "warning",
-            f"no balanced partition was found: the heaviest part weighs "
-            f"{live.part_weights.max():,}, more than the limit of {live.limit:,}",
-        )
-        ctx.exit(INFEASIBLE)
+    exit_unless_balanced(ctx, int(live.part_weights.max()), live.limit, ("partition", "part"))

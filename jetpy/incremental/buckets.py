@@ -170,7 +170,13 @@ class BucketList:
         )
         vertices = vertices[:n]
         indptr = backend.full(n + 1, 0)
-        nnz = self.offset(vertices, indptr)
+        nnz = backend.scan(
+            n,
+            kernels.offset_listed,
+            vertices=vertices,
+            length=self.length.device,
+            indptr=indptr,
+        )
         indices, edge_weights = backend.empty(nnz), backend.empty(nnz)
         backend.parallel_for(
             n * self.lanes,
@@ -188,16 +194,6 @@ class BucketList:
         return DeviceGraph(
             indptr, indices, edge_weights, weights, 2 * self.edge_weight, hubs
         ), vertices
-
-    def offset(self, vertices: Array, indptr: Array) -> int:
-        """Find where rows of listed vertices begin if they follow each other; return the end."""
-        return self.backend.scan(
-            len(vertices),
-            kernels.offset_listed,
-            vertices=vertices,
-            length=self.length.device,
-            indptr=indptr,
-        )
 
     def _change_rows(self, edits: Edits, uploaded: Sequence[Array]) -> int:
         """Delete and insert edges; return the change of the weight of those between parts."""

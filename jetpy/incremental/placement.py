@@ -86,7 +86,6 @@ class Placement:
             Brought up to date in place.
         limit : int
             Largest part weight; the lightest part gets a vertex that no part has room for.
-
         """
         vertices = self._loosen(touched)
         if len(vertices) == 0:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from jetpy.backends.base import Backend
 from jetpy.backends.level import DeviceGraph
@@ -15,7 +14,7 @@ from jetpy.multilevel import (
     Progress,
     partition_uploaded,
     refine_uploaded,
-    trivial_outcome,
+    trivial_partition,
 )
 from jetpy.problem import Problem
 
@@ -27,19 +26,17 @@ def partition_anew(
     backend: Backend, graph: DeviceGraph, problem: Problem, progress: Progress
 ) -> Outcome:
     """Partition a graph from scratch, also one with no more vertices than parts."""
-    if problem.k == 1:
-        return trivial_outcome(np.zeros(graph.n, np.int32), 0)
-    if graph.n <= problem.k:
-        return trivial_outcome(np.arange(graph.n, dtype=np.int32), graph.edge_weight // 2)
-    return partition_uploaded(backend, graph, [problem], progress)
+    trivial = trivial_partition(graph.n, graph.edge_weight // 2, problem.k)
+    return trivial or partition_uploaded(backend, graph, [problem], progress)
 
 
 def refine_again(
     backend: Backend, graph: DeviceGraph, parts: IntArray, problem: Problem, progress: Progress
 ) -> Outcome:
     """Refine a partition by a V-cycle; the result is balanced better, or as well and not larger."""
-    if problem.k == 1 or graph.n <= problem.k:
-        return partition_anew(backend, graph, problem, progress)
+    trivial = trivial_partition(graph.n, graph.edge_weight // 2, problem.k)
+    if trivial is not None:
+        return trivial
     options = replace(problem.options, cycles=max(problem.options.cycles, 1), cycle_limit=None)
     return refine_uploaded(backend, graph, parts, replace(problem, options=options), progress)
 
@@ -71,6 +68,8 @@ def renumbered(parts: IntArray, before: IntArray, weights: IntArray, k: int) -> 
     """
     if k > MOST_RENUMBERED:
         return parts
+    from scipy.optimize import linear_sum_assignment  # takes long to import
+
     old = before < k
     pairs = before[old].astype(np.int64) * k + parts[old]
     common = np.bincount(pairs, weights[old], k * k).reshape(k, k)
