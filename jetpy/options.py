@@ -125,6 +125,9 @@ class IncrementalOptions:
 
     Attributes
     ----------
+    tries : int
+        The first partition is the best of so many, with seeds one apart: many others follow from
+        it, and some graphs' cuts vary by a tenth.
     extra_buckets : int
         Buckets of 32 slots that each vertex gets beside those that its neighbours fill (gamma of
         iG-kway).
@@ -140,6 +143,7 @@ class IncrementalOptions:
         the host most of the time.
     """
 
+    tries: int = 3
     extra_buckets: int = 1
     refine_after: float = 0.01
     repartition_after: float = 0.05
@@ -150,3 +154,5 @@ class IncrementalOptions:
         for name, value in asdict(self).items():
             if value < 0:
                 raise OptionError(f"{name} is {value}; a number that is not negative is needed")
+        if self.tries < 1:
+            raise OptionError("tries is 0; one at least is needed")

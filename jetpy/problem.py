@@ -16,6 +16,7 @@ from jetpy.graph import INT32_MAX, IntArray
 from jetpy.options import Options
 
 MOST_PARTS = 2**24
+SEEDS = 2**31
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,8 +117,8 @@ def pose(
         raise OptionError(f"k is {k}; it must lie in 1..{MOST_PARTS - 1}")
     if not (isinstance(imbalance, numbers.Real) and math.isfinite(imbalance) and imbalance >= 0):
         raise OptionError(f"imbalance is {imbalance!r}; a number that is not negative is needed")
-    if not 0 <= seed < 2**31:
-        raise OptionError(f"seed is {seed}; it must lie in 0..2147483647")
+    if not 0 <= seed < SEEDS:
+        raise OptionError(f"seed is {seed}; it must lie in 0..{SEEDS - 1}")
     ideal = -(-total_vertex_weight // k)
     limit = int(min(ideal * (1 + imbalance) + 1e-9, INT32_MAX))
     return Problem(k, imbalance, ideal, limit, seed, options)

@@ -30,7 +30,7 @@ def two_hop(
     return contract(backend, graph, match_vertices(backend, graph, options, heaviest, seed, parts))
 
 
-def union_find(
+def by_subsets(
     backend: Backend,
     graph: DeviceGraph,
     options: CoarsenOptions,
@@ -38,26 +38,14 @@ def union_find(
     seed: int,
     parts: Array | None,
 ) -> tuple[DeviceGraph, Array]:
-    """Coarsen by subsets of any size (G-kway, section 3.1)."""
-    groups = group_vertices(backend, graph, options, heaviest, seed, parts, graph.n)
-    return contract_groups(backend, graph, groups)
-
-
-def constrained(
-    backend: Backend,
-    graph: DeviceGraph,
-    options: CoarsenOptions,
-    heaviest: int,
-    seed: int,
-    parts: Array | None,
-) -> tuple[DeviceGraph, Array]:
-    """Coarsen by subsets that are split into groups of a few vertices (iG-kway, section IV)."""
-    groups = group_vertices(backend, graph, options, heaviest, seed, parts, options.group_size)
+    """Coarsen by subsets of any size (G-kway, section 3.1), or of a few (iG-kway, section IV)."""
+    most = options.group_size if options.method == "constrained" else graph.n
+    groups = group_vertices(backend, graph, options, heaviest, seed, parts, most)
     return contract_groups(backend, graph, groups)
 
 
 COARSENINGS: dict[str, Coarsening] = {
     "two-hop": two_hop,
-    "union-find": union_find,
-    "constrained": constrained,
+    "union-find": by_subsets,
+    "constrained": by_subsets,
 }

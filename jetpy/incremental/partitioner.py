@@ -18,12 +18,12 @@ from jetpy.incremental.batch import Batch, checked_batch
 from jetpy.incremental.buckets import BucketList
 from jetpy.incremental.edits import resolve
 from jetpy.incremental.placement import Placement
-from jetpy.incremental.renewal import better, partition_anew, refine_again, renumbered
+from jetpy.incremental.renewal import best, partition_anew, refine_again, renumbered
 from jetpy.incremental.session import Goal, Session, Settings, read_session, write_session
 from jetpy.metrics import checked_parts, edge_cut, part_weights
 from jetpy.multilevel import Outcome, Progress, no_progress
 from jetpy.options import IncrementalOptions
-from jetpy.problem import Problem
+from jetpy.problem import SEEDS, Problem
 
 SHRINKAGE = 32
 """One part in so many of the weight that parts may have above the average is left for later: so
@@ -305,15 +305,18 @@ class IncrementalPartitioner:
         return Update(new, self._cut, placed.moved + moved_again, action, reason, seconds)
 
     def rebuild(self) -> None:
-        """Partition the graph from scratch, and lay out its buckets anew."""
+        """Partition the graph from scratch, as the first time, and lay out its buckets anew."""
         self._graph.lay_out()
         self._find_whole()
 
     def _find_whole(self) -> None:
-        """Partition the graph from scratch."""
+        """Partition the graph from scratch, with several seeds."""
         graph, ids = self._whole()
-        outcome = partition_anew(self._backend, graph, self._roomy, self._progress)
-        self._adopt(ids, self._graph.vertex_weights.host[ids], outcome, anew=True)
+        weights, problem = self._graph.vertex_weights.host[ids], self._roomy
+        seeds = [(problem.seed + i) % SEEDS for i in range(self.options.tries)]
+        tries = (replace(problem, seed=seed) for seed in seeds)
+        found = (partition_anew(self._backend, graph, one, self._progress) for one in tries)
+        self._adopt(ids, weights, best(found, weights, problem), anew=True)
 
     @property
     def _problem(self) -> Problem:
@@ -353,7 +356,7 @@ class IncrementalPartitioner:
         outcome = refine_again(self._backend, graph, before, problem, self._progress)
         if anew:
             other = partition_anew(self._backend, graph, problem, self._progress)
-            outcome = better(outcome, other, weights, problem)
+            outcome = best([outcome, other], weights, problem)
         return self._adopt(ids, weights, outcome, anew=anew)
 
     def _whole(self) -> tuple[DeviceGraph, IntArray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -41,14 +42,14 @@ def refine_again(
     return refine_uploaded(backend, graph, parts, replace(problem, options=options), progress)
 
 
-def better(one: Outcome, other: Outcome, weights: IntArray, problem: Problem) -> Outcome:
-    """Return the outcome with less weight of a part above the limit, then with the smaller cut."""
+def best(outcomes: Iterable[Outcome], weights: IntArray, problem: Problem) -> Outcome:
+    """Return the outcome with least weight of a part above the limit, then the smallest cut."""
 
     def quality(outcome: Outcome) -> tuple[int, int]:
         heaviest = int(np.bincount(outcome.parts, weights, problem.k).max())
         return max(heaviest - problem.limit, 0), outcome.cut
 
-    return min(one, other, key=quality)
+    return min(outcomes, key=quality)
 
 
 def renumbered(parts: IntArray, before: IntArray, weights: IntArray, k: int) -> IntArray:

@@ -104,3 +104,8 @@ def test_refuses_wrong_options(options: dict[str, Any]) -> None:
 def test_refuses_negative_options(field: str) -> None:
     with pytest.raises(jetpy.OptionError, match=field):
         jetpy.IncrementalOptions(**{field: -1})
+
+
+def test_refuses_no_tries() -> None:
+    with pytest.raises(jetpy.OptionError, match="tries"):
+        jetpy.IncrementalOptions(tries=0)

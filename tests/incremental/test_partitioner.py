@@ -197,6 +197,18 @@ def test_a_vertex_goes_where_its_edges_go(engine: Backend) -> None:
     assert (update.cut, update.moved, update.action) == (0, 1, "placed")
 
 
+def test_begins_with_the_best_of_several() -> None:
+    graph, seed = delaunay(3000), 2**31 - 2
+    seeds = [seed, seed + 1, 0]
+    cuts = [jetpy.partition(graph, 8, imbalance=1.0, seed=s, **ENGINE).cut for s in seeds]
+    live = jetpy.IncrementalPartitioner(graph, 8, imbalance=1.0, seed=seed, **ENGINE)
+    assert len(set(cuts)) > 1
+    assert live.cut == min(cuts)
+    one = jetpy.IncrementalOptions(tries=1)
+    live = jetpy.IncrementalPartitioner(graph, 8, imbalance=1.0, seed=seed, options=one, **ENGINE)
+    assert live.cut == cuts[0]
+
+
 @pytest.mark.parametrize("k", [2, 8])
 def test_keeps_the_balance_and_a_good_cut(k: int) -> None:
     graph = delaunay(3000)
