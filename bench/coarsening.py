@@ -128,8 +128,9 @@ def _geometric(values: Iterable[float]) -> str:
 
 
 def summarise(records: Sequence[Record], markdown: bool) -> None:
-    """Print the tables."""
-    others = [name for name in VARIANTS if name != BASELINE]
+    """Print the tables of the variants that there are."""
+    present = {record["variant"] for record in records}
+    others = [name for name in VARIANTS if name in present and name != BASELINE]
     for what, title in (("cuts", "mean cut"), ("seconds", "mean time")):
 
         def cells(members: Sequence[Record], what: str = what) -> list[str]:
@@ -144,21 +145,24 @@ def summarise(records: Sequence[Record], markdown: bool) -> None:
         ratios = [ratio for _, ratio in over(members, UNSCORED, SCORED, "cuts")]
         return [_geometric(ratios), f"{max(ratios):.3f}", str(sum(r > 1 for r in ratios))]
 
-    headers = ["class", "k", "graphs", "geometric mean", "largest", "worse in"]
-    title = f"cut of {UNSCORED} over {SCORED}"
-    show(title, headers, table(records, ablation), left=2, markdown=markdown)
+    if {SCORED, UNSCORED} <= present:
+        headers = ["class", "k", "graphs", "geometric mean", "largest", "worse in"]
+        title = f"cut of {UNSCORED} over {SCORED}"
+        show(title, headers, table(records, ablation), left=2, markdown=markdown)
+    weighed = [name for name in EVENNESS if name in present]
 
     def evenness(members: Sequence[Record]) -> list[str]:
         return [
             _geometric(mean(r[what]) for r in members if r["variant"] == name)
-            for name in EVENNESS
+            for name in weighed
             for what in ("coarsest", "worst")
         ]
 
     headers = ["class", "k", "graphs"]
-    headers += [f"{name}: {what}" for name in EVENNESS for what in ("coarsest", "worst level")]
-    title = "max/mean weight of coarse vertices"
-    show(title, headers, table(records, evenness), left=2, markdown=markdown)
+    headers += [f"{name}: {what}" for name in weighed for what in ("coarsest", "worst level")]
+    if weighed:
+        title = "max/mean weight of coarse vertices"
+        show(title, headers, table(records, evenness), left=2, markdown=markdown)
     for record in records:
         if record["feasible"] < len(record["seeds"]):
             print(f"infeasible: {record['graph']} k={record['k']} {record['variant']}")
@@ -170,6 +174,7 @@ def main() -> None:
     add_options(parser)
     parser.add_argument("--classes", nargs="+", default=["circuit", "mesh", "Delaunay"])
     parser.add_argument("--ks", nargs="+", type=int, default=[2, 8, 32])
+    parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=list(VARIANTS))
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--backend", default="auto")
@@ -185,7 +190,7 @@ def main() -> None:
         missing = [
             (k, variant)
             for k in options.ks
-            for variant in VARIANTS
+            for variant in options.variants
             if (instance.name, k, variant) not in done
         ]
         if instance.cls not in options.classes or not missing:
