@@ -41,7 +41,7 @@ def random_batch(
     entries = rng.choice(2 * graph.m, share, replace=False)
     u = np.searchsorted(graph.indptr, entries, side="right") - 1
     deleted = np.unique(np.sort(np.stack([u, graph.indices[entries]], axis=1), axis=1), axis=0)
-    alive = np.setdiff1d(np.arange(graph.n), dead)
+    alive = np.delete(np.arange(graph.n), dead)
     one, other = rng.choice(alive, share), rng.choice(alive, share)
     if near:
         entries = graph.indptr[one] + (rng.random(share) * graph.degrees[one]).astype(int)
