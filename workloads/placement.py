@@ -64,16 +64,21 @@ def mark_loose(
 
 
 @pk.workunit
-def mark_neighbours(
+def find_neighbours(
     i: int,
     vertices: pk.View1D[pk.int32],
     first: pk.View1D[pk.int32],
     length: pk.View1D[pk.int32],
     slots: pk.View1D[pk.int32],
     marks: pk.View1D[pk.int32],
+    found: pk.View1D[pk.int32],
+    counts: pk.View1D[pk.int32],
     lanes: int,
 ):
-    """Mark the neighbours of vertices that are to be placed."""
+    """Mark the neighbours of vertices that are to be placed, and list them in any order.
+
+    The list is `counts[0]` long, before and afterwards.
+    """
     v: int = vertices[i // lanes]
     if marks[v] != 2:
         return
@@ -82,23 +87,26 @@ def mark_neighbours(
     while s < length[v]:
         u: int = slots[start + s]
         if marks[u] == 0:
-            marks[u] = 3
+            before: int = pk.atomic_fetch_max(marks, [u], 3)
+            if before == 0:
+                place: int = pk.atomic_fetch_add(counts, [0], 1)
+                found[place] = u
         s += lanes
 
 
 @pk.workunit
-def list_marked(
-    v: int,
+def list_loose(
+    j: int,
     acc: pk.Acc[pk.int64],
     last_pass: bool,
+    found: pk.View1D[pk.int32],
     marks: pk.View1D[pk.int32],
     vertices: pk.View1D[pk.int32],
-    mark: int,
 ):
-    """List the vertices with a mark, in ascending order."""
-    if marks[v] == mark:
+    """List those found that are to be placed."""
+    if marks[found[j]] == 2:
         if last_pass:
-            vertices[acc] = v
+            vertices[acc] = found[j]
         acc += 1
 
 

@@ -79,7 +79,9 @@ class BucketList:
     def edges_of(self, vertices: IntArray) -> npt.NDArray[np.int64]:
         """Return the edges at some vertices, one number each, not all only once."""
         backend = self.backend
-        indptr = np.concatenate([[0], np.cumsum(self.length.host[vertices])]).astype(np.int32)
+        degrees = self.length.host[vertices]
+        indptr = np.zeros(len(vertices) + 1, np.int32)
+        np.cumsum(degrees, out=indptr[1:])
         nnz = int(indptr[-1])
         if nnz == 0:
             return np.empty(0, np.int64)
@@ -95,7 +97,7 @@ class BucketList:
             neighbours=neighbours,
             lanes=self.lanes,
         )
-        u = np.repeat(vertices, np.diff(indptr)).astype(np.int64)
+        u = np.repeat(vertices, degrees).astype(np.int64)
         v = backend.to_host(neighbours).astype(np.int64)
         edges: npt.NDArray[np.int64] = (np.minimum(u, v) << 32) + np.maximum(u, v)
         return edges

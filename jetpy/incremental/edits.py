@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from jetpy.errors import GraphError
 from jetpy.graph import INT32_MAX, IntArray
-from jetpy.incremental.batch import Modifiers, ends_of, name
+from jetpy.incremental.batch import Modifiers, begins_of, ends_of, is_among, name
 
 if TYPE_CHECKING:
     from jetpy.incremental.buckets import BucketList
@@ -63,7 +63,8 @@ def resolve(graph: BucketList, modifiers: Modifiers) -> Edits:
     incident = graph.edges_of(modifiers.deleted_vertices)
     deleted = modifiers.deleted_edges
     if len(incident):
-        deleted = np.union1d(deleted, incident)
+        deleted = np.sort(np.concatenate([deleted, incident]))
+        deleted = deleted[begins_of(deleted)]
     low, high = ends_of(deleted)
     sources, targets = np.concatenate([low, high]), np.concatenate([high, low])
     inserted = modifiers.inserted_edges
@@ -85,7 +86,7 @@ def resolve(graph: BucketList, modifiers: Modifiers) -> Edits:
     added = np.zeros(len(sources), np.int32), modifiers.edge_weights, modifiers.edge_weights
     order = np.argsort(_keys(origins, ends, places))
     origins, places = origins[order], places[order]
-    begins = np.flatnonzero(np.diff(origins, prepend=-1)).astype(np.int32)
+    begins = begins_of(origins)
     signs = np.where(places < 0, 1, -1).astype(np.int32)
     return Edits(
         new_weights=modifiers.vertex_weights,
@@ -126,7 +127,7 @@ def _check_edges(
         edge = deleted[is_there.argmin()]
         raise GraphError(f"{name(edge)} cannot be deleted: it is not there")
     if was_there.any():
-        stays = was_there & ~np.isin(inserted, deleted)
+        stays = was_there & ~is_among(inserted, deleted)
         if stays.any():
             edge = inserted[stays.argmax()]
             raise GraphError(f"{name(edge)} cannot be inserted: it is there")

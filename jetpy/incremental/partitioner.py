@@ -295,8 +295,8 @@ class IncrementalPartitioner:
         self._unrefined += len(modifiers)
         self._unpartitioned += len(modifiers)
         new = np.arange(first, graph.ids, dtype=np.int32)
-        left = np.setdiff1d(edits.vertices, dead, assume_unique=True)
-        touched = np.concatenate([left[left < first], new])
+        is_left = (edits.vertices < first) & (graph.vertex_weights.host[edits.vertices] > 0)
+        touched = np.concatenate([edits.vertices[is_left], new])
         placed = self._placement.update(touched, self._part_weights, self._roomy.limit)
         self._cut += change + placed.growth
         self._lost += placed.loss

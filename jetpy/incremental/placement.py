@@ -15,8 +15,6 @@ from jetpy.workloads import connectivity as table_kernels
 from jetpy.workloads import contraction as contraction_kernels
 from jetpy.workloads import placement as kernels
 
-TO_PLACE, CANDIDATE = 2, 3
-"""Marks, as in `jetpy.workloads.placement`."""
 SEEN_ONCE = 16
 """A round of placement looks at so much less than refinement of a graph of the same size."""
 KEY_BITS, PULL_BITS = 63, 31
@@ -105,25 +103,30 @@ class Placement:
         if len(self._marks) < graph.ids:
             size = graph.ids + graph.ids // 2
             self._marks, self._numbers = backend.full(size, 0), backend.full(size, -1)
-        listed = backend.from_host(touched)
-        self._mark_loose(listed)
+        count = len(touched)
+        found = backend.empty(count + int(graph.length.host[touched].sum()))
+        found[:count] = backend.from_host(touched)
+        self._mark_loose(found[:count])
+        counts = backend.full(1, count)
         backend.parallel_for(
-            len(listed) * graph.lanes,
-            kernels.mark_neighbours,
-            vertices=listed,
+            count * graph.lanes,
+            kernels.find_neighbours,
+            vertices=found[:count],
             length=graph.length.device,
             marks=self._marks,
+            found=found,
+            counts=counts,
             lanes=graph.lanes,
             **graph.rows,
         )
-        neighbours = self._list(CANDIDATE)
-        self._mark_loose(neighbours)
-        loose = self._list(TO_PLACE)
-        for vertices in listed, neighbours:
-            backend.parallel_for(
-                len(vertices), kernels.clear_marks, vertices=vertices, marks=self._marks
-            )
-        return backend.to_host(loose)
+        found = found[: backend.to_host(counts)[0]]
+        self._mark_loose(found[count:])
+        loose = backend.empty(len(found))
+        number = backend.scan(
+            len(found), kernels.list_loose, found=found, marks=self._marks, vertices=loose
+        )
+        backend.parallel_for(len(found), kernels.clear_marks, vertices=found, marks=self._marks)
+        return np.sort(backend.to_host(loose[:number]))
 
     def _mark_loose(self, vertices: Array) -> None:
         graph, backend = self._graph, self._graph.backend
@@ -141,15 +144,6 @@ class Placement:
         backend.parallel_for(
             len(vertices), kernels.mark_loose, parts=graph.parts.device, k=self._k, **listed
         )
-
-    def _list(self, mark: int) -> Array:
-        """Return the vertices with a mark, in ascending order."""
-        graph, backend = self._graph, self._graph.backend
-        vertices = backend.empty(graph.ids)
-        count = backend.scan(
-            graph.ids, kernels.list_marked, marks=self._marks, vertices=vertices, mark=mark
-        )
-        return vertices[:count]
 
     def _gather(self, vertices: IntArray, weights: IntArray, homes: IntArray) -> Loose:
         """Fetch the rows of vertices that are to be placed."""
