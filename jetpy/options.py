@@ -131,6 +131,10 @@ class IncrementalOptions:
     extra_buckets : int
         Buckets of 32 slots that each vertex gets beside those that its neighbours fill (gamma of
         iG-kway).
+    highest_degree : int
+        A vertex with more neighbours keeps its part until the whole partition is refined. Most
+        batches change some of its edges, but few of them; and all its neighbours would have to be
+        looked at.
     refine_after, repartition_after : float
         The whole partition is refined, or found anew, when more modifiers were applied since the
         last time than this share of the graph's vertices and edges.
@@ -145,6 +149,7 @@ class IncrementalOptions:
 
     tries: int = 3
     extra_buckets: int = 1
+    highest_degree: int = 1024
     refine_after: float = 0.01
     repartition_after: float = 0.05
     most_drift: float = 0.05

@@ -27,13 +27,17 @@ def weigh_rows(
     marks: pk.View1D[pk.int32],
     balances: pk.View1D[pk.int32],
     lanes: int,
+    most: int,
 ):
     """Add up the edges of a vertex that leave its part, less those that stay in it.
 
-    Those to neighbours that are to be placed count as leaving.
+    Those to neighbours that are to be placed count as leaving. Of more than `most` edges all count
+    as staying.
     """
     j: int = i // lanes
     v: int = vertices[j]
+    if length[v] > most:
+        return
     start: pk.int64 = slot_of_row(v, first)
     balance: int = 0
     s: int = i % lanes

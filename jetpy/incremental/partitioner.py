@@ -137,7 +137,8 @@ class IncrementalPartitioner:
         companion = self._backend.companion if goal.options.on_host else None
         self._home = companion or self._backend
         self._graph = BucketList(self._home, graph, parts, goal.options.extra_buckets)
-        self._placement = Placement(self._graph, goal.k, goal.seed)
+        highest = goal.options.highest_degree
+        self._placement = Placement(self._graph, goal.k, goal.seed, highest)
 
     @classmethod
     def load(

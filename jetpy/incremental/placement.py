@@ -69,8 +69,9 @@ class Placed:
 class Placement:
     """Finds the loose vertices of a graph in buckets, and places them."""
 
-    def __init__(self, graph: BucketList, k: int, seed: int) -> None:
+    def __init__(self, graph: BucketList, k: int, seed: int, highest_degree: int) -> None:
         self._graph, self._k, self._seed = graph, k, seed
+        self._highest_degree = highest_degree
         self._marks, self._numbers = graph.backend.empty(0), graph.backend.empty(0)
 
     def update(self, touched: IntArray, part_weights: npt.NDArray[np.int64], limit: int) -> Placed:
@@ -138,6 +139,7 @@ class Placement:
             length=graph.length.device,
             parts=graph.parts.device,
             lanes=graph.lanes,
+            most=self._highest_degree,
             **listed,
             **graph.rows,
         )

@@ -74,7 +74,9 @@ def cut_of(model: nx.Graph, parts: Any) -> int:
     return sum(w for u, v, w in model.edges(data="weight") if parts[u] != parts[v])
 
 
-def loosened(model: nx.Graph, parts: dict[int, int], touched: set[int], k: int) -> set[int]:
+def loosened(
+    model: nx.Graph, parts: dict[int, int], touched: set[int], k: int, highest_degree: int
+) -> set[int]:
     """The vertices to place: of the touched ones, then of the neighbours of those.
 
     `parts` are k for new vertices.
@@ -83,7 +85,8 @@ def loosened(model: nx.Graph, parts: dict[int, int], touched: set[int], k: int) 
     def is_loose(v: int, others: set[int]) -> bool:
         inside = [u for u in model[v] if parts[u] == parts[v] and u not in others]
         outside = weight_between(model, v, set(model[v]) - set(inside))
-        return parts[v] == k or outside > weight_between(model, v, inside)
+        drawn = len(model[v]) <= highest_degree and outside > weight_between(model, v, inside)
+        return parts[v] == k or drawn
 
     first = {v for v in touched if is_loose(v, set())}
     neighbours = {u for v in first for u in model[v]} - touched

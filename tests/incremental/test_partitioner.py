@@ -95,7 +95,7 @@ def test_state_is_that_of_the_changed_graph(
 @given(
     graph=weighted_graphs(least=4),
     k=st.integers(2, 4),
-    options=st.sampled_from(OPTIONS[:2]),
+    options=st.sampled_from([*OPTIONS[:2], replace(LOCAL, highest_degree=3)]),
     seed=st.integers(0, 1 << 20),
 )
 def test_loose_vertices_are_placed_as_in_plain_python(
@@ -115,7 +115,7 @@ def test_loose_vertices_are_placed_as_in_plain_python(
     named = {v for pair in [*batch.delete_edges, *batch.insert_edges] for v in pair}
     touched = {v for v in model if v in named or before.get(v) != after[v]}
     parts = {v: given[v] if v < first else k for v in model}
-    loose = loosened(model, parts, touched, k)
+    loose = loosened(model, parts, touched, k, options.highest_degree)
     total = sum(dict(model.nodes(data="weight")).values())
     ideal = -(-total // k)
     expected = placed(model, parts, loose, k, live.limit - (live.limit - ideal) // 32, seed)
@@ -207,6 +207,18 @@ def test_begins_with_the_best_of_several() -> None:
     one = jetpy.IncrementalOptions(tries=1)
     live = jetpy.IncrementalPartitioner(graph, 8, imbalance=1.0, seed=seed, options=one, **ENGINE)
     assert live.cut == cuts[0]
+
+
+@pytest.mark.parametrize(("highest", "part"), [(12, 1), (11, 0)])
+def test_a_hub_keeps_its_part(engine: Backend, highest: int, part: int) -> None:
+    """Ten of the twelve neighbours of vertex 0 are in the other part, in a ring."""
+    ring = range(1, 11)
+    edges = [(0, v) for v in ring] + [(v, v % 10 + 1) for v in ring] + [(0, 11), (11, 12)]
+    graph, parts = from_edges(13, edges), [0] + [1] * 10 + [0, 0]
+    options = replace(LOCAL, highest_degree=highest)
+    live = jetpy.IncrementalPartitioner(graph, 2, parts=parts, imbalance=1.0, options=options)
+    live.insert_edges([(0, 12)])
+    assert live.partition.tolist() == [part] + [1] * 10 + [0, 0]
 
 
 @pytest.mark.parametrize("k", [2, 8])
