@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +15,7 @@ import numpy.typing as npt
 from jetpy.backends import get_backend
 from jetpy.backends.level import DeviceGraph, carry_graph, download
 from jetpy.build import as_graph
+from jetpy.errors import JetpyError
 from jetpy.graph import Graph, IntArray
 from jetpy.incremental.batch import Batch, checked_batch
 from jetpy.incremental.buckets import BucketList
@@ -131,7 +134,7 @@ class IncrementalPartitioner:
         progress: Progress,
     ) -> None:
         """Take over a graph, in which deleted vertices weigh 0, and parts by id."""
-        self._goal, self._progress = goal, progress
+        self._goal, self._progress, self._intact = goal, progress, True
         self._backend = get_backend(backend, threads)
         self._backend.compile(progress=lambda done, total: progress("compile", done, total))
         companion = self._backend.companion if goal.options.on_host else None
@@ -186,8 +189,9 @@ class IncrementalPartitioner:
         Raises
         ------
         JetpyError
-            When the file cannot be written.
+            When the file cannot be written, or a batch was interrupted half-way.
         """
+        self._check_intact()
         settings = Settings(
             goal=self._goal,
             ids=self._graph.ids,
@@ -284,31 +288,48 @@ class IncrementalPartitioner:
             If a modifier is wrong: an unknown or deleted vertex, an edge to delete that is not
             there or one to insert that is, the same twice, a loop, a weight that is not positive,
             weights that overflow. Nothing has changed then.
+        JetpyError
+            If a batch before was interrupted half-way.
         """
+        self._check_intact()
         started = time.perf_counter()
         graph = self._graph
         modifiers = checked_batch(batch, graph.vertex_weights.host)
         edits = resolve(graph, modifiers)
         first, dead = graph.ids, modifiers.deleted_vertices
         homes, gone = graph.parts.host[dead], graph.vertex_weights.host[dead]
-        np.subtract.at(self._part_weights, homes, gone)
-        change = graph.apply(edits, self.k)
-        self._unrefined += len(modifiers)
-        self._unpartitioned += len(modifiers)
-        new = np.arange(first, graph.ids, dtype=np.int32)
-        is_left = (edits.vertices < first) & (graph.vertex_weights.host[edits.vertices] > 0)
-        touched = np.concatenate([edits.vertices[is_left], new])
-        placed = self._placement.update(touched, self._part_weights, self._roomy.limit)
-        self._cut += change + placed.growth
-        self._lost += placed.loss
+        with self._half_way():
+            np.subtract.at(self._part_weights, homes, gone)
+            change = graph.apply(edits, self.k)
+            self._unrefined += len(modifiers)
+            self._unpartitioned += len(modifiers)
+            new = np.arange(first, graph.ids, dtype=np.int32)
+            is_left = (edits.vertices < first) & (graph.vertex_weights.host[edits.vertices] > 0)
+            touched = np.concatenate([edits.vertices[is_left], new])
+            placed = self._placement.update(touched, self._part_weights, self._roomy.limit)
+            self._cut += change + placed.growth
+            self._lost += placed.loss
         action, reason, moved_again = self._renew()
         seconds = time.perf_counter() - started
         return Update(new, self._cut, placed.moved + moved_again, action, reason, seconds)
 
     def rebuild(self) -> None:
         """Partition the graph from scratch, as the first time, and lay out its buckets anew."""
-        self._graph.lay_out()
+        self._check_intact()
+        with self._half_way():
+            self._graph.lay_out()
         self._find_whole()
+
+    @contextmanager
+    def _half_way(self) -> Iterator[None]:
+        """Change the state: whatever interrupts this block, Ctrl-C say, leaves it unusable."""
+        self._intact = False
+        yield
+        self._intact = True
+
+    def _check_intact(self) -> None:
+        if not self._intact:
+            raise JetpyError("a batch was interrupted half-way: load a session saved before it")
 
     def _find_whole(self) -> None:
         """Partition the graph from scratch, with several seeds."""
@@ -370,11 +391,12 @@ class IncrementalPartitioner:
         """Take the parts of a partition of the whole graph; return how many vertices moved."""
         before = self._graph.parts.host[ids]
         parts = renumbered(outcome.parts, before, weights, self.k) if anew else outcome.parts
-        self._graph.parts.set(ids, parts)
-        self._part_weights = np.bincount(parts, weights, self.k).astype(np.int64)
-        self._begin(outcome.cut)
-        if anew:
-            self._unpartitioned = 0
+        with self._half_way():
+            self._graph.parts.set(ids, parts)
+            self._part_weights = np.bincount(parts, weights, self.k).astype(np.int64)
+            self._begin(outcome.cut)
+            if anew:
+                self._unpartitioned = 0
         return int(((parts != before) & (before < self.k)).sum())
 
     def _begin(self, cut: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -244,6 +245,42 @@ def test_balance_is_mended_where_a_region_vanishes() -> None:
     assert (update.action, update.reason) == ("refined", "balance")
     assert live.feasible
     assert update.moved > 0
+
+
+def test_is_unusable_when_a_batch_was_interrupted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    live = jetpy.IncrementalPartitioner(grid(5, 5), 2, **ENGINE)
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("jetpy.incremental.placement.Placement.update", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            live.delete_vertices([3])
+    for use in live.rebuild, lambda: live.save(tmp_path / "s.npz"), lambda: live.insert_vertices(1):
+        with pytest.raises(jetpy.JetpyError, match="interrupted half-way"):
+            use()
+
+
+def test_goes_on_when_refining_was_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = grid(20, 20)
+    options = jetpy.IncrementalOptions(refine_after=0.0)
+    live = jetpy.IncrementalPartitioner(graph, 4, options=options, **ENGINE)
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("jetpy.incremental.partitioner.refine_again", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            live.delete_vertices([3])
+    update = live.delete_vertices([5])
+    model = as_networkx(graph)
+    model.remove_nodes_from([3, 5])
+    assert update.action == "refined"
+    check_state(live, model)
 
 
 def test_says_why_it_partitions_again() -> None:
