@@ -247,14 +247,14 @@ def test_balance_is_mended_where_a_region_vanishes() -> None:
     assert update.moved > 0
 
 
+def interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
 def test_is_unusable_when_a_batch_was_interrupted(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     live = jetpy.IncrementalPartitioner(grid(5, 5), 2, **ENGINE)
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
     with monkeypatch.context() as patch:
         patch.setattr("jetpy.incremental.placement.Placement.update", interrupt)
         with pytest.raises(KeyboardInterrupt):
@@ -268,10 +268,6 @@ def test_goes_on_when_refining_was_interrupted(monkeypatch: pytest.MonkeyPatch) 
     graph = grid(20, 20)
     options = jetpy.IncrementalOptions(refine_after=0.0)
     live = jetpy.IncrementalPartitioner(graph, 4, options=options, **ENGINE)
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
     with monkeypatch.context() as patch:
         patch.setattr("jetpy.incremental.partitioner.refine_again", interrupt)
         with pytest.raises(KeyboardInterrupt):
