@@ -158,9 +158,9 @@ def summarise(records: Sequence[Record], markdown: bool) -> None:
             for what in ("coarsest", "worst")
         ]
 
-    headers = ["class", "k", "graphs"]
-    headers += [f"{name}: {what}" for name in weighed for what in ("coarsest", "worst level")]
     if weighed:
+        headers = ["class", "k", "graphs"]
+        headers += [f"{name}: {what}" for name in weighed for what in ("coarsest", "worst level")]
         title = "max/mean weight of coarse vertices"
         show(title, headers, table(records, evenness), left=2, markdown=markdown)
     for record in records:

@@ -17,6 +17,7 @@ from jetpy.options import Options
 
 MOST_PARTS = 2**24
 SEEDS = 2**31
+"""How many seeds there are, from 0 on."""
 
 
 @dataclass(frozen=True, eq=False)

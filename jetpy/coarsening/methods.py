@@ -38,7 +38,7 @@ def by_subsets(
     seed: int,
     parts: Array | None,
 ) -> tuple[DeviceGraph, Array]:
-    """Coarsen by subsets of any size (G-kway, section 3.1), or of a few (iG-kway, section IV)."""
+    """Coarsen by subsets of any size (G-kway, 3.1), or constrained ones (iG-kway, section IV)."""
     most = options.group_size if options.method == "constrained" else graph.n
     groups = group_vertices(backend, graph, options, heaviest, seed, parts, most)
     return contract_groups(backend, graph, groups)

@@ -15,7 +15,7 @@ from jetpy.backends.base import Array, Backend
 from jetpy.backends.hubs import find_hubs
 from jetpy.backends.level import DeviceGraph
 from jetpy.graph import Graph, IntArray
-from jetpy.incremental.column import Column, HostColumn, upload_together
+from jetpy.incremental.column import Column, HostColumn, row_offsets, upload_together
 from jetpy.incremental.edits import Edits
 from jetpy.workloads import buckets as kernels
 
@@ -80,8 +80,7 @@ class BucketList:
         """Return the edges at some vertices, one number each, not all only once."""
         backend = self.backend
         degrees = self.length.host[vertices]
-        indptr = np.zeros(len(vertices) + 1, np.int32)
-        np.cumsum(degrees, out=indptr[1:])
+        indptr = row_offsets(degrees)
         nnz = int(indptr[-1])
         if nnz == 0:
             return np.empty(0, np.int64)

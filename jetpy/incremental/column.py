@@ -91,6 +91,17 @@ class Column(HostColumn):
         self._device = self._backend.from_host(values)
 
 
+def row_offsets(lengths: IntArray) -> IntArray:
+    """Return where rows of these lengths begin if they follow each other, and the end, int32.
+
+    >>> row_offsets(np.array([2, 0, 3])).tolist()
+    [0, 2, 2, 5]
+    """
+    offsets = np.zeros(len(lengths) + 1, np.int32)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
 def upload_together(backend: Backend, *arrays: IntArray) -> list[Array]:
     """Return int32 arrays on a back end, in one transfer."""
     if not backend.copies:

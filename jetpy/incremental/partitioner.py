@@ -19,6 +19,7 @@ from jetpy.errors import JetpyError
 from jetpy.graph import Graph, IntArray
 from jetpy.incremental.batch import Batch, checked_batch
 from jetpy.incremental.buckets import BucketList
+from jetpy.incremental.column import row_offsets
 from jetpy.incremental.edits import resolve
 from jetpy.incremental.placement import Placement
 from jetpy.incremental.renewal import best, partition_anew, refine_again, renumbered
@@ -166,7 +167,7 @@ class IncrementalPartitioner:
         by_id = np.zeros((2, settings.ids), np.int32)
         degrees, weights = by_id
         degrees[ids], weights[ids] = graph.degrees, graph.vertex_weights
-        indptr = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int32)
+        indptr = row_offsets(degrees)
         parts = np.full(settings.ids, -1, np.int32)
         parts[ids] = session.parts
         live = cls.__new__(cls)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from jetpy.backends.base import Array, Backend
 from jetpy.graph import IntArray
 from jetpy.incremental.buckets import LANES, BucketList
-from jetpy.incremental.column import upload_together
+from jetpy.incremental.column import row_offsets, upload_together
 from jetpy.workloads import connectivity as table_kernels
 from jetpy.workloads import contraction as contraction_kernels
 from jetpy.workloads import placement as kernels
@@ -150,8 +150,7 @@ class Placement:
     def _gather(self, vertices: IntArray, weights: IntArray, homes: IntArray) -> Loose:
         """Fetch the rows of vertices that are to be placed."""
         graph, backend = self._graph, self._graph.backend
-        indptr = np.zeros(len(vertices) + 1, np.int32)
-        np.cumsum(graph.length.host[vertices], out=indptr[1:])
+        indptr = row_offsets(graph.length.host[vertices])
         nnz = int(indptr[-1])
         listed, offsets = upload_together(backend, vertices, indptr)
         entries = backend.empty(2 * nnz)
