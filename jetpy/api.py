@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -57,10 +58,11 @@ def partition(
     graph : Graph, SciPy sparse matrix, tuple of arrays, or networkx.Graph
         See `as_graph`; a tuple is (indptr, indices[, edge_weights[, vertex_weights]]).
     k : int
-        Number of parts. With k >= n every vertex gets a part of its own and k - n are empty.
+        Number of parts. None is empty, unless k > n: then every vertex gets a part of its own.
     imbalance : float
         Every part may weigh floor((1 + imbalance) * ceil(W / k)), W being the total vertex
-        weight. Where vertices are so heavy that this cannot be met, the result is the most
+        weight. That is kept wherever it can be by putting the next heaviest vertex into the
+        lightest part, again and again. Where vertices are too heavy, the result is the most
         balanced partition found and its `feasible` is false.
     seed : int
         Chooses among equally good decisions, 0..2**31 - 1.
@@ -104,7 +106,7 @@ def partition(
     """
     checked = as_graph(graph, repair=repair)
     options = choose(preset, coarsening, refinement)
-    problem = pose(checked.total_vertex_weight, k, imbalance, seed, options)
+    problem = replace(pose(checked.total_vertex_weight, k, imbalance, seed, options), fill=True)
 
     def work(engine: Backend) -> Outcome:
         trivial = trivial_partition(checked.n, checked.total_edge_weight, problem.k)
@@ -122,6 +124,7 @@ def refine(
     imbalance: float = 0.03,
     seed: int = 0,
     preset: str = "default",
+    fill_empty: bool = False,
     backend: str = "auto",
     threads: int | None = None,
     repair: bool = False,
@@ -141,6 +144,9 @@ def refine(
         Part of each vertex, 0..k-1.
     k : int, optional
         Number of parts; one more than the largest entry of `parts` by default.
+    fill_empty : bool
+        Give each empty part a vertex of a part of two or more, after all else: that may enlarge
+        the cut.
 
     Raises
     ------
@@ -150,7 +156,9 @@ def refine(
     checked = as_graph(graph, repair=repair)
     given = checked_parts(checked, parts, k)
     count = k if k is not None else int(given.max(initial=0)) + 1
-    problem = pose(checked.total_vertex_weight, count, imbalance, seed, preset_options(preset))
+    options = preset_options(preset)
+    problem = pose(checked.total_vertex_weight, count, imbalance, seed, options)
+    problem = replace(problem, fill=fill_empty)
 
     def work(engine: Backend) -> Outcome:
         if count == 1 or checked.n == 0:

@@ -62,7 +62,7 @@ class Problem:
     ideal : int
         ceil(W / k), W being the total vertex weight.
     limit : int
-        Largest part weight allowed, that of the part that may weigh least.
+        Largest part weight allowed, that of the part that may weigh least, in units.
     seed : int
     options : Options
     groups : int
@@ -71,6 +71,10 @@ class Problem:
         Largest part weights in each group, where they are not all `limit`.
     metric : Metric
         What is to become small is the weight of edges between parts times their distance.
+    fill : bool
+        Whether to leave no part empty, if there are as many vertices as parts.
+    unit : int
+        What one unit of weight stands for (`in_units`).
     """
 
     k: int
@@ -82,6 +86,8 @@ class Problem:
     groups: int = 1
     group_limits: npt.NDArray[np.int64] | None = None
     metric: Metric = EDGE_CUT
+    fill: bool = False
+    unit: int = 1
 
     @property
     def siblings(self) -> int:
@@ -123,6 +129,15 @@ def pose(
     ideal = -(-total_vertex_weight // k)
     limit = int(min(ideal * (1 + imbalance) + 1e-9, INT32_MAX))
     return Problem(k, imbalance, ideal, limit, seed, options)
+
+
+def in_units(problem: Problem, unit: int) -> Problem:
+    """Return the problem of the same vertices with their weights divided by a common divisor.
+
+    Graphs whose weights are multiples of each other then differ in nothing, and what is left below
+    a limit is not less than any vertex weighs.
+    """
+    return replace(problem, limit=problem.limit // unit, unit=unit)
 
 
 def within(step: Problem, last: Problem, weights: npt.NDArray[np.int64], cuts_left: int) -> Problem:
