@@ -11,6 +11,7 @@ import numpy.typing as npt
 from jetpy.graph import Graph, IntArray
 
 Weights = npt.NDArray[np.int64]
+Vertices = npt.NDArray[np.intp]
 
 
 def pack(weights: IntArray, k: int) -> npt.NDArray[np.int32]:
@@ -80,9 +81,9 @@ def _surplus(
 def _place(
     graph: Graph,
     parts: IntArray,
-    vertices: npt.NDArray[np.intp],
+    vertices: Vertices,
     limit: int,
-    involved: npt.NDArray[np.intp],
+    involved: Vertices,
     *,
     near: bool,
 ) -> npt.NDArray[np.int32] | None:
