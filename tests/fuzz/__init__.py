@@ -1,0 +1,1 @@
+"""Random problems, each checked by plain NumPy: ``python -m tests.fuzz --help``."""

@@ -1,0 +1,148 @@
+"""Calls that are wrong: each has to be refused by an error of jetpy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import jetpy
+from jetpy.graph import Graph
+from tests.fuzz.draws import Engine, any_graph, one_of
+from tests.fuzz.oracles import Finding, ensure
+from tests.fuzz.structures import Random
+
+Call = Callable[..., object]
+LOOP = np.array([0, 1]), np.array([0])
+ONE_WAY = np.array([0, 1, 1]), np.array([1])
+PAIR = np.array([0, 1, 2]), np.array([1, 0])
+
+
+def _partition(graph: Graph, engine: Engine, **options: Any) -> object:
+    return jetpy.partition(graph, **{"k": 2, **engine, **options})
+
+
+def _of_arrays(*arrays: object) -> Call:
+    return lambda graph, engine: jetpy.partition(arrays, 2, **engine)
+
+
+def _refine(parts: Callable[[int], object], k: object = 2) -> Call:
+    return lambda graph, engine: jetpy.refine(graph, parts(graph.n), k, **engine)
+
+
+def _map(hierarchy: object, distances: object, method: object = "im") -> Call:
+    return lambda graph, engine: jetpy.map_processes(
+        graph, hierarchy, distances, method=method, **engine
+    )
+
+
+def _update(**modifiers: Any) -> Call:
+    def call(graph: Graph, engine: Engine) -> object:
+        live = jetpy.IncrementalPartitioner(PAIR, 2, **engine)
+        before = live.partition.tolist(), live.cut, live.m
+        try:
+            return live.update(jetpy.Batch(**modifiers))
+        finally:
+            assert before == (live.partition.tolist(), live.cut, live.m), "the state has changed"
+
+    return call
+
+
+OPTIONS: dict[str, Sequence[Any]] = {
+    "k": [0, -1, 2**24, 2**70, 2.5, "2", None, math.nan],
+    "imbalance": [-0.01, math.nan, math.inf, "0.03", None, 1j],
+    "seed": [-1, 2**31, 0.5, "1", None],
+    "preset": ["", "Default", None, 1],
+    "coarsening": ["", "two_hop", 1],
+    "refinement": ["", "Jet", 1],
+    "backend": ["", "cuda", None],
+    "threads": [0, -1],
+}
+MISTAKES: dict[str, Call] = {
+    **{
+        f"{name}={value!r}": lambda graph, engine, name=name, value=value: _partition(
+            graph, engine, **{name: value}
+        )
+        for name, values in OPTIONS.items()
+        for value in values
+    },
+    "a loop": _of_arrays(*LOOP),
+    "an edge one way": _of_arrays(*ONE_WAY),
+    "an edge twice": _of_arrays([0, 2, 4], [1, 1, 0, 0]),
+    "an unknown neighbour": _of_arrays([0, 1, 2], [2, 0]),
+    "a negative neighbour": _of_arrays([0, 1, 2], [-1, 0]),
+    "offsets that fall": _of_arrays([0, 2, 1, 2], [1, 0]),
+    "offsets beyond the end": _of_arrays([0, 1, 3], [1, 0]),
+    "no offsets": _of_arrays([], []),
+    "neighbours that are no integers": _of_arrays([0, 1, 2], [1.5, 0.5]),
+    "edge weights that differ": _of_arrays(*PAIR, [1, 2]),
+    "edge weights of 0": _of_arrays(*PAIR, [0, 0]),
+    "edge weights that overflow": _of_arrays(*PAIR, [2**30, 2**30]),
+    "too few edge weights": _of_arrays(*PAIR, [1]),
+    "vertex weights below 0": _of_arrays(*PAIR, [1, 1], [1, -1]),
+    "vertex weights that overflow": _of_arrays(*PAIR, [1, 1], [2**31 - 1, 1]),
+    "vertex weights that are not whole": _of_arrays(*PAIR, [1, 1], [1, 0.5]),
+    "vertex weights that are no numbers": _of_arrays(*PAIR, [1, 1], [1, math.nan]),
+    "no graph": _of_arrays(None),
+    "too many parts": _refine(lambda n: np.zeros(n + 1, int)),
+    "parts of two dimensions": _refine(lambda n: np.zeros((n, 2), int)),
+    "a negative part": _refine(lambda n: [-1] * (n or 1)),
+    "a part that is k": _refine(lambda n: [2] * (n or 1)),
+    "parts that are no integers": _refine(lambda n: [0.5] * (n or 1)),
+    "refine into 0": _refine(lambda n: np.zeros(n, int), 0),
+    "refine into 1.5": _refine(lambda n: np.zeros(n, int), 1.5),
+    "no hierarchy": _map("", "1"),
+    "a hierarchy of 0": _map("2:0", "1:2"),
+    "a hierarchy of letters": _map("a:b", "1:2"),
+    "a hierarchy beyond 2**24": _map([2**13, 2**13], [1, 2]),
+    "a distance below 0": _map([2, 2], [1, -2]),
+    "more distances than levels": _map([2, 2], [1, 2, 3]),
+    "distances without a hierarchy": _map(None, "1:2"),
+    "a matrix that is not square": _map(None, np.zeros((2, 3), int)),
+    "a matrix that is not symmetric": _map(None, [[0, 1], [2, 0]]),
+    "a matrix with a diagonal": _map(None, [[1, 1], [1, 0]]),
+    "a matrix of fractions": _map(None, [[0, 0.5], [0.5, 0]]),
+    "rows of different lengths": _map(None, [[0, 1], [1]]),
+    "another matrix than the hierarchy": _map("4", [[0, 1], [1, 0]]),
+    "hm without a hierarchy": _map(None, [[0, 1], [1, 0]], "hm"),
+    "an unknown method": _map("2", "1", "xx"),
+    "delete an unknown vertex": _update(delete_vertices=[2]),
+    "delete a vertex twice": _update(delete_vertices=[1, 1]),
+    "delete an unknown edge": _update(insert_vertices=1, delete_edges=[(0, 2)]),
+    "delete an edge twice": _update(delete_edges=[(0, 1), (1, 0)]),
+    "insert an edge that is there": _update(insert_edges=[(0, 1)]),
+    "insert an edge twice": _update(insert_vertices=1, insert_edges=[(0, 2), (2, 0)]),
+    "insert a loop": _update(insert_edges=[(1, 1)]),
+    "insert an edge of a vertex deleted": _update(delete_vertices=[0], insert_edges=[(0, 1)]),
+    "insert triples": _update(insert_edges=[(0, 1, 2)]),
+    "insert a weight of 0": _update(insert_vertices=[0]),
+    "insert -1 vertices": _update(insert_vertices=-1),
+    "insert a weight that overflows": _update(insert_vertices=[2**31 - 2]),
+    "insert more edges than weights": _update(delete_edges=[(0, 1)], edge_weights=[1, 2]),
+    "insert letters": _update(insert_vertices=["a"]),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Mistake:
+    graph: Graph
+    name: str
+
+    def __str__(self) -> str:
+        return f"mistake: {self.graph.name}, {self.name}"
+
+    def findings(self, engines: Sequence[Engine]) -> Iterator[Finding]:
+        for engine in engines:
+            try:
+                MISTAKES[self.name](self.graph, engine)
+            except jetpy.JetpyError as error:
+                yield ensure("mistakes", str(error), "refused without a word")
+            else:
+                yield Finding("mistakes", "not refused")
+
+
+def mistake(rng: Random) -> Mistake:
+    return Mistake(any_graph(rng), one_of(rng, list(MISTAKES)))

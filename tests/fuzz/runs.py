@@ -1,0 +1,104 @@
+"""Run number i of a seed: always the same problem, solved and checked."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from tests.fuzz.changes import changing
+from tests.fuzz.draws import Engine, Problem
+from tests.fuzz.mappings import mapping
+from tests.fuzz.mistakes import mistake
+from tests.fuzz.oracles import Finding, ensure
+from tests.fuzz.partitions import partitioning, refining
+from tests.fuzz.structures import Random
+
+KINDS: Mapping[Callable[[Random], Problem], float] = {
+    partitioning: 0.5,
+    refining: 0.2,
+    mapping: 0.18,
+    changing: 0.08,
+    mistake: 0.04,
+}
+"""How often each kind of problem is drawn."""
+ENGINES: Sequence[Engine] = (
+    {"backend": "numba", "threads": 1},
+    {"backend": "numba", "threads": 2},
+)
+SLOW = 10.0
+"""Processor seconds that no run may take."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run's number, what it was about, its processor seconds, and what was found."""
+
+    number: int
+    problem: str
+    seconds: float
+    findings: Sequence[Finding]
+
+
+def draw(seed: int, number: int) -> Problem:
+    rng = np.random.default_rng([seed, number])
+    kinds = list(KINDS)
+    return kinds[rng.choice(len(kinds), p=list(KINDS.values()))](rng)
+
+
+def run(seed: int, number: int, engines: Sequence[Engine] = ENGINES) -> Run:
+    """Solve a problem on each engine, every fourth one on the first of them once more."""
+    if number % 4 == 0:
+        engines = [*engines, engines[0]]
+    findings: list[Finding] = []
+    started, problem = time.process_time(), "drawing"
+    with _standard_output() as printed:
+        try:
+            drawn = draw(seed, number)
+            problem = str(drawn)
+            findings.extend(drawn.findings(engines))
+        except Exception as error:  # whatever a defect raises
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{os.path.basename(place.filename)}:{place.lineno}"
+            findings.append(Finding("no exception", f"{type(error).__name__}, {where}: {error}"))
+        else:
+            findings.append(Finding("no exception"))
+        seconds = time.process_time() - started
+        text = printed()
+    findings.append(ensure("nothing printed", not text, repr(text[:60])))
+    findings.append(ensure("quick", seconds < SLOW, f"{seconds:.1f} processor seconds"))
+    return Run(number, problem, seconds, findings)
+
+
+@contextmanager
+def _standard_output() -> Iterator[Callable[[], bytes]]:
+    """Catch what this process prints, C libraries included; yields what returns it so far."""
+    flush_libraries = ctypes.CDLL(None).fflush
+
+    def flush() -> None:
+        sys.stdout.flush()
+        flush_libraries(None)
+
+    flush()
+    before = os.dup(1)
+    with tempfile.TemporaryFile() as file:
+        os.dup2(file.fileno(), 1)
+
+        def printed() -> bytes:
+            flush()
+            return os.pread(file.fileno(), 1000, 0)
+
+        try:
+            yield printed
+        finally:
+            flush()
+            os.dup2(before, 1)
+            os.close(before)
