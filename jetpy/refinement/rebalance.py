@@ -12,9 +12,9 @@ PLAN_ROWS = 6
 """Rows of the plan."""
 SLOTS = 50
 """Loss slots (`slot_of`)."""
-DIGIT_BITS, DIGITS = 10, 1024 + 32
-"""Bits of a vertex's number by which `tally_tied` and `narrow_down` get nearer to the last one, and
-counters that they have for each part."""
+MOST_HALF_BITS = 5
+"""`tally_tied` and `narrow_down` get nearer to the last vertex by at most twice so many bits of its
+number."""
 LAST_BITS = 6
 """Bits of it, or fewer, that are left to `evict`, which looks at all vertices with the others."""
 
@@ -36,7 +36,8 @@ class Rebalancing:
         backend, problem, k = state.backend, state.problem, state.k
         self.plan = backend.empty(PLAN_ROWS * k, np.int64)
         self._histogram = backend.full(k * SLOTS * state.sections, 0)
-        self._digits = backend.full(k * DIGITS, 0)
+        self._half = _half_bits(state.graph.n, k)
+        self._digits = backend.full(k * ((1 << self._half) + (1 << 2 * self._half)), 0)
         self._cutoffs = backend.empty(k)
         self._rests, self._lasts = backend.empty(k, np.int64), backend.empty(k, np.int64)
         n = state.graph.n
@@ -107,9 +108,11 @@ class Rebalancing:
         """Move the first candidates that weigh enough, by slot and number, or mark them."""
         state, backend = self.state, self.state.backend
         bits = (state.graph.n - 1).bit_length()
-        digits = -(-max(bits - LAST_BITS, 0) // DIGIT_BITS)
-        last_bits = max(bits - digits * DIGIT_BITS, 0)
+        digit_bits = 2 * self._half
+        digits = -(-max(bits - LAST_BITS, 0) // digit_bits)
+        last_bits = max(bits - digits * digit_bits, 0)
         cut = {"cutoffs": self._cutoffs, "lasts": self._lasts}
+        counters = {"digits": self._digits, "half": self._half}
         backend.parallel_for(
             state.k,
             kernels.cut_off,
@@ -126,8 +129,8 @@ class Rebalancing:
                 kernels.tally_tied,
                 vertices=candidates.vertices,
                 loss_slots=self._loss_slots,
-                digits=self._digits,
-                shift=last_bits + digit * DIGIT_BITS,
+                shift=last_bits + digit * digit_bits,
+                **counters,
                 **cut,
                 **state.moves,
             )
@@ -135,7 +138,7 @@ class Rebalancing:
                 state.k,
                 kernels.narrow_down,
                 rests=self._rests,
-                digits=self._digits,
+                **counters,
                 **cut,
                 **state.moves,
             )
@@ -176,3 +179,9 @@ class Rebalancing:
             loss_slots=self._loss_slots,
             cutoffs=self._cutoffs,
         )
+
+
+def _half_bits(n: int, k: int) -> int:
+    """Return half the bits of a digit: many, but not many more counters than vertices."""
+    most = max(n // k, 1).bit_length() // 2 + 1
+    return max(1, min(MOST_HALF_BITS, most))
