@@ -37,6 +37,8 @@ def bisect_recursively(graph: Graph, k: int, imbalance: float, seed: int) -> npt
     complains on standard output: much heavier vertices than the average part get a part each, less
     than two vertices a part are packed, and many parts are cut in two steps.
     """
+    if graph.n <= k:
+        return np.arange(graph.n, dtype=np.int32)
     heavy = heaviest_vertices(graph.vertex_weights, k)
     share = (1 + min(max(imbalance, 0.0), 1000.0)) ** (1 / max(1, math.ceil(math.log2(k)))) - 1
     if not len(heavy):

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import DeviceGraph
 from jetpy.problem import Problem
 from jetpy.refinement.methods import REFINEMENTS
 from jetpy.refinement.orders import Order, Request, Task
 from jetpy.refinement.rebalance import Rebalancing
-from jetpy.refinement.state import REBUILD, Measures, Recording, RefinementState
+from jetpy.refinement.state import Measures, Recording, RefinementState
 from jetpy.workloads import conduct as kernels
 
 STEPS = 4
 """Iterations, at least, that a back end that runs ahead of its host is sent at a time."""
-WIDE, SPAN = 512, 64
-"""Siblings up to which each part's plan looks at all of them, and how many are summed up else."""
 PROPAGATIONS, REBALANCINGS, ANY = 1, 2, 3
 """Iterations that a sequence of launches can make (`tasks` of `jetpy.workloads.conduct`)."""
 
@@ -49,15 +45,6 @@ class Refinement:
         self.improvement = REFINEMENTS[problem.options.refine.method](self.state)
         self.rebalancing = Rebalancing(self.state)
         self._best_weights = backend.mirror(problem.k)
-        is_wide = problem.siblings > WIDE
-        span = SPAN if is_wide else problem.siblings
-        self._places = problem.groups * -(-problem.siblings // span) if is_wide else 0
-        self._blocks = {
-            "blocks": backend.empty(7 * self._places + 5 * problem.groups, np.int64),
-            "places": self._places,
-            "siblings": problem.siblings,
-            "span": span,
-        }
         self._propagate, self._rebalance = Recording(self.state), Recording(self.state)
 
     def refine(self, parts: Array, *, finest: bool, known: Measures | None = None) -> Refined:
@@ -211,16 +198,8 @@ class Refinement:
         backend.parallel_for(
             1, kernels.conduct, limits=state.limits, room=room, tasks=tasks, n=n, **state.moves
         )
-        shared = {"limits": state.limits, **self._blocks, **state.moves}
-        if self._places:
-            backend.parallel_for(self._places, kernels.sum_up_block, **shared)
-            backend.parallel_for(self.problem.groups, kernels.add_up_blocks, **shared)
-        backend.parallel_for(
-            max(state.k, REBUILD + 1),
-            kernels.draw_up_plan,
-            best_weights=self._best_weights.device,
-            plan=self.rebalancing.plan,
-            **shared,
+        self.rebalancing.plan.draw_up(
+            limits=state.limits, best_weights=self._best_weights.device, **state.moves
         )
 
     def _launch_moves(self) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from jetpy.refinement.orders import Task
+from jetpy.refinement.plan import Plan
 from jetpy.refinement.state import SHORT, Members, RefinementState
 from jetpy.workloads import rebalance as kernels
 
-PLAN_ROWS = 6
-"""Rows of the plan."""
 SLOTS = 50
 """Loss slots (`slot_of`)."""
 MOST_HALF_BITS = 5
@@ -27,14 +26,13 @@ class Rebalancing:
 
     Attributes
     ----------
-    plan : int64, shape (6 k,)
-        What may leave which part, and for where (see `draw_up_plan` in `jetpy.workloads.conduct`).
+    plan : Plan
     """
 
     def __init__(self, state: RefinementState) -> None:
         self.state = state
         backend, problem, k = state.backend, state.problem, state.k
-        self.plan = backend.empty(PLAN_ROWS * k, np.int64)
+        self.plan = Plan(backend, k, problem.siblings)
         self._histogram = backend.full(k * SLOTS * state.sections, 0)
         self._half = _half_bits(state.graph.n, k)
         self._digits = backend.full(k * ((1 << self._half) + (1 << 2 * self._half)), 0)
@@ -73,7 +71,7 @@ class Rebalancing:
             kernels.watch_interior,
             best=state.best,
             watched=state.watched.vertices,
-            plan=self.plan,
+            plan=self.plan.numbers,
             **state.moves,
         )
         backend.pull(account)
@@ -98,7 +96,7 @@ class Rebalancing:
             loss_slots=self._loss_slots,
             sums=self._sums,
             **self._groups,
-            plan=self.plan,
+            plan=self.plan.numbers,
             **self._counters,
             **state.moves,
             **state.table,
@@ -116,7 +114,7 @@ class Rebalancing:
         backend.parallel_for(
             state.k,
             kernels.cut_off,
-            plan=self.plan,
+            plan=self.plan.numbers,
             rests=self._rests,
             **cut,
             **self._counters,
@@ -165,7 +163,7 @@ class Rebalancing:
             vertices=candidates.vertices,
             sums=self._sums,
             **self._groups,
-            plan=self.plan,
+            plan=self.plan.numbers,
             **state.moves,
         )
 
