@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.graph import Graph, IntArray
+from jetpy.metrics import uncut_degrees
 
 Weights = npt.NDArray[np.int64]
 Vertices = npt.NDArray[np.intp]
@@ -34,26 +35,25 @@ def fit(graph: Graph, parts: IntArray, limit: int, k: int) -> npt.NDArray[np.int
 
     Where `pack` does not keep it, neither need they, but no part is heavier than its heaviest.
 
-    Vertices that are too many in a part are moved to where they have most edges, if there is room.
-    Else overweight parts are packed anew, together with those that weigh least, and with ever
-    more of these. When it comes to all parts, that is `pack`.
+    The lightest vertices of overweight parts are put where they have most edges, if there is room,
+    else into the lightest part. Where that fails, it is done with more of them, and with those of
+    other parts, first of the parts that weigh least; at last with all vertices, as `pack` does.
     """
     weights = graph.vertex_weights
-    packed = pack(weights, k)
-    most = max(limit, int(np.bincount(packed, weights, k).max()))
+    most = max(limit, int(np.bincount(pack(weights, k), weights, k).max()))
     loads = np.bincount(parts, weights, k).astype(np.int64)
-    order = np.argsort(loads, kind="stable")
-    light = over = int((loads > most).sum())
-    surplus = _surplus(parts, weights, loads, most)
-    result = _place(graph, parts, surplus, most, order, near=True)
-    while result is None and light + over < k:
-        involved = np.concatenate([order[:light], order[k - over :]])
-        vertices = np.flatnonzero(np.isin(parts, involved))
-        result = _place(graph, parts, vertices, most, involved, near=True)
-        if result is None:
-            result = _place(graph, parts, vertices, most, involved, near=False)
-        light *= 2
-    return packed if result is None else result
+    order, ties = np.argsort(loads, kind="stable"), _ties(graph, parts)
+    amounts = np.maximum(loads - most, 0)
+    over, excess, share = int((amounts > 0).sum()), int(amounts.max()), 1
+    while True:
+        loose = _lightest(parts, weights, ties, amounts)
+        for near in (True, False):
+            result = _place(graph, parts, loose, most, k, near=near)
+            if result is not None:
+                return result
+        involved = np.concatenate([order[: share * over], order[k - over :]])
+        amounts[involved] = share * excess
+        share *= 2
 
 
 def _heaviest_first(weights: IntArray) -> list[int]:
@@ -61,42 +61,37 @@ def _heaviest_first(weights: IntArray) -> list[int]:
     return order
 
 
-def _surplus(
-    parts: IntArray, weights: IntArray, loads: Weights, limit: int
-) -> npt.NDArray[np.intp]:
-    """Return the vertices that have no room beside the heavier ones of their part."""
-    inside = np.flatnonzero(loads[parts] > limit)
-    kept: dict[int, int] = {}
-    surplus = []
-    for i in _heaviest_first(weights[inside]):
-        v = int(inside[i])
-        load = kept.get(int(parts[v]), 0) + int(weights[v])
-        if load <= limit:
-            kept[int(parts[v])] = load
-        else:
-            surplus.append(v)
-    return np.array(surplus, np.intp)
+def _ties(graph: Graph, parts: IntArray) -> Weights:
+    """Return the weight of the edges of each vertex to its own part, less that of all others."""
+    ends = np.concatenate([[0], np.cumsum(graph.edge_weights, dtype=np.int64)])[graph.indptr]
+    return 2 * uncut_degrees(graph, parts) - np.diff(ends)
+
+
+def _lightest(parts: IntArray, weights: IntArray, ties: Weights, amounts: Weights) -> Vertices:
+    """Return the lightest vertices of each part, and the least tied, that weigh an amount.
+
+    `amounts` are those of the parts, int64, shape (k,).
+    """
+    inside = np.flatnonzero(amounts[parts] > 0)
+    ordered = inside[np.lexsort((ties[inside], weights[inside], parts[inside]))]
+    homes, own = parts[ordered], weights[ordered].astype(np.int64)
+    before = np.cumsum(own) - own
+    first = np.searchsorted(homes, homes)
+    return ordered[before - before[first] < amounts[homes]]
 
 
 def _place(
-    graph: Graph,
-    parts: IntArray,
-    vertices: Vertices,
-    limit: int,
-    involved: Vertices,
-    *,
-    near: bool,
+    graph: Graph, parts: IntArray, vertices: Vertices, limit: int, k: int, *, near: bool
 ) -> npt.NDArray[np.int32] | None:
-    """Return the parts after some vertices were put anew into parts involved, heaviest first.
+    """Return the parts after some vertices were put anew, heaviest first; None without room.
 
-    Each goes to the lightest; if `near`, rather to that of the most edges, if there is room.
+    Each goes to the lightest part; if `near`, rather to that of the most edges, if there is room.
     """
     result = parts.astype(np.int32)
     result[vertices] = -1
     rest = result >= 0
-    loads = np.bincount(result[rest], graph.vertex_weights[rest], int(involved.max()) + 1)
-    room = {p: limit - int(loads[p]) for p in involved.tolist()}
-    heap = [(-space, p) for p, space in room.items()]
+    room = (limit - np.bincount(result[rest], graph.vertex_weights[rest], k)).astype(int).tolist()
+    heap = [(-space, p) for p, space in enumerate(room)]
     heapq.heapify(heap)
     for i in _heaviest_first(graph.vertex_weights[vertices]):
         v = int(vertices[i])
@@ -114,12 +109,12 @@ def _place(
     return result
 
 
-def _nearest(graph: Graph, parts: IntArray, v: int, weight: int, room: dict[int, int]) -> int:
+def _nearest(graph: Graph, parts: IntArray, v: int, weight: int, room: list[int]) -> int:
     """Return the part with room for a vertex to which it has most edges by weight; -1: none."""
     row = slice(graph.indptr[v], graph.indptr[v + 1])
     ties: dict[int, int] = {}
     neighbours: Sequence[int] = parts[graph.indices[row]].tolist()
     for p, edge in zip(neighbours, graph.edge_weights[row].tolist(), strict=True):
-        if room.get(p, -1) >= weight:
+        if p >= 0 and room[p] >= weight:
             ties[p] = ties.get(p, 0) + edge
     return min(ties, key=lambda p: (-ties[p], p), default=-1)
