@@ -29,7 +29,7 @@ from jetpy.multilevel import (
 from jetpy.partition import Partition
 from jetpy.presets import choose
 from jetpy.presets import preset as preset_options
-from jetpy.problem import Problem, pose
+from jetpy.problem import Problem, checked_imbalance, pose
 
 
 def partition(
@@ -37,6 +37,7 @@ def partition(
     k: int,
     *,
     imbalance: float = 0.03,
+    large_imbalance: bool = False,
     seed: int = 0,
     preset: str = "default",
     coarsening: str | None = None,
@@ -62,6 +63,8 @@ def partition(
         Every part may weigh floor((1 + imbalance) * ceil(W / k)), W being the total vertex
         weight. Where vertices are so heavy that this cannot be met, the result is the most
         balanced partition found and its `feasible` is false.
+    large_imbalance : bool
+        Let the imbalance be 1 or more. Without this it is refused: 3, say, would mean 300 %.
     seed : int
         Chooses among equally good decisions, 0..2**31 - 1.
     preset : {'default', 'fast', 'ultra', 'gkway'}
@@ -104,6 +107,7 @@ def partition(
     """
     checked = as_graph(graph, repair=repair)
     options = choose(preset, coarsening, refinement)
+    imbalance = checked_imbalance(imbalance, large=large_imbalance)
     problem = pose(checked.total_vertex_weight, k, imbalance, seed, options)
 
     def work(engine: Backend) -> Outcome:
@@ -120,6 +124,7 @@ def refine(
     k: int | None = None,
     *,
     imbalance: float = 0.03,
+    large_imbalance: bool = False,
     seed: int = 0,
     preset: str = "default",
     backend: str = "auto",
@@ -135,7 +140,7 @@ def refine(
 
     Parameters
     ----------
-    graph, imbalance, seed, preset, backend, threads, repair, progress, profile
+    graph, imbalance, large_imbalance, seed, preset, backend, threads, repair, progress, profile
         As for `partition`.
     parts : array of int, shape (n,)
         Part of each vertex, 0..k-1.
@@ -150,6 +155,7 @@ def refine(
     checked = as_graph(graph, repair=repair)
     given = checked_parts(checked, parts, k)
     count = k if k is not None else int(given.max(initial=0)) + 1
+    imbalance = checked_imbalance(imbalance, large=large_imbalance)
     problem = pose(checked.total_vertex_weight, count, imbalance, seed, preset_options(preset))
 
     def work(engine: Backend) -> Outcome:
@@ -168,6 +174,7 @@ def map_processes(
     *,
     method: str = "im",
     imbalance: float = 0.03,
+    large_imbalance: bool = False,
     seed: int = 0,
     backend: str = "auto",
     threads: int | None = None,
@@ -184,7 +191,7 @@ def map_processes(
 
     Parameters
     ----------
-    graph, seed, backend, threads, repair, progress, profile
+    graph, large_imbalance, seed, backend, threads, repair, progress, profile
         As for `partition`; vertices are tasks, edge weights what they communicate.
     hierarchy : str or sequence of int, or None
         a_1:...:a_l, as in "4:8:6": a_1 PEs a processor, a_2 processors a node and so on. PE p is
@@ -216,6 +223,7 @@ def map_processes(
     """
     target = machine(hierarchy, distances)
     checked = as_graph(graph, repair=repair)
+    imbalance = checked_imbalance(imbalance, large=large_imbalance)
     steps = pose_mapping(checked.total_vertex_weight, target, method, imbalance, seed)
 
     def work(engine: Backend) -> Outcome:

@@ -58,6 +58,7 @@ def map_command(
     distance: str,
     method: str,
     imbalance: float,
+    large_imbalance: bool,
     seed: int,
     backend: str,
     threads: int | None,
@@ -82,11 +83,14 @@ def map_command(
     from jetpy.cli.tables import mapping_summary
     from jetpy.mapping.machine import machine
     from jetpy.mapping.problem import pose_mapping
+    from jetpy.problem import checked_imbalance
     from jetpy.report import mapping_stats
 
     distances = read_distances(distance)
     target = machine(hierarchy, distances)
-    pose_mapping(0, target, method, imbalance, seed)  # refuse wrong numbers before reading
+    # refuse wrong numbers before reading
+    imbalance = checked_imbalance(imbalance, large=large_imbalance)
+    pose_mapping(0, target, method, imbalance, seed)
     get_backend(backend, threads)
     if not target.is_monotone:
         notify("warning", f"the distances {distance} do not grow from level to level")
@@ -100,6 +104,7 @@ def map_command(
             distances,
             method=method,
             imbalance=imbalance,
+            large_imbalance=large_imbalance,
             seed=seed,
             backend=backend,
             threads=threads,

@@ -70,8 +70,14 @@ hierarchy_option = click.option(
 
 
 def imbalance_option(meaning: str) -> Decorator:
-    """Return the option for the imbalance, given what it means."""
-    return click.option("--imbalance", type=float, default=0.03, show_default=True, help=meaning)
+    """Return the options for the imbalance, given what it means."""
+    imbalance = click.option(
+        "--imbalance", type=float, default=0.03, show_default=True, help=meaning
+    )
+    large = click.option(
+        "--large-imbalance", is_flag=True, help="Let the imbalance be 1, that is 100 %, or more."
+    )
+    return lambda command: imbalance(large(command))
 
 
 def distance_option(*, required: bool) -> Decorator:

@@ -79,6 +79,7 @@ def partition_command(
     graph: Path,
     k: int,
     imbalance: float,
+    large_imbalance: bool,
     seed: int,
     preset: str,
     coarsening: str | None,
@@ -104,11 +105,13 @@ def partition_command(
     from jetpy.cli.tables import summary
     from jetpy.incremental.partitioner import IncrementalPartitioner
     from jetpy.presets import choose
-    from jetpy.problem import pose
+    from jetpy.problem import checked_imbalance, pose
     from jetpy.report import stats
 
     options = choose(preset, coarsening, refinement)
-    pose(0, k, imbalance, seed, options)  # refuse wrong numbers before reading
+    # refuse wrong numbers before reading
+    imbalance = checked_imbalance(imbalance, large=large_imbalance)
+    pose(0, k, imbalance, seed, options)
     get_backend(backend, threads)
 
     with progress_bars(quiet=quiet) as bars:
@@ -116,6 +119,7 @@ def partition_command(
         bars.busy("Preparing")
         asked: dict[str, Any] = {
             "imbalance": imbalance,
+            "large_imbalance": large_imbalance,
             "seed": seed,
             "preset": preset,
             "coarsening": coarsening,

@@ -27,7 +27,7 @@ from jetpy.incremental.session import Goal, Session, Settings, read_session, wri
 from jetpy.metrics import checked_parts, edge_cut, part_weights
 from jetpy.multilevel import Outcome, Progress, no_progress
 from jetpy.options import IncrementalOptions
-from jetpy.problem import SEEDS, Problem
+from jetpy.problem import SEEDS, Problem, checked_imbalance
 
 SHRINKAGE = 32
 """One part in so many of the weight that parts may have above the average is left for later: so
@@ -73,8 +73,10 @@ class IncrementalPartitioner:
 
     Parameters
     ----------
-    graph, k, imbalance, seed, preset, coarsening, refinement, backend, threads, repair, progress
+    graph, k, imbalance, large_imbalance, seed, preset, coarsening, refinement
         As for `jetpy.partition`, which finds the first partition.
+    backend, threads, repair, progress
+        As for `jetpy.partition`.
     parts : array of int, shape (n,), optional
         A partition to begin with instead.
     options : IncrementalOptions
@@ -100,6 +102,7 @@ class IncrementalPartitioner:
         k: int,
         *,
         imbalance: float = 0.03,
+        large_imbalance: bool = False,
         seed: int = 0,
         preset: str = "default",
         coarsening: str | None = None,
@@ -114,6 +117,7 @@ class IncrementalPartitioner:
         checked = as_graph(graph, repair=repair)
         given = None if parts is None else checked_parts(checked, parts, k)
         follow = options or IncrementalOptions()
+        imbalance = checked_imbalance(imbalance, large=large_imbalance)
         goal = Goal(k, imbalance, seed, preset, coarsening, refinement, follow)
         problem = goal.problem(checked.total_vertex_weight)
         homes = np.full(checked.n, problem.k, np.int32) if given is None else given

@@ -47,6 +47,8 @@ OPTIONS = {
     "-k 2 --imbalance -1": (2, "imbalance is -1.0"),
     "-k 2 --imbalance nan": (2, "imbalance is nan"),
     "-k 2 --imbalance inf": (2, "imbalance is inf"),
+    "-k 2 --imbalance 3": (2, "imbalance is 3.0, which means 300 %; 3 % are 0.03."),
+    "-k 2 --imbalance 1 -o out.part": (2, "--large-imbalance on the command line"),
     "-k 2 --imbalance 3%": (2, "'3%' is not a valid float"),
     "-k 2 --seed -1": (2, "seed is -1"),
     "-k 2 --seed 2147483648": (2, "seed is 2147483648"),
