@@ -113,7 +113,7 @@ def checked_imbalance(imbalance: Any, *, large: bool) -> float:
         If it is larger, or not a number from 0 on.
     """
     try:
-        right = isinstance(imbalance, numbers.Real) and math.isfinite(imbalance) and imbalance >= 0
+        right = isinstance(imbalance, numbers.Real) and 0 <= float(imbalance) < math.inf
     except OverflowError:  # an integer beyond all floats
         right = False
     if not right:
