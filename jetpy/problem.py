@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 import operator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,7 +12,7 @@ import numpy.typing as npt
 
 from jetpy.errors import OptionError
 from jetpy.graph import INT32_MAX, IntArray
-from jetpy.options import Options
+from jetpy.options import Options, finite_number
 
 MOST_PARTS = 2**24
 SEEDS = 2**31
@@ -99,6 +97,8 @@ class Problem:
 
 def _integer(name: str, value: object) -> int:
     try:
+        if isinstance(value, bool):
+            raise TypeError
         return operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         raise OptionError(f"{name} is {value!r}; an integer is needed") from None
@@ -112,18 +112,13 @@ def checked_imbalance(imbalance: Any, *, large: bool) -> float:
     OptionError
         If it is larger, or not a number from 0 on.
     """
-    try:
-        right = isinstance(imbalance, numbers.Real) and 0 <= float(imbalance) < math.inf
-    except OverflowError:  # an integer beyond all floats
-        right = False
-    if not right:
-        raise OptionError(f"imbalance is {imbalance!r}; a number that is not negative is needed")
-    if imbalance >= 1 and not large:
+    number = finite_number("imbalance", imbalance)
+    if number >= 1 and not large:
         raise OptionError(
-            f"imbalance is {imbalance}, which means {100 * float(imbalance):g} %; 3 % are 0.03. If "
+            f"imbalance is {imbalance}, which means {100 * number:g} %; 3 % are 0.03. If "
             "it is meant so, say large_imbalance=True (--large-imbalance on the command line)"
         )
-    return float(imbalance)
+    return number
 
 
 def pose(

@@ -52,15 +52,20 @@ def _replacing(target: Path) -> Iterator[BinaryIO]:
         os.chmod(name, _mode(target))
         os.replace(name, target)
     finally:
-        Path(name).unlink(missing_ok=True)
-        _unfinished.discard(name)
+        _remove(name)
 
 
 @atexit.register
 def remove_unfinished() -> None:
     """Remove all temporary files, for a program that ends in the middle of its work."""
     for name in tuple(_unfinished):
-        Path(name).unlink(missing_ok=True)
+        _remove(name)
+
+
+def _remove(name: str) -> None:
+    with contextlib.suppress(OSError):  # it has its last name, or never came to be
+        os.unlink(name)
+    _unfinished.discard(name)
 
 
 os.register_at_fork(after_in_child=_unfinished.clear)  # they belong to the parent
