@@ -8,13 +8,13 @@ import click
 
 from jetpy.cli.command import Command, notify
 from jetpy.cli.options import (
-    OUTPUT_FILE,
     backend_option,
     distance_option,
     graph_argument,
     hierarchy_option,
     imbalance_option,
     json_option,
+    parts_option,
     profile_option,
     quiet_option,
     repair_option,
@@ -44,9 +44,7 @@ from jetpy.mapping.problem import METHODS
 @backend_option
 @threads_option
 @repair_option
-@click.option(
-    "-o", "--output", type=OUTPUT_FILE, metavar="PES", help="Write the PE of each task, one a line."
-)
+@parts_option("PES", "Write the PE of each task.")
 @json_option
 @profile_option
 @quiet_option
@@ -76,7 +74,8 @@ def map_command(
     """
     from jetpy.io.distances import matrix_file, read_distances
 
-    check_outputs([output, trace_file], json_file, inputs=[graph, matrix_file(distance)])
+    inputs = [graph, matrix_file(distance)]
+    check_outputs([trace_file], json_file, inputs=inputs, parts=output)
 
     from jetpy.api import map_processes
     from jetpy.backends import get_backend

@@ -69,6 +69,17 @@ hierarchy_option = click.option(
 )
 
 
+def parts_option(metavar: str, meaning: str) -> Decorator:
+    """Return the option for the file of parts, given what it is for."""
+    return click.option(
+        "-o",
+        "--output",
+        type=OUTPUT_FILE,
+        metavar=metavar,
+        help=f"{meaning} One a line, unless the name ends in .npy, .npz, .csv or .json.",
+    )
+
+
 def imbalance_option(meaning: str) -> Decorator:
     """Return the options for the imbalance, given what it means."""
     imbalance = click.option(

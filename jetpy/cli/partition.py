@@ -14,6 +14,7 @@ from jetpy.cli.options import (
     graph_argument,
     imbalance_option,
     json_option,
+    parts_option,
     profile_option,
     quiet_option,
     repair_option,
@@ -57,13 +58,7 @@ from jetpy.refinement.methods import REFINEMENTS
 @backend_option
 @threads_option
 @repair_option
-@click.option(
-    "-o",
-    "--output",
-    type=OUTPUT_FILE,
-    metavar="PARTS",
-    help="Write the part of each vertex, one a line.",
-)
+@parts_option("PARTS", "Write the part of each vertex.")
 @click.option(
     "--session",
     type=OUTPUT_FILE,
@@ -98,7 +93,7 @@ def partition_command(
     GRAPH is a file, whose name tells its format: .graph or .metis, .mtx, .npz, or an edge list
     (.txt, .edges, .el, .tsv, .csv), each also compressed (.gz, .bz2, .xz, .zst).
     """
-    check_outputs([output, session, trace_file], json_file, inputs=[graph])
+    check_outputs([session, trace_file], json_file, inputs=[graph], parts=output)
 
     from jetpy.api import partition
     from jetpy.backends import get_backend

@@ -62,6 +62,8 @@ OPTIONS = {
     "-k 2 -o nowhere/out.part": (1, "nowhere/out.part: cannot be written: No such file"),
     "-k 2 -o .": (1, ".: cannot be written: Is a directory"),
     "-k 2 -o mesh.graph/out.part": (1, "mesh.graph/out.part: cannot be written: Not a directory"),
+    "-k 2 -o out.mtx": (2, "out.mtx: partitions are not written as .mtx, but as .npy, .npz"),
+    "-k 2 -o out.graph.gz": (2, "or as text under another name, such as mesh.part"),
     "-k 2 -o -": (2, "only what --json writes can go to standard output"),
     "-k 2 --profile -": (2, "only what --json writes can go to standard output"),
     "-k 2 --profile nowhere/trace.json": (1, "nowhere/trace.json: cannot be written"),
