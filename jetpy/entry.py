@@ -12,7 +12,6 @@ import os
 import signal
 import sys
 import threading
-import time
 from contextlib import suppress
 from types import FrameType
 
@@ -21,8 +20,12 @@ GRACE = 0.5
 _SHOW_CURSOR = b"\r\x1b[K\x1b[?25h"
 """What a terminal gets where progress bars may have hidden its cursor."""
 
+_FRAGILE = ("numba", "llvmlite")
+"""Packages whose C++ calls back Python and crashes where that raises an exception."""
+
 _received: list[int] = []
 """The first signal, once there is one."""
+_hurry = threading.Event()
 _ending = threading.Lock()
 
 
@@ -48,19 +51,19 @@ def main() -> None:
 
 def _signals() -> list[signal.Signals]:
     """Return the signals that end the program, without those that are ignored."""
-    names = ("SIGINT", "SIGTERM", "SIGHUP")
+    names = ("SIGINT", "SIGHUP", "SIGTERM")
     known = [signal.Signals[name] for name in names if hasattr(signal, name)]
     return [number for number in known if signal.getsignal(number) != signal.SIG_IGN]
 
 
 def _take_charge() -> None:
+    for number in _signals():
+        signal.signal(number, _stop)
     if os.name == "posix":
         reader, writer = os.pipe()
         os.set_blocking(writer, False)
         signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
         threading.Thread(target=_watch, args=(reader,), daemon=True).start()
-    for number in _signals():
-        signal.signal(number, _stop)
 
 
 def _let_go() -> None:
@@ -71,22 +74,28 @@ def _let_go() -> None:
 
 def _stop(number: int, frame: FrameType | None) -> None:
     """Unwind the main thread; later signals must not interrupt that."""
-    if not _received:
-        _received.append(number)
-        sys.unraisablehook = lambda _: None
-        raise Stopped(128 + number)
+    if _received:
+        return
+    _received.append(number)
+    sys.unraisablehook = lambda _: None
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").startswith(_FRAGILE):
+            _hurry.set()
+            return
+        frame = frame.f_back
+    raise Stopped(128 + number)
 
 
 def _watch(reader: int) -> None:
     """Wait for a signal, which Python's handler writes here in whatever thread it comes."""
     number = os.read(reader, 1)[0]
-    time.sleep(GRACE)
+    _hurry.wait(GRACE)
     _end(number)
 
 
 def _end(number: int) -> None:
     """End the program at once; nothing half-written is left."""
-    _ending.acquire()  # the other thread may be about to do the same
+    _ending.acquire()  # for good: the other thread may be about to do the same
     atomic = sys.modules.get("jetpy.io.atomic")
     if atomic is not None:
         atomic.remove_unfinished()

@@ -186,8 +186,9 @@ def _read_csv(stream: BinaryIO, n: int | None) -> npt.NDArray[Any]:
 
 
 def _read_json(stream: BinaryIO, n: int | None) -> npt.NDArray[Any]:
+    content = stream.read()
     try:
-        parts = json.loads(stream.read().decode("utf-8-sig"))
+        parts = json.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise FileFormatError(f"this is no JSON: {error}") from error
     if not isinstance(parts, list):
