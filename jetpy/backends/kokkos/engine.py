@@ -19,7 +19,7 @@ from jetpy.backends.base import Array, Backend, Mirror, Workunit
 from jetpy.backends.kokkos import build
 from jetpy.backends.kokkos.cachekey import kernel_folder
 from jetpy.backends.kokkos.launcher import Launcher
-from jetpy.backends.kokkos.memory import CudaMemory, HostMemory
+from jetpy.backends.kokkos.memory import CudaMemory, HostMemory, Memory
 from jetpy.backends.kokkos.runtime import check_gpu_is_there, check_present, start
 from jetpy.backends.numba_engine.engine import NumbaBackend
 from jetpy.backends.numba_engine.translate import Kind, read_module
@@ -95,7 +95,7 @@ class KokkosBackend(Backend):
             self.companion = NumbaBackend(COMPANION_THREADS)
             self.companion_size = COMPANION_SIZE
         self._space = space
-        self._memory: Any = CudaMemory() if space == "Cuda" else HostMemory()
+        self._memory: Memory = CudaMemory() if space == "Cuda" else HostMemory()
         self._instance: Any = None
         if space != "OpenMP" or not openmp_is_lost():
             self._instance = pk.ExecutionSpaceInstance(
@@ -111,7 +111,8 @@ class KokkosBackend(Backend):
     def go_on_after_fork(self) -> None:
         """Do without what a forked process has not: OpenMP's threads, and the GPU."""
         if self._space == "Cuda":
-            self._memory = self.xp = _LostGPU()
+            lost: Any = _LostGPU()
+            self._memory = self.xp = lost
             self._launchers.clear()
             self._complete = False
         elif self._space == "OpenMP" and openmp_is_lost():
