@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 
+from jetpy import names
 from jetpy.errors import OptionError
 
 
@@ -31,7 +32,7 @@ class CoarsenOptions:
         Stop when a level has more than this share of the vertices of the level before.
     """
 
-    method: str = "two-hop"
+    method: names.Coarsening = "two-hop"
     rounds: int = 10
     two_hop_share: float = 0.25
     highest_matchmaker: int = 4096
@@ -82,7 +83,7 @@ class RefineOptions:
         By how much, in percent, a part may outgrow its limit in label propagation; None: any.
     """
 
-    method: str = "jet"
+    method: names.Refinement = "jet"
     finest_ratios: tuple[int, ...] = (25,)
     coarse_ratios: tuple[int, ...] = (75,)
     patience: int = 12

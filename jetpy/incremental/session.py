@@ -11,6 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from jetpy import names
 from jetpy.build import graph_from_csr
 from jetpy.errors import FileFormatError, OptionError
 from jetpy.graph import Graph, IntArray
@@ -30,9 +31,9 @@ class Goal:
     k: int
     imbalance: float
     seed: int
-    preset: str
-    coarsening: str | None
-    refinement: str | None
+    preset: names.Preset
+    coarsening: names.Coarsening | None
+    refinement: names.Refinement | None
     options: IncrementalOptions
 
     def problem(self, total_vertex_weight: int) -> Problem:
