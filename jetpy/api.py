@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from jetpy import names
 from jetpy.backends import get_backend
 from jetpy.backends.base import Backend
 from jetpy.backends.profiler import Profiler
@@ -26,10 +27,10 @@ from jetpy.multilevel import (
     trivial_outcome,
     trivial_partition,
 )
-from jetpy.partition import Partition
 from jetpy.presets import choose
 from jetpy.presets import preset as preset_options
 from jetpy.problem import Problem, checked_imbalance, pose
+from jetpy.result import Partition
 
 
 def partition(
@@ -39,10 +40,10 @@ def partition(
     imbalance: float = 0.03,
     large_imbalance: bool = False,
     seed: int = 0,
-    preset: str = "default",
-    coarsening: str | None = None,
-    refinement: str | None = None,
-    backend: str = "auto",
+    preset: names.Preset = "default",
+    coarsening: names.Coarsening | None = None,
+    refinement: names.Refinement | None = None,
+    backend: names.Backend = "auto",
     threads: int | None = None,
     repair: bool = False,
     progress: Progress = no_progress,
@@ -126,8 +127,8 @@ def refine(
     imbalance: float = 0.03,
     large_imbalance: bool = False,
     seed: int = 0,
-    preset: str = "default",
-    backend: str = "auto",
+    preset: names.Preset = "default",
+    backend: names.Backend = "auto",
     threads: int | None = None,
     repair: bool = False,
     progress: Progress = no_progress,
@@ -172,11 +173,11 @@ def map_processes(
     hierarchy: Levels | None,
     distances: Levels | npt.ArrayLike,
     *,
-    method: str = "im",
+    method: names.Method = "im",
     imbalance: float = 0.03,
     large_imbalance: bool = False,
     seed: int = 0,
-    backend: str = "auto",
+    backend: names.Backend = "auto",
     threads: int | None = None,
     repair: bool = False,
     progress: Progress = no_progress,

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from jetpy import names
 from jetpy.errors import OptionError
 
 INT32_MAX = 2**31 - 1
@@ -38,7 +39,7 @@ class CoarsenOptions:
         Stop when a level has more than this share of the vertices of the level before.
     """
 
-    method: str = "two-hop"
+    method: names.Coarsening = "two-hop"
     rounds: int = 10
     two_hop_share: float = 0.25
     highest_matchmaker: int = 4096
@@ -89,7 +90,7 @@ class RefineOptions:
         By how much, in percent, a part may outgrow its limit in label propagation; None: any.
     """
 
-    method: str = "jet"
+    method: names.Refinement = "jet"
     finest_ratios: tuple[int, ...] = (25,)
     coarse_ratios: tuple[int, ...] = (75,)
     patience: int = 12

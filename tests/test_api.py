@@ -16,9 +16,9 @@ import jetpy
 from jetpy.coarsening.methods import COARSENINGS
 from jetpy.graph import Graph
 from jetpy.metrics import edge_cut, part_weights
-from jetpy.partition import Partition
 from jetpy.presets import PRESETS
 from jetpy.refinement.methods import REFINEMENTS
+from jetpy.result import Partition
 from tests.graphs import (
     SMALL_GRAPHS,
     clique,

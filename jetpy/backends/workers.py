@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -61,6 +62,25 @@ def watch_compilations() -> Iterator[list[Compilation]]:
         yield compilations
     finally:
         _watched.reset(token)
+
+
+_announced = False
+
+
+def announce(kernels: int, seconds: float) -> None:
+    """Tell, the first time in this process, that kernels are compiled and how long that takes.
+
+    A warning of the logger ``jetpy.compile``, which Python prints where no logging is set up; not
+    for those who watch.
+    """
+    global _announced
+    if not _announced and _watched.get() is None:
+        _announced = True
+        logging.getLogger("jetpy.compile").warning(
+            "jetpy compiles %d kernels, which takes about %s; later runs find them in its cache",
+            kernels,
+            f"{seconds:.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes",
+        )
 
 
 class _Processes:

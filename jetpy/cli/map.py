@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import click
 
+from jetpy import names
 from jetpy.cli.command import Command, notify
 from jetpy.cli.options import (
     backend_option,
@@ -24,7 +26,6 @@ from jetpy.cli.options import (
 from jetpy.cli.output import check_outputs
 from jetpy.cli.progress import progress_bars
 from jetpy.cli.results import conclude, read_timed, write_files
-from jetpy.mapping.problem import METHODS
 
 
 @click.command("map", cls=Command)
@@ -33,7 +34,7 @@ from jetpy.mapping.problem import METHODS
 @distance_option(required=True)
 @click.option(
     "--method",
-    type=click.Choice(list(METHODS)),
+    type=click.Choice(get_args(names.Method)),
     default="im",
     show_default=True,
     help="Integrated mapping is fast; hierarchical multisection takes longer and costs less, "
@@ -54,11 +55,11 @@ def map_command(
     graph: Path,
     hierarchy: str | None,
     distance: str,
-    method: str,
+    method: names.Method,
     imbalance: float,
     large_imbalance: bool,
     seed: int,
-    backend: str,
+    backend: names.Backend,
     threads: int | None,
     repair: bool,
     output: Path | None,

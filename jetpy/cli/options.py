@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
-from jetpy.backends import BACKENDS
+from jetpy import names
 
 INPUT_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 OUTPUT_FILE = click.Path(path_type=Path)
@@ -19,7 +19,7 @@ graph_argument = click.argument("graph", type=INPUT_FILE)
 
 backend_option = click.option(
     "--backend",
-    type=click.Choice(["auto", *BACKENDS]),
+    type=click.Choice(get_args(names.Backend)),
     default="auto",
     show_default=True,
     help="What runs the kernels; auto takes the first that works.",

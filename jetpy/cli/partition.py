@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
+from jetpy import names
 from jetpy.cli.command import Command
 from jetpy.cli.options import (
     OUTPUT_FILE,
@@ -24,9 +25,6 @@ from jetpy.cli.options import (
 from jetpy.cli.output import check_outputs
 from jetpy.cli.progress import progress_bars
 from jetpy.cli.results import conclude, read_timed, write_files
-from jetpy.coarsening.methods import COARSENINGS
-from jetpy.presets import PRESETS
-from jetpy.refinement.methods import REFINEMENTS
 
 
 @click.command("partition", cls=Command)
@@ -38,20 +36,20 @@ from jetpy.refinement.methods import REFINEMENTS
 @seed_option
 @click.option(
     "--preset",
-    type=click.Choice(list(PRESETS)),
+    type=click.Choice(get_args(names.Preset)),
     default="default",
     show_default=True,
     help="How much time to spend for a smaller cut; or the algorithm of G-kway.",
 )
 @click.option(
     "--coarsening",
-    type=click.Choice(list(COARSENINGS)),
+    type=click.Choice(get_args(names.Coarsening)),
     help="Coarsen by pairs of vertices (Jet), subsets of any size (G-kway) or groups of up to six "
     "vertices (iG-kway); as the preset does by default.",
 )
 @click.option(
     "--refinement",
-    type=click.Choice(list(REFINEMENTS)),
+    type=click.Choice(get_args(names.Refinement)),
     help="Refine by label propagation (Jet) or independent sets of moves (G-kway); as the preset "
     "does by default.",
 )
@@ -76,10 +74,10 @@ def partition_command(
     imbalance: float,
     large_imbalance: bool,
     seed: int,
-    preset: str,
-    coarsening: str | None,
-    refinement: str | None,
-    backend: str,
+    preset: names.Preset,
+    coarsening: names.Coarsening | None,
+    refinement: names.Refinement | None,
+    backend: names.Backend,
     threads: int | None,
     repair: bool,
     output: Path | None,

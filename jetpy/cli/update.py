@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from jetpy import names
 from jetpy.cli.command import Command
 from jetpy.cli.options import (
     INPUT_FILE,
@@ -43,7 +44,7 @@ def update_command(
     modifiers: Path,
     save: Path | None,
     output: Path | None,
-    backend: str,
+    backend: names.Backend,
     threads: int | None,
     json_file: Path | None,
     quiet: bool,

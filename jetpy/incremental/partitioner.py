@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from jetpy import names
 from jetpy.backends import get_backend
 from jetpy.backends.level import DeviceGraph, carry_graph, download
 from jetpy.build import as_graph
@@ -104,10 +105,10 @@ class IncrementalPartitioner:
         imbalance: float = 0.03,
         large_imbalance: bool = False,
         seed: int = 0,
-        preset: str = "default",
-        coarsening: str | None = None,
-        refinement: str | None = None,
-        backend: str = "auto",
+        preset: names.Preset = "default",
+        coarsening: names.Coarsening | None = None,
+        refinement: names.Refinement | None = None,
+        backend: names.Backend = "auto",
         threads: int | None = None,
         repair: bool = False,
         progress: Progress = no_progress,
@@ -160,7 +161,7 @@ class IncrementalPartitioner:
         cls,
         path: str | os.PathLike[str],
         *,
-        backend: str = "auto",
+        backend: names.Backend = "auto",
         threads: int | None = None,
         progress: Progress = no_progress,
     ) -> IncrementalPartitioner:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from jetpy import names
 from jetpy.build import graph_from_csr
 from jetpy.errors import FileFormatError
 from jetpy.graph import INT32_MAX, Graph, IntArray
@@ -36,9 +37,9 @@ class Goal:
     k: int
     imbalance: float
     seed: int
-    preset: str
-    coarsening: str | None
-    refinement: str | None
+    preset: names.Preset
+    coarsening: names.Coarsening | None
+    refinement: names.Refinement | None
     options: IncrementalOptions
 
     def problem(self, total_vertex_weight: int) -> Problem:
