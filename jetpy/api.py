@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from jetpy import names
 from jetpy.backends import get_backend
 from jetpy.backends.base import Backend
 from jetpy.backends.profiler import Profiler
@@ -27,10 +28,10 @@ from jetpy.multilevel import (
     trivial_outcome,
     trivial_partition,
 )
-from jetpy.partition import Partition
 from jetpy.presets import choose
 from jetpy.presets import preset as preset_options
-from jetpy.problem import Problem, pose
+from jetpy.problem import Problem, checked_imbalance, pose
+from jetpy.result import Partition
 
 
 def partition(
@@ -38,11 +39,12 @@ def partition(
     k: int,
     *,
     imbalance: float = 0.03,
+    large_imbalance: bool = False,
     seed: int = 0,
-    preset: str = "default",
-    coarsening: str | None = None,
-    refinement: str | None = None,
-    backend: str = "auto",
+    preset: names.Preset = "default",
+    coarsening: names.Coarsening | None = None,
+    refinement: names.Refinement | None = None,
+    backend: names.Backend = "auto",
     threads: int | None = None,
     repair: bool = False,
     progress: Progress = no_progress,
@@ -64,6 +66,8 @@ def partition(
         weight. That is kept wherever it can be by putting the next heaviest vertex into the
         lightest part, again and again. Where vertices are too heavy, the result is the most
         balanced partition found and its `feasible` is false.
+    large_imbalance : bool
+        Let the imbalance be 1 or more. Without this it is refused: 3, say, would mean 300 %.
     seed : int
         Chooses among equally good decisions, 0..2**31 - 1.
     preset : {'default', 'fast', 'ultra', 'gkway'}
@@ -106,6 +110,7 @@ def partition(
     """
     checked = as_graph(graph, repair=repair)
     options = choose(preset, coarsening, refinement)
+    imbalance = checked_imbalance(imbalance, large=large_imbalance)
     problem = replace(pose(checked.total_vertex_weight, k, imbalance, seed, options), fill=True)
 
     def work(engine: Backend) -> Outcome:
@@ -122,10 +127,11 @@ def refine(
     k: int | None = None,
     *,
     imbalance: float = 0.03,
+    large_imbalance: bool = False,
     seed: int = 0,
-    preset: str = "default",
+    preset: names.Preset = "default",
     fill_empty: bool = False,
-    backend: str = "auto",
+    backend: names.Backend = "auto",
     threads: int | None = None,
     repair: bool = False,
     progress: Progress = no_progress,
@@ -138,7 +144,7 @@ def refine(
 
     Parameters
     ----------
-    graph, imbalance, seed, preset, backend, threads, repair, progress, profile
+    graph, imbalance, large_imbalance, seed, preset, backend, threads, repair, progress, profile
         As for `partition`.
     parts : array of int, shape (n,)
         Part of each vertex, 0..k-1.
@@ -156,6 +162,7 @@ def refine(
     checked = as_graph(graph, repair=repair)
     given = checked_parts(checked, parts, k)
     count = k if k is not None else int(given.max(initial=0)) + 1
+    imbalance = checked_imbalance(imbalance, large=large_imbalance)
     options = preset_options(preset)
     problem = pose(checked.total_vertex_weight, count, imbalance, seed, options)
     problem = replace(problem, fill=fill_empty)
@@ -174,10 +181,11 @@ def map_processes(
     hierarchy: Levels | None,
     distances: Levels | npt.ArrayLike,
     *,
-    method: str = "im",
+    method: names.Method = "im",
     imbalance: float = 0.03,
+    large_imbalance: bool = False,
     seed: int = 0,
-    backend: str = "auto",
+    backend: names.Backend = "auto",
     threads: int | None = None,
     repair: bool = False,
     progress: Progress = no_progress,
@@ -192,7 +200,7 @@ def map_processes(
 
     Parameters
     ----------
-    graph, seed, backend, threads, repair, progress, profile
+    graph, large_imbalance, seed, backend, threads, repair, progress, profile
         As for `partition`; vertices are tasks, edge weights what they communicate.
     hierarchy : str or sequence of int, or None
         a_1:...:a_l, as in "4:8:6": a_1 PEs a processor, a_2 processors a node and so on. PE p is
@@ -224,6 +232,7 @@ def map_processes(
     """
     target = machine(hierarchy, distances)
     checked = as_graph(graph, repair=repair)
+    imbalance = checked_imbalance(imbalance, large=large_imbalance)
     steps = pose_mapping(checked.total_vertex_weight, target, method, imbalance, seed)
 
     def work(engine: Backend) -> Outcome:

@@ -19,11 +19,11 @@ from jetpy.coarsening.methods import COARSENINGS
 from jetpy.graph import Graph
 from jetpy.initial.coarsest import partition_coarsest
 from jetpy.options import Options
-from jetpy.partition import Level
 from jetpy.problem import EDGE_CUT, Problem, in_units, within
 from jetpy.projection import inject_parts, project_parts
 from jetpy.refinement.jet import Refined, Refinement
 from jetpy.refinement.state import Measures, cost_of
+from jetpy.result import Level
 from jetpy.subgraphs import within_blocks
 
 Progress = Callable[[str, int, int], None]

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 import operator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from jetpy.errors import OptionError
 from jetpy.graph import INT32_MAX, IntArray
-from jetpy.options import Options
+from jetpy.options import Options, finite_number
 
 MOST_PARTS = 2**24
 SEEDS = 2**31
@@ -104,9 +103,28 @@ class Problem:
 
 def _integer(name: str, value: object) -> int:
     try:
+        if isinstance(value, bool):
+            raise TypeError
         return operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         raise OptionError(f"{name} is {value!r}; an integer is needed") from None
+
+
+def checked_imbalance(imbalance: Any, *, large: bool) -> float:
+    """Return an imbalance, which is below 1 unless it may be `large`.
+
+    Raises
+    ------
+    OptionError
+        If it is larger, or not a number from 0 on.
+    """
+    number = finite_number("imbalance", imbalance)
+    if number >= 1 and not large:
+        raise OptionError(
+            f"imbalance is {imbalance}, which means {100 * number:g} %; 3 % are 0.03. If "
+            "it is meant so, say large_imbalance=True (--large-imbalance on the command line)"
+        )
+    return number
 
 
 def pose(
@@ -122,8 +140,7 @@ def pose(
     k, seed = _integer("k", k), _integer("seed", seed)
     if not 1 <= k < MOST_PARTS:
         raise OptionError(f"k is {k}; it must lie in 1..{MOST_PARTS - 1}")
-    if not (isinstance(imbalance, numbers.Real) and math.isfinite(imbalance) and imbalance >= 0):
-        raise OptionError(f"imbalance is {imbalance!r}; a number that is not negative is needed")
+    imbalance = checked_imbalance(imbalance, large=True)
     if not 0 <= seed < SEEDS:
         raise OptionError(f"seed is {seed}; it must lie in 0..{SEEDS - 1}")
     ideal = -(-total_vertex_weight // k)

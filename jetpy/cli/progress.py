@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -56,8 +57,13 @@ class Bars:
 
 @contextlib.contextmanager
 def progress_bars(*, quiet: bool = False) -> Iterator[Bars]:
-    """Show bars while the block runs; none if `quiet` or standard error is no terminal."""
-    if quiet or not (sys.stderr and sys.stderr.isatty()):
+    """Show bars while the block runs; none if `quiet` or standard error is no terminal.
+
+    Where there is no terminal, one line tells that kernels are compiled.
+    """
+    shown = not quiet and bool(sys.stderr and sys.stderr.isatty())
+    logging.getLogger("jetpy.compile").disabled = quiet or shown
+    if not shown:
         yield Bars()
         return
     from rich.console import Console

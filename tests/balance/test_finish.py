@@ -85,9 +85,11 @@ def test_no_part_is_empty(name: str, preset: str) -> None:
 
 def test_refine_fills_on_request() -> None:
     given = np.zeros(9, np.int32)
-    kept = jetpy.refine(cycle(9), given, 3, imbalance=2.5, threads=1)
+    kept = jetpy.refine(cycle(9), given, 3, imbalance=2.5, large_imbalance=True, threads=1)
     assert (kept.cut, kept.empty_parts) == (0, 2)
-    filled = jetpy.refine(cycle(9), given, 3, imbalance=2.5, fill_empty=True, threads=1)
+    filled = jetpy.refine(
+        cycle(9), given, 3, imbalance=2.5, large_imbalance=True, fill_empty=True, threads=1
+    )
     assert (filled.cut, filled.empty_parts) == (3, 0)
     more_parts = jetpy.refine(cycle(3), np.zeros(3, int), 5, fill_empty=True, threads=1)
     assert more_parts.empty_parts == 2

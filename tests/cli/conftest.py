@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from jetpy.backends import get_backend
 from jetpy.cli import main
 from jetpy.generators import grid
 from jetpy.io import write_graph
@@ -15,8 +16,14 @@ Run = Callable[..., Result]
 ENGINE = ("--backend", "numba", "--threads", "1")
 
 
+@pytest.fixture(scope="session")
+def _compiled() -> None:
+    """Kernels are compiled before, as commands tell otherwise."""
+    get_backend("numba", 1).compile()
+
+
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(_compiled: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working folder, with a mesh of 1200 vertices and a partition of it in 4 parts."""
     monkeypatch.chdir(tmp_path)
     write_graph("mesh.graph", grid(40, 30))

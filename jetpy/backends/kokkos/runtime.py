@@ -10,11 +10,33 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
-from jetpy.backends.threads import available_threads, limit_spinning
+from jetpy.backends.threads import after_fork, available_threads, limit_spinning, openmp_is_lost
 from jetpy.errors import BackendError
 
 _threads: int | None = None
 """How many threads Kokkos was started with; None before."""
+_gpu_is_lost = False
+
+
+@after_fork
+def _look_for_cuda() -> None:
+    global _gpu_is_lost
+    _gpu_is_lost = _gpu_is_lost or "cupy" in sys.modules
+
+
+def check_gpu_is_there() -> None:
+    """Refuse to use the GPU after a fork.
+
+    Raises
+    ------
+    BackendError
+        If this process was forked from one that uses CUDA, which then fails.
+    """
+    if _gpu_is_lost:
+        raise BackendError(
+            "CUDA cannot be used in a process forked from one that uses it: start processes by "
+            "multiprocessing's method spawn or forkserver, or use the back end numba there"
+        )
 
 
 def check_present(space: str) -> None:
@@ -37,6 +59,7 @@ def check_present(space: str) -> None:
                 f"{package!r}. It is built from source, see https://github.com/kokkos/pykokkos"
             )
     if space == "Cuda":
+        check_gpu_is_there()
         _check_gpu()
     limit_spinning()
     kokkos = _import("kokkos")
@@ -59,7 +82,8 @@ def _check_gpu() -> None:
 def start(threads: int | None) -> int:
     """Start Kokkos unless it runs; return its number of CPU threads.
 
-    Kokkos takes its threads when it starts and keeps them until the process ends.
+    Kokkos takes its threads when it starts and keeps them until the process ends. It has one
+    where OpenMP's are lost.
 
     Parameters
     ----------
@@ -72,6 +96,8 @@ def start(threads: int | None) -> int:
         If PyKokkos cannot be imported, or Kokkos runs already with another number of threads.
     """
     global _threads
+    if openmp_is_lost():
+        threads = 1
     if _threads is None:
         if _import("kokkos").is_initialized() and threads is not None:
             raise BackendError(
@@ -82,6 +108,8 @@ def start(threads: int | None) -> int:
         with _settings(count):
             _import("pykokkos")
         _threads = count
+    if openmp_is_lost():
+        return 1
     if threads not in (None, _threads):
         raise BackendError(
             f"Kokkos runs with {_threads} threads in this process and cannot change to {threads}: "
