@@ -47,8 +47,6 @@ def check_outputs(
     JetpyError
         If a file cannot be written.
     """
-    if parts is not None:
-        _check_parts_name(parts)
     taken = {os.path.realpath(path) for path in inputs if path is not None}
     for path in [parts, *outputs, None if json_file == STDOUT else json_file]:
         if path is None:
@@ -59,6 +57,8 @@ def check_outputs(
         if target in taken:
             raise click.UsageError(f"{path} is given twice: each output needs a file of its own")
         taken.add(target)
+        if path is parts:
+            _check_parts_name(path)
         _try_to_open(path)
 
 

@@ -120,16 +120,8 @@ class IncrementalPartitioner:
         follow = options or IncrementalOptions()
         imbalance = checked_imbalance(imbalance, large=large_imbalance)
         goal = Goal(k, imbalance, seed, preset, coarsening, refinement, follow)
-        problem = goal.problem(checked.total_vertex_weight)
-        homes = np.full(checked.n, problem.k, np.int32) if given is None else given
-        self._open(
-            checked,
-            homes,
-            replace(goal, k=problem.k, seed=problem.seed),
-            backend,
-            threads,
-            progress,
-        )
+        homes = np.full(checked.n, goal.k, np.int32) if given is None else given
+        self._open(checked, homes, goal, backend, threads, progress)
         if given is None:
             self._find_whole()
         else:

@@ -32,7 +32,13 @@ file justifies the memory that ids take."""
 
 @dataclass(frozen=True)
 class Goal:
-    """What partitions are asked for, as for `jetpy.partition`, and how they follow the graph."""
+    """What partitions are asked for, as for `jetpy.partition`, and how they follow the graph.
+
+    Raises
+    ------
+    OptionError
+        If a number is out of range, or a name unknown.
+    """
 
     k: int
     imbalance: float
@@ -42,21 +48,22 @@ class Goal:
     refinement: names.Refinement | None
     options: IncrementalOptions
 
+    def __post_init__(self) -> None:
+        checked = _pose(self, 0)
+        for name in ("k", "imbalance", "seed"):
+            object.__setattr__(self, name, getattr(checked, name))
+
     def problem(self, total_vertex_weight: int) -> Problem:
-        """Return the problem of a graph of so much weight.
-
-        Raises
-        ------
-        OptionError
-            If a number is out of range, or a name unknown.
-        """
-        return _problem(self, total_vertex_weight)
+        """Return the problem of a graph of so much weight."""
+        return _pose_once(self, total_vertex_weight)
 
 
-@lru_cache(maxsize=8)
-def _problem(goal: Goal, total_vertex_weight: int) -> Problem:
+def _pose(goal: Goal, total_vertex_weight: int) -> Problem:
     options = choose(goal.preset, goal.coarsening, goal.refinement)
     return pose(total_vertex_weight, goal.k, goal.imbalance, goal.seed, options)
+
+
+_pose_once = lru_cache(maxsize=8)(_pose)
 
 
 @dataclass(frozen=True)
@@ -198,7 +205,6 @@ def _settings(array: npt.NDArray[Any]) -> Settings:
         goal = given.pop("goal")
         options = IncrementalOptions(**goal.pop("options"))
         settings = Settings(Goal(**goal, options=options), **given)
-        settings.goal.problem(0)
         _check_counts(settings)
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
         raise FileFormatError(f"the session is damaged: wrong settings: {error}") from error

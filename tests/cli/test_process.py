@@ -16,7 +16,7 @@ import pytest
 
 from tests.cli.conftest import ENGINE
 
-PROGRAM = [sys.executable, "-c", "from jetpy.cli import main; main(prog_name='jetpy')"]
+PROGRAM = [sys.executable, "-m", "jetpy"]
 PARTITION = [*PROGRAM, "partition", "mesh.graph", "-k", "4", *ENGINE]
 
 pytestmark = pytest.mark.usefixtures("folder")
