@@ -15,6 +15,10 @@ from jetpy.errors import BackendError
 
 _threads: int | None = None
 """How many threads Kokkos was started with; None before."""
+LOST = (
+    "forked from one that uses {}: start processes by multiprocessing's method spawn or "
+    "forkserver, or use the back end numba there"
+)
 _gpu_is_lost = False
 
 
@@ -33,10 +37,7 @@ def check_gpu_is_there() -> None:
         If this process was forked from one that uses CUDA, which then fails.
     """
     if _gpu_is_lost:
-        raise BackendError(
-            "CUDA cannot be used in a process forked from one that uses it: start processes by "
-            "multiprocessing's method spawn or forkserver, or use the back end numba there"
-        )
+        raise BackendError(f"CUDA cannot be used in a process {LOST.format('CUDA')}")
 
 
 def check_present(space: str) -> None:
@@ -83,7 +84,7 @@ def start(threads: int | None) -> int:
     """Start Kokkos unless it runs; return its number of CPU threads.
 
     Kokkos takes its threads when it starts and keeps them until the process ends. It has one
-    where OpenMP's are lost.
+    where OpenMP's are lost by a fork.
 
     Parameters
     ----------
@@ -93,11 +94,14 @@ def start(threads: int | None) -> int:
     Raises
     ------
     BackendError
-        If PyKokkos cannot be imported, or Kokkos runs already with another number of threads.
+        If PyKokkos cannot be imported, or Kokkos runs already with another number of threads, or
+        was not started before OpenMP was lost: it would wait for ever.
     """
     global _threads
     if openmp_is_lost():
-        threads = 1
+        if _threads is None:
+            raise BackendError(f"Kokkos cannot start in a process {LOST.format('OpenMP')}")
+        return 1
     if _threads is None:
         if _import("kokkos").is_initialized() and threads is not None:
             raise BackendError(
@@ -108,8 +112,6 @@ def start(threads: int | None) -> int:
         with _settings(count):
             _import("pykokkos")
         _threads = count
-    if openmp_is_lost():
-        return 1
     if threads not in (None, _threads):
         raise BackendError(
             f"Kokkos runs with {_threads} threads in this process and cannot change to {threads}: "
