@@ -77,7 +77,7 @@ def announce(kernels: int, seconds: float) -> None:
             "jetpy compiles %d kernel%s, which takes about %s; later runs find them in its cache",
             kernels,
             "s" if kernels > 1 else "",
-            f"{seconds:.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes",
+            f"{max(2, seconds):.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes",
         )
 
 
