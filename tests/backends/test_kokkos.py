@@ -25,6 +25,7 @@ from jetpy.backends.kokkos.build import (
     in_groups,
     is_built,
 )
+from jetpy.backends.kokkos.memory import HostMemory
 from jetpy.backends.kokkos.runtime import check_present
 from jetpy.backends.workers import watch_compilations
 from jetpy.errors import BackendError
@@ -524,6 +525,7 @@ def test_the_gpu_is_lost_in_forked_processes(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(runtime, "find_spec", lambda package: True)
     backend = KokkosBackend.__new__(KokkosBackend)
     backend._space, backend._launchers, backend._tape = "Cuda", {}, None
+    backend._memory = HostMemory()
     backend.go_on_after_fork()
     for use in (
         backend.compile,

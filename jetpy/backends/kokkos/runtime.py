@@ -28,16 +28,18 @@ def _look_for_cuda() -> None:
     _gpu_is_lost = _gpu_is_lost or "cupy" in sys.modules
 
 
-def check_gpu_is_there() -> None:
-    """Refuse to use the GPU after a fork.
+def check_after_fork(space: str) -> None:
+    """Refuse an execution space that a fork has taken away.
 
     Raises
     ------
     BackendError
-        If this process was forked from one that uses CUDA, which then fails.
+        If that is the GPU, or OpenMP where Kokkos cannot do without its threads.
     """
-    if _gpu_is_lost:
+    if space == "Cuda" and _gpu_is_lost:
         raise BackendError(f"CUDA cannot be used in a process {LOST.format('CUDA')}")
+    if space == "OpenMP" and openmp_is_lost() and not _has("Serial"):
+        raise BackendError(f"OpenMP cannot be used in a process {LOST.format('it')}")
 
 
 def check_present(space: str) -> None:
@@ -59,13 +61,17 @@ def check_present(space: str) -> None:
                 f"PyKokkos is not installed: this Python ({sys.executable}) has no package "
                 f"{package!r}. It is built from source, see https://github.com/kokkos/pykokkos"
             )
+    check_after_fork(space)
     if space == "Cuda":
-        check_gpu_is_there()
         _check_gpu()
     limit_spinning()
-    kokkos = _import("kokkos")
-    if not kokkos.get_device_available(space):
+    if not _has(space):
         raise BackendError(f"this machine's PyKokkos was built without Kokkos's {space} back end")
+
+
+def _has(space: str) -> bool:
+    """Whether Kokkos was built with an execution space."""
+    return bool(_import("kokkos").get_device_available(space))
 
 
 def _check_gpu() -> None:
