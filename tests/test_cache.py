@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import stat
+import tempfile
+import traceback
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from jetpy import cache
 from jetpy.errors import BackendError
-from tests.users import NOBODY, as_nobody, shared
 
-__all__ = ["shared"]
-
+NOBODY = 65534
 NAME = Path("numba", "0123", "kernel")
 
 
@@ -61,7 +62,7 @@ def test_nothing_is_made_that_others_can_write(folder: Path) -> None:
     ],
     ids=["emptied", "cut short", "one byte less", "one byte more", "reversed", "zeros"],
 )
-def test_damaged_entries_do_not_count(folder: Path, damage) -> None:  # type: ignore[no-untyped-def]
+def test_damaged_entries_do_not_count(folder: Path, damage: Callable[[bytes], bytes]) -> None:
     cache.write_entry(NAME, b"code")
     assert cache.read_entry(NAME) == b"code"
     path = folder / NAME
@@ -167,6 +168,32 @@ def test_systems_without_owners(folder: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 # Two users
+
+
+@pytest.fixture
+def shared() -> Iterator[Path]:
+    """A folder that every user can enter, owned by root."""
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:
+        pytest.skip("only root can act as another user")
+    with tempfile.TemporaryDirectory() as name:
+        os.chmod(name, 0o755)
+        yield Path(name)
+
+
+def as_nobody(work: Callable[[], None]) -> None:
+    """Do work in a child process that belongs to the user nobody."""
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+            work()
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_roots_read_only_cache_serves_its_users(

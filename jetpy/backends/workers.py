@@ -77,9 +77,10 @@ def announce(kernels: int, seconds: float) -> None:
     if not _announced and _watched.get() is None:
         _announced = True
         logging.getLogger("jetpy.compile").warning(
-            "jetpy compiles %d kernels, which takes about %s; later runs find them in its cache",
+            "jetpy compiles %d kernel%s, which takes about %s; later runs find them in its cache",
             kernels,
-            f"{seconds:.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes",
+            "s" if kernels > 1 else "",
+            f"{max(2, seconds):.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes",
         )
 
 

@@ -61,9 +61,11 @@ def progress_bars(*, quiet: bool = False) -> Iterator[Bars]:
 
     Where there is no terminal, one line tells that kernels are compiled.
     """
-    shown = not quiet and bool(sys.stderr and sys.stderr.isatty())
-    logging.getLogger("jetpy.compile").disabled = quiet or shown
-    if not shown:
+    if quiet:
+        with _nothing_said():
+            yield Bars()
+        return
+    if not (sys.stderr and sys.stderr.isatty()):
         yield Bars()
         return
     from rich.console import Console
@@ -77,7 +79,21 @@ def progress_bars(*, quiet: bool = False) -> Iterator[Bars]:
         TimeElapsedColumn(),
     )
     console = Console(stderr=True)
-    with Progress(
-        *columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False
-    ) as progress:
+    with (
+        _nothing_said(),
+        Progress(
+            *columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False
+        ) as progress,
+    ):
         yield Bars(progress)
+
+
+@contextlib.contextmanager
+def _nothing_said() -> Iterator[None]:
+    """Keep back the line that tells that kernels are compiled."""
+    logger = logging.getLogger("jetpy.compile")
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before

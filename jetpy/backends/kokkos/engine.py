@@ -20,7 +20,7 @@ from jetpy.backends.kokkos import build
 from jetpy.backends.kokkos.cachekey import kernel_folder
 from jetpy.backends.kokkos.launcher import Launcher
 from jetpy.backends.kokkos.memory import CudaMemory, HostMemory, Memory
-from jetpy.backends.kokkos.runtime import check_gpu_is_there, check_present, start
+from jetpy.backends.kokkos.runtime import check_after_fork, check_present, start
 from jetpy.backends.numba_engine.engine import NumbaBackend
 from jetpy.backends.numba_engine.translate import Kind, read_module
 from jetpy.backends.threads import after_fork, available_threads, openmp_is_lost
@@ -52,10 +52,13 @@ class _Copy:
 
 
 class _LostGPU:
-    """In place of a GPU's memory and arrays in a forked process."""
+    """In place of a GPU's memory in a forked process, which can neither use nor free it."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
 
     def __getattr__(self, name: str) -> Any:
-        check_gpu_is_there()
+        check_after_fork("Cuda")
         raise AttributeError(name)
 
 
@@ -111,14 +114,16 @@ class KokkosBackend(Backend):
     def go_on_after_fork(self) -> None:
         """Do without what a forked process has not: OpenMP's threads, and the GPU."""
         if self._space == "Cuda":
-            lost: Any = _LostGPU()
+            lost: Any = _LostGPU(self._memory)
             self._memory = self.xp = lost
-            self._launchers.clear()
-            self._complete = False
         elif self._space == "OpenMP" and openmp_is_lost():
             self.threads, self._instance = 1, None
             for launcher in self._launchers.values():
                 launcher.run_on(None)
+        else:
+            return
+        self._launchers.clear()
+        self._complete = False
 
     def parallel_for(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
         """Run a *for* workunit; on the GPU, without waiting for it."""
@@ -180,20 +185,15 @@ class KokkosBackend(Backend):
         launches_each_time = sum(isinstance(what, Launcher) for what, _, _ in tape)
 
         def play() -> None:
-            self._check_memory()
+            check_after_fork(self._space)
             self.launches += launches_each_time
             repeat()
 
         return play
 
-    def _check_memory(self) -> None:
-        """Refuse to go on without the GPU."""
-        if self._space == "Cuda":
-            check_gpu_is_there()
-
     def _load(self, workunit: Workunit) -> Launcher:
         """Load a workunit, compiled first if need be."""
-        self._check_memory()
+        check_after_fork(self._space)
         folder = self._folder(workunit)
         self._build({folder: workunit}, 1, None)
         definition = read_module(sys.modules[workunit.__module__])[workunit.__name__]
@@ -220,7 +220,7 @@ class KokkosBackend(Backend):
         progress: Callable[[int, int], None] | None = None,
     ) -> float:
         """Compile what the cache lacks and load everything; return seconds."""
-        self._check_memory()
+        check_after_fork(self._space)
         started = time.perf_counter()
         if not self._complete:
             kernels = self.kernels()

@@ -15,6 +15,10 @@ from jetpy.errors import BackendError
 
 _threads: int | None = None
 """How many threads Kokkos was started with; None before."""
+LOST = (
+    "forked from one that uses {}: start processes by multiprocessing's method spawn or "
+    "forkserver, or use the back end numba there"
+)
 _gpu_is_lost = False
 
 
@@ -24,19 +28,18 @@ def _look_for_cuda() -> None:
     _gpu_is_lost = _gpu_is_lost or "cupy" in sys.modules
 
 
-def check_gpu_is_there() -> None:
-    """Refuse to use the GPU after a fork.
+def check_after_fork(space: str) -> None:
+    """Refuse an execution space that a fork has taken away.
 
     Raises
     ------
     BackendError
-        If this process was forked from one that uses CUDA, which then fails.
+        If that is the GPU, or OpenMP where Kokkos cannot do without its threads.
     """
-    if _gpu_is_lost:
-        raise BackendError(
-            "CUDA cannot be used in a process forked from one that uses it: start processes by "
-            "multiprocessing's method spawn or forkserver, or use the back end numba there"
-        )
+    if space == "Cuda" and _gpu_is_lost:
+        raise BackendError(f"CUDA cannot be used in a process {LOST.format('CUDA')}")
+    if space == "OpenMP" and openmp_is_lost() and not _has("Serial"):
+        raise BackendError(f"OpenMP cannot be used in a process {LOST.format('it')}")
 
 
 def check_present(space: str) -> None:
@@ -58,13 +61,17 @@ def check_present(space: str) -> None:
                 f"PyKokkos is not installed: this Python ({sys.executable}) has no package "
                 f"{package!r}. It is built from source, see https://github.com/kokkos/pykokkos"
             )
+    check_after_fork(space)
     if space == "Cuda":
-        check_gpu_is_there()
         _check_gpu()
     limit_spinning()
-    kokkos = _import("kokkos")
-    if not kokkos.get_device_available(space):
+    if not _has(space):
         raise BackendError(f"this machine's PyKokkos was built without Kokkos's {space} back end")
+
+
+def _has(space: str) -> bool:
+    """Whether Kokkos was built with an execution space."""
+    return bool(_import("kokkos").get_device_available(space))
 
 
 def _check_gpu() -> None:
@@ -83,7 +90,7 @@ def start(threads: int | None) -> int:
     """Start Kokkos unless it runs; return its number of CPU threads.
 
     Kokkos takes its threads when it starts and keeps them until the process ends. It has one
-    where OpenMP's are lost.
+    where OpenMP's are lost by a fork.
 
     Parameters
     ----------
@@ -93,11 +100,14 @@ def start(threads: int | None) -> int:
     Raises
     ------
     BackendError
-        If PyKokkos cannot be imported, or Kokkos runs already with another number of threads.
+        If PyKokkos cannot be imported, or Kokkos runs already with another number of threads, or
+        was not started before OpenMP was lost: it would wait for ever.
     """
     global _threads
     if openmp_is_lost():
-        threads = 1
+        if _threads is None:
+            raise BackendError(f"Kokkos cannot start in a process {LOST.format('OpenMP')}")
+        return 1
     if _threads is None:
         if _import("kokkos").is_initialized() and threads is not None:
             raise BackendError(
@@ -108,8 +118,6 @@ def start(threads: int | None) -> int:
         with _settings(count):
             _import("pykokkos")
         _threads = count
-    if openmp_is_lost():
-        return 1
     if threads not in (None, _threads):
         raise BackendError(
             f"Kokkos runs with {_threads} threads in this process and cannot change to {threads}: "

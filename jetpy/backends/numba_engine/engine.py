@@ -23,7 +23,7 @@ from jetpy.backends.workers import Entry, Group, announce, compile_in_parallel
 from jetpy.cache import cache_dirs, is_writable, read_entry
 
 MAX_THREADS = 64
-SECONDS = 1.0
+SECONDS = 1.2
 """To compile a kernel, about."""
 COMPILE = f"{__name__}:compile_all"
 IMPORTED = ("arithmetic.py", "atomics.py")
