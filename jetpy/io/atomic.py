@@ -63,12 +63,14 @@ def remove_unfinished() -> None:
 
 
 def _remove(name: str) -> None:
-    with contextlib.suppress(OSError):  # it has its last name, or never came to be
-        os.unlink(name)
-    _unfinished.discard(name)
+    if name in _unfinished:  # not the parent's, in a forked process
+        with contextlib.suppress(OSError):  # it has its last name, or never came to be
+            os.unlink(name)
+        _unfinished.discard(name)
 
 
-os.register_at_fork(after_in_child=_unfinished.clear)  # they belong to the parent
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_unfinished.clear)
 
 
 def _open_private(name: str, flags: int) -> int:

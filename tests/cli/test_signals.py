@@ -23,7 +23,7 @@ from tests.cli.conftest import ENGINE
 if not Path("/proc/self/status").exists():
     pytest.skip("this system does not tell what processes do", allow_module_level=True)
 
-MOMENTS = int(os.environ.get("JETPY_SIGNALS", "8"))
+MOMENTS = int(os.environ.get("JETPY_SIGNALS", "6"))
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 SLACK = 4
 """Seconds beside the one that it may take: the tests share the machine."""
@@ -120,7 +120,7 @@ def test_at_any_moment(folder: Path, moment: int) -> None:
     )
     with start("partition", "mesh.graph", "-k", 4, *files, *ENGINE) as process:
         wait_until(lambda: is_in_charge(process), process)
-        time.sleep(rng.uniform(0, 1.5))
+        time.sleep(rng.uniform(0, 1.2))
         code, _, words = end(process, number)
     ready = 0, ""
     assert (code, words) in (ready, (CODES[number], "jetpy: interrupted\n"))

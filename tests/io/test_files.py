@@ -6,6 +6,7 @@ import io
 import os
 import resource
 import stat
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -157,6 +158,23 @@ class TestAtomicWrite:
                 interrupted(error)
             assert file.read_bytes() == b"old"
             assert os.listdir(tmp_path) == ["a"]
+
+    def test_a_program_that_ends_midway_leaves_nothing(self, tmp_path: Path) -> None:
+        """But a forked process leaves the file to its parent."""
+        code = """
+import os, sys
+from jetpy.io.atomic import atomic_write
+writing = atomic_write("a")
+writing.__enter__().write(b"x")
+if os.fork() == 0:
+    sys.exit()
+os.wait()
+print(len(os.listdir()))
+"""
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+        assert (done.stdout, done.stderr) == ("1\n", "")
+        assert not list(tmp_path.iterdir())
 
     def test_full_disk_leaves_nothing(self, tmp_path: Path, small_files: None) -> None:
         graph = random_graph(300, 30_000, 1)
