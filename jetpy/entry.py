@@ -40,13 +40,24 @@ def main() -> None:
         from jetpy.cli import main as command_line
 
         command_line(prog_name="jetpy")
-    except BaseException:  # also what libraries make of the exception when they are interrupted
+    except BaseException as error:  # also what libraries make of one when they are interrupted
+        if _is_from_metis(error):
+            _received.append(signal.SIGTERM)
         if not _received:
             _let_go()
             raise
         with suppress(OSError, ValueError):
             sys.stdout.flush()
         _end(_received[0])
+
+
+def _is_from_metis(error: BaseException) -> bool:
+    """Whether METIS has failed, which takes SIGTERM for an error of its own while it runs."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = trace.tb_frame.f_globals.get("__name__") if trace is not None else None
+    return isinstance(error, RuntimeError) and where == "pymetis"
 
 
 def _signals() -> list[signal.Signals]:

@@ -103,6 +103,18 @@ def test_in_a_compiled_kernel(tmp_path: Path, number: signal.Signals) -> None:
     assert not list(tmp_path.iterdir())
 
 
+IN_METIS = """
+import pymetis
+exec("def part_graph(*_, **__): raise RuntimeError('unknown')", vars(pymetis))
+"""
+
+
+def test_metis_takes_sigterm_for_an_error(folder: Path) -> None:
+    with start("partition", "mesh.graph", "-k", 4, *ENGINE, before=IN_METIS) as process:
+        _, words = process.communicate(timeout=60)
+    assert (process.returncode, words) == (143, "jetpy: interrupted\n")
+
+
 @pytest.mark.parametrize("moment", range(MOMENTS))
 def test_at_any_moment(folder: Path, moment: int) -> None:
     rng = random.Random(moment)
