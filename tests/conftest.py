@@ -23,6 +23,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile the kernels once, before processes start that would all do so side by side."""
+    if session.config.pluginmanager.hasplugin("dsession"):
+        get_backend("numba").compile()
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "backend_name" in metafunc.fixturenames:
         names = metafunc.config.getoption("backend") or ["numba"]
@@ -48,14 +55,23 @@ def working(name: str) -> Backend:
     return found
 
 
+def take_turns(engine: NumbaBackend) -> None:
+    """Give the ranges of all threads to one: threads of several tests would wait for each other."""
+    if NumbaBackend._width != 1:
+        engine._numba.set_num_threads(1)
+        NumbaBackend._width = 1
+
+
 @pytest.fixture(params=MODES)
 def backend(
     request: pytest.FixtureRequest, backend_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> Backend:
     """Launches over lists as on a CPU, or from recordings and over hubs as on a GPU.
 
-    The last mode is memory apart from the host's for numba, and for others what they are.
+    The last mode is memory apart from the host's for numba, and for others what they are. Threads
+    take turns: whether they get in each other's way is a matter of `threaded` and determinism.
     """
+    monkeypatch.setattr(NumbaBackend, "_set_width", take_turns)
     if request.param == "apart":
         return DeviceBackend(2) if backend_name == "numba" else working(backend_name)
     engine = NumbaBackend(2) if backend_name == "numba" else working(backend_name)
