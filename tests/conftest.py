@@ -12,6 +12,8 @@ from jetpy.graph import INT32_MAX
 from tests.device import DeviceBackend
 
 MODES = ("lists", "recorded", "hubs", "apart")
+FEW_INDICES = 1 << 12
+"""Indices of recorded launches: as many as on a GPU take long one after the other."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -72,6 +74,7 @@ def backend(
     take turns: whether they get in each other's way is a matter of `threaded` and determinism.
     """
     monkeypatch.setattr(NumbaBackend, "_set_width", take_turns)
+    monkeypatch.setattr("jetpy.refinement.state.INDICES", FEW_INDICES)
     if request.param == "apart":
         return DeviceBackend(2) if backend_name == "numba" else working(backend_name)
     engine = NumbaBackend(2) if backend_name == "numba" else working(backend_name)
