@@ -18,7 +18,7 @@ from jetpy.backends import get_backend
 from jetpy.backends.base import Backend
 from jetpy.generators import delaunay, grid
 from jetpy.graph import Graph
-from tests.conftest import working
+from tests.conftest import FEW_INDICES, working
 from tests.device import DeviceBackend
 from tests.graphs import from_edges, path
 from tests.incremental.oracle import (
@@ -337,6 +337,7 @@ def test_threads_and_back_ends_do_not_show(
     working(backend_name)
     assert run(None, backend_name) == expected
     assert run(None, backend_name, on_host=False) == expected
+    monkeypatch.setattr("jetpy.refinement.state.INDICES", FEW_INDICES)
     monkeypatch.setattr(get_backend("numba", 2), "prefers_lists", False)
     assert run(2) == expected
     monkeypatch.setattr(
