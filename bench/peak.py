@@ -1,4 +1,4 @@
-"""Peak memory of one partitioning run, in a process of its own (see `bench.timing`)."""
+"""Peak memory and time of one partitioning run, in a process of its own."""
 
 from __future__ import annotations
 
@@ -41,8 +41,17 @@ def main() -> None:
     partition(jetpy.generators.grid(64, 64), 2)  # loads all kernels
     before = _kilobytes("VmRSS")
     Path("/proc/self/clear_refs").write_text("5")  # the peak starts again from here
-    partition(load_arrays(options.folder), options.k)
-    answer({"before": before, "peak": _kilobytes("VmHWM")})
+    result = partition(load_arrays(options.folder), options.k)
+    answer(
+        {
+            "before": before,
+            "peak": _kilobytes("VmHWM"),
+            "seconds": result.seconds["total"],
+            "cut": result.cut,
+            "feasible": result.feasible,
+            "empty": result.empty_parts,
+        }
+    )
 
 
 if __name__ == "__main__":

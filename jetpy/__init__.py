@@ -1,24 +1,26 @@
 """Graph partitioning for NVIDIA GPUs and multicore CPUs, the same on all of them."""
 
-from importlib.metadata import version
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from jetpy import generators
-from jetpy.api import map_processes, partition, refine
-from jetpy.build import as_graph
-from jetpy.errors import BackendError, FileFormatError, GraphError, JetpyError, OptionError
-from jetpy.graph import Graph
-from jetpy.incremental.batch import Batch
-from jetpy.incremental.partitioner import IncrementalPartitioner, Update
-from jetpy.io import read_graph, write_graph
-from jetpy.io.parts import read_parts, write_parts
-from jetpy.mapping.machine import Machine
-from jetpy.mapping.mapping import Mapping
-from jetpy.metrics import evaluate
-from jetpy.options import IncrementalOptions
-from jetpy.partition import Level, Partition
-from jetpy.profile import Profile
+if TYPE_CHECKING:
+    from jetpy import generators
+    from jetpy.api import map_processes, partition, refine
+    from jetpy.build import as_graph
+    from jetpy.errors import BackendError, FileFormatError, GraphError, JetpyError, OptionError
+    from jetpy.graph import Graph
+    from jetpy.incremental.batch import Batch
+    from jetpy.incremental.partitioner import IncrementalPartitioner, Update
+    from jetpy.io import read_graph, write_graph
+    from jetpy.io.parts import read_parts, write_parts
+    from jetpy.mapping.machine import Machine
+    from jetpy.mapping.mapping import Mapping
+    from jetpy.metrics import evaluate
+    from jetpy.options import IncrementalOptions
+    from jetpy.profile import Profile
+    from jetpy.result import Level, Partition
 
-__version__ = version("jetpy")
+    __version__: str
 
 __all__ = [
     "BackendError",
@@ -48,3 +50,37 @@ __all__ = [
     "write_graph",
     "write_parts",
 ]
+
+_HOMES = {
+    "api": ("map_processes", "partition", "refine"),
+    "build": ("as_graph",),
+    "errors": ("BackendError", "FileFormatError", "GraphError", "JetpyError", "OptionError"),
+    "graph": ("Graph",),
+    "incremental.batch": ("Batch",),
+    "incremental.partitioner": ("IncrementalPartitioner", "Update"),
+    "io": ("read_graph", "write_graph"),
+    "io.parts": ("read_parts", "write_parts"),
+    "mapping.machine": ("Machine",),
+    "mapping.mapping": ("Mapping",),
+    "metrics": ("evaluate",),
+    "options": ("IncrementalOptions",),
+    "profile": ("Profile",),
+    "result": ("Level", "Partition"),
+}
+"""Modules by what they offer to all; imported when that is asked for, as SciPy takes long."""
+
+
+def __getattr__(name: str) -> Any:
+    if name == "generators":
+        return import_module("jetpy.generators")
+    if name == "__version__":
+        return import_module("importlib.metadata").version("jetpy")
+    for home, offered in _HOMES.items():
+        if name in offered:
+            globals()[name] = getattr(import_module(f"jetpy.{home}"), name)
+            return globals()[name]
+    raise AttributeError(f"module 'jetpy' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

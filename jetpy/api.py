@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from jetpy import names
 from jetpy.backends import get_backend
 from jetpy.backends.base import Backend
 from jetpy.backends.profiler import Profiler
@@ -26,10 +28,10 @@ from jetpy.multilevel import (
     trivial_outcome,
     trivial_partition,
 )
-from jetpy.partition import Partition
 from jetpy.presets import choose
 from jetpy.presets import preset as preset_options
-from jetpy.problem import Problem, pose
+from jetpy.problem import Problem, checked_imbalance, pose
+from jetpy.result import Partition
 
 
 def partition(
@@ -37,11 +39,12 @@ def partition(
     k: int,
     *,
     imbalance: float = 0.03,
+    large_imbalance: bool = False,
     seed: int = 0,
-    preset: str = "default",
-    coarsening: str | None = None,
-    refinement: str | None = None,
-    backend: str = "auto",
+    preset: names.Preset = "default",
+    coarsening: names.Coarsening | None = None,
+    refinement: names.Refinement | None = None,
+    backend: names.Backend = "auto",
     threads: int | None = None,
     repair: bool = False,
     progress: Progress = no_progress,
@@ -57,11 +60,14 @@ def partition(
     graph : Graph, SciPy sparse matrix, tuple of arrays, or networkx.Graph
         See `as_graph`; a tuple is (indptr, indices[, edge_weights[, vertex_weights]]).
     k : int
-        Number of parts. With k >= n every vertex gets a part of its own and k - n are empty.
+        Number of parts. None is empty, unless k > n: then every vertex gets a part of its own.
     imbalance : float
         Every part may weigh floor((1 + imbalance) * ceil(W / k)), W being the total vertex
-        weight. Where vertices are so heavy that this cannot be met, the result is the most
+        weight. That is kept wherever it can be by putting the next heaviest vertex into the
+        lightest part, again and again. Where vertices are too heavy, the result is the most
         balanced partition found and its `feasible` is false.
+    large_imbalance : bool
+        Let the imbalance be 1 or more. Without this it is refused: 3, say, would mean 300 %.
     seed : int
         Chooses among equally good decisions, 0..2**31 - 1.
     preset : {'default', 'fast', 'ultra', 'gkway'}
@@ -104,7 +110,8 @@ def partition(
     """
     checked = as_graph(graph, repair=repair)
     options = choose(preset, coarsening, refinement)
-    problem = pose(checked.total_vertex_weight, k, imbalance, seed, options)
+    imbalance = checked_imbalance(imbalance, large=large_imbalance)
+    problem = replace(pose(checked.total_vertex_weight, k, imbalance, seed, options), fill=True)
 
     def work(engine: Backend) -> Outcome:
         trivial = trivial_partition(checked.n, checked.total_edge_weight, problem.k)
@@ -120,9 +127,11 @@ def refine(
     k: int | None = None,
     *,
     imbalance: float = 0.03,
+    large_imbalance: bool = False,
     seed: int = 0,
-    preset: str = "default",
-    backend: str = "auto",
+    preset: names.Preset = "default",
+    fill_empty: bool = False,
+    backend: names.Backend = "auto",
     threads: int | None = None,
     repair: bool = False,
     progress: Progress = no_progress,
@@ -135,12 +144,15 @@ def refine(
 
     Parameters
     ----------
-    graph, imbalance, seed, preset, backend, threads, repair, progress, profile
+    graph, imbalance, large_imbalance, seed, preset, backend, threads, repair, progress, profile
         As for `partition`.
     parts : array of int, shape (n,)
         Part of each vertex, 0..k-1.
     k : int, optional
         Number of parts; one more than the largest entry of `parts` by default.
+    fill_empty : bool
+        Give each empty part a vertex of a part of two or more, after all else: that may enlarge
+        the cut.
 
     Raises
     ------
@@ -150,7 +162,10 @@ def refine(
     checked = as_graph(graph, repair=repair)
     given = checked_parts(checked, parts, k)
     count = k if k is not None else int(given.max(initial=0)) + 1
-    problem = pose(checked.total_vertex_weight, count, imbalance, seed, preset_options(preset))
+    imbalance = checked_imbalance(imbalance, large=large_imbalance)
+    options = preset_options(preset)
+    problem = pose(checked.total_vertex_weight, count, imbalance, seed, options)
+    problem = replace(problem, fill=fill_empty)
 
     def work(engine: Backend) -> Outcome:
         if count == 1 or checked.n == 0:
@@ -166,10 +181,11 @@ def map_processes(
     hierarchy: Levels | None,
     distances: Levels | npt.ArrayLike,
     *,
-    method: str = "im",
+    method: names.Method = "im",
     imbalance: float = 0.03,
+    large_imbalance: bool = False,
     seed: int = 0,
-    backend: str = "auto",
+    backend: names.Backend = "auto",
     threads: int | None = None,
     repair: bool = False,
     progress: Progress = no_progress,
@@ -184,7 +200,7 @@ def map_processes(
 
     Parameters
     ----------
-    graph, seed, backend, threads, repair, progress, profile
+    graph, large_imbalance, seed, backend, threads, repair, progress, profile
         As for `partition`; vertices are tasks, edge weights what they communicate.
     hierarchy : str or sequence of int, or None
         a_1:...:a_l, as in "4:8:6": a_1 PEs a processor, a_2 processors a node and so on. PE p is
@@ -216,6 +232,7 @@ def map_processes(
     """
     target = machine(hierarchy, distances)
     checked = as_graph(graph, repair=repair)
+    imbalance = checked_imbalance(imbalance, large=large_imbalance)
     steps = pose_mapping(checked.total_vertex_weight, target, method, imbalance, seed)
 
     def work(engine: Backend) -> Outcome:

@@ -1,24 +1,171 @@
-"""Where compiled kernels are kept: one folder per user, movable by an environment variable."""
+"""Where compiled kernels are kept: folders that nobody else can write to, files with checksums.
+
+Compiled kernels are code: whoever can write to the cache can run code as its reader.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import stat
+import uuid
+from collections.abc import Iterator
 from pathlib import Path
 
 from platformdirs import user_cache_path
 
+from jetpy.errors import BackendError
+
+VARIABLE = "JETPY_CACHE_DIR"
+MOVE = f"set {VARIABLE} to a folder of your own"
+_DIGEST_SIZE = hashlib.sha256().digest_size
+
 
 def cache_dir() -> Path:
     """Return the cache folder: ``$JETPY_CACHE_DIR``, else the platform's place for caches."""
-    chosen = os.environ.get("JETPY_CACHE_DIR")
-    return Path(chosen) if chosen else user_cache_path("jetpy")
+    chosen = os.environ.get(VARIABLE)
+    return Path(chosen) if chosen else _own_dir()
 
 
-def write_if_missing(path: Path, text: str) -> None:
-    """Write `text` to `path` unless it is there; safe against another process doing the same."""
-    if path.exists():
+def _own_dir() -> Path:
+    return user_cache_path("jetpy")
+
+
+def cache_dirs() -> list[Path]:
+    """Return the folders in which kernels are looked for; new ones go to the last.
+
+    That is `cache_dir`, and then the user's own where that cannot be written to.
+    """
+    first, own = cache_dir(), _own_dir()
+    return [first] if first == own or is_writable(first) else [first, own]
+
+
+def is_writable(folder: Path) -> bool:
+    """Whether files can be made in a folder, which is made where it is missing."""
+    try:
+        _make_folder(folder)
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK | os.X_OK)
+
+
+def read_entry(name: Path) -> bytes | None:
+    """Return what is kept under a name, a path below the cache folders; None if nothing intact.
+
+    Raises
+    ------
+    BackendError
+        If others may have written it.
+    """
+    for top in cache_dirs():
+        check_trusted(top, name)
+        content = intact_content(top / name)
+        if content is not None:
+            return content
+    return None
+
+
+def write_entry(name: Path, content: bytes) -> None:
+    """Keep `content` under a name, for all processes at once.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written.
+    """
+    top = cache_dirs()[-1]
+    make_folders(top, name.parent)
+    write_at_once(top / name, _digest(name, content) + content)
+
+
+def intact_content(path: Path) -> bytes | None:
+    """Return the content of an entry's file; None if it cannot be read, or is not what was kept."""
+    try:
+        stored = path.read_bytes()
+    except OSError:
+        return None
+    digest, content = stored[:_DIGEST_SIZE], stored[_DIGEST_SIZE:]
+    return content if digest == _digest(path, content) else None
+
+
+def _digest(path: Path, content: bytes) -> bytes:
+    """Return a checksum of what is kept and of the end of its name."""
+    return hashlib.sha256(f"{path.parent.name}/{path.name}/".encode() + content).digest()
+
+
+def make_folders(top: Path, below: Path) -> None:
+    """Make a cache folder and folders below it, where they are missing."""
+    _make_folder(top)
+    for folder in [*reversed(below.parents), below]:
+        (top / folder).mkdir(mode=0o755, exist_ok=True)
+
+
+def _make_folder(folder: Path) -> None:
+    """Make a cache folder: the user's own for nobody else, another for others to read at most."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700 if folder == _own_dir() else 0o755, exist_ok=True)
+
+
+def write_at_once(path: Path, content: bytes) -> None:
+    """Write a file that appears complete or not at all, and only its owner can write to."""
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    try:
+        file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        with open(file, "wb") as stream:
+            stream.write(content)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def check_trusted(top: Path, below: Path) -> None:
+    """Refuse a cache folder and what is below it, down to a path, if others can write there.
+
+    What is this user's, and its group can write to it, is mended.
+
+    Raises
+    ------
+    BackendError
+        If it belongs to another user than this one and root, or others can write to it.
+    """
+    if not hasattr(os, "geteuid"):
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(text)
-    temporary.replace(path)
+    for path in _down_to(top, below):
+        try:
+            found = path.stat()
+        except OSError:
+            return  # nothing can be loaded from there
+        mine = found.st_uid == os.geteuid()
+        if not mine and found.st_uid != 0:
+            raise BackendError(_refusal(path, f"{_user(found.st_uid)} owns it"))
+        if found.st_mode & stat.S_IWOTH or (found.st_mode & stat.S_IWGRP and not mine):
+            raise BackendError(_refusal(path, "other users can write to it"))
+        if found.st_mode & stat.S_IWGRP:
+            try:
+                path.chmod(stat.S_IMODE(found.st_mode) & ~stat.S_IWGRP)
+            except OSError as error:
+                raise BackendError(_refusal(path, "other users can write to it")) from error
+
+
+def _down_to(top: Path, below: Path) -> Iterator[Path]:
+    yield top
+    for folder in [*reversed(below.parents), below]:
+        if folder != Path():
+            yield top / folder
+
+
+def _refusal(path: Path, why: str) -> str:
+    return (
+        f"compiled kernels are not loaded from {path}: {why}, and could have you run any code; "
+        f"remove it, or {MOVE}"
+    )
+
+
+def _user(uid: int) -> str:
+    """Name a user."""
+    import pwd
+
+    try:
+        return f"user {pwd.getpwuid(uid).pw_name}"
+    except KeyError:
+        return f"user {uid}"

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
+from jetpy.build import as_graph
 from jetpy.errors import GraphError, OptionError
 from jetpy.graph import Graph, IntArray
 from jetpy.problem import Metric
@@ -160,21 +162,27 @@ def components_per_part(graph: Graph, parts: npt.ArrayLike, k: int) -> npt.NDArr
     return np.bincount(ids[first], minlength=k)
 
 
-def evaluate(graph: Graph, parts: npt.ArrayLike, k: int | None = None) -> Evaluation:
+def evaluate(
+    graph: Any, parts: npt.ArrayLike, k: int | None = None, *, repair: bool = False
+) -> Evaluation:
     """Compute all metrics of a partition.
 
     Parameters
     ----------
-    graph : Graph
+    graph : Graph, SciPy sparse matrix, tuple of arrays, or networkx.Graph
+        As for `jetpy.partition`.
     parts : integers in 0..k - 1, shape (n,)
     k : int, optional
         Number of parts; by default the largest part id plus 1, at least 1.
+    repair : bool
+        Mend self-loops, duplicate and one-directional edges rather than refuse them.
 
     Raises
     ------
     GraphError, OptionError
-        As `checked_parts` does.
+        As `as_graph` and `checked_parts` do.
     """
+    graph = as_graph(graph, repair=repair)
     ids = checked_parts(graph, parts, k)
     if k is None:
         k = int(ids.max(initial=0)) + 1
@@ -190,6 +198,17 @@ def evaluate(graph: Graph, parts: npt.ArrayLike, k: int | None = None) -> Evalua
         empty_parts=int((components == 0).sum()),
         disconnected_parts=int((components > 1).sum()),
     )
+
+
+def uncut_degrees(graph: Graph, parts: IntArray) -> npt.NDArray[np.int64]:
+    """Weight of the edges of each vertex to its own part, int64, shape (n,)."""
+    degrees = np.empty(graph.n, np.int64)
+    for start, stop in graph.row_blocks():
+        u, entries = graph.sources(start, stop), slice(graph.indptr[start], graph.indptr[stop])
+        inside = parts[u] == parts[graph.indices[entries]]
+        weights = graph.edge_weights[entries][inside]
+        degrees[start:stop] = np.bincount(u[inside] - start, weights, stop - start)
+    return degrees
 
 
 def cut_entries(graph: Graph, parts: IntArray) -> Iterator[tuple[IntArray, npt.NDArray[np.intp]]]:

@@ -13,16 +13,17 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.backends.base import Array, Backend
-from jetpy.backends.level import DeviceGraph, carry, carry_graph, upload
+from jetpy.backends.level import DeviceGraph, carry, carry_graph, divide_weights, upload
+from jetpy.balance.finish import finish
 from jetpy.coarsening.methods import COARSENINGS
 from jetpy.graph import Graph
 from jetpy.initial.coarsest import partition_coarsest
 from jetpy.options import Options
-from jetpy.partition import Level
-from jetpy.problem import EDGE_CUT, Problem, within
+from jetpy.problem import EDGE_CUT, Problem, in_units, within
 from jetpy.projection import inject_parts, project_parts
 from jetpy.refinement.jet import Refined, Refinement
 from jetpy.refinement.state import Measures, cost_of
+from jetpy.result import Level
 from jetpy.subgraphs import within_blocks
 
 Progress = Callable[[str, int, int], None]
@@ -134,7 +135,8 @@ def partition_uploaded(
     progress: Progress = no_progress,
 ) -> Outcome:
     """Partition a graph that is on the back end from scratch, as `partition_multilevel` does."""
-    solution = _solve(backend, device, steps, None, progress)
+    reduced, unit = divide_weights(backend, device)
+    solution = _solve(backend, reduced, [in_units(s, unit) for s in steps], None, progress)
     with Stopwatch(backend, "refine") as fetching:
         refined = solution.refined
         cut, cost = refined.measures.cut, refined.measures.cut * steps[-1].metric.factor
@@ -191,9 +193,11 @@ def refine_uploaded(
 ) -> Outcome:
     """Refine a partition of a graph that is on the back end, as `refine_partition` does."""
     with Stopwatch(backend, "refine") as watch:
-        finest = _Coarse(backend, device, None, Stopwatch(backend, "coarsen", 0))
+        reduced, unit = divide_weights(backend, device)
+        finest = _Coarse(backend, reduced, None, Stopwatch(backend, "coarsen", 0))
         start = backend.from_host(parts.copy())
-        refined, levels = _uncoarsen([finest], [problem], start, None, progress)
+        steps = [in_units(problem, unit)]
+        refined, levels = _uncoarsen([finest], steps, start, None, progress)
         result = backend.to_host(refined.parts)
     cut = refined.measures.cut
     return Outcome(result, cut, cut, levels, _seconds(0.0, 0.0, watch.seconds))
@@ -287,6 +291,8 @@ def _uncoarsen(
                 refined = level.refinement(problem).refine(parts, finest=depth == 0)
             for cycle in range(_cycles(level, hierarchy, problem.options)):
                 refined = _cycle(level, problem, refined, cycle, depth)
+            if depth == 0:
+                refined = finish(level.refinement(problem), refined)
             known = refined.measures
             parts = _project(level, refined.parts, hierarchy)
         levels.insert(0, _report(depth, level, refined, watch, problem))
@@ -370,7 +376,7 @@ def _report(
         m=coarse.graph.nnz // 2,
         cut_before=refined.cut_before,
         cut_after=refined.measures.cut,
-        imbalance=refined.measures.heaviest / problem.ideal - 1,
+        imbalance=refined.measures.heaviest * problem.unit / problem.ideal - 1,
         iterations=refined.iterations,
         coarsen_seconds=coarse.watch.seconds,
         refine_seconds=watch.seconds,

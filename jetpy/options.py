@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+import math
+import numbers
+import operator
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
+from typing import Any
 
+from jetpy import names
 from jetpy.errors import OptionError
+
+INT32_MAX = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -31,7 +39,7 @@ class CoarsenOptions:
         Stop when a level has more than this share of the vertices of the level before.
     """
 
-    method: str = "two-hop"
+    method: names.Coarsening = "two-hop"
     rounds: int = 10
     two_hop_share: float = 0.25
     highest_matchmaker: int = 4096
@@ -82,7 +90,7 @@ class RefineOptions:
         By how much, in percent, a part may outgrow its limit in label propagation; None: any.
     """
 
-    method: str = "jet"
+    method: names.Refinement = "jet"
     finest_ratios: tuple[int, ...] = (25,)
     coarse_ratios: tuple[int, ...] = (75,)
     patience: int = 12
@@ -156,8 +164,38 @@ class IncrementalOptions:
     on_host: bool = True
 
     def __post_init__(self) -> None:
-        for name, value in asdict(self).items():
-            if value < 0:
-                raise OptionError(f"{name} is {value}; a number that is not negative is needed")
+        for option in fields(self):
+            check = {"int": _whole, "float": finite_number, "bool": _flag}[str(option.type)]
+            object.__setattr__(self, option.name, check(option.name, getattr(self, option.name)))
         if self.tries < 1:
             raise OptionError("tries is 0; one at least is needed")
+
+
+def _whole(name: str, value: Any) -> int:
+    if not isinstance(value, bool) and hasattr(value, "__index__"):
+        number = operator.index(value)
+        if 0 <= number <= INT32_MAX:
+            return number
+    raise OptionError(f"{name} is {value!r:.40}; a whole number from 0 to {INT32_MAX} is needed")
+
+
+def finite_number(name: str, value: Any) -> float:
+    """Return an option that is a number from 0 on.
+
+    Raises
+    ------
+    OptionError
+        If it is none.
+    """
+    with suppress(OverflowError):  # an integer beyond all floats
+        if isinstance(value, numbers.Real) and not isinstance(value, bool):
+            number = float(value)
+            if 0 <= number < math.inf:
+                return number
+    raise OptionError(f"{name} is {value!r:.40}; a number that is not negative is needed")
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise OptionError(f"{name} is {value!r:.40}; True or False is needed")
+    return value

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from jetpy import names
 from jetpy.coarsening.methods import COARSENINGS
 from jetpy.errors import OptionError
 from jetpy.options import CoarsenOptions, InitialOptions, Options, RefineOptions
@@ -69,7 +70,11 @@ def preset(name: str) -> Options:
     return PRESETS[name]()
 
 
-def choose(name: str, coarsening: str | None, refinement: str | None) -> Options:
+def choose(
+    name: names.Preset,
+    coarsening: names.Coarsening | None,
+    refinement: names.Refinement | None,
+) -> Options:
     """Return the options of a preset with another coarsening or refinement; None keeps its own.
 
     Another refinement comes with options of its own.

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 import operator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from jetpy.errors import OptionError
 from jetpy.graph import INT32_MAX, IntArray
-from jetpy.options import Options
+from jetpy.options import Options, finite_number
 
 MOST_PARTS = 2**24
 SEEDS = 2**31
@@ -62,7 +61,7 @@ class Problem:
     ideal : int
         ceil(W / k), W being the total vertex weight.
     limit : int
-        Largest part weight allowed, that of the part that may weigh least.
+        Largest part weight allowed, that of the part that may weigh least, in units.
     seed : int
     options : Options
     groups : int
@@ -71,6 +70,10 @@ class Problem:
         Largest part weights in each group, where they are not all `limit`.
     metric : Metric
         What is to become small is the weight of edges between parts times their distance.
+    fill : bool
+        Whether to leave no part empty, if there are as many vertices as parts.
+    unit : int
+        What one unit of weight stands for (`in_units`).
     """
 
     k: int
@@ -82,6 +85,8 @@ class Problem:
     groups: int = 1
     group_limits: npt.NDArray[np.int64] | None = None
     metric: Metric = EDGE_CUT
+    fill: bool = False
+    unit: int = 1
 
     @property
     def siblings(self) -> int:
@@ -98,9 +103,28 @@ class Problem:
 
 def _integer(name: str, value: object) -> int:
     try:
+        if isinstance(value, bool):
+            raise TypeError
         return operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         raise OptionError(f"{name} is {value!r}; an integer is needed") from None
+
+
+def checked_imbalance(imbalance: Any, *, large: bool) -> float:
+    """Return an imbalance, which is below 1 unless it may be `large`.
+
+    Raises
+    ------
+    OptionError
+        If it is larger, or not a number from 0 on.
+    """
+    number = finite_number("imbalance", imbalance)
+    if number >= 1 and not large:
+        raise OptionError(
+            f"imbalance is {imbalance}, which means {100 * number:g} %; 3 % are 0.03. If "
+            "it is meant so, say large_imbalance=True (--large-imbalance on the command line)"
+        )
+    return number
 
 
 def pose(
@@ -116,13 +140,21 @@ def pose(
     k, seed = _integer("k", k), _integer("seed", seed)
     if not 1 <= k < MOST_PARTS:
         raise OptionError(f"k is {k}; it must lie in 1..{MOST_PARTS - 1}")
-    if not (isinstance(imbalance, numbers.Real) and math.isfinite(imbalance) and imbalance >= 0):
-        raise OptionError(f"imbalance is {imbalance!r}; a number that is not negative is needed")
+    imbalance = checked_imbalance(imbalance, large=True)
     if not 0 <= seed < SEEDS:
         raise OptionError(f"seed is {seed}; it must lie in 0..{SEEDS - 1}")
     ideal = -(-total_vertex_weight // k)
     limit = int(min(ideal * (1 + imbalance) + 1e-9, INT32_MAX))
     return Problem(k, imbalance, ideal, limit, seed, options)
+
+
+def in_units(problem: Problem, unit: int) -> Problem:
+    """Return the problem of the same vertices with their weights divided by a common divisor.
+
+    Graphs whose weights are multiples of each other then differ in nothing, and what is left below
+    a limit is not less than any vertex weighs.
+    """
+    return replace(problem, limit=problem.limit // unit, unit=unit)
 
 
 def within(step: Problem, last: Problem, weights: npt.NDArray[np.int64], cuts_left: int) -> Problem:

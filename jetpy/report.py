@@ -12,8 +12,8 @@ from jetpy.incremental.partitioner import IncrementalPartitioner, Update
 from jetpy.mapping.machine import Machine
 from jetpy.mapping.mapping import Mapping
 from jetpy.metrics import Evaluation
-from jetpy.partition import Level, Partition
 from jetpy.profile import Profile
+from jetpy.result import Level, Partition
 
 STAGES = ("compile", "coarsen", "initial", "refine", "total")
 

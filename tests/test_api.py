@@ -16,9 +16,9 @@ import jetpy
 from jetpy.coarsening.methods import COARSENINGS
 from jetpy.graph import Graph
 from jetpy.metrics import edge_cut, part_weights
-from jetpy.partition import Partition
 from jetpy.presets import PRESETS
 from jetpy.refinement.methods import REFINEMENTS
+from jetpy.result import Partition
 from tests.graphs import (
     SMALL_GRAPHS,
     clique,
@@ -238,6 +238,11 @@ def test_more_imbalance_is_used() -> None:
         ({"imbalance": -0.1}, "imbalance is -0.1"),
         ({"imbalance": math.nan}, "imbalance is nan"),
         ({"imbalance": math.inf}, "imbalance is inf"),
+        ({"imbalance": 10**400}, "imbalance is 1000"),
+        ({"imbalance": "0.03"}, "imbalance is '0.03'"),
+        ({"imbalance": 1}, "imbalance is 1, which means 100 %; 3 % are 0.03"),
+        ({"imbalance": 3.0}, r"imbalance is 3.0, .* 300 %.* say large_imbalance=True"),
+        ({"imbalance": -1, "large_imbalance": True}, "imbalance is -1"),
         ({"seed": -1}, "seed is -1"),
         ({"seed": 2**31}, "seed is 2147483648"),
         ({"preset": "x"}, "unknown preset 'x'.*default, fast, ultra, gkway"),
@@ -275,7 +280,7 @@ def test_unknown_methods_are_refused(options: dict[str, Any], words: str) -> Non
 def test_extreme_options_are_accepted() -> None:
     graph = path(10)
     for options in ({"seed": 2**31 - 1}, {"imbalance": 1e6}, {"imbalance": 1e9}, {"threads": 500}):
-        result = jetpy.partition(graph, 2, **{**ENGINE, **options})
+        result = jetpy.partition(graph, 2, large_imbalance=True, **{**ENGINE, **options})
         assert result.cut == edge_cut(graph, result.parts)
         assert result.feasible
     assert partition(graph, 2**24 - 1).empty_parts == 2**24 - 11
@@ -480,5 +485,6 @@ def test_options_of_a_wrong_type(options: dict[str, Any], words: str) -> None:
 
 
 def test_any_imbalance_is_a_number() -> None:
-    result = jetpy.partition(SMALL_GRAPHS["path"](), 2, imbalance=1e308, backend="numba", threads=1)
-    assert result.feasible
+    for imbalance in (1, 1e308, 10**300):
+        options = {"imbalance": imbalance, "large_imbalance": True, **ENGINE}
+        assert jetpy.partition(SMALL_GRAPHS["path"](), 2, **options).feasible

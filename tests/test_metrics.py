@@ -6,6 +6,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -99,3 +100,29 @@ def test_bad_partitions_are_refused(parts: Any, k: int, error: type[Exception], 
 def test_evaluation_takes_any_integers() -> None:
     for dtype in (np.uint8, np.int64, np.int32):
         assert metrics.edge_cut(path(3), np.array([0, 1, 1], dtype)) == 1
+
+
+@pytest.mark.parametrize("kind", ["matrix", "arrays", "networkx"])
+def test_evaluates_whatever_can_be_partitioned(kind: str) -> None:
+    graph = SMALL_GRAPHS["weighted_random"]()
+    arrays = graph.indptr, graph.indices, graph.edge_weights, graph.vertex_weights
+    given = {
+        "matrix": sp.csr_array((graph.edge_weights, graph.indices, graph.indptr)),
+        "arrays": arrays,
+        "networkx": as_networkx(graph),
+    }
+    parts = np.arange(graph.n) % 3
+    found, expected = (metrics.evaluate(g, parts, 4) for g in (given[kind], graph))
+    assert (found.k, found.cut) == (4, expected.cut)
+    assert found.components.tolist() == expected.components.tolist()
+    if kind == "arrays":
+        assert found.part_weights.tolist() == expected.part_weights.tolist()
+
+
+def test_evaluation_repairs_on_request() -> None:
+    one_way = sp.csr_array(([1, 1, 5], ([0, 1, 2], [1, 2, 2])), shape=(3, 3))
+    with pytest.raises(GraphError, match="self-loop"):
+        metrics.evaluate(one_way, [0, 0, 1])
+    assert metrics.evaluate(one_way, [0, 0, 1], repair=True).cut == 1
+    with pytest.raises(GraphError, match="cannot make a graph from 'list'"):
+        metrics.evaluate([[0, 1], [1, 0]], [0, 1])

@@ -19,10 +19,10 @@ from jetpy.backends.numba_engine.engine import NumbaBackend
 from jetpy.backends.profiler import Profiler
 from jetpy.errors import JetpyError
 from jetpy.multilevel import partition_multilevel
-from jetpy.partition import Partition
 from jetpy.presets import preset
 from jetpy.problem import pose
 from jetpy.profile import Profile
+from jetpy.result import Partition
 from jetpy.workloads import projection
 
 ENGINE: dict[str, Any] = {"backend": "numba", "threads": 2}

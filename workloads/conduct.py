@@ -153,6 +153,128 @@ def conduct(
         orders[13] += 1
 
 
+@pk.function
+def usual_threshold(limit: pk.int64) -> pk.int64:
+    """Return the weight below which parts are open: max(0.99 limit, limit - 100)."""
+    threshold: pk.int64 = limit * 99
+    threshold //= 100
+    if threshold < limit - 100:
+        threshold = limit - 100
+    return threshold
+
+
+@pk.workunit
+def sum_up_block(
+    b: int,
+    orders: pk.View1D[pk.int64],
+    account: pk.View1D[pk.int64],
+    limits: pk.View1D[pk.int64],
+    blocks: pk.View1D[pk.int64],
+    siblings: int,
+    span: int,
+):
+    """Sum up what `draw_up_plan` wants to know of `span` parts in a row of a group.
+
+    Seven numbers a block: weight of the lightest part, weight of all, weight above limits; number
+    of open parts and their room, by the usual threshold and by the limit.
+    """
+    if orders[16] < 2 or orders[16] > 3:
+        return
+    per_group: int = (siblings + span - 1) // span
+    first: int = b // per_group * siblings
+    q: int = first + b % per_group * span
+    end: int = q + span
+    if end > first + siblings:
+        end = first + siblings
+    limit: pk.int64 = limits[first]
+    threshold: pk.int64 = usual_threshold(limit)
+    lightest: pk.int64 = account[q]
+    all_weight: pk.int64 = 0
+    total: pk.int64 = 0
+    count: int = 0
+    spare: pk.int64 = 0
+    count_at_limit: int = 0
+    spare_at_limit: pk.int64 = 0
+    while q < end:
+        weight: pk.int64 = account[q]
+        all_weight += weight
+        if weight < lightest:
+            lightest = weight
+        if weight > limit:
+            total += weight - limit
+        if weight < threshold:
+            count += 1
+            spare += threshold - weight
+        if weight < limit:
+            count_at_limit += 1
+            spare_at_limit += limit - weight
+        q += 1
+    place: int = b * 7
+    blocks[place] = lightest
+    blocks[place + 1] = all_weight
+    blocks[place + 2] = total
+    blocks[place + 3] = count
+    blocks[place + 4] = spare
+    blocks[place + 5] = count_at_limit
+    blocks[place + 6] = spare_at_limit
+
+
+@pk.workunit
+def add_up_blocks(
+    group: int,
+    orders: pk.View1D[pk.int64],
+    limits: pk.View1D[pk.int64],
+    blocks: pk.View1D[pk.int64],
+    siblings: int,
+    span: int,
+    places: int,
+):
+    """Add up the blocks of a group.
+
+    Afterwards numbers 3 and 4 of a block are those of the blocks before it; and the numbers of all
+    its blocks stand at 7 `places` + 5 group: threshold, weight of all, weight above limits, number
+    of open parts and their room.
+    """
+    if orders[16] < 2 or orders[16] > 3:
+        return
+    per_group: int = (siblings + span - 1) // span
+    first: int = group * per_group * 7
+    end: int = first + per_group * 7
+    limit: pk.int64 = limits[group * siblings]
+    threshold: pk.int64 = usual_threshold(limit)
+    lightest: pk.int64 = blocks[first]
+    all_weight: pk.int64 = 0
+    total: pk.int64 = 0
+    block: int = first
+    while block < end:
+        if blocks[block] < lightest:
+            lightest = blocks[block]
+        all_weight += blocks[block + 1]
+        total += blocks[block + 2]
+        block += 7
+    which: int = 3
+    if lightest >= threshold:
+        threshold = limit
+        which = 5
+    count: pk.int64 = 0
+    spare: pk.int64 = 0
+    block = first
+    while block < end:
+        own_count: pk.int64 = blocks[block + which]
+        own_spare: pk.int64 = blocks[block + which + 1]
+        blocks[block + 3] = count
+        blocks[block + 4] = spare
+        count += own_count
+        spare += own_spare
+        block += 7
+    sums: int = places * 7 + group * 5
+    blocks[sums] = threshold
+    blocks[sums + 1] = all_weight
+    blocks[sums + 2] = total
+    blocks[sums + 3] = count
+    blocks[sums + 4] = spare
+
+
 @pk.workunit
 def draw_up_plan(
     p: int,
@@ -161,7 +283,10 @@ def draw_up_plan(
     limits: pk.View1D[pk.int64],
     best_weights: pk.View1D[pk.int64],
     plan: pk.View1D[pk.int64],
+    blocks: pk.View1D[pk.int64],
     siblings: int,
+    span: int,
+    places: int,
     k: int,
 ):
     """Give orders for what is due; to rebalance, say what may leave which part, and for where.
@@ -183,7 +308,7 @@ def draw_up_plan(
     =  ====================================================================================
 
     What the iteration before has counted is cleared; each index has one number of that, and one
-    part.
+    part. Groups of more than `span` parts are summed up by `add_up_blocks`.
     """
     due: pk.int64 = orders[16]
     if due == 0:
@@ -206,38 +331,54 @@ def draw_up_plan(
     limit: pk.int64 = limits[p]
     first: int = p // siblings * siblings
     end: int = first + siblings
-    threshold: pk.int64 = limit * 99
-    threshold //= 100
-    if threshold < limit - 100:
-        threshold = limit - 100
-    lightest: pk.int64 = account[first]
+    threshold: pk.int64 = usual_threshold(limit)
     all_weight: pk.int64 = 0
     total: pk.int64 = 0
-    q: int = first
-    while q < end:
-        weight: pk.int64 = account[q]
-        all_weight += weight
-        if weight < lightest:
-            lightest = weight
-        if weight > limit:
-            total += weight - limit
-        q += 1
-    if lightest >= threshold:
-        threshold = limit
     count: int = 0
     place: int = first
     spare: pk.int64 = 0
     spare_before: pk.int64 = 0
-    q = first
-    while q < end:
-        room: pk.int64 = threshold - account[q]
-        if room > 0:
-            if q < p:
+    q: int = first
+    if siblings > span:
+        group: int = p // siblings
+        sums: int = places * 7 + group * 5
+        threshold = blocks[sums]
+        all_weight = blocks[sums + 1]
+        total = blocks[sums + 2]
+        count = blocks[sums + 3]
+        spare = blocks[sums + 4]
+        number: int = (p - first) // span
+        block: int = (group * ((siblings + span - 1) // span) + number) * 7
+        place += blocks[block + 3]
+        spare_before = blocks[block + 4]
+        q = first + number * span
+        while q < p:
+            if account[q] < threshold:
                 place += 1
-                spare_before += room
-            count += 1
-            spare += room
-        q += 1
+                spare_before += threshold - account[q]
+            q += 1
+    else:
+        lightest: pk.int64 = account[first]
+        while q < end:
+            weight: pk.int64 = account[q]
+            all_weight += weight
+            if weight < lightest:
+                lightest = weight
+            if weight > limit:
+                total += weight - limit
+            q += 1
+        if lightest >= threshold:
+            threshold = limit
+        q = first
+        while q < end:
+            room: pk.int64 = threshold - account[q]
+            if room > 0:
+                if q < p:
+                    place += 1
+                    spare_before += room
+                count += 1
+                spare += room
+            q += 1
     plan[3 * k + p] = count
     more: pk.int64 = 0
     if spare < total:

@@ -211,8 +211,11 @@ def cut_off(
     if orders[5] < 2:
         return
     rest: pk.int64 = plan[4 * k + p]
-    cutoff: int = -1
-    last_rest: pk.int64 = 0
+    if rest <= 0:
+        cutoffs[p] = -1
+        return
+    cutoff: int = 0
+    last_rest: pk.int64 = rest
     slot: int = 0
     section: int = 0
     while slot < 50:
@@ -227,8 +230,6 @@ def cut_off(
     cutoffs[p] = cutoff
     rests[p] = last_rest
     lasts[p] = 0
-    if cutoff < 0:
-        return
     section = 0
     while section < sections:
         slot = 0
@@ -272,13 +273,14 @@ def tally_tied(
     lasts: pk.View1D[pk.int64],
     digits: pk.View1D[pk.int32],
     shift: int,
+    half: int,
     k: int,
     orders: pk.View1D[pk.int64],
 ):
-    """Sum up the weights of candidates in the last slot by the next ten bits of their number.
+    """Sum up the weights of candidates in the last slot by the next 2 `half` bits of their number.
 
-    And by the first five of these, which stand before all others in `digits`. Only candidates
-    whose higher bits are the ones found so far, `lasts`.
+    And by the first half of these, which stand before all others in `digits`. Only candidates whose
+    higher bits are the ones found so far, `lasts`.
     """
     if orders[5] < 2:
         return
@@ -290,9 +292,11 @@ def tally_tied(
     p: int = parts[v]
     high: pk.int64 = v
     high = high >> shift
-    if loss_slots[v] == cutoffs[p] and (high >> 10) == lasts[p]:
-        pk.atomic_fetch_add(digits, [p * 32 + ((high >> 5) & 31)], vertex_weights[v])
-        pk.atomic_fetch_add(digits, [(k + p * 32) * 32 + (high & 1023)], vertex_weights[v])
+    if loss_slots[v] == cutoffs[p] and (high >> (2 * half)) == lasts[p]:
+        base: int = 1 << half
+        first: pk.int64 = p * base + ((high >> half) & (base - 1))
+        pk.atomic_fetch_add(digits, [first], vertex_weights[v])
+        pk.atomic_fetch_add(digits, [(k + first) * base + (high & (base - 1))], vertex_weights[v])
 
 
 @pk.workunit
@@ -302,10 +306,11 @@ def narrow_down(
     rests: pk.View1D[pk.int64],
     lasts: pk.View1D[pk.int64],
     digits: pk.View1D[pk.int32],
+    half: int,
     k: int,
     orders: pk.View1D[pk.int64],
 ):
-    """Find the next ten bits of the number of the last vertex that a part evicts.
+    """Find the next 2 `half` bits of the number of the last vertex that a part evicts.
 
     The digits are zero afterwards.
     """
@@ -313,34 +318,36 @@ def narrow_down(
         return
     if cutoffs[p] < 0:
         return
+    base: int = 1 << half
     rest: pk.int64 = rests[p]
     found: pk.int64 = lasts[p]
     level: int = 0
     while level < 2:
-        start: pk.int64 = p * 32
+        start: pk.int64 = p * base
         if level == 1:
-            start = (k + p * 32 + (found & 31)) * 32
+            start = (k + p * base + (found & (base - 1))) * base
         total: pk.int64 = 0
         before: pk.int64 = 0
         digit: int = 0
         counter: int = 0
-        while counter < 31:
+        while counter < base - 1:
             total += digits[start + counter]
             counter += 1
             if total < rest:
                 digit = counter
                 before = total
         rest -= before
-        found = found * 32 + digit
+        found = found * base + digit
         level += 1
     rests[p] = rest
     lasts[p] = found
-    block: int = 0
-    while block < 32:
-        if digits[p * 32 + block] > 0:
-            digits[p * 32 + block] = 0
-            place: int = (k + p * 32 + block) * 32
-            last: int = place + 32
+    block: int = p * base
+    end: int = block + base
+    while block < end:
+        if digits[block] > 0:
+            digits[block] = 0
+            place: int = (k + block) * base
+            last: int = place + base
             while place < last:
                 digits[place] = 0
                 place += 1

@@ -11,6 +11,7 @@ from contextlib import suppress
 from functools import cache
 
 from jetpy.backends.base import Backend
+from jetpy.backends.threads import after_fork
 from jetpy.errors import BackendError, OptionError
 
 
@@ -63,3 +64,6 @@ def get_backend(name: str = "auto", threads: int | None = None) -> Backend:
     if name not in BACKENDS:
         raise OptionError(f"unknown backend {name!r}: choose auto or one of {', '.join(BACKENDS)}")
     return BACKENDS[name](threads)
+
+
+after_fork(get_backend.cache_clear)

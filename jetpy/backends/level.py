@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -59,6 +59,15 @@ def upload(backend: Backend, graph: Graph) -> DeviceGraph:
         2 * graph.total_edge_weight,
         find_hubs(backend, indptr, len(graph.indices)),
     )
+
+
+def divide_weights(backend: Backend, graph: DeviceGraph) -> tuple[DeviceGraph, int]:
+    """Divide the vertex weights by their greatest common divisor; return the graph and that."""
+    weights = graph.vertex_weights
+    if not len(weights) or int(weights.min()) == 1:
+        return graph, 1
+    unit = int(np.gcd.reduce(backend.to_host(weights)))
+    return (graph if unit == 1 else replace(graph, vertex_weights=weights // unit)), unit
 
 
 def download(backend: Backend, graph: DeviceGraph) -> Graph:

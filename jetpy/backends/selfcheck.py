@@ -80,6 +80,8 @@ def check(name: str) -> Outcome:
         return Outcome(missing=str(error))
     try:
         wrong = [words for size in SIZES for words in differences(backend, size)]
+    except BackendError as error:
+        return Outcome(missing=str(error))
     except Exception as error:
         wrong = [f"{type(error).__name__}: {error}"]
     layer = _threading_layer() if name == "numba" else ""

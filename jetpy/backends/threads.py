@@ -1,13 +1,19 @@
-"""CPU threads: how many this process may use, and how long waiting ones spin."""
+"""CPU threads: how many this process may use, after a fork too, and how long waiting ones spin."""
 
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Callable
+
+_openmp_is_lost = False
 
 
 def available_threads() -> int:
     """Return how many processors this process may run on."""
-    return len(os.sched_getaffinity(0))
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def limit_spinning() -> None:
@@ -18,3 +24,37 @@ def limit_spinning() -> None:
     """
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+
+
+def after_fork(function: Callable[[], None]) -> Callable[[], None]:
+    """Have a function called in every child that this process forks, in order of these calls."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=function)
+    return function
+
+
+def openmp_is_lost() -> bool:
+    """Whether this process was forked from one that had started OpenMP's threads.
+
+    They are not there in the child, and GNU's OpenMP neither starts others nor does without.
+    """
+    return _openmp_is_lost
+
+
+@after_fork
+def _look_for_openmp() -> None:
+    global _openmp_is_lost
+    _openmp_is_lost = _openmp_is_lost or _numba_has_threads() or _kokkos_runs()
+
+
+def _numba_has_threads() -> bool:
+    """Whether Numba, used by jetpy or not, has started its threads."""
+    try:
+        sys.modules["numba"].threading_layer()
+    except (AttributeError, KeyError, ValueError):
+        return False
+    return True
+
+
+def _kokkos_runs() -> bool:
+    return "kokkos" in sys.modules and bool(sys.modules["kokkos"].is_initialized())

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import importlib
 import json
+import logging
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -30,6 +32,8 @@ Group = list[Entry]
 
 MOST_FAILURES = 3
 """Failures that an error message tells in full."""
+PATIENCE = 0.3
+"""Seconds that processes have to end by themselves when the work is given up."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,74 @@ def watch_compilations() -> Iterator[list[Compilation]]:
         yield compilations
     finally:
         _watched.reset(token)
+
+
+_announced = False
+
+
+def announce(kernels: int, seconds: float) -> None:
+    """Tell, the first time in this process, that kernels are compiled and how long that takes.
+
+    A warning of the logger ``jetpy.compile``, which Python prints where no logging is set up; not
+    for those who watch.
+    """
+    global _announced
+    if not _announced and _watched.get() is None:
+        _announced = True
+        logging.getLogger("jetpy.compile").warning(
+            "jetpy compiles %d kernel%s, which takes about %s; later runs find them in its cache",
+            kernels,
+            "s" if kernels > 1 else "",
+            f"{max(2, seconds):.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes",
+        )
+
+
+class _Processes:
+    """Processes at work; when the work is given up, none is left and none starts any more."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: list[subprocess.Popen[str]] = []
+        self._given_up = False
+
+    @contextmanager
+    def start(
+        self, command: list[str], words: IO[str], environment: Mapping[str, str] | None
+    ) -> Iterator[subprocess.Popen[str]]:
+        """Start a process, with a group of its own for whatever it starts."""
+        pipe = subprocess.PIPE
+        with self._lock:
+            if self._given_up:
+                raise OSError("interrupted")
+            process = subprocess.Popen(
+                command,
+                stdin=pipe,
+                stdout=pipe,
+                stderr=words,
+                text=True,
+                env=environment,
+                process_group=0,
+            )
+            self._running.append(process)
+        try:
+            with process:
+                yield process
+        finally:
+            self._running.remove(process)
+
+    def give_up(self) -> None:
+        """End all processes, by force where it takes long."""
+        with self._lock:
+            self._given_up = True
+            running = [process for process in self._running if process.poll() is None]
+        latest = time.monotonic() + PATIENCE
+        for process in running:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGTERM)
+        for process in running:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(max(0, latest - time.monotonic()))
+            process.kill()
 
 
 def compile_in_parallel(
@@ -91,9 +163,10 @@ def compile_in_parallel(
     left = sum(map(len, groups))
     processes = min(jobs, left)
     command = [sys.executable, "-m", __name__, function]
+    at_work = _Processes()
     for _ in range(processes):
         threading.Thread(
-            target=_drive, args=(command, environment, todo, done), daemon=True
+            target=_drive, args=(command, environment, todo, done, at_work), daemon=True
         ).start()
     watched = _watched.get()
     failed: list[Compilation] = []
@@ -110,6 +183,9 @@ def compile_in_parallel(
             if compilation.failure is not None:
                 failed.append(compilation)
             yield compilation.group
+    except BaseException:  # Ctrl-C, say
+        at_work.give_up()
+        raise
     finally:
         with suppress(Empty):
             while True:
@@ -134,17 +210,15 @@ def _drive(
     environment: Mapping[str, str] | None,
     todo: Queue[Group | None],
     done: Queue[Compilation],
+    at_work: _Processes,
 ) -> None:
     """Compile groups until None comes; a process serves up to its first failure."""
-    pipe = subprocess.PIPE
     groups = iter(todo.get, None)
     for first in groups:
         try:
             with (
                 tempfile.TemporaryFile("w+", errors="replace") as words,
-                subprocess.Popen(
-                    command, stdin=pipe, stdout=pipe, stderr=words, text=True, env=environment
-                ) as process,
+                at_work.start(command, words, environment) as process,
             ):
                 for group in chain([first], groups):
                     started = time.perf_counter()
@@ -174,6 +248,7 @@ def _last_words(process: subprocess.Popen[str], words: IO[str]) -> str:
 
 def _serve(function: str) -> None:
     """Do the calls that come in; whatever they print goes to the standard error stream."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # not without cleaning up
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     module, _, name = function.partition(":")

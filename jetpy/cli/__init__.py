@@ -2,38 +2,39 @@
 
 from __future__ import annotations
 
-import click
+from importlib import import_module
 
-from jetpy.cli.compile import compile_command
-from jetpy.cli.demo import demo_command
-from jetpy.cli.doctor import doctor_command
-from jetpy.cli.evaluate import evaluate_command
-from jetpy.cli.generate import generate_group
-from jetpy.cli.map import map_command
-from jetpy.cli.partition import partition_command
-from jetpy.cli.update import update_command
+import click
 
 __all__ = ["main"]
 
+COMMANDS = ("partition", "update", "map", "evaluate", "generate", "compile", "doctor", "demo")
+
+
+class _Commands(click.Group):
+    """Commands whose modules are imported when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command by name, or None."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(
+            import_module(f"jetpy.cli.{cmd_name}"), f"{cmd_name}_command"
+        )
+        return command
+
 
 @click.group(
+    cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 all is well; 1 an error, told on standard error; 2 the command line is "
-    "wrong; 3 the result was written but no balanced one was found; 130 interrupted.",
+    "wrong; 3 the result was written but no balanced one was found; 130 interrupted by Ctrl-C, 143 "
+    "by SIGTERM.",
 )
 @click.version_option(package_name="jetpy", message="%(prog)s %(version)s")
 def main() -> None:
     """Partition graphs into balanced parts with few cut edges, on CPUs and NVIDIA GPUs."""
-
-
-for _command in (
-    partition_command,
-    update_command,
-    map_command,
-    evaluate_command,
-    generate_group,
-    compile_command,
-    doctor_command,
-    demo_command,
-):
-    main.add_command(_command)

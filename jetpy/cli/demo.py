@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from jetpy import names
 from jetpy.cli.command import Command
 from jetpy.cli.options import backend_option, threads_option
 from jetpy.cli.progress import progress_bars
@@ -22,7 +23,7 @@ IMBALANCE = 0.03
 @click.command("demo", cls=Command)
 @backend_option
 @threads_option
-def demo_command(backend: str, threads: int | None) -> None:
+def demo_command(backend: names.Backend, threads: int | None) -> None:
     """Partition a small generated mesh, and compare with METIS."""
     from jetpy.api import partition
     from jetpy.cli.tables import columns, levels, stdout_console

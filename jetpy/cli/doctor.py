@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import shutil
 import subprocess
@@ -116,13 +115,12 @@ def _versions() -> list[tuple[str, str]]:
 
 def _machine() -> list[tuple[str, str]]:
     from jetpy.backends.threads import available_threads
-    from jetpy.cache import cache_dir
 
     return [
         ("system", f"{platform.system()} {platform.machine()}"),
         ("threads available", f"{available_threads()}"),
         ("GPU", _gpus()),
-        ("cache folder", f"{cache_dir()} ({_state(cache_dir())})"),
+        *_cache(),
     ]
 
 
@@ -136,11 +134,35 @@ def _gpus() -> str:
     return (answer.stdout if answer.returncode == 0 else answer.stdout + answer.stderr).strip()
 
 
-def _state(folder: Path) -> str:
-    """Say whether files can be made in a folder, and how much it holds."""
-    if not folder.exists():
-        return "not there yet"
-    if not os.access(folder, os.W_OK | os.X_OK):
-        return "NOT WRITABLE; set JETPY_CACHE_DIR to another folder"
+def _cache() -> list[tuple[str, str]]:
+    """Say where compiled kernels are kept, and whether they can be used."""
+    from jetpy.cache import MOVE, cache_dirs, check_trusted, is_writable
+
+    first, last = cache_dirs()[0], cache_dirs()[-1]
+    try:
+        for folder in dict.fromkeys([first, last]):
+            check_trusted(folder, Path())
+    except BackendError as error:
+        return [("cache folder", f"{first}: NOT USED, {error}")]
+    rows = [("cache folder", f"{first} ({_contents(first)})")]
+    if first != last:
+        rows[0] = ("cache folder", f"{first}, read-only ({_contents(first)})")
+        rows.append(("for new kernels", f"{last} ({_contents(last)})"))
+    if not is_writable(last):
+        rows.append(("NOT WRITABLE", f"{last}: each run compiles new kernels again; {MOVE}"))
+    return rows
+
+
+def _contents(folder: Path) -> str:
+    """Count the kernels in a cache folder, and those that do not count."""
+    from jetpy.backends.kokkos.build import BINARY, is_built
+    from jetpy.backends.numba_engine import SUFFIX
+    from jetpy.cache import intact_content
+    from jetpy.cli.tables import count
+
+    intact = [intact_content(path) is not None for path in folder.glob(f"numba/*/*{SUFFIX}")]
+    intact += [is_built(path.parent) for path in folder.glob(f"kokkos/*/{BINARY}")]
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-    return f"{size / 1e6:.1f} MB"
+    words = f"{count(len(intact), 'kernel')}, {size / 1e6:.1f} MB"
+    damaged = intact.count(False)
+    return f"{words}; {damaged} DAMAGED, to be compiled again when needed" if damaged else words

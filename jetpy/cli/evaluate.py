@@ -50,8 +50,8 @@ def evaluate_command(
     """Compute cut, balance, communication and connectedness.
 
     GRAPH is a file in one of the formats of `jetpy partition`; PARTS has the part of each of its
-    vertices, one a line, numbered from 0. Given a machine, parts are its PEs, and what the mapping
-    costs is computed as well.
+    vertices, numbered from 0: one a line, or as .npy, .npz, .csv or .json. Given a machine, parts
+    are its PEs, and what the mapping costs is computed as well.
     """
     from jetpy.io.distances import matrix_file
 

@@ -36,7 +36,7 @@ class _Generators(click.Group):
 
 
 @click.group("generate", cls=_Generators)
-def generate_group() -> None:
+def generate_command() -> None:
     """Make a graph of a given kind and write it to a file."""
 
 

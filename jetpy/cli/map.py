@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import click
 
+from jetpy import names
 from jetpy.cli.command import Command, notify
 from jetpy.cli.options import (
-    OUTPUT_FILE,
     backend_option,
     distance_option,
     graph_argument,
     hierarchy_option,
     imbalance_option,
     json_option,
+    parts_option,
     profile_option,
     quiet_option,
     repair_option,
@@ -24,7 +26,6 @@ from jetpy.cli.options import (
 from jetpy.cli.output import check_outputs
 from jetpy.cli.progress import progress_bars
 from jetpy.cli.results import conclude, read_timed, write_files
-from jetpy.mapping.problem import METHODS
 
 
 @click.command("map", cls=Command)
@@ -33,7 +34,7 @@ from jetpy.mapping.problem import METHODS
 @distance_option(required=True)
 @click.option(
     "--method",
-    type=click.Choice(list(METHODS)),
+    type=click.Choice(get_args(names.Method)),
     default="im",
     show_default=True,
     help="Integrated mapping is fast; hierarchical multisection takes longer and costs less, "
@@ -44,9 +45,7 @@ from jetpy.mapping.problem import METHODS
 @backend_option
 @threads_option
 @repair_option
-@click.option(
-    "-o", "--output", type=OUTPUT_FILE, metavar="PES", help="Write the PE of each task, one a line."
-)
+@parts_option("PES", "Write the PE of each task.")
 @json_option
 @profile_option
 @quiet_option
@@ -56,10 +55,11 @@ def map_command(
     graph: Path,
     hierarchy: str | None,
     distance: str,
-    method: str,
+    method: names.Method,
     imbalance: float,
+    large_imbalance: bool,
     seed: int,
-    backend: str,
+    backend: names.Backend,
     threads: int | None,
     repair: bool,
     output: Path | None,
@@ -75,18 +75,22 @@ def map_command(
     """
     from jetpy.io.distances import matrix_file, read_distances
 
-    check_outputs([output, trace_file], json_file, inputs=[graph, matrix_file(distance)])
+    inputs = [graph, matrix_file(distance)]
+    check_outputs([trace_file], json_file, inputs=inputs, parts=output)
 
     from jetpy.api import map_processes
     from jetpy.backends import get_backend
     from jetpy.cli.tables import mapping_summary
     from jetpy.mapping.machine import machine
     from jetpy.mapping.problem import pose_mapping
+    from jetpy.problem import checked_imbalance
     from jetpy.report import mapping_stats
 
     distances = read_distances(distance)
     target = machine(hierarchy, distances)
-    pose_mapping(0, target, method, imbalance, seed)  # refuse wrong numbers before reading
+    # refuse wrong numbers before reading
+    imbalance = checked_imbalance(imbalance, large=large_imbalance)
+    pose_mapping(0, target, method, imbalance, seed)
     get_backend(backend, threads)
     if not target.is_monotone:
         notify("warning", f"the distances {distance} do not grow from level to level")
@@ -100,6 +104,7 @@ def map_command(
             distances,
             method=method,
             imbalance=imbalance,
+            large_imbalance=large_imbalance,
             seed=seed,
             backend=backend,
             threads=threads,

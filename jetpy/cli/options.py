@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
-from jetpy.backends import BACKENDS
+from jetpy import names
 
 INPUT_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 OUTPUT_FILE = click.Path(path_type=Path)
@@ -19,7 +19,7 @@ graph_argument = click.argument("graph", type=INPUT_FILE)
 
 backend_option = click.option(
     "--backend",
-    type=click.Choice(["auto", *BACKENDS]),
+    type=click.Choice(get_args(names.Backend)),
     default="auto",
     show_default=True,
     help="What runs the kernels; auto takes the first that works.",
@@ -69,9 +69,26 @@ hierarchy_option = click.option(
 )
 
 
+def parts_option(metavar: str, meaning: str) -> Decorator:
+    """Return the option for the file of parts, given what it is for."""
+    return click.option(
+        "-o",
+        "--output",
+        type=OUTPUT_FILE,
+        metavar=metavar,
+        help=f"{meaning} One a line, unless the name ends in .npy, .npz, .csv or .json.",
+    )
+
+
 def imbalance_option(meaning: str) -> Decorator:
-    """Return the option for the imbalance, given what it means."""
-    return click.option("--imbalance", type=float, default=0.03, show_default=True, help=meaning)
+    """Return the options for the imbalance, given what it means."""
+    imbalance = click.option(
+        "--imbalance", type=float, default=0.03, show_default=True, help=meaning
+    )
+    large = click.option(
+        "--large-imbalance", is_flag=True, help="Let the imbalance be 1, that is 100 %, or more."
+    )
+    return lambda command: imbalance(large(command))
 
 
 def distance_option(*, required: bool) -> Decorator:

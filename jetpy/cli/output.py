@@ -24,6 +24,7 @@ def check_outputs(
     outputs: Iterable[Path | None] = (),
     json_file: Path | None = None,
     inputs: Iterable[Path | None] = (),
+    parts: Path | None = None,
 ) -> None:
     """Refuse output files that could not be written at the end of the work.
 
@@ -35,16 +36,19 @@ def check_outputs(
         One more file to write, or standard output.
     inputs : iterable of path or None
         Files that no output may replace.
+    parts : path, optional
+        One more file to write, with a partition.
 
     Raises
     ------
     UsageError
-        If two of the files are the same, or one of `outputs` is standard output.
+        If two of the files are the same, one other than `json_file` is standard output, or the
+        name of `parts` promises a format that partitions are not written in.
     JetpyError
         If a file cannot be written.
     """
     taken = {os.path.realpath(path) for path in inputs if path is not None}
-    for path in [*outputs, None if json_file == STDOUT else json_file]:
+    for path in [parts, *outputs, None if json_file == STDOUT else json_file]:
         if path is None:
             continue
         if path == STDOUT:
@@ -53,7 +57,19 @@ def check_outputs(
         if target in taken:
             raise click.UsageError(f"{path} is given twice: each output needs a file of its own")
         taken.add(target)
+        if path is parts:
+            _check_parts_name(path)
         _try_to_open(path)
+
+
+def _check_parts_name(path: Path) -> None:
+    from jetpy.errors import FileFormatError
+    from jetpy.io.parts import check_parts_name
+
+    try:
+        check_parts_name(path)
+    except FileFormatError as error:
+        raise click.UsageError(str(error)) from error
 
 
 def _try_to_open(path: Path) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
+from jetpy import names
 from jetpy.cli.command import Command
 from jetpy.cli.options import (
     OUTPUT_FILE,
@@ -14,6 +15,7 @@ from jetpy.cli.options import (
     graph_argument,
     imbalance_option,
     json_option,
+    parts_option,
     profile_option,
     quiet_option,
     repair_option,
@@ -23,9 +25,6 @@ from jetpy.cli.options import (
 from jetpy.cli.output import check_outputs
 from jetpy.cli.progress import progress_bars
 from jetpy.cli.results import conclude, read_timed, write_files
-from jetpy.coarsening.methods import COARSENINGS
-from jetpy.presets import PRESETS
-from jetpy.refinement.methods import REFINEMENTS
 
 
 @click.command("partition", cls=Command)
@@ -37,33 +36,27 @@ from jetpy.refinement.methods import REFINEMENTS
 @seed_option
 @click.option(
     "--preset",
-    type=click.Choice(list(PRESETS)),
+    type=click.Choice(get_args(names.Preset)),
     default="default",
     show_default=True,
     help="How much time to spend for a smaller cut; or the algorithm of G-kway.",
 )
 @click.option(
     "--coarsening",
-    type=click.Choice(list(COARSENINGS)),
+    type=click.Choice(get_args(names.Coarsening)),
     help="Coarsen by pairs of vertices (Jet), subsets of any size (G-kway) or groups of up to six "
     "vertices (iG-kway); as the preset does by default.",
 )
 @click.option(
     "--refinement",
-    type=click.Choice(list(REFINEMENTS)),
+    type=click.Choice(get_args(names.Refinement)),
     help="Refine by label propagation (Jet) or independent sets of moves (G-kway); as the preset "
     "does by default.",
 )
 @backend_option
 @threads_option
 @repair_option
-@click.option(
-    "-o",
-    "--output",
-    type=OUTPUT_FILE,
-    metavar="PARTS",
-    help="Write the part of each vertex, one a line.",
-)
+@parts_option("PARTS", "Write the part of each vertex.")
 @click.option(
     "--session",
     type=OUTPUT_FILE,
@@ -79,11 +72,12 @@ def partition_command(
     graph: Path,
     k: int,
     imbalance: float,
+    large_imbalance: bool,
     seed: int,
-    preset: str,
-    coarsening: str | None,
-    refinement: str | None,
-    backend: str,
+    preset: names.Preset,
+    coarsening: names.Coarsening | None,
+    refinement: names.Refinement | None,
+    backend: names.Backend,
     threads: int | None,
     repair: bool,
     output: Path | None,
@@ -97,18 +91,20 @@ def partition_command(
     GRAPH is a file, whose name tells its format: .graph or .metis, .mtx, .npz, or an edge list
     (.txt, .edges, .el, .tsv, .csv), each also compressed (.gz, .bz2, .xz, .zst).
     """
-    check_outputs([output, session, trace_file], json_file, inputs=[graph])
+    check_outputs([session, trace_file], json_file, inputs=[graph], parts=output)
 
     from jetpy.api import partition
     from jetpy.backends import get_backend
     from jetpy.cli.tables import summary
     from jetpy.incremental.partitioner import IncrementalPartitioner
     from jetpy.presets import choose
-    from jetpy.problem import pose
+    from jetpy.problem import checked_imbalance, pose
     from jetpy.report import stats
 
     options = choose(preset, coarsening, refinement)
-    pose(0, k, imbalance, seed, options)  # refuse wrong numbers before reading
+    # refuse wrong numbers before reading
+    imbalance = checked_imbalance(imbalance, large=large_imbalance)
+    pose(0, k, imbalance, seed, options)
     get_backend(backend, threads)
 
     with progress_bars(quiet=quiet) as bars:
@@ -116,6 +112,7 @@ def partition_command(
         bars.busy("Preparing")
         asked: dict[str, Any] = {
             "imbalance": imbalance,
+            "large_imbalance": large_imbalance,
             "seed": seed,
             "preset": preset,
             "coarsening": coarsening,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -56,8 +57,15 @@ class Bars:
 
 @contextlib.contextmanager
 def progress_bars(*, quiet: bool = False) -> Iterator[Bars]:
-    """Show bars while the block runs; none if `quiet` or standard error is no terminal."""
-    if quiet or not (sys.stderr and sys.stderr.isatty()):
+    """Show bars while the block runs; none if `quiet` or standard error is no terminal.
+
+    Where there is no terminal, one line tells that kernels are compiled.
+    """
+    if quiet:
+        with _nothing_said():
+            yield Bars()
+        return
+    if not (sys.stderr and sys.stderr.isatty()):
         yield Bars()
         return
     from rich.console import Console
@@ -71,7 +79,21 @@ def progress_bars(*, quiet: bool = False) -> Iterator[Bars]:
         TimeElapsedColumn(),
     )
     console = Console(stderr=True)
-    with Progress(
-        *columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False
-    ) as progress:
+    with (
+        _nothing_said(),
+        Progress(
+            *columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False
+        ) as progress,
+    ):
         yield Bars(progress)
+
+
+@contextlib.contextmanager
+def _nothing_said() -> Iterator[None]:
+    """Keep back the line that tells that kernels are compiled."""
+    logger = logging.getLogger("jetpy.compile")
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from jetpy.cli.progress import Bars
     from jetpy.graph import Graph
-    from jetpy.partition import Partition
+    from jetpy.result import Partition
 
 
 def read_timed(path: Path, repair: bool, bars: Bars) -> tuple[Graph, float]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jetpy.graph import Graph
     from jetpy.incremental.partitioner import IncrementalPartitioner, Update
     from jetpy.mapping.mapping import Mapping
-    from jetpy.partition import Partition
+    from jetpy.result import Partition
 
 
 MOST_KERNELS = 12

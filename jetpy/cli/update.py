@@ -6,12 +6,14 @@ from pathlib import Path
 
 import click
 
+from jetpy import names
 from jetpy.cli.command import Command
 from jetpy.cli.options import (
     INPUT_FILE,
     OUTPUT_FILE,
     backend_option,
     json_option,
+    parts_option,
     quiet_option,
     threads_option,
 )
@@ -30,13 +32,7 @@ from jetpy.cli.results import exit_unless_balanced
     metavar="SESSION",
     help="Write the session afterwards to this file, rather than back to where it was.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=OUTPUT_FILE,
-    metavar="PARTS",
-    help="Write the part of each vertex, one a line: -1 for deleted ones.",
-)
+@parts_option("PARTS", "Write the part of each vertex, -1 for deleted ones.")
 @backend_option
 @threads_option
 @json_option
@@ -48,7 +44,7 @@ def update_command(
     modifiers: Path,
     save: Path | None,
     output: Path | None,
-    backend: str,
+    backend: names.Backend,
     threads: int | None,
     json_file: Path | None,
     quiet: bool,
@@ -61,13 +57,13 @@ def update_command(
     ends a batch, after which the partition is brought up to date. If a modifier is wrong, no file
     is written.
     """
-    check_outputs([save, output], json_file, inputs=[session, modifiers])
+    check_outputs([save], json_file, inputs=[session, modifiers], parts=output)
 
     from jetpy.cli.tables import stdout_console, update_summary, updates_table
     from jetpy.errors import GraphError
     from jetpy.incremental.partitioner import IncrementalPartitioner
-    from jetpy.io.compression import open_output
     from jetpy.io.modifiers import read_modifiers
+    from jetpy.io.parts import write_parts
     from jetpy.report import update_stats
 
     with progress_bars(quiet=quiet) as bars:
@@ -83,10 +79,9 @@ def update_command(
             except GraphError as error:
                 raise GraphError(f"{modifiers}: batch {number}: {error}") from error
         bars.busy("Writing")
-        live.save(save or session)
         if output is not None:
-            with open_output(output) as stream:
-                stream.writelines(b"%d\n" % part for part in live.partition.tolist())
+            write_parts(output, live.partition)
+        live.save(save or session)  # last: the same command applies nothing twice
     if json_file is not None:
         write_json(json_file, update_stats(live, updates))
     if not quiet and json_file != STDOUT:

@@ -14,7 +14,8 @@ import numpy.typing as npt
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.hubs import find_hubs
 from jetpy.backends.level import DeviceGraph
-from jetpy.graph import Graph, IntArray
+from jetpy.errors import GraphError
+from jetpy.graph import INT32_MAX, Graph, IntArray
 from jetpy.incremental.column import Column, HostColumn, row_offsets, upload_together
 from jetpy.incremental.edits import Edits
 from jetpy.workloads import buckets as kernels
@@ -52,7 +53,7 @@ class BucketList:
         self.length = Column(backend, graph.degrees)
         self.n, self.m = int((graph.vertex_weights > 0).sum()), graph.m
         self.vertex_weight, self.edge_weight = graph.total_vertex_weight, graph.total_edge_weight
-        self._buckets = HostColumn(self._needed(graph.degrees))
+        self._buckets = HostColumn(self._needed(graph.degrees, graph.vertex_weights))
         first, self._used = self._in_a_row()
         self._first = Column(backend, first)
         self._slots, self._weights = self._allocate()
@@ -153,9 +154,7 @@ class BucketList:
 
     def lay_out(self) -> None:
         """Give each row the buckets that it needs now, without gaps between the rows."""
-        buckets = self._needed(self.length.host)
-        buckets[self.vertex_weights.host == 0] = 0
-        self._buckets = HostColumn(buckets)
+        self._buckets = HostColumn(self._needed(self.length.host, self.vertex_weights.host))
         self._move_all()
 
     def extract(self) -> tuple[DeviceGraph, Array]:
@@ -231,8 +230,11 @@ class BucketList:
         self.parts.follow(vertices, -1)
         self._buckets.host[vertices] = 0
 
-    def _needed(self, lengths: IntArray) -> IntArray:
-        return (-(-lengths // SLOTS) + self._extra).astype(np.int32)
+    def _needed(self, lengths: IntArray, vertex_weights: IntArray) -> IntArray:
+        """Return how many buckets rows of these lengths get; those of deleted vertices get none."""
+        buckets = (-(-lengths // SLOTS) + self._extra).astype(np.int32)
+        buckets[vertex_weights == 0] = 0
+        return buckets
 
     def _make_room(self, vertices: IntArray, lengths: IntArray) -> None:
         """Give the rows of vertices, soon of these lengths, buckets where they lack some.
@@ -243,7 +245,8 @@ class BucketList:
         if not is_short.any():
             return
         vertices = vertices[is_short]
-        needed = self._needed((ROW_GROWTH * lengths[is_short]).astype(np.int32))
+        longer = (ROW_GROWTH * lengths[is_short]).astype(np.int32)
+        needed = self._needed(longer, self.vertex_weights.host[vertices])
         self._buckets.host[vertices] = needed
         targets = self._used + np.cumsum(needed, dtype=np.int64) - needed
         self._used = int(targets[-1] + needed[-1])
@@ -266,6 +269,10 @@ class BucketList:
     def _allocate(self) -> tuple[Array, Array]:
         """Return slots, and room for their weights, for the buckets in use and some more."""
         buckets = self._used + self._used // SPARE_SHARE + 1
+        if SLOTS * buckets > INT32_MAX:
+            raise GraphError(
+                f"{SLOTS * buckets} slots are needed for edges; there must be fewer than 2**31"
+            )
         return self.backend.empty(SLOTS * buckets), self.backend.empty(SLOTS * buckets)
 
     def _move(self, vertices: IntArray, targets: IntArray, slots: Array, weights: Array) -> None:

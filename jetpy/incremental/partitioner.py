@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from jetpy import names
 from jetpy.backends import get_backend
 from jetpy.backends.level import DeviceGraph, carry_graph, download
 from jetpy.build import as_graph
@@ -27,7 +28,7 @@ from jetpy.incremental.session import Goal, Session, Settings, read_session, wri
 from jetpy.metrics import checked_parts, edge_cut, part_weights
 from jetpy.multilevel import Outcome, Progress, no_progress
 from jetpy.options import IncrementalOptions
-from jetpy.problem import SEEDS, Problem
+from jetpy.problem import SEEDS, Problem, checked_imbalance
 
 SHRINKAGE = 32
 """One part in so many of the weight that parts may have above the average is left for later: so
@@ -73,8 +74,10 @@ class IncrementalPartitioner:
 
     Parameters
     ----------
-    graph, k, imbalance, seed, preset, coarsening, refinement, backend, threads, repair, progress
+    graph, k, imbalance, large_imbalance, seed, preset, coarsening, refinement
         As for `jetpy.partition`, which finds the first partition.
+    backend, threads, repair, progress
+        As for `jetpy.partition`.
     parts : array of int, shape (n,), optional
         A partition to begin with instead.
     options : IncrementalOptions
@@ -100,11 +103,12 @@ class IncrementalPartitioner:
         k: int,
         *,
         imbalance: float = 0.03,
+        large_imbalance: bool = False,
         seed: int = 0,
-        preset: str = "default",
-        coarsening: str | None = None,
-        refinement: str | None = None,
-        backend: str = "auto",
+        preset: names.Preset = "default",
+        coarsening: names.Coarsening | None = None,
+        refinement: names.Refinement | None = None,
+        backend: names.Backend = "auto",
         threads: int | None = None,
         repair: bool = False,
         progress: Progress = no_progress,
@@ -114,10 +118,10 @@ class IncrementalPartitioner:
         checked = as_graph(graph, repair=repair)
         given = None if parts is None else checked_parts(checked, parts, k)
         follow = options or IncrementalOptions()
+        imbalance = checked_imbalance(imbalance, large=large_imbalance)
         goal = Goal(k, imbalance, seed, preset, coarsening, refinement, follow)
-        problem = goal.problem(checked.total_vertex_weight)
-        homes = np.full(checked.n, problem.k, np.int32) if given is None else given
-        self._open(checked, homes, replace(goal, k=problem.k), backend, threads, progress)
+        homes = np.full(checked.n, goal.k, np.int32) if given is None else given
+        self._open(checked, homes, goal, backend, threads, progress)
         if given is None:
             self._find_whole()
         else:
@@ -149,7 +153,7 @@ class IncrementalPartitioner:
         cls,
         path: str | os.PathLike[str],
         *,
-        backend: str = "auto",
+        backend: names.Backend = "auto",
         threads: int | None = None,
         progress: Progress = no_progress,
     ) -> IncrementalPartitioner:

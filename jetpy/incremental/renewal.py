@@ -26,9 +26,9 @@ MOST_RENUMBERED = 1024
 def partition_anew(
     backend: Backend, graph: DeviceGraph, problem: Problem, progress: Progress
 ) -> Outcome:
-    """Partition a graph from scratch, also one with no more vertices than parts."""
+    """Partition a graph from scratch, leaving no part empty if there are vertices enough."""
     trivial = trivial_partition(graph.n, graph.edge_weight // 2, problem.k)
-    return trivial or partition_uploaded(backend, graph, [problem], progress)
+    return trivial or partition_uploaded(backend, graph, [replace(problem, fill=True)], progress)
 
 
 def refine_again(

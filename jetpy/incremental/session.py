@@ -5,51 +5,65 @@ from __future__ import annotations
 import io
 import json
 import os
-import zipfile
 from dataclasses import asdict, dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from jetpy import names
 from jetpy.build import graph_from_csr
-from jetpy.errors import FileFormatError, OptionError
-from jetpy.graph import Graph, IntArray
+from jetpy.errors import FileFormatError
+from jetpy.graph import INT32_MAX, Graph, IntArray
+from jetpy.io.archive import read_archive
 from jetpy.io.compression import open_input, open_output
+from jetpy.io.limits import is_justified
 from jetpy.metrics import checked_parts
 from jetpy.options import IncrementalOptions
 from jetpy.presets import choose
 from jetpy.problem import Problem, pose
 
 ARRAYS = ("indptr", "indices", "edge_weights", "vertex_weights", "vertices", "parts", "settings")
+PRESENT = "present"
+"""One more array, where by far most vertices are gone: a bit for each id, so that the size of the
+file justifies the memory that ids take."""
 
 
 @dataclass(frozen=True)
 class Goal:
-    """What partitions are asked for, as for `jetpy.partition`, and how they follow the graph."""
+    """What partitions are asked for, as for `jetpy.partition`, and how they follow the graph.
+
+    Raises
+    ------
+    OptionError
+        If a number is out of range, or a name unknown.
+    """
 
     k: int
     imbalance: float
     seed: int
-    preset: str
-    coarsening: str | None
-    refinement: str | None
+    preset: names.Preset
+    coarsening: names.Coarsening | None
+    refinement: names.Refinement | None
     options: IncrementalOptions
 
+    def __post_init__(self) -> None:
+        checked = _pose(self, 0)
+        for name in ("k", "imbalance", "seed"):
+            object.__setattr__(self, name, getattr(checked, name))
+
     def problem(self, total_vertex_weight: int) -> Problem:
-        """Return the problem of a graph of so much weight.
-
-        Raises
-        ------
-        OptionError
-            If a number is out of range, or a name unknown.
-        """
-        return _problem(self, total_vertex_weight)
+        """Return the problem of a graph of so much weight."""
+        return _pose_once(self, total_vertex_weight)
 
 
-@lru_cache(maxsize=8)
-def _problem(goal: Goal, total_vertex_weight: int) -> Problem:
+def _pose(goal: Goal, total_vertex_weight: int) -> Problem:
     options = choose(goal.preset, goal.coarsening, goal.refinement)
     return pose(total_vertex_weight, goal.k, goal.imbalance, goal.seed, options)
+
+
+_pose_once = lru_cache(maxsize=8)(_pose)
 
 
 @dataclass(frozen=True)
@@ -102,6 +116,9 @@ def write_session(path: str | os.PathLike[str], session: Session) -> None:
         When the file cannot be written.
     """
     content, graph = io.BytesIO(), session.graph
+    many: dict[str, Any] = {}
+    if not _few_are_gone(session.settings, graph):
+        many[PRESENT] = _present(session.vertices, session.settings.ids)
     np.savez(
         content,
         indptr=graph.indptr,
@@ -111,6 +128,7 @@ def write_session(path: str | os.PathLike[str], session: Session) -> None:
         vertices=session.vertices,
         parts=session.parts,
         settings=np.array(json.dumps(asdict(session.settings))),
+        **many,
     )
     with open_output(path) as stream:
         stream.write(content.getbuffer())
@@ -127,23 +145,17 @@ def read_session(path: str | os.PathLike[str]) -> Session:
         When it cannot be read.
     """
     with open_input(path) as stream:
-        content = io.BytesIO(stream.read())
-        if not zipfile.is_zipfile(content):
-            raise FileFormatError("this is not a session, or it is cut short")
-        try:
-            with np.load(content) as archive:
-                arrays = dict(archive)
-        except Exception as error:  # damaged archives make NumPy and zipfile raise all kinds
-            raise FileFormatError(f"the session cannot be read: {error}") from error
+        arrays = read_archive(stream, "a session")
         missing = [name for name in ARRAYS if name not in arrays]
         if missing:
             raise FileFormatError(f"this is not a session: it has no array {missing[0]!r}")
-        settings = _settings(str(arrays["settings"]))
+        settings = _settings(arrays["settings"])
         names = "indptr", "indices", "edge_weights", "vertex_weights"
         graph = graph_from_csr(*(arrays[name] for name in names))
-        vertices = np.asarray(arrays["vertices"])
+        vertices = arrays["vertices"]
         if vertices.shape != (graph.n,) or not _rises(vertices, settings.ids):
             raise FileFormatError("the session is damaged: wrong ids of vertices")
+        _check_ids(settings, graph, vertices, arrays.get(PRESENT))
         parts = checked_parts(graph, arrays["parts"], settings.goal.k)
         return Session(graph, vertices.astype(np.int32), parts, settings)
 
@@ -154,13 +166,58 @@ def _rises(vertices: IntArray, end: int) -> bool:
     return bool(vertices.dtype.kind == "i" and inside and (np.diff(vertices) > 0).all())
 
 
-def _settings(text: str) -> Settings:
+def _few_are_gone(settings: Settings, graph: Graph) -> bool:
+    """Whether a graph can justify the memory for its ids, and for the buckets of each."""
+    buckets = settings.ids * max(settings.goal.options.extra_buckets, 1)
+    return is_justified(buckets, graph.n + len(graph.indices))
+
+
+def _check_ids(
+    settings: Settings, graph: Graph, vertices: IntArray, present: npt.NDArray[Any] | None
+) -> None:
+    """Refuse ids by far more than there are vertices, unless the session has a bit for each.
+
+    Raises
+    ------
+    FileFormatError
+    """
+    if _few_are_gone(settings, graph):
+        return
+    if present is None or not np.array_equal(present, _present(vertices, settings.ids)):
+        raise FileFormatError(
+            f"the session is damaged: {settings.ids} ids are far more than its {graph.n} vertices "
+            "can justify"
+        )
+
+
+def _present(vertices: IntArray, ids: int) -> npt.NDArray[np.uint8]:
+    """Return a bit for each id, set where there is a vertex."""
+    bits = np.zeros(ids, bool)
+    bits[vertices] = True
+    return np.packbits(bits)
+
+
+def _settings(array: npt.NDArray[Any]) -> Settings:
     try:
-        given = json.loads(text)
+        if array.dtype.kind != "U" or array.shape != ():
+            raise ValueError("they are no text")
+        given = json.loads(str(array[()]))
         goal = given.pop("goal")
         options = IncrementalOptions(**goal.pop("options"))
         settings = Settings(Goal(**goal, options=options), **given)
-        settings.goal.problem(0)
-    except (ValueError, TypeError, AttributeError, KeyError, OptionError) as error:
+        _check_counts(settings)
+    except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
         raise FileFormatError(f"the session is damaged: wrong settings: {error}") from error
     return settings
+
+
+def _check_counts(settings: Settings) -> None:
+    counts = settings.ids, settings.lost, settings.unrefined, settings.unpartitioned
+    if not all(type(count) is int and 0 <= count < 2**63 for count in counts):
+        raise ValueError(f"counts must be whole numbers, not {counts!r:.80}")
+    if settings.ids >= INT32_MAX:
+        raise ValueError(f"{settings.ids} ids are too many")
+    if settings.unrefined > settings.unpartitioned:
+        raise ValueError("the partition was found anew, but not refined")
+    if settings.lost > 2 * INT32_MAX:
+        raise ValueError("more of the cut is lost than there is")

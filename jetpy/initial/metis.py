@@ -9,7 +9,14 @@ import numpy.typing as npt
 import pymetis
 from scipy.sparse import csr_array
 
-from jetpy.graph import Graph
+from jetpy.balance.packing import pack
+from jetpy.graph import Graph, IntArray
+from jetpy.initial.subgraphs import subgraphs
+
+HEAVIEST = 1.5
+"""METIS gets no vertex that weighs more than so many average parts."""
+MOST_PARTS = 1024
+"""More parts are found in two steps, as bisections that err add up."""
 
 
 def with_sorted_rows(graph: Graph) -> Graph:
@@ -25,12 +32,60 @@ def bisect_recursively(graph: Graph, k: int, imbalance: float, seed: int) -> npt
     Faster and better than METIS's k-way on graphs as small as these. Each of the log2(k)
     bisections gets an equal share of the imbalance. The result depends on the order of a row's
     entries.
+
+    METIS is not asked for what would leave it a graph of no vertices to bisect, of which it
+    complains on standard output: much heavier vertices than the average part get a part each, less
+    than two vertices a part are packed, and many parts are cut in two steps.
     """
+    if graph.n <= k:
+        return np.arange(graph.n, dtype=np.int32)
+    heavy = heaviest_vertices(graph.vertex_weights, k)
+    share = (1 + min(max(imbalance, 0.0), 1000.0)) ** (1 / max(1, math.ceil(math.log2(k)))) - 1
+    if not len(heavy):
+        return _bisect(graph, k, share, seed)
+    parts, is_other = np.empty(graph.n, np.int32), np.ones(graph.n, np.int32)
+    parts[heavy], is_other[heavy] = np.arange(len(heavy)), 0
+    for block, members, others in subgraphs(graph, is_other, 2):
+        if block == 1:
+            parts[members] = len(heavy) + _bisect(others, k - len(heavy), share, seed)
+    return parts
+
+
+def heaviest_vertices(weights: IntArray, k: int) -> npt.NDArray[np.intp]:
+    """Return those that each need one of k parts for themselves, heaviest first; fewer than k."""
+    count, rest = 0, int(weights.sum(dtype=np.int64))
+    if int(weights.max(initial=0)) * k <= HEAVIEST * rest:
+        return np.empty(0, np.intp)
+    order = np.argsort(-weights.astype(np.int64), kind="stable")
+    for weight in weights[order[: k - 1]].tolist():
+        if weight * (k - count) <= HEAVIEST * rest:
+            break
+        count, rest = count + 1, rest - weight
+    return order[:count]
+
+
+def apportion(k: int, weights: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Share k parts out in proportion to weights, int64; what is left goes to largest remainders.
+
+    >>> apportion(5, np.array([10, 20, 30]))
+    array([1, 2, 2])
+    """
+    total = int(weights.sum())
+    shares, remainders = np.divmod(weights * k, total)
+    shares[np.argsort(-remainders, kind="stable")[: k - int(shares.sum())]] += 1
+    return shares
+
+
+def _bisect(graph: Graph, k: int, share: float, seed: int) -> npt.NDArray[np.int32]:
+    """Return a partition by bisections that each may be so much out of balance."""
     if graph.n <= k:
         return np.arange(graph.n, dtype=np.int32)
     if k == 1:
         return np.zeros(graph.n, np.int32)
-    share = (1 + min(max(imbalance, 0.0), 1000.0)) ** (1 / math.ceil(math.log2(k))) - 1
+    if graph.n < 2 * k and np.ptp(graph.vertex_weights) > 0:
+        return pack(graph.vertex_weights, k)
+    if k > MOST_PARTS:
+        return _bisect_blocks(graph, k, share, seed)
     options = pymetis.Options(seed=seed & 0x7FFFFFFF, ufactor=max(1, round(share * 1000)))
     _, parts = pymetis.part_graph(
         k,
@@ -41,3 +96,17 @@ def bisect_recursively(graph: Graph, k: int, imbalance: float, seed: int) -> npt
         recursive=True,
     )
     return np.asarray(parts, np.int32)
+
+
+def _bisect_blocks(graph: Graph, k: int, share: float, seed: int) -> npt.NDArray[np.int32]:
+    """Return a partition of blocks, each of which gets as many parts as it is heavy."""
+    count = -(-k // MOST_PARTS)
+    blocks = _bisect(graph, count, share, seed)
+    weights = np.bincount(blocks, graph.vertex_weights, count).astype(np.int64)
+    shares = apportion(k, weights)
+    starts = np.cumsum(shares) - shares
+    parts = np.empty(graph.n, np.int32)
+    for block, members, inside in subgraphs(graph, blocks, count):
+        own = _bisect(inside, max(1, int(shares[block])), share, seed + block)
+        parts[members] = starts[block] + own
+    return parts

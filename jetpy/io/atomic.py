@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 from jetpy.errors import JetpyError
+
+_unfinished: set[str] = set()
+"""Temporary files that are there, or about to be."""
 
 
 @contextlib.contextmanager
@@ -39,17 +42,37 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def _replacing(target: Path) -> Iterator[BinaryIO]:
-    descriptor, name = tempfile.mkstemp(".tmp", f".{target.name}.", target.parent)
+    name = os.fspath(target.with_name(f".{target.name}.{os.urandom(4).hex()}.tmp"))
+    _unfinished.add(name)  # before the file is there: an interruption may come at any moment
     try:
-        with open(descriptor, "wb") as stream:
+        with open(name, "xb", opener=_open_private) as stream:
             yield stream
             stream.flush()
-            os.fsync(descriptor)
+            os.fsync(stream.fileno())
         os.chmod(name, _mode(target))
         os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    finally:
+        _remove(name)
+
+
+@atexit.register
+def remove_unfinished() -> None:
+    """Remove all temporary files, for a program that ends in the middle of its work."""
+    for name in tuple(_unfinished):
+        _remove(name)
+
+
+def _remove(name: str) -> None:
+    with contextlib.suppress(OSError):  # it has its last name, or never came to be
+        os.unlink(name)
+    _unfinished.discard(name)
+
+
+os.register_at_fork(after_in_child=_unfinished.clear)  # they belong to the parent
+
+
+def _open_private(name: str, flags: int) -> int:
+    return os.open(name, flags, 0o600)
 
 
 def _mode(target: Path) -> int:

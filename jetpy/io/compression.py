@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 
 from jetpy.errors import FileFormatError, GraphError, JetpyError
 from jetpy.io.atomic import atomic_write
+from jetpy.io.limits import EXPANSION, most_unpacked
 from jetpy.io.zstd import open_zstd
 
 Progress = Callable[[float], None]
@@ -64,7 +65,8 @@ def open_input(
     Raises
     ------
     FileFormatError
-        When the file cannot be decompressed or its contents are refused.
+        When the file cannot be decompressed, unpacks to far more bytes than it has, or its
+        contents are refused.
     JetpyError
         When it cannot be read at all, memory does not suffice, or the package to decompress it
         is missing.
@@ -75,8 +77,8 @@ def open_input(
             raw = stack.enter_context(_CountingFile(path, progress))
             stream: Any = stack.enter_context(io.BufferedReader(raw, 1 << 20))
             if opener is not None:
-                stream = stack.enter_context(opener(stream, "rb"))
-                stream = stack.enter_context(io.BufferedReader(stream, 1 << 20))
+                unpacked = _Unpacked(stack.enter_context(opener(stream, "rb")), raw)
+                stream = stack.enter_context(io.BufferedReader(unpacked, 1 << 20))
             yield stream
     except GraphError as error:
         raise FileFormatError(f"{path}: {error}") from error
@@ -114,14 +116,37 @@ class _CountingFile(io.FileIO):
     def __init__(self, path: str | os.PathLike[str], progress: Progress | None) -> None:
         super().__init__(path)
         self._progress = progress
-        self._size = os.fstat(self.fileno()).st_size
-        self._done = self._reported = 0
+        self.size = os.fstat(self.fileno()).st_size
+        self.done = self._reported = 0
 
     def readinto(self, buffer: Any) -> int | None:
         """Read into `buffer`, counting the bytes."""
         count = super().readinto(buffer)
-        self._done += count or 0
-        if self._progress is not None and (self._done - self._reported) * 100 > self._size > 0:
-            self._reported = self._done
-            self._progress(min(1.0, self._done / self._size))
+        self.done += count or 0
+        if self._progress is not None and (self.done - self._reported) * 100 > self.size > 0:
+            self._reported = self.done
+            self._progress(min(1.0, self.done / self.size))
+        return count
+
+
+class _Unpacked(io.RawIOBase):
+    """What a compressed file unpacks to, as long as its size can justify that."""
+
+    def __init__(self, stream: Any, packed: _CountingFile) -> None:
+        self._stream, self._packed, self._count = stream, packed, 0
+
+    def readable(self) -> bool:
+        """Say that reading is possible."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read into `buffer`, unless that is too much."""
+        count: int = self._stream.readinto(buffer)
+        self._count += count
+        size = max(self._packed.size, self._packed.done)
+        if self._count > most_unpacked(size):
+            raise FileFormatError(
+                f"it unpacks to more than {EXPANSION} times its {size:,} bytes; if it is meant "
+                "so, unpack it first"
+            )
         return count

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from tokenize import TokenError
 
 import numpy as np
 import numpy.typing as npt
 
 from jetpy.errors import FileFormatError, OptionError
+from jetpy.io.archive import read_array
 
 
 def matrix_file(text: str) -> Path | None:
@@ -39,11 +39,11 @@ def read_distances(text: str) -> str | npt.NDArray[np.int64]:
     try:
         if path.suffix == ".npy":
             with open(path, "rb") as stream:
-                matrix = np.lib.format.read_array(stream, allow_pickle=False)
+                matrix = read_array(stream)
         else:
             rows = path.read_text(encoding="utf-8-sig").replace(",", " ").splitlines()
             matrix = np.array([row.split() for row in rows if row.strip()], dtype=np.int64)
-    except (ValueError, EOFError, OverflowError, TokenError) as error:
+    except (ValueError, OverflowError) as error:
         raise FileFormatError(f"{path}: not a matrix of whole numbers ({error})") from None
     if matrix.ndim != 2 or matrix.dtype.kind not in "iu":
         raise FileFormatError(f"{path}: not a matrix of whole numbers")

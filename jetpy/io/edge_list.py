@@ -8,7 +8,8 @@ repaired. All lines have a weight, or none has one.
 Lines that start with ``#`` or ``%`` are comments, empty lines mean nothing, and a first line
 that starts with a letter or a quote (the names of columns) is skipped. There are as many
 vertices as the largest id asks for, or more when the first line says so, as the writer makes
-it do: ``# vertices 1000``.
+it do: ``# vertices 1000``. An id far above what the number of edges can justify is refused unless
+there is such a line.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from jetpy.build import graph_from_csr, graph_from_pairs
-from jetpy.errors import GraphError
+from jetpy.errors import FileFormatError, GraphError
 from jetpy.graph import Graph
-from jetpy.io.pairs import PairNaming, check_vertices, edge_tables, read_table
-from jetpy.io.text import format_rows, read_rows
+from jetpy.io.limits import check_memory, is_justified
+from jetpy.io.pairs import VERTICES_LINE, PairNaming, check_vertices, edge_tables, read_table
+from jetpy.io.text import first_line, format_rows, read_rows
 from jetpy.validate import check_order, checked_weights
 
-_VERTICES = re.compile(rb"[#%]\s*vertices\s+(\d{1,10})\s*", re.IGNORECASE)
-_COLUMN_NAMES = re.compile(rb"(?:\xef\xbb\xbf)?[A-Za-z\"']")
+_COLUMN_NAMES = re.compile(rb"[A-Za-z\"']")
 
 
 def read(stream: BinaryIO, *, repair: bool, name: str) -> Graph:
@@ -38,14 +39,21 @@ def read(stream: BinaryIO, *, repair: bool, name: str) -> Graph:
     GraphError
         Naming the line, when it has not two or three integers or breaks a rule.
     """
-    first = stream.readline(1 << 16)
-    declared = _VERTICES.fullmatch(first)
+    first = first_line(stream)
+    declared = VERTICES_LINE.fullmatch(first)
     head = b"\n" if _COLUMN_NAMES.match(first) else first
     table = read_table(read_rows(stream, head=head, comments=b"#%", comma=True), (2, 3))
     columns = table.columns
     largest = int(columns[:, :2].max(initial=-1))
     n = int(declared[1]) if declared else largest + 1
     check_order(n)
+    if not declared and not is_justified(n, len(columns)):
+        row = int(columns[:, :2].max(axis=1).argmax())
+        raise FileFormatError(
+            f"line {table.lines[row]}: vertex {largest} is far beyond what {len(columns)} edges "
+            f"can justify; if it is meant, the first line must be '# vertices {n}'"
+        )
+    check_memory(n)
     check_vertices(table, 0, n - 1)
     u, v = columns[:, 0], columns[:, 1]
     naming = PairNaming(u, v, table.lines)

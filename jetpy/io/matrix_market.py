@@ -2,8 +2,9 @@
 
 Coordinate matrices of field pattern (unit weights), integer, or real with whole numbers are
 read, stored as symmetric (one triangle) or general (both). Vertex weights have no place in
-the format. (SciPy has a reader, too, but some damaged files make it crash the interpreter, and
-it does not say on which line an entry is.)
+the format. More rows than the number of entries can justify are refused, unless a comment before
+them says that they are meant: ``% vertices 1000``. (SciPy has a reader, too, but some damaged files
+make it crash the interpreter, and it does not say on which line an entry is.)
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ import numpy as np
 from jetpy.build import graph_from_pairs
 from jetpy.errors import FileFormatError, GraphError
 from jetpy.graph import INT32_MAX, Graph
-from jetpy.io.pairs import PairNaming, check_vertices, edge_tables, read_table
-from jetpy.io.text import format_rows, read_rows, show
+from jetpy.io.limits import check_memory, is_justified
+from jetpy.io.pairs import VERTICES_LINE, PairNaming, check_vertices, edge_tables, read_table
+from jetpy.io.text import LONGEST_HEADER, first_line, format_rows, read_rows, show
 
-_LONGEST_LINE = 1 << 16  # bytes, in the header
 _BANNER = re.compile(
     rb"%%matrixmarket\s+matrix\s+coordinate\s+(pattern|integer|real)\s+(general|symmetric)\s*",
     re.IGNORECASE,
@@ -36,7 +37,7 @@ def read(stream: BinaryIO, *, repair: bool, name: str) -> Graph:
         Naming the line, when the file is of another kind, damaged or cut short, when the
         matrix is not square, or when the graph breaks a rule.
     """
-    banner = stream.readline(_LONGEST_LINE)
+    banner = first_line(stream)
     found = _BANNER.fullmatch(banner)
     if found is None:
         raise FileFormatError(
@@ -45,11 +46,12 @@ def read(stream: BinaryIO, *, repair: bool, name: str) -> Graph:
         )
     field, symmetry = found[1].lower(), found[2].lower()
     n, entries, line = _read_sizes(stream)
+    check_memory(n)
     rows = read_rows(stream, line=line + 1, decimals=field == b"real")
     table = read_table(rows, (2,) if field == b"pattern" else (3,))
-    if len(table.lines) != entries:
+    if len(table.columns) != entries:
         raise FileFormatError(
-            f"line {line}: {entries} entries are promised, but the file lists {len(table.lines)}"
+            f"line {line}: {entries} entries are promised, but the file lists {len(table.columns)}"
         )
     check_vertices(table, 1, n)
     u, v = table.columns[:, :2].astype(np.int32, copy=False).T
@@ -84,8 +86,10 @@ def write(stream: BinaryIO, graph: Graph) -> None:
 
 def _read_sizes(stream: BinaryIO) -> tuple[int, int, int]:
     """Number of vertices, number of entries, and the line that says so."""
-    number = 2
-    while (line := stream.readline(_LONGEST_LINE)).startswith(b"%") or (line and line.isspace()):
+    number, meant = 2, -1
+    while (line := stream.readline(LONGEST_HEADER)).startswith(b"%") or (line and line.isspace()):
+        declared = VERTICES_LINE.fullmatch(line)
+        meant = int(declared[1]) if declared else meant
         number += 1
     found = _SIZES.fullmatch(line)
     if found is None:
@@ -99,5 +103,10 @@ def _read_sizes(stream: BinaryIO) -> tuple[int, int, int]:
         raise FileFormatError(
             f"line {number}: {rows} rows and {entries} entries are too many; there must be fewer "
             "than 2**31 - 1 rows and 2**31 entries"
+        )
+    if rows != meant and not is_justified(rows, entries):
+        raise FileFormatError(
+            f"line {number}: {rows} rows are far more than {entries} entries can justify; if they "
+            f"are meant, a line '% vertices {rows}' must stand before them"
         )
     return rows, entries, number

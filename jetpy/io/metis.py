@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +19,17 @@ import numpy.typing as npt
 from jetpy.build import graph_from_csr
 from jetpy.errors import FileFormatError, GraphError
 from jetpy.graph import INT32_MAX, Graph, IntArray
-from jetpy.io.text import Rows, format_rows, read_rows, show
+from jetpy.io.text import (
+    LONGEST_HEADER,
+    LineNumbers,
+    Rows,
+    first_line,
+    format_rows,
+    read_rows,
+    show,
+)
 from jetpy.validate import Naming
 
-_LONGEST_HEADER = 1 << 16  # bytes
 _HEADER = re.compile(rb"\s*(\d{1,10})\s+(\d{1,10})(?:\s+([01]{1,3})(?:\s+(\d{1,9}))?)?\s*")
 
 
@@ -41,11 +48,10 @@ class _Header:
 class _Block(NamedTuple):
     """Columns of consecutive vertex lines; the neighbours are 0-based."""
 
-    counts: npt.NDArray[Any]
+    counts: IntArray
     neighbours: IntArray
     edge_weights: IntArray
     vertex_weights: IntArray
-    lines: npt.NDArray[Any]
 
 
 class _LineNaming(Naming):
@@ -53,7 +59,7 @@ class _LineNaming(Naming):
 
     base = 1
 
-    def __init__(self, lines: npt.NDArray[Any]) -> None:
+    def __init__(self, lines: LineNumbers) -> None:
         self.lines = lines
 
     def vertex(self, v: int) -> str:
@@ -76,11 +82,14 @@ def read(stream: BinaryIO, *, repair: bool, name: str) -> Graph:
     """
     header = _read_header(stream)
     nothing = np.empty(0, np.int32)
-    blocks = [_Block(nothing, nothing, nothing, nothing, nothing)]
+    blocks = [_Block(nothing, nothing, nothing, nothing)]
+    lines = LineNumbers()
     missing = header.n
-    for rows in read_rows(stream, line=header.line + 1):
-        blocks.append(_split(_first_rows(rows, missing, header), header))
-        missing -= len(blocks[-1].counts)
+    for rows in read_rows(stream, line=header.line + 1, long_lines=True):
+        block = _first_rows(rows, missing, header)
+        blocks.append(_split(block, header))
+        lines.extend(block.lines)
+        missing -= len(block.lines)
     if missing:
         raise FileFormatError(
             f"the file ends after {header.n - missing} of {header.n} vertex lines"
@@ -100,7 +109,7 @@ def read(stream: BinaryIO, *, repair: bool, name: str) -> Graph:
             whole.vertex_weights if header.vertex_weights else None,
             repair=repair,
             name=name,
-            naming=_LineNaming(whole.lines),
+            naming=_LineNaming(lines),
         )
     except GraphError as error:
         if entries == expected:
@@ -131,9 +140,9 @@ def write(stream: BinaryIO, graph: Graph) -> None:
 
 
 def _read_header(stream: BinaryIO) -> _Header:
-    number = 1
-    while (line := stream.readline(_LONGEST_HEADER)).startswith(b"%"):
-        number += 1
+    number, line = 1, first_line(stream)
+    while line.startswith(b"%"):
+        number, line = number + 1, stream.readline(LONGEST_HEADER)
     found = _HEADER.fullmatch(line)
     if found is None:
         raise FileFormatError(
@@ -194,7 +203,7 @@ def _split(rows: Rows, header: _Header) -> _Block:
         raise FileFormatError(
             f"line {line}: {values[i]} is not a vertex; they are numbered 1..{header.n}"
         )
-    return _Block(counts, values - np.int32(1), edge_weights, vertex_weights, rows.lines)
+    return _Block(counts.astype(np.int32), values - np.int32(1), edge_weights, vertex_weights)
 
 
 def _refuse(rows: Rows, wrong: npt.NDArray[np.bool_], why: str) -> None:

@@ -16,21 +16,26 @@ that start with ``#`` or ``%`` are comments, empty lines mean nothing.
 
 from __future__ import annotations
 
+import io
 import os
-from collections.abc import Iterable
+from collections.abc import Iterator
+from typing import BinaryIO
 
 from jetpy.errors import FileFormatError
 from jetpy.graph import INT32_MAX
 from jetpy.incremental.batch import Batch
 from jetpy.io.compression import open_input
+from jetpy.io.text import first_line
 
 END = "---"
 NUMBERS = {"+v": (0, 1), "-v": (1, 1), "+e": (2, 3), "-e": (2, 2)}
 """Least and most numbers after each word."""
+LONGEST_LINE = 1 << 12
+"""Bytes of the longest line, but for comments."""
 
 
-def read_modifiers(path: str | os.PathLike[str]) -> list[Batch]:
-    """Read batches of modifiers.
+def read_modifiers(path: str | os.PathLike[str]) -> Iterator[Batch]:
+    """Read batches of modifiers, all of which are checked before the first is returned.
 
     Parameters
     ----------
@@ -45,29 +50,39 @@ def read_modifiers(path: str | os.PathLike[str]) -> list[Batch]:
         When the file cannot be read.
     """
     with open_input(path) as stream:
-        batches: list[dict[str, list[list[int]]]] = [_no_lines()]
-        for number, line in enumerate(stream, 1):
-            words = line.split()
-            if not words or words[0][:1] in (b"#", b"%"):
-                continue
-            first = words[0].decode("utf-8", "replace")
-            if first == END and len(words) == 1:
-                batches.append(_no_lines())
-                continue
-            if first not in NUMBERS:
-                raise FileFormatError(
-                    f"line {number}: {first!r} is no modifier; "
-                    f"lines begin with {', '.join(NUMBERS)} or {END}"
-                )
-            batches[-1][first].append(_numbers(first, words[1:], number))
-    return [_batch(lines) for lines in batches if any(lines.values())]
+        text = first_line(stream) + stream.read()
+        for _ in _batches(io.BytesIO(text)):
+            pass
+    return _batches(io.BytesIO(text))
 
 
-def _no_lines() -> dict[str, list[list[int]]]:
-    return {word: [] for word in NUMBERS}
+def _batches(stream: BinaryIO) -> Iterator[Batch]:
+    """Yield the batches that change anything, one at a time: there may be millions."""
+    lines: dict[str, list[list[int]]] = {word: [] for word in NUMBERS}
+    for number, line in enumerate(stream, 1):
+        if line.lstrip()[:1] in (b"", b"#", b"%"):
+            continue
+        if len(line) > LONGEST_LINE:
+            raise FileFormatError(f"line {number}: longer than {LONGEST_LINE:,} bytes")
+        words = line.split()
+        first = words[0].decode("utf-8", "replace")
+        if first == END and len(words) == 1:
+            if any(lines.values()):
+                yield _batch(lines)
+                lines = {word: [] for word in NUMBERS}
+        elif first in NUMBERS:
+            lines[first].append(_numbers(first, words[1:], number))
+        else:
+            raise FileFormatError(
+                f"line {number}: {first!r} is no modifier; "
+                f"lines begin with {', '.join(NUMBERS)} or {END}"
+            )
+    if any(lines.values()):
+        yield _batch(lines)
 
 
 def _numbers(word: str, words: list[bytes], line: int) -> list[int]:
+    """Return the numbers of a modifier; a weight left out is 1."""
     least, most = NUMBERS[word]
     if not least <= len(words) <= most:
         wanted = str(least) if least == most else f"{least} or {most}"
@@ -80,19 +95,14 @@ def _numbers(word: str, words: list[bytes], line: int) -> list[int]:
                 f"line {line}: {shown!r} is not a whole number from 0 to 2147483647"
             )
         values.append(int(given))
-    return values
+    return values + [1] * (most - len(values))
 
 
 def _batch(lines: dict[str, list[list[int]]]) -> Batch:
     return Batch(
         delete_edges=lines["-e"],
         delete_vertices=[v for (v,) in lines["-v"]],
-        insert_vertices=_weights(lines["+v"], 0),
-        insert_edges=[numbers[:2] for numbers in lines["+e"]],
-        edge_weights=_weights(lines["+e"], 2),
+        insert_vertices=[weight for (weight,) in lines["+v"]],
+        insert_edges=[ends for *ends, _ in lines["+e"]],
+        edge_weights=[weight for *_, weight in lines["+e"]],
     )
-
-
-def _weights(lines: Iterable[list[int]], place: int) -> list[int]:
-    """Return the number at a place of each line, 1 where there is none."""
-    return [numbers[place] if len(numbers) > place else 1 for numbers in lines]

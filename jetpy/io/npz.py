@@ -7,7 +7,6 @@ The arrays are called ``indptr``, ``indices``, ``edge_weights`` (or ``data``) an
 from __future__ import annotations
 
 import io
-import zipfile
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -16,6 +15,16 @@ import scipy.sparse as sp
 from jetpy.build import as_graph
 from jetpy.errors import FileFormatError
 from jetpy.graph import Graph
+from jetpy.io.archive import read_archive
+from jetpy.io.limits import is_justified
+
+_FORMATS = {
+    "csr": sp.csr_array,
+    "csc": sp.csc_array,
+    "bsr": sp.bsr_array,
+    "coo": sp.coo_array,
+    "dia": sp.dia_array,
+}
 
 
 def read(stream: BinaryIO, *, repair: bool, name: str) -> Graph:
@@ -44,18 +53,9 @@ def write(stream: BinaryIO, graph: Graph) -> None:
 
 def _load(stream: BinaryIO) -> Any:
     """SciPy matrix or tuple of arrays in an archive."""
-    content = io.BytesIO(stream.read())
-    if not zipfile.is_zipfile(content):
-        raise FileFormatError("this is not an .npz archive, or it is cut short")
-    content.seek(0)
-    try:
-        with np.load(content) as archive:
-            arrays = {} if "format" in archive else dict(archive)
-        if not arrays:
-            content.seek(0)
-            return sp.load_npz(content)
-    except Exception as error:  # damaged archives make NumPy and zipfile raise all kinds
-        raise FileFormatError(f"the archive cannot be read: {error}") from error
+    arrays = read_archive(stream, "an .npz archive")
+    if "format" in arrays:
+        return _matrix(arrays)
     missing = {"indptr", "indices"} - arrays.keys()
     if missing:
         raise FileFormatError(
@@ -63,3 +63,33 @@ def _load(stream: BinaryIO) -> Any:
         )
     edge_weights = arrays.get("edge_weights", arrays.get("data"))
     return arrays["indptr"], arrays["indices"], edge_weights, arrays.get("vertex_weights")
+
+
+def _matrix(arrays: dict[str, Any]) -> Any:
+    """SciPy matrix as `scipy.sparse.save_npz` writes it."""
+    try:
+        kind, (rows, columns) = arrays["format"].item(), arrays["shape"].tolist()
+        name = kind.decode("ascii") if isinstance(kind, bytes) else str(kind)
+        entries = arrays["data"].size
+        if name not in ("csr", "csc") and not is_justified(rows, entries):
+            raise FileFormatError(
+                f"{rows} rows are far more than {entries} entries can justify; if they are "
+                "meant, save the matrix as csr"
+            )
+        matrix = _FORMATS[name](_content(name, arrays), shape=(rows, columns))
+        return matrix.tocsr() if name == "dia" else matrix
+    except (FileFormatError, MemoryError):
+        raise
+    except Exception as error:  # damaged matrices make SciPy raise all kinds
+        raise FileFormatError(f"the archive cannot be read as a matrix: {error}") from error
+
+
+def _content(name: str, arrays: dict[str, Any]) -> tuple[Any, ...]:
+    """Return what the constructor of a format takes."""
+    data = arrays["data"]
+    if name == "dia":
+        return data, arrays["offsets"]
+    if name == "coo":
+        rows_columns = arrays["coords"] if "coords" in arrays else (arrays["row"], arrays["col"])
+        return data, tuple(rows_columns)
+    return data, arrays["indices"], arrays["indptr"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -10,8 +11,11 @@ import numpy.typing as npt
 
 from jetpy.errors import FileFormatError
 from jetpy.graph import Graph, IntArray
-from jetpy.io.text import Rows
+from jetpy.io.text import LineNumbers, Rows
 from jetpy.validate import Naming
+
+VERTICES_LINE = re.compile(rb"[#%]\s*vertices\s+(\d{1,10})\s*", re.IGNORECASE)
+"""A comment that says how many vertices there are, and that so many are meant."""
 
 
 class Table(NamedTuple):
@@ -21,12 +25,12 @@ class Table(NamedTuple):
     ----------
     columns : numbers, shape (e, 2) or (e, 3)
         Ids of the two vertices, and the weight.
-    lines : int64, shape (e,)
-        Number of each line in the file.
+    lines : LineNumbers
+        Where in the file.
     """
 
     columns: npt.NDArray[Any]
-    lines: npt.NDArray[np.int64]
+    lines: LineNumbers
 
 
 class PairNaming(Naming):
@@ -35,20 +39,18 @@ class PairNaming(Naming):
     Parameters
     ----------
     u, v : int32, shape (e,), 0-based ends of the edges
-    lines : int64, shape (e,)
+    lines : LineNumbers
     base : int
         What the file calls vertex 0.
     """
 
-    def __init__(
-        self, u: IntArray, v: IntArray, lines: npt.NDArray[np.int64], base: int = 0
-    ) -> None:
+    def __init__(self, u: IntArray, v: IntArray, lines: LineNumbers, base: int = 0) -> None:
         self.u, self.v, self.lines, self.base = u, v, lines, base
 
     def edge(self, u: int, v: int) -> str:
         """Name of the edge from `u` to `v`."""
         here = (self.u == u) & (self.v == v) | (self.u == v) & (self.v == u)
-        numbers = self.lines[here][:3].tolist()
+        numbers = [self.lines[i] for i in np.flatnonzero(here)[:3].tolist()]
         where = " and ".join(map(str, numbers))
         return f"{super().edge(u, v)} on line{'s' * (len(numbers) > 1)} {where}"
 
@@ -64,7 +66,7 @@ def read_table(blocks: Iterable[Rows], widths: tuple[int, ...]) -> Table:
         Naming the first line that is different.
     """
     tables: list[npt.NDArray[Any]] = []
-    lines: list[npt.NDArray[np.int64]] = []
+    lines = LineNumbers()
     width = None
     for rows in blocks:
         filled = rows.counts > 0
@@ -84,10 +86,10 @@ def read_table(blocks: Iterable[Rows], widths: tuple[int, ...]) -> Table:
                 f"line {numbers[i]}: {counts[i]} numbers, but the lines before have {width}"
             )
         tables.append(rows.values.reshape(-1, width))
-        lines.append(numbers)
+        lines.extend(numbers)
     if not tables:
-        return Table(np.empty((0, widths[0]), np.int32), np.empty(0, np.int64))
-    return Table(np.concatenate(tables), np.concatenate(lines))
+        return Table(np.empty((0, widths[0]), np.int32), lines)
+    return Table(np.concatenate(tables), lines)
 
 
 def check_vertices(table: Table, first: int, last: int) -> None:
@@ -99,7 +101,9 @@ def check_vertices(table: Table, first: int, last: int) -> None:
         Naming the first line that has such an id.
     """
     ids = table.columns[:, :2]
-    wrong = (ids < first) | (ids > last) | (ids % 1 != 0)
+    wrong = (ids < first) | (ids > last)
+    if ids.dtype.kind == "f":
+        wrong |= ids % 1 != 0
     if wrong.any():
         i, j = np.argwhere(wrong)[0]
         raise FileFormatError(

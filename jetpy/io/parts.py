@@ -1,15 +1,45 @@
-"""Partition files as METIS writes them: line v holds the part of vertex v."""
+"""Partitions in files, in the format of the suffix; without one, as METIS writes them.
+
+=========  =====================================================================
+``.npy``   array of integers, as `numpy.save` writes it
+``.npz``   the same, called ``parts``, as `numpy.savez` does
+``.csv``   a line ``vertex,part``, then one for each vertex, 0-based
+``.json``  list of integers
+others     text: line v holds the part of vertex v
+=========  =====================================================================
+"""
 
 from __future__ import annotations
 
+import io
+import json
 import os
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from jetpy.errors import FileFormatError
-from jetpy.graph import IntArray
-from jetpy.io.compression import open_input, open_output
-from jetpy.io.text import format_rows, read_rows
+from jetpy.graph import INT32_MAX, IntArray
+from jetpy.io.archive import read_archive, read_array
+from jetpy.io.compression import open_input, open_output, split_name
+from jetpy.io.pairs import read_table
+from jetpy.io.text import first_line, format_rows, read_rows
+
+OTHERS = (
+    *(".graph", ".metis", ".mtx", ".edges", ".el", ".tsv"),
+    *(".h5", ".hdf5", ".mat", ".parquet", ".feather", ".pkl", ".pickle", ".xls", ".xlsx"),
+    *(".xml", ".yaml", ".yml", ".zip", ".7z", ".tar"),
+)
+"""Suffixes that promise another format."""
+BLOCK = 1 << 20  # vertices
+
+
+class _Format(NamedTuple):
+    read: Callable[[BinaryIO, int | None], npt.NDArray[Any]]
+    """Reads parts; of many more than so many, if that is known, not all."""
+    write: Callable[[BinaryIO, IntArray], None]
 
 
 def read_parts(path: str | os.PathLike[str], n: int | None = None) -> IntArray:
@@ -18,7 +48,8 @@ def read_parts(path: str | os.PathLike[str], n: int | None = None) -> IntArray:
     Parameters
     ----------
     path : path
-        May end in a suffix of compression.
+        Its suffix tells the format: ``.npy``, ``.npz``, ``.csv`` or ``.json``, and text
+        otherwise. A suffix of compression may follow.
     n : int, optional
         Number of vertices that it must be for.
 
@@ -30,42 +61,176 @@ def read_parts(path: str | os.PathLike[str], n: int | None = None) -> IntArray:
     Raises
     ------
     FileFormatError
-        When a line is not one non-negative integer, or there are not `n` of them.
+        When the file is not of that format or damaged, or does not hold one non-negative integer
+        for each vertex.
     JetpyError
         When the file cannot be read.
     """
-    found = [np.empty(0, np.int32)]
+    form = _format(path)
     with open_input(path) as stream:
-        for rows in read_rows(stream):
-            wrong = rows.counts != 1
-            if wrong.any():
-                i = int(wrong.argmax())
-                raise FileFormatError(
-                    f"line {rows.lines[i]}: one part id is expected, not {rows.counts[i]} integers"
-                )
-            if rows.values.min(initial=0) < 0:
-                i = int((rows.values < 0).argmax())
-                raise FileFormatError(f"line {rows.lines[i]}: part {rows.values[i]} is negative")
-            found.append(rows.values)
-        parts = np.concatenate(found)
+        parts = _checked(form.read(stream, n), 0)
         if n is not None and len(parts) != n:
             raise FileFormatError(f"{len(parts)} part ids, but the graph has {n} vertices")
     return parts
 
 
-def write_parts(path: str | os.PathLike[str], parts: IntArray) -> None:
-    """Write a partition, atomically, compressed if the name says so.
+def write_parts(path: str | os.PathLike[str], parts: npt.ArrayLike) -> None:
+    """Write a partition, atomically, in the format of the suffix (see `read_parts`).
 
     Parameters
     ----------
     path : path
-    parts : int32, shape (n,), non-negative
+    parts : integers, shape (n,)
+        Not negative, but for -1, which stands for a deleted vertex (`read_parts` refuses it).
 
     Raises
     ------
+    GraphError
+        When `parts` are something else, or the suffix promises another format.
     JetpyError
         When the file cannot be written.
     """
+    form = _format(path)
+    checked = _checked(np.asarray(parts), -1)
     with open_output(path) as stream:
-        for block in np.array_split(parts, len(parts) // (1 << 20) + 1):
-            stream.write(format_rows(block, np.ones(len(block), np.int64)))
+        form.write(stream, checked)
+
+
+def check_parts_name(path: str | os.PathLike[str]) -> None:
+    """Refuse a name whose suffix promises a format that partitions are not written in.
+
+    Raises
+    ------
+    FileFormatError
+    """
+    if split_name(path)[1] in OTHERS:
+        raise FileFormatError(
+            f"{path}: partitions are not written as {split_name(path)[1]}, but as "
+            f"{', '.join(_FORMATS)}, or as text under another name, such as mesh.part"
+        )
+
+
+def _format(path: str | os.PathLike[str]) -> _Format:
+    check_parts_name(path)
+    return _FORMATS.get(split_name(path)[1], _TEXT)
+
+
+def _checked(parts: npt.NDArray[Any], least: int) -> IntArray:
+    """Return parts as int32, after checking that they are a list of integers from `least` on."""
+    if parts.ndim != 1:
+        raise FileFormatError(f"part ids must be one-dimensional, not of shape {parts.shape}")
+    if parts.size and parts.dtype.kind not in "iu":
+        raise FileFormatError(f"part ids must be integers, not {parts.dtype}")
+    wrong = (parts < least) | (parts >= INT32_MAX)
+    if wrong.any():
+        v = int(wrong.argmax())
+        raise FileFormatError(f"vertex {v} is in part {parts[v]}; parts are {least}..2147483646")
+    return np.ascontiguousarray(parts, np.int32)
+
+
+def _read_text(stream: BinaryIO, n: int | None) -> IntArray:
+    found, count = [np.empty(0, np.int32)], 0
+    for rows in read_rows(stream, head=first_line(stream)):
+        wrong = rows.counts != 1
+        if wrong.any():
+            i = int(wrong.argmax())
+            raise FileFormatError(
+                f"line {rows.lines[i]}: one part id is expected, not {rows.counts[i]} integers"
+            )
+        if rows.values.min(initial=0) < 0:
+            i = int((rows.values < 0).argmax())
+            raise FileFormatError(f"line {rows.lines[i]}: part {rows.values[i]} is negative")
+        count += len(rows.values)
+        if n is None or count <= n:
+            found.append(rows.values)
+    if n is not None and count > n:
+        raise FileFormatError(f"{count} part ids, but the graph has {n} vertices")
+    return np.concatenate(found)
+
+
+def _read_npz(stream: BinaryIO, n: int | None) -> npt.NDArray[Any]:
+    arrays = read_archive(stream, "an .npz archive")
+    if "parts" not in arrays:
+        raise FileFormatError(f"no array parts in the archive, only {', '.join(arrays)}")
+    return arrays["parts"]
+
+
+def _write_npz(stream: BinaryIO, parts: IntArray) -> None:
+    content = io.BytesIO()  # archives are not written front to back
+    np.savez(content, parts=parts)
+    stream.write(content.getbuffer())
+
+
+def _read_csv(stream: BinaryIO, n: int | None) -> npt.NDArray[Any]:
+    """Read ``vertex,part`` in any order; or the parts alone, in order."""
+    first = first_line(stream)
+    head = b"\n" if first[:1].isalpha() or first[:1] in (b'"', b"'") else first
+    table = read_table(read_rows(stream, head=head, comments=b"#%", comma=True), (1, 2))
+    parts, size = table.columns[:, -1], len(table.columns)
+    if table.columns.shape[1] == 1 or not size:
+        return parts
+    vertices = table.columns[:, 0]
+    wrong = (vertices < 0) | (vertices >= size)
+    if wrong.any():
+        i = int(wrong.argmax())
+        raise FileFormatError(
+            f"line {table.lines[i]}: there is no vertex {vertices[i]} among {size}; they are "
+            f"0..{size - 1}"
+        )
+    result = np.full(size, -1, np.int32)
+    result[vertices] = parts
+    counts = np.bincount(vertices, minlength=size)
+    if counts.max() > 1:
+        raise FileFormatError(f"vertex {counts.argmax()} is listed more than once")
+    return result
+
+
+def _read_json(stream: BinaryIO, n: int | None) -> npt.NDArray[Any]:
+    content = stream.read()
+    try:
+        parts = json.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(f"this is no JSON: {error}") from error
+    if not isinstance(parts, list):
+        raise FileFormatError("this is no list of part ids")
+    for v, part in enumerate(parts):
+        if type(part) is not int or not 0 <= part < INT32_MAX:
+            raise FileFormatError(f"vertex {v} is in part {part!r:.40}; parts are 0..2147483646")
+    return np.array(parts, np.int32)
+
+
+def _write_json(stream: BinaryIO, parts: IntArray) -> None:
+    stream.write(b"[")
+    for i, text in enumerate(_texts(parts[:, None])):
+        stream.write(b"," * (i > 0 and text != b"") + text[:-1].replace(b"\n", b","))
+    stream.write(b"]\n")
+
+
+def _write_csv(stream: BinaryIO, parts: IntArray) -> None:
+    stream.write(b"vertex,part\n")
+    vertices = np.arange(len(parts), dtype=np.int32)
+    for text in _texts(np.column_stack((vertices, parts))):
+        stream.write(text.replace(b" ", b","))
+
+
+def _texts(table: IntArray) -> Iterator[bytes]:
+    """Yield blocks of rows as text, blanks between the columns."""
+    for start in range(0, len(table), BLOCK):
+        block = table[start : start + BLOCK]
+        if block.min() < 0:
+            yield b"".join(b" ".join(b"%d" % value for value in row) + b"\n" for row in block)
+        else:
+            yield format_rows(block.ravel(), np.full(len(block), block.shape[1]))
+
+
+_TEXT = _Format(_read_text, lambda stream, parts: stream.writelines(_texts(parts[:, None])))
+_FORMATS = {
+    ".npy": _Format(
+        lambda stream, n: read_array(stream),
+        lambda stream, parts: np.lib.format.write_array(stream, parts),
+    ),
+    ".npz": _Format(_read_npz, _write_npz),
+    ".csv": _Format(_read_csv, _write_csv),
+    ".json": _Format(_read_json, _write_json),
+}
+"""How partitions are read and written, for each suffix but those that mean text."""

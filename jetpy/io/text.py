@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from array import array
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -14,7 +16,11 @@ from jetpy.errors import FileFormatError
 from jetpy.graph import INT32_MAX, IntArray
 
 CHUNK = 1 << 21  # bytes
+LONGEST_LINE = 1 << 21
+"""Bytes of the longest line that is read whole."""
+LONGEST_HEADER = 1 << 16  # bytes
 
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _COMMA_TO_BLANK = bytes.maketrans(b",", b" ")
 _EMPTY_FIELD = re.compile(rb"^[ \t]*,|,[ \t]*(?:,|\r?$)", re.MULTILINE)
 _LONE_MINUS = re.compile(rb"[^ \t\r\n]-|-(?![0-9])")
@@ -45,6 +51,30 @@ class Rows:
         return int(self.lines[np.searchsorted(np.cumsum(self.counts), i, side="right")])
 
 
+class LineNumbers:
+    """The line of each of many rows, kept as runs of consecutive lines."""
+
+    def __init__(self) -> None:
+        self._starts, self._lines = array("q"), array("q")
+        self._count = 0
+
+    def extend(self, lines: npt.NDArray[np.int64]) -> None:
+        """Add the lines of the next rows."""
+        starts = np.flatnonzero(np.diff(lines, prepend=-1) != 1)
+        self._starts.extend((starts + self._count).tolist())
+        self._lines.extend(lines[starts].tolist())
+        self._count += len(lines)
+
+    def __getitem__(self, row: int) -> int:
+        run = bisect_right(self._starts, row) - 1
+        return self._lines[run] + int(row) - self._starts[run]
+
+
+def first_line(stream: BinaryIO) -> bytes:
+    """Read the first line of a text, or much of it, without a byte order mark."""
+    return stream.readline(LONGEST_HEADER).removeprefix(_BYTE_ORDER_MARK)
+
+
 def read_rows(
     stream: BinaryIO,
     *,
@@ -53,6 +83,7 @@ def read_rows(
     comments: bytes = b"%",
     comma: bool = False,
     decimals: bool = False,
+    long_lines: bool = False,
 ) -> Iterator[Rows]:
     """Read lines of numbers up to the end of the stream.
 
@@ -69,6 +100,8 @@ def read_rows(
         Whether one comma may separate two numbers, besides blanks and tabs.
     decimals : bool
         Whether the numbers are decimal fractions; otherwise they are integers of 32 bits.
+    long_lines : bool
+        Whether lines of more than `LONGEST_LINE` bytes may be other than comments.
 
     Yields
     ------
@@ -83,16 +116,47 @@ def read_rows(
     while chunk := head + stream.read(CHUNK):
         head = b""
         if not chunk.endswith(b"\n"):
-            chunk += stream.readline()
+            chunk += stream.readline(LONGEST_LINE)
+        begun = b""
         if not chunk.endswith(b"\n"):
-            chunk += b"\n"
-        text, kept = _without_comments(chunk, comments)
-        values, counts = _parse(text, line, comma, decimals)
-        lines = np.arange(line, line + len(counts))
-        line += len(counts)
-        yield (
-            Rows(values, counts, lines) if kept is None else Rows(values, counts[kept], lines[kept])
-        )
+            following = stream.read(1)
+            if following:
+                start = chunk.rfind(b"\n") + 1
+                chunk, begun = chunk[:start], chunk[start:] + following
+            else:
+                chunk += b"\n"
+        if chunk:
+            text, kept = _without_comments(chunk, comments)
+            values, counts = _parse(text, line, comma, decimals)
+            lines = np.arange(line, line + len(counts))
+            line += len(counts)
+            rows = Rows(values, counts, lines)
+            yield rows if kept is None else Rows(values, counts[kept], lines[kept])
+        if begun:
+            if begun.startswith(_marks(comments)):
+                while begun and not begun.endswith(b"\n"):
+                    begun = stream.readline(LONGEST_LINE)
+            elif long_lines:
+                yield _long_row(stream, begun, line, decimals)
+            else:
+                raise FileFormatError(f"line {line}: longer than {LONGEST_LINE:,} bytes")
+            line += 1
+
+
+def _long_row(stream: BinaryIO, text: bytes, line: int, decimals: bool) -> Rows:
+    """Read the rest of a line that begins with `text`, in pieces; commas may not be in it."""
+    found, more = [], text
+    while True:
+        ends = not more or more.endswith(b"\n")
+        cut = len(text) if ends else max(text.rfind(b" "), text.rfind(b"\t"))
+        if cut <= 0:
+            raise FileFormatError(f"line {line}: {show(text)} is too long for a number")
+        found.append(_parse(text[:cut].removesuffix(b"\n") + b"\n", line, False, decimals)[0])
+        if ends:
+            values = np.concatenate(found)
+            return Rows(values, np.array([len(values)]), np.array([line]))
+        more = stream.readline(LONGEST_LINE)
+        text = text[cut:] + more
 
 
 def format_rows(values: IntArray, counts: npt.NDArray[Any]) -> bytes:
@@ -125,9 +189,13 @@ def format_rows(values: IntArray, counts: npt.NDArray[Any]) -> bytes:
     return characters[shown].tobytes()
 
 
+def _marks(comments: bytes) -> tuple[bytes, ...]:
+    return tuple(comments[i : i + 1] for i in range(len(comments)))
+
+
 def _without_comments(chunk: bytes, comments: bytes) -> tuple[bytes, npt.NDArray[np.bool_] | None]:
     """Empty the comment lines of `chunk`; also say which lines are left (None for all)."""
-    marks = tuple(comments[i : i + 1] for i in range(len(comments)))
+    marks = _marks(comments)
     if not any(mark in chunk for mark in marks):
         return chunk, None
     lines = chunk.split(b"\n")

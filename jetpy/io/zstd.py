@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 from jetpy.errors import JetpyError
 
-_PACKED = 1 << 16  # bytes decompressed at a time
+_PACKED = 1 << 10  # bytes decompressed at a time, which may become thirty thousand times as many
 
 
 def open_zstd(stream: BinaryIO, mode: str) -> Any:

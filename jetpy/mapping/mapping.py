@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from jetpy.mapping.cost import cost_by_level
 from jetpy.mapping.machine import Machine
-from jetpy.partition import Partition
+from jetpy.result import Partition
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
+from jetpy import names
 from jetpy.errors import OptionError
 from jetpy.graph import INT32_MAX
 from jetpy.mapping.machine import Machine
@@ -13,7 +14,7 @@ from jetpy.options import Options
 from jetpy.presets import preset
 from jetpy.problem import EDGE_CUT, Problem, pose, slack
 
-METHODS = {"im": "default", "hm": "default", "hm-ultra": "ultra"}
+METHODS: dict[str, names.Preset] = {"im": "default", "hm": "default", "hm-ultra": "ultra"}
 """Methods, and the preset of each."""
 WEAK_ROUNDS, OVERFILL = 4, 5
 """What mapping has other than partitioning (see `jetpy.options`)."""

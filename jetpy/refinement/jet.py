@@ -10,7 +10,7 @@ from jetpy.problem import Problem
 from jetpy.refinement.methods import REFINEMENTS
 from jetpy.refinement.orders import Order, Request, Task
 from jetpy.refinement.rebalance import Rebalancing
-from jetpy.refinement.state import REBUILD, Measures, Recording, RefinementState
+from jetpy.refinement.state import Measures, Recording, RefinementState
 from jetpy.workloads import conduct as kernels
 
 STEPS = 4
@@ -198,14 +198,8 @@ class Refinement:
         backend.parallel_for(
             1, kernels.conduct, limits=state.limits, room=room, tasks=tasks, n=n, **state.moves
         )
-        backend.parallel_for(
-            max(state.k, REBUILD + 1),
-            kernels.draw_up_plan,
-            limits=state.limits,
-            best_weights=self._best_weights.device,
-            siblings=self.problem.siblings,
-            plan=self.rebalancing.plan,
-            **state.moves,
+        self.rebalancing.plan.draw_up(
+            limits=state.limits, best_weights=self._best_weights.device, **state.moves
         )
 
     def _launch_moves(self) -> None:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from jetpy.refinement.orders import Task
+from jetpy.refinement.plan import Plan
 from jetpy.refinement.state import SHORT, Members, RefinementState
 from jetpy.workloads import rebalance as kernels
 
-PLAN_ROWS = 6
-"""Rows of the plan."""
 SLOTS = 50
 """Loss slots (`slot_of`)."""
-DIGIT_BITS, DIGITS = 10, 1024 + 32
-"""Bits of a vertex's number by which `tally_tied` and `narrow_down` get nearer to the last one, and
-counters that they have for each part."""
+MOST_HALF_BITS = 5
+"""`tally_tied` and `narrow_down` get nearer to the last vertex by at most twice so many bits of its
+number."""
 LAST_BITS = 6
 """Bits of it, or fewer, that are left to `evict`, which looks at all vertices with the others."""
 
@@ -27,16 +26,16 @@ class Rebalancing:
 
     Attributes
     ----------
-    plan : int64, shape (6 k,)
-        What may leave which part, and for where (see `draw_up_plan` in `jetpy.workloads.conduct`).
+    plan : Plan
     """
 
     def __init__(self, state: RefinementState) -> None:
         self.state = state
         backend, problem, k = state.backend, state.problem, state.k
-        self.plan = backend.empty(PLAN_ROWS * k, np.int64)
+        self.plan = Plan(backend, k, problem.siblings)
         self._histogram = backend.full(k * SLOTS * state.sections, 0)
-        self._digits = backend.full(k * DIGITS, 0)
+        self._half = _half_bits(state.graph.n, k)
+        self._digits = backend.full(k * ((1 << self._half) + (1 << 2 * self._half)), 0)
         self._cutoffs = backend.empty(k)
         self._rests, self._lasts = backend.empty(k, np.int64), backend.empty(k, np.int64)
         n = state.graph.n
@@ -72,7 +71,7 @@ class Rebalancing:
             kernels.watch_interior,
             best=state.best,
             watched=state.watched.vertices,
-            plan=self.plan,
+            plan=self.plan.numbers,
             **state.moves,
         )
         backend.pull(account)
@@ -97,7 +96,7 @@ class Rebalancing:
             loss_slots=self._loss_slots,
             sums=self._sums,
             **self._groups,
-            plan=self.plan,
+            plan=self.plan.numbers,
             **self._counters,
             **state.moves,
             **state.table,
@@ -107,13 +106,15 @@ class Rebalancing:
         """Move the first candidates that weigh enough, by slot and number, or mark them."""
         state, backend = self.state, self.state.backend
         bits = (state.graph.n - 1).bit_length()
-        digits = -(-max(bits - LAST_BITS, 0) // DIGIT_BITS)
-        last_bits = max(bits - digits * DIGIT_BITS, 0)
+        digit_bits = 2 * self._half
+        digits = -(-max(bits - LAST_BITS, 0) // digit_bits)
+        last_bits = max(bits - digits * digit_bits, 0)
         cut = {"cutoffs": self._cutoffs, "lasts": self._lasts}
+        counters = {"digits": self._digits, "half": self._half}
         backend.parallel_for(
             state.k,
             kernels.cut_off,
-            plan=self.plan,
+            plan=self.plan.numbers,
             rests=self._rests,
             **cut,
             **self._counters,
@@ -126,8 +127,8 @@ class Rebalancing:
                 kernels.tally_tied,
                 vertices=candidates.vertices,
                 loss_slots=self._loss_slots,
-                digits=self._digits,
-                shift=last_bits + digit * DIGIT_BITS,
+                shift=last_bits + digit * digit_bits,
+                **counters,
                 **cut,
                 **state.moves,
             )
@@ -135,7 +136,7 @@ class Rebalancing:
                 state.k,
                 kernels.narrow_down,
                 rests=self._rests,
-                digits=self._digits,
+                **counters,
                 **cut,
                 **state.moves,
             )
@@ -162,7 +163,7 @@ class Rebalancing:
             vertices=candidates.vertices,
             sums=self._sums,
             **self._groups,
-            plan=self.plan,
+            plan=self.plan.numbers,
             **state.moves,
         )
 
@@ -176,3 +177,9 @@ class Rebalancing:
             loss_slots=self._loss_slots,
             cutoffs=self._cutoffs,
         )
+
+
+def _half_bits(n: int, k: int) -> int:
+    """Return half the bits of a digit: many, but not many more counters than vertices."""
+    most = max(n // k, 1).bit_length() // 2 + 1
+    return max(1, min(MOST_HALF_BITS, most))

@@ -15,17 +15,21 @@ import pytest
 import jetpy
 from jetpy.backends import get_backend
 from jetpy.backends.base import Workunit
-from jetpy.backends.kokkos import KokkosBackend
+from jetpy.backends.kokkos import KokkosBackend, runtime
 from jetpy.backends.kokkos.build import (
     BINARY,
+    CHECKSUM,
     FEWEST,
     LIBRARY,
     build_environment,
     in_groups,
     is_built,
 )
+from jetpy.backends.kokkos.memory import HostMemory
+from jetpy.backends.kokkos.runtime import check_present
 from jetpy.backends.workers import watch_compilations
 from jetpy.errors import BackendError
+from jetpy.workloads import selfcheck
 from tests.backends.modules import load_workunits
 from tests.graphs import two_cliques
 
@@ -332,9 +336,11 @@ def draws(
     return {serial._folder(module.draw): module.draw for module in modules}
 
 
-def drawn(backend: KokkosBackend, kernels: dict[Path, Workunit]) -> list[int]:
-    """Launch kernels, which are compiled already, and return what each puts."""
-    assert all(is_built(folder) for folder in kernels)
+def drawn(
+    backend: KokkosBackend, kernels: dict[Path, Workunit], *, built: bool = True
+) -> list[int]:
+    """Launch kernels, which are compiled already or not, and return what each puts."""
+    assert all(is_built(folder) == built for folder in kernels)
     out = backend.full(len(kernels), -1)
     for i, kernel in enumerate(kernels.values()):
         backend.parallel_for(1, kernel, out=out[i : i + 1])
@@ -456,3 +462,115 @@ def test_pykokkos_is_imported_on_request_only() -> None:
         "print({'kokkos', 'pykokkos', 'cupy'} & set(sys.modules))\n"
     )
     assert answer.stdout.strip() == "set()", answer.stderr
+
+
+# After a fork
+
+
+FORK = """
+import os
+import numpy as np
+from jetpy.backends import get_backend
+from jetpy.backends.selfcheck import differences
+from jetpy.errors import BackendError
+from jetpy.workloads import selfcheck as kernels
+
+before = get_backend({before!r}, 2)
+sums, ones = before.full(7, 0, np.int64), before.full(50_000, 1)
+others = {{name: before.full(50_000, 0) for name in ("doubled", "least", "most")}}
+
+def launch():
+    before.parallel_for(50_000, kernels.tally, numbers=ones, buckets=7, sums=sums, **others)
+
+play = before.record(launch)
+play()
+if os.fork() == 0:
+    try:
+        play()
+        print(sums.sum(), *differences(before, 50_000), flush=True)
+        for _ in range(2):
+            backend = get_backend({after!r}, 2)
+            print(backend.threads, *differences(backend, 50_000), flush=True)
+        os._exit(0)
+    except BackendError as error:
+        print(error, flush=True)
+        os._exit(0)
+    finally:
+        os._exit(1)
+print(os.wait()[1], before.threads)
+"""
+
+
+@pytest.mark.parametrize("after", ["kokkos-openmp", "kokkos-serial", "numba"])
+@pytest.mark.parametrize("before", ["kokkos-openmp", "kokkos-serial"])
+def test_forked_processes_use_one_thread(before: str, after: str) -> None:
+    made(before)
+    answer = run(FORK.format(before=before, after=after))
+    threads = "2" if before == "kokkos-openmp" else "1"
+    assert answer.stdout.split() == ["100000", "1", "1", "0", threads], answer.stderr
+
+
+@pytest.mark.parametrize("after", NAMES)
+def test_kokkos_does_not_start_where_openmp_is_lost(after: str) -> None:
+    made(after)
+    answer = run(FORK.format(before="numba", after=after))
+    assert "Kokkos cannot start in a process forked from one that uses OpenMP: " in answer.stdout
+    assert "spawn or forkserver" in answer.stdout
+    assert answer.stdout.endswith("\n0 2\n"), answer.stderr
+
+
+def test_the_gpu_is_lost_in_forked_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a back end without its GPU, as there may be none here."""
+    monkeypatch.setattr(runtime, "_gpu_is_lost", True)
+    monkeypatch.setattr(runtime, "find_spec", lambda package: True)
+    backend = KokkosBackend.__new__(KokkosBackend)
+    backend._space, backend._launchers, backend._tape = "Cuda", {}, None
+    backend._memory = HostMemory()
+    backend.go_on_after_fork()
+    for use in (
+        backend.compile,
+        backend.synchronize,
+        lambda: backend.full(3, 0),
+        lambda: backend.from_host(np.arange(3)),
+        lambda: backend.to_host(np.arange(3)),
+        lambda: backend.parallel_for(3, selfcheck.tally),
+        lambda: check_present("Cuda"),
+    ):
+        with pytest.raises(BackendError, match="CUDA cannot be used in a process forked from"):
+            use()
+
+
+# A damaged cache
+
+
+@pytest.mark.parametrize("damage", ["emptied", "no checksum", "also its source"])
+def test_what_is_damaged_is_compiled_again(
+    serial: KokkosBackend,
+    empty_cache: None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    damage: str,
+) -> None:
+    kernels = load_workunits(DRAW.format(1), tmp_path, monkeypatch)
+    monkeypatch.setattr(serial, "_launchers", {})
+    folder = serial._folder(kernels.draw)
+    serial._build({folder: kernels.draw}, 1, None)
+    library = folder / BINARY / LIBRARY
+    if damage == "no checksum":
+        (folder / BINARY / CHECKSUM).unlink()
+    else:
+        library.write_bytes(b"")
+    if damage == "also its source":
+        (folder / "draw.py").write_text("import nothing\n")
+    assert not is_built(folder)
+    assert drawn(serial, {serial._folder(kernels.draw): kernels.draw}, built=False) == [1]
+    assert is_built(folder)
+
+
+def test_others_kernels_are_not_loaded(
+    serial: KokkosBackend, draws: dict[Path, Workunit], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [*_, (folder, kernel)] = draws.items()
+    folder.chmod(0o777)
+    with pytest.raises(BackendError, match="other users can write to it"):
+        serial.parallel_for(1, kernel, out=serial.full(1, 0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import pickle
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from jetpy.backends.base import Backend
 from jetpy.backends.numba_engine import engine as engine_module
 from jetpy.backends.numba_engine.engine import NumbaBackend
 from jetpy.backends.workers import compile_in_parallel, watch_compilations
+from jetpy.cache import read_entry, write_entry
 from jetpy.errors import BackendError
 from tests.backends.modules import load_workunits
 
@@ -413,6 +415,57 @@ def test_cache_is_used_by_name_and_text(
     assert out.tolist() == [5, 5]
 
 
+DAMAGE = {
+    "emptied": b"",
+    "garbage": b"\x80\x05garbage",
+    "text": b"nothing of the kind\n",
+}
+
+
+@pytest.mark.parametrize("damage", [*DAMAGE, "of another type"])
+def test_what_cannot_be_loaded_is_compiled_again(
+    damage: str, empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = load_workunits(PUT.format(3), tmp_path, monkeypatch)
+    out = np.zeros(2, np.int32)
+    NumbaBackend(1).parallel_for(2, module.put, out=out)
+    [path] = empty_cache.rglob("*.kernel")
+    kept = path.read_bytes()
+    if damage in DAMAGE:
+        path.write_bytes(DAMAGE[damage])
+    else:
+        write_entry(path.relative_to(empty_cache), pickle.dumps(["no", "kernel"]))
+    engine_module._launchers.cache_clear()  # as in a new process
+    out[:] = 0
+    NumbaBackend(1).parallel_for(2, module.put, out=out)
+    assert out.tolist() == [3, 3]
+    assert len(path.read_bytes()) > len(kept) / 2
+    assert read_entry(path.relative_to(empty_cache)) is not None
+
+
+def test_a_read_only_cache_is_used_as_it_is(
+    empty_cache: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Also where nothing new can be kept: that is compiled in memory, and said."""
+    module = load_workunits(PUT.format(4), tmp_path, monkeypatch)
+    out = np.zeros(2, np.int32)
+    NumbaBackend(1).parallel_for(2, module.put, out=out)
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null/nowhere")
+    monkeypatch.setattr("jetpy.cache.is_writable", lambda folder: False)
+    engine_module._launchers.cache_clear()  # as in a new process
+    NumbaBackend(1).parallel_for(2, module.put, out=out)
+    function, _ = engine_module._launchers(module)["put"]
+    assert (out.tolist(), dict(function.stats.cache_misses)) == ([4, 4], {})
+    other = load_workunits(PUT.format(5), tmp_path, monkeypatch)
+    NumbaBackend(1).parallel_for(2, other.put, out=out)
+    assert out.tolist() == [5, 5]
+    assert "compiled kernels cannot be kept for later runs: " in caplog.text
+    assert len(list(empty_cache.rglob("*.kernel"))) == 1
+
+
 COMPILER = """
 import sys
 import jetpy.workloads
@@ -424,7 +477,7 @@ import kernels_of_test
 def compile_all(*entries):
     for (workunit,) in entries:
         function, signature = _launchers(kernels_of_test)[workunit]
-        function.compile(f"({', '.join(signature)})")
+        function.compile(signature)
 """
 
 

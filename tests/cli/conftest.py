@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from jetpy.backends import get_backend
 from jetpy.cli import main
 from jetpy.generators import grid
 from jetpy.io import write_graph
@@ -24,8 +25,14 @@ def interruptible() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.fixture(scope="session")
+def _compiled() -> None:
+    """Kernels are compiled before, as commands tell otherwise."""
+    get_backend("numba", 1).compile()
+
+
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(_compiled: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working folder, with a mesh of 1200 vertices and a partition of it in 4 parts."""
     monkeypatch.chdir(tmp_path)
     write_graph("mesh.graph", grid(40, 30))

@@ -62,7 +62,7 @@ def kernels_of(summary: str) -> str:
 
 def test_interrupted_and_resumed(cache: Path) -> None:
     process = start(1)
-    while not list(cache.rglob("*.nbi")):
+    while not list(cache.rglob("*.kernel")):
         assert process.poll() is None
         time.sleep(0.01)
     os.killpg(process.pid, signal.SIGINT)

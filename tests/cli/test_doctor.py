@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from jetpy.backends.diagnosis import Installation
-from jetpy.backends.selfcheck import Outcome
+from jetpy.backends.selfcheck import Outcome, check_apart
+from jetpy.cache import write_entry
 from tests.backends.test_diagnosis import MDSPAN_20, SOUND
 from tests.cli.conftest import Run
 
@@ -43,6 +45,44 @@ def test_numba_only(run: Run, machine: Machine) -> None:
     for name in ("python", "numba", "numpy", "scipy", "pymetis", "cupy", "cache folder", "GPU"):
         assert f"\n{name} " in words
     assert "docs/kokkos.md" in words
+
+
+def test_the_cache(
+    run: Run, machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def tells(words: str) -> bool:
+        """Whether the doctor says so, wherever lines are broken."""
+        return "".join(words.split()) in "".join(run("doctor").stdout.split())
+
+    cache, own = tmp_path / "cache", tmp_path / "home" / "jetpy"
+    monkeypatch.setenv("JETPY_CACHE_DIR", str(cache))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(own.parent))
+    assert tells(f"cache folder {cache} (0 kernels, 0.0 MB)")
+
+    for name in "abc":
+        write_entry(Path("numba", "0123", f"{name}.kernel"), b"code")
+    assert tells(f"{cache} (3 kernels, 0.0 MB)")
+    (cache / "numba" / "0123" / "a.kernel").write_bytes(b"")
+    (cache / "kokkos" / "put-0123" / "binary").mkdir(parents=True)
+    assert tells("(4 kernels, 0.0 MB; 2 DAMAGED, to be compiled again when needed)")
+
+    monkeypatch.setattr("jetpy.cache.is_writable", lambda folder: folder != cache)
+    assert tells(f"{cache}, read-only (4 kernels")
+    assert tells(f"for new kernels {own} (0 kernels")
+    monkeypatch.setattr("jetpy.cache.is_writable", lambda folder: False)
+    assert tells(f"NOT WRITABLE {own}: each run compiles new kernels again")
+
+
+def test_a_cache_that_others_can_write(
+    run: Run, machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JETPY_CACHE_DIR", str(tmp_path))
+    tmp_path.chmod(0o777)
+    words = "".join(run("doctor").stdout.split())  # wherever lines are broken
+    assert f"{tmp_path}:NOTUSED,compiledkernels" in words
+    outcome = check_apart("numba")
+    assert (outcome.threads, outcome.wrong) == (0, [])
+    assert "other users can write to it" in outcome.missing
 
 
 def test_everything_works(run: Run, machine: Machine) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import jetpy
-from jetpy.io import read_parts, write_graph
+from jetpy.io import read_graph, read_parts, write_graph
 from jetpy.presets import PRESETS
 from tests.cli.conftest import ENGINE, Run
 from tests.graphs import heavy_vertex, isolated
@@ -74,6 +74,23 @@ def test_json_file_beside_the_summary(run: Run) -> None:
     result = run("partition", "mesh.graph", "-k", 4, "--json", "stats.json", *ENGINE)
     assert "cut" in result.stdout
     assert json.loads(Path("stats.json").read_text()).keys() == FIELDS
+
+
+@pytest.mark.parametrize("name", ["out.npy", "out.npz.xz", "out.csv", "out.json"])
+def test_writes_parts_as_the_suffix_says(run: Run, name: str) -> None:
+    run("partition", "mesh.graph", "-k", 4, "-o", name, "--quiet", *ENGINE)
+    report = json.loads(run("evaluate", "mesh.graph", name, "-k", 4, "--json", "-").stdout)
+    expected = jetpy.partition(read_graph("mesh.graph"), 4, backend="numba", threads=1)
+    assert (report["cut"], report["part_weights"]) == (
+        expected.cut,
+        expected.part_weights.tolist(),
+    )
+
+
+def test_a_large_imbalance_is_asked_for(run: Run) -> None:
+    options = ("--imbalance", 1.5, "--large-imbalance", "--json", "-")
+    report = json.loads(run("partition", "mesh.graph", "-k", 4, *options, *ENGINE).stdout)
+    assert report["limit"] == 750
 
 
 def test_threads_do_not_matter(run: Run) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from tests.cli.conftest import ENGINE
 
-PROGRAM = [sys.executable, "-c", "from jetpy.cli import main; main(prog_name='jetpy')"]
+PROGRAM = [sys.executable, "-m", "jetpy"]
 PARTITION = [*PROGRAM, "partition", "mesh.graph", "-k", "4", *ENGINE]
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -120,3 +120,28 @@ def test_help_loads_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.endswith("\n[]\n")
+
+
+COMPILING = """
+import sys
+from jetpy import workloads
+from jetpy.cli import main
+workloads.MODULES[:] = []
+from jetpy.backends.workers import announce
+from jetpy.backends.numba_engine.engine import NumbaBackend
+compiled = NumbaBackend.compile
+NumbaBackend.compile = lambda *given, **named: announce(112, 56) or compiled(*given, **named)
+main(prog_name="jetpy")
+"""
+
+
+def test_one_line_tells_that_kernels_are_compiled_unless_quiet() -> None:
+    command = [sys.executable, "-c", COMPILING, "partition", "mesh.graph", "-k", "4", *ENGINE]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stderr == (
+        "jetpy compiles 112 kernels, which takes about 56 seconds; later runs find them in its "
+        "cache\n"
+    )
+    done = subprocess.run([*command, "--quiet"], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
+    assert "later runs" not in shown_on_a_terminal(command)

@@ -17,7 +17,8 @@ LIVE = {"backend": "numba", "threads": 1}
 
 @pytest.fixture
 def session(run: Run) -> Path:
-    run("partition", "mesh.graph", "-k", 4, "--session", "mesh.npz", "--quiet", *ENGINE)
+    files = "-o", "mesh.part", "--session", "mesh.npz"
+    run("partition", "mesh.graph", "-k", 4, *files, "--quiet", *ENGINE)
     return Path("mesh.npz")
 
 
@@ -38,6 +39,13 @@ def test_applies_batches_and_writes_the_session_back(run: Run, session: Path) ->
     assert (again.partition == live.partition).all()
     assert f"{live.cut:,}" in result.stdout
     assert f"{live.n:,} vertices" in result.stdout
+
+
+@pytest.mark.parametrize("name", ["out.npy", "out.npz", "out.csv.gz", "out.json"])
+def test_writes_parts_as_the_suffix_says(run: Run, session: Path, name: str) -> None:
+    Path("changes.txt").write_text("+v\n")
+    run("update", session, "changes.txt", "-o", name, "--quiet", *ENGINE)
+    assert jetpy.read_parts(name, 1201).tolist()[:1200] == jetpy.read_parts("mesh.part").tolist()
 
 
 def test_reports_as_json(run: Run, session: Path) -> None:

@@ -105,7 +105,7 @@ def test_loose_vertices_are_placed_as_in_plain_python(
     rng = random.Random(seed)
     given = [rng.randrange(k) for _ in range(graph.n)]
     live = jetpy.IncrementalPartitioner(
-        graph, k, parts=given, imbalance=1.0, seed=seed, options=options
+        graph, k, parts=given, imbalance=1.0, large_imbalance=True, seed=seed, options=options
     )
     model, first = as_networkx(graph), graph.n
     before = {v: {u: d["weight"] for u, d in model[v].items()} for v in model}
@@ -201,12 +201,19 @@ def test_a_vertex_goes_where_its_edges_go(engine: Backend) -> None:
 def test_begins_with_the_best_of_several() -> None:
     graph, seed = delaunay(3000), 2**31 - 2
     seeds = [seed, seed + 1, 0]
-    cuts = [jetpy.partition(graph, 8, imbalance=1.0, seed=s, **ENGINE).cut for s in seeds]
-    live = jetpy.IncrementalPartitioner(graph, 8, imbalance=1.0, seed=seed, **ENGINE)
+    cuts = [
+        jetpy.partition(graph, 8, imbalance=1.0, large_imbalance=True, seed=s, **ENGINE).cut
+        for s in seeds
+    ]
+    live = jetpy.IncrementalPartitioner(
+        graph, 8, imbalance=1.0, large_imbalance=True, seed=seed, **ENGINE
+    )
     assert len(set(cuts)) > 1
     assert live.cut == min(cuts)
     one = jetpy.IncrementalOptions(tries=1)
-    live = jetpy.IncrementalPartitioner(graph, 8, imbalance=1.0, seed=seed, options=one, **ENGINE)
+    live = jetpy.IncrementalPartitioner(
+        graph, 8, imbalance=1.0, large_imbalance=True, seed=seed, options=one, **ENGINE
+    )
     assert live.cut == cuts[0]
 
 
@@ -217,7 +224,9 @@ def test_a_hub_keeps_its_part(engine: Backend, highest: int, part: int) -> None:
     edges = [(0, v) for v in ring] + [(v, v % 10 + 1) for v in ring] + [(0, 11), (11, 12)]
     graph, parts = from_edges(13, edges), [0] + [1] * 10 + [0, 0]
     options = replace(LOCAL, highest_degree=highest)
-    live = jetpy.IncrementalPartitioner(graph, 2, parts=parts, imbalance=1.0, options=options)
+    live = jetpy.IncrementalPartitioner(
+        graph, 2, parts=parts, imbalance=1.0, large_imbalance=True, options=options
+    )
     live.insert_edges([(0, 12)])
     assert live.partition.tolist() == [part] + [1] * 10 + [0, 0]
 

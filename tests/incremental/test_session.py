@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 
 import jetpy
 from jetpy.generators import delaunay, grid
+from jetpy.io import limits
 
 ENGINE = {"backend": "numba", "threads": 1}
 
@@ -61,53 +64,198 @@ def test_a_session_without_a_vertex(tmp_path: Path) -> None:
     assert again.partition.tolist() == [-1, -1, -1, -1, 0]
 
 
-def changed(**arrays: Any) -> Callable[[dict[str, Any]], dict[str, Any]]:
+Arrays = dict[str, Any]
+Change = Callable[[Arrays], Arrays]
+
+
+def changed(**arrays: Any) -> Change:
     return lambda session: {**session, **arrays}
 
 
-def without(name: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
+def cast(name: str, kind: str) -> Change:
+    return lambda session: {**session, name: session[name].astype(kind)}
+
+
+def without(name: str) -> Change:
     return lambda session: {key: value for key, value in session.items() if key != name}
 
 
-def with_setting(name: str, value: Any) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    def change(session: dict[str, Any]) -> dict[str, Any]:
-        settings = json.loads(str(session["settings"]))
-        (settings["goal"] if name in settings["goal"] else settings)[name] = value
+def with_setting(*path: str, value: Any) -> Change:
+    """A setting, one of the goal, or one of its options, given by its path."""
+
+    def change(session: Arrays) -> Arrays:
+        settings = place = json.loads(str(session["settings"]))
+        for step in path[:-1]:
+            place = place[step]
+        place[path[-1]] = value
         return {**session, "settings": np.array(json.dumps(settings))}
 
     return change
 
 
-DAMAGE: dict[str, tuple[Callable[[dict[str, Any]], dict[str, Any]], str]] = {
+def option(name: str, value: Any) -> Change:
+    return with_setting("goal", "options", name, value=value)
+
+
+def goal(name: str, value: Any) -> Change:
+    return with_setting("goal", name, value=value)
+
+
+def settings(text: str) -> Change:
+    return changed(settings=np.array(text))
+
+
+DAMAGE: dict[str, tuple[Change, str]] = {
     "no parts": (without("parts"), "no array 'parts'"),
     "no settings": (without("settings"), "no array 'settings'"),
-    "wrong part": (changed(parts=np.full(799, 4)), "vertex 0 is in part 4"),
-    "too few parts": (changed(parts=np.zeros(3, int)), "799 part ids"),
-    "wrong ids": (changed(vertices=np.zeros(799, int)), "wrong ids"),
-    "too few ids": (changed(vertices=np.arange(3)), "wrong ids"),
-    "ids beyond the last": (with_setting("ids", 3), "wrong ids"),
-    "settings no JSON": (changed(settings=np.array("k = 4")), "wrong settings"),
-    "k = 0": (with_setting("k", 0), "wrong settings"),
-    "unknown preset": (with_setting("preset", "best"), "wrong settings"),
-    "unknown coarsening": (with_setting("coarsening", 7), "wrong settings"),
-    "unknown option": (with_setting("options", {"speed": 1}), "wrong settings"),
-    "negative option": (with_setting("options", {"most_drift": -1}), "wrong settings"),
-    "unknown setting": (with_setting("colour", 1), "wrong settings"),
     "no graph": (changed(indices=np.array([0, 1])), "indptr ends with"),
+    "nothing": (lambda _: {}, "no array 'indptr'"),
+    "wrong part": (changed(parts=np.full(799, 4)), "vertex 0 is in part 4"),
+    "negative part": (changed(parts=np.full(799, -1)), "vertex 0 is in part -1"),
+    "too few parts": (changed(parts=np.zeros(3, int)), "799 part ids"),
+    "parts that are no integers": (cast("parts", "f8"), "part ids must be integers"),
+    "parts in rows": (changed(parts=np.zeros((799, 1), int)), "799 part ids"),
+    "parts as objects": (cast("parts", "O"), "objects is not loaded"),
+    "ids as objects": (cast("vertices", "O"), "objects is not loaded"),
+    "settings as objects": (changed(settings=np.array([{}])), "objects is not loaded"),
+    "wrong ids": (changed(vertices=np.zeros(799, int)), "wrong ids"),
+    "negative ids": (changed(vertices=np.arange(799) - 1), "wrong ids"),
+    "falling ids": (changed(vertices=np.arange(799)[::-1]), "wrong ids"),
+    "too few ids": (changed(vertices=np.arange(3)), "wrong ids"),
+    "ids that are no integers": (cast("vertices", "f8"), "wrong ids"),
+    "ids beyond the last": (with_setting("ids", value=3), "wrong ids"),
+    "a billion ids": (with_setting("ids", value=10**9), "1000000000 ids are far more than"),
+    "too many ids": (with_setting("ids", value=2**31 - 1), "2147483647 ids are too many"),
+    "far too many ids": (with_setting("ids", value=10**30), "wrong settings"),
+    "a part of an id": (with_setting("ids", value=801.5), "wrong settings: counts"),
+    "ids as text": (with_setting("ids", value="801"), "wrong settings: counts"),
+    "loss without end": (with_setting("lost", value=10**12), "more of the cut is lost"),
+    "negative loss": (with_setting("lost", value=-1), "wrong settings: counts"),
+    "loss that is no number": (with_setting("lost", value=float("nan")), "wrong settings: counts"),
+    "more unrefined than unpartitioned": (with_setting("unrefined", value=10**6), "not refined"),
+    "negative changes": (with_setting("unpartitioned", value=-5), "wrong settings: counts"),
+    "a truth of changes": (with_setting("unrefined", value=True), "wrong settings: counts"),
+    "indptr that falls": (changed(indptr=np.array([0, 2, 1])), "indptr decreases"),
+    "indptr that is no number": (cast("indptr", "U9"), "indptr must hold integers"),
+    "indptr of a huge type": (changed(indptr=np.array([0, 2**62])), "indptr ends with"),
+    "a neighbour that is none": (lambda s: {**s, "indices": s["indices"] + 799}, "is not a vertex"),
+    "weights that are no numbers": (cast("edge_weights", "c16"), "must be integers"),
+    "infinite weights": (changed(vertex_weights=np.full(799, np.inf)), "overflows"),
+    "weights of nobody": (changed(vertex_weights=np.ones(5)), "799 vertex weights"),
+    "negative weights": (changed(vertex_weights=np.full(799, -1)), "must be positive"),
+    "one-way edges": (
+        changed(indptr=np.r_[0, np.ones(799, int)], indices=[1], edge_weights=[1]),
+        "is listed, but not its reverse",
+    ),
+    "settings no JSON": (settings("k = 4"), "wrong settings"),
+    "settings empty": (settings(""), "wrong settings"),
+    "settings a list": (settings("[]"), "wrong settings"),
+    "settings a number": (settings("4"), "wrong settings"),
+    "settings null": (settings("null"), "wrong settings"),
+    "settings very deep": (settings("[" * 200_000), "wrong settings"),
+    "settings a deep dictionary": (settings('{"goal":' * 100_000), "wrong settings"),
+    "settings of endless digits": (settings('{"goal": ' + "9" * 5000 + "}"), "wrong settings"),
+    "settings as bytes": (changed(settings=np.array(b"{}")), "no text"),
+    "settings twice": (changed(settings=np.array(["{}", "{}"])), "no text"),
+    "settings as numbers": (changed(settings=np.arange(3)), "no text"),
+    "goal a list": (with_setting("goal", value=[]), "wrong settings"),
+    "goal nothing": (with_setting("goal", value=None), "wrong settings"),
+    "goal empty": (with_setting("goal", value={}), "wrong settings"),
+    "k = 0": (goal("k", 0), "k is 0"),
+    "k a fraction": (goal("k", 4.0), "k is 4.0"),
+    "k true": (goal("k", True), "k is True"),
+    "k as text": (goal("k", "4"), "k is '4'"),
+    "k without end": (goal("k", 10**40), "wrong settings"),
+    "fewer parts": (goal("k", 1), "parts are numbered 0..0"),
+    "imbalance no number": (goal("imbalance", float("nan")), "imbalance is nan"),
+    "imbalance infinite": (goal("imbalance", float("inf")), "imbalance is inf"),
+    "imbalance without end": (goal("imbalance", 10**400), "imbalance is 1000"),
+    "imbalance negative": (goal("imbalance", -0.5), "imbalance is -0.5"),
+    "imbalance nothing": (goal("imbalance", None), "imbalance is None"),
+    "seed negative": (goal("seed", -1), "seed is -1"),
+    "seed a fraction": (goal("seed", 0.5), "seed is 0.5"),
+    "unknown preset": (goal("preset", "best"), "wrong settings"),
+    "preset a list": (goal("preset", ["fast"]), "wrong settings"),
+    "preset nothing": (goal("preset", None), "wrong settings"),
+    "unknown coarsening": (goal("coarsening", 7), "wrong settings"),
+    "refinement a dictionary": (goal("refinement", {}), "wrong settings"),
+    "unknown goal": (goal("speed", 1), "wrong settings"),
+    "unknown option": (option("speed", 1), "wrong settings"),
+    "options a list": (goal("options", [1]), "wrong settings"),
+    "negative option": (option("most_drift", -1), "most_drift is -1"),
+    "option no number": (option("most_drift", float("nan")), "most_drift is nan"),
+    "option infinite": (option("refine_after", float("inf")), "refine_after is inf"),
+    "option without end": (option("repartition_after", 10**400), "repartition_after is 1000"),
+    "option as text": (option("refine_after", "0.01"), "refine_after is '0.01'"),
+    "option nothing": (option("tries", None), "tries is None"),
+    "tries a fraction": (option("tries", 1.5), "tries is 1.5"),
+    "no tries": (option("tries", 0), "tries is 0"),
+    "buckets without end": (option("extra_buckets", 10**12), "extra_buckets is 1000000000000"),
+    "a million buckets": (option("extra_buckets", 10**6), "far more than"),
+    "a truth of buckets": (option("extra_buckets", True), "extra_buckets is True"),
+    "degree true": (option("highest_degree", False), "highest_degree is False"),
+    "host a number": (option("on_host", 1), "on_host is 1"),
+    "unknown setting": (with_setting("colour", value=1), "wrong settings"),
 }
 
 
-@pytest.mark.parametrize("case", DAMAGE)
-def test_refuses_damage(live: jetpy.IncrementalPartitioner, tmp_path: Path, case: str) -> None:
-    damage, message = DAMAGE[case]
-    path = tmp_path / "session.npz"
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Arrays:
+    """The arrays of a session of 799 vertices."""
+    live = jetpy.IncrementalPartitioner(delaunay(800), 4, preset="fast", **ENGINE)
+    live.delete_vertices([3, 5])
+    live.insert_vertices([4])
+    path = tmp_path_factory.mktemp("saved") / "session.npz"
     live.save(path)
     with np.load(path) as archive:
-        arrays = damage(dict(archive))
-    np.savez(path, **arrays)
+        return dict(archive)
+
+
+@pytest.mark.parametrize("case", DAMAGE)
+def test_refuses_damage(saved: Arrays, tmp_path: Path, case: str) -> None:
+    damage, message = DAMAGE[case]
+    path = tmp_path / "session.npz"
+    np.savez(path, **damage(saved))
     with pytest.raises(jetpy.FileFormatError, match=message) as caught:
         jetpy.IncrementalPartitioner.load(path, **ENGINE)
     assert str(path) in str(caught.value)
+    assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize("claimed", ["(2000000000,)", "(2, 10**9)", "(-1,)", "(0, 2000000000)"])
+def test_believes_no_header(saved: Arrays, tmp_path: Path, claimed: str) -> None:
+    path = tmp_path / "session.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, array in saved.items():
+            content = io.BytesIO()
+            np.save(content, array)
+            text = content.getvalue()
+            if name == "parts":
+                shape = b"'shape': (799,), }"
+                assert shape in text
+                text = text.replace(
+                    shape.ljust(40), b"'shape': %s, }".replace(b"%s", claimed.encode()).ljust(40)
+                )
+            archive.writestr(f"{name}.npy", text)
+    with pytest.raises(jetpy.FileFormatError, match=r"cannot be read|part ids"):
+        jetpy.IncrementalPartitioner.load(path, **ENGINE)
+
+
+def test_most_vertices_may_be_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was saved is loaded, however few vertices are left of those that ever were."""
+    monkeypatch.setattr(limits, "VERTICES", 10)
+    live = jetpy.IncrementalPartitioner(grid(20, 20), 2, **ENGINE)
+    live.delete_vertices(np.arange(397))
+    live.save(tmp_path / "few.npz")
+    again = jetpy.IncrementalPartitioner.load(tmp_path / "few.npz", **ENGINE)
+    assert (again.partition == live.partition).all()
+    with np.load(tmp_path / "few.npz") as archive:
+        arrays = dict(archive)
+    for present in (np.zeros(50, np.uint8), np.zeros(1, np.uint8), None):
+        changes = {} if present is None else {"present": present}
+        np.savez(tmp_path / "wrong.npz", **without("present")(arrays), **changes)
+        with pytest.raises(jetpy.FileFormatError, match="400 ids are far more than its 3 vertices"):
+            jetpy.IncrementalPartitioner.load(tmp_path / "wrong.npz", **ENGINE)
 
 
 @pytest.mark.parametrize("keep", [0, 100, 2000])

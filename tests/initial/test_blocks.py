@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from jetpy.generators import grid
 from jetpy.graph import Graph
-from jetpy.initial.blocks import split_blocks, subgraphs
+from jetpy.initial.blocks import split_blocks
+from jetpy.initial.subgraphs import subgraphs
 from tests.graphs import (
     SMALL_GRAPHS,
     assert_same_graph,

@@ -17,9 +17,9 @@ import scipy.sparse as sp
 
 from jetpy.errors import FileFormatError, GraphError, JetpyError
 from jetpy.graph import Graph
-from jetpy.io import FORMATS, read_graph, read_parts, write_graph, write_parts
+from jetpy.io import FORMATS, read_graph, write_graph, write_parts
 from jetpy.io.atomic import atomic_write
-from jetpy.io.compression import COMPRESSIONS, split_name
+from jetpy.io.compression import COMPRESSIONS, open_output, split_name
 from tests.graphs import SMALL_GRAPHS, assert_same_graph, from_edges, path, random_graph
 
 HOLD_VERTEX_WEIGHTS = (".graph", ".metis", ".npz")
@@ -200,35 +200,22 @@ class TestAtomicWrite:
         assert (tmp_path / "new").stat().st_mode == (tmp_path / "usual").stat().st_mode
 
 
-class TestParts:
-    @pytest.mark.parametrize("name", ["p", "p.part.4", "p.gz"])
-    def test_round_trip(self, tmp_path: Path, name: str) -> None:
-        parts = np.array([0, 3, 2, 10, 0], np.int32)
-        write_parts(tmp_path / name, parts)
-        found = read_parts(tmp_path / name, n=5)
-        assert found.dtype == np.int32
-        assert found.tolist() == parts.tolist()
-
-    def test_form_and_empty(self, tmp_path: Path) -> None:
-        write_parts(tmp_path / "p", np.array([1, 0, 12], np.int32))
-        assert (tmp_path / "p").read_text() == "1\n0\n12\n"
-        write_parts(tmp_path / "p", np.array([], np.int32))
-        assert read_parts(tmp_path / "p", n=0).tolist() == []
-
-    @pytest.mark.parametrize(
-        ("content", "words"),
-        [
-            ("0\n1\n", "p: 2 part ids, but the graph has 3 vertices"),
-            ("0\n\n1\n", "p: line 2: one part id is expected, not 0 integers"),
-            ("0\n1 2\n", "p: line 2: one part id is expected, not 2 integers"),
-            ("0\n-1\n1\n", "p: line 2: part -1 is negative"),
-            ("0\nx\n1\n", "p: line 2: 'x' is not an integer"),
-        ],
-    )
-    def test_bad_files(self, tmp_path: Path, content: str, words: str) -> None:
-        (tmp_path / "p").write_text(content)
-        with pytest.raises(FileFormatError, match=words):
-            read_parts(tmp_path / "p", n=3)
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.graph", "3 2\n2\n1 3\n2\n"),
+        ("b.graph", "% a comment\n3 2\n2\n1 3\n2\n"),
+        ("c.txt", "0 1\n1 2\n"),
+        ("d.txt", "# vertices 3\n0 1\n1 2\n"),
+        ("e.csv", "source,target\n0,1\n1,2\n"),
+        ("f.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n"),
+        ("g.graph.xz", "3 2\n2\n1 3\n2\n"),
+    ],
+)
+def test_a_byte_order_mark_does_not_matter(tmp_path: Path, name: str, content: str) -> None:
+    with open_output(tmp_path / name) as stream:
+        stream.write(content.encode("utf-8-sig"))
+    assert_same_graph(read_graph(tmp_path / name), path(3))
 
 
 class TestMatrixMarket:

@@ -34,28 +34,40 @@ def lines(draw: st.DrawFn) -> tuple[str, list[tuple[int, list[int]]]]:
     return content, rows
 
 
-def unpacked(content: str, chunk: int, comma: bool = False) -> list[tuple[int, list[int]]]:
+def unpacked(
+    content: str, chunk: int, comma: bool = False, longest: int = text.LONGEST_LINE
+) -> list[tuple[int, list[int]]]:
+    """Numbers of each line, read in pieces of so many bytes; longer lines than that in pieces."""
     found: list[tuple[int, list[int]]] = []
-    original, text.CHUNK = text.CHUNK, chunk
+    long_lines = longest < text.LONGEST_LINE
+    original = text.CHUNK, text.LONGEST_LINE
+    text.CHUNK, text.LONGEST_LINE = chunk, longest
     try:
-        for rows in read_rows(io.BytesIO(content.encode()), comma=comma):
+        stream = io.BytesIO(content.encode())
+        for rows in read_rows(stream, comma=comma, long_lines=long_lines):
             assert rows.values.dtype == np.int32
             values = iter(rows.values.tolist())
             for line, count in zip(rows.lines.tolist(), rows.counts.tolist(), strict=True):
                 found.append((line, list(itertools.islice(values, count))))
     finally:
-        text.CHUNK = original
+        text.CHUNK, text.LONGEST_LINE = original
     return found
 
 
-@given(lines(), st.sampled_from([1, 2, 7, 64, 1 << 20]), st.booleans())
+@given(
+    lines(), st.sampled_from([1, 2, 7, 64, 1 << 20]), st.booleans(), st.sampled_from([13, 40, None])
+)
 def test_rows_agree_with_split(
-    case: tuple[str, list[tuple[int, list[int]]]], chunk: int, final_newline: bool
+    case: tuple[str, list[tuple[int, list[int]]]],
+    chunk: int,
+    final_newline: bool,
+    longest: int | None,
 ) -> None:
+    """Also where lines are longer than any that is read whole."""
     content, rows = case
     if not final_newline and content.endswith("\n") and rows and rows[-1][1]:
         content = content[:-1]
-    assert unpacked(content, chunk) == rows
+    assert unpacked(content, chunk, longest=longest or text.LONGEST_LINE) == rows
 
 
 @given(st.lists(st.lists(st.integers(0, 2**31 - 1), max_size=4), max_size=9))
@@ -118,3 +130,41 @@ def test_decimals() -> None:
 def test_bad_decimals_are_named(token: str) -> None:
     with pytest.raises(FileFormatError, match=rf"line 2: '{re.escape(token)}' is not a number"):
         list(read_rows(io.BytesIO(f"1 2\n3 {token} 4\n".encode()), decimals=True))
+
+
+def test_long_lines_are_for_formats_that_have_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text, "LONGEST_LINE", 20)
+    monkeypatch.setattr(text, "CHUNK", 20)
+    content = b"1 2\n%" + b"x" * 500 + b"\n3 4\n" + b"5 " * 50
+    with pytest.raises(FileFormatError, match="line 4: longer than 20 bytes"):
+        list(read_rows(io.BytesIO(content)))
+    rows = list(read_rows(io.BytesIO(content), long_lines=True))
+    assert [line for row in rows for line in row.lines.tolist()] == [1, 3, 4]
+    assert rows[-1].values.tolist() == [5] * 50
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"1\n" + b"7 " * 30 + b"x 8", "line 2: 'x' is not an integer"),
+        (b"1\n" + b"7 " * 30 + b"% 8", "line 2: '%' is not an integer"),
+        (b"7 " * 30 + b"9" * 90, "line 1: ' 9{21}' is too long for a number"),
+        (b"0" * 90, "line 1: '0{40}'... is too long for a number"),
+    ],
+)
+def test_bad_tokens_in_long_lines(
+    monkeypatch: pytest.MonkeyPatch, content: bytes, words: str
+) -> None:
+    monkeypatch.setattr(text, "LONGEST_LINE", 20)
+    monkeypatch.setattr(text, "CHUNK", 20)
+    with pytest.raises(FileFormatError, match=words):
+        list(read_rows(io.BytesIO(content), long_lines=True))
+
+
+def test_line_numbers() -> None:
+    numbers = text.LineNumbers()
+    blocks = [[3, 4, 5], [7], [9, 11, 12, 13], [], [14, 20]]
+    for block in blocks:
+        numbers.extend(np.array(block, np.int64))
+    expected = [line for block in blocks for line in block]
+    assert [numbers[i] for i in range(len(expected))] == expected

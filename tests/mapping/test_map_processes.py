@@ -146,7 +146,8 @@ def test_task_heavier_than_a_pe_may_get(method: str) -> None:
 @pytest.mark.parametrize("imbalance", [0, 0.001, 1])
 def test_imbalance_bounds_every_pe(imbalance: float, method: str) -> None:
     graph = graph_of("delaunay")
-    result = map_processes(graph, "4:4:4", "1:10:100", method=method, imbalance=imbalance)
+    options = {"method": method, "imbalance": imbalance, "large_imbalance": imbalance >= 1}
+    result = map_processes(graph, "4:4:4", "1:10:100", **options)
     check(result, graph, matrix_of("4:4:4", "1:10:100"), imbalance)
 
 
@@ -334,6 +335,7 @@ def test_run_is_told() -> None:
         ({"imbalance": -0.1}, "imbalance is -0.1"),
         ({"imbalance": math.nan}, "imbalance is nan"),
         ({"imbalance": "much"}, "imbalance is 'much'"),
+        ({"imbalance": 1}, "imbalance is 1, which means 100 %; 3 % are 0.03"),
         ({"seed": -1}, "seed is -1"),
         ({"seed": 2**31}, "seed is 2147483648"),
         ({"seed": 0.5}, "seed is 0.5; an integer is needed"),

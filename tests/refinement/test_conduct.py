@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from jetpy.backends.base import Backend
 from jetpy.refinement.jet import ANY, PROPAGATIONS, REBALANCINGS
 from jetpy.refinement.orders import Order, Request, Task
-from jetpy.refinement.rebalance import PLAN_ROWS
+from jetpy.refinement.plan import ROWS, Plan
 from jetpy.refinement.state import COUNTERS, REBUILD, SHORT, WATCHED
-from jetpy.workloads.conduct import conduct, draw_up_plan
+from jetpy.workloads.conduct import conduct
 
 PATIENCE, WEAK_ROUNDS, TIE_LIMIT = 3, 2, 77
 
@@ -20,14 +20,20 @@ class Conductor:
     """Orders, account and plan of a level, with the kernel that conducts it."""
 
     def __init__(
-        self, backend: Backend, weights: np.ndarray, cut: int, limits: np.ndarray, groups: int = 1
+        self,
+        backend: Backend,
+        weights: np.ndarray,
+        cut: int,
+        limits: np.ndarray,
+        groups: int = 1,
+        span: int = 99,
     ) -> None:
         self.backend, self.k = backend, len(weights)
         self.siblings = self.k // groups
         self.limits = backend.from_host(np.asarray(limits, np.int64))
         self.orders, self.account = backend.mirror(len(Order)), backend.mirror(self.k + SHORT + 1)
         self.best_weights = backend.mirror(self.k)
-        self.plan = backend.empty(PLAN_ROWS * self.k, np.int64)
+        self.plan = Plan(backend, self.k, self.siblings, wide=span, span=span)
         for order, value in {
             Order.CUT: cut,
             Order.BEST_CUT: cut,
@@ -65,14 +71,7 @@ class Conductor:
             "k": self.k,
         }
         self.backend.parallel_for(1, conduct, room=room, tasks=tasks, n=n, **shared)
-        self.backend.parallel_for(
-            max(self.k, REBUILD + 1),
-            draw_up_plan,
-            best_weights=self.best_weights.device,
-            siblings=self.siblings,
-            plan=self.plan,
-            **shared,
-        )
+        self.plan.draw_up(best_weights=self.best_weights.device, **shared)
         for mirror in (self.orders, self.account, self.best_weights):
             self.backend.pull(mirror)
         self.backend.synchronize()
@@ -90,7 +89,7 @@ def check_plan(conductor: Conductor, weights: np.ndarray, limits: np.ndarray) ->
 
 def check_plan_of_group(conductor: Conductor, weights: np.ndarray, limit: int, first: int) -> bool:
     """Compare the plan of the group whose first part is given."""
-    plan = conductor.backend.to_host(conductor.plan).reshape(PLAN_ROWS, -1)
+    plan = conductor.backend.to_host(conductor.plan.numbers).reshape(ROWS, -1)
     leave, ties, takers_of, counts, to_lose, ends = plan[:, first : first + len(weights)]
     excess = np.maximum(weights - limit, 0)
     threshold = max(limit * 99 // 100, limit - 100)
@@ -128,14 +127,21 @@ weights = st.lists(st.integers(0, 400), min_size=2, max_size=9).map(np.array)
     slack=st.integers(0, 100),
     cut=st.integers(1600, 3000),
     groups=st.integers(1, 3),
+    span=st.sampled_from([1, 2, 4, 99]),
 )
 def test_the_loop_is_that_of_the_paper(
-    backend: Backend, data: st.DataObject, first: np.ndarray, slack: int, cut: int, groups: int
+    backend: Backend,
+    data: st.DataObject,
+    first: np.ndarray,
+    slack: int,
+    cut: int,
+    groups: int,
+    span: int,
 ) -> None:
     first = np.tile(first, groups)
     limit = int(-(-first.sum() // len(first))) + slack
     limits = limit + 5 * np.repeat(np.arange(groups), len(first) // groups)
-    conductor = Conductor(backend, first, cut, limits, groups)
+    conductor = Conductor(backend, first, cut, limits, groups, span)
     now, best_cut, best = first, cut, first
     since_best = weak = iterations = locks = 0
     better = moved = False
@@ -216,7 +222,7 @@ def test_the_same_plan_again_where_all_vertices_are_watched(backend: Backend) ->
     """The host is not asked, and the iteration is not counted twice."""
     conductor = Conductor(backend, np.array([7, 3]), 100, np.array([5, 5]))
     assert conductor.conduct(n=9)[Order.TASK] == Task.REBALANCE_WEAKLY
-    before = backend.to_host(conductor.plan).tolist()
+    before = backend.to_host(conductor.plan.numbers).tolist()
     conductor.account.host[conductor.k + SHORT] = 1
     conductor.account.host[conductor.k + WATCHED] = 9
     backend.push(conductor.account)
@@ -226,7 +232,7 @@ def test_the_same_plan_again_where_all_vertices_are_watched(backend: Backend) ->
     assert (orders[Order.TASK], orders[Order.REQUEST]) == (Task.REBALANCE_WEAKLY, Request.NOTHING)
     assert orders[Order.ITERATION] == 1
     assert conductor.account.host[conductor.k + SHORT] == 0
-    assert before == backend.to_host(conductor.plan).tolist()
+    assert before == backend.to_host(conductor.plan.numbers).tolist()
 
 
 def test_moves_that_settle_end_with_the_first_iteration_without_any(backend: Backend) -> None:

@@ -3,12 +3,14 @@
 A kernel takes far less time than the headers that it needs, so kernels compiled together share a
 translation unit and the library that it becomes. Each has a folder of its own nevertheless: it
 holds the kernel's source, and once that is compiled a folder `binary`, with a link to the
-library, that appears at once and complete. Whatever stops a compilation, and however many
-processes compile the same kernel, no half-built one is ever found.
+library and a checksum of it, that appears at once and complete. Whatever stops a compilation, and
+however many processes compile the same kernel, no half-built one is ever found; a damaged one does
+not count.
 """
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import os
 import shutil
@@ -21,16 +23,33 @@ from jetpy.backends.workers import Entry, Group
 from jetpy.errors import BackendError
 
 FUNCTION = f"{__name__}:build"
-BINARY, LIBRARY = "binary", "kernel.so"
+BINARY, LIBRARY, CHECKSUM = "binary", "kernel.so", "sha256"
 FEWEST = 8
 """Kernels worth a process: g++ takes 5 s for headers and 0.2 s for a kernel, nvcc 12 and 0.3 s."""
 _SWITCHES = {"PK_FUSION", "PK_RESTRICT", "PK_LOOP_FUSE", "PK_MEM_FUSE", "DEBUG"}
 """Environment variables that make PyKokkos generate other code."""
 
 
+_checksums: dict[tuple[int, ...], bytes] = {}
+"""By what tells a file from another, and from itself after a change."""
+
+
 def is_built(folder: Path) -> bool:
-    """Whether a kernel's folder holds its compiled library."""
-    return (folder / BINARY / LIBRARY).exists()
+    """Whether a kernel's folder holds its compiled library, as it was compiled."""
+    binary = folder / BINARY
+    try:
+        return (binary / CHECKSUM).read_bytes() == _checksum(binary / LIBRARY)
+    except OSError:
+        return False
+
+
+def _checksum(library: Path) -> bytes:
+    """Return a checksum of a library, read once for all the kernels that share it."""
+    found = library.stat()
+    file = found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
+    if file not in _checksums:
+        _checksums[file] = hashlib.sha256(library.read_bytes()).hexdigest().encode()
+    return _checksums[file]
 
 
 def build_environment() -> dict[str, str]:
@@ -78,6 +97,7 @@ def build(*kernels: Entry) -> None:
     BackendError
         With the words of PyKokkos or of the C++ compiler, if that fails.
     """
+    os.umask(os.umask(0o022) | 0o022)  # nobody else writes to what is loaded
     space = kernels[0][0]
     folders = [Path(folder) for _, folder, _ in kernels]
     with TemporaryDirectory(prefix="build-", dir=folders[0]) as name:
@@ -88,6 +108,9 @@ def build(*kernels: Entry) -> None:
             binary = scratch / folder.name
             binary.mkdir()
             _link(library, binary / LIBRARY)
+            (binary / CHECKSUM).write_bytes(_checksum(library))
+            if not is_built(folder):
+                shutil.rmtree(folder / BINARY, ignore_errors=True)
             try:
                 binary.rename(folder / BINARY)
             except OSError:

@@ -11,19 +11,42 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
+from jetpy.backends.kokkos.build import BINARY, LIBRARY, is_built
 from jetpy.backends.kokkos.flatten import flatten
-from jetpy.cache import cache_dir, write_if_missing
+from jetpy.cache import MOVE, cache_dirs, check_trusted, make_folders, write_at_once
 from jetpy.errors import BackendError
 
 
-@cache
 def kernel_folder(space: str, module: ModuleType, workunit: str) -> Path:
-    """Return the folder of one workunit's source and binary; the source is there."""
+    """Return the folder of one workunit's binary, or where that belongs; its source is there then.
+
+    Raises
+    ------
+    BackendError
+        If others may have written the binary, or there is none and no folder for it.
+    """
+    name, source = _kernel(space, module, workunit)
+    for top in cache_dirs():
+        check_trusted(top, name / BINARY / LIBRARY)
+        folder = top / name
+        if is_built(folder):
+            return folder
+    file = folder / f"{workunit}.py"
+    try:
+        make_folders(top, name)
+        if not file.exists() or file.read_bytes() != source:
+            write_at_once(file, source)
+    except OSError as error:
+        raise BackendError(f"no folder for compiled kernels: {error}; {MOVE}") from error
+    return folder
+
+
+@cache
+def _kernel(space: str, module: ModuleType, workunit: str) -> tuple[Path, bytes]:
+    """Return the name of a workunit's folder, below the cache folders, and its source."""
     source = flatten(module, workunit)
     key = hashlib.sha256(f"{source}{_circumstances(space)}".encode()).hexdigest()[:16]
-    folder = cache_dir() / "kokkos" / f"{workunit}-{key}"
-    write_if_missing(folder / f"{workunit}.py", source)
-    return folder
+    return Path("kokkos", f"{workunit}-{key}"), source.encode()
 
 
 @cache

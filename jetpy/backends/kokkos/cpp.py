@@ -59,7 +59,8 @@ extern "C" PyObject* {symbol}(PyObject* space) {{
   return PyCFunction_New(&method, space);
 }}
 """
-"""Returns a Python function that launches a kernel in an execution space."""
+"""Returns a Python function that launches a kernel in an execution space; None means without
+OpenMP's threads."""
 _FEW = 2048
 """Indices that one CPU thread runs, as with `numba`: starting all threads takes longer."""
 _EXACT = "-ffp-contract=off"
@@ -139,7 +140,8 @@ def translate(space: str, source: Path) -> str:
         call, few = _call(binding, arguments, parameters), ""
         if space == "OpenMP" and importlib.import_module("kokkos").get_device_available("Serial"):
             lines.append(_serial(lines[-1]))
-            few = f"if (argument<int>(passed[0]) <= {_FEW}) return {_serial(call)};"
+            few = f"if (space == Py_None || argument<int>(passed[0]) <= {_FEW}) "
+            few += f"return {_serial(call)};"
         lines.append(_ENTRY.format(call=call, few=few, symbol=symbol(folder)))
     return "\n".join([f"namespace {name} {{", *lines, "}"])
 

@@ -7,8 +7,10 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +19,12 @@ from jetpy.backends.base import Array, Backend, Mirror, Workunit
 from jetpy.backends.kokkos import build
 from jetpy.backends.kokkos.cachekey import kernel_folder
 from jetpy.backends.kokkos.launcher import Launcher
-from jetpy.backends.kokkos.memory import CudaMemory, HostMemory
-from jetpy.backends.kokkos.runtime import check_present, start
+from jetpy.backends.kokkos.memory import CudaMemory, HostMemory, Memory
+from jetpy.backends.kokkos.runtime import check_after_fork, check_present, start
 from jetpy.backends.numba_engine.engine import NumbaBackend
 from jetpy.backends.numba_engine.translate import Kind, read_module
-from jetpy.backends.threads import available_threads
-from jetpy.backends.workers import Entry, compile_in_parallel
+from jetpy.backends.threads import after_fork, available_threads, openmp_is_lost
+from jetpy.backends.workers import Entry, announce, compile_in_parallel
 
 HUB_DEGREE = 256
 """Degree above which one thread of a GPU takes too long over a row."""
@@ -31,13 +33,41 @@ COMPANION_THREADS = 1
 COMPANION_SIZE = 50_000
 """Vertices and directed edges up to which a level is refined sooner on the host's processors."""
 
+SECONDS, SECONDS_A_GROUP = 0.8, 10
+"""To compile a kernel, about, and what several together share."""
+_living: WeakSet[KokkosBackend] = WeakSet()
+
+
+@after_fork
+def _leave_threads_and_gpu() -> None:
+    for backend in _living:
+        backend.go_on_after_fork()
+
+
+@dataclass(frozen=True, eq=False)
+class _Copy:
+    """A copy of a mirror, recorded among launches."""
+
+    call: Callable[[Mirror], None]
+
+
+class _LostGPU:
+    """In place of a GPU's memory in a forked process, which can neither use nor free it."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+
+    def __getattr__(self, name: str) -> Any:
+        check_after_fork("Cuda")
+        raise AttributeError(name)
+
 
 class KokkosBackend(Backend):
     """Workunits compiled by PyKokkos, on one of Kokkos's execution spaces.
 
     Arrays are NumPy's, or CuPy's on the GPU. There launches do not wait for the kernel, but
     share an order with CuPy's own work, and a reduction or scan returns when its result is
-    there.
+    there. A forked process goes on without OpenMP's threads, and cannot use the GPU.
 
     Parameters
     ----------
@@ -68,14 +98,31 @@ class KokkosBackend(Backend):
             self.companion = NumbaBackend(COMPANION_THREADS)
             self.companion_size = COMPANION_SIZE
         self._space = space
-        self._memory = CudaMemory() if space == "Cuda" else HostMemory()
-        self._instance = pk.ExecutionSpaceInstance(
-            getattr(pk.ExecutionSpace, space), self._memory.stream
-        ).instance
+        self._memory: Memory = CudaMemory() if space == "Cuda" else HostMemory()
+        self._instance: Any = None
+        if space != "OpenMP" or not openmp_is_lost():
+            self._instance = pk.ExecutionSpaceInstance(
+                getattr(pk.ExecutionSpace, space), self._memory.stream
+            ).instance
         self.xp = self._memory.xp
         self._launchers: dict[Workunit, Launcher] = {}
-        self._tape: list[tuple[Callable[..., Any], list[Any], Any]] | None = None
-        self._launched: set[Callable[..., Any]] = set()
+        self._tape: list[tuple[Launcher | _Copy, list[Any], Any]] | None = None
+        self._launched: set[Launcher] = set()
+        self._complete = False
+        _living.add(self)
+
+    def go_on_after_fork(self) -> None:
+        """Do without what a forked process has not: OpenMP's threads, and the GPU."""
+        if self._space == "Cuda":
+            lost: Any = _LostGPU(self._memory)
+            self._memory = self.xp = lost
+        elif self._space == "OpenMP" and openmp_is_lost():
+            self.threads, self._instance = 1, None
+            for launcher in self._launchers.values():
+                launcher.run_on(None)
+        else:
+            return
+        self._launchers.clear()
         self._complete = False
 
     def parallel_for(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
@@ -96,7 +143,7 @@ class KokkosBackend(Backend):
             launcher = self._load(workunit)
         passed = launcher.bind(n, arguments)
         if self._tape is not None:
-            self._tape.append((launcher.call, passed, arguments))
+            self._tape.append((launcher, passed, arguments))
             return 0
         self.launches += 1
         return launcher.call(*passed)
@@ -115,7 +162,7 @@ class KokkosBackend(Backend):
 
     def _copy(self, copy: Callable[[Mirror], None], mirror: Mirror) -> None:
         if self._tape is not None:
-            self._tape.append((copy, [mirror], mirror))
+            self._tape.append((_Copy(copy), [mirror], mirror))
         else:
             copy(mirror)
 
@@ -127,17 +174,18 @@ class KokkosBackend(Backend):
         finally:
             self._tape = None
 
-        kernels = {call for call, _, kept in tape if isinstance(kept, dict)}
+        kernels = {what for what, _, _ in tape if isinstance(what, Launcher)}
 
         def launch_all() -> None:
-            for call, passed, _ in tape:
-                call(*passed)
+            for what, passed, _ in tape:
+                what.call(*passed)
             self._launched |= kernels
 
         repeat = self._memory.repeatable(launch_all, lambda: kernels <= self._launched)
-        launches_each_time = sum(isinstance(kept, dict) for _, _, kept in tape)
+        launches_each_time = sum(isinstance(what, Launcher) for what, _, _ in tape)
 
         def play() -> None:
+            check_after_fork(self._space)
             self.launches += launches_each_time
             repeat()
 
@@ -145,6 +193,7 @@ class KokkosBackend(Backend):
 
     def _load(self, workunit: Workunit) -> Launcher:
         """Load a workunit, compiled first if need be."""
+        check_after_fork(self._space)
         folder = self._folder(workunit)
         self._build({folder: workunit}, 1, None)
         definition = read_module(sys.modules[workunit.__module__])[workunit.__name__]
@@ -171,6 +220,7 @@ class KokkosBackend(Backend):
         progress: Callable[[int, int], None] | None = None,
     ) -> float:
         """Compile what the cache lacks and load everything; return seconds."""
+        check_after_fork(self._space)
         started = time.perf_counter()
         if not self._complete:
             kernels = self.kernels()
@@ -216,6 +266,7 @@ class KokkosBackend(Backend):
         done = len(kernels) - len(missing)
         environment = build.build_environment()
         groups = build.in_groups(missing, jobs)
+        announce(len(missing), SECONDS_A_GROUP + SECONDS * len(missing) / len(groups))
         if progress is not None:
             progress(done, len(kernels))
         for group in compile_in_parallel(build.FUNCTION, groups, jobs, environment):

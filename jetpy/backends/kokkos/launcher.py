@@ -24,7 +24,8 @@ class Launcher:
     definition : Definition
         Its name and parameters.
     instance : object
-        PyKokkos's object for the execution space that it runs on.
+        PyKokkos's object for the execution space that it runs on; None for that of OpenMP without
+        its threads.
     memory : Memory
         Where its arrays lie.
 
@@ -37,14 +38,18 @@ class Launcher:
     def __init__(self, folder: Path, definition: Definition, instance: Any, memory: Memory) -> None:
         library = folder / BINARY / LIBRARY
         try:
-            make = ctypes.PyDLL(str(library))[symbol(folder)]
+            self._make = ctypes.PyDLL(str(library))[symbol(folder)]
         except OSError as error:
             raise BackendError(f"{library} cannot be loaded, remove it: {error}") from error
-        make.argtypes, make.restype = [ctypes.py_object], ctypes.py_object
-        self.call: Callable[..., Any] = make(instance)
+        self._make.argtypes, self._make.restype = [ctypes.py_object], ctypes.py_object
+        self.run_on(instance)
         self._name, self._memory = definition.name, memory
         self._elements, self._numbers = passed(definition.arguments)
         self._arrays = [(name, memory.addresses[kind]) for name, kind in self._elements.items()]
+
+    def run_on(self, instance: Any) -> None:
+        """Choose what `call` runs on."""
+        self.call: Callable[..., Any] = self._make(instance)
 
     def bind(self, n: int, arguments: Mapping[str, Any]) -> list[Any]:
         """Return the arguments with which `call` runs the workunit over 0..n-1.

@@ -10,11 +10,36 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
-from jetpy.backends.threads import available_threads, limit_spinning
+from jetpy.backends.threads import after_fork, available_threads, limit_spinning, openmp_is_lost
 from jetpy.errors import BackendError
 
 _threads: int | None = None
 """How many threads Kokkos was started with; None before."""
+LOST = (
+    "forked from one that uses {}: start processes by multiprocessing's method spawn or "
+    "forkserver, or use the back end numba there"
+)
+_gpu_is_lost = False
+
+
+@after_fork
+def _look_for_cuda() -> None:
+    global _gpu_is_lost
+    _gpu_is_lost = _gpu_is_lost or "cupy" in sys.modules
+
+
+def check_after_fork(space: str) -> None:
+    """Refuse an execution space that a fork has taken away.
+
+    Raises
+    ------
+    BackendError
+        If that is the GPU, or OpenMP where Kokkos cannot do without its threads.
+    """
+    if space == "Cuda" and _gpu_is_lost:
+        raise BackendError(f"CUDA cannot be used in a process {LOST.format('CUDA')}")
+    if space == "OpenMP" and openmp_is_lost() and not _has("Serial"):
+        raise BackendError(f"OpenMP cannot be used in a process {LOST.format('it')}")
 
 
 def check_present(space: str) -> None:
@@ -36,12 +61,17 @@ def check_present(space: str) -> None:
                 f"PyKokkos is not installed: this Python ({sys.executable}) has no package "
                 f"{package!r}. It is built from source, see https://github.com/kokkos/pykokkos"
             )
+    check_after_fork(space)
     if space == "Cuda":
         _check_gpu()
     limit_spinning()
-    kokkos = _import("kokkos")
-    if not kokkos.get_device_available(space):
+    if not _has(space):
         raise BackendError(f"this machine's PyKokkos was built without Kokkos's {space} back end")
+
+
+def _has(space: str) -> bool:
+    """Whether Kokkos was built with an execution space."""
+    return bool(_import("kokkos").get_device_available(space))
 
 
 def _check_gpu() -> None:
@@ -59,7 +89,8 @@ def _check_gpu() -> None:
 def start(threads: int | None) -> int:
     """Start Kokkos unless it runs; return its number of CPU threads.
 
-    Kokkos takes its threads when it starts and keeps them until the process ends.
+    Kokkos takes its threads when it starts and keeps them until the process ends. It has one
+    where OpenMP's are lost by a fork.
 
     Parameters
     ----------
@@ -69,9 +100,14 @@ def start(threads: int | None) -> int:
     Raises
     ------
     BackendError
-        If PyKokkos cannot be imported, or Kokkos runs already with another number of threads.
+        If PyKokkos cannot be imported, or Kokkos runs already with another number of threads, or
+        was not started before OpenMP was lost: it would wait for ever.
     """
     global _threads
+    if openmp_is_lost():
+        if _threads is None:
+            raise BackendError(f"Kokkos cannot start in a process {LOST.format('OpenMP')}")
+        return 1
     if _threads is None:
         if _import("kokkos").is_initialized() and threads is not None:
             raise BackendError(

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
+import linecache
 import os
-import platform
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 import numpy.typing as npt
 
 from jetpy.backends.base import Array, Backend, Workunit
-from jetpy.backends.threads import available_threads, limit_spinning
-from jetpy.backends.workers import Entry, Group, compile_in_parallel
-from jetpy.cache import cache_dir, write_if_missing
+from jetpy.backends.threads import after_fork, available_threads, limit_spinning, openmp_is_lost
+from jetpy.backends.workers import Entry, Group, announce, compile_in_parallel
+from jetpy.cache import cache_dirs, is_writable, read_entry
 
 MAX_THREADS = 64
+SECONDS = 1.2
+"""To compile a kernel, about."""
 COMPILE = f"{__name__}:compile_all"
+IMPORTED = ("arithmetic.py", "atomics.py")
+"""What launchers are compiled from beside their own text."""
 
 
 def _import_numba(threads: int) -> ModuleType:
@@ -39,34 +43,41 @@ def _import_numba(threads: int) -> ModuleType:
 
 
 @cache
-def _launchers(module: ModuleType) -> dict[str, tuple[Callable[..., Any], tuple[str, ...]]]:
-    """Import the generated launchers of one module of workunits.
+def _launchers(module: ModuleType) -> dict[str, tuple[Any, str]]:
+    """Make the launchers of one module of workunits.
 
-    Returns, for each workunit, the compiled function and its Numba signature as text.
+    Returns, for each workunit, Numba's function and the signature that it is compiled for.
     """
     import numba
+    from numba.core.registry import cpu_target
 
     from jetpy.backends.numba_engine import source
+    from jetpy.backends.numba_engine.storage import KernelCache
     from jetpy.backends.numba_engine.translate import Kind
 
     text, definitions = source.generate(module)
-    engine = "".join(p.read_text() for p in sorted(Path(__file__).parent.glob("*.py")))
-    salt = f"{numba.__version__} {np.__version__} {sys.version} {platform.machine()}"
-    key = hashlib.sha256((text + engine + salt).encode()).hexdigest()[:16]
+    imported = "".join(Path(__file__).with_name(name).read_text() for name in IMPORTED)
+    processor = cpu_target.target_context.codegen().magic_tuple()
+    salt = f"{numba.__version__} {np.__version__} {sys.version} {processor}"
+    key = hashlib.sha256((text + imported + salt).encode()).hexdigest()[:16]
     short = module.__name__.rpartition(".")[2]
-    path = cache_dir() / "numba" / key / f"{short}.py"
-    write_if_missing(path, text)
-    spec = importlib.util.spec_from_file_location(f"jetpy_numba_{short}_{key}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    generated = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = generated
-    spec.loader.exec_module(generated)
-    return {
-        name: (getattr(generated, f"launch_{name}"), source.signature_of(definition))
-        for name, definition in definitions.items()
-        if definition.kind is not Kind.FUNCTION and _is_own(module, name)
-    }
+    generated = _import_text(f"jetpy_numba_{short}_{key}", text)
+    launchers = {}
+    for name, definition in definitions.items():
+        if definition.kind is not Kind.FUNCTION and _is_own(module, name):
+            function = getattr(generated, f"launch_{name}")
+            function._cache = KernelCache(Path("numba", key), name)
+            launchers[name] = function, f"({', '.join(source.signature_of(definition))})"
+    return launchers
+
+
+def _import_text(name: str, text: str) -> ModuleType:
+    """Make a module of a text, whose lines error messages show."""
+    module, file = ModuleType(name), f"<{name}>"
+    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+    sys.modules[name] = module
+    exec(compile(text, file, "exec"), module.__dict__)
+    return module
 
 
 def _is_own(module: ModuleType, name: str) -> bool:
@@ -81,52 +92,73 @@ def _module(name: str) -> ModuleType:
 
 
 def compile_one(module_name: str, workunit: str) -> None:
-    """Compile one launcher, or load it from the cache."""
+    """Load one launcher from the cache, or compile it."""
     function, signature = _launchers(_module(module_name))[workunit]
-    function.compile(f"({', '.join(signature)})")  # type: ignore[attr-defined]
+    function.compile(signature)
 
 
 def compile_all(*entries: Entry) -> None:
-    """Compile or load launchers, each given by the names of its module and workunit."""
+    """Load or compile launchers, each given by the names of its module and workunit."""
     for entry in entries:
         compile_one(*entry)
 
 
+def _compile_here(groups: Iterable[Group]) -> Iterator[Group]:
+    """Compile launchers in this process, which keeps them in memory."""
+    for group in groups:
+        compile_all(*group)
+        yield group
+
+
 def _is_cached(module_name: str, workunit: str) -> bool:
     """Whether there is compiled code on disk for a launcher."""
-    function, _ = _launchers(_module(module_name))[workunit]
-    folder = Path(function.stats.cache_path)  # type: ignore[attr-defined]
-    return any(folder.glob(f"*launch_{workunit}-*.nbi"))
+    function, signature = _launchers(_module(module_name))[workunit]
+    return read_entry(function._cache.entry(signature)) is not None
+
+
+_living: WeakSet[NumbaBackend] = WeakSet()
+
+
+@after_fork
+def _use_one_thread() -> None:
+    if openmp_is_lost():
+        for backend in _living:
+            backend.threads = 1
 
 
 class NumbaBackend(Backend):
-    """Workunits compiled by Numba; arrays are NumPy's."""
+    """Workunits compiled by Numba; arrays are NumPy's.
+
+    In a child forked from a process whose threads run, it has one thread.
+    """
 
     name = "numba"
     _width = 0
     """Threads that Numba was last told to use, which is one number for all back ends."""
 
     def __init__(self, threads: int | None = None) -> None:
-        self.threads = min(threads or available_threads(), MAX_THREADS)
+        wanted = min(threads or available_threads(), MAX_THREADS)
+        self.threads = 1 if openmp_is_lost() else wanted
         self.xp = np
         self.launches = 0
         self._numba = _import_numba(self.threads)
         self._compiled: dict[Workunit, tuple[Callable[..., Any], tuple[str, ...]]] = {}
         self._loaded = False
-        self._tape: list[tuple[Callable[..., Any], list[Any]]] | None = None
+        self._tape: list[tuple[Callable[..., Any], int, list[Any]]] | None = None
+        _living.add(self)
 
     def _launch(self, n: int, workunit: Workunit, arguments: dict[str, Any]) -> Any:
         entry = self._compiled.get(workunit)
         if entry is None:
             entry = self._load(workunit)
         function, names = entry
-        passed = [n, self.threads, *[arguments[name] for name in names]]
+        passed = [arguments[name] for name in names]
         if self._tape is not None:
-            self._tape.append((function, passed))
+            self._tape.append((function, n, passed))
             return 0
         self._set_width()
         self.launches += 1
-        return function(*passed)
+        return function(n, self.threads, *passed)
 
     def _set_width(self) -> None:
         if NumbaBackend._width != self.threads:
@@ -144,16 +176,17 @@ class NumbaBackend(Backend):
         def play() -> None:
             self._set_width()
             self.launches += len(tape)
-            for function, passed in tape:
-                function(*passed)
+            threads = self.threads
+            for function, n, passed in tape:
+                function(n, threads, *passed)
 
         return play
 
     def _load(self, workunit: Workunit) -> tuple[Callable[..., Any], tuple[str, ...]]:
         module = sys.modules[workunit.__module__]
         function, _ = _launchers(module)[workunit.__name__]
-        names = function.py_func.__code__.co_varnames[2 : function.py_func.__code__.co_argcount]  # type: ignore[attr-defined]
-        self._compiled[workunit] = (function, names)
+        code = function.py_func.__code__
+        self._compiled[workunit] = function, code.co_varnames[2 : code.co_argcount]
         return self._compiled[workunit]
 
     def parallel_for(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
@@ -187,9 +220,16 @@ class NumbaBackend(Backend):
         missing: list[Group] = [[entry] for entry in todo if not _is_cached(*entry)]
         done = len(todo) - len(missing)
         if missing:
+            processes = jobs or available_threads()
+            keeps = is_writable(cache_dirs()[-1])
+            announce(len(missing), SECONDS * len(missing) / (processes if keeps else 1))
             if progress is not None:
                 progress(done, len(todo))
-            for group in compile_in_parallel(COMPILE, missing, jobs or available_threads()):
+            for group in (
+                compile_in_parallel(COMPILE, missing, processes)
+                if keeps
+                else _compile_here(missing)
+            ):
                 done += len(group)
                 if progress is not None:
                     progress(done, len(todo))

@@ -29,7 +29,7 @@ SERIAL = {serial}
 BLOCK = {block}
 device = njit(forceinline=True, error_model="numpy", nogil=True)
 ranged = njit(error_model="numpy", nogil=True)
-launcher = njit(parallel=True, error_model="numpy", nogil=True, cache=True)
+launcher = njit(parallel=True, error_model="numpy", nogil=True)
 '''
 
 SERIAL = 2048

@@ -1,0 +1,70 @@
+"""Time and memory by the number of parts, from 2 to half the number of vertices."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+import jetpy
+from bench.arrays import save_arrays
+from bench.child import run_module
+from bench.tables import note, show
+
+
+def star(n: int) -> jetpy.Graph:
+    """Return a graph of one vertex with edges to all n - 1 others."""
+    entries = np.ones(n - 1, np.int32), (np.zeros(n - 1, np.int32), np.arange(1, n))
+    half = sp.coo_array(entries, shape=(n, n))
+    return jetpy.as_graph((half + half.T).tocsr(), name=f"star-{n}")
+
+
+def parts_of(n: int) -> list[int]:
+    """Return powers of ten, 2 and 16 with n / 10 and n / 2."""
+    powers = [10**i for i in range(2, 9) if 10**i < n // 10]
+    return sorted({2, 16, *powers, n // 10, n // 2})
+
+
+def main() -> None:
+    """Partition grids and stars into ever more parts."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--grids", type=int, nargs="*", default=[400, 1000], metavar="SIDE")
+    parser.add_argument("--stars", type=int, nargs="*", default=[80_000, 1_000_000], metavar="N")
+    parser.add_argument("--ks", type=int, nargs="*", help="instead of those from 2 to n / 2")
+    parser.add_argument("--preset", default="default")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--backend", default="numba")
+    parser.add_argument("--markdown", action="store_true")
+    options = parser.parse_args()
+    graphs = [jetpy.generators.grid(side, side) for side in options.grids]
+    graphs += [star(n) for n in options.stars]
+    rows = []
+    for graph in graphs:
+        with tempfile.TemporaryDirectory() as folder:
+            save_arrays(Path(folder), graph)
+            for k in options.ks or parts_of(graph.n):
+                found = run_module(
+                    "bench.peak", folder, k, options.preset, options.threads, options.backend
+                )
+                mebibytes = (found["peak"] - found["before"]) / 1024
+                rows.append(
+                    [
+                        graph.name,
+                        f"{k:,}",
+                        f"{found['seconds']:.2f}",
+                        f"{mebibytes:,.0f}",
+                        f"{found['cut']:,}",
+                        "yes" if found["feasible"] else "NO",
+                        str(found["empty"]),
+                    ]
+                )
+                note(" ".join(rows[-1]))
+    headers = ["graph", "k", "seconds", "MiB", "cut", "feasible", "empty parts"]
+    show("Time and memory by the number of parts", headers, rows, markdown=options.markdown)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""Packing vertices into parts by weight: what keeps the limits where refinement found no way."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.graph import Graph, IntArray
+from jetpy.metrics import uncut_degrees
+
+Weights = npt.NDArray[np.int64]
+Vertices = npt.NDArray[np.intp]
+
+
+def pack(weights: IntArray, k: int) -> npt.NDArray[np.int32]:
+    """Return parts (int32, shape (n,)): the next heaviest vertex goes to the lightest part.
+
+    Source: Graham, "Bounds on multiprocessing timing anomalies", SIAM Journal on Applied
+    Mathematics 17 (1969), longest processing time first.
+    """
+    parts = np.empty(len(weights), np.int32)
+    heap = [(0, p) for p in range(k)]
+    for v in _heaviest_first(weights):
+        load, p = heap[0]
+        heapq.heapreplace(heap, (load + int(weights[v]), p))
+        parts[v] = p
+    return parts
+
+
+def fit(graph: Graph, parts: IntArray, limit: int, k: int) -> npt.NDArray[np.int32]:
+    """Return parts (int32, shape (n,)) that keep the limit, most of them as they were.
+
+    Where `pack` does not keep it, neither need they, but no part is heavier than its heaviest.
+
+    The lightest vertices of overweight parts are put where they have most edges, if there is room,
+    else into the lightest part. Where that fails, it is done with more of them, and with those of
+    other parts, first of the parts that weigh least; at last with all vertices, as `pack` does.
+    """
+    weights = graph.vertex_weights
+    most = max(limit, int(np.bincount(pack(weights, k), weights, k).max()))
+    loads = np.bincount(parts, weights, k).astype(np.int64)
+    order, ties = np.argsort(loads, kind="stable"), _ties(graph, parts)
+    amounts = np.maximum(loads - most, 0)
+    over, excess, share = int((amounts > 0).sum()), int(amounts.max()), 1
+    while True:
+        loose = _lightest(parts, weights, ties, amounts)
+        for near in (True, False):
+            result = _place(graph, parts, loose, most, k, near=near)
+            if result is not None:
+                return result
+        involved = np.concatenate([order[: share * over], order[k - over :]])
+        amounts[involved] = share * excess
+        share *= 2
+
+
+def _heaviest_first(weights: IntArray) -> list[int]:
+    order: list[int] = np.argsort(-weights.astype(np.int64), kind="stable").tolist()
+    return order
+
+
+def _ties(graph: Graph, parts: IntArray) -> Weights:
+    """Return the weight of the edges of each vertex to its own part, less that of all others."""
+    ends = np.concatenate([[0], np.cumsum(graph.edge_weights, dtype=np.int64)])[graph.indptr]
+    return 2 * uncut_degrees(graph, parts) - np.diff(ends)
+
+
+def _lightest(parts: IntArray, weights: IntArray, ties: Weights, amounts: Weights) -> Vertices:
+    """Return the lightest vertices of each part, and the least tied, that weigh an amount.
+
+    `amounts` are those of the parts, int64, shape (k,).
+    """
+    inside = np.flatnonzero(amounts[parts] > 0)
+    ordered = inside[np.lexsort((ties[inside], weights[inside], parts[inside]))]
+    homes, own = parts[ordered], weights[ordered].astype(np.int64)
+    before = np.cumsum(own) - own
+    first = np.searchsorted(homes, homes)
+    return ordered[before - before[first] < amounts[homes]]
+
+
+def _place(
+    graph: Graph, parts: IntArray, vertices: Vertices, limit: int, k: int, *, near: bool
+) -> npt.NDArray[np.int32] | None:
+    """Return the parts after some vertices were put anew, heaviest first; None without room.
+
+    Each goes to the lightest part; if `near`, rather to that of the most edges, if there is room.
+    """
+    result = parts.astype(np.int32)
+    result[vertices] = -1
+    rest = result >= 0
+    room = (limit - np.bincount(result[rest], graph.vertex_weights[rest], k)).astype(int).tolist()
+    heap = [(-space, p) for p, space in enumerate(room)]
+    heapq.heapify(heap)
+    for i in _heaviest_first(graph.vertex_weights[vertices]):
+        v = int(vertices[i])
+        weight = int(graph.vertex_weights[v])
+        best = _nearest(graph, result, v, weight, room) if near else -1
+        if best < 0:
+            while room[heap[0][1]] != -heap[0][0]:
+                heapq.heappop(heap)
+            best = heap[0][1]
+        if room[best] < weight:
+            return None
+        room[best] -= weight
+        heapq.heappush(heap, (-room[best], best))
+        result[v] = best
+    return result
+
+
+def _nearest(graph: Graph, parts: IntArray, v: int, weight: int, room: list[int]) -> int:
+    """Return the part with room for a vertex to which it has most edges by weight; -1: none."""
+    row = slice(graph.indptr[v], graph.indptr[v + 1])
+    ties: dict[int, int] = {}
+    neighbours: Sequence[int] = parts[graph.indices[row]].tolist()
+    for p, edge in zip(neighbours, graph.edge_weights[row].tolist(), strict=True):
+        if p >= 0 and room[p] >= weight:
+            ties[p] = ties.get(p, 0) + edge
+    return min(ties, key=lambda p: (-ties[p], p), default=-1)

@@ -1,0 +1,96 @@
+"""NumPy's files of one array (.npy) and of several (.npz), read without trust.
+
+Nothing is unpickled, and memory is asked for as the bytes come, whatever sizes a header claims.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import zipfile
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.errors import FileFormatError
+from jetpy.graph import INT32_MAX
+from jetpy.io.limits import most_unpacked
+
+PIECE = 1 << 20  # bytes
+MOST_AXES = 8
+
+_HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+
+
+def read_array(stream: Any, room: float = math.inf) -> npt.NDArray[Any]:
+    """Read an array as `numpy.save` writes it, up to the end of the stream.
+
+    Parameters
+    ----------
+    stream : binary stream
+    room : float
+        Most bytes that the array may have.
+
+    Raises
+    ------
+    FileFormatError
+        When it is none, holds Python objects, or is shorter or longer than its header says.
+    """
+    shape, by_columns, dtype = _read_header(stream)
+    size = math.prod(shape) * dtype.itemsize
+    if size > room:
+        raise FileFormatError(f"an array of {size} bytes is far too large for this file")
+    content = bytearray()
+    while piece := stream.read(min(PIECE, size + 1 - len(content))):
+        content += piece
+    if len(content) != size:
+        what = "more" if len(content) > size else f"only {len(content)}"
+        raise FileFormatError(f"an array should have {size} bytes, but there are {what}")
+    flat = np.frombuffer(content, dtype, math.prod(shape))
+    return flat.reshape(shape, order="F" if by_columns else "C")
+
+
+def _read_header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return shape, whether columns come first, and type of an array."""
+    try:
+        shape, by_columns, dtype = _HEADERS[np.lib.format.read_magic(stream)](stream)
+    except (MemoryError, OSError, zipfile.BadZipFile):
+        raise
+    except Exception as error:  # damaged headers make NumPy raise all kinds
+        raise FileFormatError(f"this is no array of NumPy: {error}") from error
+    if dtype.hasobject:
+        raise FileFormatError("an array of Python objects is not loaded (allow_pickle=False)")
+    if len(shape) > MOST_AXES or not all(0 <= d <= INT32_MAX for d in shape) or not dtype.itemsize:
+        raise FileFormatError(f"no array has the shape {shape} and the type {dtype}")
+    return shape, by_columns, dtype
+
+
+def read_archive(stream: BinaryIO, what: str) -> dict[str, npt.NDArray[Any]]:
+    """Read all arrays of an archive as `numpy.savez` writes it; `what` is what it should be.
+
+    Raises
+    ------
+    FileFormatError
+        When it is no archive, is cut short or damaged, or an array is refused.
+    """
+    content = stream if stream.seekable() else io.BytesIO(stream.read())
+    if not zipfile.is_zipfile(content):
+        raise FileFormatError(f"this is not {what}, or it is cut short")
+    room = most_unpacked(content.seek(0, io.SEEK_END))
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    try:
+        with zipfile.ZipFile(content) as archive:
+            for member in archive.infolist():
+                with archive.open(member) as file:
+                    array = read_array(file, room)
+                room -= array.nbytes
+                arrays[member.filename.removesuffix(".npy")] = array
+    except MemoryError:
+        raise
+    except Exception as error:  # damaged archives make zipfile raise all kinds
+        raise FileFormatError(f"the archive cannot be read: {error}") from error
+    return arrays

@@ -1,0 +1,11 @@
+"""The names of all that can be chosen, as types; `jetpy` has no others in its tables."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Preset = Literal["default", "fast", "ultra", "gkway"]
+Coarsening = Literal["two-hop", "union-find", "constrained"]
+Refinement = Literal["jet", "independent-set"]
+Method = Literal["im", "hm", "hm-ultra"]
+Backend = Literal["auto", "kokkos-cuda", "kokkos-openmp", "kokkos-serial", "numba"]

@@ -1,0 +1,182 @@
+"""Signals end the program at any moment: soon, in one line, with nothing left behind.
+
+Set ``JETPY_SIGNALS`` to a number for so many random moments.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from jetpy.workloads import projection
+from tests.cli.conftest import ENGINE
+
+if not Path("/proc/self/status").exists():
+    pytest.skip("this system does not tell what processes do", allow_module_level=True)
+
+MOMENTS = int(os.environ.get("JETPY_SIGNALS", "8"))
+CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
+SLACK = 4
+"""Seconds beside the one that it may take: the tests share the machine."""
+
+MAIN = "from jetpy.entry import main; main()"
+IN_A_KERNEL = """
+import hashlib
+import jetpy.io
+from jetpy.io.atomic import atomic_write
+
+def write_graph(path, graph):
+    with atomic_write(path) as stream:
+        stream.write(bytes(10_000))
+        stream.flush()
+        hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)  # takes minutes
+
+jetpy.io.write_graph = write_graph
+"""
+COMPILING = f"""
+from jetpy import workloads
+workloads.MODULES[:] = [m for m in workloads.MODULES if m.__name__ == {projection.__name__!r}]
+"""
+
+
+def start(*arguments: object, before: str = "", ignored: bool = False) -> subprocess.Popen[str]:
+    """Start the program, also where the tests run without Ctrl-C, as with `nohup`."""
+    action = "SIG_IGN" if ignored else "SIG_DFL"
+    before += f"import signal\nfor n in {[*map(int, CODES)]}: signal.signal(n, signal.{action})\n"
+    return subprocess.Popen(
+        [sys.executable, "-c", before + MAIN, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_until(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.005)
+
+
+def is_in_charge(process: subprocess.Popen[str]) -> bool:
+    """Whether the program handles the last signal that it does."""
+    return is_among("SigCgt", max(CODES), process)
+
+
+def is_among(kind: str, number: int, process: subprocess.Popen[str]) -> bool:
+    """Whether a process treats a signal in some way: caught (SigCgt) or ignored (SigIgn)."""
+    lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
+    (signals,) = (int(line.split()[1], 16) for line in lines if line.startswith(kind))
+    return bool(signals >> (number - 1) & 1)
+
+
+def size_of(folder: Path) -> int:
+    """How many bytes there are in the files of a folder."""
+    with suppress(FileNotFoundError):  # one has vanished meanwhile
+        return sum(path.stat().st_size for path in folder.iterdir())
+    return 0
+
+
+def end(process: subprocess.Popen[str], number: signal.Signals) -> tuple[int, str, str]:
+    """Send a signal and return the exit code and what the program said."""
+    started = time.monotonic()
+    process.send_signal(number)
+    said, words = process.communicate(timeout=60)
+    assert time.monotonic() - started < 1 + SLACK
+    return process.returncode, said, words
+
+
+@pytest.mark.parametrize("number", CODES)
+def test_in_a_compiled_kernel(tmp_path: Path, number: signal.Signals) -> None:
+    command = ("generate", "grid", 3, 3, "-o", tmp_path / "x.graph")
+    with start(*command, before=IN_A_KERNEL) as process:
+        wait_until(lambda: size_of(tmp_path) > 0, process)
+        assert end(process, number) == (CODES[number], "", "jetpy: interrupted\n")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("moment", range(MOMENTS))
+def test_at_any_moment(folder: Path, moment: int) -> None:
+    rng = random.Random(moment)
+    number = rng.choice(list(CODES))
+    before = sorted(folder.iterdir())
+    files = (
+        "-o",
+        "out.npy",
+        "--json",
+        "out.json.gz",
+        "--session",
+        "out.npz",
+        "--profile",
+        "t.json",
+    )
+    with start("partition", "mesh.graph", "-k", 4, *files, *ENGINE) as process:
+        wait_until(lambda: is_in_charge(process), process)
+        time.sleep(rng.uniform(0, 1.5))
+        code, _, words = end(process, number)
+    ready = 0, ""
+    assert (code, words) in (ready, (CODES[number], "jetpy: interrupted\n"))
+    left = {path.name for path in folder.iterdir() if path not in before}
+    assert left <= {"out.npy", "out.json.gz", "out.npz", "t.json"}
+
+
+def test_ignored_signals_stay_ignored(tmp_path: Path) -> None:
+    command = ("generate", "grid", 300, 300, "-o", tmp_path / "x.graph")
+    with start(*command, ignored=True) as process:
+        wait_until(lambda: is_among("SigIgn", max(CODES), process), process)
+        for _ in range(10):
+            for number in CODES:
+                process.send_signal(number)
+            time.sleep(0.05)
+        said, words = process.communicate(timeout=60)
+    assert (process.returncode, words) == (0, "")
+    assert said.startswith("wrote ")
+
+
+def children_of(pid: int) -> list[int]:
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, parent = stat.read_text().rpartition(")")[2].split()[:2]
+        except OSError:  # it has ended meanwhile
+            continue
+        if int(parent) == pid and state != "Z":
+            found.append(int(stat.parent.name))
+    return found
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_compiling_processes_end_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    monkeypatch.setenv("JETPY_CACHE_DIR", str(tmp_path / "cache"))
+    with start("compile", "--backend", "numba", "-j", 2, before=COMPILING) as process:
+        wait_until(lambda: len(children_of(process.pid)) == 2, process)
+        children = children_of(process.pid)
+        code, said, words = end(process, number)
+    assert (code, words) == (CODES[number], "jetpy: interrupted\n")
+    assert "4 left" in said
+    assert not any(Path(f"/proc/{child}/cmdline").exists() for child in children)
+
+
+def test_the_entry_imports_next_to_nothing() -> None:
+    """Until it is in charge, Ctrl-C would print a traceback."""
+    import jetpy.entry
+
+    code = (
+        "import sys; path = sys.argv[1]; before = {*sys.modules}; "
+        "exec(compile(open(path).read(), path, 'exec'), {'__name__': 'entry'}); "
+        "print(*sorted({*sys.modules} - before))"
+    )
+    command = [sys.executable, "-I", "-S", "-c", code, jetpy.entry.__file__]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert len(done.stdout.split()) < 25
+    assert {"click", "numpy", "logging", "asyncio"}.isdisjoint(done.stdout.split())

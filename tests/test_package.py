@@ -1,0 +1,99 @@
+"""What `import jetpy` offers, and what it leaves for later."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+from typing import get_args, get_type_hints
+
+import pytest
+
+import jetpy
+from jetpy import names
+from jetpy.backends import BACKENDS
+from jetpy.coarsening.methods import COARSENINGS
+from jetpy.mapping.problem import METHODS
+from jetpy.presets import PRESETS
+from jetpy.refinement.methods import REFINEMENTS
+
+HEAVY = ("numba", "scipy", "pymetis", "click", "rich", "numpy")
+
+
+def run(*arguments: str) -> str:
+    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("what", "loaded"),
+    [
+        ("import jetpy", []),
+        ("import jetpy; jetpy.Graph", ["numpy"]),
+        ("from jetpy.cli import main; main(['--version'], standalone_mode=False)", ["click"]),
+    ],
+)
+def test_what_takes_long_is_imported_late(what: str, loaded: list[str]) -> None:
+    code = f"{what}\nimport sys\nprint(*[name for name in {HEAVY} if name in sys.modules])"
+    assert run("-c", code).splitlines()[-1].split() == loaded
+
+
+def test_as_a_program() -> None:
+    assert run("-m", "jetpy", "--version") == f"jetpy {jetpy.__version__}\n"
+    assert run("-m", "jetpy", "--help").startswith("Usage: jetpy [OPTIONS] COMMAND")
+
+
+def test_all_names_are_there() -> None:
+    assert set(jetpy.__all__) <= set(dir(jetpy))
+    for name in jetpy.__all__:
+        assert getattr(jetpy, name) is not None
+    assert run("-c", "from jetpy import *; print(partition.__module__)") == "jetpy.api\n"
+    with pytest.raises(AttributeError, match="module 'jetpy' has no attribute 'nothing'"):
+        jetpy.nothing  # noqa: B018
+
+
+def test_type_checkers_see_the_same() -> None:
+    [block] = [n for n in ast.parse(inspect.getsource(jetpy)).body if isinstance(n, ast.If)]
+    imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
+    seen = {alias.name: node.module for node in imports for alias in node.names}
+    homes = {name: f"jetpy.{home}" for home, offered in jetpy._HOMES.items() for name in offered}
+    assert seen == {**homes, "generators": "jetpy"}
+    assert sorted([*seen, "__version__"]) == sorted(jetpy.__all__)
+
+
+def test_no_module_has_the_name_of_a_function() -> None:
+    """Importing it would replace the function."""
+    modules = {path.stem for path in Path(jetpy.__file__).parent.iterdir()}
+    assert modules & set(jetpy.__all__) == {"generators"}
+
+
+def test_names_are_those_of_the_tables() -> None:
+    for kind, table in (
+        (names.Preset, PRESETS),
+        (names.Coarsening, COARSENINGS),
+        (names.Refinement, REFINEMENTS),
+        (names.Method, METHODS),
+        (names.Backend, ["auto", *BACKENDS]),
+    ):
+        assert list(get_args(kind)) == list(table)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [jetpy.partition, jetpy.refine, jetpy.map_processes, jetpy.IncrementalPartitioner.__init__],
+)
+def test_names_are_typed(function: object) -> None:
+    kinds = {
+        "preset": names.Preset,
+        "coarsening": names.Coarsening | None,
+        "refinement": names.Refinement | None,
+        "method": names.Method,
+        "backend": names.Backend,
+    }
+    hints = get_type_hints(function)
+    assert {name: hints[name] for name in kinds if name in hints} == {
+        name: kind for name, kind in kinds.items() if name in hints
+    }
