@@ -3,6 +3,7 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
+from hypothesis import settings
 
 from jetpy.backends import BACKENDS, get_backend
 from jetpy.backends.base import Backend
@@ -11,7 +12,12 @@ from jetpy.errors import BackendError
 from jetpy.graph import INT32_MAX
 from tests.device import DeviceBackend
 
+settings.register_profile("jetpy", derandomize=True, deadline=None)
+settings.load_profile("jetpy")
+
 MODES = ("lists", "recorded", "hubs", "apart")
+FEW_INDICES = 1 << 12
+"""Indices of recorded launches: as many as on a GPU take long one after the other."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -23,6 +29,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile the kernels once, before processes start that would all do so side by side."""
+    if session.config.pluginmanager.hasplugin("dsession"):
+        for name in dict.fromkeys(["numba", *(session.config.getoption("backend") or [])]):
+            _found(name)
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "backend_name" in metafunc.fixturenames:
         names = metafunc.config.getoption("backend") or ["numba"]
@@ -31,7 +45,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @cache
 def _found(name: str) -> Backend | str:
-    """A back end with its kernels compiled, or why there is none."""
+    """A back end with its kernels compiled, or why there is none.
+
+    Those of numba are then loaded for all its back ends: one that is launched before that is
+    compiled again, if the types at hand are not exactly those that it is declared with.
+    """
     try:
         backend = get_backend(name)
     except BackendError as error:
@@ -48,17 +66,34 @@ def working(name: str) -> Backend:
     return found
 
 
+@pytest.fixture(scope="session")
+def compiled() -> None:
+    """For tests that launch kernels of jetpy without a back end from here."""
+    working("numba")
+
+
+def take_turns(engine: NumbaBackend) -> None:
+    """Give the ranges of all threads to one: threads of several tests would wait for each other."""
+    if NumbaBackend._width != 1:
+        engine._numba.set_num_threads(1)
+        NumbaBackend._width = 1
+
+
 @pytest.fixture(params=MODES)
 def backend(
     request: pytest.FixtureRequest, backend_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> Backend:
     """Launches over lists as on a CPU, or from recordings and over hubs as on a GPU.
 
-    The last mode is memory apart from the host's for numba, and for others what they are.
+    The last mode is memory apart from the host's for numba, and for others what they are. Threads
+    take turns: whether they get in each other's way is a matter of `threaded` and determinism.
     """
+    ready = working(backend_name)
+    monkeypatch.setattr(NumbaBackend, "_set_width", take_turns)
+    monkeypatch.setattr("jetpy.refinement.state.INDICES", FEW_INDICES)
     if request.param == "apart":
-        return DeviceBackend(2) if backend_name == "numba" else working(backend_name)
-    engine = NumbaBackend(2) if backend_name == "numba" else working(backend_name)
+        return DeviceBackend(2) if backend_name == "numba" else ready
+    engine = NumbaBackend(2) if backend_name == "numba" else ready
     if request.param == "lists" and engine.copies:
         pytest.skip(f"{backend_name} makes no lists: the host does not see their lengths at once")
     monkeypatch.setattr(engine, "prefers_lists", request.param == "lists")
@@ -69,8 +104,9 @@ def backend(
 @pytest.fixture(params=[1, 2, 3], ids="{}-threads".format)
 def threaded(request: pytest.FixtureRequest, backend_name: str) -> Backend:
     """One, two or three threads, where a process may choose more than once."""
+    ready = working(backend_name)
     if backend_name == "numba":
         return get_backend("numba", request.param)
     if request.param > 1:
         pytest.skip("the number of its threads is fixed")
-    return working(backend_name)
+    return ready

@@ -18,7 +18,7 @@ from jetpy.backends import get_backend
 from jetpy.coarsening.methods import COARSENINGS
 from jetpy.graph import Graph
 from jetpy.refinement.methods import REFINEMENTS
-from tests.conftest import working
+from tests.conftest import FEW_INDICES, working
 from tests.device import DeviceBackend
 from tests.graphs import random_graph
 
@@ -28,7 +28,7 @@ def weighted() -> Graph:
 
 
 def _weighted_pairs() -> tuple[np.ndarray, ...]:
-    graph = jetpy.generators.random_geometric(4000, seed=2)
+    graph = jetpy.generators.random_geometric(3000, seed=2)
     u = graph.sources(0, graph.n).astype(np.int64)
     v = graph.indices.astype(np.int64)
     edge_weights = 1 + (np.minimum(u, v) * 31 + np.maximum(u, v) * 17) % 9
@@ -36,9 +36,9 @@ def _weighted_pairs() -> tuple[np.ndarray, ...]:
 
 
 GRAPHS: dict[str, Callable[[], Graph]] = {
-    "grid": lambda: jetpy.generators.grid(150, 160),  # 24000: many blocks for each thread
-    "delaunay": lambda: jetpy.generators.delaunay(5000),
-    "rmat": lambda: jetpy.generators.rmat(12, 8),
+    "grid": lambda: jetpy.generators.grid(90, 100),  # 9000: several blocks for each thread
+    "delaunay": lambda: jetpy.generators.delaunay(3000),
+    "rmat": lambda: jetpy.generators.rmat(12, 4),
     "weighted": weighted,
 }
 CASES = [
@@ -90,6 +90,7 @@ def expected(case: int) -> str:
 def test_recordings_change_nothing(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A GPU launches over all watched vertices, from recordings, where a CPU makes lists."""
     expected(case)
+    monkeypatch.setattr("jetpy.refinement.state.INDICES", FEW_INDICES)
     monkeypatch.setattr(get_backend("numba", 2), "prefers_lists", False)
     assert digest(*CASES[case], threads=2) == expected(case)
 
@@ -98,6 +99,7 @@ def test_recordings_change_nothing(case: int, monkeypatch: pytest.MonkeyPatch) -
 def test_memory_apart_changes_nothing(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A GPU has memory of its own, and leaves small levels to the host."""
     expected(case)
+    monkeypatch.setattr("jetpy.refinement.state.INDICES", FEW_INDICES)
     monkeypatch.setattr("jetpy.api.get_backend", lambda name, threads: DeviceBackend(threads))
     assert digest(*CASES[case], threads=2) == expected(case)
 
@@ -121,14 +123,9 @@ def in_another_process(threads: int) -> list[str]:
 
 
 @pytest.mark.parametrize("case", range(len(CASES)), ids=IDS)
-def test_number_of_threads_does_not_show(case: int) -> None:
-    for threads in (2, 3, 7):
+def test_threads_and_runs_do_not_show(case: int) -> None:
+    for threads in (2, 3, 7, 2):
         assert digest(*CASES[case], threads=threads) == expected(case)
-
-
-@pytest.mark.parametrize("case", range(len(CASES)), ids=IDS)
-def test_runs_are_alike(case: int) -> None:
-    assert {digest(*CASES[case], threads=2) for _ in range(3)} == {expected(case)}
 
 
 @pytest.mark.parametrize("case", range(len(CASES)), ids=IDS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import inspect
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +33,18 @@ def graph() -> jetpy.Graph:
     return jetpy.generators.delaunay(6000)
 
 
+@cache
+def profiled(graph: jetpy.Graph, mode: str) -> Partition:
+    return jetpy.partition(graph, 6, profile=True, **ENGINE)
+
+
 @pytest.fixture(params=["lists", "recordings"])
 def result(
     request: pytest.FixtureRequest, graph: jetpy.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> Partition:
     """A profiled run, with launches as on a CPU or as on a GPU."""
     monkeypatch.setattr(get_backend("numba", 2), "prefers_lists", request.param == "lists")
-    return jetpy.partition(graph, 6, profile=True, **ENGINE)
+    return profiled(graph, request.param)
 
 
 def profile_of(result: Partition) -> Profile:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from jetpy.backends.hubs import PIECE, find_hubs
 from jetpy.backends.numba_engine.engine import NumbaBackend
 from jetpy.generators import rmat
 from jetpy.graph import INT32_MAX
+
+pytestmark = pytest.mark.usefixtures("compiled")
 
 
 def test_hubs_are_the_rows_above_the_limit() -> None:

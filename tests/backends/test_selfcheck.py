@@ -16,6 +16,8 @@ from jetpy.backends.numba_engine.engine import NumbaBackend
 from jetpy.backends.selfcheck import SIZES, Outcome, check, check_apart, differences
 from jetpy.errors import BackendError
 
+pytestmark = pytest.mark.usefixtures("compiled")
+
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("n", [*SIZES, 7, 6])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,14 @@ from jetpy.io import write_graph
 Run = Callable[..., Result]
 
 ENGINE = ("--backend", "numba", "--threads", "1")
+
+
+@pytest.fixture(autouse=True)
+def interruptible() -> Iterator[None]:
+    """Programs that tests start take an interrupt, though pytest ignores it in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

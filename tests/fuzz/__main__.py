@@ -28,11 +28,11 @@ def _numbers(first: int, count: int | None, seconds: float) -> Iterator[int]:
 
 
 def _report(done: Run, seed: int) -> None:
-    for check, wrong in done.findings:
+    """Print each defect, in one line; the same one, after several batches say, once."""
+    for check, wrong in dict.fromkeys(done.findings):
         if wrong:
-            print(
-                f"case {done.number} of seed {seed}: {check}: {wrong}; {done.problem}", flush=True
-            )
+            text = f"case {done.number} of seed {seed}: {check}: {wrong}; {done.problem}"
+            print(" ".join(text.split()), flush=True)
 
 
 def _summary(made: list[tuple[int, float]], checked: Counter[str], wrong: Counter[str]) -> None:

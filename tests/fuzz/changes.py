@@ -30,8 +30,9 @@ class Changing:
     options: dict[str, Any]
 
     def __str__(self) -> str:
-        number = len(self.batches)
-        return f"{number} batches: {self.graph.name}, k={self.k}, {spelled(self.options)}"
+        given = ", from packed parts" if "parts" in self.options else ""
+        options = spelled({**self.options, "parts": None})
+        return f"changes: {self.graph.name}{given}, k={self.k}, {options}"
 
     def findings(self, engines: Sequence[Engine]) -> Iterator[Finding]:
         lives = [Live(self.graph, self.k, **self.options, **engine) for engine in engines]

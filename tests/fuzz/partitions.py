@@ -78,10 +78,12 @@ class Refining:
         most = max(heaviest, limit)
         heaviest_now = int(oracles.weights_of(graph, first.parts, k).max())
         yield ensure("not less balanced", heaviest_now <= most, f"{heaviest} to {heaviest_now}")
-        cuts = cut_of(graph, before), cut_of(graph, first.parts)
-        yield ensure(
-            "cut no larger", heaviest > limit or cuts[1] <= cuts[0], "{} to {}".format(*cuts)
-        )
+        if options["fill_empty"]:
+            filled = len(np.unique(first.parts))
+            yield ensure("no part empty", filled == min(graph.n, k), f"{filled} have a vertex")
+        elif heaviest <= limit:
+            cuts = cut_of(graph, before), cut_of(graph, first.parts)
+            yield ensure("cut no larger", cuts[1] <= cuts[0], "{} to {}".format(*cuts))
 
 
 def partitioning(rng: Random) -> Partitioning:
@@ -102,4 +104,5 @@ def refining(rng: Random) -> Refining:
     }
     start = one_of(rng, list(starts))
     parts = starts[start]().astype(np.int32)
-    return Refining(graph, start, parts, k, {**goal, "preset": one_of(rng, list(PRESETS))})
+    options = {"preset": one_of(rng, list(PRESETS)), "fill_empty": rng.random() < 0.3}
+    return Refining(graph, start, parts, k, {**goal, **options})
