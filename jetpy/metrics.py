@@ -200,17 +200,6 @@ def evaluate(
     )
 
 
-def uncut_degrees(graph: Graph, parts: IntArray) -> npt.NDArray[np.int64]:
-    """Weight of the edges of each vertex to its own part, int64, shape (n,)."""
-    degrees = np.empty(graph.n, np.int64)
-    for start, stop in graph.row_blocks():
-        u, entries = graph.sources(start, stop), slice(graph.indptr[start], graph.indptr[stop])
-        inside = parts[u] == parts[graph.indices[entries]]
-        weights = graph.edge_weights[entries][inside]
-        degrees[start:stop] = np.bincount(u[inside] - start, weights, stop - start)
-    return degrees
-
-
 def cut_entries(graph: Graph, parts: IntArray) -> Iterator[tuple[IntArray, npt.NDArray[np.intp]]]:
     """Blocks of cut directed edges: source vertices, ascending, and positions in `indices`."""
     for start, stop in graph.row_blocks():

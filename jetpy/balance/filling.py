@@ -8,20 +8,23 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.graph import Graph, IntArray
-from jetpy.metrics import uncut_degrees
 
 
-def fill(graph: Graph, parts: IntArray, k: int) -> tuple[npt.NDArray[np.int32], int]:
+def fill(
+    graph: Graph, parts: IntArray, ties: npt.NDArray[np.int64], k: int
+) -> tuple[npt.NDArray[np.int32], int]:
     """Return parts (int32, shape (n,)), none of them empty, and by how much the cut has grown.
+
+    `ties` (int64, shape (n,)) are the weights of the edges of each vertex to its own part.
 
     Each empty part gets a vertex of a part of two or more: the one that has least edges to its own
     part, by weight. With fewer vertices than parts, some stay empty.
     """
     result, sizes = parts.astype(np.int32), np.bincount(parts, minlength=k)
-    empty, ties = np.flatnonzero(sizes == 0), uncut_degrees(graph, parts)
+    empty, ties = np.flatnonzero(sizes == 0), ties.copy()
     candidates = np.flatnonzero(sizes[parts] > 1)
-    loosest = candidates[np.argsort(ties[candidates], kind="stable")[: 2 * len(empty)]]
-    heap = list(zip(ties[loosest].tolist(), loosest.tolist(), strict=True))
+    loosest = _smallest(ties, candidates, 2 * len(empty))
+    heap = sorted(zip(ties[loosest].tolist(), loosest.tolist(), strict=True))
     growth = 0
     for p in empty.tolist():
         while heap and (sizes[result[heap[0][1]]] < 2 or heap[0][0] != ties[heap[0][1]]):
@@ -38,3 +41,16 @@ def fill(graph: Graph, parts: IntArray, k: int) -> tuple[npt.NDArray[np.int32], 
         result[v], sizes[p], ties[v] = p, 1, 0
         growth += tie
     return result, growth
+
+
+def _smallest(
+    values: npt.NDArray[np.int64], candidates: npt.NDArray[np.intp], count: int
+) -> npt.NDArray[np.intp]:
+    """Return candidates among which are the first `count` by value, then number."""
+    if len(candidates) <= count:
+        return candidates
+    own = values[candidates]
+    most = np.partition(own, count - 1)[count - 1]
+    last = np.flatnonzero(own == most)[:count]
+    smallest: npt.NDArray[np.intp] = candidates[np.concatenate([np.flatnonzero(own < most), last])]
+    return smallest

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
-from jetpy.backends.level import download
+from jetpy.backends.base import Array, Backend
+from jetpy.backends.level import DeviceGraph, download
 from jetpy.balance.filling import fill
 from jetpy.balance.packing import fit
 from jetpy.refinement.jet import Refined, Refinement
 from jetpy.refinement.state import Measures
+from jetpy.workloads import projection as kernels
 
 
 def finish(refinement: Refinement, refined: Refined) -> Refined:
@@ -20,17 +23,34 @@ def finish(refinement: Refinement, refined: Refined) -> Refined:
     may empty parts.
     """
     backend, problem, k = refinement.backend, refinement.problem, refinement.problem.k
+    device = refinement.state.graph
     if problem.groups == 1 and refined.measures.overload(problem) > 0:
-        graph, parts = download(backend, refinement.state.graph), backend.to_host(refined.parts)
+        graph = download(backend, device)
         if refined.measures.heaviest > graph.vertex_weights.max():
-            fitted = backend.from_host(fit(graph, parts, problem.limit, k))
-            again = refinement.refine(fitted, finest=True)
+            ties = own_ties(backend, device, refined.parts)
+            fitted = fit(graph, backend.to_host(refined.parts), ties, problem.limit, k)
+            again = refinement.refine(backend.from_host(fitted), finest=True)
             iterations = refined.iterations + again.iterations
             refined = replace(again, cut_before=refined.cut_before, iterations=iterations)
     if problem.fill and not refined.measures.part_weights.all():
-        graph, parts = download(backend, refinement.state.graph), backend.to_host(refined.parts)
-        filled, growth = fill(graph, parts, k)
+        graph, ties = download(backend, device), own_ties(backend, device, refined.parts)
+        filled, growth = fill(graph, backend.to_host(refined.parts), ties, k)
         weights = np.bincount(filled, graph.vertex_weights, k).astype(np.int64)
         measures = Measures(refined.measures.cut + growth, weights)
         refined = replace(refined, parts=backend.from_host(filled), measures=measures)
     return refined
+
+
+def own_ties(backend: Backend, graph: DeviceGraph, parts: Array) -> npt.NDArray[np.int64]:
+    """Return the weight of the edges of each vertex to its own part, int64, shape (n,)."""
+    ties = backend.empty(graph.n, np.int64)
+    backend.parallel_for(
+        graph.n,
+        kernels.weigh_ties,
+        indptr=graph.indptr,
+        indices=graph.indices,
+        edge_weights=graph.edge_weights,
+        parts=parts,
+        ties=ties,
+    )
+    return backend.to_host(ties)

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.graph import Graph, IntArray
-from jetpy.metrics import uncut_degrees
 
 Weights = npt.NDArray[np.int64]
 Vertices = npt.NDArray[np.intp]
@@ -30,8 +29,10 @@ def pack(weights: IntArray, k: int) -> npt.NDArray[np.int32]:
     return parts
 
 
-def fit(graph: Graph, parts: IntArray, limit: int, k: int) -> npt.NDArray[np.int32]:
+def fit(graph: Graph, parts: IntArray, ties: Weights, limit: int, k: int) -> npt.NDArray[np.int32]:
     """Return parts (int32, shape (n,)) that keep the limit, most of them as they were.
+
+    `ties` (int64, shape (n,)) are the weights of the edges of each vertex to its own part.
 
     Where `pack` does not keep it, neither need they, but no part is heavier than its heaviest.
 
@@ -42,11 +43,11 @@ def fit(graph: Graph, parts: IntArray, limit: int, k: int) -> npt.NDArray[np.int
     weights = graph.vertex_weights
     most = max(limit, int(np.bincount(pack(weights, k), weights, k).max()))
     loads = np.bincount(parts, weights, k).astype(np.int64)
-    order, ties = np.argsort(loads, kind="stable"), _ties(graph, parts)
+    order, losses = np.argsort(loads, kind="stable"), 2 * ties - _degrees(graph)
     amounts = np.maximum(loads - most, 0)
     over, excess, share = int((amounts > 0).sum()), int(amounts.max()), 1
     while True:
-        loose = _lightest(parts, weights, ties, amounts)
+        loose = _lightest(parts, weights, losses, amounts)
         for near in (True, False):
             result = _place(graph, parts, loose, most, k, near=near)
             if result is not None:
@@ -61,19 +62,19 @@ def _heaviest_first(weights: IntArray) -> list[int]:
     return order
 
 
-def _ties(graph: Graph, parts: IntArray) -> Weights:
-    """Return the weight of the edges of each vertex to its own part, less that of all others."""
-    ends = np.concatenate([[0], np.cumsum(graph.edge_weights, dtype=np.int64)])[graph.indptr]
-    return 2 * uncut_degrees(graph, parts) - np.diff(ends)
+def _degrees(graph: Graph) -> Weights:
+    """Return the weight of the edges of each vertex."""
+    sums = np.concatenate([[0], np.cumsum(graph.edge_weights, dtype=np.int64)])
+    return np.diff(sums[graph.indptr])
 
 
-def _lightest(parts: IntArray, weights: IntArray, ties: Weights, amounts: Weights) -> Vertices:
-    """Return the lightest vertices of each part, and the least tied, that weigh an amount.
+def _lightest(parts: IntArray, weights: IntArray, losses: Weights, amounts: Weights) -> Vertices:
+    """Return the lightest vertices of each part, and of least loss, that weigh an amount.
 
     `amounts` are those of the parts, int64, shape (k,).
     """
     inside = np.flatnonzero(amounts[parts] > 0)
-    ordered = inside[np.lexsort((ties[inside], weights[inside], parts[inside]))]
+    ordered = inside[np.lexsort((losses[inside], weights[inside], parts[inside]))]
     homes, own = parts[ordered], weights[ordered].astype(np.int64)
     before = np.cumsum(own) - own
     first = np.searchsorted(homes, homes)

@@ -8,9 +8,13 @@ import numpy as np
 import pytest
 
 import jetpy
+from jetpy.backends.base import Backend
+from jetpy.backends.level import upload
+from jetpy.balance.finish import own_ties
 from jetpy.generators import grid
 from jetpy.graph import Graph
-from tests.graphs import clique, cycle, from_edges, isolated, star
+from tests.balance.oracle import ties_of
+from tests.graphs import SMALL_GRAPHS, clique, cycle, from_edges, isolated, star
 
 
 def with_weights(graph: Graph, weights: object) -> Graph:
@@ -18,6 +22,14 @@ def with_weights(graph: Graph, weights: object) -> Graph:
 
 
 GRID = grid(24, 24)
+
+
+def test_ties_on_the_back_end(backend: Backend) -> None:
+    for make in SMALL_GRAPHS.values():
+        graph = make()
+        parts = (np.arange(graph.n) * 7 % 3).astype(np.int32)
+        ties = own_ties(backend, upload(backend, graph), backend.from_host(parts))
+        assert ties.tolist() == ties_of(graph, parts.tolist()).tolist()
 
 
 @pytest.mark.parametrize("k", [2, 48, 288])
