@@ -9,6 +9,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -59,7 +60,8 @@ def in_child(work: Callable[[], None]) -> None:
         ("concurrent", "forkserver"),
     ],
 )
-def test_pools(cuts: list[int], pool: str, method: str) -> None:
+def test_pools(cuts: list[int], pool: str, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(Path(__file__).parents[1])  # new processes look for this module
     if method not in multiprocessing.get_all_start_methods():
         pytest.skip(f"this system has no {method}")
     context = multiprocessing.get_context(method)

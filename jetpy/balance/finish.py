@@ -13,7 +13,7 @@ from jetpy.balance.filling import fill
 from jetpy.balance.packing import fit
 from jetpy.refinement.jet import Refined, Refinement
 from jetpy.refinement.state import Measures
-from jetpy.workloads import projection as kernels
+from jetpy.workloads import balance as kernels
 
 
 def finish(refinement: Refinement, refined: Refined) -> Refined:
