@@ -71,8 +71,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name == "generators":
-        return import_module("jetpy.generators")
+    if name == "generators" or name in {home.partition(".")[0] for home in _HOMES}:
+        return import_module(f"jetpy.{name}")
     if name == "__version__":
         return import_module("importlib.metadata").version("jetpy")
     for home, offered in _HOMES.items():

@@ -121,7 +121,8 @@ def write_at_once(path: Path, content: bytes) -> None:
 def check_trusted(top: Path, below: Path) -> None:
     """Refuse a cache folder and what is below it, down to a path, if others can write there.
 
-    What is this user's, and its group can write to it, is mended.
+    What is this user's, and its group can write to it, is mended: folders are closed to the group,
+    files removed, as they may have been changed already.
 
     Raises
     ------
@@ -142,7 +143,10 @@ def check_trusted(top: Path, below: Path) -> None:
             raise BackendError(_refusal(path, "other users can write to it"))
         if found.st_mode & stat.S_IWGRP:
             try:
-                path.chmod(stat.S_IMODE(found.st_mode) & ~stat.S_IWGRP)
+                if stat.S_ISDIR(found.st_mode):
+                    path.chmod(stat.S_IMODE(found.st_mode) & ~stat.S_IWGRP)
+                else:
+                    path.unlink()
             except OSError as error:
                 raise BackendError(_refusal(path, "other users can write to it")) from error
 

@@ -78,9 +78,11 @@ def _take_charge() -> None:
 
 
 def _let_go() -> None:
-    """Ignore signals from here: the work is done, and its result told."""
+    """Let signals end the process as they do others: the work is done, and its result told."""
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
     for number in _signals():
-        signal.signal(number, signal.SIG_IGN)
+        signal.signal(number, signal.SIG_DFL)
 
 
 def _stop(number: int, frame: FrameType | None) -> None:

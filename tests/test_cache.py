@@ -103,8 +103,15 @@ def test_new_kernels_go_to_the_users_folder_where_the_named_one_is_read_only(
 PLACES = [Path(), Path("numba"), NAME.parent, NAME]
 
 
-@pytest.mark.parametrize("place", PLACES, ids=str)
-def test_what_the_own_group_can_write_is_mended(folder: Path, place: Path) -> None:
+def test_a_file_that_the_own_group_can_write_is_removed(folder: Path) -> None:
+    cache.write_entry(NAME, b"code")
+    (folder / NAME).chmod(0o664)
+    assert cache.read_entry(NAME) is None
+    assert not (folder / NAME).exists()
+
+
+@pytest.mark.parametrize("place", PLACES[:-1], ids=str)
+def test_a_folder_that_the_own_group_can_write_is_mended(folder: Path, place: Path) -> None:
     cache.write_entry(NAME, b"code")
     before = mode(folder / place)
     (folder / place).chmod(before | 0o020)

@@ -97,3 +97,8 @@ def test_names_are_typed(function: object) -> None:
     assert {name: hints[name] for name in kinds if name in hints} == {
         name: kind for name, kind in kinds.items() if name in hints
     }
+
+
+def test_modules_are_found_without_importing_them() -> None:
+    code = "import jetpy; print(jetpy.errors.OptionError.__name__, jetpy.io.read_graph.__name__)"
+    assert run("-c", code) == "OptionError read_graph\n"

@@ -115,7 +115,8 @@ class _Processes:
             with process:
                 yield process
         finally:
-            self._running.remove(process)
+            with self._lock:
+                self._running.remove(process)
 
     def give_up(self) -> None:
         """End all processes, by force where it takes long."""
@@ -124,12 +125,21 @@ class _Processes:
             running = [process for process in self._running if process.poll() is None]
         latest = time.monotonic() + PATIENCE
         for process in running:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGTERM)
+            _end_group(process, by_force=False)
         for process in running:
-            with suppress(subprocess.TimeoutExpired):
+            try:
                 process.wait(max(0, latest - time.monotonic()))
-            process.kill()
+            except subprocess.TimeoutExpired:
+                _end_group(process, by_force=True)
+
+
+def _end_group(process: subprocess.Popen[str], *, by_force: bool) -> None:
+    """End a process, and those that it started where the system has groups of processes."""
+    if not hasattr(os, "killpg"):
+        process.kill()
+        return
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL if by_force else signal.SIGTERM)
 
 
 def compile_in_parallel(

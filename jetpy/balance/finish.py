@@ -28,10 +28,12 @@ def finish(refinement: Refinement, refined: Refined) -> Refined:
         graph = download(backend, device)
         if refined.measures.heaviest > graph.vertex_weights.max():
             ties = own_ties(backend, device, refined.parts)
-            fitted = fit(graph, backend.to_host(refined.parts), ties, problem.limit, k)
-            again = refinement.refine(backend.from_host(fitted), finest=True)
-            iterations = refined.iterations + again.iterations
-            refined = replace(again, cut_before=refined.cut_before, iterations=iterations)
+            parts = backend.to_host(refined.parts)
+            fitted = fit(graph, parts, ties, problem.limit, k)
+            if not np.array_equal(fitted, parts):
+                again = refinement.refine(backend.from_host(fitted), finest=True)
+                iterations = refined.iterations + again.iterations
+                refined = replace(again, cut_before=refined.cut_before, iterations=iterations)
     if problem.fill and not refined.measures.part_weights.all():
         graph, ties = download(backend, device), own_ties(backend, device, refined.parts)
         filled, growth = fill(graph, backend.to_host(refined.parts), ties, k)

@@ -33,7 +33,7 @@ class _Commands(click.Group):
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 all is well; 1 an error, told on standard error; 2 the command line is "
     "wrong; 3 the result was written but no balanced one was found; 130 interrupted by Ctrl-C, 143 "
-    "by SIGTERM.",
+    "by SIGTERM, 129 by SIGHUP.",
 )
 @click.version_option(package_name="jetpy", message="%(prog)s %(version)s")
 def main() -> None:

@@ -36,6 +36,7 @@ def doctor_command() -> None:
     from jetpy.backends.selfcheck import check_apart
     from jetpy.cli.tables import columns, facts, stdout_console
 
+    cache = _cache()  # before the self-checks mend what is damaged
     outcomes: dict[str, Outcome] = {}
     with progress_bars() as bars:
         for name in BACKENDS:
@@ -48,7 +49,7 @@ def doctor_command() -> None:
     chosen = next((name for name in AUTO if name in usable), "nothing")
     console = stdout_console()
     console.print(columns(("back end", "", "how, or why not"), rows, left=3))
-    found = [("auto takes", chosen), *_machine(), *_kokkos(kokkos), *_versions()]
+    found = [("auto takes", chosen), *_machine(), *cache, *_kokkos(kokkos), *_versions()]
     console.print(facts(found))
     wrong = problems(kokkos) if kokkos is not None else []
     for problem in wrong:
@@ -120,7 +121,6 @@ def _machine() -> list[tuple[str, str]]:
         ("system", f"{platform.system()} {platform.machine()}"),
         ("threads available", f"{available_threads()}"),
         ("GPU", _gpus()),
-        *_cache(),
     ]
 
 

@@ -23,7 +23,7 @@ from jetpy.cli.options import (
     seed_option,
     threads_option,
 )
-from jetpy.cli.output import check_outputs
+from jetpy.cli.output import check_outputs, standard_output_kept
 from jetpy.cli.progress import progress_bars
 from jetpy.cli.results import conclude, read_timed, write_files
 
@@ -98,19 +98,20 @@ def map_command(
     with progress_bars(quiet=quiet) as bars:
         loaded, read_seconds = read_timed(graph, repair, bars)
         bars.busy("Preparing")
-        result = map_processes(
-            loaded,
-            hierarchy,
-            distances,
-            method=method,
-            imbalance=imbalance,
-            large_imbalance=large_imbalance,
-            seed=seed,
-            backend=backend,
-            threads=threads,
-            progress=bars.stage,
-            profile=trace_file is not None,
-        )
+        with standard_output_kept():
+            result = map_processes(
+                loaded,
+                hierarchy,
+                distances,
+                method=method,
+                imbalance=imbalance,
+                large_imbalance=large_imbalance,
+                seed=seed,
+                backend=backend,
+                threads=threads,
+                progress=bars.stage,
+                profile=trace_file is not None,
+            )
         bars.busy("Writing")
         write_files(result.partition, output, trace_file)
         report = mapping_stats(result, read_seconds)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import json
 import os
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +83,25 @@ def _try_to_open(path: Path) -> None:
             raise _OnlyTryingError
     except _OnlyTryingError:
         pass
+
+
+@contextlib.contextmanager
+def standard_output_kept() -> Iterator[None]:
+    """Send what libraries print on standard output to standard error while the block runs."""
+    sys.stdout.flush()
+    try:
+        kept = os.dup(1)
+        os.dup2(2, 1)
+    except OSError:  # one of them is closed
+        yield
+        return
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError, AttributeError, TypeError):
+            ctypes.CDLL(None).fflush(None)
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:

@@ -22,7 +22,7 @@ from jetpy.cli.options import (
     seed_option,
     threads_option,
 )
-from jetpy.cli.output import check_outputs
+from jetpy.cli.output import check_outputs, standard_output_kept
 from jetpy.cli.progress import progress_bars
 from jetpy.cli.results import conclude, read_timed, write_files
 
@@ -120,13 +120,14 @@ def partition_command(
             "backend": backend,
             "threads": threads,
         }
-        result = partition(
-            loaded,
-            k,
-            **asked,
-            progress=bars.stage,
-            profile=trace_file is not None,
-        )
+        with standard_output_kept():
+            result = partition(
+                loaded,
+                k,
+                **asked,
+                progress=bars.stage,
+                profile=trace_file is not None,
+            )
         bars.busy("Writing")
         write_files(result, output, trace_file)
         if session is not None:

@@ -17,7 +17,7 @@ from jetpy.cli.options import (
     quiet_option,
     threads_option,
 )
-from jetpy.cli.output import STDOUT, check_outputs, write_json
+from jetpy.cli.output import STDOUT, check_outputs, standard_output_kept, write_json
 from jetpy.cli.progress import progress_bars
 from jetpy.cli.results import exit_unless_balanced
 
@@ -75,7 +75,8 @@ def update_command(
         updates = []
         for number, batch in enumerate(batches, 1):
             try:
-                updates.append(live.update(batch))
+                with standard_output_kept():
+                    updates.append(live.update(batch))
             except GraphError as error:
                 raise GraphError(f"{modifiers}: batch {number}: {error}") from error
         bars.busy("Writing")

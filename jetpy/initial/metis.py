@@ -15,6 +15,8 @@ from jetpy.initial.subgraphs import subgraphs
 
 HEAVIEST = 1.5
 """METIS gets no vertex that weighs more than so many average parts."""
+MOST_IMBALANCE = 1.0
+"""METIS gets no more to use up, or sides of a bisection would come to have no vertices."""
 MOST_PARTS = 1024
 """More parts are found in two steps, as bisections that err add up."""
 
@@ -40,7 +42,9 @@ def bisect_recursively(graph: Graph, k: int, imbalance: float, seed: int) -> npt
     if graph.n <= k:
         return np.arange(graph.n, dtype=np.int32)
     heavy = heaviest_vertices(graph.vertex_weights, k)
-    share = (1 + min(max(imbalance, 0.0), 1000.0)) ** (1 / max(1, math.ceil(math.log2(k)))) - 1
+    share = (1 + min(max(imbalance, 0.0), MOST_IMBALANCE)) ** (
+        1 / max(1, math.ceil(math.log2(k)))
+    ) - 1
     if not len(heavy):
         return _bisect(graph, k, share, seed)
     parts, is_other = np.empty(graph.n, np.int32), np.ones(graph.n, np.int32)

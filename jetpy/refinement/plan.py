@@ -14,6 +14,7 @@ ROWS = 6
 WIDE, SPAN = 512, 64
 """Siblings up to which each part looks at all of them; else so many in a row are summed up."""
 SUMS_OF_BLOCK, SUMS_OF_GROUP = 7, 5
+"""Numbers that `sum_up_block` and `add_up_blocks` keep of each."""
 
 
 class Plan:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import jetpy
+from jetpy.initial import coarsest
 from jetpy.io import read_graph, read_parts, write_graph
 from jetpy.presets import PRESETS
 from tests.cli.conftest import ENGINE, Run
@@ -186,3 +189,21 @@ def test_quiet_profile_of_nothing(run: Run) -> None:
     assert result.output == ""
     assert len(json.loads(Path("trace").read_text())["traceEvents"]) == 2
     run("partition", "mesh.graph", "-k", 1, "--profile", "trace", *ENGINE)
+
+
+def test_what_libraries_print_is_no_result(
+    run: Run, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """METIS says so where it is asked for more than it can do: where C prints, that is."""
+    found = coarsest._start
+
+    def start(*arguments: Any) -> Any:
+        ctypes.CDLL(None).puts(b"***Cannot bisect")
+        return found(*arguments)
+
+    monkeypatch.setattr(coarsest, "_start", start)
+    run("partition", "mesh.graph", "-k", 4, *ENGINE)
+    ctypes.CDLL(None).fflush(None)
+    written = capfd.readouterr()
+    assert written.out == ""
+    assert "***Cannot bisect" in written.err

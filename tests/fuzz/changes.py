@@ -68,9 +68,7 @@ class Changing:
         by_part = oracles.weights_of(found, parts[there], self.k)
         yield oracles.equal("part weights", by_part, live.part_weights)
         limit = oracles.limit_of(sum(weights), self.k, self.options["imbalance"])
-        divisor = int(np.gcd.reduce(found.vertex_weights, initial=0)) or 1
-        limits = limit, limit // divisor * divisor
-        yield ensure("limit", live.limit in limits, f"{live.limit} is {limit}")
+        yield ensure("limit", live.limit == limit, f"{live.limit} is {limit}")
         yield from oracles.balance(found, by_part, self.k, limit, live.feasible)
 
 

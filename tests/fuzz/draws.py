@@ -15,7 +15,7 @@ from jetpy.refinement.methods import REFINEMENTS
 from tests.fuzz.oracles import Finding
 from tests.fuzz.structures import STRUCTURES, WEIGHTS, Random, graph
 
-IMBALANCES = (0.0, 0.01, 0.03, 0.1, 0.5)
+IMBALANCES = (0.0, 0.01, 0.03, 0.03, 0.1, 0.1, 0.5, 3.0, 100.0)
 Item = TypeVar("Item")
 Engine = dict[str, Any]
 """Back end and threads, as the functions of jetpy take them."""
@@ -52,7 +52,8 @@ def any_k(rng: Random, n: int) -> int:
 
 
 def any_goal(rng: Random) -> dict[str, Any]:
-    return {"imbalance": one_of(rng, IMBALANCES), "seed": int(rng.integers(SEEDS))}
+    goal = {"imbalance": one_of(rng, IMBALANCES), "seed": int(rng.integers(SEEDS))}
+    return {**goal, "large_imbalance": True} if goal["imbalance"] >= 1 else goal
 
 
 def any_methods(rng: Random) -> dict[str, Any]:

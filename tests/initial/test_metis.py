@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -25,6 +26,7 @@ def pareto(n: int, seed: int) -> np.ndarray:
 
 
 CASES = {
+    "all sides may be empty": (grid(7, 4), 13),
     "one heavy vertex": (weighted(cycle(8), [1, 10, 1, 1, 1, 1, 1, 1]), 7),
     "several": (weighted(cycle(40), [90, 90, 50, *[1] * 37]), 9),
     "hardly two a part": (weighted(grid(9, 9), pareto(81, 1)), 74),
@@ -38,8 +40,8 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_metis_is_silent(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     graph, k = CASES[name]
-    for imbalance in (0.0, 0.03, 3.0):
-        parts = bisect_recursively(graph, k, imbalance, 1)
+    for imbalance, seed in itertools.product((0.0, 0.03, 3.0, 100.0), range(3)):
+        parts = bisect_recursively(graph, k, imbalance, seed)
         assert parts.dtype == np.int32
         assert 0 <= parts.min() <= parts.max() < k
     ctypes.CDLL(None).fflush(None)
