@@ -27,9 +27,10 @@ from jetpy.backends.numba_engine.arithmetic import c_divide, c_remainder
 
 SERIAL = {serial}
 BLOCK = {block}
-device = njit(forceinline=True, error_model="numpy", nogil=True)
-ranged = njit(error_model="numpy", nogil=True)
-launcher = njit(parallel=True, error_model="numpy", nogil=True)
+inner = {{"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}}
+device = njit(forceinline=True, **inner)
+ranged = njit(**inner)
+launcher = njit(parallel=True, error_model="numpy", nogil=True, no_cfunc_wrapper=True)
 '''
 
 SERIAL = 2048
