@@ -14,7 +14,7 @@ Weights = npt.NDArray[np.int64]
 Vertices = npt.NDArray[np.intp]
 
 
-def pack(weights: IntArray, k: int) -> npt.NDArray[np.int32]:
+def pack(weights: IntArray | Weights, k: int) -> npt.NDArray[np.int32]:
     """Return parts (int32, shape (n,)): the next heaviest vertex goes to the lightest part.
 
     Source: Graham, "Bounds on multiprocessing timing anomalies", SIAM Journal on Applied
@@ -57,7 +57,7 @@ def fit(graph: Graph, parts: IntArray, ties: Weights, limit: int, k: int) -> npt
         share *= 2
 
 
-def _heaviest_first(weights: IntArray) -> list[int]:
+def _heaviest_first(weights: IntArray | Weights) -> list[int]:
     order: list[int] = np.argsort(-weights.astype(np.int64), kind="stable").tolist()
     return order
 

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pymetis
 from scipy.sparse import csr_array
 
-from jetpy.balance.packing import pack
 from jetpy.graph import Graph, IntArray
+from jetpy.initial.pairing import pair
 from jetpy.initial.subgraphs import subgraphs
 
 HEAVIEST = 1.5
@@ -37,7 +37,7 @@ def bisect_recursively(graph: Graph, k: int, imbalance: float, seed: int) -> npt
 
     METIS is not asked for what would leave it a graph of no vertices to bisect, of which it
     complains on standard output: much heavier vertices than the average part get a part each, less
-    than two vertices a part are packed, and many parts are cut in two steps.
+    than two vertices a part are paired, and many parts are cut in two steps.
     """
     if graph.n <= k:
         return np.arange(graph.n, dtype=np.int32)
@@ -86,8 +86,8 @@ def _bisect(graph: Graph, k: int, share: float, seed: int) -> npt.NDArray[np.int
         return np.arange(graph.n, dtype=np.int32)
     if k == 1:
         return np.zeros(graph.n, np.int32)
-    if graph.n < 2 * k and np.ptp(graph.vertex_weights) > 0:
-        return pack(graph.vertex_weights, k)
+    if graph.n < 2 * k:
+        return pair(graph, k)
     if k > MOST_PARTS:
         return _bisect_blocks(graph, k, share, seed)
     options = pymetis.Options(seed=seed & 0x7FFFFFFF, ufactor=max(1, round(share * 1000)))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from jetpy.generators import grid, rmat
 from jetpy.graph import Graph
 from jetpy.initial.metis import HEAVIEST, apportion, bisect_recursively, heaviest_vertices
-from tests.graphs import cycle, isolated, star
+from tests.graphs import cycle, from_edges, isolated, star
 
 
 def weighted(graph: Graph, weights: object) -> Graph:
@@ -31,6 +31,7 @@ CASES = {
     "several": (weighted(cycle(40), [90, 90, 50, *[1] * 37]), 9),
     "hardly two a part": (weighted(grid(9, 9), pareto(81, 1)), 74),
     "power law": (weighted(rmat(8, 8), pareto(216, 2)), 60),
+    "hardly more vertices than parts": (from_edges(238, [(v, v + 1) for v in range(119)]), 235),
     "no edges": (weighted(isolated(120), pareto(120, 3)), 31),
     "many parts": (star(9999), 5000),
     "many parts of odd weights": (weighted(grid(80, 80), 1 + np.arange(6400) % 6), 3000),

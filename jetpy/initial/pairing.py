@@ -1,0 +1,34 @@
+"""A partition into parts of one or two vertices."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.balance.packing import pack
+from jetpy.graph import Graph
+
+
+def pair(graph: Graph, k: int) -> npt.NDArray[np.int32]:
+    """Return a partition (int32, shape (n,)) into more than n / 2 parts, but not more than n.
+
+    The heaviest edges without a common vertex, then those of lowest numbers, join pairs that weigh
+    no more than the average part, until there are k pairs and single vertices; if there are still
+    more, these are packed by weight.
+    """
+    weights = graph.vertex_weights.astype(np.int64)
+    most = -(-int(weights.sum()) // k)
+    sources = graph.sources(0, graph.n)
+    ends = np.flatnonzero(sources < graph.indices)
+    ends = ends[weights[sources[ends]] + weights[graph.indices[ends]] <= most]
+    order = np.lexsort((graph.indices[ends], sources[ends], -graph.edge_weights[ends]))
+    firsts, seconds = sources[ends[order]].tolist(), graph.indices[ends[order]].tolist()
+    leader, is_free, joins = np.arange(graph.n), [True] * graph.n, graph.n - k
+    for u, v in zip(firsts, seconds, strict=True):
+        if joins == 0:
+            break
+        if is_free[u] and is_free[v]:
+            is_free[u] = is_free[v] = False
+            leader[v], joins = u, joins - 1
+    leaders, units = np.unique(leader, return_inverse=True)
+    return pack(np.bincount(units, weights, len(leaders)).astype(np.int64), k)[units]
