@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
-import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 
 from jetpy import cache
 from jetpy.errors import BackendError
+from tests.children import in_child
 
 NOBODY = 65534
 NAME = Path("numba", "0123", "kernel")
@@ -189,18 +189,14 @@ def shared() -> Iterator[Path]:
 
 def as_nobody(work: Callable[[], None]) -> None:
     """Do work in a child process that belongs to the user nobody."""
-    child = os.fork()
-    if child == 0:
-        try:
-            os.setgroups([])
-            os.setgid(NOBODY)
-            os.setuid(NOBODY)
-            work()
-        except BaseException:
-            traceback.print_exc()
-            os._exit(1)
-        os._exit(0)
-    assert os.waitpid(child, 0)[1] == 0
+
+    def become_nobody_and_work() -> None:
+        os.setgroups([])
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+        work()
+
+    in_child(become_nobody_and_work)
 
 
 def test_roots_read_only_cache_serves_its_users(

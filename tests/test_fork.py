@@ -6,8 +6,6 @@ import multiprocessing
 import os
 import subprocess
 import sys
-import traceback
-from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -19,6 +17,7 @@ from jetpy.backends.base import Backend
 from jetpy.backends.numba_engine.engine import NumbaBackend
 from jetpy.backends.threads import available_threads
 from jetpy.workloads import selfcheck as kernels
+from tests.children import in_child
 from tests.device import DeviceBackend
 
 GRID = jetpy.generators.grid(90, 90)  # on its finest levels, launches take several threads
@@ -36,19 +35,6 @@ def cuts() -> list[int]:
     found = [partition(seed) for seed in range(3)]
     assert [used for used, _ in found] == [2, 2, 2]
     return [cut for _, cut in found]
-
-
-def in_child(work: Callable[[], None]) -> None:
-    """Do work in a forked child."""
-    child = os.fork()
-    if child == 0:
-        try:
-            work()
-        except BaseException:
-            traceback.print_exc()
-            os._exit(1)
-        os._exit(0)
-    assert os.waitpid(child, 0)[1] == 0
 
 
 @pytest.mark.parametrize(

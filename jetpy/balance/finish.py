@@ -22,25 +22,37 @@ def finish(refinement: Refinement, refined: Refined) -> Refined:
     Neither is needed often. What was packed is refined again; what was filled is not, as refinement
     may empty parts.
     """
-    backend, problem, k = refinement.backend, refinement.problem, refinement.problem.k
-    device = refinement.state.graph
+    problem = refinement.problem
     if problem.groups == 1 and refined.measures.overload(problem) > 0:
-        graph = download(backend, device)
-        if refined.measures.heaviest > graph.vertex_weights.max():
-            ties = own_ties(backend, device, refined.parts)
-            parts = backend.to_host(refined.parts)
-            fitted = fit(graph, parts, ties, problem.limit, k)
-            if not np.array_equal(fitted, parts):
-                again = refinement.refine(backend.from_host(fitted), finest=True)
-                iterations = refined.iterations + again.iterations
-                refined = replace(again, cut_before=refined.cut_before, iterations=iterations)
+        refined = _pack(refinement, refined)
     if problem.fill and not refined.measures.part_weights.all():
-        graph, ties = download(backend, device), own_ties(backend, device, refined.parts)
-        filled, growth = fill(graph, backend.to_host(refined.parts), ties, k)
-        weights = np.bincount(filled, graph.vertex_weights, k).astype(np.int64)
-        measures = Measures(refined.measures.cut + growth, weights)
-        refined = replace(refined, parts=backend.from_host(filled), measures=measures)
+        refined = _fill(refinement, refined)
     return refined
+
+
+def _pack(refinement: Refinement, refined: Refined) -> Refined:
+    """Return what packing makes of a partition, refined again; the same if nothing can be done."""
+    backend, problem, device = refinement.backend, refinement.problem, refinement.state.graph
+    graph = download(backend, device)
+    if refined.measures.heaviest == graph.vertex_weights.max():
+        return refined
+    parts, ties = backend.to_host(refined.parts), own_ties(backend, device, refined.parts)
+    fitted = fit(graph, parts, ties, problem.limit, problem.k)
+    if np.array_equal(fitted, parts):
+        return refined
+    again = refinement.refine(backend.from_host(fitted), finest=True)
+    iterations = refined.iterations + again.iterations
+    return replace(again, cut_before=refined.cut_before, iterations=iterations)
+
+
+def _fill(refinement: Refinement, refined: Refined) -> Refined:
+    """Return the partition with a vertex in each part, if there are vertices enough."""
+    backend, k, device = refinement.backend, refinement.problem.k, refinement.state.graph
+    graph, ties = download(backend, device), own_ties(backend, device, refined.parts)
+    filled, growth = fill(graph, backend.to_host(refined.parts), ties, k)
+    weights = np.bincount(filled, graph.vertex_weights, k).astype(np.int64)
+    measures = Measures(refined.measures.cut + growth, weights)
+    return replace(refined, parts=backend.from_host(filled), measures=measures)
 
 
 def own_ties(backend: Backend, graph: DeviceGraph, parts: Array) -> npt.NDArray[np.int64]:
