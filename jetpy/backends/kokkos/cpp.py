@@ -17,8 +17,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from jetpy.backends.numba_engine.translate import Kind, View, read_module
 from jetpy.errors import BackendError
+from jetpy.kernel_language import Kind, View, read_workunits
 
 LONGEST = 400
 """Longest line of an error message; the C++ that PyKokkos generates is one line, much longer."""
@@ -72,18 +72,6 @@ def symbol(folder: Path) -> str:
     return f"launch_{folder.name.replace('-', '_')}"
 
 
-def passed(parameters: dict[str, str | View]) -> tuple[dict[str, str], list[str]]:
-    """Return what a launching function takes after the number of indices, in its order.
-
-    That is addresses of arrays, whose elements' types are given, and then numbers.
-
-    >>> passed({"k": "int32", "parts": View("int32"), "loose": "int64"})
-    ({'parts': 'int32'}, ['k', 'loose'])
-    """
-    arrays = {name: kind.element for name, kind in parameters.items() if isinstance(kind, View)}
-    return arrays, [name for name in parameters if name not in arrays]
-
-
 def translate(space: str, source: Path) -> str:
     """Translate the workunit ``source.stem`` of a file alone in its folder, once in a process.
 
@@ -127,7 +115,7 @@ def translate(space: str, source: Path) -> str:
     name = f"jetpy_kokkos_{folder.name.replace('-', '_')}"
     with _explained(source):
         module = _import(name, source)
-        definition = read_module(module)[source.stem]
+        definition = read_workunits(module)[source.stem]
         parameters = definition.arguments
         dispatch = {
             Kind.FOR: pk.parallel_for,
@@ -148,8 +136,7 @@ def translate(space: str, source: Path) -> str:
 
 def _call(binding: str, arguments: dict[str, Any], parameters: dict[str, str | View]) -> str:
     """Return the call in a binding with arguments that come in order, or are always the same."""
-    arrays, numbers = passed(parameters)
-    given = {name: f"passed[{i}]" for i, name in enumerate(["pk_threads_end", *arrays, *numbers])}
+    given = {name: f"passed[{i}]" for i, name in enumerate(["pk_threads_end", *parameters])}
     given["pk_exec_space_instance"] = "space"
 
     def argument(match: re.Match[str]) -> str:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from jetpy.backends.kokkos.build import BINARY, LIBRARY
-from jetpy.backends.kokkos.cpp import passed, symbol
+from jetpy.backends.kokkos.cpp import symbol
 from jetpy.backends.kokkos.memory import Memory
-from jetpy.backends.numba_engine.translate import Definition
 from jetpy.errors import BackendError
+from jetpy.kernel_language import Definition, View
 
 
 class Launcher:
@@ -43,9 +43,13 @@ class Launcher:
             raise BackendError(f"{library} cannot be loaded, remove it: {error}") from error
         self._make.argtypes, self._make.restype = [ctypes.py_object], ctypes.py_object
         self.run_on(instance)
-        self._name, self._memory = definition.name, memory
-        self._elements, self._numbers = passed(definition.arguments)
-        self._arrays = [(name, memory.addresses[kind]) for name, kind in self._elements.items()]
+        self._name, self._memory, self._bind = definition.name, memory, definition.bind
+        kinds = [
+            kind.element if isinstance(kind, View) else None
+            for kind in definition.arguments.values()
+        ]
+        self._elements = dict(zip(definition.arguments, kinds, strict=True))
+        self._known = [kind and memory.addresses[kind] for kind in kinds]
 
     def run_on(self, instance: Any) -> None:
         """Choose what `call` runs on."""
@@ -59,15 +63,21 @@ class Launcher:
         TypeError, ValueError
             If an array is not one that its parameter takes.
         """
+        values = self._bind(**arguments)
         try:
-            addresses = [known[id(arguments[name])] for name, known in self._arrays]
+            return [n, *self._addressed(values)]
         except KeyError:
-            self._keep_addresses(arguments)
-            addresses = [known[id(arguments[name])] for name, known in self._arrays]
-        return [n, *addresses, *[arguments[name] for name in self._numbers]]
+            self._keep_addresses(values)
+            return [n, *self._addressed(values)]
 
-    def _keep_addresses(self, arguments: Mapping[str, Any]) -> None:
-        for name, known in self._arrays:
-            if id(arguments[name]) not in known:
-                what = f"{name} of {self._name}"
-                self._memory.keep_address(arguments[name], self._elements[name], what)
+    def _addressed(self, values: Iterable[Any]) -> list[Any]:
+        """Return addresses in place of arrays."""
+        pairs = zip(self._known, values, strict=True)
+        return [value if known is None else known[id(value)] for known, value in pairs]
+
+    def _keep_addresses(self, values: Iterable[Any]) -> None:
+        for (name, element), known, value in zip(
+            self._elements.items(), self._known, values, strict=True
+        ):
+            if element is not None and known is not None and id(value) not in known:
+                self._memory.keep_address(value, element, f"{name} of {self._name}")
