@@ -26,9 +26,10 @@ from jetpy.incremental.renewal import best, partition_anew, refine_again, renumb
 from jetpy.incremental.resolution import resolve
 from jetpy.incremental.session import Goal, Session, Settings, read_session, write_session
 from jetpy.metrics import checked_parts, edge_cut, part_weights
-from jetpy.multilevel import Outcome, Progress, no_progress
 from jetpy.options import IncrementalOptions
+from jetpy.outcome import Outcome
 from jetpy.problem import SEEDS, Problem, checked_imbalance
+from jetpy.progress import Progress, no_progress
 
 SHRINKAGE = 32
 """One part in so many of the weight that parts may have above the average is left for later: so
