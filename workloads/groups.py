@@ -12,6 +12,8 @@ UNKNOWN = -2
 """Target of a vertex whose connections have changed since it was chosen."""
 INACTIVE = -3
 """Target of a vertex that is not listed as active."""
+NO_VERTEX = -1
+"""In place of a vertex, in lists with gaps."""
 INT32_MAX = 2**31 - 1
 NO_PRIORITY = -INT32_MAX
 """Priority of a vertex that does not pass the first filter."""

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import DeviceGraph
 from jetpy.problem import Problem
+from jetpy.refinement.measures import Measures
 from jetpy.refinement.methods import REFINEMENTS
-from jetpy.refinement.orders import Order, Request, Task
 from jetpy.refinement.rebalance import Rebalancing
-from jetpy.refinement.state import Measures, Recording, RefinementState
-from jetpy.workloads import conduct as kernels
+from jetpy.refinement.recording import Recording
+from jetpy.refinement.state import RefinementState
+from jetpy.workloads import iterations as kernels
+from jetpy.workloads.control_block import Control, Request, Task, Tasks
 
 STEPS = 4
 """Iterations, at least, that a back end that runs ahead of its host is sent at a time."""
-PROPAGATIONS, REBALANCINGS, ANY = 1, 2, 3
-"""Iterations that a sequence of launches can make (`tasks` of `jetpy.workloads.conduct`)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +35,8 @@ class Refined:
 class Refinement:
     """Refinement of one level, any number of times.
 
-    The back end conducts itself from one iteration to the next; the host is asked for what has to
-    be launched differently.
+    The back end goes from one iteration to the next by itself (`jetpy.workloads.iterations`); the
+    host is asked for what has to be launched differently.
     """
 
     def __init__(self, backend: Backend, graph: DeviceGraph, problem: Problem) -> None:
@@ -53,7 +53,7 @@ class Refinement:
         `known` are the measures of `parts`, where the caller has them.
         """
         options = self.problem.options.refine
-        self.state.orders.host[Order.ITERATION] = 0
+        self.state.control_block.host[Control.ITERATIONS] = 0
         measures, cut_before = known, None
         for ratio in options.finest_ratios if finest else options.coarse_ratios:
             measures = self.start(parts, ratio, measures)
@@ -64,7 +64,7 @@ class Refinement:
             parts, measures = self._best()
         assert measures is not None
         assert cut_before is not None
-        iterations = int(self.state.orders.host[Order.ITERATION])
+        iterations = int(self.state.control_block.host[Control.ITERATIONS])
         return Refined(parts, measures, cut_before, iterations)
 
     def start(self, parts: Array, ratio: int, known: Measures | None) -> Measures:
@@ -73,28 +73,28 @@ class Refinement:
         state.start(parts, known)
         self.rebalancing.start()
         measures = state.measures
-        orders = state.orders.host
-        orders[Order.LOCK] += 1
+        control = state.control_block.host
+        control[Control.LOCK] += 1
         self._made = self._count()
-        for order, value in {
-            Order.RATIO: ratio,
-            Order.KEEP: 0,
-            Order.REQUEST: Request.NOTHING,
-            Order.UNTAKEN: 0,
-            Order.CUT: measures.cut,
-            Order.BEST_CUT: measures.cut,
-            Order.BEST_OVERLOAD: measures.overload(self.problem),
-            Order.SINCE_BEST: 0,
-            Order.WEAK: 0,
-            Order.SEED: self.problem.seed,
-            Order.PATIENCE: options.patience,
-            Order.TOLERANCE: round(1000 * options.tolerance),
-            Order.WEAK_ROUNDS: options.weak_rounds,
-            Order.TIE_LIMIT: state.loose,
-            Order.SETTLES: int(self.improvement.settles),
+        for place, value in {
+            Control.FILTER_RATIO: ratio,
+            Control.IS_BEST: 0,
+            Control.REQUEST: Request.NOTHING,
+            Control.IS_PENDING: 0,
+            Control.CUT: measures.cut,
+            Control.BEST_CUT: measures.cut,
+            Control.BEST_OVERLOAD: measures.overload(self.problem),
+            Control.SINCE_BEST: 0,
+            Control.WEAK_ITERATIONS: 0,
+            Control.SEED: self.problem.seed,
+            Control.PATIENCE: options.patience,
+            Control.TOLERANCE: round(1000 * options.tolerance),
+            Control.MOST_WEAK_ITERATIONS: options.weak_rounds,
+            Control.TIE_LIMIT: state.tie_limit,
+            Control.ENDS_WITHOUT_MOVES: int(self.improvement.settles),
         }.items():
-            orders[order] = value
-        self.backend.push(state.orders)
+            control[place] = value
+        self.backend.push(state.control_block)
         self._best_weights.host[:] = measures.part_weights
         self.backend.push(self._best_weights)
         return measures
@@ -121,8 +121,8 @@ class Refinement:
 
     def _count(self) -> tuple[int, int]:
         """Return how many iterations were made, of either kind and of Jetlp."""
-        orders = self.state.orders.host
-        return int(orders[Order.ITERATION]), int(orders[Order.LOCK])
+        control = self.state.control_block.host
+        return int(control[Control.ITERATIONS]), int(control[Control.LOCK])
 
     def propagate(self) -> None:
         """Make an iteration of Jetlp, if that is due."""
@@ -135,13 +135,13 @@ class Refinement:
     def look(self) -> bool:
         """Wait for the iterations, do what the host is asked for; return whether to go on."""
         state, backend = self.state, self.backend
-        backend.pull(state.orders)
+        backend.pull(state.control_block)
         backend.synchronize()
-        request = state.orders.host[Order.REQUEST]
+        request = state.control_block.host[Control.REQUEST]
         if request == Request.END:
             return False
         if request != Request.NOTHING:
-            backend.pull(state.account)
+            backend.pull(state.counts)
             backend.synchronize()
             self._answer(request)
         return True
@@ -151,45 +151,45 @@ class Refinement:
         state, backend = self.state, self.backend
         backend.pull(self._best_weights)
         backend.synchronize()
-        orders = state.orders.host
-        parts = state.parts if orders[Order.KEEP] else state.kept
-        return parts, Measures(int(orders[Order.BEST_CUT]), self._best_weights.host.copy())
+        control = state.control_block.host
+        parts = state.parts if control[Control.IS_BEST] else state.best_parts
+        return parts, Measures(int(control[Control.BEST_CUT]), self._best_weights.host.copy())
 
     def _answer(self, request: Request) -> None:
         """Do what the back end asks for."""
-        state, orders = self.state, self.state.orders
-        orders.host[Order.REQUEST] = Request.NOTHING
+        state, control = self.state, self.state.control_block
+        control.host[Control.REQUEST] = Request.NOTHING
         if request == Request.ROOM:
             state.make_room()
-            self.backend.push(orders)
+            self.backend.push(control)
             return
-        if request == Request.WATCH_MORE:
-            self.rebalancing.watch_more()
-        orders.host[Order.TASK] = orders.host[Order.LAST_TASK]
-        self.backend.push(orders)
-        if request == Request.WATCH_MORE:
+        if request == Request.ACTIVATE:
+            self.rebalancing.activate_more()
+        control.host[Control.TASK] = control.host[Control.LAST_TASK]
+        self.backend.push(control)
+        if request == Request.ACTIVATE:
             self._launch_evictions()
         else:
             self.improvement.launch_many()
             state.launch_update()
 
     def _launch_any(self) -> None:
-        self._launch_orders(ANY)
-        task = self.state.orders.host[Order.TASK]
+        self._begin(Tasks.ANY)
+        task = self.state.control_block.host[Control.TASK]
         if task == Task.PROPAGATE:
             self._launch_moves()
         elif task != Task.NOTHING:
             self._launch_evictions()
 
     def _launch_propagation(self) -> None:
-        self._launch_orders(PROPAGATIONS)
+        self._begin(Tasks.PROPAGATION)
         self._launch_moves()
 
     def _launch_rebalancing(self) -> None:
-        self._launch_orders(REBALANCINGS)
+        self._begin(Tasks.REBALANCING)
         self._launch_evictions()
 
-    def _launch_orders(self, tasks: int) -> None:
+    def _begin(self, tasks: int) -> None:
         """Have orders given for an iteration, if one of the tasks is due."""
         state, backend = self.state, self.backend
         if backend.prefers_lists:
@@ -208,6 +208,6 @@ class Refinement:
 
     def _launch_evictions(self) -> None:
         state = self.state
-        task = Task(state.orders.host[Order.TASK]) if self.backend.prefers_lists else None
+        task = Task(state.control_block.host[Control.TASK]) if self.backend.prefers_lists else None
         self.rebalancing.launch(task)
         state.launch_update()

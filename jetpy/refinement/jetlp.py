@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
-from jetpy.refinement.rebalance import SLOTS
-from jetpy.refinement.state import Members, RefinementState
-from jetpy.workloads import connectivity as table_kernels
+from jetpy.backends.base import Array
+from jetpy.refinement.state import RefinementState
 from jetpy.workloads import jetlp as kernels
+from jetpy.workloads.losses import BUCKETS
 
-NO_PRIORITY = -2147483647
-"""Priority of a vertex that does not pass the first filter."""
+
+@dataclass(frozen=True, eq=False)
+class Proposals:
+    """What an iteration proposes, as `jetpy.workloads.jetlp` takes it."""
+
+    vertices: Array
+    gains: Array
+    is_capped: int
+
+
+@dataclass(frozen=True, eq=False)
+class Inflow:
+    """How the inflow of parts is capped, as `jetpy.workloads.jetlp` takes it."""
+
+    ranks: Array
+    inflow: Array
+    outflow: Array
+    lowest_ranks: Array
+    shares: Array
+    sections: int
+    overfill: int
 
 
 class LabelPropagation:
@@ -22,96 +40,50 @@ class LabelPropagation:
     settles = False
 
     def __init__(self, state: RefinementState) -> None:
-        self.state = state
-        self._proposers = state.backend.empty(state.graph.n)
-        backend, n, k = state.backend, state.graph.n, state.k
-        self._overfill = state.problem.options.refine.overfill
-        self._is_capped = self._overfill is not None
-        self._late_gains = backend.full(
-            n if state.graph.hubs.count or self._is_capped else 0, 0, np.int64
+        self._state = state
+        backend, n = state.backend, state.graph.n
+        overfill = state.problem.options.refine.overfill
+        self._cap = None if overfill is None else _inflow(state, overfill)
+        needs_gains = state.graph.long_rows.count or self._cap is not None
+        self._proposals = Proposals(
+            vertices=backend.empty(n) if backend.prefers_lists else state.active,
+            gains=backend.full(n if needs_gains else 0, 0, np.int64),
+            is_capped=int(self._cap is not None),
         )
-        if self._is_capped:
-            sections = state.sections
-            self._flows = {
-                "inflow": backend.full(k * SLOTS * sections, 0),
-                "outflow": backend.full(k * sections, 0),
-                "sections": sections,
-            }
-            self._ranks = backend.empty(n)
-            self._caps = {"cutoffs": backend.empty(k), "shares": backend.empty(k, np.int64)}
 
     def launch(self) -> None:
         """Move each vertex that passes both filters."""
-        state, backend = self.state, self.state.backend
-        hubs = state.graph.hubs
-        shared = {
-            "best": state.best,
-            "locks": state.locks,
-            "priorities": state.priorities,
-            "late_gains": self._late_gains,
-            "capped": int(self._is_capped),
-            **state.moves,
-        }
+        state, backend, rows = self._state, self._state.backend, self._state.graph.long_rows
+        count = state.active_count
         backend.parallel_for(
-            state.watched.count,
-            kernels.propose,
-            watched=state.watched.vertices,
-            indptr=state.graph.indptr,
-            kept=state.kept,
-            gains=state.gains,
-            own=state.own,
-            **shared,
-            **state.table,
+            count, kernels.propose, graph=state.graph, table=state.table, state=state
         )
-        proposers = state.list_members(
-            state.watched,
-            table_kernels.list_members,
-            self._proposers,
-            values=state.priorities,
-            threshold=NO_PRIORITY,
-        )
-        hubs.launch(
-            proposers.count,
-            kernels.afterburn,
-            vertices=proposers.vertices,
-            **shared,
-            **state.adjacency,
-        )
-        if self._is_capped:
-            self._admit(proposers, shared)
+        if backend.prefers_lists:
+            count = backend.scan(
+                count, kernels.list_proposers, state=state, proposals=self._proposals
+            )
+        arguments = {"graph": state.graph, "state": state, "proposals": self._proposals}
+        rows.launch(count, kernels.afterburn, **arguments)
+        if self._cap is None:
+            rows.launch_each(kernels.afterburn_long_rows, **arguments)
         else:
-            hubs.launch_each(kernels.afterburn_hubs, **shared)
+            backend.parallel_for(count, kernels.tally_inflow, cap=self._cap, **arguments)
+            backend.parallel_for(state.k, kernels.cap_inflow, state=state, cap=self._cap)
+            backend.parallel_for(count, kernels.admit, cap=self._cap, **arguments)
 
     def launch_many(self) -> None:
         """Never asked for."""
         raise NotImplementedError
 
-    def _admit(self, proposers: Members, shared: Mapping[str, Any]) -> None:
-        """Move those who may, with the inflow of each part capped."""
-        state, backend = self.state, self.state.backend
-        vertices = proposers.vertices
-        backend.parallel_for(
-            proposers.count,
-            kernels.tally_inflow,
-            vertices=vertices,
-            ranks=self._ranks,
-            **self._flows,
-            **shared,
-        )
-        backend.parallel_for(
-            state.k,
-            kernels.cap_inflow,
-            limits=state.limits,
-            overfill=self._overfill,
-            **self._caps,
-            **self._flows,
-            **shared,
-        )
-        backend.parallel_for(
-            proposers.count,
-            kernels.admit,
-            vertices=vertices,
-            ranks=self._ranks,
-            **self._caps,
-            **shared,
-        )
+
+def _inflow(state: RefinementState, overfill: int) -> Inflow:
+    backend, k, sections = state.backend, state.k, state.sections
+    return Inflow(
+        ranks=backend.empty(state.graph.n),
+        inflow=backend.full(k * BUCKETS * sections, 0),
+        outflow=backend.full(k * sections, 0),
+        lowest_ranks=backend.empty(k),
+        shares=backend.empty(k, np.int64),
+        sections=sections,
+        overfill=overfill,
+    )

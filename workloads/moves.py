@@ -1,0 +1,267 @@
+"""Moves: vertices change parts, and the connectivity table and the cut follow.
+
+Few moves are taken out of the neighbours' rows, then added to them; after many, rows are built
+anew.
+"""
+
+import pykokkos as pk
+
+from jetpy.workloads.active import activate
+from jetpy.workloads.connectivity import (
+    NO_EDGES,
+    add_to_row,
+    build_row,
+    clear_chunk,
+    take_from_row,
+)
+from jetpy.workloads.control_block import BLOCK_BITS, SECTIONS, Control, Counter, Task
+from jetpy.workloads.groups import (
+    INACTIVE,
+    UNKNOWN,
+    Connectivity,
+    Graph,
+    LongRows,
+    Refinement,
+)
+from jetpy.workloads.long_rows import (
+    LANES,
+    end_of,
+    first_entry,
+    is_left_to_lanes,
+    row_of,
+    step_of,
+)
+from jetpy.workloads.metric import MetricKind, distance_of
+
+
+@pk.function
+def keep_part(v: int, state: Refinement):
+    """Forget where a vertex came from; keep its part, if the partition is the best so far."""
+    state.previous[v] = state.parts[v]
+    if state.control[Control.IS_BEST] == 1:
+        state.best_parts[v] = state.parts[v]
+
+
+@pk.function
+def move(v: int, graph: Graph, state: Refinement):
+    """Put a vertex into its destination, and list it among the moved ones of its section."""
+    p: int = state.parts[v]
+    q: int = state.destinations[v]
+    weight: pk.int64 = graph.vertex_weights[v]
+    one: pk.int64 = 1
+    state.previous[v] = p
+    state.parts[v] = q
+    pk.atomic_fetch_add(state.part_weights, [p], -weight)
+    pk.atomic_fetch_add(state.part_weights, [q], weight)
+    section: int = (v >> BLOCK_BITS) & SECTIONS - 1
+    place: pk.int64 = pk.atomic_fetch_add(state.counters, [Counter.MOVED + section], one)
+    state.moved[section * state.list_size + place] = v
+
+
+@pk.workunit
+def choose_update(i: int, state: Refinement, n: int, most_share: int):
+    """Build rows anew, rather than update them, if more than n / `most_share` vertices moved."""
+    if state.control[Control.TASK] == Task.NOTHING:
+        return
+    moved: pk.int64 = 0
+    section: int = 0
+    while section < SECTIONS:
+        moved += state.counters[Counter.MOVED + section]
+        section += 1
+    if moved * most_share > n:
+        state.counters[Counter.REBUILD] = 1
+
+
+@pk.function
+def is_rebuilt(state: Refinement) -> bool:
+    """Whether the table is to be built anew."""
+    return state.control[Control.TASK] != Task.NOTHING and state.counters[Counter.REBUILD] == 1
+
+
+@pk.function
+def add_to_cut(i: int, change: pk.int64, state: Refinement):
+    """Add to the counters of twice the change of the cut."""
+    if change != 0:
+        counter: int = Counter.CUT_CHANGE + (i & SECTIONS - 1)
+        pk.atomic_fetch_add(state.counters, [counter], change)
+
+
+@pk.function
+def change_of_cut(w: pk.int64, old: int, new: int, u: int, state: Refinement) -> pk.int64:
+    """Return by how much an edge from a vertex moved from old to new changes twice the cut.
+
+    An edge between two moved vertices is met from both ends, any other counts double.
+    """
+    if state.parts[u] == state.previous[u]:
+        w = 2 * w
+    if state.metric_kind != MetricKind.EDGE_CUT:
+        farther: int = distance_of(new, state.parts[u], state)
+        farther -= distance_of(old, state.previous[u], state)
+        return w * farther
+    change: pk.int64 = 0
+    if state.parts[u] != new:
+        change += w
+    if state.previous[u] != old:
+        change -= w
+    return change
+
+
+@pk.function
+def subtract_edges(
+    i: int,
+    v: int,
+    e: int,
+    end: int,
+    step: int,
+    graph: Graph,
+    table: Connectivity,
+    state: Refinement,
+):
+    """Take every so many-th edge of a moved vertex out of its neighbours' rows."""
+    old: int = state.previous[v]
+    new: int = state.parts[v]
+    change: pk.int64 = 0
+    while e < end:
+        u: int = graph.indices[e]
+        w: int = graph.edge_weights[e]
+        take_from_row(u, graph.indptr[u + 1] - graph.indptr[u], old, w, table)
+        change += change_of_cut(w, old, new, u, state)
+        if state.targets[u] != UNKNOWN:
+            if state.targets[u] == INACTIVE:
+                activate(u, state)
+            state.targets[u] = UNKNOWN
+        e += step
+    add_to_cut(i, change, state)
+
+
+@pk.function
+def add_edges(
+    v: int, e: int, end: int, step: int, graph: Graph, table: Connectivity, state: Refinement
+):
+    """Add every so many-th edge of a moved vertex to its neighbours' rows."""
+    p: int = state.parts[v]
+    while e < end:
+        u: int = graph.indices[e]
+        add_to_row(u, graph.indptr[u + 1] - graph.indptr[u], p, graph.edge_weights[e], table)
+        e += step
+
+
+@pk.function
+def update_rows(
+    i: int,
+    count: int,
+    is_adding: bool,
+    graph: Graph,
+    long_rows: LongRows,
+    table: Connectivity,
+    state: Refinement,
+):
+    """Take the edges of moved vertices out of their neighbours' rows, or add them.
+
+    `share` indices share the edges of a moved vertex whose row is short.
+    """
+    if state.control[Control.TASK] == Task.NOTHING or state.counters[Counter.REBUILD] == 1:
+        return
+    v: int = 0
+    e: int = 0
+    end: int = 0
+    if i >= count:
+        v = row_of(i, count, long_rows)
+        if state.destinations[v] >= 0:
+            e = graph.indptr[v]
+            end = e + end_of(i, count, graph.indptr[v + 1] - e, long_rows)
+            e += first_entry(i, count, long_rows)
+            if is_adding:
+                add_edges(v, e, end, LANES, graph, table, state)
+            else:
+                subtract_edges(i, v, e, end, LANES, graph, table, state)
+        return
+    width: int = count // (SECTIONS * state.share)
+    section: int = i // (width * state.share)
+    place: int = i // state.share - section * width
+    while place < state.counters[Counter.MOVED + section]:
+        v = state.moved[section * state.list_size + place]
+        e = graph.indptr[v]
+        end = graph.indptr[v + 1]
+        if not is_adding:
+            state.targets[v] = UNKNOWN
+        if end - e <= long_rows.longest:
+            e += i % state.share
+            if is_adding:
+                add_edges(v, e, end, state.share, graph, table, state)
+            else:
+                subtract_edges(i, v, e, end, state.share, graph, table, state)
+        place += width
+
+
+@pk.workunit
+def subtract_moves(
+    i: int, count: int, graph: Graph, long_rows: LongRows, table: Connectivity, state: Refinement
+):
+    """Take the edges of moved vertices out of their neighbours' rows (first pass of an update).
+
+    Sums up twice the change of the cut, and makes the targets of moved vertices and neighbours
+    unknown and these active.
+    """
+    update_rows(i, count, False, graph, long_rows, table, state)
+
+
+@pk.workunit
+def add_moves(
+    i: int, count: int, graph: Graph, long_rows: LongRows, table: Connectivity, state: Refinement
+):
+    """Add the edges of moved vertices to their neighbours' rows (second pass of an update)."""
+    update_rows(i, count, True, graph, long_rows, table, state)
+
+
+@pk.workunit
+def rebuild_rows(
+    i: int, count: int, graph: Graph, long_rows: LongRows, table: Connectivity, state: Refinement
+):
+    """Compute every row anew after many moves; long ones are emptied.
+
+    Sums up what the edges between parts cost, each twice. The targets of moved vertices and their
+    neighbours become unknown, and these active.
+    """
+    if not is_rebuilt(state):
+        return
+    if i >= count:
+        clear_chunk(i, count, graph, long_rows, table)
+        return
+    if is_left_to_lanes(i, count, graph.indptr[i + 1] - graph.indptr[i], long_rows):
+        return
+    cost: pk.int64 = build_row(i, graph, table, state)
+    if cost != NO_EDGES:
+        if state.targets[i] == INACTIVE:
+            activate(i, state)
+        add_to_cut(i, cost, state)
+
+
+@pk.workunit
+def rebuild_long_rows(
+    i: int, graph: Graph, long_rows: LongRows, table: Connectivity, state: Refinement
+):
+    """Fill the long rows that `rebuild_rows` has emptied; what it sums up and marks, too."""
+    if not is_rebuilt(state):
+        return
+    v: int = row_of(i, 0, long_rows)
+    degree: int = graph.indptr[v + 1] - graph.indptr[v]
+    home: int = state.parts[v]
+    cost: pk.int64 = 0
+    moved: int = 0
+    if state.previous[v] != home:
+        moved = 1
+    e: int = graph.indptr[v] + first_entry(i, 0, long_rows)
+    end: int = graph.indptr[v] + end_of(i, 0, degree, long_rows)
+    while e < end:
+        u: int = graph.indices[e]
+        p: int = state.parts[u]
+        w: pk.int64 = graph.edge_weights[e]
+        cost += w * distance_of(home, p, state)
+        if state.previous[u] != p:
+            moved = 1
+        add_to_row(v, degree, p, graph.edge_weights[e], table)
+        e += step_of(i, 0)
+    if moved == 1:
+        state.targets[v] = UNKNOWN
+    add_to_cut(i, cost, state)
