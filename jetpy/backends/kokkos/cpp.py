@@ -17,6 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from jetpy.backends.launching import passed
 from jetpy.backends.numba_engine.translate import Kind, View, read_module
 from jetpy.errors import BackendError
 
@@ -70,18 +71,6 @@ _EXACT = "-ffp-contract=off"
 def symbol(folder: Path) -> str:
     """Return the name, in its library, of what makes the launching function of a kernel."""
     return f"launch_{folder.name.replace('-', '_')}"
-
-
-def passed(parameters: dict[str, str | View]) -> tuple[dict[str, str], list[str]]:
-    """Return what a launching function takes after the number of indices, in its order.
-
-    That is addresses of arrays, whose elements' types are given, and then numbers.
-
-    >>> passed({"k": "int32", "parts": View("int32"), "loose": "int64"})
-    ({'parts': 'int32'}, ['k', 'loose'])
-    """
-    arrays = {name: kind.element for name, kind in parameters.items() if isinstance(kind, View)}
-    return arrays, [name for name in parameters if name not in arrays]
 
 
 def translate(space: str, source: Path) -> str:
