@@ -69,11 +69,11 @@ def test_what_differs_is_told_exactly() -> None:
     ]
 
 
-def _refuse(threads: int | None) -> Any:
+def _refuse(threads: int | None, device: int | None) -> Any:
     raise BackendError("there is none")
 
 
-def _fail(threads: int | None) -> Any:
+def _fail(threads: int | None, device: int | None) -> Any:
     engine = NumbaBackend(1)
     engine.parallel_for = _refuse  # type: ignore[method-assign, assignment]
     return engine

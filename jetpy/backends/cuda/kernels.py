@@ -11,9 +11,10 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from jetpy.backends.cuda import SUFFIX
+from jetpy.backends.cuda import SUFFIX, nvrtc
 from jetpy.backends.cuda.nvrtc import NVRTC, OPTIONS
 from jetpy.backends.cuda.source import source, workunits
+from jetpy.backends.threads import available_threads
 from jetpy.backends.workers import Compilation, Group, announce, note
 from jetpy.cache import MOVE, read_entry, write_entry
 from jetpy.errors import BackendError
@@ -29,6 +30,34 @@ def modules() -> list[ModuleType]:
     from jetpy import workloads
 
     return [module for module in workloads.MODULES if workunits(module)]
+
+
+def compiler_for(architectures: Sequence[str]) -> Callable[..., None]:
+    """Return what compiles jetpy's workunits for architectures (sm_90); no GPU has to be here.
+
+    It takes `jobs` and `progress` as `cubins` does.
+
+    Raises
+    ------
+    OptionError
+        If an architecture has no such name.
+    BackendError
+        If NVRTC is not there, or does not compile for one of them.
+    """
+    compiler = nvrtc.load()
+    wanted = [compiler.checked(architecture) for architecture in dict.fromkeys(architectures)]
+
+    def compile_all(*, jobs: int | None = None, progress: Progress | None = None) -> None:
+        for number, architecture in enumerate(wanted):
+
+            def told(done: int, total: int, number: int = number) -> None:
+                if progress is not None:
+                    progress(number * total + done, len(wanted) * total)
+
+            threads = jobs or available_threads()
+            cubins(modules(), compiler, architecture, jobs=threads, progress=told)
+
+    return compile_all
 
 
 def entry(module: ModuleType, compiler: NVRTC, architecture: str) -> Path:

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from jetpy.errors import BackendError
+from jetpy.errors import BackendError, OptionError
+from jetpy.names import DISTRIBUTION
 
 MAJORS = (13, 12)
 """Of CUDA, for which there are wheels; the first that is found is taken where nothing else asks."""
@@ -89,11 +90,15 @@ class NVRTC:
 
         Raises
         ------
+        OptionError
+            If it is not called as architectures are.
         BackendError
-            If it does not compile for that.
+            If NVRTC does not compile for it.
         """
         found = _ARCHITECTURE.fullmatch(architecture)
-        if found is None or int(found[1]) not in self.architectures:
+        if found is None:
+            raise OptionError(f"{architecture} is no architecture of GPUs; sm_90 is one")
+        if int(found[1]) not in self.architectures:
             known = ", ".join(f"sm_{number}" for number in self.architectures)
             version = ".".join(map(str, self.version))
             raise BackendError(
@@ -125,7 +130,10 @@ def load(majors: tuple[int, ...] = MAJORS) -> NVRTC:
                 return NVRTC(path)
             except (OSError, AttributeError):
                 continue
-    raise BackendError(f"NVRTC is not found for CUDA {' or '.join(map(str, majors))}")
+    raise BackendError(
+        f"NVRTC is not found for CUDA {' or '.join(map(str, majors))}: "
+        f"pip install '{DISTRIBUTION}[nvrtc]'"
+    )
 
 
 def _places(major: int) -> Iterator[str]:
