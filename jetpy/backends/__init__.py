@@ -27,7 +27,7 @@ def _numba(threads: int | None, device: int | None) -> Backend:
 def _cuda(threads: int | None, device: int | None) -> Backend:
     from jetpy.backends.cuda.engine import CudaBackend
 
-    return CudaBackend(device or 0)
+    return _made("cuda", None, 0) if device is None else CudaBackend(device)
 
 
 def _kokkos(space: str) -> Make:
@@ -52,7 +52,6 @@ AUTO = (*ON_GPU, "numba")
 """What `auto` tries, in this order."""
 
 
-@cache
 def get_backend(
     name: str = "auto", threads: int | None = None, device: int | None = None
 ) -> Backend:
@@ -88,7 +87,15 @@ def get_backend(
         raise OptionError(f"unknown backend {name!r}: choose auto or one of {', '.join(BACKENDS)}")
     if device is not None and name not in ON_GPU:
         raise OptionError(f"{name} runs on CPUs: device is for {' and '.join(ON_GPU)}")
+    return _made(name, None if name in ON_GPU else threads, device)
+
+
+@cache
+def _made(name: str, threads: int | None, device: int | None) -> Backend:
     return BACKENDS[name](threads, device)
 
 
-after_fork(get_backend.cache_clear)
+@after_fork
+def forget_backends() -> None:
+    """Have back ends made anew when they are asked for."""
+    _made.cache_clear()

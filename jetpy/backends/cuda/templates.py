@@ -51,7 +51,9 @@ template <class T> __device__ __forceinline__ T atomic_compare_exchange(
 """
 
 VERBS = f"""
-#define ALL 0xffffffffu
+namespace jet {{
+
+constexpr unsigned ALL = 0xffffffffu;
 
 /* Of a reduction: what blocks have added up, and how many; zeros before and after each. */
 struct Sum {{
@@ -144,6 +146,8 @@ __device__ __forceinline__ long long look_back(
   }}
   return before;
 }}
+
+}}  // namespace jet
 """
 
 FOR = f"""
@@ -156,28 +160,28 @@ extern "C" __global__ void __launch_bounds__({FOR_THREADS}) run_{{name}}(
 
 REDUCE = f"""
 extern "C" __global__ void __launch_bounds__({SUM_THREADS}) run_{{name}}(
-    unsigned n{{declared}}, Sum* sum_, long long* answer_) {{{{
+    unsigned n{{declared}}, jet::Sum* sum, long long* answer) {{{{
   long long total = 0;
   for (unsigned i = blockIdx.x * {SUM_THREADS}u + threadIdx.x; i < n;
        i += gridDim.x * {SUM_THREADS}u) {{{{
     {{name}}((int)i, total{{given}});
   }}}}
-  add_up(total, sum_, answer_);
+  jet::add_up(total, sum, answer);
 }}}}
 """
 
 SCAN = f"""
 extern "C" __global__ void __launch_bounds__({SCAN_THREADS}) run_{{name}}(
-    unsigned n{{declared}}, Tile* tiles_, unsigned* ticket_, unsigned scan_,
-    long long* answer_) {{{{
+    unsigned n{{declared}}, jet::Tile* tiles, unsigned* ticket, unsigned scan,
+    long long* answer) {{{{
   __shared__ long long warps[32];
   __shared__ unsigned turn;
   unsigned lane = threadIdx.x % 32;
   if (threadIdx.x == 0) {{{{
     turn = 0;
     if (gridDim.x > 1) {{{{
-      turn = atomicAdd(ticket_, 1u);
-      if (turn == gridDim.x - 1) *ticket_ = 0;
+      turn = atomicAdd(ticket, 1u);
+      if (turn == gridDim.x - 1) *ticket = 0;
     }}}}
   }}}}
   __syncthreads();
@@ -187,14 +191,14 @@ extern "C" __global__ void __launch_bounds__({SCAN_THREADS}) run_{{name}}(
     unsigned i = first + round * {SCAN_THREADS}u;
     own[round] = 0;
     if (i < n) {{name}}((int)i, own[round], false{{given}});
-    sums[round] = sum_up_to(own[round], lane);
+    sums[round] = jet::sum_up_to(own[round], lane);
     if (lane == 31) warps[round * {SCAN_THREADS // 32} + threadIdx.x / 32] = sums[round];
   }}}}
   __syncthreads();
   if (threadIdx.x < 32) {{{{
-    long long value = warps[lane], end = sum_up_to(value, lane);
-    long long all = __shfl_sync(ALL, end, 31);
-    warps[lane] = look_back(all, tiles_, (int)tile, scan_, answer_) + end - value;
+    long long value = warps[lane], end = jet::sum_up_to(value, lane);
+    long long all = __shfl_sync(jet::ALL, end, 31);
+    warps[lane] = jet::look_back(all, tiles, (int)tile, scan, answer) + end - value;
   }}}}
   __syncthreads();
   for (unsigned round = 0; round < {SCAN_ROUNDS}; round++) {{{{
