@@ -18,8 +18,9 @@ from jetpy.backends import get_backend
 from jetpy.backends.base import Backend
 from jetpy.backends.level import upload
 from jetpy.coarsening.methods import COARSENINGS
+from jetpy.hierarchy import coarsest_size
 from jetpy.metrics import imbalance
-from jetpy.multilevel import coarsest_size, partition_multilevel
+from jetpy.multilevel import partition_multilevel
 from jetpy.options import Options
 from jetpy.presets import choose
 from jetpy.problem import Problem, pose

@@ -20,18 +20,12 @@ from jetpy.mapping.machine import Levels, machine
 from jetpy.mapping.mapping import Mapping
 from jetpy.mapping.problem import METHODS, pose_mapping
 from jetpy.metrics import checked_parts
-from jetpy.multilevel import (
-    Outcome,
-    Progress,
-    no_progress,
-    partition_multilevel,
-    refine_partition,
-    trivial_outcome,
-    trivial_partition,
-)
+from jetpy.multilevel import partition_multilevel, refine_partition
+from jetpy.outcome import Outcome, trivial_outcome, trivial_partition
 from jetpy.presets import choose
 from jetpy.presets import preset as preset_options
 from jetpy.problem import Problem, checked_imbalance, pose
+from jetpy.progress import Progress, no_progress
 from jetpy.result import Partition
 
 

@@ -34,7 +34,7 @@ class CoarsenOptions:
         Constrained: most vertices that become one.
     per_part : int or None
         Stop at so many vertices for each part; None: as Jet, or sooner (`coarsest_size` in
-        `jetpy.multilevel`).
+        `jetpy.hierarchy`).
     least_shrink : float
         Stop when a level has more than this share of the vertices of the level before.
     """

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from jetpy.backends.base import Array, Backend
-from jetpy.backends.hubs import find_hubs
 from jetpy.backends.level import DeviceGraph
+from jetpy.backends.long_rows import find_hubs
 from jetpy.workloads import contraction as contraction_kernels
 from jetpy.workloads import subgraphs as kernels
 

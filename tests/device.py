@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jetpy.backends.base import Array, Mirror, Workunit
-from jetpy.backends.numba_engine.engine import NumbaBackend
+from jetpy.backends.numba_engine.engine import Bind, NumbaBackend
 
 
 class DeviceArray(np.ndarray):
@@ -74,10 +74,16 @@ class DeviceBackend(NumbaBackend):
         self.hub_degree = 16
         self.companion, self.companion_size = NumbaBackend(threads), 10_000
 
-    def _launch(self, n: int, workunit: Workunit, arguments: dict[str, Any]) -> Any:
-        _refuse_host(*arguments.values())
-        plain = {name: _plain(value) for name, value in arguments.items()}
-        return super()._launch(n, workunit, plain)
+    def _load(self, workunit: Workunit) -> tuple[Callable[..., Any], Bind]:
+        function, bind = super()._load(workunit)
+
+        def bind_of_device(**arguments: Any) -> tuple[Any, ...]:
+            values = bind(**arguments)
+            _refuse_host(*values)
+            return tuple(map(_plain, values))
+
+        self._compiled[workunit] = function, bind_of_device
+        return self._compiled[workunit]
 
     def from_host(self, array: np.ndarray) -> Array:
         assert not isinstance(array, DeviceArray)
@@ -100,4 +106,4 @@ class DeviceBackend(NumbaBackend):
         if self._tape is None:
             copy(*arrays)
         else:
-            self._tape.append((lambda *_: copy(*arrays), 0, []))
+            self._tape.append((lambda *_: copy(*arrays), 0, ()))

@@ -6,6 +6,9 @@ import ast
 import inspect
 import subprocess
 import sys
+from collections.abc import Iterator
+from glob import glob
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import get_args, get_type_hints
 
@@ -102,3 +105,30 @@ def test_names_are_typed(function: object) -> None:
 def test_modules_are_found_without_importing_them() -> None:
     code = "import jetpy; print(jetpy.errors.OptionError.__name__, jetpy.io.read_graph.__name__)"
     assert run("-c", code) == "OptionError read_graph\n"
+
+
+def imported(code: ast.AST, modules: dict[str, Path]) -> Iterator[str]:
+    """Yield the modules that code imports outside of functions, also for type checkers alone."""
+    for node in ast.iter_child_nodes(code):
+        if isinstance(node, ast.Import):
+            yield from modules.keys() & {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from modules.keys() & {n if n in modules else node.module for n in names}
+        elif not isinstance(node, ast.FunctionDef):
+            yield from imported(node, modules)
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    root, modules = Path(jetpy.__file__).parent, {}
+    for name in glob("**/*.py", root_dir=root, recursive=True):
+        parts = ("jetpy", *Path(name).with_suffix("").parts)
+        modules[".".join(parts).removesuffix(".__init__")] = root / name
+    assert {"jetpy", "jetpy.api", "jetpy.workloads.buckets"} <= modules.keys()
+    TopologicalSorter(
+        {
+            name: set(imported(ast.parse(path.read_text("utf-8")), modules))
+            for name, path in modules.items()
+        }
+    ).prepare()

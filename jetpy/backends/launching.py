@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from jetpy.backends.base import Array, Backend, Mirror, Workunit
 from jetpy.backends.gpu import LostGPU, check_after_fork
 from jetpy.backends.memory import Memory
-from jetpy.backends.numba_engine.translate import Definition, View
+from jetpy.kernel_language import Definition, View
 
 
 class Launcher(Protocol):
@@ -32,20 +32,8 @@ class Launcher(Protocol):
         """Return the arguments with which `call` runs the workunit over 0..n-1."""
 
 
-def passed(parameters: dict[str, str | View]) -> tuple[dict[str, str], list[str]]:
-    """Return what a launch passes on after the number of indices, in its order.
-
-    That is addresses of arrays, whose elements' types are given, and then numbers.
-
-    >>> passed({"k": "int32", "parts": View("int32"), "loose": "int64"})
-    ({'parts': 'int32'}, ['k', 'loose'])
-    """
-    arrays = {name: kind.element for name, kind in parameters.items() if isinstance(kind, View)}
-    return arrays, [name for name in parameters if name not in arrays]
-
-
 class Arguments:
-    """What a launch passes on: the number of indices, addresses of arrays, and numbers.
+    """What launches of a workunit pass on: the number of indices, addresses of arrays, numbers.
 
     Parameters
     ----------
@@ -53,42 +41,39 @@ class Arguments:
         The workunit's name and parameters.
     memory : Memory
         Where its arrays lie.
-
-    Attributes
-    ----------
-    arrays : dict of str to str
-        Parameters that are arrays, by the type of their elements.
-    numbers : list of str
-        The other parameters.
     """
 
     def __init__(self, definition: Definition, memory: Memory) -> None:
-        self.arrays, self.numbers = passed(definition.arguments)
-        self._name, self._memory = definition.name, memory
-        places = [f"{kind}[id(given[{name!r}])]" for name, kind in self.arrays.items()]
-        places += [f"given[{name!r}]" for name in self.numbers]
-        known = {kind: memory.addresses[kind] for kind in self.arrays.values()}
-        self._bind = eval(f"lambda n, given: [{', '.join(['n', *places])}]", known)
+        self._name, self._memory, self._bind = definition.name, memory, definition.bind
+        self._elements = {
+            name: kind.element if isinstance(kind, View) else None
+            for name, kind in definition.arguments.items()
+        }
+        elements = self._elements.values()
+        places = (f"{e}[id(given[{i}])]" if e else f"given[{i}]" for i, e in enumerate(elements))
+        known = {element: memory.addresses[element] for element in elements if element}
+        self._addressed = eval(f"lambda n, given: [{', '.join(['n', *places])}]", known)
 
-    def bind(self, n: int, given: Mapping[str, Any]) -> list[Any]:
-        """Return `n`, the addresses of arrays, and the numbers.
+    def bind(self, n: int, arguments: Mapping[str, Any]) -> list[Any]:
+        """Return `n`, and in order of the parameters numbers and addresses of arrays.
 
         Raises
         ------
         TypeError, ValueError
             If an array is not one that its parameter takes.
         """
+        given = self._bind(**arguments)
         try:
-            bound: list[Any] = self._bind(n, given)
+            bound: list[Any] = self._addressed(n, given)
         except KeyError:
             self._keep_addresses(given)
-            bound = self._bind(n, given)
+            bound = self._addressed(n, given)
         return bound
 
-    def _keep_addresses(self, given: Mapping[str, Any]) -> None:
-        for name, element in self.arrays.items():
-            if id(given[name]) not in self._memory.addresses[element]:
-                self._memory.keep_address(given[name], element, f"{name} of {self._name}")
+    def _keep_addresses(self, given: Iterable[Any]) -> None:
+        for (name, element), value in zip(self._elements.items(), given, strict=True):
+            if element is not None and id(value) not in self._memory.addresses[element]:
+                self._memory.keep_address(value, element, f"{name} of {self._name}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,13 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.backends.base import Array, Backend
-from jetpy.backends.hubs import Hubs, find_hubs
+from jetpy.backends.long_rows import LongRows, find_long_rows
 from jetpy.graph import Graph
 
 
 @dataclass(frozen=True, eq=False)
 class DeviceGraph:
-    """CSR arrays of one level, all int32: shapes (n + 1,), (2 m,), (2 m,), (n,); and its hubs.
+    """CSR arrays of one level, all int32: shapes (n + 1,), (2 m,), (2 m,), (n,); and its
+    long rows.
 
     `edge_weight` is the sum of `edge_weights`.
     """
@@ -24,7 +25,11 @@ class DeviceGraph:
     edge_weights: Array
     vertex_weights: Array
     edge_weight: int
-    hubs: Hubs
+    long_rows: LongRows
+
+    @property
+    def hubs(self) -> LongRows:
+        return self.long_rows
 
     @property
     def n(self) -> int:
@@ -57,7 +62,7 @@ def upload(backend: Backend, graph: Graph) -> DeviceGraph:
         weights(graph.edge_weights, 2 * graph.total_edge_weight),
         weights(graph.vertex_weights, graph.total_vertex_weight),
         2 * graph.total_edge_weight,
-        find_hubs(backend, indptr, len(graph.indices)),
+        find_long_rows(backend, indptr, len(graph.indices)),
     )
 
 

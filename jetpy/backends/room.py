@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from jetpy.backends.base import Backend
 from jetpy.errors import OutOfMemoryError
 
-VERTEX_BYTES, EDGE_BYTES = 24, 70
+VERTEX_BYTES, EDGE_BYTES = 90, 48
 """What partitioning takes for each vertex and undirected edge of the graph, about."""
 MOST = 0.9
 """Of a graph that did not fit, no larger share is said to."""

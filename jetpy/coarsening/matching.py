@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from jetpy.backends.base import Array, Backend
-from jetpy.backends.hubs import LANES
 from jetpy.backends.level import DeviceGraph
 from jetpy.coarsening.two_hop import match_two_hop
 from jetpy.options import CoarsenOptions
 from jetpy.workloads import matching as kernels
+from jetpy.workloads.long_rows import LANES
 
 FINALS = 16
 """Indices that compare the finalists of a hub, as in `jetpy.workloads.matching`."""

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.backends.base import Array, Backend
-from jetpy.backends.hubs import find_hubs
 from jetpy.backends.level import DeviceGraph
+from jetpy.backends.long_rows import find_hubs
 from jetpy.errors import GraphError
 from jetpy.graph import INT32_MAX, Graph, IntArray
 from jetpy.incremental.column import Column, HostColumn, row_offsets, upload_together

@@ -23,14 +23,15 @@ from jetpy.graph import Graph, IntArray
 from jetpy.incremental.batch import Batch, checked_batch
 from jetpy.incremental.buckets import BucketList
 from jetpy.incremental.column import row_offsets
-from jetpy.incremental.edits import resolve
 from jetpy.incremental.placement import Placement
 from jetpy.incremental.renewal import best, partition_anew, refine_again, renumbered
+from jetpy.incremental.resolution import resolve
 from jetpy.incremental.session import Goal, Session, Settings, read_session, write_session
 from jetpy.metrics import checked_parts, edge_cut, part_weights
-from jetpy.multilevel import Outcome, Progress, no_progress
 from jetpy.options import IncrementalOptions
+from jetpy.outcome import Outcome
 from jetpy.problem import SEEDS, Problem, checked_imbalance
+from jetpy.progress import Progress, no_progress
 
 SHRINKAGE = 32
 """One part in so many of the weight that parts may have above the average is left for later: so

@@ -17,7 +17,7 @@ from jetpy.backends.diagnosis import (
     read_config,
     version_in,
 )
-from jetpy.backends.numba_engine.translate import View, read_module
+from jetpy.kernel_language import View, read_module
 
 HEADER = """
 #if !defined(KOKKOS_MACROS_HPP) || defined(KOKKOS_CORE_CONFIG_H)

@@ -31,8 +31,8 @@ from jetpy.backends.memory import HostMemory
 from jetpy.backends.workers import watch_compilations
 from jetpy.errors import BackendError
 from jetpy.workloads import selfcheck
-from tests.backends.modules import load_workunits
 from tests.graphs import two_cliques
+from tests.modules import load_workunits
 
 NAMES = ("kokkos-openmp", "kokkos-serial")
 

@@ -15,12 +15,13 @@ from jetpy.backends.cuda.diagnosis import problems
 from jetpy.backends.cuda.installation import examine
 from jetpy.backends.cuda.kernels import cubins, modules
 from jetpy.backends.cuda.launcher import Launcher, Totals
-from jetpy.backends.cuda.source import symbol, workunits
+from jetpy.backends.cuda.source import symbol
 from jetpy.backends.gpu import check_after_fork, check_device, compiling_companion, prefer_gpu
 from jetpy.backends.gpu_memory import CudaMemory
 from jetpy.backends.launching import LaunchingBackend
 from jetpy.backends.threads import after_fork, available_threads
 from jetpy.errors import BackendError
+from jetpy.kernel_language import read_workunits
 
 _living: WeakSet[CudaBackend] = WeakSet()
 
@@ -110,7 +111,7 @@ class CudaBackend(LaunchingBackend):
             except self._cuda.driver.CUDADriverError as error:
                 raise BackendError(f"the driver does not load kernels: {error}") from error
             self._modules.append(loaded)
-            for name, definition in workunits(module).items():
+            for name, definition in read_workunits(module).items():
                 self._launchers[getattr(module, name)] = Launcher(
                     definition,
                     loaded.get_function(symbol(name)).ptr,

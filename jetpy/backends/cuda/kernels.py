@@ -13,11 +13,12 @@ from types import ModuleType
 
 from jetpy.backends.cuda import SUFFIX, nvrtc
 from jetpy.backends.cuda.nvrtc import NVRTC, OPTIONS
-from jetpy.backends.cuda.source import source, workunits
+from jetpy.backends.cuda.source import source
 from jetpy.backends.threads import available_threads
 from jetpy.backends.workers import Compilation, Group, announce, note
 from jetpy.cache import MOVE, read_entry, write_entry
 from jetpy.errors import BackendError
+from jetpy.kernel_language import read_workunits
 
 SECONDS = 0.05
 """To compile a kernel, about."""
@@ -29,7 +30,7 @@ def modules() -> list[ModuleType]:
     """Return jetpy's modules that have workunits."""
     from jetpy import workloads
 
-    return [module for module in workloads.MODULES if workunits(module)]
+    return [module for module in workloads.MODULES if read_workunits(module)]
 
 
 def compiler_for(architectures: Sequence[str]) -> Callable[..., None]:
@@ -128,7 +129,7 @@ def _compile(
     try:
         for future in as_completed([pool.submit(compile_one, m) for m in longest_first]):
             module, made, seconds = future.result()
-            group: Group = [(_short(module), name) for name in workunits(module)]
+            group: Group = [(_short(module), name) for name in read_workunits(module)]
             failure = str(made) if isinstance(made, BackendError) else None
             note(Compilation(group, seconds, failure))
             yield module, made
@@ -155,4 +156,4 @@ def _short(module: ModuleType) -> str:
 
 
 def _count(wanted: Sequence[ModuleType] | dict[ModuleType, bytes]) -> int:
-    return sum(len(workunits(module)) for module in wanted)
+    return sum(len(read_workunits(module)) for module in wanted)

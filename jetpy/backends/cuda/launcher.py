@@ -17,9 +17,9 @@ from jetpy.backends.cuda.templates import (
     TILE,
     TILE_BYTES,
 )
-from jetpy.backends.launching import Arguments, passed
+from jetpy.backends.launching import Arguments
 from jetpy.backends.memory import Memory
-from jetpy.backends.numba_engine.translate import Definition, Kind
+from jetpy.kernel_language import Definition, Kind, View
 
 CODES = {
     "boolean": "?",
@@ -113,7 +113,6 @@ class Launcher:
 
     Attributes
     ----------
-    arguments : Arguments
     bind : callable
         As of `Arguments`.
     call : callable
@@ -128,8 +127,7 @@ class Launcher:
         totals: Totals,
         driver: Driver,
     ) -> None:
-        self.arguments = Arguments(definition, memory)
-        self.bind = self.arguments.bind
+        self.bind = Arguments(definition, memory).bind
         self.call: Callable[..., Any] = {
             Kind.FOR: self._run_for,
             Kind.REDUCE: self._run_reduce,
@@ -174,11 +172,10 @@ class Launcher:
 
 
 def kernel_codes(definition: Definition) -> str:
-    """Return how `struct` packs what a kernel takes: indices, arrays, numbers, and its own."""
-    numbers = definition.arguments
-    arrays, names = passed(numbers)
-    own = "".join(CODES[str(numbers[name])] for name in names)
-    return f"i{'Q' * len(arrays)}{own}{_TAILS[definition.kind]}"
+    """Return how `struct` packs what a kernel takes: indices, arguments, and what is its own."""
+    kinds = definition.arguments.values()
+    own = "".join("Q" if isinstance(kind, View) else CODES[kind] for kind in kinds)
+    return f"i{own}{_TAILS[definition.kind]}"
 
 
 def offsets(codes: str) -> list[int]:

@@ -6,9 +6,8 @@ from functools import cache
 from types import ModuleType
 
 from jetpy.backends.cuda import templates
-from jetpy.backends.cuda.printer import c_type, device_function
-from jetpy.backends.launching import passed
-from jetpy.backends.numba_engine.translate import Definition, Kind, read_module, with_callees
+from jetpy.kernel_language import Definition, Kind, View, read_workunits, with_callees
+from jetpy.kernel_language.cuda_printer import TYPES, print_function
 
 _KERNELS = {
     Kind.FOR: templates.FOR,
@@ -17,28 +16,15 @@ _KERNELS = {
 }
 
 
-def workunits(module: ModuleType) -> dict[str, Definition]:
-    """Return the workunits that a module defines, and does not import."""
-    return {
-        name: definition
-        for name, definition in read_module(module).items()
-        if definition.kind is not Kind.FUNCTION
-        and getattr(module, name).__module__ == module.__name__
-    }
-
-
 @cache
 def source(module: ModuleType) -> str:
     """Return the CUDA C of a module.
 
     The same each time: changes of the file do not count.
     """
-    known, own = read_module(module), workunits(module)
-    used: dict[str, Definition] = {}
-    for definition in own.values():
-        used.update((needed.name, needed) for needed in with_callees(definition, known))
-    functions = (device_function(definition, known) for definition in used.values())
-    return "\n".join([templates.ATOMICS, templates.VERBS, *functions, *map(_kernel, own.values())])
+    own = read_workunits(module).values()
+    functions = map(print_function, with_callees(own))
+    return "\n".join([templates.ATOMICS, templates.VERBS, *functions, *map(_kernel, own)])
 
 
 def symbol(workunit: str) -> str:
@@ -47,9 +33,12 @@ def symbol(workunit: str) -> str:
 
 
 def _kernel(definition: Definition) -> str:
-    own = definition.arguments
-    arrays, numbers = passed(own)
-    declared = "".join(f", {c_type(own[name])} {name}_" for name in [*arrays, *numbers])
-    given = "".join(f", {name}_" for name in own)
+    own = {f"{name}_": kind for name, kind in definition.arguments.items()}
+    declared = "".join(f", {_type(kind)} {name}" for name, kind in own.items())
+    given = "".join(f", {name}" for name in own)
     template = _KERNELS[definition.kind]
     return template.format(name=definition.name, declared=declared, given=given)
+
+
+def _type(kind: str | View) -> str:
+    return f"{TYPES[kind.element]}*" if isinstance(kind, View) else TYPES[kind]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 FOR_THREADS = 128
-"""Threads of a block; those of one piece of a hub's row (`jetpy.workloads.lanes`) are one block."""
+"""Threads of a block."""
 SUM_THREADS, SUM_BLOCKS = 256, 4096
 """Of reductions: threads of a block, and the most blocks; theirs take several indices each."""
 SCAN_THREADS, SCAN_ROUNDS = 256, 4

@@ -12,9 +12,10 @@ from pathlib import Path
 from types import ModuleType
 
 from jetpy.backends.kokkos.build import BINARY, LIBRARY, is_built
-from jetpy.backends.kokkos.flatten import flatten
 from jetpy.cache import MOVE, cache_dirs, check_trusted, make_folders, write_at_once
 from jetpy.errors import BackendError
+from jetpy.kernel_language import read_workunits
+from jetpy.kernel_language.pykokkos_printer import print_module
 
 
 def kernel_folder(space: str, module: ModuleType, workunit: str) -> Path:
@@ -44,7 +45,7 @@ def kernel_folder(space: str, module: ModuleType, workunit: str) -> Path:
 @cache
 def _kernel(space: str, module: ModuleType, workunit: str) -> tuple[Path, bytes]:
     """Return the name of a workunit's folder, below the cache folders, and its source."""
-    source = flatten(module, workunit)
+    source = print_module(read_workunits(module)[workunit])
     key = hashlib.sha256(f"{source}{_circumstances(space)}".encode()).hexdigest()[:16]
     return Path("kokkos", f"{workunit}-{key}"), source.encode()
 

@@ -17,9 +17,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from jetpy.backends.launching import passed
-from jetpy.backends.numba_engine.translate import Kind, View, read_module
 from jetpy.errors import BackendError
+from jetpy.kernel_language import Kind, View, read_workunits
 
 LONGEST = 400
 """Longest line of an error message; the C++ that PyKokkos generates is one line, much longer."""
@@ -116,7 +115,7 @@ def translate(space: str, source: Path) -> str:
     name = f"jetpy_kokkos_{folder.name.replace('-', '_')}"
     with _explained(source):
         module = _import(name, source)
-        definition = read_module(module)[source.stem]
+        definition = read_workunits(module)[source.stem]
         parameters = definition.arguments
         dispatch = {
             Kind.FOR: pk.parallel_for,
@@ -137,8 +136,7 @@ def translate(space: str, source: Path) -> str:
 
 def _call(binding: str, arguments: dict[str, Any], parameters: dict[str, str | View]) -> str:
     """Return the call in a binding with arguments that come in order, or are always the same."""
-    arrays, numbers = passed(parameters)
-    given = {name: f"passed[{i}]" for i, name in enumerate(["pk_threads_end", *arrays, *numbers])}
+    given = {name: f"passed[{i}]" for i, name in enumerate(["pk_threads_end", *parameters])}
     given["pk_exec_space_instance"] = "space"
 
     def argument(match: re.Match[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -18,9 +18,9 @@ from jetpy.backends.kokkos.launcher import Launcher
 from jetpy.backends.kokkos.runtime import check_present, check_space, device_of_kokkos, start
 from jetpy.backends.launching import LaunchingBackend
 from jetpy.backends.memory import HostMemory
-from jetpy.backends.numba_engine.translate import Kind, read_module
 from jetpy.backends.threads import after_fork, available_threads, openmp_is_lost
 from jetpy.backends.workers import Entry, announce, compile_in_parallel
+from jetpy.kernel_language import read_workunits
 
 SECONDS, SECONDS_A_GROUP = 0.8, 10
 """To compile a kernel, about, and what several together share."""
@@ -97,8 +97,8 @@ class KokkosBackend(LaunchingBackend):
         """Load a workunit, compiled first if need be."""
         self._check()
         folder = self._folder(workunit)
-        self._build({folder: workunit}, 1, None)
-        definition = read_module(sys.modules[workunit.__module__])[workunit.__name__]
+        self.prepare([workunit])
+        definition = read_workunits(sys.modules[workunit.__module__])[workunit.__name__]
         launcher = Launcher(folder, definition, self._instance, self._memory)
         self._launchers[workunit] = launcher
         return launcher
@@ -121,6 +121,10 @@ class KokkosBackend(LaunchingBackend):
             self._complete = True
         return time.perf_counter() - started
 
+    def prepare(self, workunits: Iterable[Workunit]) -> None:
+        """Compile workunits, of jetpy or not, together: that takes little longer than one."""
+        self._build({self._folder(workunit): workunit for workunit in workunits}, 1, None)
+
     def kernels(self) -> dict[Path, Workunit]:
         """Return all of jetpy's workunits by the folder where compiled code of each belongs."""
         from jetpy import workloads
@@ -128,8 +132,7 @@ class KokkosBackend(LaunchingBackend):
         return {
             self._folder(getattr(module, name)): getattr(module, name)
             for module in workloads.MODULES
-            for name, definition in read_module(module).items()
-            if definition.kind is not Kind.FUNCTION
+            for name in read_workunits(module)
         }
 
     def _folder(self, workunit: Workunit) -> Path:

@@ -11,8 +11,8 @@ from jetpy.backends.kokkos.build import BINARY, LIBRARY
 from jetpy.backends.kokkos.cpp import symbol
 from jetpy.backends.launching import Arguments
 from jetpy.backends.memory import Memory
-from jetpy.backends.numba_engine.translate import Definition
 from jetpy.errors import BackendError
+from jetpy.kernel_language import Definition
 
 
 class Launcher:

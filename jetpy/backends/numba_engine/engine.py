@@ -21,7 +21,9 @@ from jetpy.backends.base import Array, Backend, Workunit
 from jetpy.backends.threads import after_fork, available_threads, limit_spinning, openmp_is_lost
 from jetpy.backends.workers import Entry, Group, announce, compile_in_parallel
 from jetpy.cache import cache_dirs, is_writable, read_entry
+from jetpy.kernel_language import read_workunits
 
+Bind = Callable[..., tuple[Any, ...]]
 MAX_THREADS = 64
 SECONDS = 1.2
 """To compile a kernel, about."""
@@ -53,9 +55,8 @@ def _launchers(module: ModuleType) -> dict[str, tuple[Any, str]]:
 
     from jetpy.backends.numba_engine import source
     from jetpy.backends.numba_engine.storage import KernelCache
-    from jetpy.backends.numba_engine.translate import Kind
 
-    text, definitions = source.generate(module)
+    text = source.generate(module)
     imported = "".join(Path(__file__).with_name(name).read_text() for name in IMPORTED)
     processor = cpu_target.target_context.codegen().magic_tuple()
     salt = f"{numba.__version__} {np.__version__} {sys.version} {processor}"
@@ -63,11 +64,10 @@ def _launchers(module: ModuleType) -> dict[str, tuple[Any, str]]:
     short = module.__name__.rpartition(".")[2]
     generated = _import_text(f"jetpy_numba_{short}_{key}", text)
     launchers = {}
-    for name, definition in definitions.items():
-        if definition.kind is not Kind.FUNCTION and _is_own(module, name):
-            function = getattr(generated, f"launch_{name}")
-            function._cache = KernelCache(Path("numba", key), name)
-            launchers[name] = function, f"({', '.join(source.signature_of(definition))})"
+    for name, definition in read_workunits(module).items():
+        function = getattr(generated, f"launch_{name}")
+        function._cache = KernelCache(Path("numba", key), name)
+        launchers[name] = function, f"({', '.join(source.signature_of(definition))})"
     return launchers
 
 
@@ -78,10 +78,6 @@ def _import_text(name: str, text: str) -> ModuleType:
     sys.modules[name] = module
     exec(compile(text, file, "exec"), module.__dict__)
     return module
-
-
-def _is_own(module: ModuleType, name: str) -> bool:
-    return bool(getattr(module, name).__module__ == module.__name__)
 
 
 def _module(name: str) -> ModuleType:
@@ -142,17 +138,17 @@ class NumbaBackend(Backend):
         self.xp = np
         self.launches = 0
         self._numba = _import_numba(self.threads)
-        self._compiled: dict[Workunit, tuple[Callable[..., Any], tuple[str, ...]]] = {}
+        self._compiled: dict[Workunit, tuple[Callable[..., Any], Bind]] = {}
         self._loaded = False
-        self._tape: list[tuple[Callable[..., Any], int, list[Any]]] | None = None
+        self._tape: list[tuple[Callable[..., Any], int, tuple[Any, ...]]] | None = None
         _living.add(self)
 
     def _launch(self, n: int, workunit: Workunit, arguments: dict[str, Any]) -> Any:
         entry = self._compiled.get(workunit)
         if entry is None:
             entry = self._load(workunit)
-        function, names = entry
-        passed = [arguments[name] for name in names]
+        function, bind = entry
+        passed = bind(**arguments)
         if self._tape is not None:
             self._tape.append((function, n, passed))
             return 0
@@ -182,11 +178,11 @@ class NumbaBackend(Backend):
 
         return play
 
-    def _load(self, workunit: Workunit) -> tuple[Callable[..., Any], tuple[str, ...]]:
+    def _load(self, workunit: Workunit) -> tuple[Callable[..., Any], Bind]:
         module = sys.modules[workunit.__module__]
         function, _ = _launchers(module)[workunit.__name__]
-        code = function.py_func.__code__
-        self._compiled[workunit] = function, code.co_varnames[2 : code.co_argcount]
+        bind = read_workunits(module)[workunit.__name__].bind
+        self._compiled[workunit] = function, bind
         return self._compiled[workunit]
 
     def parallel_for(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from jetpy.backends.numba_engine.translate import Definition, Kind, View, emit, read_module
+from jetpy.kernel_language import Definition, Kind, View, read_module, read_workunits, with_callees
+from jetpy.kernel_language.numba_printer import print_function
 
 HEADER = '''\
 """Generated from {module}; do not edit."""
@@ -104,15 +105,13 @@ def signature_of(definition: Definition) -> tuple[str, ...]:
     return ("int64", "int64", *own)
 
 
-def generate(module: ModuleType) -> tuple[str, dict[str, Definition]]:
-    """Return the source of a module of launchers and the definitions that it came from."""
-    definitions = read_module(module)
+def generate(module: ModuleType) -> str:
+    """Return the source of a module of launchers, and of the functions that they call."""
     parts = [HEADER.format(module=module.__name__, serial=SERIAL, block=BLOCK)]
-    for definition in definitions.values():
-        parts.append(emit(definition, definitions))
-        if definition.kind is not Kind.FUNCTION:
-            parts.append(_launcher(definition))
-    return "\n\n".join(parts), definitions
+    for definition in with_callees(read_module(module).values()):
+        parts.append(print_function(definition))
+    parts += [_launcher(workunit) for workunit in read_workunits(module).values()]
+    return "\n\n".join(parts)
 
 
 def _launcher(definition: Definition) -> str:

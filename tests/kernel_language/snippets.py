@@ -1,4 +1,6 @@
-"""Workunits for the tests of the Numba engine: one for each thing that it has to get right."""
+"""Workunits for the tests of the kernel language: one for each thing that engines may get wrong."""
+
+from enum import IntEnum
 
 import pykokkos as pk
 
@@ -85,9 +87,14 @@ def claim_slots(
     claimed[i] = claim(slots, first + i, size)
 
 
+@pk.function
+def take(slots: pk.View1D[pk.int32], place: int, value: int) -> int:
+    return pk.atomic_compare_exchange(slots, [place], -1, value)
+
+
 @pk.workunit
 def claim_twice(i: int, slots: pk.View1D[pk.int32], befores: pk.View1D[pk.int32]):
-    befores[i] = pk.atomic_compare_exchange(slots, [i >> 3], -1, i)
+    befores[i] = take(slots, i >> 3, i)
 
 
 # Arithmetic
@@ -335,3 +342,88 @@ def divide_in_place(i: int, out: pk.View1D[pk.int64]):
     x: pk.int64 = out[0]
     x //= out[1]
     out[0] = x
+
+
+@pk.workunit
+def signs(i: int, a: pk.View1D[pk.int32], out: pk.View1D[pk.int32]):
+    """Minus signs in a row, and before and after other signs."""
+    o: int = i * 6
+    out[o] = a[i] - -3
+    out[o + 1] = -(~a[i])
+    out[o + 2] = a[i] - (-a[i])
+    out[o + 3] = ~-a[i]
+    out[o + 4] = 2 - (3 - a[i])
+    out[o + 5] = (a[i] - 3) * -2
+
+
+@pk.workunit
+def precedence(i: int, a: pk.View1D[pk.int32], b: pk.View1D[pk.int32], out: pk.View1D[pk.int32]):
+    x: int = a[i]
+    y: int = b[i]
+    o: int = i * 6
+    out[o] = (x | y) & 12
+    out[o + 1] = x | (y & 12)
+    out[o + 2] = (x + y) << 2 & 255
+    out[o + 3] = (x ^ y) + 1
+    out[o + 4] = (x < y) == (y < 5)
+    out[o + 5] = (x + y) * (x - y)
+
+
+# Words and groups
+
+
+FEW, MANY = 3, 2**33
+SHARE = 0.25
+
+
+class Place(IntEnum):
+    FIRST = 0
+    LAST = 7
+
+
+class Rows:
+    starts: pk.View1D[pk.int32]
+    values: pk.View1D[pk.int64]
+    count: int
+
+
+class Table(Rows):
+    sums: pk.View1D[pk.int64]
+
+
+@pk.function
+def sum_of_row(r: int, rows: Rows) -> pk.int64:
+    total: pk.int64 = 0
+    e: int = rows.starts[r]
+    while e < rows.starts[r + 1]:
+        total += rows.values[e]
+        e += 1
+    return total
+
+
+@pk.function
+def note(place: int, table: Table, other: Rows):
+    table.sums[place] = sum_of_row(place, table) - sum_of_row(place, other)
+
+
+@pk.workunit
+def words(i: int, out: pk.View1D[pk.int64]):
+    o: int = i * (FEW + 2)
+    out[o] = FEW
+    out[o + 1] = MANY
+    out[o + 2] = Place.LAST - Place.FIRST
+    out[o + 3] = i << FEW - 1
+    half: pk.double = i * SHARE
+    out[o + FEW + 1] = half >= 1.0
+
+
+@pk.workunit
+def groups(r: int, table: Table, other: Rows, factor: int):
+    note(r, table, other)
+    if r < table.count and r != Place.FIRST:
+        table.sums[r] *= factor
+
+
+@pk.workunit
+def add_rows(r: int, acc: pk.Acc[pk.int64], rows: Rows):
+    acc += sum_of_row(r, rows)

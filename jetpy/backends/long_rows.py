@@ -1,0 +1,138 @@
+"""Rows of high-degree vertices, which a launch shares out (`jetpy.workloads.long_rows`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from jetpy.backends.base import Array, Backend, Workunit
+from jetpy.graph import INT32_MAX
+from jetpy.workloads import long_rows as kernels
+from jetpy.workloads.long_rows import CHUNK, LANES
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """Long rows that are one chunk each, as kernels take them."""
+
+    vertices: Array
+    longest: int
+
+
+@dataclass(frozen=True, eq=False)
+class LongRows:
+    """The rows of a graph that are longer than a limit, and the chunks that they are cut into.
+
+    Attributes
+    ----------
+    longest : int
+        The limit: no row is longer where there are no long rows.
+    whole : Whole
+        Their vertices: int32, at least of shape (count,), on the back end.
+    count : int
+    vertices, starts : int32, at least of shape (chunk_count,), on the back end
+        Vertex and first entry of each chunk.
+    chunk_count : int
+    """
+
+    backend: Backend
+    longest: int
+    whole: Whole
+    count: int
+    vertices: Array
+    starts: Array
+    chunk_count: int
+
+    def launch(self, n: int, workunit: Workunit, **arguments: Any) -> None:
+        """Run a *for* workunit over n indices, and with lanes over long rows."""
+        self.backend.parallel_for(
+            n + LANES * self.chunk_count,
+            workunit,
+            long_rows=self,
+            count=n,
+            **arguments,
+            **self._old,
+        )
+
+    def launch_whole(self, n: int, workunit: Workunit, **arguments: Any) -> None:
+        """Run a *for* workunit over n indices, and with lanes over long rows of one chunk each."""
+        self.backend.parallel_for(
+            n + LANES * self.count,
+            workunit,
+            long_rows=self.whole,
+            count=n,
+            **arguments,
+            hubs=self.whole.vertices,
+            hub_degree=self.longest,
+        )
+
+    def launch_lanes(self, workunit: Workunit, **arguments: Any) -> None:
+        """Run a *for* workunit with lanes over long rows alone, if there are any."""
+        if self.count > 0:
+            self.backend.parallel_for(
+                LANES * self.chunk_count, workunit, long_rows=self, **arguments, **self._old
+            )
+
+    def launch_each(self, workunit: Workunit, share: int = 1, **arguments: Any) -> None:
+        """Run a *for* workunit over long rows alone, if there are any, `share` indices for each."""
+        if self.count > 0:
+            self.backend.parallel_for(
+                share * self.count,
+                workunit,
+                long_rows=self.whole,
+                **arguments,
+                hubs=self.whole.vertices,
+            )
+
+    launch_uncut = launch_whole
+
+    @property
+    def degree(self) -> int:
+        return self.longest
+
+    @property
+    def _old(self) -> dict[str, Any]:
+        return {"hubs": self.vertices, "starts": self.starts, "hub_degree": self.longest}
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Offsets of rows, as kernels take a graph's."""
+
+    indptr: Array
+
+
+@dataclass(frozen=True, eq=False)
+class _Chunks:
+    """Arrays that are to hold chunks, as kernels take them."""
+
+    vertices: Array
+    starts: Array
+
+
+def find_long_rows(backend: Backend, indptr: Array, entries: int) -> LongRows:
+    """List the long rows of a graph, given the offsets of its rows (int32, shape (n + 1,)).
+
+    `entries` is the sum of their lengths. Where launches run over lists of vertices no row counts
+    as long: lanes run over every long row.
+    """
+    none = backend.empty(0)
+    if backend.prefers_lists or backend.hub_degree == INT32_MAX:
+        return LongRows(backend, INT32_MAX, Whole(none, INT32_MAX), 0, none, none, 0)
+    longest, rows = backend.hub_degree, _Rows(indptr)
+    listed = backend.empty(len(indptr) - 1)
+    count = backend.scan(
+        len(listed), kernels.list_long_rows, graph=rows, longest=longest, listed=listed
+    )
+    whole = Whole(listed, longest)
+    if count == 0:
+        return LongRows(backend, longest, whole, 0, none, none, 0)
+    most = count + entries // CHUNK
+    chunks = _Chunks(backend.empty(most), backend.empty(most))
+    chunk_count = backend.scan(
+        count, kernels.list_chunks, graph=rows, listed=listed, long_rows=chunks
+    )
+    return LongRows(backend, longest, whole, count, chunks.vertices, chunks.starts, chunk_count)
+
+
+find_hubs = find_long_rows

@@ -1,0 +1,101 @@
+"""The levels of a graph: built by coarsening, and how parts get from one to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from jetpy.backends.base import Array, Backend
+from jetpy.backends.level import DeviceGraph, carry, carry_graph
+from jetpy.coarsening.methods import COARSENINGS
+from jetpy.problem import Problem
+from jetpy.progress import Progress
+from jetpy.projection import inject_parts, project_parts
+from jetpy.refinement.jet import Refinement
+from jetpy.stopwatch import Stopwatch
+
+
+@dataclass(frozen=True, eq=False)
+class HierarchyLevel:
+    """A level of a hierarchy, on the back end that suits its size.
+
+    `coarse_of` maps the next finer level's vertices to this one's (None on the finest level) and
+    is on that one's back end. `watch` is that of its coarsening.
+    """
+
+    backend: Backend
+    graph: DeviceGraph
+    coarse_of: Array | None
+    watch: Stopwatch
+    last: list[Refinement] = field(default_factory=list)
+
+    def refinement(self, problem: Problem) -> Refinement:
+        """Return what refines the level: the same as the last time, if the problem is."""
+        if not self.last or self.last[0].problem is not problem:
+            self.last[:] = [Refinement(self.backend, self.graph, problem)]
+        return self.last[0]
+
+
+def finest_level(backend: Backend, graph: DeviceGraph) -> HierarchyLevel:
+    """Return a graph as the first level of a hierarchy."""
+    return HierarchyLevel(backend, graph, None, Stopwatch(backend, "coarsen", 0))
+
+
+def coarsest_size(k: int, per_part: int | None = None) -> int:
+    """Return the number of vertices at which coarsening ends, `per_part` for each part if given.
+
+    Jet's own code goes down to 8 k, from k = 128 on to max(1024, 2 k). Stopping earlier pays:
+    bisecting 32 vertices a part costs METIS milliseconds and gives smaller cuts in the end. Dense
+    graphs are coarsened down to an eighth of that, until METIS can afford four tries.
+    """
+    if per_part is not None:
+        return per_part * k
+    return max(512, min(32 * k, max(2048, 16 * k)))
+
+
+def coarsen(
+    finest: HierarchyLevel,
+    steps: Sequence[Problem],
+    parts: Array | None,
+    progress: Progress,
+    depth: int = 0,
+    cycle: int = 0,
+) -> tuple[list[HierarchyLevel], Array | None]:
+    """Return the hierarchy, finest first, and the parts of the coarsest level.
+
+    Vertices stay within `parts` where these are given. `depth` is the number of the level that
+    `finest` is.
+    """
+    problem = steps[-1]
+    seed = problem.seed + 7919 * cycle
+    options = problem.options.coarsen
+    coarsening = COARSENINGS[options.method]
+    target = coarsest_size(steps[0].k, options.per_part)
+    levels = [finest]
+    affordable = problem.options.initial.most_entries // 4
+    while levels[-1].graph.n > target or levels[-1].graph.size > affordable:
+        finer = levels[-1]
+        backend = finer.backend
+        salt = (seed + len(levels)) & 0x7FFFFFFF
+        with Stopwatch(backend, "coarsen", depth + len(levels)) as watch:
+            coarse, coarse_of = coarsening(
+                backend, finer.graph, options, problem.limit, salt, parts
+            )
+        if coarse.n > options.least_shrink * finer.graph.n or coarse.n < target // 8:
+            break
+        suited = backend.for_size(coarse.size)
+        if parts is not None:
+            parts = inject_parts(backend, coarse.n, coarse_of, parts)
+            parts = carry(parts, backend, suited)
+        coarse = carry_graph(coarse, backend, suited)
+        levels.append(HierarchyLevel(suited, coarse, coarse_of, watch))
+        progress("coarsen", finest.graph.n - coarse.n, finest.graph.n - target)
+    return levels, parts
+
+
+def project(level: HierarchyLevel, parts: Array, finer: Sequence[HierarchyLevel]) -> Array:
+    """Return a level's parts as those of the next finer level, the last of a list, if any."""
+    if not finer:
+        return parts
+    backend = finer[-1].backend
+    return project_parts(backend, level.coarse_of, carry(parts, level.backend, backend))

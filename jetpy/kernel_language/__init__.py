@@ -1,0 +1,13 @@
+"""The kernel language: workunits are read once, and printed for each engine.
+
+`reading` turns a module of PyKokkos workunits into definitions: groups of parameters are taken
+apart, constants are numbers, and every expression has its type (`tree`). `numba_printer`,
+`pykokkos_printer` and `cuda_printer` print these for the engine that runs them. What one engine
+cannot do is refused for all (`refusals`).
+"""
+
+from jetpy.kernel_language.definition import Definition, Kind, with_callees
+from jetpy.kernel_language.reading import read_module, read_workunits
+from jetpy.kernel_language.types import View
+
+__all__ = ["Definition", "Kind", "View", "read_module", "read_workunits", "with_callees"]

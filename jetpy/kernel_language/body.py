@@ -1,0 +1,390 @@
+"""Reads the body of a function: gives every expression its C type and makes conversions explicit.
+
+The language is the part of PyKokkos's that its own translator gets right: typed locals,
+`if`/`while`/`for range`, `break`, `continue`, `return`, views of one dimension, atomics, and calls
+of `@pk.function`s. Beyond it, names of a module may stand for numbers, and groups for parameters.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any
+
+from jetpy.errors import BackendError
+from jetpy.kernel_language.definition import Definition, place_name
+from jetpy.kernel_language.tree import (
+    Assignment,
+    Atomic,
+    Call,
+    Comparison,
+    Conversion,
+    Declaration,
+    Element,
+    Evaluation,
+    Expression,
+    For,
+    If,
+    Jump,
+    Literal,
+    Logic,
+    Name,
+    Negation,
+    Operation,
+    Return,
+    Sign,
+    Statement,
+    Update,
+    While,
+)
+from jetpy.kernel_language.types import INT32, Group, View, common, named_type
+
+ATOMICS = {
+    "atomic_fetch_add": 1,
+    "atomic_fetch_min": 1,
+    "atomic_fetch_max": 1,
+    "atomic_fetch_or": 1,
+    "atomic_compare_exchange": 2,
+}
+"""Atomic operations and how many operands each takes."""
+_SYMBOLS: dict[type[ast.AST], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.USub: "-",
+    ast.UAdd: "+",
+    ast.Invert: "~",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+}
+_OF_INTEGERS = {"//", "%", "<<", ">>", "&", "|", "^", "~"}
+_FLOATS = {"float32", "float64"}
+
+
+class Body:
+    """Reads one function's statements.
+
+    Parameters
+    ----------
+    module : module
+        Where names that are no parameters and no locals are looked up.
+    declared : mapping of str to (str or View or Group)
+        The function's parameters.
+    fixed : set of str
+        Those that must not be assigned to.
+    returns : str or None
+    callee : callable
+        Returns the definition of a device function, given what its name stands for in `module`;
+        None if that is none.
+    may_exchange : bool
+        Whether `atomic_compare_exchange` is allowed.
+
+    Attributes
+    ----------
+    used : dict of (str, str or None) to None
+        The groups' fields that are used.
+    callees : dict of Definition to None
+    """
+
+    def __init__(
+        self,
+        module: ModuleType,
+        declared: Mapping[str, str | View | Group],
+        fixed: set[str],
+        returns: str | None,
+        callee: Callable[[Any], Definition | None],
+        *,
+        may_exchange: bool,
+    ) -> None:
+        self._module, self._declared, self._fixed = module, declared, fixed
+        self._returns, self._callee, self._may_exchange = returns, callee, may_exchange
+        self._visible = {name: kind for name, kind in declared.items() if isinstance(kind, str)}
+        self._locals: dict[str, str] = {}
+        self.used: dict[tuple[str, str], None] = {}
+        self.callees: dict[Definition, None] = {}
+
+    @property
+    def local_names(self) -> set[str]:
+        """Names of all locals read so far."""
+        return set(self._locals)
+
+    # statements
+
+    def block(self, statements: list[ast.stmt]) -> tuple[Statement, ...]:
+        """Read statements; what they declare cannot be seen after them."""
+        outside = dict(self._visible)
+        read = tuple(s for node in statements for s in self._statement(node))
+        self._visible = outside
+        return read
+
+    def _statement(self, node: ast.stmt) -> list[Statement]:
+        match node:
+            case ast.AnnAssign(
+                target=ast.Name() as target, annotation=note, value=ast.expr() as value
+            ):
+                kind = named_type(ast.unparse(note))
+                if not isinstance(kind, str):
+                    raise _fail(node, f"unknown type {ast.unparse(note)!r} of a local")
+                converted = self._as(value, kind)
+                return [Declaration(self._declare(node, target.id, kind), converted)]
+            case ast.Assign(targets=[target], value=value):
+                place = self._target(target)
+                return [Assignment(place, self._as(value, place.type))]
+            case ast.AugAssign(target=target, op=op, value=value):
+                place = self._target(target)
+                symbol, operand = _SYMBOLS[type(op)], self._expression(value)
+                result = _converted(self._operation(node, symbol, place, operand), place.type)
+                return [Update(place, symbol, operand, result)]
+            case ast.If(test=test, body=body, orelse=otherwise):
+                return [If(self._condition(test), self.block(body), self.block(otherwise))]
+            case ast.While(test=test, body=body, orelse=[]):
+                return [While(self._condition(test), self.block(body))]
+            case ast.For(
+                target=ast.Name(id=name),
+                iter=ast.Call(func=ast.Name(id="range"), args=[*bounds], keywords=[]),
+                body=body,
+                orelse=[],
+            ) if len(bounds) in (1, 2):
+                return [self._loop(node, name, bounds, body)]
+            case ast.Return(value=None):
+                return [Return(None)]
+            case ast.Return(value=ast.expr() as value):
+                if self._returns is None:
+                    raise _fail(node, "a workunit returns no value")
+                return [Return(self._as(value, self._returns))]
+            case ast.Expr(value=ast.Constant()) | ast.Pass():
+                return []
+            case ast.Expr(value=ast.Call() as call):
+                return [Evaluation(self._call(call))]
+            case ast.Break():
+                return [Jump("break")]
+            case ast.Continue():
+                return [Jump("continue")]
+        raise _fail(node, "statement outside the language of workunits")
+
+    def _loop(self, node: ast.For, name: str, bounds: list[ast.expr], body: list[ast.stmt]) -> For:
+        read = [self._expression(bound) for bound in bounds]
+        if any(_converted(bound, "int32") != bound for bound in read):
+            raise _fail(node, "a range of other numbers than int32; write a while loop")
+        start, stop = (Literal(0, "int32"), *read)[-2:]
+        outside = dict(self._visible)
+        counter = self._declare(node, name, "int32")
+        inner = self.block(body)
+        self._visible = outside
+        return For(counter, start, stop, inner)
+
+    def _declare(self, node: ast.stmt, name: str, kind: str) -> Name:
+        if name in self._visible or name in self._declared:
+            raise _fail(
+                node,
+                f"{name!r} is declared twice; in C++ that would be a second variable, so assign "
+                "without a type or take another name",
+            )
+        if self._locals.setdefault(name, kind) != kind:
+            raise _fail(node, f"{name!r} is of type {self._locals[name]} elsewhere in the function")
+        self._visible[name] = kind
+        return Name(name, kind)
+
+    def _target(self, node: ast.expr) -> Name | Element:
+        match node:
+            case ast.Name(id=name) if name in self._fixed:
+                raise _fail(node, "assignment to a workunit's parameter")
+            case ast.Name(id=name) if name in self._visible:
+                return Name(name, self._visible[name])
+            case ast.Name():
+                raise _fail(node, "assignment to an undeclared local")
+            case ast.Subscript():
+                return self._element(node)
+        raise _fail(node, "assignment to this target")
+
+    # expressions
+
+    def _as(self, node: ast.expr, kind: str) -> Expression:
+        return _converted(self._expression(node), kind)
+
+    def _condition(self, node: ast.expr) -> Expression:
+        read = self._expression(node)
+        if read.type == "boolean":
+            return read
+        return Comparison("!=", read, _converted(Literal(0, "int32"), read.type))
+
+    def _expression(self, node: ast.expr) -> Expression:
+        match node:
+            case ast.Constant(value=value):
+                return _literal(node, value)
+            case ast.Name(id=name) if name in self._visible:
+                return Name(name, self._visible[name])
+            case ast.Name(id=name) if name not in self._declared:
+                return _literal(node, vars(self._module).get(name))
+            case ast.Attribute(value=ast.Name(id=name), attr=attribute):
+                if name not in self._declared:
+                    return _literal(node, getattr(vars(self._module).get(name), attribute, None))
+                field, kind = self._field(node, name, attribute)
+                if isinstance(kind, View):
+                    raise _fail(node, "a view without an index")
+                return Name(field, kind)
+            case ast.Subscript():
+                return self._element(node)
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return Negation(self._condition(operand))
+            case ast.UnaryOp(op=op, operand=operand):
+                return self._sign(node, _SYMBOLS[type(op)], self._expression(operand))
+            case ast.BoolOp(op=op, values=values):
+                word = "and" if isinstance(op, ast.And) else "or"
+                return Logic(word, tuple(self._condition(value) for value in values))
+            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _SYMBOLS:
+                sides = self._expression(left), self._expression(right)
+                kind = common(sides[0].type, sides[1].type)
+                a, b = (_converted(side, kind) for side in sides)
+                return Comparison(_SYMBOLS[type(op)], a, b)
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _SYMBOLS:
+                sides = self._expression(left), self._expression(right)
+                result = self._operation(node, _SYMBOLS[type(op)], *sides)
+                return _converted(result, "int32") if isinstance(op, ast.FloorDiv) else result
+            case ast.Call():
+                call = self._call(node)
+                if call.type == "none":
+                    raise _fail(node, "a value of a function that returns none")
+                return call
+        raise _fail(node, "expression outside the language of workunits")
+
+    def _sign(self, node: ast.expr, symbol: str, operand: Expression) -> Expression:
+        kind = common(operand.type, "int32")
+        if isinstance(operand, Literal) and symbol == "-" and kind in ("int32", "int64"):
+            return _literal(node, -operand.value)
+        if symbol in _OF_INTEGERS and kind in _FLOATS:
+            raise _fail(node, f"{symbol} is for integers")
+        return Sign(symbol, _converted(operand, kind), kind)
+
+    def _operation(
+        self, node: ast.AST, symbol: str, left: Expression, right: Expression
+    ) -> Operation:
+        """Compute as C does; also the division is C's, in the type of both sides."""
+        kind = common(left.type, right.type)
+        if symbol in _OF_INTEGERS and kind in _FLOATS:
+            raise _fail(node, f"{symbol} is for integers")
+        if symbol == "/" and kind not in _FLOATS:
+            raise _fail(node, "/ is for floating point, // for integers")
+        if symbol in ("<<", ">>"):
+            kind = common(left.type, "int32")
+            return Operation(
+                symbol, _converted(left, kind), _converted(right, common(right.type, "int32")), kind
+            )
+        return Operation(symbol, _converted(left, kind), _converted(right, kind), kind)
+
+    def _element(self, node: ast.Subscript) -> Element:
+        name, view = self._view(node.value)
+        if view is None:
+            raise _fail(node, "index into something that is no view")
+        return Element(name, self._expression(node.slice), view.element)
+
+    def _view(self, node: ast.expr) -> tuple[str, View | None]:
+        """Return the name and the type of a view; None in place of this if it is none."""
+        match node:
+            case ast.Name(id=name):
+                kind: Any = self._declared.get(name)
+            case ast.Attribute(value=ast.Name(id=group), attr=attribute) if group in self._declared:
+                name, kind = self._field(node, group, attribute)
+            case _:
+                return "", None
+        return name, kind if isinstance(kind, View) else None
+
+    def _field(self, node: ast.expr, name: str, attribute: str) -> tuple[str, str | View]:
+        """Return the name and the type of a group's field, which is used from now on."""
+        group = self._declared[name]
+        if not isinstance(group, Group) or attribute not in group.fields:
+            raise _fail(node, f"{name} has no field {attribute}")
+        self.used[name, attribute] = None
+        return place_name(name, attribute), group.fields[attribute]
+
+    # calls
+
+    def _call(self, node: ast.Call) -> Call | Atomic:
+        name = ast.unparse(node.func).removeprefix("pk.")
+        if node.keywords:
+            raise _fail(node, "arguments by keyword")
+        if name in ATOMICS:
+            return self._atomic(node, name)
+        function = self._callee(vars(self._module).get(name))
+        if function is None:
+            raise _fail(node, "call of something that is no @pk.function")
+        if len(node.args) != len(function.declared):
+            raise _fail(node, f"{name} takes {len(function.declared)} arguments")
+        self.callees[function] = None
+        given = dict(zip(function.declared, node.args, strict=True))
+        for parameter, argument in given.items():
+            self._check_group(argument, function.declared[parameter])
+        arguments = tuple(
+            self._argument(given[parameter], field, kind)
+            for (parameter, field), kind in zip(
+                function.places, function.parameters.values(), strict=True
+            )
+        )
+        return Call(name, arguments, function.returns or "none")
+
+    def _check_group(self, argument: ast.expr, wanted: str | View | Group) -> None:
+        given = self._declared.get(argument.id) if isinstance(argument, ast.Name) else None
+        if isinstance(given, Group) and not isinstance(wanted, Group):
+            raise _fail(argument, "a group where none is taken")
+        if isinstance(wanted, Group) and not (
+            isinstance(given, Group) and wanted.kinds[0] in given.kinds
+        ):
+            raise _fail(argument, f"no group of type {wanted.kinds[0].__name__}")
+
+    def _argument(self, node: ast.expr, field: str | None, kind: str | View) -> Expression | str:
+        if field is not None:
+            assert isinstance(node, ast.Name)
+            name, _ = self._field(node, node.id, field)
+            return name if isinstance(kind, View) else Name(name, kind)
+        if isinstance(kind, str):
+            return self._as(node, kind)
+        name, view = self._view(node)
+        if view != kind:
+            raise _fail(node, f"no view of {kind.element}")
+        return name
+
+    def _atomic(self, node: ast.Call, operation: str) -> Atomic:
+        if operation == "atomic_compare_exchange" and not self._may_exchange:
+            raise _fail(node, "PyKokkos has this in a @pk.function only")
+        match node.args:
+            case [view_node, ast.List(elts=[index]), *values] if len(values) == ATOMICS[operation]:
+                name, view = self._view(view_node)
+                if view is not None:
+                    element = Element(name, self._expression(index), view.element)
+                    operands = tuple(self._as(value, view.element) for value in values)
+                    return Atomic(operation, element, operands, view.element)
+        raise _fail(node, "atomics take a view, a list of one index and a value")
+
+
+def _fail(node: ast.AST, message: str) -> BackendError:
+    return BackendError(f"line {getattr(node, 'lineno', '?')}: {message}: {ast.unparse(node)}")
+
+
+def _converted(value: Expression, kind: str) -> Expression:
+    return value if value.type == kind else Conversion(value, kind)
+
+
+def _literal(node: ast.expr, value: Any) -> Literal:
+    if isinstance(value, bool):
+        return Literal(value, "boolean")
+    if isinstance(value, float):
+        return Literal(value, "float64")
+    if isinstance(value, int) and -(2**63) <= value < 2**63:
+        number = int(value)  # also of an enumeration's member, which a range looks for at length
+        return Literal(number, "int32" if number in INT32 else "int64")
+    if isinstance(node, ast.Constant):
+        raise _fail(node, "expression outside the language of workunits")
+    raise _fail(node, "unknown or untyped name")

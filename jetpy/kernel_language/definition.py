@@ -1,0 +1,96 @@
+"""What reading a workunit or device function gives: its parameters and its typed tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import Any
+
+from jetpy.kernel_language.tree import Statement
+from jetpy.kernel_language.types import Group, View
+
+
+class Kind(Enum):
+    """How a workunit is launched; a `FUNCTION` is called by workunits only."""
+
+    FUNCTION = "function"
+    FOR = "for"
+    REDUCE = "reduce"
+    SCAN = "scan"
+
+
+LEADING = {Kind.FUNCTION: 0, Kind.FOR: 1, Kind.REDUCE: 2, Kind.SCAN: 3}
+"""Parameters that a launch does not pass: the index, an accumulator and whether to write."""
+
+
+@dataclass(frozen=True, eq=False)
+class Definition:
+    """A workunit or device function.
+
+    Attributes
+    ----------
+    name : str
+    kind : Kind
+    declared : mapping of str to (str or View or Group)
+        The parameters as they are written, by name.
+    places : tuple of (str, str or None)
+        The parameters as engines see them: a declared one, and the field if that is a group. Of
+        groups there is what the kernel uses.
+    parameters : mapping of str to (str or View)
+        The types of these, by name.
+    returns : str or None
+    body : tuple of Statement
+    callees : tuple of Definition
+        The device functions that it calls.
+    """
+
+    name: str
+    kind: Kind
+    declared: Mapping[str, str | View | Group]
+    places: tuple[tuple[str, str | None], ...]
+    parameters: Mapping[str, str | View]
+    returns: str | None
+    body: tuple[Statement, ...]
+    callees: tuple[Definition, ...]
+
+    @property
+    def arguments(self) -> dict[str, str | View]:
+        """The parameters that a launch passes."""
+        return dict(list(self.parameters.items())[LEADING[self.kind] :])
+
+    @cached_property
+    def bind(self) -> Callable[..., tuple[Any, ...]]:
+        """Return what a launch passes, in the order of `arguments`, given what is `declared`.
+
+        Takes keyword arguments; of a group's, the attributes that the kernel uses.
+        """
+        names = list(self.declared)[LEADING[self.kind] :]
+        passed = self.places[LEADING[self.kind] :]
+        values = "".join(f"{name}.{field}, " if field else f"{name}, " for name, field in passed)
+        parameters = "".join(f"{name}, " for name in names)
+        scope: dict[str, Any] = {}
+        exec(f"def {self.name}(*, {parameters}**_): return ({values})", scope)
+        bind: Callable[..., tuple[Any, ...]] = scope[self.name]
+        return bind
+
+
+def place_name(name: str, field: str | None) -> str:
+    """Return what engines call a parameter, or a field of one that is a group."""
+    return name if field is None else f"{name}_{field}"
+
+
+def with_callees(definitions: Iterable[Definition]) -> list[Definition]:
+    """Return definitions and all device functions that they call, these first and each once."""
+    found: dict[Definition, None] = {}
+
+    def add(definition: Definition) -> None:
+        if definition not in found:
+            for callee in definition.callees:
+                add(callee)
+            found[definition] = None
+
+    for definition in definitions:
+        add(definition)
+    return list(found)

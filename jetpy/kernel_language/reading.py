@@ -1,0 +1,150 @@
+"""Reads modules of workunits, once for all engines, and refuses what one of these cannot do."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from collections.abc import Mapping
+from functools import cache
+from types import FunctionType, ModuleType
+from typing import Any
+
+from jetpy.errors import BackendError
+from jetpy.kernel_language.body import Body
+from jetpy.kernel_language.definition import Definition, Kind, place_name
+from jetpy.kernel_language.refusals import refuse
+from jetpy.kernel_language.types import Group, View, group_type, named_type
+
+
+@cache
+def read_module(module: ModuleType) -> dict[str, Definition]:
+    """Return the workunits and device functions of a module by name, in their order.
+
+    The same each time: changes of the file do not count.
+
+    Raises
+    ------
+    BackendError
+        If something in them is outside the language; the message names function and line.
+    """
+    return {name: _read(module, name) for name in _functions(module)}
+
+
+def read_workunits(module: ModuleType) -> dict[str, Definition]:
+    """Return the workunits of a module by name, in their order."""
+    return {
+        name: definition
+        for name, definition in read_module(module).items()
+        if definition.kind is not Kind.FUNCTION
+    }
+
+
+@cache
+def _functions(module: ModuleType) -> Mapping[str, ast.FunctionDef]:
+    """Return the syntax trees of a module's workunits and device functions."""
+    tree = ast.parse(inspect.getsource(module))
+    return {
+        node.name: node
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and _decorators(node) & {"workunit", "function"}
+    }
+
+
+def _decorators(node: ast.FunctionDef) -> set[str]:
+    return {ast.unparse(decorator).removeprefix("pk.") for decorator in node.decorator_list}
+
+
+@cache
+def _read(module: ModuleType, name: str) -> Definition:
+    node = _functions(module)[name]
+    kind = _kind(node)
+    try:
+        definition = _define(module, node, kind)
+        refuse(definition)
+    except BackendError as error:
+        what = "function" if kind is Kind.FUNCTION else "workunit"
+        words = str(error)
+        raise (
+            error
+            if words.startswith(("workunit ", "function "))
+            else BackendError(f"{what} {name}, {words}")
+        ) from None
+    return definition
+
+
+def _kind(node: ast.FunctionDef) -> Kind:
+    names = [argument.arg for argument in node.args.args]
+    if "function" in _decorators(node):
+        return Kind.FUNCTION
+    if "last_pass" in names:
+        return Kind.SCAN
+    return Kind.REDUCE if "acc" in names else Kind.FOR
+
+
+def _define(module: ModuleType, node: ast.FunctionDef, kind: Kind) -> Definition:
+    declared = {a.arg: _type(module, a.annotation, node) for a in node.args.args}
+    returns = None
+    if kind is Kind.FUNCTION and node.returns is not None and ast.unparse(node.returns) != "None":
+        returned = _type(module, node.returns, node)
+        if not isinstance(returned, str):
+            raise BackendError(f"line {node.lineno}: only scalars are returned")
+        returns = returned
+    fixed = set() if kind is Kind.FUNCTION else declared.keys() - {"acc"}
+    body = Body(module, declared, fixed, returns, _callee, may_exchange=kind is Kind.FUNCTION)
+    statements = body.block(node.body)
+    places = tuple(_places(declared, body.used))
+    parameters = {place_name(*place): _type_of(declared, *place) for place in places}
+    clashing = (parameters.keys() - declared.keys()) & (body.local_names | declared.keys())
+    if clashing:
+        raise BackendError(f"line {node.lineno}: {clashing.pop()!r} is the name of a field, too")
+    return Definition(
+        node.name, kind, declared, places, parameters, returns, statements, tuple(body.callees)
+    )
+
+
+def _places(
+    declared: Mapping[str, str | View | Group], used: Mapping[tuple[str, str], None]
+) -> list[tuple[str, str | None]]:
+    """Return the parameters with groups taken apart into the fields that are used."""
+    places: list[tuple[str, str | None]] = []
+    for name, kind in declared.items():
+        if isinstance(kind, Group):
+            places += [(name, field) for field in kind.fields if (name, field) in used]
+        else:
+            places.append((name, None))
+    return places
+
+
+def _type_of(
+    declared: Mapping[str, str | View | Group], name: str, field: str | None
+) -> str | View:
+    kind = declared[name]
+    if isinstance(kind, Group):
+        assert field is not None
+        return kind.fields[field]
+    return kind
+
+
+def _type(
+    module: ModuleType, annotation: ast.expr | None, where: ast.FunctionDef
+) -> str | View | Group:
+    text = "" if annotation is None else ast.unparse(annotation)
+    kind = named_type(text)
+    if kind is not None:
+        return kind
+    declared = vars(module).get(text)
+    if isinstance(declared, type):
+        return group_type(declared)
+    raise BackendError(f"line {where.lineno}: unknown type {text!r} of a parameter or result")
+
+
+def _callee(function: Any) -> Definition | None:
+    """Return the definition of a device function; None of anything else."""
+    if not isinstance(function, FunctionType):
+        return None
+    module = sys.modules.get(function.__module__)
+    if module is None or function.__name__ not in _functions(module):
+        return None
+    definition = _read(module, function.__name__)
+    return definition if definition.kind is Kind.FUNCTION else None

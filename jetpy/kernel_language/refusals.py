@@ -1,0 +1,66 @@
+"""What one engine cannot do is refused for all, by name."""
+
+from __future__ import annotations
+
+from jetpy.errors import BackendError
+from jetpy.kernel_language.definition import Definition, Kind, with_callees
+from jetpy.kernel_language.types import View
+
+RESERVED = {"entity", "members", "module_setup", "name", "operation", "parser", "policy", "space"}
+"""Names that PyKokkos's dispatch passes on beside the arguments of a workunit."""
+VIEW_BYTES, NUMBER_BYTES = 24, {"int64": 8, "uint64": 8, "float64": 8}
+"""Size of a view of Kokkos, and of numbers that have more than 4 bytes."""
+MOST_BYTES = 464
+"""Kokkos passes what is larger than 512 bytes with its own part through constant memory, which no
+CUDA graph can."""
+
+
+def refuse(definition: Definition) -> None:
+    """Refuse a definition that PyKokkos would translate into something else, or not at all.
+
+    Raises
+    ------
+    BackendError
+        With the reason.
+    """
+    if definition.kind is not Kind.FUNCTION:
+        _refuse_reserved_names(definition)
+        _refuse_many_arguments(definition)
+    _refuse_conflicting_names(with_callees([definition]))
+
+
+def _refuse_reserved_names(definition: Definition) -> None:
+    reserved = RESERVED & definition.arguments.keys()
+    if reserved:
+        raise BackendError(f"PyKokkos takes {reserved.pop()!r} for its own")
+
+
+def _refuse_many_arguments(definition: Definition) -> None:
+    size = sum(
+        VIEW_BYTES if isinstance(kind, View) else NUMBER_BYTES.get(kind, 4)
+        for kind in definition.arguments.values()
+    )
+    if size > MOST_BYTES:
+        raise BackendError(
+            f"its arguments take {size} bytes; with more than {MOST_BYTES} its launches cannot be "
+            "recorded into a CUDA graph"
+        )
+
+
+def _refuse_conflicting_names(used: list[Definition]) -> None:
+    """Refuse functions of one name, and views of one name and two types.
+
+    PyKokkos would give both views the first type.
+    """
+    names: dict[str, Definition] = {}
+    elements: dict[str, str] = {}
+    for definition in used:
+        if names.setdefault(definition.name, definition) is not definition:
+            raise BackendError(f"it calls two functions of the name {definition.name!r}")
+        for name, kind in definition.parameters.items():
+            if isinstance(kind, View) and elements.setdefault(name, kind.element) != kind.element:
+                raise BackendError(
+                    f"view {name!r} has elements of type {elements[name]} in one of the functions "
+                    f"that it calls and of type {kind.element} in another; PyKokkos cannot tell "
+                    "them apart, so give one of them another name"
+                )

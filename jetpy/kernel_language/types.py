@@ -1,0 +1,96 @@
+"""Types of the kernel language: C's, under the names that NumPy and Numba have for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, get_args, get_origin
+
+from jetpy.errors import BackendError
+
+RANK = {"boolean": 0, "int32": 1, "uint32": 2, "int64": 3, "uint64": 4, "float32": 5, "float64": 6}
+"""Scalar types; of two, the usual arithmetic conversions choose that of higher rank."""
+SCALARS = {
+    "int": "int32",
+    "int32": "int32",
+    "int64": "int64",
+    "uint32": "uint32",
+    "uint64": "uint64",
+    "float": "float64",
+    "double": "float64",
+    "bool": "boolean",
+}
+"""Scalar types by what annotations call them."""
+INT32 = range(1 - 2**31, 2**31)
+"""Literals that are int32; in C++ the lowest int32 is none."""
+
+
+@dataclass(frozen=True)
+class View:
+    """Type of an array parameter: its elements' type."""
+
+    element: str
+
+
+@dataclass(frozen=True)
+class Group:
+    """Type of a parameter that stands for several: its fields, by name, and its classes.
+
+    Attributes
+    ----------
+    fields : mapping of str to (str or View)
+    kinds : tuple of type
+        The class that declares it and those that this one extends.
+    """
+
+    fields: Mapping[str, str | View]
+    kinds: tuple[type, ...]
+
+
+def common(left: str, right: str) -> str:
+    """Return the type in which C computes with two others; small ones promote to int32."""
+    winner = left if RANK[left] >= RANK[right] else right
+    return "int32" if winner == "boolean" else winner
+
+
+def named_type(text: str) -> str | View | None:
+    """Return the type that an annotation's text names; None if it names none of PyKokkos's.
+
+    >>> named_type("pk.View1D[pk.int64]"), named_type("int"), named_type("Graph")
+    (View(element='int64'), 'int32', None)
+    """
+    text = text.replace("pk.", "")
+    if text.startswith("Acc["):
+        return "int64"
+    if text.startswith("View1D[") and text[7:-1] in SCALARS:
+        return View(SCALARS[text[7:-1]])
+    return SCALARS.get(text)
+
+
+def group_type(declared: type) -> Group:
+    """Return the type that a class declares by the annotations of its attributes.
+
+    Raises
+    ------
+    BackendError
+        If one of these is neither a scalar nor a view.
+    """
+    kinds = tuple(kind for kind in declared.__mro__ if kind is not object)
+    fields: dict[str, str | View] = {}
+    for kind in reversed(kinds):
+        for name, annotation in vars(kind).get("__annotations__", {}).items():
+            field = named_type(_text_of(annotation))
+            if field is None:
+                raise BackendError(f"group {declared.__name__}: unknown type of field {name!r}")
+            fields[name] = field
+    return Group(fields, kinds)
+
+
+def _text_of(annotation: Any) -> str:
+    """Return the text of an evaluated annotation."""
+    if isinstance(annotation, str):
+        return annotation
+    if get_origin(annotation) is None:
+        return str(getattr(annotation, "__name__", annotation))
+    inner = ", ".join(_text_of(argument) for argument in get_args(annotation))
+    return f"{_text_of(get_origin(annotation))}[{inner}]"

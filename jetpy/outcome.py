@@ -1,0 +1,85 @@
+"""What the driver returns, and what it reports of stages and levels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.hierarchy import HierarchyLevel
+from jetpy.problem import Problem
+from jetpy.refinement.jet import Refined
+from jetpy.result import Level
+from jetpy.stopwatch import Stopwatch
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Parts (int32, shape (n,)), their cut, the levels (finest first) and seconds by stage.
+
+    `cost` is what refinement reduces: each cut edge times the distance of its parts.
+    """
+
+    parts: npt.NDArray[np.int32]
+    cut: int
+    cost: int
+    levels: Sequence[Level]
+    seconds: Mapping[str, float]
+
+    def with_more(self, stage: str, seconds: float) -> Outcome:
+        """Return the outcome of a run that spent more seconds on a stage."""
+        spent = {name: self.seconds[name] for name in ("coarsen", "initial", "refine")}
+        spent[stage] += seconds
+        return replace(self, seconds=stage_seconds(**spent))
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Refined parts on the back end, the levels (finest first) and seconds by stage."""
+
+    refined: Refined
+    levels: Sequence[Level]
+    seconds: Mapping[str, float]
+
+
+def stage_seconds(
+    coarsen: float = 0.0, initial: float = 0.0, refine: float = 0.0
+) -> dict[str, float]:
+    """Return wall seconds by stage, and their total."""
+    total = coarsen + initial + refine
+    return {"coarsen": coarsen, "initial": initial, "refine": refine, "total": total}
+
+
+def trivial_outcome(parts: npt.NDArray[np.int32], cut: int) -> Outcome:
+    """Return the outcome of a problem that leaves nothing to decide."""
+    return Outcome(parts, cut, cut, [], stage_seconds())
+
+
+def trivial_partition(n: int, total_edge_weight: int, k: int) -> Outcome | None:
+    """Return the outcome if there is nothing to decide: one part, or one for each vertex."""
+    if k == 1:
+        return trivial_outcome(np.zeros(n, np.int32), 0)
+    if n <= k:
+        return trivial_outcome(np.arange(n, dtype=np.int32), total_edge_weight)
+    return None
+
+
+def level_report(
+    depth: int, level: HierarchyLevel, refined: Refined, watch: Stopwatch, problem: Problem
+) -> Level:
+    """Describe level `depth`, refined within the time that a watch shows."""
+    return Level(
+        level=depth,
+        n=level.graph.n,
+        m=level.graph.nnz // 2,
+        cut_before=refined.cut_before,
+        cut_after=refined.measures.cut,
+        imbalance=refined.measures.heaviest * problem.unit / problem.ideal - 1,
+        iterations=refined.iterations,
+        coarsen_seconds=level.watch.seconds,
+        refine_seconds=watch.seconds,
+        coarsen_launches=level.watch.launches,
+        refine_launches=watch.launches,
+    )

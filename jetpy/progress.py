@@ -1,0 +1,12 @@
+"""How a run tells how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+Progress = Callable[[str, int, int], None]
+"""Called as progress(stage, done, total)."""
+
+
+def no_progress(stage: str, done: int, total: int) -> None:
+    """Ignore progress."""

@@ -1,0 +1,31 @@
+"""Times a stage, and tells the back end that it runs."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from jetpy.backends.base import Backend
+
+
+@dataclass
+class Stopwatch:
+    """Wall seconds and launches of a stage, on one level or (None) on several."""
+
+    backend: Backend
+    stage: str
+    level: int | None = None
+    seconds: float = 0.0
+    launches: int = 0
+    _start: tuple[float, int] = field(default=(0.0, 0))
+
+    def __enter__(self) -> Stopwatch:
+        self.backend.enter(self.stage, self.level)
+        self._start = (time.perf_counter(), self.backend.all_launches)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.backend.synchronize()
+        self.seconds = time.perf_counter() - self._start[0]
+        self.launches = self.backend.all_launches - self._start[1]
+        self.backend.leave()

@@ -1,0 +1,56 @@
+"""V-cycles: a level is coarsened again within its parts, which are refined on the way back.
+
+Source: Walshaw, "Multilevel refinement for combinatorial optimisation problems", Annals of
+Operations Research 131 (2004), iterated multilevel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from jetpy.hierarchy import HierarchyLevel, coarsen, project
+from jetpy.options import Options
+from jetpy.problem import Problem
+from jetpy.progress import no_progress
+from jetpy.refinement.jet import Refined
+from jetpy.stopwatch import Stopwatch
+
+
+def run_cycles(
+    level: HierarchyLevel, finer: Sequence[HierarchyLevel], problem: Problem, refined: Refined
+) -> Refined:
+    """Run as many V-cycles on a level as the options want there, given the finer levels."""
+    for cycle in range(_count(level, finer, problem.options)):
+        refined = _run(level, problem, refined, cycle, len(finer))
+    return refined
+
+
+def _count(level: HierarchyLevel, finer: Sequence[HierarchyLevel], options: Options) -> int:
+    limit = options.cycle_limit
+    if limit is None:
+        is_cycled = len(finer) % options.cycle_step == 0
+    else:
+        is_cycled = level.graph.size <= limit and not (finer and finer[-1].graph.size <= limit)
+    return options.cycles if is_cycled else 0
+
+
+def _run(
+    finest: HierarchyLevel, problem: Problem, start: Refined, cycle: int, depth: int
+) -> Refined:
+    """Run a V-cycle on level `depth`.
+
+    Never worse than `start`: contraction within parts keeps the cut and all part weights, and
+    refinement keeps the best.
+    """
+    hierarchy, parts = coarsen(finest, [problem], start.parts, no_progress, depth, cycle + 1)
+    known, iterations = start.measures, start.iterations
+    while hierarchy:
+        level = hierarchy.pop()
+        current = depth + len(hierarchy)
+        with Stopwatch(level.backend, "refine", current):
+            refined = level.refinement(problem).refine(parts, finest=current == 0, known=known)
+        known = refined.measures
+        iterations += refined.iterations
+        parts = project(level, refined.parts, hierarchy)
+    return replace(refined, cut_before=start.cut_before, iterations=iterations)

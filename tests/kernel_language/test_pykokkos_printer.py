@@ -1,0 +1,90 @@
+"""What PyKokkos would translate wrongly is printed so that it translates it rightly."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from jetpy import workloads
+from jetpy.kernel_language import read_workunits
+from jetpy.kernel_language.pykokkos_printer import print_module
+from tests.modules import load_workunits
+
+Printed = Callable[[str], str]
+
+
+@pytest.fixture
+def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Printed:
+    """Print the workunit `w` of a module."""
+    return lambda text: print_module(
+        read_workunits(load_workunits(text, tmp_path, monkeypatch))["w"]
+    )
+
+
+def body(*lines: str) -> str:
+    statements = "\n".join(f"    {line}" for line in lines)
+    return f"@pk.workunit\ndef w(i: int, a: pk.View1D[pk.int32], k: int):\n{statements}\n"
+
+
+@pytest.mark.parametrize(
+    ("written", "rewritten"),
+    [
+        ("(i < 1 or i < 2) and i < 3", "(not not (i < 1 or i < 2)) and i < 3"),
+        ("i < 0 and (i < 1 or i < 2)", "i < 0 and (not not (i < 1 or i < 2))"),
+        ("(i < 1 and i < 2) == (k < 3)", "(not not (i < 1 and i < 2)) == (k < 3)"),
+        ("i < 1 and i < 2 or i < 3", "(i < 1 and i < 2) or i < 3"),
+        ("not (i < 1 or i < 2)", "not (i < 1 or i < 2)"),
+    ],
+)
+def test_parentheses_are_kept(printed: Printed, written: str, rewritten: str) -> None:
+    tree = ast.parse(printed(body(f"if {written}:", "    a[i] = 1")))
+    tests = [node.test for node in ast.walk(tree) if isinstance(node, ast.If)]
+    assert [ast.unparse(test) for test in tests] == [ast.unparse(ast.parse(rewritten))]
+
+
+def test_all_workunits_are_printed_as_modules_of_their_own() -> None:
+    for module in workloads.MODULES:
+        for name, definition in read_workunits(module).items():
+            tree = ast.parse(print_module(definition))
+            defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+            assert name in defined
+            called = {
+                node.func.id
+                for node in ast.walk(tree)
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+            }
+            assert called <= defined | {"range"}
+
+
+def test_device_functions_are_copied_once_and_before_their_callers(printed: Printed) -> None:
+    text = printed(
+        "@pk.function\ndef unused(x: int) -> int:\n    return x\n"
+        "@pk.function\ndef one(x: int) -> int:\n    return x + 1\n"
+        "@pk.function\ndef two(x: int) -> int:\n    return one(x) + one(x)\n"
+        + body("a[i] = one(i) + two(i)")
+    )
+    tree = ast.parse(text)
+    names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+    assert names == ["one", "two", "w"]
+
+
+def test_device_functions_without_result_get_an_annotation(printed: Printed) -> None:
+    text = printed(
+        "@pk.function\ndef put(a: pk.View1D[pk.int32], i: int):\n    a[i] = 1\n" + body("put(a, i)")
+    )
+    assert "def put(a: pk.View1D[pk.int32], i: int) -> None:" in text
+
+
+def test_variables_may_be_keywords_of_cpp(printed: Printed) -> None:
+    text = printed(body("new: int = k", "a[i] = new"))
+    assert "new_: int = k" in text
+    assert "a[i] = new_" in text
+
+
+def test_comments_and_docstrings_change_nothing(printed: Printed) -> None:
+    plain = printed(body("a[i] = 1"))
+    assert printed(body('"""Set to one."""', "# at once", "a[i] = 1")) == plain
+    assert printed(body('"""Do nothing."""')) == printed(body("pass"))

@@ -1,0 +1,100 @@
+"""Long rows: how a launch over vertices shares out the rows of high-degree vertices.
+
+The row of a vertex whose degree is above a limit is cut into chunks of `CHUNK` entries. A launch
+over `count` vertices has `LANES` more indices, lanes, for each chunk. An index below `count` walks
+the whole row of its vertex, unless that is a long one; a lane takes every `LANES`-th entry of its
+chunk. Where there are no long rows there are no lanes.
+"""
+
+import pykokkos as pk
+
+from jetpy.workloads.groups import Graph, LongRows
+
+LANES = 128
+CHUNK = 1024
+
+
+@pk.function
+def row_of(i: int, count: int, long_rows: LongRows) -> int:
+    """Return the row of an index of a launch over all rows."""
+    if i < count:
+        return i
+    return long_rows.vertices[(i - count) // LANES]
+
+
+@pk.function
+def vertex_of(i: int, count: int, vertices: pk.View1D[pk.int32], long_rows: LongRows) -> int:
+    """Return the vertex of an index of a launch over listed vertices."""
+    if i < count:
+        return vertices[i]
+    return long_rows.vertices[(i - count) // LANES]
+
+
+@pk.function
+def first_entry(i: int, count: int, long_rows: LongRows) -> int:
+    """Return the first entry that an index takes of its row."""
+    if i < count:
+        return 0
+    return long_rows.starts[(i - count) // LANES] + (i - count) % LANES
+
+
+@pk.function
+def end_of(i: int, count: int, length: int, long_rows: LongRows) -> int:
+    """Return the end of the entries that an index takes of a row of some length."""
+    if i < count:
+        return length
+    end: int = long_rows.starts[(i - count) // LANES] + CHUNK
+    if end < length:
+        return end
+    return length
+
+
+@pk.function
+def step_of(i: int, count: int) -> int:
+    """Return the distance between the entries that an index takes."""
+    if i < count:
+        return 1
+    return LANES
+
+
+@pk.function
+def is_left_to_lanes(i: int, count: int, length: int, long_rows: LongRows) -> bool:
+    """Whether an index has nothing to do, as lanes walk its row."""
+    return i < count and length > long_rows.longest
+
+
+@pk.workunit
+def list_long_rows(
+    v: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    graph: Graph,
+    longest: int,
+    listed: pk.View1D[pk.int32],
+):
+    """List the vertices of a degree above the limit."""
+    if graph.indptr[v + 1] - graph.indptr[v] > longest:
+        if last_pass:
+            listed[acc] = v
+        acc += 1
+
+
+@pk.workunit
+def list_chunks(
+    r: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    graph: Graph,
+    listed: pk.View1D[pk.int32],
+    long_rows: LongRows,
+):
+    """List the chunks of each long row: its vertex and its first entry."""
+    v: int = listed[r]
+    degree: int = graph.indptr[v + 1] - graph.indptr[v]
+    start: int = 0
+    while start < degree:
+        if last_pass:
+            long_rows.vertices[acc] = v
+            long_rows.starts[acc] = start
+        acc += 1
+        start += CHUNK
