@@ -115,6 +115,17 @@ def test_problems_come_with_a_remedy(run: Run, machine: Machine) -> None:
     assert "How to get the kokkos back ends: docs/kokkos.md" in words
 
 
+def test_what_cuda_lacks_is_told_where_there_is_a_driver(run: Run, machine: Machine) -> None:
+    machine.cuda = Cuda(nvrtc=(13, 5), architectures=(75, 90))
+    words = run("doctor").stdout
+    assert "CUDA               no driver, no CuPy's, NVRTC 13.5 (sm_75 to sm_90)" in words
+    assert "WRONG" not in words
+    machine.cuda = replace(machine.cuda, driver=(13, 0))
+    words = " ".join(run("doctor").stdout.split())
+    assert "CUDA driver 13.0, no CuPy's" in words
+    assert "WRONG: CuPy is not installed MEND: pip install 'cupy-cuda13x>=14'" in words
+
+
 def test_wrong_results_are_an_error(run: Run, machine: Machine) -> None:
     machine.kokkos = replace(SOUND, config=None)
     machine.outcomes["kokkos-cuda"] = Outcome(wrong=["scan over 33 indices: the total is 1, not 2"])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 
+from jetpy.backends.cuda import WHEELS
 from jetpy.backends.cuda.installation import Installation
+from jetpy.backends.cuda.nvrtc import architecture_for
 from jetpy.backends.diagnosis import Problem, version_text
-from jetpy.names import DISTRIBUTION
 
 
 def problems(installation: Installation) -> list[Problem]:
@@ -16,7 +18,7 @@ def problems(installation: Installation) -> list[Problem]:
 
 
 def _install(major: int) -> str:
-    return f"pip install '{DISTRIBUTION}[cuda{major}]'"
+    return f"pip install {shlex.join(WHEELS[major])}"
 
 
 def _major(found: Installation) -> int:
@@ -91,19 +93,13 @@ def _unknown_gpu(found: Installation) -> Problem | None:
     if not found.capabilities or not found.architectures:
         return None
     known = found.architectures
-    unknown = [
-        capability
-        for capability in found.capabilities
-        if not any(a // 10 == capability // 10 and a <= capability for a in known)
-    ]
+    unknown = [c for c in found.capabilities if architecture_for(c, known) is None]
     if not unknown:
         return None
-    newer = unknown[0] > known[0]
-    mend = (
-        f"pip install --upgrade '{DISTRIBUTION}[cuda13]'"
-        if newer
-        else f"pip uninstall cupy-cuda13x, then {_install(12)}"
-    )
+    if unknown[0] > known[0]:
+        mend = "pip install --upgrade nvidia-cuda-nvrtc"
+    else:
+        mend = f"pip uninstall cupy-cuda{_major(found)}x, then {_install(12)}"
     return Problem(
         f"NVRTC {version_text(found.nvrtc)} does not compile for this GPU, sm_{unknown[0]}",
         f"{mend}.",

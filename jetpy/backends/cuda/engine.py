@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 from weakref import WeakSet
@@ -54,14 +55,14 @@ class CudaBackend(LaunchingBackend):
     def __init__(self, device: int = 0) -> None:
         check_after_fork()
         found = examine()
-        for problem in problems(found):
+        if found.capabilities:
+            check_device(device, len(found.capabilities))
+        for problem in problems(replace(found, capabilities=found.capabilities[device:][:1])):
             raise BackendError(f"{problem.what}. {problem.mend}")
-        check_device(device, len(found.capabilities))
         self._compiler = nvrtc.load(found.cupy_cuda[:1])
-        architecture = self._compiler.architecture_for(found.capabilities[device])
-        if architecture is None:
-            raise BackendError(f"NVRTC does not compile for GPU {device}")
-        self._architecture = architecture
+        chosen = nvrtc.architecture_for(found.capabilities[device], self._compiler.architectures)
+        assert chosen is not None
+        self._architecture = chosen
         memory = CudaMemory(device)
         super().__init__(memory)
         self._cuda = memory.xp.cuda

@@ -49,14 +49,19 @@ def compiler_for(architectures: Sequence[str]) -> Callable[..., None]:
     wanted = [compiler.checked(architecture) for architecture in dict.fromkeys(architectures)]
 
     def compile_all(*, jobs: int | None = None, progress: Progress | None = None) -> None:
+        threads, kernels = jobs or available_threads(), _count(modules())
+        last = 0
+
+        def told(done: int, _: int) -> None:
+            nonlocal last
+            last = number * kernels + done
+            if progress is not None:
+                progress(last, len(wanted) * kernels)
+
         for number, architecture in enumerate(wanted):
-
-            def told(done: int, total: int, number: int = number) -> None:
-                if progress is not None:
-                    progress(number * total + done, len(wanted) * total)
-
-            threads = jobs or available_threads()
             cubins(modules(), compiler, architecture, jobs=threads, progress=told)
+            if last > 0:
+                told(kernels, kernels)
 
     return compile_all
 

@@ -10,12 +10,11 @@ import ctypes
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
 from jetpy.errors import BackendError, OptionError
-from jetpy.names import DISTRIBUTION
 
 MAJORS = (13, 12)
 """Of CUDA, for which there are wheels; the first that is found is taken where nothing else asks."""
@@ -106,13 +105,17 @@ class NVRTC:
             )
         return architecture
 
-    def architecture_for(self, capability: int) -> str | None:
-        """Return the architecture for GPUs of a compute capability (90 for 9.0), if there is one.
 
-        Code for an older one of the same generation runs on them, too.
-        """
-        same = [a for a in self.architectures if a // 10 == capability // 10 and a <= capability]
-        return f"sm_{same[-1]}" if same else None
+def architecture_for(capability: int, architectures: Sequence[int]) -> str | None:
+    """Return which of some architectures is for GPUs of a compute capability (90 for 9.0), if any.
+
+    Code for an older one of the same generation runs on them, too.
+
+    >>> architecture_for(103, (75, 90, 100, 120)), architecture_for(70, (75, 80))
+    ('sm_100', None)
+    """
+    same = [a for a in architectures if a // 10 == capability // 10 and a <= capability]
+    return f"sm_{max(same)}" if same else None
 
 
 @cache
@@ -132,7 +135,7 @@ def load(majors: tuple[int, ...] = MAJORS) -> NVRTC:
                 continue
     raise BackendError(
         f"NVRTC is not found for CUDA {' or '.join(map(str, majors))}: "
-        f"pip install '{DISTRIBUTION}[nvrtc]'"
+        "pip install nvidia-cuda-nvrtc"
     )
 
 
