@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
 
@@ -52,16 +52,16 @@ def compiler_for(architectures: Sequence[str]) -> Callable[..., None]:
         threads, kernels = jobs or available_threads(), _count(modules())
         last = 0
 
-        def told(done: int, _: int) -> None:
+        def told(number: int, done: int, _: int) -> None:
             nonlocal last
             last = number * kernels + done
             if progress is not None:
                 progress(last, len(wanted) * kernels)
 
         for number, architecture in enumerate(wanted):
-            cubins(modules(), compiler, architecture, jobs=threads, progress=told)
+            cubins(modules(), compiler, architecture, jobs=threads, progress=partial(told, number))
             if last > 0:
-                told(kernels, kernels)
+                told(number, kernels, kernels)
 
     return compile_all
 
