@@ -24,6 +24,7 @@ RUNS = (
     "kokkos-openmp:1",
     "kokkos-openmp:2",
     "kokkos-cuda",
+    "cuda",
 )
 
 Case = tuple[str, str, str, str]

@@ -14,11 +14,12 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import jetpy
+from bench import peer
 from bench.fingerprint import digest
 from bench.instances import Instance, generated_instances
 from bench.quality import RESULTS, read_records
 from bench.tables import note, show
-from jetpy.backends import BACKENDS, get_backend
+from jetpy.backends import BACKENDS, ON_GPU, get_backend
 from jetpy.backends.level import upload
 from jetpy.backends.threads import available_threads
 
@@ -118,10 +119,11 @@ def measure(
 def _upload_seconds(graph: jetpy.Graph, name: str) -> float:
     """Seconds that it takes to bring a graph to a back end."""
     backend = get_backend(name)
-    start = perf_counter()
-    upload(backend, graph)
-    backend.synchronize()
-    return perf_counter() - start
+    with backend.using():
+        start = perf_counter()
+        upload(backend, graph)
+        backend.synchronize()
+        return perf_counter() - start
 
 
 def run(instances: Sequence[Instance], reference: Reference, options: argparse.Namespace) -> int:
@@ -155,6 +157,20 @@ def run(instances: Sequence[Instance], reference: Reference, options: argparse.N
                 failed += 1
                 note(f"{label} failed: {traceback.format_exc()}")
     return failed
+
+
+def run_beside_peer(options: argparse.Namespace) -> int:
+    """Run by turns with another program; return how many cases failed."""
+
+    def partition(graph: jetpy.Graph, k: int, backend: str) -> peer.Run:
+        seed, preset, threads = options.seeds[0], options.presets[0], options.threads
+        run = jetpy.partition(graph, k, seed=seed, preset=preset, backend=backend, threads=threads)
+        return peer.Run(run.seconds["total"], _upload_seconds(graph, backend), run.cut)
+
+    wanted = options.only or peer.CASES
+    instances = [i for i in generated_instances(options.generated) if i.name in wanted]
+    generate([i for i in instances if not (options.generated / f"{i.name}.npz").exists()])
+    return peer.compare(instances, list(present(options)), partition, options)
 
 
 def results_path(folder: Path) -> Path:
@@ -237,20 +253,29 @@ def report(records: Sequence[Record], reference: Reference, options: argparse.Na
 def main() -> None:
     """Make the graphs, measure what is missing, and print the tables."""
     parser = argparse.ArgumentParser(prog="python -m bench.gpu", description=__doc__)
-    parser.add_argument("--reference", type=Path, required=True, metavar="CSV")
+    parser.add_argument("--reference", type=Path, metavar="CSV")
     parser.add_argument("--generated", type=Path, required=True, metavar="DIR", help="cache")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="no other graphs than these")
     parser.add_argument(
         "--only-generate", action="store_true", help="stop once the graphs are made"
     )
     parser.add_argument("--presets", nargs="+", default=["default"])
-    parser.add_argument("--backends", nargs="+", choices=BACKENDS, default=["kokkos-cuda"])
+    parser.add_argument("--backends", nargs="+", choices=BACKENDS, default=list(ON_GPU))
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])
     parser.add_argument("--repeat", type=int, default=5, help="runs with each seed")
     parser.add_argument("--threads", type=int, help="CPU threads; all by default")
+    parser.add_argument(
+        "--peer", type=Path, metavar="PROGRAM", help="run by turns with the C++ Jet's executable"
+    )
+    parser.add_argument("--rounds", type=int, default=4, help="turns of each, with --peer")
     parser.add_argument("--results", type=Path, default=RESULTS, metavar="DIR")
     parser.add_argument("--markdown", action="store_true", help="print Markdown")
     options = parser.parse_args()
+    if options.peer is not None:
+        failed = run_beside_peer(options)
+        raise SystemExit(f"{failed} cases failed" if failed else 0)
+    if options.reference is None:
+        parser.error("--reference or --peer is needed")
     reference = read_reference(options.reference)
     wanted = set(options.only or reference.sizes)
     instances = [i for i in generated_instances(options.generated) if i.name in wanted]

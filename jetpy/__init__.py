@@ -3,11 +3,20 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from jetpy.names import DISTRIBUTION
+
 if TYPE_CHECKING:
     from jetpy import generators
     from jetpy.api import map_processes, partition, refine
     from jetpy.build import as_graph
-    from jetpy.errors import BackendError, FileFormatError, GraphError, JetpyError, OptionError
+    from jetpy.errors import (
+        BackendError,
+        FileFormatError,
+        GraphError,
+        JetpyError,
+        OptionError,
+        OutOfMemoryError,
+    )
     from jetpy.graph import Graph
     from jetpy.incremental.batch import Batch
     from jetpy.incremental.partitioner import IncrementalPartitioner, Update
@@ -35,6 +44,7 @@ __all__ = [
     "Machine",
     "Mapping",
     "OptionError",
+    "OutOfMemoryError",
     "Partition",
     "Profile",
     "Update",
@@ -54,7 +64,14 @@ __all__ = [
 _HOMES = {
     "api": ("map_processes", "partition", "refine"),
     "build": ("as_graph",),
-    "errors": ("BackendError", "FileFormatError", "GraphError", "JetpyError", "OptionError"),
+    "errors": (
+        "BackendError",
+        "FileFormatError",
+        "GraphError",
+        "JetpyError",
+        "OptionError",
+        "OutOfMemoryError",
+    ),
     "graph": ("Graph",),
     "incremental.batch": ("Batch",),
     "incremental.partitioner": ("IncrementalPartitioner", "Update"),
@@ -74,7 +91,7 @@ def __getattr__(name: str) -> Any:
     if name == "generators" or name in {home.partition(".")[0] for home in _HOMES}:
         return import_module(f"jetpy.{name}")
     if name == "__version__":
-        return import_module("importlib.metadata").version("jetpy")
+        return import_module("importlib.metadata").version(DISTRIBUTION)
     for home, offered in _HOMES.items():
         if name in offered:
             globals()[name] = getattr(import_module(f"jetpy.{home}"), name)

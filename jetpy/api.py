@@ -13,6 +13,7 @@ from jetpy import names
 from jetpy.backends import get_backend
 from jetpy.backends.base import Backend
 from jetpy.backends.profiler import Profiler
+from jetpy.backends.room import at_work
 from jetpy.build import as_graph
 from jetpy.graph import Graph
 from jetpy.mapping.machine import Levels, machine
@@ -40,6 +41,7 @@ def partition(
     refinement: names.Refinement | None = None,
     backend: names.Backend = "auto",
     threads: int | None = None,
+    device: int | None = None,
     repair: bool = False,
     progress: Progress = no_progress,
     profile: bool = False,
@@ -72,10 +74,13 @@ def partition(
     refinement : {'jet', 'independent-set'}, optional
         How to refine, where not as the preset does: label propagation (Jet), or independent sets of
         moves that each lower the cut (G-kway).
-    backend : {'auto', 'numba', 'kokkos-cuda', 'kokkos-openmp', 'kokkos-serial'}
+    backend : {'auto', 'numba', 'cuda', 'kokkos-cuda', 'kokkos-openmp', 'kokkos-serial'}
         What runs the kernels; `auto` takes the first that works.
     threads : int, optional
         CPU threads; all that the process may use by default.
+    device : int, optional
+        Number of the GPU, as CUDA counts them; the first by default. Only for back ends on GPUs:
+        `auto` then takes one of these, or fails.
     repair : bool
         Mend self-loops, duplicate and one-directional edges rather than refuse them.
     progress : callable
@@ -92,7 +97,7 @@ def partition(
     OptionError
         If an option is out of range or unknown.
     BackendError
-        If the back end does not work here.
+        If the back end does not work here; an `OutOfMemoryError` if the memory of the GPU is full.
 
     Examples
     --------
@@ -111,7 +116,7 @@ def partition(
         trivial = trivial_partition(checked.n, checked.total_edge_weight, problem.k)
         return trivial or partition_multilevel(engine, checked, [problem], progress)
 
-    engine = get_backend(backend, threads)
+    engine = get_backend(backend, threads, device)
     return _run(work, checked, problem, preset, engine, progress, profile)[0]
 
 
@@ -127,6 +132,7 @@ def refine(
     fill_empty: bool = False,
     backend: names.Backend = "auto",
     threads: int | None = None,
+    device: int | None = None,
     repair: bool = False,
     progress: Progress = no_progress,
     profile: bool = False,
@@ -138,7 +144,8 @@ def refine(
 
     Parameters
     ----------
-    graph, imbalance, large_imbalance, seed, preset, backend, threads, repair, progress, profile
+    graph, imbalance, large_imbalance, seed, preset, backend, threads, device, repair
+    progress, profile
         As for `partition`.
     parts : array of int, shape (n,)
         Part of each vertex, 0..k-1.
@@ -166,7 +173,7 @@ def refine(
             return trivial_outcome(given, 0)
         return refine_partition(engine, checked, given, problem, progress)
 
-    engine = get_backend(backend, threads)
+    engine = get_backend(backend, threads, device)
     return _run(work, checked, problem, preset, engine, progress, profile)[0]
 
 
@@ -181,6 +188,7 @@ def map_processes(
     seed: int = 0,
     backend: names.Backend = "auto",
     threads: int | None = None,
+    device: int | None = None,
     repair: bool = False,
     progress: Progress = no_progress,
     profile: bool = False,
@@ -194,7 +202,7 @@ def map_processes(
 
     Parameters
     ----------
-    graph, large_imbalance, seed, backend, threads, repair, progress, profile
+    graph, large_imbalance, seed, backend, threads, device, repair, progress, profile
         As for `partition`; vertices are tasks, edge weights what they communicate.
     hierarchy : str or sequence of int, or None
         a_1:...:a_l, as in "4:8:6": a_1 PEs a processor, a_2 processors a node and so on. PE p is
@@ -234,7 +242,7 @@ def map_processes(
             return trivial_outcome(np.zeros(checked.n, np.int32), 0)
         return partition_multilevel(engine, checked, steps, progress)
 
-    engine = get_backend(backend, threads)
+    engine = get_backend(backend, threads, device)
     run, cost = _run(work, checked, steps[-1], METHODS[method], engine, progress, profile)
     return Mapping(run, target, method, 2 * cost)
 
@@ -252,7 +260,8 @@ def _run(
     compiled = engine.compile(progress=lambda done, total: progress("compile", done, total))
     launches = engine.all_launches
     profiler = Profiler(engine) if profile else None
-    outcome = work(engine if profiler is None else profiler)
+    with at_work(engine, graph.n, graph.m):
+        outcome = work(engine if profiler is None else profiler)
     title = f"{graph.name}, k = {problem.k}, {engine.name}"
     partition = Partition(
         graph=graph,

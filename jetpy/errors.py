@@ -25,3 +25,7 @@ class OptionError(JetpyError, ValueError):
 
 class BackendError(JetpyError, RuntimeError):
     """A back end is missing, does not work on this machine, or failed to compile a kernel."""
+
+
+class OutOfMemoryError(BackendError, MemoryError):
+    """A GPU has too little memory; the message says how large a graph would have fitted."""

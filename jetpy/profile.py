@@ -12,6 +12,7 @@ from importlib.metadata import version
 from typing import Any, NamedTuple
 
 from jetpy.io.compression import open_output
+from jetpy.names import DISTRIBUTION
 
 Owner = tuple[str, int | None]
 """A stage and a level; None where the work belongs to no level."""
@@ -138,7 +139,7 @@ class Profile:
         named = {"ph": "M", "pid": 1, "tid": 1}
         return {
             "displayTimeUnit": "ms",
-            "otherData": {"version": f"jetpy {version('jetpy')}", "run": self.title},
+            "otherData": {"version": f"jetpy {version(DISTRIBUTION)}", "run": self.title},
             "traceEvents": [
                 {**named, "name": "process_name", "args": {"name": f"jetpy: {self.title}"}},
                 {**named, "name": "thread_name", "args": {"name": "host"}},

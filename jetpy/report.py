@@ -12,6 +12,7 @@ from jetpy.incremental.partitioner import IncrementalPartitioner, Update
 from jetpy.mapping.machine import Machine
 from jetpy.mapping.mapping import Mapping
 from jetpy.metrics import Evaluation
+from jetpy.names import DISTRIBUTION
 from jetpy.profile import Profile
 from jetpy.result import Level, Partition
 
@@ -72,7 +73,7 @@ def mapping_stats(mapping: Mapping, read_seconds: float) -> dict[str, Any]:
 def update_stats(live: IncrementalPartitioner, updates: Sequence[Update]) -> dict[str, Any]:
     """Describe a session after batches of modifiers: the fields that the README lists."""
     return {
-        "version": version("jetpy"),
+        "version": version(DISTRIBUTION),
         "n": live.n,
         "m": live.m,
         "k": live.k,
@@ -138,7 +139,13 @@ def evaluation(graph: Graph, result: Evaluation) -> dict[str, Any]:
 
 
 def _header(graph: Graph, k: int) -> dict[str, Any]:
-    return {"version": version("jetpy"), "graph": graph.name, "n": graph.n, "m": graph.m, "k": k}
+    return {
+        "version": version(DISTRIBUTION),
+        "graph": graph.name,
+        "n": graph.n,
+        "m": graph.m,
+        "k": k,
+    }
 
 
 def _level(level: Level) -> dict[str, Any]:

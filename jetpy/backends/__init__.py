@@ -1,7 +1,7 @@
 """Back ends by name.
 
-`auto` takes CUDA where it works and Numba elsewhere: on CPUs that is faster than Kokkos's OpenMP
-and compiles in seconds, not minutes.
+`auto` takes a GPU where one works, through Kokkos where somebody has built that, and Numba
+elsewhere: on CPUs that is faster than Kokkos's OpenMP and compiles in seconds, not minutes.
 """
 
 from __future__ import annotations
@@ -14,56 +14,88 @@ from jetpy.backends.base import Backend
 from jetpy.backends.threads import after_fork
 from jetpy.errors import BackendError, OptionError
 
+Make = Callable[[int | None, int | None], Backend]
+"""Makes a back end, given numbers of threads and of a GPU."""
 
-def _numba(threads: int | None) -> Backend:
+
+def _numba(threads: int | None, device: int | None) -> Backend:
     from jetpy.backends.numba_engine.engine import NumbaBackend
 
     return NumbaBackend(threads)
 
 
-def _kokkos(space: str) -> Callable[[int | None], Backend]:
-    def make(threads: int | None) -> Backend:
+def _cuda(threads: int | None, device: int | None) -> Backend:
+    from jetpy.backends.cuda.engine import CudaBackend
+
+    return _made("cuda", None, 0) if device is None else CudaBackend(device)
+
+
+def _kokkos(space: str) -> Make:
+    def make(threads: int | None, device: int | None) -> Backend:
         from jetpy.backends.kokkos import KokkosBackend
 
-        return KokkosBackend(space, threads)
+        return KokkosBackend(space, threads, device)
 
     return make
 
 
-BACKENDS: dict[str, Callable[[int | None], Backend]] = {
+BACKENDS: dict[str, Make] = {
     "kokkos-cuda": _kokkos("Cuda"),
+    "cuda": _cuda,
     "kokkos-openmp": _kokkos("OpenMP"),
     "kokkos-serial": _kokkos("Serial"),
     "numba": _numba,
 }
-AUTO = ("kokkos-cuda", "numba")
+ON_GPU = ("kokkos-cuda", "cuda")
+"""Those that run on a GPU."""
+AUTO = (*ON_GPU, "numba")
 """What `auto` tries, in this order."""
 
 
-@cache
-def get_backend(name: str = "auto", threads: int | None = None) -> Backend:
+def get_backend(
+    name: str = "auto", threads: int | None = None, device: int | None = None
+) -> Backend:
     """Return the back end of that name; the same object for the same arguments.
 
-    `threads` is the number of CPU threads (None: all that this process may use).
+    Parameters
+    ----------
+    name : str
+    threads : int, optional
+        CPU threads; all that this process may use by default.
+    device : int, optional
+        Number of the GPU; `auto` then takes no other back end than those on GPUs.
 
     Raises
     ------
     OptionError
-        If there is no back end of that name, or `threads` is less than 1.
+        If there is no back end of that name or no such GPU, `threads` is less than 1, or a back
+        end on CPUs is given a device.
     BackendError
         If it does not work on this machine; the message says why.
     """
     if threads is not None and threads < 1:
         raise OptionError(f"threads is {threads}; at least 1 is needed")
+    if device is not None and device < 0:
+        raise OptionError(f"device is {device}; GPUs are numbered from 0")
     if name == "auto":
-        *others, last = AUTO
+        *others, last = AUTO if device is None else ON_GPU
         for other in others:
             with suppress(BackendError):
-                return get_backend(other, threads)
-        return get_backend(last, threads)
+                return get_backend(other, threads, device)
+        return get_backend(last, threads, device)
     if name not in BACKENDS:
         raise OptionError(f"unknown backend {name!r}: choose auto or one of {', '.join(BACKENDS)}")
-    return BACKENDS[name](threads)
+    if device is not None and name not in ON_GPU:
+        raise OptionError(f"{name} runs on CPUs: device is for {' and '.join(ON_GPU)}")
+    return _made(name, None if name in ON_GPU else threads, device)
 
 
-after_fork(get_backend.cache_clear)
+@cache
+def _made(name: str, threads: int | None, device: int | None) -> Backend:
+    return BACKENDS[name](threads, device)
+
+
+@after_fork
+def forget_backends() -> None:
+    """Have back ends made anew when they are asked for."""
+    _made.cache_clear()

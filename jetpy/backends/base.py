@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,6 +123,17 @@ class Backend(ABC):
         `launches` makes calls of `parallel_for`, `push` and `pull` and nothing else, with the
         same numbers and the same arrays each time.
         """
+
+    def using(self) -> AbstractContextManager[None]:
+        """Make its device the current one of this thread for a while.
+
+        Whatever uses the back end does so within, unless the device is the current one anyway.
+        """
+        return nullcontext()
+
+    def room(self, error: MemoryError) -> int | None:
+        """Return how many bytes there were for arrays, if an error says that these are taken."""
+        return None
 
     def mirror(self, n: int) -> Mirror:
         """Return a small int64 array of zeros that exists on the host and on the back end."""

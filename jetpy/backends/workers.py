@@ -64,6 +64,13 @@ def watch_compilations() -> Iterator[list[Compilation]]:
         _watched.reset(token)
 
 
+def note(compilation: Compilation) -> None:
+    """Tell those who watch what has been compiled."""
+    watched = _watched.get()
+    if watched is not None:
+        watched.append(compilation)
+
+
 _announced = False
 
 
@@ -178,7 +185,6 @@ def compile_in_parallel(
         threading.Thread(
             target=_drive, args=(command, environment, todo, done, at_work), daemon=True
         ).start()
-    watched = _watched.get()
     failed: list[Compilation] = []
     try:
         while left:
@@ -188,8 +194,7 @@ def compile_in_parallel(
                     todo.put([entry])
                 continue
             left -= len(compilation.group)
-            if watched is not None:
-                watched.append(compilation)
+            note(compilation)
             if compilation.failure is not None:
                 failed.append(compilation)
             yield compilation.group

@@ -6,6 +6,8 @@ from importlib import import_module
 
 import click
 
+from jetpy.names import DISTRIBUTION
+
 __all__ = ["main"]
 
 COMMANDS = ("partition", "update", "map", "evaluate", "generate", "compile", "doctor", "demo")
@@ -35,6 +37,6 @@ class _Commands(click.Group):
     "wrong; 3 the result was written but no balanced one was found; 130 interrupted by Ctrl-C, 143 "
     "by SIGTERM, 129 by SIGHUP.",
 )
-@click.version_option(package_name="jetpy", message="%(prog)s %(version)s")
+@click.version_option(package_name=DISTRIBUTION, message="%(prog)s %(version)s")
 def main() -> None:
     """Partition graphs into balanced parts with few cut edges, on CPUs and NVIDIA GPUs."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
 
 from jetpy.cli.command import Command
-from jetpy.cli.options import backend_option
+from jetpy.cli.options import backend_option, device_option
 from jetpy.cli.progress import STAGES, progress_bars
 
 if TYPE_CHECKING:
@@ -23,18 +24,38 @@ if TYPE_CHECKING:
     type=click.IntRange(min=1),
     help="Processes that compile at a time; as many as there are processors by default.",
 )
-def compile_command(backend: str, jobs: int | None) -> None:
+@click.option(
+    "--arch",
+    "architectures",
+    multiple=True,
+    metavar="SM",
+    help="For --backend cuda: compile for GPUs of this architecture, as in sm_90; none of them has "
+    "to be here. May be given several times.",
+)
+@device_option
+def compile_command(
+    backend: str, jobs: int | None, architectures: tuple[str, ...], device: int | None
+) -> None:
     """Compile the kernels now, so that the first run starts at once.
 
     Kernels that are in the cache are not compiled again: after an interruption or an error the
     same command goes on where it was.
     """
     from jetpy.backends import get_backend
+    from jetpy.backends.cuda.kernels import compiler_for
     from jetpy.backends.workers import watch_compilations
     from jetpy.cache import cache_dir
     from jetpy.cli.tables import facts, stdout_console
+    from jetpy.errors import OptionError
 
-    engine = get_backend(backend)
+    compile_all: Callable[..., object]
+    if architectures:
+        if backend != "cuda" or device is not None:
+            raise OptionError("--arch goes with --backend cuda, and without --device")
+        name, compile_all = f"cuda, for {', '.join(architectures)}", compiler_for(architectures)
+    else:
+        engine = get_backend(backend, device=device)
+        name, compile_all = engine.name, engine.compile
     found = total = 0
     started = time.perf_counter()
     with watch_compilations() as compilations:
@@ -47,10 +68,10 @@ def compile_command(backend: str, jobs: int | None) -> None:
         try:
             with progress_bars() as bars:
                 bars.busy(STAGES["compile"])
-                engine.compile(jobs=jobs, progress=progress)
+                compile_all(jobs=jobs, progress=progress)
         finally:
             rows = [
-                ("back end", engine.name),
+                ("back end", name),
                 *_summary(compilations, found, total),
                 ("seconds", f"{time.perf_counter() - started:.1f}"),
                 ("cache folder", f"{cache_dir()}"),

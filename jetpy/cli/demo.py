@@ -9,7 +9,7 @@ import click
 
 from jetpy import names
 from jetpy.cli.command import Command
-from jetpy.cli.options import backend_option, threads_option
+from jetpy.cli.options import backend_option, device_option, threads_option
 from jetpy.cli.progress import progress_bars
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ IMBALANCE = 0.03
 @click.command("demo", cls=Command)
 @backend_option
 @threads_option
-def demo_command(backend: names.Backend, threads: int | None) -> None:
+@device_option
+def demo_command(backend: names.Backend, threads: int | None, device: int | None) -> None:
     """Partition a small generated mesh, and compare with METIS."""
     from jetpy.api import partition
     from jetpy.cli.tables import columns, levels, stdout_console
@@ -40,6 +41,7 @@ def demo_command(backend: names.Backend, threads: int | None) -> None:
             imbalance=IMBALANCE,
             backend=backend,
             threads=threads,
+            device=device,
             progress=bars.stage,
         )
         bars.busy("Comparing")

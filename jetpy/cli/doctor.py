@@ -14,12 +14,14 @@ import click
 from jetpy.cli.command import Command
 from jetpy.cli.progress import progress_bars
 from jetpy.errors import BackendError
+from jetpy.names import DISTRIBUTION
 
 if TYPE_CHECKING:
+    from jetpy.backends.cuda.installation import Installation as Cuda
     from jetpy.backends.diagnosis import Installation
     from jetpy.backends.selfcheck import Outcome
 
-PACKAGES = ("jetpy", "numba", "numpy", "scipy", "pymetis", "pykokkos", "cupy")
+PACKAGES = (DISTRIBUTION, "numba", "numpy", "scipy", "pymetis", "pykokkos", "cupy")
 
 
 @click.command("doctor", cls=Command)
@@ -31,6 +33,8 @@ def doctor_command() -> None:
     computes something wrong.
     """
     from jetpy.backends import AUTO, BACKENDS
+    from jetpy.backends.cuda import diagnosis as of_cuda
+    from jetpy.backends.cuda.installation import examine_apart
     from jetpy.backends.diagnosis import problems
     from jetpy.backends.installation import examine
     from jetpy.backends.selfcheck import check_apart
@@ -42,6 +46,8 @@ def doctor_command() -> None:
         for name in BACKENDS:
             bars.busy(f"Checking {name}")
             outcomes[name] = check_apart(name)
+        bars.busy("Looking for CUDA")
+        cuda = examine_apart()
         bars.busy("Looking for Kokkos")
         kokkos = examine()
     rows = [(name, *_verdict(outcome)) for name, outcome in outcomes.items()]
@@ -49,10 +55,10 @@ def doctor_command() -> None:
     chosen = next((name for name in AUTO if name in usable), "nothing")
     console = stdout_console()
     console.print(columns(("back end", "", "how, or why not"), rows, left=3))
-    found = [("auto takes", chosen), *_machine(), *cache, *_kokkos(kokkos), *_versions()]
-    console.print(facts(found))
+    found = [("auto takes", chosen), *_machine(), *cache, ("CUDA", _cuda(cuda))]
+    console.print(facts([*found, *_kokkos(kokkos), *_versions()]))
     wrong = problems(kokkos) if kokkos is not None else []
-    for problem in wrong:
+    for problem in [*(of_cuda.problems(cuda) if cuda.driver else []), *wrong]:
         console.print(f"\nWRONG: {problem.what}\nMEND:  {problem.mend}")
     if wrong or kokkos is None:
         console.print("\nHow to get the kokkos back ends: docs/kokkos.md in jetpy's sources")
@@ -73,6 +79,17 @@ def _verdict(outcome: Outcome) -> tuple[str, str]:
         return "WRONG", "\n".join(outcome.wrong)
     words = count(outcome.threads, "thread")
     return "works", f"{words}, {outcome.layer}" if outcome.layer else words
+
+
+def _cuda(found: Cuda) -> str:
+    """Describe an installation of CUDA."""
+    from jetpy.backends.diagnosis import version_text
+
+    versions = {"driver": found.driver, "CuPy's": found.cupy_cuda, "NVRTC": found.nvrtc}
+    words = [f"{who} {version_text(v)}" if v else f"no {who}" for who, v in versions.items()]
+    if found.architectures:
+        words[-1] += f" (sm_{found.architectures[0]} to sm_{found.architectures[-1]})"
+    return ", ".join(words)
 
 
 def _kokkos(found: Installation | None) -> list[tuple[str, str]]:
@@ -97,10 +114,7 @@ def _kokkos(found: Installation | None) -> list[tuple[str, str]]:
         f"{name} {version_text(number)}" if number else f"no {name}"
         for name, number in (("g++", found.gxx), ("nvcc", found.nvcc))
     ]
-    rows = [("Kokkos", words), ("compilers", ", ".join(compilers))]
-    if found.cupy:
-        rows.append(("CUDA of cupy", version_text(found.cupy_cuda)))
-    return rows
+    return [("Kokkos", words), ("compilers", ", ".join(compilers))]
 
 
 def _versions() -> list[tuple[str, str]]:
@@ -155,12 +169,14 @@ def _cache() -> list[tuple[str, str]]:
 
 def _contents(folder: Path) -> str:
     """Count the kernels in a cache folder, and those that do not count."""
+    from jetpy.backends import cuda
     from jetpy.backends.kokkos.build import BINARY, is_built
     from jetpy.backends.numba_engine import SUFFIX
     from jetpy.cache import intact_content
     from jetpy.cli.tables import count
 
-    intact = [intact_content(path) is not None for path in folder.glob(f"numba/*/*{SUFFIX}")]
+    files = [*folder.glob(f"numba/*/*{SUFFIX}"), *folder.glob(f"cuda/*/*{cuda.SUFFIX}")]
+    intact = [intact_content(path) is not None for path in files]
     intact += [is_built(path.parent) for path in folder.glob(f"kokkos/*/{BINARY}")]
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     words = f"{count(len(intact), 'kernel')}, {size / 1e6:.1f} MB"

@@ -11,6 +11,7 @@ from jetpy import names
 from jetpy.cli.command import Command, notify
 from jetpy.cli.options import (
     backend_option,
+    device_option,
     distance_option,
     graph_argument,
     hierarchy_option,
@@ -44,6 +45,7 @@ from jetpy.cli.results import conclude, read_timed, write_files
 @seed_option
 @backend_option
 @threads_option
+@device_option
 @repair_option
 @parts_option("PES", "Write the PE of each task.")
 @json_option
@@ -61,6 +63,7 @@ def map_command(
     seed: int,
     backend: names.Backend,
     threads: int | None,
+    device: int | None,
     repair: bool,
     output: Path | None,
     json_file: Path | None,
@@ -91,7 +94,7 @@ def map_command(
     # refuse wrong numbers before reading
     imbalance = checked_imbalance(imbalance, large=large_imbalance)
     pose_mapping(0, target, method, imbalance, seed)
-    get_backend(backend, threads)
+    get_backend(backend, threads, device)
     if not target.is_monotone:
         notify("warning", f"the distances {distance} do not grow from level to level")
 
@@ -109,6 +112,7 @@ def map_command(
                 seed=seed,
                 backend=backend,
                 threads=threads,
+                device=device,
                 progress=bars.stage,
                 profile=trace_file is not None,
             )

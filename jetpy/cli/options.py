@@ -29,6 +29,13 @@ threads_option = click.option(
     "--threads", type=int, help="CPU threads; all that the process may use by default."
 )
 
+device_option = click.option(
+    "--device",
+    type=int,
+    metavar="N",
+    help="Number of the GPU, as CUDA counts them; the first by default.",
+)
+
 repair_option = click.option(
     "--repair",
     is_flag=True,

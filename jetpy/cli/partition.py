@@ -12,6 +12,7 @@ from jetpy.cli.command import Command
 from jetpy.cli.options import (
     OUTPUT_FILE,
     backend_option,
+    device_option,
     graph_argument,
     imbalance_option,
     json_option,
@@ -55,6 +56,7 @@ from jetpy.cli.results import conclude, read_timed, write_files
 )
 @backend_option
 @threads_option
+@device_option
 @repair_option
 @parts_option("PARTS", "Write the part of each vertex.")
 @click.option(
@@ -79,6 +81,7 @@ def partition_command(
     refinement: names.Refinement | None,
     backend: names.Backend,
     threads: int | None,
+    device: int | None,
     repair: bool,
     output: Path | None,
     session: Path | None,
@@ -105,7 +108,7 @@ def partition_command(
     # refuse wrong numbers before reading
     imbalance = checked_imbalance(imbalance, large=large_imbalance)
     pose(0, k, imbalance, seed, options)
-    get_backend(backend, threads)
+    get_backend(backend, threads, device)
 
     with progress_bars(quiet=quiet) as bars:
         loaded, read_seconds = read_timed(graph, repair, bars)
@@ -119,6 +122,7 @@ def partition_command(
             "refinement": refinement,
             "backend": backend,
             "threads": threads,
+            "device": device,
         }
         with standard_output_kept():
             result = partition(

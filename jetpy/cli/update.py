@@ -12,6 +12,7 @@ from jetpy.cli.options import (
     INPUT_FILE,
     OUTPUT_FILE,
     backend_option,
+    device_option,
     json_option,
     parts_option,
     quiet_option,
@@ -35,6 +36,7 @@ from jetpy.cli.results import exit_unless_balanced
 @parts_option("PARTS", "Write the part of each vertex, -1 for deleted ones.")
 @backend_option
 @threads_option
+@device_option
 @json_option
 @quiet_option
 @click.pass_context
@@ -46,6 +48,7 @@ def update_command(
     output: Path | None,
     backend: names.Backend,
     threads: int | None,
+    device: int | None,
     json_file: Path | None,
     quiet: bool,
 ) -> None:
@@ -70,7 +73,7 @@ def update_command(
         bars.busy("Reading")
         batches = read_modifiers(modifiers)
         live = IncrementalPartitioner.load(
-            session, backend=backend, threads=threads, progress=bars.stage
+            session, backend=backend, threads=threads, device=device, progress=bars.stage
         )
         updates = []
         for number, batch in enumerate(batches, 1):

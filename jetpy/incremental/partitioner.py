@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ import numpy.typing as npt
 from jetpy import names
 from jetpy.backends import get_backend
 from jetpy.backends.level import DeviceGraph, carry_graph, download
+from jetpy.backends.room import at_work
 from jetpy.build import as_graph
 from jetpy.errors import JetpyError
 from jetpy.graph import Graph, IntArray
@@ -34,6 +36,23 @@ from jetpy.progress import Progress, no_progress
 SHRINKAGE = 32
 """One part in so many of the weight that parts may have above the average is left for later: so
 that they keep the balance when the graph, and with it the limit, shrinks."""
+
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+def _on_device(
+    method: Callable[Concatenate[IncrementalPartitioner, _P], _T],
+) -> Callable[Concatenate[IncrementalPartitioner, _P], _T]:
+    """Have a method use the device of the back end, whatever thread it is called from."""
+
+    @wraps(method)
+    def wrapped(self: IncrementalPartitioner, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        with at_work(self._backend, self.n, self.m):
+            return method(self, *args, **kwargs)
+
+    return wrapped
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +96,7 @@ class IncrementalPartitioner:
     ----------
     graph, k, imbalance, large_imbalance, seed, preset, coarsening, refinement
         As for `jetpy.partition`, which finds the first partition.
-    backend, threads, repair, progress
+    backend, threads, device, repair, progress
         As for `jetpy.partition`.
     parts : array of int, shape (n,), optional
         A partition to begin with instead.
@@ -111,6 +130,7 @@ class IncrementalPartitioner:
         refinement: names.Refinement | None = None,
         backend: names.Backend = "auto",
         threads: int | None = None,
+        device: int | None = None,
         repair: bool = False,
         progress: Progress = no_progress,
         parts: npt.ArrayLike | None = None,
@@ -122,7 +142,7 @@ class IncrementalPartitioner:
         imbalance = checked_imbalance(imbalance, large=large_imbalance)
         goal = Goal(k, imbalance, seed, preset, coarsening, refinement, follow)
         homes = np.full(checked.n, goal.k, np.int32) if given is None else given
-        self._open(checked, homes, goal, backend, threads, progress)
+        self._open(checked, homes, goal, backend, threads, device, progress)
         if given is None:
             self._find_whole()
         else:
@@ -137,17 +157,19 @@ class IncrementalPartitioner:
         goal: Goal,
         backend: str,
         threads: int | None,
+        device: int | None,
         progress: Progress,
     ) -> None:
         """Take over a graph, in which deleted vertices weigh 0, and parts by id."""
         self._goal, self._progress, self._intact = goal, progress, True
-        self._backend = get_backend(backend, threads)
+        self._backend = get_backend(backend, threads, device)
         self._backend.compile(progress=lambda done, total: progress("compile", done, total))
         companion = self._backend.companion if goal.options.on_host else None
         self._home = companion or self._backend
-        self._graph = BucketList(self._home, graph, parts, goal.options.extra_buckets)
-        highest = goal.options.highest_degree
-        self._placement = Placement(self._graph, goal.k, goal.seed, highest)
+        with at_work(self._backend, graph.n, graph.m):
+            self._graph = BucketList(self._home, graph, parts, goal.options.extra_buckets)
+            highest = goal.options.highest_degree
+            self._placement = Placement(self._graph, goal.k, goal.seed, highest)
 
     @classmethod
     def load(
@@ -156,6 +178,7 @@ class IncrementalPartitioner:
         *,
         backend: names.Backend = "auto",
         threads: int | None = None,
+        device: int | None = None,
         progress: Progress = no_progress,
     ) -> IncrementalPartitioner:
         """Go on with a session that was saved: the same batches lead to the same partitions.
@@ -182,6 +205,7 @@ class IncrementalPartitioner:
             settings.goal,
             backend,
             threads,
+            device,
             progress,
         )
         live._part_weights = part_weights(graph, session.parts, live.k)
@@ -265,6 +289,7 @@ class IncrementalPartitioner:
         return np.flatnonzero(self._graph.vertex_weights.host).astype(np.int32)
 
     @property
+    @_on_device
     def graph(self) -> Graph:
         """The graph as it is now; its vertex i is number i of `vertices`."""
         return download(self._home, self._graph.extract()[0])
@@ -285,6 +310,7 @@ class IncrementalPartitioner:
         """Delete vertices, and all their edges: integers, shape (b,)."""
         return self.update(Batch(delete_vertices=vertices))
 
+    @_on_device
     def update(self, batch: Batch) -> Update:
         """Apply a batch of modifiers, and bring the partition up to date.
 
@@ -319,6 +345,7 @@ class IncrementalPartitioner:
         seconds = time.perf_counter() - started
         return Update(new, self._cut, placed.moved + moved_again, action, reason, seconds)
 
+    @_on_device
     def rebuild(self) -> None:
         """Partition the graph from scratch, as the first time, and lay out its buckets anew."""
         self._check_intact()
@@ -337,6 +364,7 @@ class IncrementalPartitioner:
         if not self._intact:
             raise JetpyError("a batch was interrupted half-way: load a session saved before it")
 
+    @_on_device
     def _find_whole(self) -> None:
         """Partition the graph from scratch, with several seeds."""
         graph, ids = self._whole()

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import jetpy
-from jetpy.backends import get_backend
+from jetpy.backends import get_backend, gpu
 from jetpy.backends.base import Workunit
-from jetpy.backends.kokkos import KokkosBackend, runtime
+from jetpy.backends.kokkos import KokkosBackend
 from jetpy.backends.kokkos.build import (
     BINARY,
     CHECKSUM,
@@ -25,8 +25,9 @@ from jetpy.backends.kokkos.build import (
     in_groups,
     is_built,
 )
-from jetpy.backends.kokkos.memory import HostMemory
 from jetpy.backends.kokkos.runtime import check_present
+from jetpy.backends.launching import LaunchingBackend
+from jetpy.backends.memory import HostMemory
 from jetpy.backends.workers import watch_compilations
 from jetpy.errors import BackendError
 from jetpy.workloads import selfcheck
@@ -470,7 +471,7 @@ def test_pykokkos_is_imported_on_request_only() -> None:
 FORK = """
 import os
 import numpy as np
-from jetpy.backends import get_backend
+from jetpy.backends import get_backend, gpu
 from jetpy.backends.selfcheck import differences
 from jetpy.errors import BackendError
 from jetpy.workloads import selfcheck as kernels
@@ -521,11 +522,11 @@ def test_kokkos_does_not_start_where_openmp_is_lost(after: str) -> None:
 
 def test_the_gpu_is_lost_in_forked_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a back end without its GPU, as there may be none here."""
-    monkeypatch.setattr(runtime, "_gpu_is_lost", True)
-    monkeypatch.setattr(runtime, "find_spec", lambda package: True)
+    monkeypatch.setattr(gpu, "_is_lost", True)
+    monkeypatch.setattr("jetpy.backends.kokkos.runtime.find_spec", lambda package: True)
     backend = KokkosBackend.__new__(KokkosBackend)
-    backend._space, backend._launchers, backend._tape = "Cuda", {}, None
-    backend._memory = HostMemory()
+    LaunchingBackend.__init__(backend, HostMemory())
+    backend._space = "Cuda"
     backend.go_on_after_fork()
     for use in (
         backend.compile,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jetpy.backends import BACKENDS, get_backend, selfcheck
+from jetpy.backends import BACKENDS, forget_backends, get_backend, selfcheck
 from jetpy.backends.base import Workunit
 from jetpy.backends.numba_engine.engine import NumbaBackend
 from jetpy.backends.selfcheck import SIZES, Outcome, check, check_apart, differences
@@ -69,11 +69,11 @@ def test_what_differs_is_told_exactly() -> None:
     ]
 
 
-def _refuse(threads: int | None) -> Any:
+def _refuse(threads: int | None, device: int | None) -> Any:
     raise BackendError("there is none")
 
 
-def _fail(threads: int | None) -> Any:
+def _fail(threads: int | None, device: int | None) -> Any:
     engine = NumbaBackend(1)
     engine.parallel_for = _refuse  # type: ignore[method-assign, assignment]
     return engine
@@ -85,13 +85,13 @@ def test_outcomes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (outcome.missing, outcome.wrong) == ("", [])
     assert outcome.threads >= 1
     assert outcome.layer.startswith("threading layer ")
-    get_backend.cache_clear()
+    forget_backends()
     monkeypatch.setitem(BACKENDS, "kokkos-serial", _refuse)
     assert check("kokkos-serial") == Outcome("there is none")
-    get_backend.cache_clear()
+    forget_backends()
     monkeypatch.setitem(BACKENDS, "kokkos-serial", _fail)
     assert check("kokkos-serial").wrong[0].startswith("TypeError: ")
-    get_backend.cache_clear()
+    forget_backends()
 
 
 def test_in_another_process() -> None:

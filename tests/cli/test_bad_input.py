@@ -55,7 +55,14 @@ OPTIONS = {
     "-k 2 --preset slow": (2, "'slow' is not one of 'default', 'fast', 'ultra', 'gkway'"),
     "-k 2 --coarsening pairs": (2, "'pairs' is not one of 'two-hop', 'union-find', 'constrained'"),
     "-k 2 --refinement fm": (2, "'fm' is not one of 'jet', 'independent-set'"),
-    "-k 2 --backend cuda": (2, "'cuda' is not one of 'auto', 'kokkos-cuda'"),
+    "-k 2 --backend gpu": (2, "'gpu' is not one of 'auto', 'kokkos-cuda', 'cuda'"),
+    "-k 2 --backend numba --device 0": (
+        2,
+        "numba runs on CPUs: device is for kokkos-cuda and cuda",
+    ),
+    "-k 2 --backend kokkos-openmp --device 0": (2, "kokkos-openmp runs on CPUs"),
+    "-k 2 --backend cuda --device -1": (2, "device is -1; GPUs are numbered from 0"),
+    "-k 2 --device one": (2, "'one' is not a valid integer"),
     "-k 2 --backend numba --threads 0": (2, "threads is 0"),
     "-k 2 --threads two": (2, "'two' is not a valid integer"),
     "-k 2 --colour": (2, "No such option"),
@@ -94,6 +101,10 @@ OTHERS = {
     "generate grid 3 3 -o x.foo": (2, "x.foo: the name must end in one of .graph, "),
     "generate grid 3 3 -o nowhere/x.graph": (1, "nowhere/x.graph: cannot be written"),
     "generate delaunay ten -o x.graph": (2, "'ten' is not a valid integer"),
+    "compile --backend numba --device 1": (2, "numba runs on CPUs"),
+    "compile --arch sm_90": (2, "--arch goes with --backend cuda, and without --device"),
+    "compile --backend cuda --device 0 --arch sm_90": (2, "without --device"),
+    "demo --backend numba --device 1": (2, "numba runs on CPUs"),
     "compile --backend numba -j 0": (2, "0 is not in the range x>=1"),
 }
 

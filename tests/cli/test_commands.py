@@ -11,6 +11,7 @@ import pytest
 from jetpy.cli import main
 from jetpy.generators import GENERATORS
 from jetpy.io import read_graph
+from jetpy.names import DISTRIBUTION
 from tests.cli.conftest import Run
 from tests.graphs import assert_same_graph
 
@@ -47,7 +48,7 @@ def test_help_tells_the_exit_codes(run: Run) -> None:
 
 
 def test_version(run: Run) -> None:
-    assert run("--version").stdout == f"jetpy {version('jetpy')}\n"
+    assert run("--version").stdout == f"jetpy {version(DISTRIBUTION)}\n"
 
 
 def test_evaluate(run: Run) -> None:
@@ -59,7 +60,7 @@ def test_evaluate(run: Run) -> None:
 def test_evaluate_as_json(run: Run) -> None:
     report = json.loads(run("evaluate", "mesh.graph", "mesh.part", "-k", 5, "--json", "-").stdout)
     assert report == {
-        "version": version("jetpy"),
+        "version": version(DISTRIBUTION),
         "graph": "mesh",
         "n": 1200,
         "m": 2330,

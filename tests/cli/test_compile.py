@@ -12,6 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from jetpy.backends.cuda.kernels import modules
+from jetpy.backends.cuda.nvrtc import load
+from jetpy.errors import BackendError
+from jetpy.kernel_language import read_workunits
 from jetpy.workloads import projection
 from tests.cli.conftest import Run
 
@@ -98,3 +102,23 @@ def test_all_are_ready(run: Run) -> None:
     summary = run("compile", "--backend", "numba", "-j", 1).stdout
     assert kernels_of(summary) == "all found in the cache"
     assert "slowest" not in summary
+
+
+def test_for_gpus_that_are_not_here(run: Run, cache: Path) -> None:
+    try:
+        load()
+    except BackendError as error:
+        pytest.skip(str(error))
+    words = ("compile", "--backend", "cuda", "--arch", "sm_90", "--arch", "sm_80")
+    summary = run(*words, "-j", 2).stdout
+    assert re.search(r"^back end +cuda, for sm_90, sm_80$", summary, re.MULTILINE)
+    kernels = sum(len(read_workunits(module)) for module in modules())
+    assert kernels_of(summary) == f"{2 * kernels}: {2 * kernels} compiled"
+    next(cache.rglob("*.cubin")).write_bytes(b"damaged")
+    found = kernels_of(run(*words).stdout)
+    assert re.fullmatch(rf"{2 * kernels}: \d+ compiled, \d+ found in the cache", found)
+    assert kernels_of(run(*words).stdout) == "all found in the cache"
+    words = run("compile", "--backend", "cuda", "--arch", "sm_1", code=1).stderr
+    assert "does not compile for sm_1, but for" in words
+    words = run("compile", "--backend", "cuda", "--arch", "hopper", code=2).stderr
+    assert "hopper is no architecture of GPUs; sm_90 is one" in words

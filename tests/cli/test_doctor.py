@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from jetpy.backends.cuda.installation import Installation as Cuda
 from jetpy.backends.diagnosis import Installation
 from jetpy.backends.selfcheck import Outcome, check_apart
 from jetpy.cache import write_entry
@@ -23,6 +24,7 @@ class Machine:
     def __init__(self) -> None:
         self.outcomes = {"numba": NUMBA}
         self.kokkos: Installation | None = None
+        self.cuda = Cuda()
 
     def check(self, name: str) -> Outcome:
         return self.outcomes.get(name, MISSING)
@@ -33,14 +35,16 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     made = Machine()
     monkeypatch.setattr("jetpy.backends.selfcheck.check_apart", made.check)
     monkeypatch.setattr("jetpy.backends.installation.examine", lambda: made.kokkos)
+    monkeypatch.setattr("jetpy.backends.cuda.installation.examine_apart", lambda: made.cuda)
     return made
 
 
 def test_numba_only(run: Run, machine: Machine) -> None:
     words = run("doctor").stdout
-    assert words.count("PyKokkos is missing; install [it] from its repository") == 3
+    assert words.count("PyKokkos is missing; install [it] from its repository") == 4
     assert "numba          works  2 threads, threading layer omp" in words
     assert "auto takes         numba" in words
+    assert "CUDA               no driver, no CuPy's, no NVRTC" in words
     assert "Kokkos             not installed for this Python" in words
     for name in ("python", "numba", "numpy", "scipy", "pymetis", "cupy", "cache folder", "GPU"):
         assert f"\n{name} " in words
@@ -97,7 +101,6 @@ def test_everything_works(run: Run, machine: Machine) -> None:
     assert "kokkos-openmp  works  16 threads" in words
     assert "4.7.1, C++17, CUDA OPENMP SERIAL, views without mdspan, shared libraries" in words
     assert "compilers          g++ 13.3.0, nvcc 13.0" in words
-    assert "CUDA of cupy       13.0" in words
     assert "WRONG" not in words
     assert "docs/kokkos.md" not in words
 
@@ -110,6 +113,17 @@ def test_problems_come_with_a_remedy(run: Run, machine: Machine) -> None:
     assert "WRONG: Kokkos is built as C++20 with views on mdspan, for CUDA 13.0: " in words
     assert "MEND: Build Kokkos again with -DCMAKE_CXX_STANDARD=17" in words
     assert "How to get the kokkos back ends: docs/kokkos.md" in words
+
+
+def test_what_cuda_lacks_is_told_where_there_is_a_driver(run: Run, machine: Machine) -> None:
+    machine.cuda = Cuda(nvrtc=(13, 5), architectures=(75, 90))
+    words = run("doctor").stdout
+    assert "CUDA               no driver, no CuPy's, NVRTC 13.5 (sm_75 to sm_90)" in words
+    assert "WRONG" not in words
+    machine.cuda = replace(machine.cuda, driver=(13, 0))
+    words = " ".join(run("doctor").stdout.split())
+    assert "CUDA driver 13.0, no CuPy's" in words
+    assert "WRONG: CuPy is not installed MEND: pip install 'cupy-cuda13x>=14'" in words
 
 
 def test_wrong_results_are_an_error(run: Run, machine: Machine) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from jetpy.backends.kokkos.build import BINARY, LIBRARY
 from jetpy.backends.kokkos.cpp import symbol
-from jetpy.backends.kokkos.memory import Memory
+from jetpy.backends.launching import Arguments
+from jetpy.backends.memory import Memory
 from jetpy.errors import BackendError
-from jetpy.kernel_language import Definition, View
+from jetpy.kernel_language import Definition
 
 
 class Launcher:
@@ -31,6 +32,8 @@ class Launcher:
 
     Attributes
     ----------
+    bind : callable
+        As of `Arguments`.
     call : callable
         Runs it with what `bind` returns; returns the total of a reduction or scan.
     """
@@ -43,41 +46,8 @@ class Launcher:
             raise BackendError(f"{library} cannot be loaded, remove it: {error}") from error
         self._make.argtypes, self._make.restype = [ctypes.py_object], ctypes.py_object
         self.run_on(instance)
-        self._name, self._memory, self._bind = definition.name, memory, definition.bind
-        kinds = [
-            kind.element if isinstance(kind, View) else None
-            for kind in definition.arguments.values()
-        ]
-        self._elements = dict(zip(definition.arguments, kinds, strict=True))
-        self._known = [kind and memory.addresses[kind] for kind in kinds]
+        self.bind = Arguments(definition, memory).bind
 
     def run_on(self, instance: Any) -> None:
         """Choose what `call` runs on."""
         self.call: Callable[..., Any] = self._make(instance)
-
-    def bind(self, n: int, arguments: Mapping[str, Any]) -> list[Any]:
-        """Return the arguments with which `call` runs the workunit over 0..n-1.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If an array is not one that its parameter takes.
-        """
-        values = self._bind(**arguments)
-        try:
-            return [n, *self._addressed(values)]
-        except KeyError:
-            self._keep_addresses(values)
-            return [n, *self._addressed(values)]
-
-    def _addressed(self, values: Iterable[Any]) -> list[Any]:
-        """Return addresses in place of arrays."""
-        pairs = zip(self._known, values, strict=True)
-        return [value if known is None else known[id(value)] for known, value in pairs]
-
-    def _keep_addresses(self, values: Iterable[Any]) -> None:
-        for (name, element), known, value in zip(
-            self._elements.items(), self._known, values, strict=True
-        ):
-            if element is not None and known is not None and id(value) not in known:
-                self._memory.keep_address(value, element, f"{name} of {self._name}")

@@ -10,25 +10,18 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
-from jetpy.backends.threads import after_fork, available_threads, limit_spinning, openmp_is_lost
+from jetpy.backends import gpu
+from jetpy.backends.gpu import LOST
+from jetpy.backends.threads import available_threads, limit_spinning, openmp_is_lost
 from jetpy.errors import BackendError
 
 _threads: int | None = None
 """How many threads Kokkos was started with; None before."""
-LOST = (
-    "forked from one that uses {}: start processes by multiprocessing's method spawn or "
-    "forkserver, or use the back end numba there"
-)
-_gpu_is_lost = False
+_device: int | None = None
+"""The GPU that it runs on; None where nobody has asked."""
 
 
-@after_fork
-def _look_for_cuda() -> None:
-    global _gpu_is_lost
-    _gpu_is_lost = _gpu_is_lost or "cupy" in sys.modules
-
-
-def check_after_fork(space: str) -> None:
+def check_space(space: str) -> None:
     """Refuse an execution space that a fork has taken away.
 
     Raises
@@ -36,24 +29,28 @@ def check_after_fork(space: str) -> None:
     BackendError
         If that is the GPU, or OpenMP where Kokkos cannot do without its threads.
     """
-    if space == "Cuda" and _gpu_is_lost:
-        raise BackendError(f"CUDA cannot be used in a process {LOST.format('CUDA')}")
+    if space == "Cuda":
+        gpu.check_after_fork()
     if space == "OpenMP" and openmp_is_lost() and not _has("Serial"):
         raise BackendError(f"OpenMP cannot be used in a process {LOST.format('it')}")
 
 
-def check_present(space: str) -> None:
+def check_present(space: str, device: int | None = None) -> None:
     """Look for what a back end needs, without starting anything.
 
     Parameters
     ----------
     space : {'Cuda', 'OpenMP', 'Serial'}
         Kokkos execution space.
+    device : int, optional
+        Number of a GPU.
 
     Raises
     ------
     BackendError
         If something is missing; the message says what.
+    OptionError
+        If there is no such GPU.
     """
     for package in ("pykokkos", "kokkos"):
         if find_spec(package) is None:
@@ -61,9 +58,9 @@ def check_present(space: str) -> None:
                 f"PyKokkos is not installed: this Python ({sys.executable}) has no package "
                 f"{package!r}. It is built from source, see https://github.com/kokkos/pykokkos"
             )
-    check_after_fork(space)
+    check_space(space)
     if space == "Cuda":
-        _check_gpu()
+        _check_gpu(device)
     limit_spinning()
     if not _has(space):
         raise BackendError(f"this machine's PyKokkos was built without Kokkos's {space} back end")
@@ -74,7 +71,7 @@ def _has(space: str) -> bool:
     return bool(_import("kokkos").get_device_available(space))
 
 
-def _check_gpu() -> None:
+def _check_gpu(device: int | None) -> None:
     if find_spec("cupy") is None:
         raise BackendError("kokkos-cuda needs cupy: pip install cupy-cuda12x (or -cuda13x)")
     cupy = _import("cupy")
@@ -84,18 +81,21 @@ def _check_gpu() -> None:
         raise BackendError(f"no GPU that CUDA can use: {error}") from error
     if count == 0:
         raise BackendError("no GPU that CUDA can use")
+    gpu.check_device(device or 0, count)
 
 
-def start(threads: int | None) -> int:
+def start(threads: int | None, device: int | None = None) -> int:
     """Start Kokkos unless it runs; return its number of CPU threads.
 
-    Kokkos takes its threads when it starts and keeps them until the process ends. It has one
-    where OpenMP's are lost by a fork.
+    Kokkos takes its threads and its GPU when it starts and keeps them until the process ends. It
+    has one thread where OpenMP's are lost by a fork.
 
     Parameters
     ----------
     threads : int, optional
         CPU threads; where Kokkos runs already, those that it has, else all available ones.
+    device : int, optional
+        Number of the GPU to start with; Kokkos chooses by default.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def start(threads: int | None) -> int:
                 "or call jetpy before that code"
             )
         count = threads or available_threads()
-        with _settings(count):
+        with _settings(count, device):
             _import("pykokkos")
         _threads = count
     if threads not in (None, _threads):
@@ -126,6 +126,25 @@ def start(threads: int | None) -> int:
     return _threads
 
 
+def device_of_kokkos(device: int | None) -> int:
+    """Return the number of the GPU that Kokkos, which runs, has taken.
+
+    Raises
+    ------
+    BackendError
+        If that is not the one asked for.
+    """
+    global _device
+    if _device is None:
+        _device = int(_import("cupy").cuda.runtime.getDevice())
+    if device not in (None, _device):
+        raise BackendError(
+            f"Kokkos runs on GPU {_device} in this process and cannot change to {device}: use one "
+            "GPU per process, or the back end cuda"
+        )
+    return _device
+
+
 def _import(package: str) -> Any:
     try:
         return importlib.import_module(package)
@@ -134,17 +153,21 @@ def _import(package: str) -> Any:
 
 
 @contextmanager
-def _settings(threads: int) -> Iterator[None]:
+def _settings(threads: int, device: int | None) -> Iterator[None]:
     """Set what Kokkos reads at its start: environment variables and the command line."""
     os.environ.setdefault("OMP_PROC_BIND", "false")
-    arguments, before = sys.argv, os.environ.get("KOKKOS_NUM_THREADS")
-    os.environ["KOKKOS_NUM_THREADS"] = str(threads)
+    chosen = {"KOKKOS_NUM_THREADS": f"{threads}"}
+    if device is not None:
+        chosen["KOKKOS_DEVICE_ID"] = f"{device}"
+    arguments, before = sys.argv, {name: os.environ.get(name) for name in chosen}
+    os.environ.update(chosen)
     sys.argv = arguments[:1]
     try:
         yield
     finally:
         sys.argv = arguments
-        if before is None:
-            del os.environ["KOKKOS_NUM_THREADS"]
-        else:
-            os.environ["KOKKOS_NUM_THREADS"] = before
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -1,19 +1,18 @@
-"""Arrays of the host and of the GPU, and the addresses that kernels take in their place."""
+"""CuPy arrays on a GPU, and the addresses that kernels take in their place."""
 
 from __future__ import annotations
 
 import importlib
-import weakref
-from abc import ABC, abstractmethod
-from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from jetpy.backends.base import Array, Mirror
+from jetpy.backends.memory import Memory
 
 PIECE_BYTES = 4 << 20
 """Size of the pieces in which long arrays go to the GPU."""
@@ -23,140 +22,47 @@ STAGED_BYTES, STAGE_BYTES = 1 << 16, 1 << 20
 """Size up to which arrays go to the GPU through a page-locked stage, and the size of that."""
 
 
-class Memory(ABC):
-    """Where arrays lie.
-
-    Attributes
-    ----------
-    xp : module
-        NumPy or CuPy.
-    addresses : dict of str to dict of int to int
-        Addresses of arrays by the type of their elements and by `id`, for as long as they live.
-    stream : object
-        CuPy stream that launches go to; None on the host.
-    """
-
-    xp: Any
-    stream: Any = None
-
-    def __init__(self) -> None:
-        self.addresses: defaultdict[str, dict[int, int]] = defaultdict(dict)
-        self._alive: dict[int, weakref.ref[Any]] = {}
-
-    @abstractmethod
-    def from_host(self, array: npt.NDArray[Any]) -> Array:
-        """Return an array with the contents of a contiguous host array."""
-
-    @abstractmethod
-    def to_host(self, array: Array) -> npt.NDArray[Any]:
-        """Return a host array with the contents of an array."""
-
-    @abstractmethod
-    def mirror(self, n: int) -> Mirror:
-        """Return an int64 array of zeros on the host and its copy, if one is needed."""
-
-    @abstractmethod
-    def push(self, mirror: Mirror) -> None:
-        """Copy a mirror from the host, in order with launches."""
-
-    @abstractmethod
-    def pull(self, mirror: Mirror) -> None:
-        """Copy a mirror to the host, in order with launches."""
-
-    @abstractmethod
-    def repeatable(
-        self, launches: Callable[[], None], are_loaded: Callable[[], bool]
-    ) -> Callable[[], None]:
-        """Return a function that does what `launches` does, the quickest way for many times.
-
-        `are_loaded` says whether all its kernels have been launched before.
-        """
-
-    @abstractmethod
-    def synchronize(self) -> None:
-        """Wait until every launch has finished."""
-
-    @abstractmethod
-    def locate(self, array: Array) -> int:
-        """Return the address of an array."""
-
-    def keep_address(self, array: Array, element: str, what: str) -> None:
-        """Put the address of an array among `addresses`, while the array lives.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If it is no contiguous array of one dimension with elements of that type; the message
-            says what it should have been.
-        """
-        if not isinstance(array, self.xp.ndarray):
-            found = type(array).__name__
-            raise TypeError(f"{what} is an array of {self.xp.__name__}, not a {found}")
-        if array.dtype != element:
-            raise TypeError(f"{what} is an array of {element}, not of {array.dtype}")
-        if array.ndim != 1 or not array.flags.c_contiguous:
-            raise ValueError(f"{what} is a contiguous array of one dimension")
-        known, alive, key = self.addresses[element], self._alive, id(array)
-
-        def forget(_: weakref.ref[Any]) -> None:
-            del known[key], alive[key]
-
-        known[key], alive[key] = self.locate(array), weakref.ref(array, forget)
-
-
-class HostMemory(Memory):
-    """NumPy arrays."""
-
-    xp = np
-
-    def from_host(self, array: npt.NDArray[Any]) -> Array:
-        """Return the array itself, or a copy of one that must not be written to."""
-        return array if array.flags.writeable else array.copy()
-
-    def to_host(self, array: Array) -> npt.NDArray[Any]:
-        """Return the array itself."""
-        host: npt.NDArray[Any] = array
-        return host
-
-    def mirror(self, n: int) -> Mirror:
-        """Return one array as both."""
-        return Mirror.of_one(n)
-
-    def push(self, mirror: Mirror) -> None:
-        """There is one array only."""
-
-    def pull(self, mirror: Mirror) -> None:
-        """There is one array only."""
-
-    def repeatable(
-        self, launches: Callable[[], None], are_loaded: Callable[[], bool]
-    ) -> Callable[[], None]:
-        """Return the very function."""
-        return launches
-
-    def synchronize(self) -> None:
-        """Launches on the host return when they have finished."""
-
-    def locate(self, array: Array) -> int:
-        """Return the address of an array."""
-        address: int = array.ctypes.data
-        return address
-
-
 class CudaMemory(Memory):
     """CuPy arrays on the GPU.
 
     Launches go to a stream of their own, as the default stream cannot be captured into a graph.
     It is a blocking one: the default stream, where CuPy works, waits for it and it for that.
+
+    Parameters
+    ----------
+    device : int
+        Number of the GPU, which has to be the current one of the thread (`using`) whenever arrays
+        are made or kernels launched.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, device: int) -> None:
         super().__init__()
         self.xp = importlib.import_module("cupy")
-        self.stream = self.xp.cuda.Stream()
+        self.device = device
         self._buffers: dict[int, npt.NDArray[np.uint8]] = {}
-        self._stage = importlib.import_module("cupyx").empty_pinned(STAGE_BYTES, np.uint8)
         self._staged = 0
+        with self.using():
+            self.stream = self.xp.cuda.Stream()
+            self._stage = importlib.import_module("cupyx").empty_pinned(STAGE_BYTES, np.uint8)
+
+    @contextmanager
+    def using(self) -> Iterator[None]:
+        """Make the GPU the current one of this thread for a while."""
+        runtime = self.xp.cuda.runtime
+        before = runtime.getDevice()
+        runtime.setDevice(self.device)
+        try:
+            yield
+        finally:
+            runtime.setDevice(before)
+
+    def room(self, error: MemoryError) -> int | None:
+        """Return how many bytes there were for arrays, if an error says that these are taken."""
+        if not isinstance(error, self.xp.cuda.memory.OutOfMemoryError):
+            return None
+        with self.using():
+            free, _ = self.xp.cuda.runtime.memGetInfo()
+            return int(free + self.xp.get_default_memory_pool().total_bytes())
 
     def from_host(self, array: npt.NDArray[Any]) -> Array:
         """Copy an array to the GPU."""
@@ -224,7 +130,9 @@ class CudaMemory(Memory):
         first: int,
     ) -> None:
         """Copy every so many-th piece of some bytes to an address on the GPU."""
-        runtime, stream = self.xp.cuda.runtime, self.xp.cuda.Stream(non_blocking=True)
+        runtime = self.xp.cuda.runtime
+        runtime.setDevice(self.device)
+        stream = self.xp.cuda.Stream(non_blocking=True)
         for start in range(first * PIECE_BYTES, len(values), COPIERS * PIECE_BYTES):
             piece = values[start : start + PIECE_BYTES]
             stream.synchronize()
@@ -241,7 +149,9 @@ class CudaMemory(Memory):
         first: int,
     ) -> None:
         """Copy every so many-th piece of some bytes from an address on the GPU."""
-        runtime, stream = self.xp.cuda.runtime, self.xp.cuda.Stream(non_blocking=True)
+        runtime = self.xp.cuda.runtime
+        runtime.setDevice(self.device)
+        stream = self.xp.cuda.Stream(non_blocking=True)
         for start in range(first * PIECE_BYTES, len(values), COPIERS * PIECE_BYTES):
             piece = values[start : start + PIECE_BYTES]
             addresses = buffer.ctypes.data, address + start

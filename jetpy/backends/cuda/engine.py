@@ -1,0 +1,122 @@
+"""The `cuda` back end: compiled workunits behind the three verbs."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from types import ModuleType
+from typing import Any
+from weakref import WeakSet
+
+from jetpy.backends.base import Workunit
+from jetpy.backends.cuda import nvrtc
+from jetpy.backends.cuda.diagnosis import problems
+from jetpy.backends.cuda.installation import examine
+from jetpy.backends.cuda.kernels import cubins, modules
+from jetpy.backends.cuda.launcher import Launcher, Totals
+from jetpy.backends.cuda.source import symbol
+from jetpy.backends.gpu import check_after_fork, check_device, compiling_companion, prefer_gpu
+from jetpy.backends.gpu_memory import CudaMemory
+from jetpy.backends.launching import LaunchingBackend
+from jetpy.backends.threads import after_fork, available_threads
+from jetpy.errors import BackendError
+from jetpy.kernel_language import read_workunits
+
+_living: WeakSet[CudaBackend] = WeakSet()
+
+
+@after_fork
+def _leave_gpu() -> None:
+    for backend in _living:
+        backend.lose_gpu()
+
+
+class CudaBackend(LaunchingBackend):
+    """Workunits compiled by NVRTC, on one GPU.
+
+    Parameters
+    ----------
+    device : int
+        Number of the GPU.
+
+    Raises
+    ------
+    BackendError
+        If something is missing; the message says what, and how to mend it.
+    OptionError
+        If there is no such GPU.
+    """
+
+    name = "cuda"
+    threads = 1
+
+    def __init__(self, device: int = 0) -> None:
+        check_after_fork()
+        found = examine()
+        if found.capabilities:
+            check_device(device, len(found.capabilities))
+        for problem in problems(replace(found, capabilities=found.capabilities[device:][:1])):
+            raise BackendError(f"{problem.what}. {problem.mend}")
+        self._compiler = nvrtc.load(found.cupy_cuda[:1])
+        chosen = nvrtc.architecture_for(found.capabilities[device], self._compiler.architectures)
+        assert chosen is not None
+        self._architecture = chosen
+        memory = CudaMemory(device)
+        super().__init__(memory)
+        self._cuda = memory.xp.cuda
+        with memory.using():
+            self._totals = Totals(memory)
+        self._modules: list[Any] = []
+        prefer_gpu(self)
+        _living.add(self)
+
+    def compile(
+        self,
+        *,
+        jobs: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> float:
+        """Compile what the cache lacks and load everything; return seconds."""
+        check_after_fork()
+        started = time.perf_counter()
+        if not self._complete:
+            with compiling_companion(self, jobs):
+                made = cubins(
+                    modules(),
+                    self._compiler,
+                    self._architecture,
+                    jobs=jobs or available_threads(),
+                    progress=progress,
+                )
+            for module, cubin in made.items():
+                self._load_module(module, cubin)
+            self._complete = True
+        return time.perf_counter() - started
+
+    def _load(self, workunit: Workunit) -> Launcher:
+        check_after_fork()
+        module = sys.modules[workunit.__module__]
+        self._load_module(module, cubins([module], self._compiler, self._architecture)[module])
+        launcher = self._launchers[workunit]
+        assert isinstance(launcher, Launcher)
+        return launcher
+
+    def _load_module(self, module: ModuleType, cubin: bytes) -> None:
+        """Bring the workunits of a module to the GPU."""
+        with self.using():
+            loaded = self._cuda.function.Module()
+            try:
+                loaded.load(cubin)
+            except self._cuda.driver.CUDADriverError as error:
+                raise BackendError(f"the driver does not load kernels: {error}") from error
+            self._modules.append(loaded)
+            for name, definition in read_workunits(module).items():
+                self._launchers[getattr(module, name)] = Launcher(
+                    definition,
+                    loaded.get_function(symbol(name)).ptr,
+                    self._memory,
+                    self._totals,
+                    self._cuda.driver,
+                )

@@ -1,0 +1,164 @@
+"""Cubins of modules of workunits: from the cache, or compiled and kept there. No GPU is needed."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import cache, partial
+from pathlib import Path
+from types import ModuleType
+
+from jetpy.backends.cuda import SUFFIX, nvrtc
+from jetpy.backends.cuda.nvrtc import NVRTC, OPTIONS
+from jetpy.backends.cuda.source import source
+from jetpy.backends.threads import available_threads
+from jetpy.backends.workers import Compilation, Group, announce, note
+from jetpy.cache import MOVE, read_entry, write_entry
+from jetpy.errors import BackendError
+from jetpy.kernel_language import read_workunits
+
+SECONDS = 0.05
+"""To compile a kernel, about."""
+
+Progress = Callable[[int, int], None]
+
+
+def modules() -> list[ModuleType]:
+    """Return jetpy's modules that have workunits."""
+    from jetpy import workloads
+
+    return [module for module in workloads.MODULES if read_workunits(module)]
+
+
+def compiler_for(architectures: Sequence[str]) -> Callable[..., None]:
+    """Return what compiles jetpy's workunits for architectures (sm_90); no GPU has to be here.
+
+    It takes `jobs` and `progress` as `cubins` does.
+
+    Raises
+    ------
+    OptionError
+        If an architecture has no such name.
+    BackendError
+        If NVRTC is not there, or does not compile for one of them.
+    """
+    compiler = nvrtc.load()
+    wanted = [compiler.checked(architecture) for architecture in dict.fromkeys(architectures)]
+
+    def compile_all(*, jobs: int | None = None, progress: Progress | None = None) -> None:
+        threads, kernels = jobs or available_threads(), _count(modules())
+        last = 0
+
+        def told(number: int, done: int, _: int) -> None:
+            nonlocal last
+            last = number * kernels + done
+            if progress is not None:
+                progress(last, len(wanted) * kernels)
+
+        for number, architecture in enumerate(wanted):
+            cubins(modules(), compiler, architecture, jobs=threads, progress=partial(told, number))
+            if last > 0:
+                told(number, kernels, kernels)
+
+    return compile_all
+
+
+def entry(module: ModuleType, compiler: NVRTC, architecture: str) -> Path:
+    """Return the name of a module's cubin in the cache, by all that it depends on."""
+    circumstances = repr((compiler.version, OPTIONS, architecture))
+    key = hashlib.sha256(f"{circumstances}\n{source(module)}".encode()).hexdigest()[:16]
+    return Path("cuda", architecture, f"{_short(module)}-{key}{SUFFIX}")
+
+
+def cubins(
+    wanted: Sequence[ModuleType],
+    compiler: NVRTC,
+    architecture: str,
+    *,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> dict[ModuleType, bytes]:
+    """Return the cubin of each module; what the cache lacks is compiled, by `jobs` threads.
+
+    Compiled ones are kept at once, so that after an interruption the next call goes on there. A
+    module that fails does not keep the others from being compiled.
+
+    Raises
+    ------
+    BackendError
+        At the end, with the compiler's words, if a module did not compile.
+    """
+    found = {module: read_entry(entry(module, compiler, architecture)) for module in wanted}
+    ready = {module: cubin for module, cubin in found.items() if cubin is not None}
+    missing = [module for module in wanted if module not in ready]
+    if not missing:
+        return ready
+    total, done = _count(wanted), _count(ready)
+    announce(_count(missing), SECONDS * _count(missing) / min(jobs, len(missing)))
+    if progress is not None:
+        progress(done, total)
+    failures = []
+    for module, made in _compile(missing, compiler, architecture, jobs):
+        done += _count([module])
+        if isinstance(made, bytes):
+            ready[module] = made
+        else:
+            failures.append(f"compiling the workunits of {_short(module)} failed:\n{made}")
+        if progress is not None:
+            progress(done, total)
+    if failures:
+        raise BackendError("\n\n".join(failures))
+    return ready
+
+
+def _compile(
+    missing: Sequence[ModuleType], compiler: NVRTC, architecture: str, jobs: int
+) -> Iterator[tuple[ModuleType, bytes | BackendError]]:
+    """Compile modules, those that take longest first; yield each with its cubin, or what failed."""
+
+    def compile_one(module: ModuleType) -> tuple[ModuleType, bytes | BackendError, float]:
+        started = time.perf_counter()
+        made: bytes | BackendError
+        try:
+            made = compiler.compile(source(module), f"{_short(module)}.cu", architecture)
+            _keep(entry(module, compiler, architecture), made)
+        except BackendError as error:
+            made = error
+        return module, made, time.perf_counter() - started
+
+    longest_first = sorted(missing, key=lambda module: len(source(module)), reverse=True)
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        for future in as_completed([pool.submit(compile_one, m) for m in longest_first]):
+            module, made, seconds = future.result()
+            group: Group = [(_short(module), name) for name in read_workunits(module)]
+            failure = str(made) if isinstance(made, BackendError) else None
+            note(Compilation(group, seconds, failure))
+            yield module, made
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _keep(name: Path, cubin: bytes) -> None:
+    try:
+        write_entry(name, cubin)
+    except OSError as error:
+        _complain(str(error))
+
+
+@cache
+def _complain(error: str) -> None:
+    logging.getLogger("jetpy").warning(
+        "compiled kernels cannot be kept for later runs: %s; %s", error, MOVE
+    )
+
+
+def _short(module: ModuleType) -> str:
+    return module.__name__.rpartition(".")[2]
+
+
+def _count(wanted: Sequence[ModuleType] | dict[ModuleType, bytes]) -> int:
+    return sum(len(read_workunits(module)) for module in wanted)

@@ -1,0 +1,89 @@
+"""What all back ends on a GPU have in common: when to leave work to the host, and how forks end."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import copy_context
+from typing import Any
+
+from jetpy.backends.base import Backend
+from jetpy.backends.memory import Memory
+from jetpy.backends.numba_engine.engine import NumbaBackend
+from jetpy.backends.threads import after_fork
+from jetpy.errors import BackendError, OptionError
+
+HUB_DEGREE = 256
+"""Degree above which one thread of a GPU takes too long over a row."""
+COMPANION_THREADS = 1
+"""Several threads take longer to start than small levels do."""
+COMPANION_SIZE = 50_000
+"""Vertices and directed edges up to which a level is refined sooner on the host's processors."""
+LOST = (
+    "forked from one that uses {}: start processes by multiprocessing's method spawn or "
+    "forkserver, or use the back end numba there"
+)
+_is_lost = False
+
+
+@after_fork
+def _look_for_cuda() -> None:
+    global _is_lost
+    _is_lost = _is_lost or "cupy" in sys.modules
+
+
+def check_after_fork() -> None:
+    """Refuse a GPU that a fork has taken away.
+
+    Raises
+    ------
+    BackendError
+        If this process was forked from one that may use CUDA.
+    """
+    if _is_lost:
+        raise BackendError(f"CUDA cannot be used in a process {LOST.format('CUDA')}")
+
+
+def prefer_gpu(backend: Backend) -> None:
+    """Have a back end treated as one on a GPU."""
+    backend.copies = True
+    backend.prefers_lists, backend.hub_degree = False, HUB_DEGREE
+    backend.companion, backend.companion_size = NumbaBackend(COMPANION_THREADS), COMPANION_SIZE
+
+
+@contextmanager
+def compiling_companion(backend: Backend, jobs: int | None) -> Iterator[None]:
+    """Compile the workunits of a back end's companion, if it has one, beside what is done here."""
+    with ThreadPoolExecutor(1) as beside:
+        if backend.companion is None:
+            yield
+            return
+        compilation = beside.submit(copy_context().run, backend.companion.compile, jobs=jobs)
+        yield
+    compilation.result()
+
+
+def check_device(device: int, count: int) -> None:
+    """Refuse the number of a GPU that is not there.
+
+    Raises
+    ------
+    OptionError
+        If it is not among those of `count` GPUs.
+    """
+    if device >= count:
+        gpus = "is GPU 0 alone" if count == 1 else f"are GPUs 0 to {count - 1}"
+        raise OptionError(f"device is {device}; here {gpus}")
+
+
+class LostGPU:
+    """In place of a GPU's memory in a forked process, which can neither use nor free it."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+
+    def __getattr__(self, name: str) -> Any:
+        check_after_fork()
+        raise AttributeError(name)

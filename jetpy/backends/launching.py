@@ -1,0 +1,207 @@
+"""What back ends that launch compiled workunits by address have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.backends.base import Array, Backend, Mirror, Workunit
+from jetpy.backends.gpu import LostGPU, check_after_fork
+from jetpy.backends.memory import Memory
+from jetpy.kernel_language import Definition, View
+
+
+class Launcher(Protocol):
+    """A compiled workunit, loaded.
+
+    Attributes
+    ----------
+    call : callable
+        Runs it with what `bind` returns; returns the total of a reduction or scan.
+    """
+
+    call: Callable[..., Any]
+
+    def bind(self, n: int, arguments: Mapping[str, Any]) -> list[Any]:
+        """Return the arguments with which `call` runs the workunit over 0..n-1."""
+
+
+class Arguments:
+    """What launches of a workunit pass on: the number of indices, addresses of arrays, numbers.
+
+    Parameters
+    ----------
+    definition : Definition
+        The workunit's name and parameters.
+    memory : Memory
+        Where its arrays lie.
+    """
+
+    def __init__(self, definition: Definition, memory: Memory) -> None:
+        self._name, self._memory, self._bind = definition.name, memory, definition.bind
+        self._elements = {
+            name: kind.element if isinstance(kind, View) else None
+            for name, kind in definition.arguments.items()
+        }
+        elements = self._elements.values()
+        places = (f"{e}[id(given[{i}])]" if e else f"given[{i}]" for i, e in enumerate(elements))
+        known = {element: memory.addresses[element] for element in elements if element}
+        self._addressed = eval(f"lambda n, given: [{', '.join(['n', *places])}]", known)
+
+    def bind(self, n: int, arguments: Mapping[str, Any]) -> list[Any]:
+        """Return `n`, and in order of the parameters numbers and addresses of arrays.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an array is not one that its parameter takes.
+        """
+        given = self._bind(**arguments)
+        try:
+            bound: list[Any] = self._addressed(n, given)
+        except KeyError:
+            self._keep_addresses(given)
+            bound = self._addressed(n, given)
+        return bound
+
+    def _keep_addresses(self, given: Iterable[Any]) -> None:
+        for (name, element), value in zip(self._elements.items(), given, strict=True):
+            if element is not None and id(value) not in self._memory.addresses[element]:
+                self._memory.keep_address(value, element, f"{name} of {self._name}")
+
+
+@dataclass(frozen=True, eq=False)
+class _Copy:
+    """A copy of a mirror, recorded among launches."""
+
+    call: Callable[[Mirror], None]
+
+
+class LaunchingBackend(Backend):
+    """Launches compiled workunits, or keeps launches to repeat them.
+
+    Arrays are NumPy's, or CuPy's on a GPU. There launches do not wait for the kernel, but share
+    an order with CuPy's own work, and a reduction or scan returns when its result is there.
+
+    Parameters
+    ----------
+    memory : Memory
+        Where its arrays lie.
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        self.launches = 0
+        self.xp = memory.xp
+        self._memory = memory
+        self._launchers: dict[Workunit, Launcher] = {}
+        self._tape: list[tuple[Launcher | _Copy, list[Any], Any]] | None = None
+        self._launched: set[Launcher] = set()
+        self._complete = False
+
+    @abstractmethod
+    def _load(self, workunit: Workunit) -> Launcher:
+        """Load a workunit, compiled first if need be, and keep its launcher."""
+
+    def _check(self) -> None:
+        """Refuse work that this process cannot do, as it was forked."""
+        if self.copies:
+            check_after_fork()
+
+    def lose_gpu(self) -> None:
+        """Do without a GPU that a fork has taken away: whatever needs it is an error."""
+        lost: Any = LostGPU(self._memory)
+        self._memory = self.xp = lost
+        self._launchers.clear()
+        self._complete = False
+
+    def using(self) -> AbstractContextManager[None]:
+        """Make the GPU the current one of this thread for a while."""
+        return self._memory.using()
+
+    def room(self, error: MemoryError) -> int | None:
+        """Return how many bytes there were for arrays, if an error says that these are taken."""
+        return self._memory.room(error)
+
+    def parallel_for(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
+        """Run a *for* workunit; on the GPU, without waiting for it."""
+        self._launch(n, workunit, arguments)
+
+    def reduce(self, n: int, workunit: Workunit, /, **arguments: Any) -> int:
+        """Run a *reduce* workunit and return the sum."""
+        return int(self._launch(n, workunit, arguments))
+
+    def scan(self, n: int, workunit: Workunit, /, **arguments: Any) -> int:
+        """Run a *scan* workunit and return the total."""
+        return int(self._launch(n, workunit, arguments))
+
+    def _launch(self, n: int, workunit: Workunit, arguments: dict[str, Any]) -> Any:
+        launcher = self._launchers.get(workunit)
+        if launcher is None:
+            launcher = self._load(workunit)
+        passed = launcher.bind(n, arguments)
+        if self._tape is not None:
+            self._tape.append((launcher, passed, arguments))
+            return 0
+        self.launches += 1
+        return launcher.call(*passed)
+
+    def mirror(self, n: int) -> Mirror:
+        """Return a small int64 array of zeros that exists on the host and on the back end."""
+        return self._memory.mirror(n)
+
+    def push(self, mirror: Mirror) -> None:
+        """Copy a mirror from the host to the back end, in order with launches."""
+        self._copy(self._memory.push, mirror)
+
+    def pull(self, mirror: Mirror) -> None:
+        """Copy a mirror to the host, in order with launches; it is there after `synchronize`."""
+        self._copy(self._memory.pull, mirror)
+
+    def _copy(self, copy: Callable[[Mirror], None], mirror: Mirror) -> None:
+        if self._tape is not None:
+            self._tape.append((_Copy(copy), [mirror], mirror))
+        else:
+            copy(mirror)
+
+    def record(self, launches: Callable[[], None], /) -> Callable[[], None]:
+        """Return a function that repeats launches; on the GPU, as a CUDA graph."""
+        tape = self._tape = []
+        try:
+            launches()
+        finally:
+            self._tape = None
+
+        kernels = {what for what, _, _ in tape if not isinstance(what, _Copy)}
+
+        def launch_all() -> None:
+            for what, passed, _ in tape:
+                what.call(*passed)
+            self._launched |= kernels
+
+        repeat = self._memory.repeatable(launch_all, lambda: kernels <= self._launched)
+        launches_each_time = sum(not isinstance(what, _Copy) for what, _, _ in tape)
+
+        def play() -> None:
+            self._check()
+            self.launches += launches_each_time
+            repeat()
+
+        return play
+
+    def from_host(self, array: npt.NDArray[Any]) -> Array:
+        """Hand over a NumPy array, copied only where needed."""
+        return self._memory.from_host(np.ascontiguousarray(array))
+
+    def to_host(self, array: Array) -> npt.NDArray[Any]:
+        """Return the NumPy array with the same contents."""
+        return self._memory.to_host(array)
+
+    def synchronize(self) -> None:
+        """Wait until every launch has finished."""
+        self._memory.synchronize()

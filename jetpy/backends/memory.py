@@ -1,0 +1,143 @@
+"""Arrays, and the addresses that kernels take in their place; here those of the host."""
+
+from __future__ import annotations
+
+import weakref
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.backends.base import Array, Mirror
+
+
+class Memory(ABC):
+    """Where arrays lie.
+
+    Attributes
+    ----------
+    xp : module
+        NumPy or CuPy.
+    addresses : dict of str to dict of int to int
+        Addresses of arrays by the type of their elements and by `id`, for as long as they live.
+    stream : object
+        CuPy stream that launches go to; None on the host.
+    """
+
+    xp: Any
+    stream: Any = None
+
+    def __init__(self) -> None:
+        self.addresses: defaultdict[str, dict[int, int]] = defaultdict(dict)
+        self._alive: dict[int, weakref.ref[Any]] = {}
+
+    @abstractmethod
+    def from_host(self, array: npt.NDArray[Any]) -> Array:
+        """Return an array with the contents of a contiguous host array."""
+
+    @abstractmethod
+    def to_host(self, array: Array) -> npt.NDArray[Any]:
+        """Return a host array with the contents of an array."""
+
+    @abstractmethod
+    def mirror(self, n: int) -> Mirror:
+        """Return an int64 array of zeros on the host and its copy, if one is needed."""
+
+    @abstractmethod
+    def push(self, mirror: Mirror) -> None:
+        """Copy a mirror from the host, in order with launches."""
+
+    @abstractmethod
+    def pull(self, mirror: Mirror) -> None:
+        """Copy a mirror to the host, in order with launches."""
+
+    @abstractmethod
+    def repeatable(
+        self, launches: Callable[[], None], are_loaded: Callable[[], bool]
+    ) -> Callable[[], None]:
+        """Return a function that does what `launches` does, the quickest way for many times.
+
+        `are_loaded` says whether all its kernels have been launched before.
+        """
+
+    @abstractmethod
+    def synchronize(self) -> None:
+        """Wait until every launch has finished."""
+
+    def using(self) -> AbstractContextManager[None]:
+        """Make its device the current one of this thread for a while."""
+        return nullcontext()
+
+    def room(self, error: MemoryError) -> int | None:
+        """Return how many bytes there were for arrays, if an error says that these are taken."""
+        return None
+
+    @abstractmethod
+    def locate(self, array: Array) -> int:
+        """Return the address of an array."""
+
+    def keep_address(self, array: Array, element: str, what: str) -> None:
+        """Put the address of an array among `addresses`, while the array lives.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is no contiguous array of one dimension with elements of that type; the message
+            says what it should have been.
+        """
+        if not isinstance(array, self.xp.ndarray):
+            found = type(array).__name__
+            raise TypeError(f"{what} is an array of {self.xp.__name__}, not a {found}")
+        if array.dtype != element:
+            raise TypeError(f"{what} is an array of {element}, not of {array.dtype}")
+        if array.ndim != 1 or not array.flags.c_contiguous:
+            raise ValueError(f"{what} is a contiguous array of one dimension")
+        known, alive, key = self.addresses[element], self._alive, id(array)
+
+        def forget(_: weakref.ref[Any]) -> None:
+            del known[key], alive[key]
+
+        known[key], alive[key] = self.locate(array), weakref.ref(array, forget)
+
+
+class HostMemory(Memory):
+    """NumPy arrays."""
+
+    xp = np
+
+    def from_host(self, array: npt.NDArray[Any]) -> Array:
+        """Return the array itself, or a copy of one that must not be written to."""
+        return array if array.flags.writeable else array.copy()
+
+    def to_host(self, array: Array) -> npt.NDArray[Any]:
+        """Return the array itself."""
+        host: npt.NDArray[Any] = array
+        return host
+
+    def mirror(self, n: int) -> Mirror:
+        """Return one array as both."""
+        return Mirror.of_one(n)
+
+    def push(self, mirror: Mirror) -> None:
+        """There is one array only."""
+
+    def pull(self, mirror: Mirror) -> None:
+        """There is one array only."""
+
+    def repeatable(
+        self, launches: Callable[[], None], are_loaded: Callable[[], bool]
+    ) -> Callable[[], None]:
+        """Return the very function."""
+        return launches
+
+    def synchronize(self) -> None:
+        """Launches on the host return when they have finished."""
+
+    def locate(self, array: Array) -> int:
+        """Return the address of an array."""
+        address: int = array.ctypes.data
+        return address

@@ -1,0 +1,222 @@
+"""The back end `cuda` on a CuPy that is made up: GPUs by number, modules, memory that is full."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from threading import Thread
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jetpy
+from jetpy.backends import forget_backends, get_backend, gpu
+from jetpy.backends.base import Backend
+from jetpy.backends.cuda import engine, nvrtc
+from jetpy.backends.cuda.kernels import modules
+from jetpy.backends.numba_engine.engine import NumbaBackend
+from jetpy.backends.room import at_work
+from jetpy.errors import BackendError, JetpyError, OptionError, OutOfMemoryError
+from jetpy.workloads import selfcheck
+from tests.backends.test_cuda import StandIn
+from tests.backends.test_cuda_diagnosis import SOUND
+
+GIB = 1 << 30
+
+
+class Full(MemoryError):
+    """As CuPy's OutOfMemoryError."""
+
+
+class DriverError(RuntimeError):
+    """As CuPy's CUDADriverError."""
+
+
+class Cupy(ModuleType):
+    """Two GPUs; what is loaded and launched on each is written down."""
+
+    def __init__(self) -> None:
+        super().__init__("cupy")
+        self.current, self.loaded, self.launched = 0, [], []
+        self.ndarray, self.zeros, self.empty = np.ndarray, np.zeros, np.empty
+        self.refused = False
+        self.cuda = SimpleNamespace(
+            Stream=lambda **_: SimpleNamespace(ptr=5, synchronize=lambda: None),
+            runtime=SimpleNamespace(
+                getDevice=lambda: self.current,
+                setDevice=self.set_device,
+                memGetInfo=lambda: (GIB, 4 * GIB),
+            ),
+            function=SimpleNamespace(Module=lambda: SimpleNamespace(**self.module())),
+            driver=SimpleNamespace(launchKernel=self.launch, CUDADriverError=DriverError),
+            memory=SimpleNamespace(OutOfMemoryError=Full),
+        )
+
+    def set_device(self, number: int) -> None:
+        self.current = number
+
+    def module(self) -> dict[str, Any]:
+        return {
+            "load": self.load,
+            "get_function": lambda name: SimpleNamespace(ptr=hash(name) % 1000),
+        }
+
+    def load(self, cubin: bytes) -> None:
+        if self.refused:
+            raise DriverError("CUDA_ERROR_INVALID_IMAGE")
+        self.loaded.append(self.current)
+
+    def launch(self, *given: int) -> None:
+        self.launched.append((self.current, given[0]))
+
+    def get_default_memory_pool(self) -> SimpleNamespace:
+        return SimpleNamespace(total_bytes=lambda: GIB // 2)
+
+
+class Array(np.ndarray):
+    """As CuPy's, which have an address at hand."""
+
+    @property
+    def data(self) -> Any:
+        return SimpleNamespace(ptr=self.ctypes.data)
+
+
+@pytest.fixture
+def cupy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cupy]:
+    made = Cupy()
+    made.ndarray = Array
+    made.zeros = lambda n, dtype: np.zeros(n, dtype).view(Array)
+    cupyx = ModuleType("cupyx")
+    cupyx.empty_pinned, cupyx.zeros_pinned = np.empty, np.zeros
+    monkeypatch.setitem(sys.modules, "cupy", made)
+    monkeypatch.setitem(sys.modules, "cupyx", cupyx)
+    monkeypatch.setattr(engine, "examine", lambda: SOUND)
+    monkeypatch.setattr(nvrtc, "load", lambda majors: StandIn())
+    monkeypatch.setenv("JETPY_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(NumbaBackend, "compile", lambda self, jobs: 0.0)
+    forget_backends()
+    yield made
+    forget_backends()
+
+
+def test_it_is_treated_as_a_gpu(cupy: Cupy) -> None:
+    backend = get_backend("cuda")
+    assert (backend.name, backend.threads, backend.copies) == ("cuda", 1, True)
+    assert not backend.prefers_lists
+    assert backend.companion is not None
+    assert backend.companion.threads == 1
+
+
+def test_there_is_one_for_each_gpu(cupy: Cupy) -> None:
+    first, second = get_backend("cuda"), get_backend("cuda", device=1)
+    assert first is get_backend("cuda", device=0) is get_backend("cuda", 3)
+    assert first is get_backend("auto") is get_backend("auto", None, 0)
+    assert second is get_backend("auto", threads=2, device=1)
+    assert first is not second
+    with pytest.raises(OptionError, match="device is 2; here are GPUs 0 to 1"):
+        get_backend("cuda", device=2)
+    with pytest.raises(OptionError, match="device is 1; here is GPU 0 alone"):
+        gpu.check_device(1, 1)
+
+
+def test_its_gpu_is_the_current_one_while_it_is_used(cupy: Cupy) -> None:
+    backend = get_backend("cuda", device=1)
+    assert cupy.current == 0
+    backend.compile()
+    assert cupy.loaded == [1] * len(modules())
+    with suppress(KeyError), backend.using():
+        assert cupy.current == 1
+        raise KeyError
+    assert cupy.current == 0
+
+    def launch() -> None:
+        numbers = cupy.zeros(5, np.int32)
+        with at_work(backend, 5, 4):
+            assert backend.reduce(5, selfcheck.add_up, numbers=numbers) == 0
+
+    thread = Thread(target=launch)
+    thread.start()
+    thread.join()
+    assert [device for device, _ in cupy.launched] == [1]
+    assert cupy.current == 0
+
+
+def test_gpus_of_two_kinds(cupy: Cupy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of which NVRTC compiles for."""
+    monkeypatch.setattr(engine, "examine", lambda: replace(SOUND, capabilities=(70, 90)))
+    with pytest.raises(BackendError, match="does not compile for this GPU, sm_70"):
+        get_backend("cuda")
+    assert get_backend("cuda", device=1).name == "cuda"
+
+
+def test_kernels_are_loaded_when_they_are_launched(cupy: Cupy) -> None:
+    backend, numbers = get_backend("cuda"), cupy.zeros(5, np.int32)
+    for _ in range(2):
+        backend.reduce(5, selfcheck.add_up, numbers=numbers)
+    assert len(cupy.loaded) == 1
+    assert len(cupy.launched) == backend.launches == 2
+
+
+def test_what_the_driver_does_not_load(cupy: Cupy) -> None:
+    cupy.refused = True
+    with pytest.raises(BackendError, match="does not load kernels: CUDA_ERROR_INVALID_IMAGE"):
+        get_backend("cuda").compile()
+
+
+def test_forked_processes_have_no_gpu(cupy: Cupy, monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = get_backend("cuda")
+    monkeypatch.setattr(gpu, "_is_lost", True)
+    engine._leave_gpu()
+    for use in (
+        backend.compile,
+        backend.synchronize,
+        lambda: backend.empty(3),
+        lambda: backend.parallel_for(3, selfcheck.tally),
+        backend.using,
+        engine.CudaBackend,
+    ):
+        with pytest.raises(BackendError, match="CUDA cannot be used in a process forked from"):
+            use()
+
+
+# Memory that is full
+
+
+def test_what_would_have_fitted(cupy: Cupy) -> None:
+    backend = get_backend("cuda")
+    with pytest.raises(OutOfMemoryError) as caught, at_work(backend, 10**8, 10**8):
+        raise Full("Out of memory allocating 4,000 bytes")
+    assert isinstance(caught.value, JetpyError)
+    assert isinstance(caught.value, MemoryError)
+    assert str(caught.value) == (
+        "the memory of the GPU is full: a graph of 100,000,000 vertices and 100,000,000 edges "
+        "takes more than the 1.5 GiB that there are; about 12,000,000 vertices and 12,000,000 "
+        "edges would have fitted"
+    )
+    with pytest.raises(OutOfMemoryError, match="about 9 vertices"), at_work(backend, 10, 0):
+        raise Full
+    with pytest.raises(MemoryError, match="of the host"), at_work(backend, 10, 0):
+        raise MemoryError("of the host")
+
+
+def test_partitioning_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: Backend, n: int, dtype: object = None) -> None:
+        raise Full
+
+    monkeypatch.setattr(NumbaBackend, "empty", fail)
+    monkeypatch.setattr(NumbaBackend, "room", lambda self, error: 50_000)
+    grid = jetpy.generators.grid(30, 30)
+    live = re.escape("900 vertices and 1,740 edges takes more than the 0.0 GiB")
+    for work in (
+        lambda: jetpy.partition(grid, 4, backend="numba"),
+        lambda: jetpy.map_processes(grid, "2:2", "1:10", backend="numba"),
+        lambda: jetpy.IncrementalPartitioner(grid, 4, backend="numba"),
+    ):
+        with pytest.raises(OutOfMemoryError, match=live):
+            work()
