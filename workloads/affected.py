@@ -28,7 +28,7 @@ class Affected:
     """Affected vertices, listed."""
 
     vertices: pk.View1D[pk.int32]
-    excess: pk.View1D[pk.int32]  # of each listed: external weight, less the internal
+    surplus: pk.View1D[pk.int32]  # of each listed: external weight, less the internal
     marks: pk.View1D[pk.int32]  # Mark of each vertex of the graph
 
 
@@ -44,16 +44,16 @@ def weigh_rows(i: int, affected: Affected, highest_degree: int, graph: BucketLis
     if graph.degrees[v] > highest_degree:
         return
     row: int = row_start(v, graph)
-    excess: int = 0
+    surplus: int = 0
     s: int = i % graph.lanes
     while s < graph.degrees[v]:
         u: int = graph.slots[row + s]
         if graph.parts[u] == graph.parts[v] and affected.marks[u] != Mark.ENTERS:
-            excess -= graph.edge_weights[row + s]
+            surplus -= graph.edge_weights[row + s]
         else:
-            excess += graph.edge_weights[row + s]
+            surplus += graph.edge_weights[row + s]
         s += graph.lanes
-    pk.atomic_fetch_add(affected.excess, [j], excess)
+    pk.atomic_fetch_add(affected.surplus, [j], surplus)
 
 
 @pk.workunit
@@ -61,7 +61,7 @@ def mark_weighed(j: int, affected: Affected, graph: BucketList, k: int):
     """Mark which vertices enter the pseudo-partition; new ones (in part k) do."""
     v: int = affected.vertices[j]
     affected.marks[v] = Mark.STAYS
-    if affected.excess[j] > 0 or graph.parts[v] == k:
+    if affected.surplus[j] > 0 or graph.parts[v] == k:
         affected.marks[v] = Mark.ENTERS
 
 

@@ -18,7 +18,7 @@ class _Affected:
     """Affected vertices, as kernels take them (`jetpy.workloads.affected`)."""
 
     vertices: Array
-    excess: Array
+    surplus: Array
     marks: Array
 
 
