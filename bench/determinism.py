@@ -1,4 +1,7 @@
-"""Whether partitions are equal on every back end, for any number of threads, in every process."""
+"""Whether partitions are equal on every back end, for any number of threads, in every process.
+
+That is also partitions that follow a changing graph, and mappings.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ RUNS = (
 )
 
 Case = tuple[str, str, str, str]
-"""Graph, weights, k and preset; or hierarchy and method of mapping instead of these."""
+"""Graph, weights, and what `bench.fingerprint` solves."""
 
 
 def hashes(
@@ -52,11 +55,12 @@ def hashes(
                     *("--graphs", *(instance.name for instance in instances)),
                     *("--weights", *options.weights, "--presets", *options.presets),
                     *("--ks", *options.ks),
+                    *("--modifiers", *options.modifiers, "--batches", options.batches),
                     *("--hierarchies", *options.hierarchies, "--methods", *options.methods),
                     threads=int(threads or 1),
                 ):
-                    name, weights, k, preset = answer["case"]
-                    found[name, weights, k, preset] = answer["hash"]
+                    name, weights, what, how = answer["case"]
+                    found[name, weights, what, how] = answer["hash"]
             except Absent as reason:
                 note(f"  left out: {reason}")
                 continue
@@ -70,7 +74,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.determinism", description=__doc__)
     add_options(parser)
     parser.add_argument("--ks", nargs="*", default=["2", "8", "64"])
-    parser.add_argument("--presets", nargs="+", default=["default"])
+    parser.add_argument("--presets", nargs="*", default=["default"])
+    parser.add_argument(
+        "--modifiers", nargs="*", default=[], metavar="B", help="in a batch, of graphs that change"
+    )
+    parser.add_argument("--batches", type=int, default=10, metavar="N", help="of modifiers")
     parser.add_argument("--hierarchies", nargs="*", default=[], help="to map onto, as 4:8:6")
     parser.add_argument("--methods", nargs="+", default=["im", "hm"], help="of mapping")
     parser.add_argument("--weights", nargs="+", choices=WEIGHTS, default=["unit"])
@@ -102,7 +110,7 @@ def main() -> None:
         "graph",
         "weights",
         "k",
-        "preset or method",
+        "preset, batch or method",
         f"parts, {runs[0][0]}",
         "runs that differ",
     ]

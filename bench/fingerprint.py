@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import jetpy
 from bench.arrays import load_arrays
 from bench.child import answering
+from bench.modifiers import random_batch
 from jetpy.backends import get_backend
-from jetpy.presets import PRESETS
 
 HEAVIEST = 9
+ON_BACK_END = jetpy.IncrementalOptions(tries=1, on_host=False)
+"""For changing graphs: the kernels of the bucket list run on the back end, not beside it."""
 
 Parts = np.ndarray[tuple[int, ...], np.dtype[np.int32]]
+Engine = dict[str, Any]
+"""Back end, threads and seed."""
 
 
 def digest(parts: Parts) -> str:
@@ -43,21 +50,47 @@ WEIGHTS = {"unit": lambda graph: graph, "random": random_weights}
 """What makes the weights of a graph; unit leaves them as they are."""
 
 
-def cases(options: argparse.Namespace) -> list[tuple[str, str]]:
-    """Numbers of parts with presets, then hierarchies with methods of mapping."""
-    return [
-        *product(options.ks, options.presets),
-        *product(options.hierarchies, options.methods),
-    ]
+def partition(k: int, preset: str, graph: jetpy.Graph, engine: Engine) -> Parts:
+    """Return the parts of a graph."""
+    return jetpy.partition(graph, k, preset=preset, **engine).parts
 
 
-def solve(graph: jetpy.Graph, what: str, how: str, options: argparse.Namespace) -> Parts:
-    """Partition a graph, or map it."""
-    engine = {"seed": options.seed, "threads": options.threads, "backend": options.backend}
-    if how in PRESETS:
-        return jetpy.partition(graph, int(what), preset=how, **engine).parts
-    distances = [10**level for level in range(len(what.split(":")))]
-    return jetpy.map_processes(graph, what, distances, method=how, **engine).pe
+def mapping(hierarchy: str, method: str, graph: jetpy.Graph, engine: Engine) -> Parts:
+    """Return the PEs that the vertices of a graph are mapped to."""
+    distances = [10**level for level in range(len(hierarchy.split(":")))]
+    return jetpy.map_processes(graph, hierarchy, distances, method=method, **engine).pe
+
+
+def updates(k: int, modifiers: int, batches: int, graph: jetpy.Graph, engine: Engine) -> Parts:
+    """Return the parts and the cut after each batch of modifiers, one after the other."""
+    rng, found = np.random.default_rng(0), []
+    live = jetpy.IncrementalPartitioner(graph, k, options=ON_BACK_END, **engine)
+    for number in range(batches):
+        live.update(random_batch(rng, live, live.graph, modifiers, near=number % 2 == 1))
+        found += [live.partition, np.array([live.cut], np.int32)]
+    return np.concatenate(found)
+
+
+Case = tuple[str, str]
+"""Number of parts or hierarchy; and preset, modifiers in a batch, or method of mapping."""
+
+
+def cases(options: argparse.Namespace) -> dict[Case, Callable[[jetpy.Graph, Engine], Parts]]:
+    """What is solved, and how: partitions, then changing graphs, then mappings."""
+    return {
+        **{
+            (k, how): partial(partition, int(k), how)
+            for k, how in product(options.ks, options.presets)
+        },
+        **{
+            (k, f"{b} modifiers"): partial(updates, int(k), int(b), options.batches)
+            for k, b in product(options.ks, options.modifiers)
+        },
+        **{
+            (what, how): partial(mapping, what, how)
+            for what, how in product(options.hierarchies, options.methods)
+        },
+    }
 
 
 def main() -> None:
@@ -69,8 +102,9 @@ def main() -> None:
     parser.add_argument("seed", type=int)
     for name in ("--graphs", "--weights"):
         parser.add_argument(name, nargs="+", required=True)
-    for name in ("--ks", "--presets", "--hierarchies", "--methods"):
+    for name in ("--ks", "--presets", "--modifiers", "--hierarchies", "--methods"):
         parser.add_argument(name, nargs="*", default=[])
+    parser.add_argument("--batches", type=int, default=1)
     options = parser.parse_args()
     answer = answering()
     try:
@@ -78,13 +112,13 @@ def main() -> None:
     except jetpy.BackendError as error:
         answer({"absent": str(error)})
         return
+    engine = {"seed": options.seed, "threads": options.threads, "backend": options.backend}
     for name in options.graphs:
         plain = load_arrays(options.folder / name)
         for weights in options.weights:
             graph = WEIGHTS[weights](plain)
-            for what, how in cases(options):
-                parts = solve(graph, what, how, options)
-                answer({"case": (name, weights, what, how), "hash": digest(parts)})
+            for case, solve in cases(options).items():
+                answer({"case": (name, weights, *case), "hash": digest(solve(graph, engine))})
 
 
 if __name__ == "__main__":

@@ -1,7 +1,5 @@
 """Partitions that follow a changing graph, beside partitioning it anew after every batch.
 
-A batch of b modifiers deletes b / 5 edges and b / 5 vertices, and inserts b / 5 vertices with two
-edges each: to two random vertices ("anywhere"), or to a vertex and one of its neighbours ("near").
 Goes on where it stopped; without --graphs and --generated it only summarises what it has.
 """
 
@@ -20,41 +18,13 @@ import numpy as np
 
 import jetpy
 from bench.instances import add_options, chosen
+from bench.modifiers import random_batch
 from bench.quality import RESULTS, read_records
 from bench.tables import note, show
 
 Record = dict[str, Any]
 KEYS = ("graph", "k", "modifiers", "near", "preset", "backend", "threads")
 """What tells one case from another."""
-
-
-def random_batch(
-    rng: np.random.Generator,
-    live: jetpy.IncrementalPartitioner,
-    graph: jetpy.Graph,
-    b: int,
-    near: bool,
-) -> jetpy.Batch:
-    """Return about `b` modifiers of the graph as it is now, the same for the same generator."""
-    ids, share, first = live.vertices, b // 5, len(live.partition)
-    dead = rng.choice(graph.n, share, replace=False)
-    entries = rng.choice(2 * graph.m, share, replace=False)
-    u = np.searchsorted(graph.indptr, entries, side="right") - 1
-    deleted = np.unique(np.sort(np.stack([u, graph.indices[entries]], axis=1), axis=1), axis=0)
-    alive = np.delete(np.arange(graph.n), dead)
-    one, other = rng.choice(alive, share), rng.choice(alive, share)
-    if near:
-        entries = graph.indptr[one] + (rng.random(share) * graph.degrees[one]).astype(int)
-        other = graph.indices[np.minimum(entries, 2 * graph.m - 1)]
-    new = first + np.arange(share)
-    edges = np.concatenate([np.stack([new, ids[one]], axis=1), np.stack([new, ids[other]], axis=1)])
-    edges = np.unique(edges[~np.isin(edges[:, 1], ids[dead])], axis=0)
-    return jetpy.Batch(
-        delete_edges=ids[deleted],
-        delete_vertices=ids[dead],
-        insert_vertices=share,
-        insert_edges=edges,
-    )
 
 
 def run(graph: jetpy.Graph, case: Record, batches: int, every: int) -> Record:
@@ -155,7 +125,13 @@ def main() -> None:
     add_options(parser)
     parser.add_argument("--ks", nargs="+", type=int, default=[2, 32])
     parser.add_argument("--modifiers", nargs="+", type=int, default=[50, 500, 5000])
-    parser.add_argument("--ends", nargs="+", choices=["anywhere", "near"], default=["anywhere"])
+    parser.add_argument(
+        "--ends",
+        nargs="+",
+        choices=["anywhere", "near"],
+        default=["anywhere"],
+        help="of the edges of a new vertex: random vertices, or one and a neighbour of it",
+    )
     parser.add_argument("--batches", type=int, default=100)
     parser.add_argument(
         "--every", type=int, default=1, help="batches from one full run to the next"

@@ -1,65 +1,92 @@
 """The bucket list: a graph whose edges come and go (iG-kway, section V-A and V-B).
 
-The row of a vertex is a run of buckets of 32 slots each, from bucket `first[v]` on. Its neighbours
-fill the first `length[v]` slots, in any order; the others are spare. Rows of several vertices are
+The row of a vertex is a run of buckets. Its neighbours fill the first slots of these, in any order;
+the others are spare. So unlike in the paper there are no empty slots between neighbours, and no
+search for one: the last neighbour takes the slot of a deleted one. Rows of several vertices are
 walked by `lanes` indices each, of which every one takes every `lanes`-th slot.
 """
 
 import pykokkos as pk
 
+from jetpy.workloads.groups import NO_PART, Graph
+
+BUCKET_SLOTS = 32
+"""Slots of a bucket."""
+WARP = 32
+"""Indices that share a row, where many of them run at once."""
+NO_PLACE = -1
+"""Place in a row of an edge that is not there."""
+NO_NUMBER = -1
+"""Number of a vertex that is not listed."""
+
+
+class BucketList:
+    """A graph in buckets and its partition, by vertex."""
+
+    bucket_ptr: pk.View1D[pk.int32]  # first bucket of the row
+    degrees: pk.View1D[pk.int32]  # how many slots of the row are filled
+    slots: pk.View1D[pk.int32]  # of all buckets: a neighbour
+    edge_weights: pk.View1D[pk.int32]  # of all slots
+    vertex_weights: pk.View1D[pk.int32]  # 0 of a deleted vertex
+    parts: pk.View1D[pk.int32]  # NO_PART of a deleted vertex
+    lanes: int  # indices that share a row
+
+
+class SoughtEdges:
+    """Edges that are looked up."""
+
+    sources: pk.View1D[pk.int32]
+    targets: pk.View1D[pk.int32]
+    places: pk.View1D[pk.int32]  # in the row of the source; NO_PLACE unless it is there
+    weights: pk.View1D[pk.int32]
+
+
+class EdgeModifiers:
+    """Edges to delete and to insert, in the rows of both their ends.
+
+    Those of number j of `vertices` begin at `starts[j]`: deletions first, the last place first, so
+    that the last neighbour can take it.
+    """
+
+    vertices: pk.View1D[pk.int32]
+    starts: pk.View1D[pk.int32]
+    places: pk.View1D[pk.int32]  # of an edge to delete; NO_PLACE of one to insert
+    targets: pk.View1D[pk.int32]
+    weights: pk.View1D[pk.int32]  # of an edge to insert
+
 
 @pk.function
-def slot_of_row(v: int, first: pk.View1D[pk.int32]) -> pk.int64:
+def row_start(v: int, graph: BucketList) -> int:
     """Return the first slot of a row."""
-    bucket: pk.int64 = first[v]
-    return bucket * 32
+    return graph.bucket_ptr[v] * BUCKET_SLOTS
 
 
 @pk.workunit
-def lay_rows(
-    i: int,
-    indptr: pk.View1D[pk.int32],
-    indices: pk.View1D[pk.int32],
-    edge_weights: pk.View1D[pk.int32],
-    first: pk.View1D[pk.int32],
-    slots: pk.View1D[pk.int32],
-    weights: pk.View1D[pk.int32],
-    lanes: int,
-):
+def lay_rows(i: int, graph: Graph, laid: BucketList):
     """Copy the rows of a graph into buckets."""
-    v: int = i // lanes
-    start: pk.int64 = slot_of_row(v, first)
-    e: int = indptr[v] + i % lanes
-    while e < indptr[v + 1]:
-        s: pk.int64 = start + (e - indptr[v])
-        slots[s] = indices[e]
-        weights[s] = edge_weights[e]
-        e += lanes
+    v: int = i // laid.lanes
+    row: int = row_start(v, laid)
+    begin: int = graph.indptr[v]
+    degree: int = graph.indptr[v + 1] - begin
+    s: int = i % laid.lanes
+    while s < degree:
+        laid.slots[row + s] = graph.indices[begin + s]
+        laid.edge_weights[row + s] = graph.edge_weights[begin + s]
+        s += laid.lanes
 
 
 @pk.workunit
-def move_rows(
-    i: int,
-    vertices: pk.View1D[pk.int32],
-    first: pk.View1D[pk.int32],
-    targets: pk.View1D[pk.int32],
-    length: pk.View1D[pk.int32],
-    slots: pk.View1D[pk.int32],
-    weights: pk.View1D[pk.int32],
-    new_slots: pk.View1D[pk.int32],
-    new_weights: pk.View1D[pk.int32],
-    lanes: int,
-):
-    """Copy the rows of some vertices to other buckets, from `targets` on."""
-    j: int = i // lanes
+def move_rows(i: int, vertices: pk.View1D[pk.int32], graph: BucketList, moved: BucketList):
+    """Copy the rows of listed vertices to other buckets, number j to row j there."""
+    j: int = i // graph.lanes
     v: int = vertices[j]
-    source: pk.int64 = slot_of_row(v, first)
-    target: pk.int64 = slot_of_row(j, targets)
-    s: int = i % lanes
-    while s < length[v]:
-        new_slots[target + s] = slots[source + s]
-        new_weights[target + s] = weights[source + s]
-        s += lanes
+    source: int = row_start(v, graph)
+    target: int = row_start(j, moved)
+    s: int = i % graph.lanes
+    while s < graph.degrees[v]:
+        moved.slots[target + s] = graph.slots[source + s]
+        moved.edge_weights[target + s] = graph.edge_weights[source + s]
+        s += graph.lanes
 
 
 @pk.workunit
@@ -69,124 +96,97 @@ def assign(
     values: pk.View1D[pk.int32],
     array: pk.View1D[pk.int32],
 ):
-    """Set what an array says of some vertices."""
+    """Set what an array says of listed vertices."""
     array[vertices[j]] = values[j]
 
 
 @pk.workunit
-def forget(
-    j: int,
-    vertices: pk.View1D[pk.int32],
-    vertex_weights: pk.View1D[pk.int32],
-    parts: pk.View1D[pk.int32],
-):
+def assign_one(j: int, vertices: pk.View1D[pk.int32], value: int, array: pk.View1D[pk.int32]):
+    """Set what an array says of listed vertices, the same of all."""
+    array[vertices[j]] = value
+
+
+@pk.workunit
+def delete_vertices(j: int, vertices: pk.View1D[pk.int32], graph: BucketList):
     """Delete vertices that have no edges."""
-    vertex_weights[vertices[j]] = 0
-    parts[vertices[j]] = -1
+    graph.vertex_weights[vertices[j]] = 0
+    graph.parts[vertices[j]] = NO_PART
 
 
 @pk.workunit
-def find_edges(
-    i: int,
-    sources: pk.View1D[pk.int32],
-    targets: pk.View1D[pk.int32],
-    first: pk.View1D[pk.int32],
-    length: pk.View1D[pk.int32],
-    slots: pk.View1D[pk.int32],
-    weights: pk.View1D[pk.int32],
-    places: pk.View1D[pk.int32],
-    found_weights: pk.View1D[pk.int32],
-    lanes: int,
-):
-    """Find edges in the rows of their sources: the place there, and the weight.
-
-    Both stay as they are where there is no such edge.
-    """
-    j: int = i // lanes
-    v: int = sources[j]
-    start: pk.int64 = slot_of_row(v, first)
-    s: int = i % lanes
-    while s < length[v]:
-        if slots[start + s] == targets[j]:
-            places[j] = s
-            found_weights[j] = weights[start + s]
+def find_edges(i: int, edges: SoughtEdges, graph: BucketList):
+    """Look edges up in the rows of their sources; places that are NO_PLACE stay it otherwise."""
+    j: int = i // graph.lanes
+    v: int = edges.sources[j]
+    row: int = row_start(v, graph)
+    s: int = i % graph.lanes
+    while s < graph.degrees[v]:
+        if graph.slots[row + s] == edges.targets[j]:
+            edges.places[j] = s
+            edges.weights[j] = graph.edge_weights[row + s]
             return
-        s += lanes
+        s += graph.lanes
 
 
 @pk.workunit
-def modify_rows(
-    j: int,
-    acc: pk.Acc[pk.int64],
-    vertices: pk.View1D[pk.int32],
-    starts: pk.View1D[pk.int32],
-    places: pk.View1D[pk.int32],
-    targets: pk.View1D[pk.int32],
-    changes: pk.View1D[pk.int32],
-    first: pk.View1D[pk.int32],
-    length: pk.View1D[pk.int32],
-    slots: pk.View1D[pk.int32],
-    weights: pk.View1D[pk.int32],
-    parts: pk.View1D[pk.int32],
-):
+def modify_rows(j: int, acc: pk.Acc[pk.int64], modifiers: EdgeModifiers, graph: BucketList):
     """Delete edges from the row of a vertex, then insert others; sum up the change of the cut.
 
-    Vertex number j of a list has the modifiers from `starts[j]` on. A deletion has the place of
-    the edge in the row, the largest one first, so that the last edge can take it; an insertion has
-    place -1, its target and its weight. Each edge is counted in the rows of both its ends.
+    As each edge is in the rows of both its ends, it is counted twice.
     """
-    v: int = vertices[j]
-    start: pk.int64 = slot_of_row(v, first)
-    used: int = length[v]
-    c: int = starts[j]
-    while c < starts[j + 1]:
-        s: int = places[c]
-        change: int = changes[c]
-        if s >= 0:
-            used -= 1
-            change = -weights[start + s]
-            slots[start + s] = slots[start + used]
-            weights[start + s] = weights[start + used]
+    v: int = modifiers.vertices[j]
+    row: int = row_start(v, graph)
+    degree: int = graph.degrees[v]
+    c: int = modifiers.starts[j]
+    while c < modifiers.starts[j + 1]:
+        u: int = modifiers.targets[c]
+        place: int = modifiers.places[c]
+        change: int = modifiers.weights[c]
+        if place == NO_PLACE:
+            graph.slots[row + degree] = u
+            graph.edge_weights[row + degree] = change
+            degree += 1
         else:
-            slots[start + used] = targets[c]
-            weights[start + used] = change
-            used += 1
-        if parts[v] != parts[targets[c]]:
+            degree -= 1
+            change = -graph.edge_weights[row + place]
+            graph.slots[row + place] = graph.slots[row + degree]
+            graph.edge_weights[row + place] = graph.edge_weights[row + degree]
+        if graph.parts[v] != graph.parts[u]:
             acc += change
         c += 1
-    length[v] = used
+    graph.degrees[v] = degree
 
 
 @pk.workunit
-def list_neighbours(
+def copy_neighbours(
     i: int,
     vertices: pk.View1D[pk.int32],
-    first: pk.View1D[pk.int32],
-    slots: pk.View1D[pk.int32],
     indptr: pk.View1D[pk.int32],
     neighbours: pk.View1D[pk.int32],
-    lanes: int,
+    graph: BucketList,
 ):
-    """Copy the neighbours of listed vertices."""
-    j: int = i // lanes
-    start: pk.int64 = slot_of_row(vertices[j], first)
-    e: int = indptr[j] + i % lanes
-    while e < indptr[j + 1]:
-        neighbours[e] = slots[start + (e - indptr[j])]
-        e += lanes
+    """Copy the neighbours of listed vertices; those of number j begin at ``indptr[j]``."""
+    j: int = i // graph.lanes
+    row: int = row_start(vertices[j], graph)
+    begin: int = indptr[j]
+    degree: int = indptr[j + 1] - begin
+    s: int = i % graph.lanes
+    while s < degree:
+        neighbours[begin + s] = graph.slots[row + s]
+        s += graph.lanes
 
 
 @pk.workunit
-def list_vertices(
+def number_present(
     v: int,
     acc: pk.Acc[pk.int64],
     last_pass: bool,
-    vertex_weights: pk.View1D[pk.int32],
+    graph: BucketList,
     vertices: pk.View1D[pk.int32],
     numbers: pk.View1D[pk.int32],
 ):
-    """List the vertices that are there, and number them; a deleted one has no weight."""
-    if vertex_weights[v] > 0:
+    """List the vertices that are not deleted, and number them."""
+    if graph.vertex_weights[v] > 0:
         if last_pass:
             vertices[acc] = v
             numbers[v] = acc
@@ -194,41 +194,37 @@ def list_vertices(
 
 
 @pk.workunit
-def offset_listed(
+def size_rows_listed(
     j: int,
     acc: pk.Acc[pk.int64],
     last_pass: bool,
     vertices: pk.View1D[pk.int32],
-    length: pk.View1D[pk.int32],
+    graph: BucketList,
     indptr: pk.View1D[pk.int32],
 ):
     """Find where the rows of listed vertices begin if they follow each other; the end is last."""
     if last_pass:
         indptr[j] = acc
-    acc += length[vertices[j]]
+    acc += graph.degrees[vertices[j]]
     if last_pass:
         indptr[j + 1] = acc
 
 
 @pk.workunit
-def copy_listed(
+def copy_rows(
     i: int,
     vertices: pk.View1D[pk.int32],
     numbers: pk.View1D[pk.int32],
-    first: pk.View1D[pk.int32],
-    slots: pk.View1D[pk.int32],
-    weights: pk.View1D[pk.int32],
-    indptr: pk.View1D[pk.int32],
-    indices: pk.View1D[pk.int32],
-    edge_weights: pk.View1D[pk.int32],
-    lanes: int,
+    graph: BucketList,
+    copy: Graph,
 ):
     """Copy the rows of listed vertices out of the buckets, neighbours by their numbers."""
-    j: int = i // lanes
-    start: pk.int64 = slot_of_row(vertices[j], first)
-    e: int = indptr[j] + i % lanes
-    while e < indptr[j + 1]:
-        s: pk.int64 = start + (e - indptr[j])
-        indices[e] = numbers[slots[s]]
-        edge_weights[e] = weights[s]
-        e += lanes
+    j: int = i // graph.lanes
+    row: int = row_start(vertices[j], graph)
+    begin: int = copy.indptr[j]
+    degree: int = copy.indptr[j + 1] - begin
+    s: int = i % graph.lanes
+    while s < degree:
+        copy.indices[begin + s] = numbers[graph.slots[row + s]]
+        copy.edge_weights[begin + s] = graph.edge_weights[row + s]
+        s += graph.lanes

@@ -1,33 +1,62 @@
 """The bucket list on a back end: a graph whose edges and vertices come and go (iG-kway, V-A, V-B).
 
-Unlike in the paper, rows have no gaps: the last edge takes the place of a deleted one. So a row is
-as long as its vertex has neighbours, and an insertion finds its slot at once.
+Where rows and modifiers deviate from the paper is told in `jetpy.workloads.buckets`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import DeviceGraph
-from jetpy.backends.long_rows import find_hubs
+from jetpy.backends.long_rows import find_long_rows
 from jetpy.errors import GraphError
 from jetpy.graph import INT32_MAX, Graph, IntArray
 from jetpy.incremental.column import Column, HostColumn, row_offsets, upload_together
-from jetpy.incremental.edits import Edits
+from jetpy.incremental.edits import EdgeModifiers, Edits
 from jetpy.workloads import buckets as kernels
+from jetpy.workloads.buckets import BUCKET_SLOTS, NO_NUMBER, NO_PLACE, WARP
+from jetpy.workloads.groups import NO_PART
 
-SLOTS = 32
-"""Slots of a bucket, as in `jetpy.workloads.buckets`."""
 SPARE_SHARE = 8
 """One bucket is spare for so many in use, when buckets are laid out."""
 ROW_GROWTH = 1.25
 """How much longer than needed a row becomes that no longer fits its buckets."""
-LANES = 32
-"""Indices that share a row, where many of them run at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceBuckets:
+    """A graph in buckets on a back end, as kernels take it (`jetpy.workloads.buckets`)."""
+
+    bucket_ptr: Array
+    degrees: Array
+    slots: Array
+    edge_weights: Array
+    vertex_weights: Array
+    parts: Array
+    lanes: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Csr:
+    """Rows of a graph, as kernels take them."""
+
+    indptr: Array
+    indices: Array
+    edge_weights: Array
+
+
+@dataclass(frozen=True, eq=False)
+class _SoughtEdges:
+    """Edges that are looked up, as kernels take them."""
+
+    sources: Array
+    targets: Array
+    places: Array
+    weights: Array
 
 
 class BucketList:
@@ -36,9 +65,11 @@ class BucketList:
     Attributes
     ----------
     vertex_weights, parts : Column
-        Of each vertex; 0 and -1 if it was deleted.
-    length : Column
+        Of each vertex; 0 and `NO_PART` if it was deleted.
+    degrees : Column
         Number of its neighbours.
+    lanes : int
+        Indices that share a row in launches.
     n, m : int
         Numbers of vertices and of undirected edges.
     vertex_weight, edge_weight : int
@@ -47,40 +78,41 @@ class BucketList:
 
     def __init__(self, backend: Backend, graph: Graph, parts: IntArray, extra: int) -> None:
         self.backend, self._extra = backend, extra
-        self.lanes = 1 if backend.prefers_lists else LANES
+        self.lanes = lanes_of(backend)
         self.vertex_weights = Column(backend, graph.vertex_weights)
         self.parts = Column(backend, parts)
-        self.length = Column(backend, graph.degrees)
+        self.degrees = Column(backend, graph.degrees)
         self.n, self.m = int((graph.vertex_weights > 0).sum()), graph.m
         self.vertex_weight, self.edge_weight = graph.total_vertex_weight, graph.total_edge_weight
         self._buckets = HostColumn(self._needed(graph.degrees, graph.vertex_weights))
-        first, self._used = self._in_a_row()
-        self._first = Column(backend, first)
-        self._slots, self._weights = self._allocate()
-        backend.parallel_for(
-            graph.n * self.lanes,
-            kernels.lay_rows,
-            indptr=backend.from_host(graph.indptr),
-            indices=backend.from_host(graph.indices),
-            edge_weights=backend.from_host(graph.edge_weights),
-            lanes=self.lanes,
-            **self.rows,
-        )
+        bucket_ptr, self._used = self._in_a_row()
+        self._bucket_ptr = Column(backend, bucket_ptr)
+        self._slots, self._edge_weights = self._allocate()
+        csr = _Csr(*map(backend.from_host, (graph.indptr, graph.indices, graph.edge_weights)))
+        backend.parallel_for(graph.n * self.lanes, kernels.lay_rows, graph=csr, laid=self.device)
 
     @property
     def ids(self) -> int:
         """Number of vertices that ever were."""
-        return len(self.length)
+        return len(self.degrees)
 
     @property
-    def rows(self) -> dict[str, Array]:
-        """Where the rows are, as workunits name it."""
-        return {"first": self._first.device, "slots": self._slots, "weights": self._weights}
+    def device(self) -> DeviceBuckets:
+        """The graph on the back end, until it is changed."""
+        return DeviceBuckets(
+            self._bucket_ptr.device,
+            self.degrees.device,
+            self._slots,
+            self._edge_weights,
+            self.vertex_weights.device,
+            self.parts.device,
+            self.lanes,
+        )
 
     def edges_of(self, vertices: IntArray) -> npt.NDArray[np.int64]:
         """Return the edges at some vertices, one number each, not all only once."""
         backend = self.backend
-        degrees = self.length.host[vertices]
+        degrees = self.degrees.host[vertices]
         indptr = row_offsets(degrees)
         nnz = int(indptr[-1])
         if nnz == 0:
@@ -89,13 +121,11 @@ class BucketList:
         neighbours = backend.empty(nnz)
         backend.parallel_for(
             len(vertices) * self.lanes,
-            kernels.list_neighbours,
+            kernels.copy_neighbours,
             vertices=listed,
-            first=self._first.device,
-            slots=self._slots,
             indptr=offsets,
             neighbours=neighbours,
-            lanes=self.lanes,
+            graph=self.device,
         )
         u = np.repeat(vertices, degrees).astype(np.int64)
         v = backend.to_host(neighbours).astype(np.int64)
@@ -103,23 +133,14 @@ class BucketList:
         return edges
 
     def find(self, sources: IntArray, targets: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the places of edges in the rows of their sources, -1 if none, and weights."""
+        """Return the places of edges in the rows of their sources, or `NO_PLACE`, and weights."""
         backend, count = self.backend, len(sources)
         if count == 0:
             return np.empty(0, np.int32), np.empty(0, np.int32)
         u, v = upload_together(backend, sources, targets)
-        found = backend.full(2 * count, -1)
-        backend.parallel_for(
-            count * self.lanes,
-            kernels.find_edges,
-            sources=u,
-            targets=v,
-            length=self.length.device,
-            places=found[:count],
-            found_weights=found[count:],
-            lanes=self.lanes,
-            **self.rows,
-        )
+        found = backend.full(2 * count, NO_PLACE)
+        edges = _SoughtEdges(u, v, found[:count], found[count:])
+        backend.parallel_for(count * self.lanes, kernels.find_edges, edges=edges, graph=self.device)
         result = backend.to_host(found)
         return result[:count], result[count:]
 
@@ -128,24 +149,25 @@ class BucketList:
 
         Returns by how much the weight of edges between parts changes.
         """
-        weights, dead, *changes = upload_together(
+        given = edits.modifiers
+        weights, dead, *uploaded = upload_together(
             self.backend,
             edits.new_weights,
             edits.dead,
-            edits.vertices,
-            edits.starts,
-            edits.places,
-            edits.targets,
-            edits.weights,
+            given.vertices,
+            given.starts,
+            given.places,
+            given.targets,
+            given.weights,
         )
         count = len(weights)
         self.vertex_weights.extend_with(edits.new_weights, weights)
         self.parts.extend_by(count, part)
-        self.length.extend_by(count, 0)
-        self._first.extend_by(count, 0)
+        self.degrees.extend_by(count, 0)
+        self._bucket_ptr.extend_by(count, 0)
         self._buckets.extend(np.zeros(count, np.int32))
-        change = self._change_rows(edits, changes)
-        self._forget(edits.dead, dead)
+        change = self._change_rows(given.vertices, edits.growth, EdgeModifiers(*uploaded))
+        self._delete(edits.dead, dead)
         self.n += count - len(dead)
         self.vertex_weight += edits.vertex_weight
         self.m += edits.edges
@@ -154,111 +176,89 @@ class BucketList:
 
     def lay_out(self) -> None:
         """Give each row the buckets that it needs now, without gaps between the rows."""
-        self._buckets = HostColumn(self._needed(self.length.host, self.vertex_weights.host))
+        self._buckets = HostColumn(self._needed(self.degrees.host, self.vertex_weights.host))
         self._move_all()
 
     def extract(self) -> tuple[DeviceGraph, Array]:
         """Return the graph on the back end, without ids of deleted vertices, and the others."""
-        backend = self.backend
-        vertices, numbers = backend.empty(self.ids), backend.full(self.ids, -1)
+        backend, buckets = self.backend, self.device
+        vertices, numbers = backend.empty(self.ids), backend.full(self.ids, NO_NUMBER)
         n = backend.scan(
-            self.ids,
-            kernels.list_vertices,
-            vertex_weights=self.vertex_weights.device,
-            vertices=vertices,
-            numbers=numbers,
+            self.ids, kernels.number_present, graph=buckets, vertices=vertices, numbers=numbers
         )
         vertices = vertices[:n]
         indptr = backend.full(n + 1, 0)
         nnz = backend.scan(
-            n,
-            kernels.offset_listed,
-            vertices=vertices,
-            length=self.length.device,
-            indptr=indptr,
+            n, kernels.size_rows_listed, vertices=vertices, graph=buckets, indptr=indptr
         )
-        indices, edge_weights = backend.empty(nnz), backend.empty(nnz)
+        graph = DeviceGraph(
+            indptr,
+            backend.empty(nnz),
+            backend.empty(nnz),
+            buckets.vertex_weights[vertices],
+            2 * self.edge_weight,
+            find_long_rows(backend, indptr, nnz),
+        )
         backend.parallel_for(
             n * self.lanes,
-            kernels.copy_listed,
+            kernels.copy_rows,
             vertices=vertices,
             numbers=numbers,
-            indptr=indptr,
-            indices=indices,
-            edge_weights=edge_weights,
-            lanes=self.lanes,
-            **self.rows,
+            graph=buckets,
+            copy=graph,
         )
-        hubs = find_hubs(backend, indptr, nnz)
-        weights = self.vertex_weights.device[vertices]
-        return DeviceGraph(
-            indptr, indices, edge_weights, weights, 2 * self.edge_weight, hubs
-        ), vertices
+        return graph, vertices
 
-    def _change_rows(self, edits: Edits, uploaded: Sequence[Array]) -> int:
+    def _change_rows(self, vertices: IntArray, growth: IntArray, modifiers: EdgeModifiers) -> int:
         """Delete and insert edges; return the change of the weight of those between parts."""
-        if len(edits.vertices) == 0:
+        if len(vertices) == 0:
             return 0
-        lengths = self.length.host[edits.vertices] + edits.growth
-        self._make_room(edits.vertices, lengths)
-        vertices, starts, places, targets, weights = uploaded
+        degrees = self.degrees.host[vertices] + growth
+        self._make_room(vertices, degrees)
         change = self.backend.reduce(
-            len(vertices),
-            kernels.modify_rows,
-            vertices=vertices,
-            starts=starts,
-            places=places,
-            targets=targets,
-            changes=weights,
-            length=self.length.device,
-            parts=self.parts.device,
-            **self.rows,
+            len(vertices), kernels.modify_rows, modifiers=modifiers, graph=self.device
         )
-        self.length.follow(edits.vertices, lengths)
+        self.degrees.follow(vertices, degrees)
         return change // 2
 
-    def _forget(self, vertices: IntArray, uploaded: Array) -> None:
+    def _delete(self, vertices: IntArray, uploaded: Array) -> None:
         """Delete vertices without edges; their buckets stay unused until all rows move."""
         self.backend.parallel_for(
-            len(vertices),
-            kernels.forget,
-            vertices=uploaded,
-            vertex_weights=self.vertex_weights.device,
-            parts=self.parts.device,
+            len(vertices), kernels.delete_vertices, vertices=uploaded, graph=self.device
         )
         self.vertex_weights.follow(vertices, 0)
-        self.parts.follow(vertices, -1)
+        self.parts.follow(vertices, NO_PART)
         self._buckets.host[vertices] = 0
 
-    def _needed(self, lengths: IntArray, vertex_weights: IntArray) -> IntArray:
-        """Return how many buckets rows of these lengths get; those of deleted vertices get none."""
-        buckets = (-(-lengths // SLOTS) + self._extra).astype(np.int32)
+    def _needed(self, degrees: IntArray, vertex_weights: IntArray) -> IntArray:
+        """Return how many buckets rows of these degrees get; those of deleted vertices get none."""
+        buckets: IntArray = (-(-degrees // BUCKET_SLOTS) + self._extra).astype(np.int32)
         buckets[vertex_weights == 0] = 0
         return buckets
 
-    def _make_room(self, vertices: IntArray, lengths: IntArray) -> None:
-        """Give the rows of vertices, soon of these lengths, buckets where they lack some.
+    def _make_room(self, vertices: IntArray, degrees: IntArray) -> None:
+        """Give the rows of vertices, soon of these degrees, buckets where they lack some.
 
         They move behind all others. Where no spare buckets are left, all rows move.
         """
-        is_short = lengths > SLOTS * self._buckets.host[vertices]
+        is_short = degrees > BUCKET_SLOTS * self._buckets.host[vertices]
         if not is_short.any():
             return
         vertices = vertices[is_short]
-        longer = (ROW_GROWTH * lengths[is_short]).astype(np.int32)
+        longer = (ROW_GROWTH * degrees[is_short]).astype(np.int32)
         needed = self._needed(longer, self.vertex_weights.host[vertices])
         self._buckets.host[vertices] = needed
-        targets = self._used + np.cumsum(needed, dtype=np.int64) - needed
-        self._used = int(targets[-1] + needed[-1])
-        if SLOTS * self._used <= len(self._slots):
-            self._move(vertices, targets.astype(np.int32), self._slots, self._weights)
+        bucket_ptr = self._used + np.cumsum(needed, dtype=np.int64) - needed
+        self._used = int(bucket_ptr[-1] + needed[-1])
+        if BUCKET_SLOTS * self._used <= len(self._slots):
+            self._move(vertices, bucket_ptr.astype(np.int32), self._slots, self._edge_weights)
         else:
             self._move_all()
 
     def _move_all(self) -> None:
         """Move all rows to new arrays, so that they follow each other."""
-        first, self._used = self._in_a_row()
-        self._move(np.arange(self.ids, dtype=np.int32), first, *self._allocate())
+        bucket_ptr, self._used = self._in_a_row()
+        self._move(np.arange(self.ids, dtype=np.int32), bucket_ptr, *self._allocate())
 
     def _in_a_row(self) -> tuple[IntArray, int]:
         """Return the first bucket of each row if they all follow each other, and the end."""
@@ -269,25 +269,29 @@ class BucketList:
     def _allocate(self) -> tuple[Array, Array]:
         """Return slots, and room for their weights, for the buckets in use and some more."""
         buckets = self._used + self._used // SPARE_SHARE + 1
-        if SLOTS * buckets > INT32_MAX:
-            raise GraphError(
-                f"{SLOTS * buckets} slots are needed for edges; there must be fewer than 2**31"
-            )
-        return self.backend.empty(SLOTS * buckets), self.backend.empty(SLOTS * buckets)
+        slots = BUCKET_SLOTS * buckets
+        if slots > INT32_MAX:
+            raise GraphError(f"{slots} slots are needed for edges; there must be fewer than 2**31")
+        return self.backend.empty(slots), self.backend.empty(slots)
 
-    def _move(self, vertices: IntArray, targets: IntArray, slots: Array, weights: Array) -> None:
+    def _move(
+        self, vertices: IntArray, bucket_ptr: IntArray, slots: Array, edge_weights: Array
+    ) -> None:
         """Copy rows to other buckets, maybe in other arrays, and use these from now on."""
-        listed, uploaded = upload_together(self.backend, vertices, targets)
+        listed, uploaded = upload_together(self.backend, vertices, bucket_ptr)
+        here = self.device
+        moved = replace(here, bucket_ptr=uploaded, slots=slots, edge_weights=edge_weights)
         self.backend.parallel_for(
             len(vertices) * self.lanes,
             kernels.move_rows,
             vertices=listed,
-            targets=uploaded,
-            length=self.length.device,
-            new_slots=slots,
-            new_weights=weights,
-            lanes=self.lanes,
-            **self.rows,
+            graph=here,
+            moved=moved,
         )
-        self._slots, self._weights = slots, weights
-        self._first.set(vertices, targets)
+        self._slots, self._edge_weights = slots, edge_weights
+        self._bucket_ptr.set(vertices, bucket_ptr)
+
+
+def lanes_of(backend: Backend) -> int:
+    """Return how many indices of a launch share a row on a back end."""
+    return 1 if backend.prefers_lists else WARP

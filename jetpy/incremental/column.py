@@ -91,6 +91,33 @@ class Column(HostColumn):
         self._device = self._backend.from_host(values)
 
 
+class BlankColumn:
+    """An int32 number for each vertex on a back end, of use for a while.
+
+    Whoever writes to it makes it blank again.
+    """
+
+    def __init__(self, backend: Backend, blank: int) -> None:
+        self._backend, self._blank = backend, blank
+        self._device = backend.empty(0)
+
+    def for_size(self, size: int) -> Array:
+        """Return at least so many numbers, all blank."""
+        if len(self._device) < size:
+            self._device = self._backend.full(int(GROWTH * size), self._blank)
+        return self._device
+
+    def blank(self, vertices: Array) -> None:
+        """Make the numbers of listed vertices blank again."""
+        self._backend.parallel_for(
+            len(vertices),
+            kernels.assign_one,
+            vertices=vertices,
+            value=self._blank,
+            array=self._device,
+        )
+
+
 def row_offsets(lengths: IntArray) -> IntArray:
     """Return where rows of these lengths begin if they follow each other, and the end, int32.
 

@@ -4,12 +4,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from jetpy.backends.base import Array
 from jetpy.graph import IntArray
 
 
 @dataclass(frozen=True, eq=False)
+class EdgeModifiers:
+    """Edges to delete and to insert, in the rows of both their ends, on the host or a back end.
+
+    Attributes
+    ----------
+    vertices : int32, ascending
+        Those whose rows change.
+    starts : int32, shape (len(vertices) + 1,)
+        Where the modifiers of each one's row begin.
+    places, targets, weights : int32
+        The modifiers, in the order and with the meaning of `jetpy.workloads.buckets`.
+    """
+
+    vertices: Array
+    starts: Array
+    places: Array
+    targets: Array
+    weights: Array
+
+
+@dataclass(frozen=True, eq=False)
 class Edits:
-    """Changes of the rows of a bucket list, vertex by vertex.
+    """Changes of a bucket list, on the host.
 
     Attributes
     ----------
@@ -17,14 +39,9 @@ class Edits:
         Weights of the vertices inserted.
     dead : int32, ascending
         Vertices deleted, whose edges are among those deleted.
-    vertices : int32, ascending
-        Those whose rows change.
-    starts : int32, shape (len(vertices) + 1,)
-        Where the changes of each one's row begin.
-    places, targets, weights : int32
-        The changes, as `modify_rows` of `jetpy.workloads.buckets` takes them.
-    growth : int32, shape (len(vertices),)
-        How many more edges each one gets.
+    modifiers : EdgeModifiers
+    growth : int32, shape (len(modifiers.vertices),)
+        How many more edges each of these vertices gets.
     edges, edge_weight, vertex_weight : int
         How many more undirected edges there are, their weight, and how much more weight vertices
         have.
@@ -32,11 +49,7 @@ class Edits:
 
     new_weights: IntArray
     dead: IntArray
-    vertices: IntArray
-    starts: IntArray
-    places: IntArray
-    targets: IntArray
-    weights: IntArray
+    modifiers: EdgeModifiers
     growth: IntArray
     edges: int
     edge_weight: int

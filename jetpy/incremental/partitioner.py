@@ -32,6 +32,7 @@ from jetpy.options import IncrementalOptions
 from jetpy.outcome import Outcome
 from jetpy.problem import SEEDS, Problem, checked_imbalance
 from jetpy.progress import Progress, no_progress
+from jetpy.workloads.groups import NO_PART
 
 SHRINKAGE = 32
 """One part in so many of the weight that parts may have above the average is left for later: so
@@ -196,7 +197,7 @@ class IncrementalPartitioner:
         degrees, weights = by_id
         degrees[ids], weights[ids] = graph.degrees, graph.vertex_weights
         indptr = row_offsets(degrees)
-        parts = np.full(settings.ids, -1, np.int32)
+        parts = np.full(settings.ids, NO_PART, np.int32)
         parts[ids] = session.parts
         live = cls.__new__(cls)
         live._open(
@@ -336,9 +337,10 @@ class IncrementalPartitioner:
             self._unrefined += len(modifiers)
             self._unpartitioned += len(modifiers)
             new = np.arange(first, graph.ids, dtype=np.int32)
-            is_left = (edits.vertices < first) & (graph.vertex_weights.host[edits.vertices] > 0)
-            touched = np.concatenate([edits.vertices[is_left], new])
-            placed = self._placement.update(touched, self._part_weights, self._roomy.limit)
+            ends = edits.modifiers.vertices
+            is_left = (ends < first) & (graph.vertex_weights.host[ends] > 0)
+            modified = np.concatenate([ends[is_left], new])
+            placed = self._placement.update(modified, self._part_weights, self._roomy.limit)
             self._cut += change + placed.growth
             self._lost += placed.loss
         action, reason, moved_again = self._renew()

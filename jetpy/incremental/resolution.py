@@ -9,7 +9,8 @@ from jetpy.errors import GraphError
 from jetpy.graph import INT32_MAX, IntArray
 from jetpy.incremental.batch import Modifiers, begins_of, ends_of, is_among, name
 from jetpy.incremental.buckets import BucketList
-from jetpy.incremental.edits import Edits
+from jetpy.incremental.edits import EdgeModifiers, Edits
+from jetpy.workloads.buckets import NO_PLACE
 
 
 def resolve(graph: BucketList, modifiers: Modifiers) -> Edits:
@@ -29,11 +30,10 @@ def resolve(graph: BucketList, modifiers: Modifiers) -> Edits:
     sources, targets = np.concatenate([low, high]), np.concatenate([high, low])
     inserted = modifiers.inserted_edges
     known = inserted[(inserted & 0xFFFFFFFF) < graph.ids]
-    shorter, other = _by_length(graph, known)
-    places, weights = graph.find(
-        np.concatenate([sources, shorter]), np.concatenate([targets, other])
-    )
-    _check_edges(deleted, places[: len(deleted)] >= 0, known, places[len(sources) :] >= 0)
+    lower, other = _by_degree(graph, known)
+    places, weights = graph.find(np.concatenate([sources, lower]), np.concatenate([targets, other]))
+    is_there = places != NO_PLACE
+    _check_edges(deleted, is_there[: len(deleted)], known, is_there[len(sources) :])
     gone = graph.vertex_weights.host[modifiers.deleted_vertices]
     vertex_weight = _sum(modifiers.vertex_weights) - _sum(gone)
     edge_weight = _sum(modifiers.edge_weights) - _sum(weights[: len(deleted)])
@@ -42,20 +42,23 @@ def resolve(graph: BucketList, modifiers: Modifiers) -> Edits:
     low, high = ends_of(inserted)
     origins = np.concatenate([sources, low, high])
     ends = np.concatenate([targets, high, low])
-    places = np.concatenate([places[: len(sources)], np.full(2 * len(inserted), -1, np.int32)])
+    nowhere = np.full(2 * len(inserted), NO_PLACE, np.int32)
+    places = np.concatenate([places[: len(sources)], nowhere])
     added = np.zeros(len(sources), np.int32), modifiers.edge_weights, modifiers.edge_weights
     order = np.argsort(_keys(origins, ends, places))
     origins, places = origins[order], places[order]
     begins = begins_of(origins)
-    signs = np.where(places < 0, 1, -1).astype(np.int32)
+    signs = np.where(places == NO_PLACE, 1, -1).astype(np.int32)
     return Edits(
         new_weights=modifiers.vertex_weights,
         dead=modifiers.deleted_vertices,
-        vertices=origins[begins],
-        starts=np.append(begins, np.int32(len(origins))),
-        places=places,
-        targets=ends[order],
-        weights=np.concatenate(added)[order],
+        modifiers=EdgeModifiers(
+            vertices=origins[begins],
+            starts=np.append(begins, np.int32(len(origins))),
+            places=places,
+            targets=ends[order],
+            weights=np.concatenate(added)[order],
+        ),
         growth=np.add.reduceat(signs, begins) if len(begins) else begins,
         edges=len(inserted) - len(deleted),
         edge_weight=edge_weight,
@@ -64,16 +67,21 @@ def resolve(graph: BucketList, modifiers: Modifiers) -> Edits:
 
 
 def _keys(origins: IntArray, ends: IntArray, places: IntArray) -> npt.NDArray[np.int64]:
-    """Return what changes are sorted by: vertex; deletions, the last place first; then targets."""
-    wide = np.where(places < 0, ends.astype(np.int64) + 2**31, INT32_MAX - places.astype(np.int64))
+    """Return what modifiers are sorted by.
+
+    That is the vertex; then deletions, the last place first; then insertions by target.
+    """
+    wide = np.where(
+        places == NO_PLACE, ends.astype(np.int64) + 2**31, INT32_MAX - places.astype(np.int64)
+    )
     keys: npt.NDArray[np.int64] = (origins.astype(np.int64) << 32) + wide
     return keys
 
 
-def _by_length(graph: BucketList, edges: npt.NDArray[np.int64]) -> tuple[IntArray, IntArray]:
+def _by_degree(graph: BucketList, edges: npt.NDArray[np.int64]) -> tuple[IntArray, IntArray]:
     """Return the ends of edges: that with fewer neighbours, and the other one."""
     u, v = ends_of(edges)
-    swap = graph.length.host[u] > graph.length.host[v]
+    swap = graph.degrees.host[u] > graph.degrees.host[v]
     return np.where(swap, v, u), np.where(swap, u, v)
 
 

@@ -1,4 +1,4 @@
-"""A changing graph and the placement of its loose vertices, in plain Python over networkx."""
+"""A changing graph and the placement of affected vertices, in plain Python over networkx."""
 
 from __future__ import annotations
 
@@ -76,35 +76,35 @@ def cut_of(model: nx.Graph, parts: Any) -> int:
     return sum(w for u, v, w in model.edges(data="weight") if parts[u] != parts[v])
 
 
-def loosened(
-    model: nx.Graph, parts: dict[int, int], touched: set[int], k: int, highest_degree: int
+def entering(
+    model: nx.Graph, parts: dict[int, int], modified: set[int], k: int, highest_degree: int
 ) -> set[int]:
-    """The vertices to place: of the touched ones, then of the neighbours of those.
+    """The vertices that enter the pseudo-partition: modified ones, then neighbours of those.
 
     `parts` are k for new vertices.
     """
 
-    def is_loose(v: int, others: set[int]) -> bool:
+    def enters(v: int, others: set[int]) -> bool:
         inside = [u for u in model[v] if parts[u] == parts[v] and u not in others]
         outside = weight_between(model, v, set(model[v]) - set(inside))
         drawn = len(model[v]) <= highest_degree and outside > weight_between(model, v, inside)
         return parts[v] == k or drawn
 
-    first = {v for v in touched if is_loose(v, set())}
-    neighbours = {u for v in first for u in model[v]} - touched
-    return first | {v for v in neighbours if is_loose(v, first)}
+    first = {v for v in modified if enters(v, set())}
+    neighbours = {u for v in first for u in model[v]} - modified
+    return first | {v for v in neighbours if enters(v, first)}
 
 
 def placed(
-    model: nx.Graph, parts: dict[int, int], loose: set[int], k: int, limit: int, seed: int
+    model: nx.Graph, parts: dict[int, int], pseudo: set[int], k: int, limit: int, seed: int
 ) -> dict[int, int]:
-    """New parts of all vertices."""
-    parts = {v: p for v, p in parts.items() if v not in loose}
+    """New parts of all vertices, given those in the pseudo-partition."""
+    parts = {v: p for v, p in parts.items() if v not in pseudo}
     weight = dict(model.nodes(data="weight"))
     weights = [sum(weight[v] for v in parts if parts[v] == p) for p in range(k)]
-    number = {v: i for i, v in enumerate(sorted(loose))}
+    number = {v: i for i, v in enumerate(sorted(pseudo))}
     while len(parts) < len(model):
-        waiting = [v for v in sorted(loose) if v not in parts]
+        waiting = [v for v in sorted(pseudo) if v not in parts]
         lightest = min(range(k), key=lambda p: (weights[p], p))
         queues: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for v in waiting:

@@ -25,7 +25,7 @@ from tests.incremental.oracle import (
     apply,
     as_networkx,
     cut_of,
-    loosened,
+    entering,
     placed,
     random_batch,
 )
@@ -99,7 +99,7 @@ def test_state_is_that_of_the_changed_graph(
     options=st.sampled_from([*OPTIONS[:2], replace(LOCAL, highest_degree=3)]),
     seed=st.integers(0, 1 << 20),
 )
-def test_loose_vertices_are_placed_as_in_plain_python(
+def test_affected_vertices_are_placed_as_in_plain_python(
     engine: Backend, graph: Graph, k: int, options: jetpy.IncrementalOptions, seed: int
 ) -> None:
     rng = random.Random(seed)
@@ -114,12 +114,12 @@ def test_loose_vertices_are_placed_as_in_plain_python(
     update = live.update(batch)
     after = {v: {u: d["weight"] for u, d in model[v].items()} for v in model}
     named = {v for pair in [*batch.delete_edges, *batch.insert_edges] for v in pair}
-    touched = {v for v in model if v in named or before.get(v) != after[v]}
+    modified = {v for v in model if v in named or before.get(v) != after[v]}
     parts = {v: given[v] if v < first else k for v in model}
-    loose = loosened(model, parts, touched, k, options.highest_degree)
+    pseudo = entering(model, parts, modified, k, options.highest_degree)
     total = sum(dict(model.nodes(data="weight")).values())
     ideal = -(-total // k)
-    expected = placed(model, parts, loose, k, live.limit - (live.limit - ideal) // 32, seed)
+    expected = placed(model, parts, pseudo, k, live.limit - (live.limit - ideal) // 32, seed)
     if update.action == "placed":
         found = live.partition
         assert {v: found[v] for v in live.vertices.tolist()} == expected
@@ -166,11 +166,11 @@ def test_rows_grow_past_their_buckets(engine: Backend, options: jetpy.Incrementa
     live = jetpy.IncrementalPartitioner(path(n), 4, options=options)
     model = as_networkx(path(n))
     for start in range(0, n, 40):
-        for hub in (5, n - 1):
+        for center in (5, n - 1):
             others = [
-                v for v in range(start, start + 40) if not model.has_edge(hub, v) and v != hub
+                v for v in range(start, start + 40) if not model.has_edge(center, v) and v != center
             ]
-            batch = jetpy.Batch(insert_edges=[(hub, v) for v in others])
+            batch = jetpy.Batch(insert_edges=[(center, v) for v in others])
             apply(model, batch, n)
             live.update(batch)
     check_state(live, model)
@@ -218,7 +218,7 @@ def test_begins_with_the_best_of_several() -> None:
 
 
 @pytest.mark.parametrize(("highest", "part"), [(12, 1), (11, 0)])
-def test_a_hub_keeps_its_part(engine: Backend, highest: int, part: int) -> None:
+def test_a_vertex_of_high_degree_keeps_its_part(engine: Backend, highest: int, part: int) -> None:
     """Ten of the twelve neighbours of vertex 0 are in the other part, in a ring."""
     ring = range(1, 11)
     edges = [(0, v) for v in ring] + [(v, v % 10 + 1) for v in ring] + [(0, 11), (11, 12)]

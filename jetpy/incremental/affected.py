@@ -1,0 +1,80 @@
+"""Vertices that modifiers affect, and which of them are to be placed again (iG-kway, V-C)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from jetpy.backends.base import Array
+from jetpy.graph import IntArray
+from jetpy.incremental.buckets import BucketList
+from jetpy.incremental.column import BlankColumn
+from jetpy.workloads import affected as kernels
+
+
+@dataclass(frozen=True, eq=False)
+class _Affected:
+    """Affected vertices, as kernels take them (`jetpy.workloads.affected`)."""
+
+    vertices: Array
+    surplus: Array
+    marks: Array
+
+
+def find_entering(
+    graph: BucketList, modified: IntArray, marks: BlankColumn, k: int, highest_degree: int
+) -> IntArray:
+    """Return the vertices that enter the pseudo-partition (int32, ascending).
+
+    Parameters
+    ----------
+    graph : BucketList
+        New vertices are in part k.
+    modified : int32
+        Vertices whose edges have changed, and new ones.
+    marks : BlankColumn
+        `Mark.NONE` of all vertices.
+    k : int
+    highest_degree : int
+        Vertices with more neighbours stay in their parts.
+    """
+    backend, rows, count = graph.backend, graph.device, len(modified)
+
+    def weighed(vertices: Array) -> _Affected:
+        affected = _Affected(vertices, backend.full(len(vertices), 0), marks.for_size(graph.ids))
+        backend.parallel_for(
+            len(vertices) * graph.lanes,
+            kernels.weigh_rows,
+            affected=affected,
+            highest_degree=highest_degree,
+            graph=rows,
+        )
+        backend.parallel_for(
+            len(vertices), kernels.mark_weighed, affected=affected, graph=rows, k=k
+        )
+        return affected
+
+    found = backend.empty(count + int(graph.degrees.host[modified].sum()))
+    found[:count] = backend.from_host(modified)
+    first, length = weighed(found[:count]), backend.full(1, count)
+    backend.parallel_for(
+        count * graph.lanes,
+        kernels.find_neighbours,
+        affected=first,
+        graph=rows,
+        found=found,
+        length=length,
+    )
+    found = found[: backend.to_host(length)[0]]
+    weighed(found[count:])
+    entering = backend.empty(len(found))
+    number = backend.scan(
+        len(found),
+        kernels.list_entering,
+        vertices=found,
+        marks=first.marks,
+        entering=entering,
+    )
+    marks.blank(found)
+    return np.sort(backend.to_host(entering[:number]))
