@@ -2,22 +2,22 @@
 
 import pykokkos as pk
 
-from jetpy.workloads.control_block import BLOCK_BITS, Control, Task
+from jetpy.workloads.control_block import BLOCK_BITS, Control
 from jetpy.workloads.groups import (
     NO_PART,
     NO_PRIORITY,
-    UNKNOWN,
     Connectivity,
     Graph,
     LongRows,
     Refinement,
 )
 from jetpy.workloads.hashing import mix, place_of
+from jetpy.workloads.iterations import propagates
 from jetpy.workloads.long_rows import end_of, first_entry, is_left_to_lanes, step_of, vertex_of
 from jetpy.workloads.losses import BUCKETS, loss_bucket
 from jetpy.workloads.metric import MetricKind, distance_of
 from jetpy.workloads.moves import keep_part, move
-from jetpy.workloads.targets import Wanted, best_slot, gain_of
+from jetpy.workloads.targets import update_target
 
 PERCENT = 100
 ALL = 65536
@@ -45,12 +45,6 @@ class Inflow:
 
 
 NO_RANK = -1
-
-
-@pk.function
-def propagates(state: Refinement) -> bool:
-    """Whether the iteration moves vertices of a balanced partition."""
-    return state.control[Control.TASK] == Task.PROPAGATE
 
 
 @pk.function
@@ -83,13 +77,7 @@ def propose(i: int, graph: Graph, table: Connectivity, state: Refinement):
     state.destinations[v] = NO_PART
     if state.locks[v] == state.control[Control.LOCK]:
         return
-    if state.targets[v] == UNKNOWN:
-        seed: int = state.control[Control.ITERATION_SEED]
-        best: int = best_slot(v, seed, Wanted.ANY, graph, table, state, state.limits)
-        state.targets[v] = NO_PART
-        if best >= 0:
-            state.targets[v] = table.parts[best]
-            state.gains[v] = gain_of(v, best, graph, table, state)
+    update_target(v, graph, table, state)
     if state.targets[v] >= 0 and passes_first_filter(v, state):
         state.priorities[v] = state.gains[v]
 
