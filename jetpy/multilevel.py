@@ -20,7 +20,7 @@ from jetpy.outcome import Outcome, Solution, level_report, stage_seconds
 from jetpy.problem import EDGE_CUT, Problem, in_units, within
 from jetpy.progress import Progress, no_progress
 from jetpy.refinement.jet import Refined
-from jetpy.refinement.state import Measures, cost_of
+from jetpy.refinement.measures import Measures, cost_of
 from jetpy.result import Level
 from jetpy.stopwatch import Stopwatch
 from jetpy.subgraphs import within_blocks

@@ -12,7 +12,7 @@ from jetpy.backends.level import DeviceGraph, download
 from jetpy.balance.filling import fill
 from jetpy.balance.packing import fit
 from jetpy.refinement.jet import Refined, Refinement
-from jetpy.refinement.state import Measures
+from jetpy.refinement.measures import Measures
 from jetpy.workloads import balance as kernels
 
 

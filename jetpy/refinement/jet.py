@@ -189,18 +189,20 @@ class Refinement:
         self._begin(Tasks.REBALANCING)
         self._launch_evictions()
 
-    def _begin(self, tasks: int) -> None:
-        """Have orders given for an iteration, if one of the tasks is due."""
+    def _begin(self, tasks: Tasks) -> None:
+        """Begin an iteration, if one of the tasks is due."""
         state, backend = self.state, self.backend
         if backend.prefers_lists:
             state.make_room()
-        room, n = state.watched.count, state.graph.n
         backend.parallel_for(
-            1, kernels.conduct, limits=state.limits, room=room, tasks=tasks, n=n, **state.moves
+            1,
+            kernels.begin_iteration,
+            room=state.active_count,
+            tasks=tasks,
+            n=state.graph.n,
+            state=state,
         )
-        self.rebalancing.plan.draw_up(
-            limits=state.limits, best_weights=self._best_weights.device, **state.moves
-        )
+        self.rebalancing.plan.draw_up(state, self._best_weights.device)
 
     def _launch_moves(self) -> None:
         self.improvement.launch()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,13 @@ from jetpy.graph import INT32_MAX, Graph
 from jetpy.metrics import part_weights
 from jetpy.presets import preset
 from jetpy.problem import Metric, Problem, pose
-from jetpy.refinement.orders import Order
-from jetpy.refinement.state import COUNTERS, REBUILD, WATCHED, Measures, RefinementState
-from jetpy.workloads.rebalance import watch_interior
+from jetpy.refinement.measures import Measures
+from jetpy.refinement.state import RefinementState
+from jetpy.workloads.connectivity import LONGEST_LIST, UNUSED
+from jetpy.workloads.control_block import SECTIONS, Control, Counter
+from jetpy.workloads.groups import INACTIVE, NO_VERTEX
+from jetpy.workloads.plan import NO_LIMIT, Row
+from jetpy.workloads.rebalance import activate_interior
 
 LINE = np.abs(np.subtract.outer(np.arange(64), np.arange(64)))
 """Distances of places on a line: no hierarchy."""
@@ -46,23 +51,25 @@ def state_of(
 
 def settle(state: RefinementState) -> int:
     """Take the changes of cut and part weights into the measures; return how many moved."""
-    backend, account, k = state.backend, state.account, state.k
-    backend.pull(account)
+    backend, counters = state.backend, state.counts.host
+    backend.pull(state.counts)
+    backend.pull(state.weights)
     backend.synchronize()
-    changes, moved = account.host[k : k + 2 * COUNTERS].reshape(2, COUNTERS).sum(1).tolist()
-    cut = changes // 2 + (0 if account.host[k + REBUILD] else state.measures.cut)
-    state.measures = Measures(cut, account.host[:k].copy())
-    account.host[k : k + REBUILD + 1] = 0
-    backend.push(account)
+    both = counters[: Counter.REBUILD].reshape(2, SECTIONS)
+    changes, moved = both.sum(1).tolist()
+    cut = changes // 2 + (0 if counters[Counter.REBUILD] else state.measures.cut)
+    state.measures = Measures(cut, state.weights.host.copy())
+    counters[: Counter.REBUILD + 1] = 0
+    backend.push(state.counts)
     state.make_room()
     return moved
 
 
-def give_orders(state: RefinementState, **orders: int) -> None:
-    """Write some of a state's orders, by their names."""
-    for name, value in orders.items():
-        state.orders.host[Order[name.upper()]] = value
-    state.backend.push(state.orders)
+def set_control(state: RefinementState, **values: int) -> None:
+    """Write into a state's control block, by the names of places."""
+    for name, value in values.items():
+        state.control_block.host[Control[name.upper()]] = value
+    state.backend.push(state.control_block)
 
 
 def on_host(state: RefinementState, array: Array) -> np.ndarray:
@@ -100,15 +107,16 @@ def cost_of(graph: Graph, parts: np.ndarray, problem: Problem) -> int:
 
 def rows_of(state: RefinementState) -> list[dict[int, int]]:
     """Parts and weights of each row of the state's table; a part must not have two slots."""
-    starts = on_host(state, state.rows).tolist()
-    stops = [*starts, len(state.slots)][1:]
-    all_slots, all_weights = on_host(state, state.slots), on_host(state, state.weights)
+    table = state.table
+    starts = on_host(state, table.rows).tolist()
+    stops = [*starts, len(table.parts)][1:]
+    all_parts, all_weights = on_host(state, table.parts), on_host(state, table.weights)
     rows = []
     for start, stop in zip(starts, stops, strict=True):
-        slots, weights = all_slots[start:stop].tolist(), all_weights[start:stop].tolist()
-        if -1 in slots and len(slots) <= 16:  # the row ends there
-            slots = slots[: slots.index(-1)]
-        used = [(p, w) for p, w in zip(slots, weights, strict=False) if p >= 0 and w != 0]
+        parts, weights = all_parts[start:stop].tolist(), all_weights[start:stop].tolist()
+        if UNUSED in parts and len(parts) <= LONGEST_LIST:  # the row ends there
+            parts = parts[: parts.index(UNUSED)]
+        used = [(p, w) for p, w in zip(parts, weights, strict=False) if p >= 0 and w != 0]
         assert len(dict(used)) == len(used)
         rows.append(dict(used))
     return rows
@@ -120,38 +128,33 @@ def check_state(state: RefinementState, graph: Graph) -> None:
     assert state.measures.cut == cost_of(graph, parts, state.problem)
     assert state.measures.part_weights.tolist() == part_weights(graph, parts, state.k).tolist()
     assert rows_of(state) == connections(graph, parts)
-    moved = on_host(state, state.sources) != parts
+    moved = on_host(state, state.previous) != parts
     assert (on_host(state, state.destinations)[moved] == parts[moved]).all()
-    check_watched(state, connections(graph, parts), parts.tolist())
+    check_active(state, connections(graph, parts), parts.tolist())
 
 
-def check_watched(state: RefinementState, rows: list[dict[int, int]], parts: list[int]) -> None:
-    """Every vertex with adjacent parts is watched, none twice; others have nothing cached."""
-    listed = on_host(state, state.watched.vertices)
-    count = state.account.host[state.k + WATCHED]
-    watched = set(listed[:count].tolist())
-    assert len(watched) == count
-    assert (listed[count:] == -1).all()
-    best = on_host(state, state.best).tolist()
-    assert watched == {v for v, destination in enumerate(best) if destination != -3}
-    assert watched >= {v for v, row in enumerate(rows) if set(row) - {parts[v]}}
-    assert state.watched.count >= count
+def check_active(state: RefinementState, rows: list[dict[int, int]], parts: list[int]) -> None:
+    """Every vertex with adjacent parts is active, none twice; others have nothing cached."""
+    listed = on_host(state, state.active)
+    count = state.counts.host[Counter.ACTIVE]
+    active = set(listed[:count].tolist())
+    assert len(active) == count
+    assert (listed[count:] == NO_VERTEX).all()
+    targets = on_host(state, state.targets).tolist()
+    assert active == {v for v, target in enumerate(targets) if target != INACTIVE}
+    assert active >= {v for v, row in enumerate(rows) if set(row) - {parts[v]}}
+    assert state.active_count >= count
 
 
-def watch_all(state: RefinementState) -> None:
+def activate_all(state: RefinementState) -> None:
     """Let launches look at every vertex."""
-    backend, k = state.backend, state.k
+    backend = state.backend
+    numbers = np.zeros((len(Row), state.k), np.int64)
+    numbers[Row.HEAVIEST], numbers[Row.TIE_LIMIT] = INT32_MAX, NO_LIMIT
+    plan = SimpleNamespace(numbers=backend.from_host(numbers.ravel()), group_size=state.k)
     backend.parallel_for(
-        state.graph.n,
-        watch_interior,
-        parts=state.parts,
-        vertex_weights=state.graph.vertex_weights,
-        plan=backend.from_host(np.repeat(np.array([INT32_MAX, -1]), k)),
-        best=state.best,
-        watched=state.watched.vertices,
-        account=state.account.device,
-        k=k,
+        state.graph.n, activate_interior, graph=state.graph, plan=plan, state=state
     )
-    backend.pull(state.account)
+    backend.pull(state.counts)
     backend.synchronize()
     state.make_room()

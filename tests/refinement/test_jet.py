@@ -18,15 +18,15 @@ from jetpy.presets import preset
 from jetpy.problem import Problem, pose
 from jetpy.refinement.jet import Refinement
 from jetpy.refinement.jetlp import LabelPropagation
-from jetpy.refinement.orders import Task
 from jetpy.refinement.state import RefinementState
+from jetpy.workloads.control_block import Task
 from tests.graphs import SMALL_GRAPHS, from_edges, random_graph, star
 from tests.refinement.oracle import (
     LINE,
     check_state,
     connections,
     distance,
-    give_orders,
+    set_control,
     on_host,
     parts_of,
     problem_of,
@@ -97,9 +97,15 @@ def check_iterations(
     total = 0
     for iteration in range(1, 5):
         before = parts_of(state)
-        give_orders(state, task=Task.PROPAGATE, ratio=ratio, salt=12345 + iteration, lock=iteration)
+        set_control(
+            state,
+            task=Task.PROPAGATE,
+            filter_ratio=ratio,
+            iteration_seed=12345 + iteration,
+            lock=iteration,
+        )
         propagation.launch()
-        best = on_host(state, state.best)
+        best = on_host(state, state.targets)
         expected = moves_of_the_paper(graph, before, best, locked, ratio, state.problem)
         state.launch_update()
         moved = settle(state)
@@ -160,7 +166,7 @@ def test_capped_inflow_keeps_parts_light(backend: Backend, overfill: int) -> Non
     options = replace(preset("default").refine, overfill=overfill)
     problem = problem_of(graph, 4, options=replace(preset("default"), refine=options), limit=limit)
     state = state_of(backend, graph, before, 4, problem)
-    give_orders(state, task=Task.PROPAGATE, ratio=25, salt=5, lock=1)
+    set_control(state, task=Task.PROPAGATE, filter_ratio=25, iteration_seed=5, lock=1)
     LabelPropagation(state).launch()
     state.launch_update()
     assert settle(state) > 0
@@ -178,7 +184,9 @@ def test_capped_inflow_keeps_parts_light(backend: Backend, overfill: int) -> Non
 
 
 def propagate(state: RefinementState, ratio: int, iteration: int) -> None:
-    give_orders(state, task=Task.PROPAGATE, ratio=ratio, salt=iteration, lock=iteration)
+    set_control(
+        state, task=Task.PROPAGATE, filter_ratio=ratio, iteration_seed=iteration, lock=iteration
+    )
     LabelPropagation(state).launch()
     state.launch_update()
     settle(state)

@@ -10,19 +10,19 @@ from hypothesis import strategies as st
 from jetpy.backends.base import Backend
 from jetpy.generators import grid, rmat
 from jetpy.graph import Graph
-from jetpy.refinement.orders import Task
-from jetpy.refinement.state import BLOCK, COUNTERS, RefinementState
+from jetpy.refinement.state import RefinementState
+from jetpy.workloads.control_block import BLOCK_BITS, SECTIONS, Counter, Task
 from tests.graphs import SMALL_GRAPHS, random_graph, star
 from tests.refinement.oracle import (
     LINE,
     check_state,
-    give_orders,
+    set_control,
     on_host,
     parts_of,
     problem_of,
     settle,
     state_of,
-    watch_all,
+    activate_all,
 )
 from tests.strategies import weighted_graphs
 
@@ -33,19 +33,20 @@ def move(state: RefinementState, vertices: np.ndarray, destinations: np.ndarray)
     by_vertex, parts = np.full(state.graph.n, -1, np.int32), parts_of(state)
     by_vertex[vertices] = parts[vertices] = destinations
     state.destinations[:] = backend.from_host(by_vertex)
-    state.sources[:] = state.parts
+    state.previous[:] = state.parts
     state.parts[:] = backend.from_host(parts)
-    watch_all(state)
-    account, vertex_weights = state.account.host, on_host(state, state.graph.vertex_weights)
-    account[: state.k] = np.bincount(parts, vertex_weights, state.k)
-    lists = np.zeros((COUNTERS, len(state.movers) // COUNTERS), np.int32)
+    activate_all(state)
+    counters, vertex_weights = state.counts.host, on_host(state, state.graph.vertex_weights)
+    state.weights.host[:] = np.bincount(parts, vertex_weights, state.k)
+    lists = np.zeros((SECTIONS, state.list_size), np.int32)
     for v in vertices:
-        section = v // BLOCK % COUNTERS
-        lists[section, account[state.k + COUNTERS + section]] = v
-        account[state.k + COUNTERS + section] += 1
-    state.movers[:] = backend.from_host(lists.ravel())
-    backend.push(state.account)
-    give_orders(state, task=Task.REBALANCE_WEAKLY)
+        section = (v >> BLOCK_BITS) % SECTIONS
+        lists[section, counters[Counter.MOVED + section]] = v
+        counters[Counter.MOVED + section] += 1
+    state.moved[:] = backend.from_host(lists.ravel())
+    backend.push(state.counts)
+    backend.push(state.weights)
+    set_control(state, task=Task.REBALANCE_WEAKLY)
     state.launch_update()
     assert settle(state) == len(vertices)
 
@@ -117,7 +118,7 @@ def test_large_graphs(threaded: Backend, graph: Graph, k: int) -> None:
 
 
 @pytest.mark.parametrize("k", [2, 40, 3000])
-def test_rows_of_several_pieces(backend: Backend, k: int) -> None:
+def test_rows_of_several_chunks(backend: Backend, k: int) -> None:
     graph = star(2500)
     rng = np.random.default_rng(k)
     problem = problem_of(graph, k, distances=LINE if k <= len(LINE) else None)
