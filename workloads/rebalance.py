@@ -241,13 +241,12 @@ def list_candidates(
     i: int,
     acc: pk.Acc[pk.int64],
     last_pass: bool,
-    candidates: pk.View1D[pk.int32],
     vertices: pk.View1D[pk.int32],
     eviction: Eviction,
     state: Refinement,
 ):
     """List the candidates up to the last bucket of their part."""
-    v: int = candidates[i]
+    v: int = state.active[i]
     if v >= 0:
         if is_candidate(v, eviction) and (
             eviction.buckets[v] <= eviction.last_buckets[state.parts[v]]

@@ -15,14 +15,14 @@ from jetpy.workloads.control_block import BLOCK_BITS, SECTIONS, Counter, Task
 from tests.graphs import SMALL_GRAPHS, random_graph, star
 from tests.refinement.oracle import (
     LINE,
+    activate_all,
     check_state,
-    set_control,
     on_host,
     parts_of,
     problem_of,
+    set_control,
     settle,
     state_of,
-    activate_all,
 )
 from tests.strategies import weighted_graphs
 
