@@ -102,10 +102,7 @@ def find_legal(i: int, graph: Graph, table: Connectivity, state: Refinement, leg
 def keep_lowest(
     i: int, count: int, graph: Graph, long_rows: LongRows, state: Refinement, legal: Legal
 ):
-    """Let a vertex stay if a lower neighbour has a legal move: the others are independent.
-
-    Destinations of the iteration before are forgotten.
-    """
+    """Let a vertex stay if a lower neighbour has a legal move: the others are independent."""
     if not propagates(state):
         return
     v: int = vertex_of(i, count, state.active, long_rows)
@@ -113,7 +110,6 @@ def keep_lowest(
         return
     if i < count:
         keep_part(v, state)
-        state.destinations[v] = NO_PART
     if state.priorities[v] == NO_PRIORITY:
         return
     e: int = graph.indptr[v]
@@ -407,5 +403,4 @@ def make_moves(j: int, graph: Graph, state: Refinement, legal: Legal, sequence: 
     if sequence.admitted[j] == 0:
         return
     v: int = vertex_of_key(sequence.keys[j])
-    state.destinations[v] = legal.targets[v]
-    move(v, graph, state)
+    move(v, legal.targets[v], graph, state)

@@ -4,7 +4,6 @@ import pykokkos as pk
 
 from jetpy.workloads.control_block import BLOCK_BITS, Control
 from jetpy.workloads.groups import (
-    NO_PART,
     NO_PRIORITY,
     Connectivity,
     Graph,
@@ -36,8 +35,8 @@ class Inflow:
     """How the inflow of parts is capped."""
 
     ranks: pk.View1D[pk.int32]  # of each vertex's gain per weight; NO_RANK of one that stays
-    inflow: pk.View1D[pk.int32]  # weight by section, destination and rank
-    outflow: pk.View1D[pk.int32]  # weight by section and part
+    incoming: pk.View1D[pk.int32]  # weight by section, destination and rank
+    outgoing: pk.View1D[pk.int32]  # weight by section and part
     lowest_ranks: pk.View1D[pk.int32]  # lowest rank that a part admits
     shares: pk.View1D[pk.int64]  # and how much of that
     sections: int
@@ -64,8 +63,7 @@ def passes_first_filter(v: int, state: Refinement) -> bool:
 def propose(i: int, graph: Graph, table: Connectivity, state: Refinement):
     """Choose a target for every active vertex, and pass it through the first filter.
 
-    A vertex that passes has its gain as priority. Locked vertices stay. Destinations of the
-    iteration before are forgotten.
+    A vertex that passes has its gain as priority. Locked vertices stay.
     """
     if not propagates(state):
         return
@@ -74,7 +72,6 @@ def propose(i: int, graph: Graph, table: Connectivity, state: Refinement):
         return
     keep_part(v, state)
     state.priorities[v] = NO_PRIORITY
-    state.destinations[v] = NO_PART
     if state.locks[v] == state.control[Control.LOCK]:
         return
     update_target(v, graph, table, state)
@@ -98,9 +95,8 @@ def list_proposers(
 @pk.function
 def accept(v: int, graph: Graph, state: Refinement):
     """Move a vertex to its target, and lock it for the next iteration."""
-    state.destinations[v] = state.targets[v]
     state.locks[v] = state.control[Control.LOCK] + 1
-    move(v, graph, state)
+    move(v, state.targets[v], graph, state)
 
 
 @pk.workunit
@@ -184,8 +180,8 @@ def tally_inflow(i: int, graph: Graph, state: Refinement, proposals: Proposals, 
     rank: int = loss_bucket(proposals.gains[v], weight, state.scale)
     cap.ranks[v] = rank
     first: int = (v >> BLOCK_BITS) % cap.sections * state.k
-    pk.atomic_fetch_add(cap.inflow, [(first + state.targets[v]) * BUCKETS + rank], weight)
-    pk.atomic_fetch_add(cap.outflow, [first + state.parts[v]], weight)
+    pk.atomic_fetch_add(cap.incoming, [(first + state.targets[v]) * BUCKETS + rank], weight)
+    pk.atomic_fetch_add(cap.outgoing, [first + state.parts[v]], weight)
 
 
 @pk.workunit
@@ -201,8 +197,8 @@ def cap_inflow(p: int, state: Refinement, cap: Inflow):
     room = room // PERCENT - state.part_weights[p]
     section: int = 0
     while section < cap.sections:
-        room += cap.outflow[section * state.k + p]
-        cap.outflow[section * state.k + p] = 0
+        room += cap.outgoing[section * state.k + p]
+        cap.outgoing[section * state.k + p] = 0
         section += 1
     if room < 0:
         room = 0
@@ -214,8 +210,8 @@ def cap_inflow(p: int, state: Refinement, cap: Inflow):
         section = 0
         while section < cap.sections:
             place: int = (section * state.k + p) * BUCKETS + rank
-            wanted += cap.inflow[place]
-            cap.inflow[place] = 0
+            wanted += cap.incoming[place]
+            cap.incoming[place] = 0
             section += 1
         if wanted > room and room >= 0:
             cap.lowest_ranks[p] = rank

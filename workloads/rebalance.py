@@ -18,7 +18,7 @@ from jetpy.workloads.plan import NO_LIMIT, Plan, Row
 from jetpy.workloads.targets import NOT_ADJACENT, Wanted, best_slot, connection_to
 
 CANDIDATE = NO_PART - 1
-"""Destination, minus a part, of a candidate for that part: it has not been moved there yet."""
+"""Destination, minus a part, of a candidate for that part until it is evicted."""
 REGION_BLOCKS = 64
 """Blocks of a region, in a row."""
 REGION_BITS = BLOCK_BITS + 6
@@ -370,8 +370,8 @@ def evict(
 ):
     """Weak: move the first candidates of each part, by bucket and number, to where they would go.
 
-    None where the candidates of some part do not suffice. Strong: give them a destination, which
-    is not theirs yet, and sum up their weights by blocks and regions.
+    None where the candidates of some part do not suffice. Strong: mark them by some destination,
+    and sum up their weights by blocks and regions.
     """
     if not rebalances(state) or state.counters[Counter.TOO_FEW] == 1:
         return
@@ -385,7 +385,7 @@ def evict(
         return
     state.destinations[v] = CANDIDATE - state.destinations[v]
     if state.control[Control.TASK] == Task.REBALANCE_WEAKLY:
-        move(v, graph, state)
+        move(v, state.destinations[v], graph, state)
     else:
         group: int = p // plan.group_size
         weight: int = graph.vertex_weights[v]
@@ -445,5 +445,4 @@ def deal_evicted(
             high = middle
         else:
             low = middle + 1
-    state.destinations[v] = plan.numbers[Row.OPEN_PART * state.k + low]
-    move(v, graph, state)
+    move(v, plan.numbers[Row.OPEN_PART * state.k + low], graph, state)
