@@ -89,7 +89,7 @@ class Problem:
     unit: int = 1
 
     @property
-    def siblings(self) -> int:
+    def group_size(self) -> int:
         """Number of parts in a group."""
         return self.k // self.groups
 
@@ -98,7 +98,7 @@ class Problem:
         """Largest weight of each part, int64, shape (k,)."""
         if self.group_limits is None:
             return np.full(self.k, self.limit, np.int64)
-        return np.repeat(self.group_limits, self.siblings)
+        return np.repeat(self.group_limits, self.group_size)
 
 
 def _integer(name: str, value: object) -> int:

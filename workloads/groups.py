@@ -60,7 +60,7 @@ class Partition:
 
     parts: pk.View1D[pk.int32]
     previous: pk.View1D[pk.int32]  # parts before the moves of the iteration
-    destinations: pk.View1D[pk.int32]  # parts after these moves; NO_PART of a vertex that stays
+    destinations: pk.View1D[pk.int32]  # of vertices that rebalancing may evict; NO_PART of others
     best_parts: pk.View1D[pk.int32]  # parts of the best partition so far
     part_weights: pk.View1D[pk.int64]
     limits: pk.View1D[pk.int64]  # largest part weights

@@ -1,418 +1,324 @@
 """Independent sets of moves, each of which lowers the cut and keeps the balance.
 
-Lee et al., "G-kway", TODAES 2025, section 3.2. The orders are those of `jetpy.workloads.conduct`.
+Lee et al., "G-kway", TODAES 2025, section 3.2.
 """
+
+from enum import IntEnum
 
 import pykokkos as pk
 
-from jetpy.workloads.connectivity import capacity, ends_row, keep_part, move, pull_of, saturated
-from jetpy.workloads.hashing import mix
-from jetpy.workloads.lanes import end_of, first_entry, is_left_to_lanes, step_of, vertex_of
+from jetpy.workloads.control_block import Control, Request
+from jetpy.workloads.groups import (
+    INT32_MAX,
+    NO_PART,
+    NO_PRIORITY,
+    Connectivity,
+    Graph,
+    LongRows,
+    Refinement,
+)
+from jetpy.workloads.iterations import propagates
+from jetpy.workloads.long_rows import end_of, first_entry, is_left_to_lanes, step_of, vertex_of
+from jetpy.workloads.moves import keep_part, move
+from jetpy.workloads.targets import Wanted, best_slot, gain_of, update_target
+
+NUMBER_BITS = 32
+"""A key has a vertex in so many lower bits, an event a move and what it means to a part."""
+NUMBER = 2**NUMBER_BITS - 1
 
 
-@pk.function
-def seek_part(
-    v: int,
-    seed: int,
-    roomy: int,
-    indptr: pk.View1D[pk.int32],
-    parts: pk.View1D[pk.int32],
-    vertex_weights: pk.View1D[pk.int32],
-    rows: pk.View1D[pk.int32],
-    slots: pk.View1D[pk.int32],
-    weights: pk.View1D[pk.int32],
-    own: pk.View1D[pk.int32],
-    found_gains: pk.View1D[pk.int32],
-    account: pk.View1D[pk.int64],
-    limits: pk.View1D[pk.int64],
-    distances: pk.View1D[pk.int32],
-    metric: int,
-    unit: pk.int64,
-    k: int,
-) -> int:
-    """Return the adjacent part with the largest gain, then hash, then the lowest; -1 if none.
+class Count(IntEnum):
+    """Places among the counts."""
 
-    With `roomy` = 1 it has room for the vertex. Notes its gain, and the weight into the own part.
-    """
-    p: int = parts[v]
-    row: int = rows[v]
-    s: int = row
-    last: int = s + capacity(indptr[v + 1] - indptr[v], k)
-    inside: int = 0
-    found: int = -1
-    highest: pk.int64 = 0
-    found_hash: pk.uint32 = 0
-    while s < last:
-        q: int = slots[s]
-        if ends_row(q, row, last):
-            break
-        w: int = weights[s]
-        s += 1
-        if q == p:
-            inside = w
-        elif q >= 0 and w > 0:
-            if roomy == 1:
-                if account[q] + vertex_weights[v] > limits[q]:
-                    continue
-            pull: pk.int64 = pull_of(q, w, row, last, slots, weights, distances, metric, k)
-            if found < 0 or pull >= highest:
-                h: pk.uint32 = mix((v ^ seed) + (q << 16))
-                if found < 0 or pull > highest or h > found_hash or (h == found_hash and q < found):
-                    found = q
-                    highest = pull
-                    found_hash = h
-    own[v] = inside
-    if found >= 0:
-        highest -= pull_of(p, inside, row, last, slots, weights, distances, metric, k)
-        if unit > 1:
-            highest //= unit
-        found_gains[v] = saturated(highest)
-    return found
+    MOVES = 0
+    BALANCED = 1
+    """Moves in the longest beginning of the sequence after which no part is overweight."""
+
+
+class Legal:
+    """The legal moves of an iteration: positive gain, and room in the destination."""
+
+    targets: pk.View1D[pk.int32]  # of each active vertex; NO_PART
+    counts: pk.View1D[pk.int32]  # by Count
+    keys: pk.View1D[pk.int64]  # of the moves (`key_of`), in any order
+
+
+class Sequence:
+    """The moves by falling gain."""
+
+    keys: pk.View1D[pk.int64]
+    changes: pk.View1D[pk.int32]  # by how much each move changes the number of overweight parts
+    admitted: pk.View1D[pk.int32]  # whether each move is made
+    most: int  # moves that there is room for
+
+
+class Events:
+    """What the moves mean to parts (`event_of`)."""
+
+    ordered: pk.View1D[pk.int64]  # by part, then by place of the move in the sequence
+    sums: pk.View1D[pk.int64]  # of the changes of weight up to the end of each event
+    bases: pk.View1D[pk.int64]  # by part: of those before its first event
+    count: int
+
+
+# Legal moves that are independent
 
 
 @pk.workunit
-def find_legal(
-    i: int,
-    watched: pk.View1D[pk.int32],
-    indptr: pk.View1D[pk.int32],
-    parts: pk.View1D[pk.int32],
-    vertex_weights: pk.View1D[pk.int32],
-    rows: pk.View1D[pk.int32],
-    slots: pk.View1D[pk.int32],
-    weights: pk.View1D[pk.int32],
-    best: pk.View1D[pk.int32],
-    own: pk.View1D[pk.int32],
-    gains: pk.View1D[pk.int32],
-    priorities: pk.View1D[pk.int32],
-    targets: pk.View1D[pk.int32],
-    counts: pk.View1D[pk.int32],
-    account: pk.View1D[pk.int64],
-    limits: pk.View1D[pk.int64],
-    orders: pk.View1D[pk.int64],
-    distances: pk.View1D[pk.int32],
-    metric: int,
-    unit: pk.int64,
-    k: int,
-):
-    """Find every watched vertex a legal destination: a part with positive gain, and with room.
+def find_legal(i: int, graph: Graph, table: Connectivity, state: Refinement, legal: Legal):
+    """Find every active vertex a legal target, with the gain as the vertex's priority.
 
-    The gain becomes the vertex's priority, -2147483647 if there is none. `best` and `gains` cache
-    the destination that would be best if all parts had room, as for Jetlp. `counts` become 0.
+    That is the target that is best if all parts had room, where it has; else the best with room.
     """
-    if orders[5] != 1:
+    if not propagates(state):
         return
     if i == 0:
-        counts[0] = 0
-        counts[1] = 0
-    v: int = watched[i]
+        legal.counts[Count.MOVES] = 0
+        legal.counts[Count.BALANCED] = 0
+    v: int = state.active[i]
     if v < 0:
         return
-    targets[v] = -1
-    seed: int = orders[0]
-    gain: int = 0
-    q: int = -1
-    roomy: int = 0
-    while roomy < 2:
-        if roomy == 1 or best[v] == -2:
-            q = seek_part(
-                v,
-                seed,
-                roomy,
-                indptr,
-                parts,
-                vertex_weights,
-                rows,
-                slots,
-                weights,
-                own,
-                priorities,
-                account,
-                limits,
-                distances,
-                metric,
-                unit,
-                k,
-            )
-            gain = priorities[v]
-        if roomy == 0:
-            if best[v] == -2:
-                best[v] = q
-                gains[v] = gain
-            q = best[v]
-            gain = gains[v]
-            if q < 0 or gain <= 0:
-                roomy = 2
-            elif account[q] + vertex_weights[v] <= limits[q]:
-                roomy = 2
-        roomy += 1
-    priorities[v] = -2147483647
-    if q >= 0 and gain > 0:
-        priorities[v] = gain
-        targets[v] = q
+    state.priorities[v] = NO_PRIORITY
+    legal.targets[v] = NO_PART
+    update_target(v, graph, table, state)
+    q: int = state.targets[v]
+    gain: int = state.gains[v]
+    if q < 0 or gain <= 0:
+        return
+    if state.part_weights[q] + graph.vertex_weights[v] > state.limits[q]:
+        best: int = best_slot(
+            v, Wanted.WITH_ROOM, graph, table, state, state.part_weights, state.limits
+        )
+        if best < 0:
+            return
+        q = table.parts[best]
+        gain = gain_of(v, best, graph, table, state)
+    if gain > 0:
+        state.priorities[v] = gain
+        legal.targets[v] = q
 
 
 @pk.workunit
 def keep_lowest(
-    i: int,
-    watched: pk.View1D[pk.int32],
-    indptr: pk.View1D[pk.int32],
-    indices: pk.View1D[pk.int32],
-    parts: pk.View1D[pk.int32],
-    sources: pk.View1D[pk.int32],
-    kept: pk.View1D[pk.int32],
-    destinations: pk.View1D[pk.int32],
-    priorities: pk.View1D[pk.int32],
-    targets: pk.View1D[pk.int32],
-    orders: pk.View1D[pk.int64],
-    hubs: pk.View1D[pk.int32],
-    starts: pk.View1D[pk.int32],
-    hub_degree: int,
-    count: int,
+    i: int, count: int, graph: Graph, long_rows: LongRows, state: Refinement, legal: Legal
 ):
-    """Let a vertex stay if a lower neighbour has a legal destination: the others are independent.
-
-    Destinations of the iteration before are forgotten.
-    """
-    if orders[5] != 1:
+    """Let a vertex stay if a lower neighbour has a legal move: the others are independent."""
+    if not propagates(state):
         return
-    v: int = vertex_of(i, count, watched, hubs)
+    v: int = vertex_of(i, count, state.active, long_rows)
     if v < 0:
         return
     if i < count:
-        keep_part(v, parts, sources, kept, orders)
-        destinations[v] = -1
-    if priorities[v] < 0:
+        keep_part(v, state)
+    if state.priorities[v] == NO_PRIORITY:
         return
-    e: int = indptr[v]
-    end: int = indptr[v + 1]
-    if is_left_to_lanes(i, count, end - e, hub_degree):
+    e: int = graph.indptr[v]
+    end: int = graph.indptr[v + 1]
+    if is_left_to_lanes(i, count, end - e, long_rows):
         return
-    end = e + end_of(i, count, end - e, starts)
-    e += first_entry(i, count, starts)
+    end = e + end_of(i, count, end - e, long_rows)
+    e += first_entry(i, count, long_rows)
     while e < end:
-        u: int = indices[e]
-        if u < v:
-            if priorities[u] > 0:
-                targets[v] = -1
-                break
+        u: int = graph.indices[e]
+        if u < v and state.priorities[u] != NO_PRIORITY:
+            legal.targets[v] = NO_PART
+            break
         e += step_of(i, count)
 
 
+# Sorting them
+
+
+@pk.function
+def key_of(v: int, state: Refinement) -> pk.int64:
+    """Return the key by which a vertex's move is sorted: by falling gain, then vertex."""
+    key: pk.int64 = INT32_MAX - state.priorities[v]
+    return (key << NUMBER_BITS) + v
+
+
+@pk.function
+def vertex_of_key(key: pk.int64) -> int:
+    """Return the vertex of a move."""
+    return key & NUMBER
+
+
 @pk.workunit
-def list_moves(
-    i: int,
-    acc: pk.Acc[pk.int64],
-    last_pass: bool,
-    watched: pk.View1D[pk.int32],
-    priorities: pk.View1D[pk.int32],
-    targets: pk.View1D[pk.int32],
-    moves: pk.View1D[pk.int64],
-):
-    """List the moves by keys for sorting: by falling gain, then vertex."""
-    v: int = watched[i]
+def list_moves(i: int, acc: pk.Acc[pk.int64], last_pass: bool, state: Refinement, legal: Legal):
+    """List the moves."""
+    v: int = state.active[i]
     if v >= 0:
-        if targets[v] >= 0:
+        if legal.targets[v] != NO_PART:
             if last_pass:
-                key: pk.int64 = 2147483647 - priorities[v]
-                moves[acc] = (key << 32) + v
+                legal.keys[acc] = key_of(v, state)
             acc += 1
 
 
 @pk.workunit
-def collect_moves(
-    i: int,
-    watched: pk.View1D[pk.int32],
-    priorities: pk.View1D[pk.int32],
-    targets: pk.View1D[pk.int32],
-    counts: pk.View1D[pk.int32],
-    moves: pk.View1D[pk.int64],
-    orders: pk.View1D[pk.int64],
-):
+def collect_moves(i: int, state: Refinement, legal: Legal):
     """List the moves in any order, and count them."""
-    if orders[5] != 1:
+    if not propagates(state):
         return
-    v: int = watched[i]
+    v: int = state.active[i]
     if v < 0:
         return
-    if targets[v] >= 0:
-        place: int = pk.atomic_fetch_add(counts, [0], 1)
-        key: pk.int64 = 2147483647 - priorities[v]
-        moves[place] = (key << 32) + v
+    if legal.targets[v] != NO_PART:
+        place: int = pk.atomic_fetch_add(legal.counts, [Count.MOVES], 1)
+        legal.keys[place] = key_of(v, state)
 
 
 @pk.workunit
-def rank_moves(
-    i: int,
-    moves: pk.View1D[pk.int64],
-    counts: pk.View1D[pk.int32],
-    ordered: pk.View1D[pk.int64],
-    orders: pk.View1D[pk.int64],
-    most: int,
-):
+def rank_moves(i: int, state: Refinement, legal: Legal, sequence: Sequence):
     """Sort the moves, each by looking at all others; if they are too many, ask the host to."""
-    if orders[5] != 1:
+    if not propagates(state):
         return
-    if counts[0] > most:
+    if legal.counts[Count.MOVES] > sequence.most:
         if i == 0:
-            orders[6] = 4
+            state.control[Control.REQUEST] = Request.MOVES
         return
-    if i >= counts[0]:
+    if i >= legal.counts[Count.MOVES]:
         return
     rank: int = 0
-    j: int = 0
-    while j < counts[0]:
-        if moves[j] < moves[i]:
+    for j in range(legal.counts[Count.MOVES]):
+        if legal.keys[j] < legal.keys[i]:
             rank += 1
-        j += 1
-    ordered[rank] = moves[i]
+    sequence.keys[rank] = legal.keys[i]
+
+
+# Making those that keep the balance, with a few: each looks at all before it
+
+
+@pk.function
+def is_move(i: int, state: Refinement, legal: Legal, sequence: Sequence) -> bool:
+    """Whether an index has a move of the sequence."""
+    return (
+        propagates(state)
+        and legal.counts[Count.MOVES] <= sequence.most
+        and i < legal.counts[Count.MOVES]
+    )
 
 
 @pk.workunit
-def weigh_moves(
-    i: int,
-    ordered: pk.View1D[pk.int64],
-    counts: pk.View1D[pk.int32],
-    parts: pk.View1D[pk.int32],
-    targets: pk.View1D[pk.int32],
-    vertex_weights: pk.View1D[pk.int32],
-    account: pk.View1D[pk.int64],
-    limits: pk.View1D[pk.int64],
-    orders: pk.View1D[pk.int64],
-    changes: pk.View1D[pk.int32],
-    most: int,
-):
+def weigh_moves(i: int, graph: Graph, state: Refinement, legal: Legal, sequence: Sequence):
     """Find by how much the number of overweight parts changes with each move of the sequence.
 
     A part counts from the first move that it has to do with.
     """
-    if orders[5] != 1 or counts[0] > most or i >= counts[0]:
+    if not is_move(i, state, legal, sequence):
         return
-    v: int = ordered[i] & 2147483647
-    source: int = parts[v]
-    target: int = targets[v]
-    from_weight: pk.int64 = account[source] - limits[source]
-    to_weight: pk.int64 = account[target] - limits[target]
+    v: int = vertex_of_key(sequence.keys[i])
+    source: int = state.parts[v]
+    target: int = legal.targets[v]
+    from_excess: pk.int64 = state.part_weights[source] - state.limits[source]
+    to_excess: pk.int64 = state.part_weights[target] - state.limits[target]
     from_counts: int = 0
     to_counts: int = 0
-    j: int = 0
-    while j < i:
-        u: int = ordered[j] & 2147483647
-        weight: pk.int64 = vertex_weights[u]
-        if parts[u] == source:
-            from_weight -= weight
+    for j in range(i):
+        u: int = vertex_of_key(sequence.keys[j])
+        weight: pk.int64 = graph.vertex_weights[u]
+        if state.parts[u] == source:
+            from_excess -= weight
             from_counts = 1
-        elif parts[u] == target:
-            to_weight -= weight
+        elif state.parts[u] == target:
+            to_excess -= weight
             to_counts = 1
-        if targets[u] == source:
-            from_weight += weight
+        if legal.targets[u] == source:
+            from_excess += weight
             from_counts = 1
-        elif targets[u] == target:
-            to_weight += weight
+        elif legal.targets[u] == target:
+            to_excess += weight
             to_counts = 1
-        j += 1
     change: int = 0
-    if from_weight > 0:
+    if from_excess > 0:
         change -= from_counts
-    if to_weight > 0:
+    if to_excess > 0:
         change -= to_counts
-    if from_weight > vertex_weights[v]:
+    if from_excess > graph.vertex_weights[v]:
         change += 1
-    if to_weight + vertex_weights[v] > 0:
+    if to_excess + graph.vertex_weights[v] > 0:
         change += 1
-    changes[i] = change
+    sequence.changes[i] = change
 
 
 @pk.workunit
-def measure_moves(
-    i: int,
-    counts: pk.View1D[pk.int32],
-    orders: pk.View1D[pk.int64],
-    changes: pk.View1D[pk.int32],
-    most: int,
-):
+def measure_moves(i: int, state: Refinement, legal: Legal, sequence: Sequence):
     """Find the longest beginning of the sequence after which no part is overweight."""
-    if orders[5] != 1 or counts[0] > most or i >= counts[0]:
+    if not is_move(i, state, legal, sequence):
         return
     overweight: int = 0
-    j: int = 0
-    while j <= i:
-        overweight += changes[j]
-        j += 1
+    for j in range(i + 1):
+        overweight += sequence.changes[j]
     if overweight == 0:
-        pk.atomic_fetch_max(counts, [1], i + 1)
+        pk.atomic_fetch_max(legal.counts, [Count.BALANCED], i + 1)
 
 
 @pk.workunit
-def admit_moves(
-    i: int,
-    ordered: pk.View1D[pk.int64],
-    counts: pk.View1D[pk.int32],
-    parts: pk.View1D[pk.int32],
-    targets: pk.View1D[pk.int32],
-    vertex_weights: pk.View1D[pk.int32],
-    account: pk.View1D[pk.int64],
-    limits: pk.View1D[pk.int64],
-    orders: pk.View1D[pk.int64],
-    admitted: pk.View1D[pk.int32],
-    most: int,
-):
-    """Admit a move up to there; one after it if its destination has room even if nobody leaves."""
-    admitted[i] = 0
-    if orders[5] != 1 or counts[0] > most or i >= counts[0]:
+def admit_moves(i: int, graph: Graph, state: Refinement, legal: Legal, sequence: Sequence):
+    """Admit a move up to there; one after it if its target has room even if nobody leaves."""
+    sequence.admitted[i] = 0
+    if not is_move(i, state, legal, sequence):
         return
-    p: int = targets[ordered[i] & 2147483647]
-    weight: pk.int64 = account[p]
-    j: int = 0
-    while j <= i:
-        u: int = ordered[j] & 2147483647
-        change: pk.int64 = vertex_weights[u]
-        if targets[u] == p:
-            weight += change
-        elif parts[u] == p and j < counts[1]:
-            weight -= change
-        j += 1
-    if i < counts[1] or weight <= limits[p]:
-        admitted[i] = 1
+    p: int = legal.targets[vertex_of_key(sequence.keys[i])]
+    weight: pk.int64 = state.part_weights[p]
+    for j in range(i + 1):
+        u: int = vertex_of_key(sequence.keys[j])
+        if legal.targets[u] == p:
+            weight += graph.vertex_weights[u]
+        elif state.parts[u] == p and j < legal.counts[Count.BALANCED]:
+            weight -= graph.vertex_weights[u]
+    if i < legal.counts[Count.BALANCED] or weight <= state.limits[p]:
+        sequence.admitted[i] = 1
+
+
+# Making those that keep the balance, with many: by sums over sorted events
+
+
+@pk.function
+def event_of(p: pk.int64, j: pk.int64, arrives: int) -> pk.int64:
+    """Return what move j means to part p: that its vertex arrives there, or leaves (0)."""
+    return (p << NUMBER_BITS) + 2 * j + arrives
+
+
+@pk.function
+def part_of(event: pk.int64) -> int:
+    """Return the part of an event."""
+    return event >> NUMBER_BITS
+
+
+@pk.function
+def move_of(event: pk.int64) -> int:
+    """Return the place of an event's move in the sequence."""
+    return (event & NUMBER) >> 1
+
+
+@pk.function
+def is_arrival(event: pk.int64) -> bool:
+    """Whether the part of an event gets heavier."""
+    return (event & 1) == 1
 
 
 @pk.workunit
 def list_events(
-    j: int,
-    moves: pk.View1D[pk.int64],
-    parts: pk.View1D[pk.int32],
-    targets: pk.View1D[pk.int32],
-    events: pk.View1D[pk.int64],
+    j: int, state: Refinement, legal: Legal, sequence: Sequence, listed: pk.View1D[pk.int64]
 ):
-    """List what move j of the sequence means to two parts: part, j, and 1 if a vertex comes."""
-    v: int = moves[j] & 2147483647
-    source: pk.int64 = parts[v]
-    target: pk.int64 = targets[v]
+    """List what move j of the sequence means to two parts."""
+    v: int = vertex_of_key(sequence.keys[j])
     place: pk.int64 = j
-    events[2 * place] = (source << 32) + 2 * place
-    events[2 * place + 1] = (target << 32) + 2 * place + 1
+    listed[2 * place] = event_of(state.parts[v], place, 0)
+    listed[2 * place + 1] = event_of(legal.targets[v], place, 1)
 
 
 @pk.function
-def change_of(
-    event: pk.int64,
-    moves: pk.View1D[pk.int64],
-    vertex_weights: pk.View1D[pk.int32],
-    certain: int,
-) -> pk.int64:
+def change_of(event: pk.int64, certain: int, graph: Graph, sequence: Sequence) -> pk.int64:
     """Return by how much an event changes the weight of its part, at most.
 
     Only as many moves are certain; others may or may not take place.
     """
-    place: pk.int64 = event & 4294967295
-    place = place >> 1
-    v: int = moves[place] & 2147483647
-    change: pk.int64 = vertex_weights[v]
-    if (event & 1) == 0:
-        change = -change
-        if place >= certain:
-            change = 0
-    return change
+    weight: pk.int64 = graph.vertex_weights[vertex_of_key(sequence.keys[move_of(event)])]
+    if is_arrival(event):
+        return weight
+    if move_of(event) < certain:
+        return -weight
+    return 0
 
 
 @pk.workunit
@@ -420,113 +326,81 @@ def add_up_events(
     i: int,
     acc: pk.Acc[pk.int64],
     last_pass: bool,
-    events: pk.View1D[pk.int64],
-    moves: pk.View1D[pk.int64],
-    vertex_weights: pk.View1D[pk.int32],
-    sums: pk.View1D[pk.int64],
-    bases: pk.View1D[pk.int64],
     certain: pk.View1D[pk.int32],
+    graph: Graph,
+    sequence: Sequence,
+    events: Events,
 ):
-    """Sum up the changes to the end of each event; `bases` has the sum before a part's first.
-
-    Only so many moves are certain to take place.
-    """
+    """Sum up the changes to the end of each event, of which only so many moves are certain."""
     begins: int = 1
     if i > 0:
-        if (events[i] >> 32) == (events[i - 1] >> 32):
+        if part_of(events.ordered[i]) == part_of(events.ordered[i - 1]):
             begins = 0
     if last_pass and begins == 1:
-        bases[events[i] >> 32] = acc
-    acc += change_of(events[i], moves, vertex_weights, certain[0])
+        events.bases[part_of(events.ordered[i])] = acc
+    acc += change_of(events.ordered[i], certain[0], graph, sequence)
     if last_pass:
-        sums[i] = acc
+        events.sums[i] = acc
+
+
+@pk.function
+def is_overweight_after(i: int, state: Refinement, events: Events) -> bool:
+    """Whether the part of an event is above its limit after it."""
+    p: int = part_of(events.ordered[i])
+    return state.part_weights[p] + events.sums[i] - events.bases[p] > state.limits[p]
 
 
 @pk.workunit
-def mark_overweight(
-    i: int,
-    events: pk.View1D[pk.int64],
-    sums: pk.View1D[pk.int64],
-    bases: pk.View1D[pk.int64],
-    account: pk.View1D[pk.int64],
-    limits: pk.View1D[pk.int64],
-    changes: pk.View1D[pk.int32],
-    count: int,
-):
-    """Count the part as overweight from an event to its next, if it is.
-
-    `changes` has by how much the number of overweight parts changes with each move.
-    """
-    p: pk.int64 = events[i] >> 32
-    if account[p] + sums[i] - bases[p] <= limits[p]:
+def mark_overweight(i: int, state: Refinement, sequence: Sequence, events: Events):
+    """Count the part as overweight from an event to its next, if it is."""
+    if not is_overweight_after(i, state, events):
         return
-    place: pk.int64 = (events[i] & 4294967295) >> 1
-    pk.atomic_fetch_add(changes, [place], 1)
-    if i + 1 < count:
-        if (events[i + 1] >> 32) == p:
-            place = (events[i + 1] & 4294967295) >> 1
-            pk.atomic_fetch_add(changes, [place], -1)
+    pk.atomic_fetch_add(sequence.changes, [move_of(events.ordered[i])], 1)
+    if i + 1 < events.count:
+        if part_of(events.ordered[i + 1]) == part_of(events.ordered[i]):
+            pk.atomic_fetch_add(sequence.changes, [move_of(events.ordered[i + 1])], -1)
 
 
 @pk.workunit
-def find_longest(
+def find_balanced(
     j: int,
     acc: pk.Acc[pk.int64],
     last_pass: bool,
-    changes: pk.View1D[pk.int32],
-    longest: pk.View1D[pk.int32],
-    count: int,
+    sequence: Sequence,
+    balanced: pk.View1D[pk.int32],
 ):
     """Find the longest beginning of the sequence after which no part is overweight."""
-    acc += changes[j]
+    acc += sequence.changes[j]
     if last_pass and acc == 0:
         ends: int = 1
-        if j + 1 < count:
-            if changes[j + 1] == 0:
+        if j + 1 < sequence.most:
+            if sequence.changes[j + 1] == 0:
                 ends = 0
         if ends == 1:
-            pk.atomic_fetch_max(longest, [0], j + 1)
+            pk.atomic_fetch_max(balanced, [0], j + 1)
 
 
 @pk.workunit
 def admit_rest(
     i: int,
-    events: pk.View1D[pk.int64],
-    sums: pk.View1D[pk.int64],
-    bases: pk.View1D[pk.int64],
-    account: pk.View1D[pk.int64],
-    limits: pk.View1D[pk.int64],
-    longest: pk.View1D[pk.int32],
-    admitted: pk.View1D[pk.int32],
+    balanced: pk.View1D[pk.int32],
+    state: Refinement,
+    sequence: Sequence,
+    events: Events,
 ):
-    """Admit a move up to there; one after it if its destination has room even if nobody leaves."""
-    if (events[i] & 1) == 0:
+    """Admit a move up to there; one after it if its target has room even if nobody leaves."""
+    if not is_arrival(events.ordered[i]):
         return
-    p: pk.int64 = events[i] >> 32
-    place: pk.int64 = (events[i] & 4294967295) >> 1
-    admitted[place] = 0
-    if place < longest[0] or account[p] + sums[i] - bases[p] <= limits[p]:
-        admitted[place] = 1
+    j: int = move_of(events.ordered[i])
+    sequence.admitted[j] = 0
+    if j < balanced[0] or not is_overweight_after(i, state, events):
+        sequence.admitted[j] = 1
 
 
 @pk.workunit
-def make_moves(
-    j: int,
-    moves: pk.View1D[pk.int64],
-    admitted: pk.View1D[pk.int32],
-    targets: pk.View1D[pk.int32],
-    parts: pk.View1D[pk.int32],
-    sources: pk.View1D[pk.int32],
-    destinations: pk.View1D[pk.int32],
-    vertex_weights: pk.View1D[pk.int32],
-    movers: pk.View1D[pk.int32],
-    account: pk.View1D[pk.int64],
-    list_size: int,
-    k: int,
-):
+def make_moves(j: int, graph: Graph, state: Refinement, legal: Legal, sequence: Sequence):
     """Make the moves that are admitted."""
-    if admitted[j] == 0:
+    if sequence.admitted[j] == 0:
         return
-    v: int = moves[j] & 2147483647
-    destinations[v] = targets[v]
-    move(v, destinations, parts, sources, vertex_weights, movers, account, list_size, k)
+    v: int = vertex_of_key(sequence.keys[j])
+    move(v, legal.targets[v], graph, state)

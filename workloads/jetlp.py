@@ -2,22 +2,21 @@
 
 import pykokkos as pk
 
-from jetpy.workloads.control_block import BLOCK_BITS, Control, Task
+from jetpy.workloads.control_block import BLOCK_BITS, Control
 from jetpy.workloads.groups import (
-    NO_PART,
     NO_PRIORITY,
-    UNKNOWN,
     Connectivity,
     Graph,
     LongRows,
     Refinement,
 )
 from jetpy.workloads.hashing import mix, place_of
+from jetpy.workloads.iterations import propagates
 from jetpy.workloads.long_rows import end_of, first_entry, is_left_to_lanes, step_of, vertex_of
 from jetpy.workloads.losses import BUCKETS, loss_bucket
 from jetpy.workloads.metric import MetricKind, distance_of
 from jetpy.workloads.moves import keep_part, move
-from jetpy.workloads.targets import Wanted, best_slot, gain_of
+from jetpy.workloads.targets import update_target
 
 PERCENT = 100
 ALL = 65536
@@ -36,8 +35,8 @@ class Inflow:
     """How the inflow of parts is capped."""
 
     ranks: pk.View1D[pk.int32]  # of each vertex's gain per weight; NO_RANK of one that stays
-    inflow: pk.View1D[pk.int32]  # weight by section, destination and rank
-    outflow: pk.View1D[pk.int32]  # weight by section and part
+    incoming: pk.View1D[pk.int32]  # weight by section, destination and rank
+    outgoing: pk.View1D[pk.int32]  # weight by section and part
     lowest_ranks: pk.View1D[pk.int32]  # lowest rank that a part admits
     shares: pk.View1D[pk.int64]  # and how much of that
     sections: int
@@ -45,12 +44,6 @@ class Inflow:
 
 
 NO_RANK = -1
-
-
-@pk.function
-def propagates(state: Refinement) -> bool:
-    """Whether the iteration moves vertices of a balanced partition."""
-    return state.control[Control.TASK] == Task.PROPAGATE
 
 
 @pk.function
@@ -70,8 +63,7 @@ def passes_first_filter(v: int, state: Refinement) -> bool:
 def propose(i: int, graph: Graph, table: Connectivity, state: Refinement):
     """Choose a target for every active vertex, and pass it through the first filter.
 
-    A vertex that passes has its gain as priority. Locked vertices stay. Destinations of the
-    iteration before are forgotten.
+    A vertex that passes has its gain as priority. Locked vertices stay.
     """
     if not propagates(state):
         return
@@ -80,16 +72,9 @@ def propose(i: int, graph: Graph, table: Connectivity, state: Refinement):
         return
     keep_part(v, state)
     state.priorities[v] = NO_PRIORITY
-    state.destinations[v] = NO_PART
     if state.locks[v] == state.control[Control.LOCK]:
         return
-    if state.targets[v] == UNKNOWN:
-        seed: int = state.control[Control.ITERATION_SEED]
-        best: int = best_slot(v, seed, Wanted.ANY, graph, table, state, state.limits)
-        state.targets[v] = NO_PART
-        if best >= 0:
-            state.targets[v] = table.parts[best]
-            state.gains[v] = gain_of(v, best, graph, table, state)
+    update_target(v, graph, table, state)
     if state.targets[v] >= 0 and passes_first_filter(v, state):
         state.priorities[v] = state.gains[v]
 
@@ -110,9 +95,8 @@ def list_proposers(
 @pk.function
 def accept(v: int, graph: Graph, state: Refinement):
     """Move a vertex to its target, and lock it for the next iteration."""
-    state.destinations[v] = state.targets[v]
     state.locks[v] = state.control[Control.LOCK] + 1
-    move(v, graph, state)
+    move(v, state.targets[v], graph, state)
 
 
 @pk.workunit
@@ -196,8 +180,8 @@ def tally_inflow(i: int, graph: Graph, state: Refinement, proposals: Proposals, 
     rank: int = loss_bucket(proposals.gains[v], weight, state.scale)
     cap.ranks[v] = rank
     first: int = (v >> BLOCK_BITS) % cap.sections * state.k
-    pk.atomic_fetch_add(cap.inflow, [(first + state.targets[v]) * BUCKETS + rank], weight)
-    pk.atomic_fetch_add(cap.outflow, [first + state.parts[v]], weight)
+    pk.atomic_fetch_add(cap.incoming, [(first + state.targets[v]) * BUCKETS + rank], weight)
+    pk.atomic_fetch_add(cap.outgoing, [first + state.parts[v]], weight)
 
 
 @pk.workunit
@@ -213,8 +197,8 @@ def cap_inflow(p: int, state: Refinement, cap: Inflow):
     room = room // PERCENT - state.part_weights[p]
     section: int = 0
     while section < cap.sections:
-        room += cap.outflow[section * state.k + p]
-        cap.outflow[section * state.k + p] = 0
+        room += cap.outgoing[section * state.k + p]
+        cap.outgoing[section * state.k + p] = 0
         section += 1
     if room < 0:
         room = 0
@@ -226,8 +210,8 @@ def cap_inflow(p: int, state: Refinement, cap: Inflow):
         section = 0
         while section < cap.sections:
             place: int = (section * state.k + p) * BUCKETS + rank
-            wanted += cap.inflow[place]
-            cap.inflow[place] = 0
+            wanted += cap.incoming[place]
+            cap.incoming[place] = 0
             section += 1
         if wanted > room and room >= 0:
             cap.lowest_ranks[p] = rank

@@ -43,10 +43,9 @@ def keep_part(v: int, state: Refinement):
 
 
 @pk.function
-def move(v: int, graph: Graph, state: Refinement):
-    """Put a vertex into its destination, and list it among the moved ones of its section."""
+def move(v: int, q: int, graph: Graph, state: Refinement):
+    """Put a vertex into part q, and list it among the moved ones of its section."""
     p: int = state.parts[v]
-    q: int = state.destinations[v]
     weight: pk.int64 = graph.vertex_weights[v]
     one: pk.int64 = 1
     state.previous[v] = p
@@ -167,7 +166,7 @@ def update_rows(
     end: int = 0
     if i >= count:
         v = row_of(i, count, long_rows)
-        if state.destinations[v] >= 0:
+        if state.parts[v] != state.previous[v]:
             e = graph.indptr[v]
             end = e + end_of(i, count, graph.indptr[v + 1] - e, long_rows)
             e += first_entry(i, count, long_rows)

@@ -1,245 +1,239 @@
-"""Rebalancing: evict the cheapest vertices from overweight parts (Jet, section 4.2).
+"""Rebalancing: evict vertices from overweight parts at least loss (Jet, section 4.2).
 
-Losses are sorted into slots: 0 for a gain, 1 for no loss, and from 2 on one slot for each factor
-of about 1.5 in loss per vertex weight. The orders, and the plan of what may leave which part, are
-those of `jetpy.workloads.conduct`.
+Losses are sorted into buckets (`losses`). What may leave which part, and for where, is a matter of
+the plan (`plan`), the task one of the control block (`control_block`).
 """
 
 import pykokkos as pk
 
-from jetpy.workloads.connectivity import (
-    capacity,
-    ends_row,
-    is_tied,
-    keep_part,
-    move,
-    pull_of,
-    watch,
-)
+from jetpy.workloads.active import activate, is_tied
+from jetpy.workloads.connectivity import capacity, ends_row
+from jetpy.workloads.control_block import BLOCK_BITS, Control, Counter, Task
+from jetpy.workloads.groups import INACTIVE, NO_PART, Connectivity, Graph, Refinement
 from jetpy.workloads.hashing import mix, place_of
-from jetpy.workloads.slots import slot_of
+from jetpy.workloads.iterations import rebalances
+from jetpy.workloads.losses import BUCKETS, NO_BUCKET, loss_bucket, tally_place, tally_section
+from jetpy.workloads.moves import keep_part, move
+from jetpy.workloads.plan import NO_LIMIT, Plan, Row
+from jetpy.workloads.targets import NOT_ADJACENT, Wanted, best_slot, connection_to
+
+CANDIDATE = NO_PART - 1
+"""Destination, minus a part, of a candidate for that part until it is evicted."""
+REGION_BLOCKS = 64
+"""Blocks of a region, in a row."""
+REGION_BITS = BLOCK_BITS + 6
+"""Regions are of 2^15 vertices."""
+REGION_SUMS = REGION_BLOCKS + 1
+
+
+class Eviction:
+    """Whom the overweight parts evict: the first of the candidates, by bucket and number."""
+
+    buckets: pk.View1D[pk.int32]  # of each vertex of an overweight part: loss bucket; NO_BUCKET
+    histogram: pk.View1D[pk.int32]  # weight of the candidates, by section, part and bucket
+    sections: int
+    last_buckets: pk.View1D[pk.int32]  # of each part: last one that it evicts from; NO_BUCKET
+    needed: pk.View1D[pk.int64]  # of each part: weight still needed of the last bucket
+    last_vertices: pk.View1D[pk.int64]  # of each part: leading bits of the last vertex there
+    upper_digits: pk.View1D[pk.int32]  # weight in the last bucket, by part and upper half digit
+    lower_digits: pk.View1D[pk.int32]  # by these and lower half digit
+    half_bits: int
+
+
+class EvictedSums:
+    """Weights of the evicted vertices of a group of parts, by regions and blocks of vertices."""
+
+    sums: pk.View1D[pk.int32]  # by group and region: that of the region, then of its blocks
+    regions: int
 
 
 @pk.function
-def tally(
-    v: int,
-    p: int,
-    slot: int,
-    k: int,
-    sections: int,
-    vertex_weights: pk.View1D[pk.int32],
-    histogram: pk.View1D[pk.int32],
-):
-    """Add a candidate's weight to its part and slot.
-
-    Counters are kept by section (blocks of 512 vertices, dealt round), far from each other in
-    memory, so that threads do not meet at one.
-    """
-    section: int = (v >> 9) % sections
-    place: int = (section * k + p) * 50 + slot
-    pk.atomic_fetch_add(histogram, [place], vertex_weights[v])
-
-
-@pk.function
-def region_of(v: int, group: int, regions: int) -> pk.int64:
-    """Return the place of a group's sum of a vertex's region, 32768 vertices.
-
-    Those of its 64 blocks follow it.
-    """
+def region_of(v: int, group: int, evicted: EvictedSums) -> pk.int64:
+    """Return the place of a group's sum of a vertex's region."""
     place: pk.int64 = group
-    return (place * regions + (v >> 15)) * 65
+    return (place * evicted.regions + (v >> REGION_BITS)) * REGION_SUMS
 
 
 @pk.function
-def block_of(v: int, group: int, regions: int) -> pk.int64:
-    """Return the place of a group's sum of a vertex's block, 512 vertices."""
-    return region_of(v, group, regions) + 1 + ((v >> 9) & 63)
+def block_of(v: int, group: int, evicted: EvictedSums) -> pk.int64:
+    """Return the place of a group's sum of a vertex's block."""
+    return region_of(v, group, evicted) + 1 + ((v >> BLOCK_BITS) & REGION_BLOCKS - 1)
+
+
+@pk.function
+def is_candidate(v: int, eviction: Eviction) -> bool:
+    """Whether a vertex of an overweight part may leave it."""
+    return eviction.buckets[v] != NO_BUCKET
+
+
+@pk.function
+def mean_connection(
+    v: int, graph: Graph, table: Connectivity, plan: Plan, state: Refinement
+) -> int:
+    """Return the mean connection to adjacent open parts (0: none), or `NOT_ADJACENT` if no part is.
+
+    Notes the internal weight.
+    """
+    row: int = table.rows[v]
+    end: int = row + capacity(graph.indptr[v + 1] - graph.indptr[v], table.k)
+    internal: int = 0
+    external: pk.int64 = 0
+    open_count: int = 0
+    is_adjacent: int = 0
+    for s in range(row, end):
+        q: int = table.parts[s]
+        if ends_row(q, row, end):
+            break
+        if q == state.parts[v]:
+            internal = table.weights[s]
+        elif q >= 0 and table.weights[s] > 0:
+            is_adjacent = 1
+            if plan.numbers[Row.HEAVIEST * state.k + q] < 0:
+                external += table.weights[s]
+                open_count += 1
+    state.internal[v] = internal
+    if is_adjacent == 0:
+        return NOT_ADJACENT
+    if open_count > 0:
+        external //= open_count
+    return external
+
+
+@pk.function
+def tally(v: int, p: int, bucket: int, graph: Graph, eviction: Eviction, state: Refinement):
+    """Add a candidate's weight to its part and bucket."""
+    section: int = tally_section(v, eviction.sections)
+    place: int = tally_place(section, p, bucket, state.k)
+    pk.atomic_fetch_add(eviction.histogram, [place], graph.vertex_weights[v])
+
+
+@pk.function
+def lose_weakly(
+    v: int, found: int, graph: Graph, table: Connectivity, plan: Plan, state: Refinement
+) -> pk.int64:
+    """Make a vertex a candidate for the part of its best slot, and return what that loses.
+
+    Where there is no such slot, for an open part of its group by hash.
+    """
+    p: int = state.parts[v]
+    q: int = 0
+    weight: int = 0
+    if found >= 0:
+        q = table.parts[found]
+        weight = table.weights[found]
+    else:
+        seed: int = state.control[Control.ITERATION_SEED]
+        first: int = p // plan.group_size * plan.group_size
+        count: int = plan.numbers[Row.OPEN_COUNT * state.k + p]
+        place: int = first + place_of(mix(v ^ seed), count)
+        q = plan.numbers[Row.OPEN_PART * state.k + place]
+    state.destinations[v] = CANDIDATE - q
+    row: int = table.rows[v]
+    end: int = row + capacity(graph.indptr[v + 1] - graph.indptr[v], table.k)
+    loss: pk.int64 = connection_to(p, state.internal[v], row, end, table, state)
+    return loss - connection_to(q, weight, row, end, table, state)
 
 
 @pk.workunit
-def rate(
+def rate_losses(
     i: int,
-    watched: pk.View1D[pk.int32],
-    indptr: pk.View1D[pk.int32],
-    parts: pk.View1D[pk.int32],
-    sources: pk.View1D[pk.int32],
-    kept: pk.View1D[pk.int32],
-    vertex_weights: pk.View1D[pk.int32],
-    rows: pk.View1D[pk.int32],
-    slots: pk.View1D[pk.int32],
-    weights: pk.View1D[pk.int32],
-    best: pk.View1D[pk.int32],
-    own: pk.View1D[pk.int32],
-    plan: pk.View1D[pk.int64],
-    orders: pk.View1D[pk.int64],
-    destinations: pk.View1D[pk.int32],
-    loss_slots: pk.View1D[pk.int32],
-    histogram: pk.View1D[pk.int32],
-    sums: pk.View1D[pk.int32],
-    distances: pk.View1D[pk.int32],
-    metric: int,
-    scale: int,
-    siblings: int,
-    regions: int,
-    k: int,
-    sections: int,
+    graph: Graph,
+    table: Connectivity,
+    plan: Plan,
+    eviction: Eviction,
+    evicted: EvictedSums,
+    state: Refinement,
 ):
-    """Sort the candidates into slots, and choose for each where it would go.
+    """Sort the candidates into buckets by loss, and choose for each where it would go.
 
-    A vertex is a candidate if it weighs at most what row 0 of the plan says of its part (-1 where
-    that is open, 0 where it is neither that nor overweight), and has an adjacent part or is tied
-    to its own by little (row 1). Weak: it would go to the adjacent open part where its edges cost
-    least, or to one of its group by hash if none is adjacent. Strong: to one that is dealt later (0
-    for now); its loss is not that of cost, but of weight: that of its mean connection to adjacent
-    open parts. In an overweight part, slot -1 is that of no candidate; a candidate for part p gets
-    destination -2 - p. Destinations and sums of the iteration before are forgotten.
+    A vertex of an overweight part is a candidate if the plan says that it is not too heavy, and it
+    has an adjacent part or is tied to its own by little. Weak: it would go to the adjacent open
+    part where its edges cost least, or to one of its group by hash if none is adjacent. Strong: to
+    one that is dealt later; its loss is not that of cost, but of weight: that of its mean
+    connection to adjacent open parts. Destinations and sums of the iteration before are forgotten.
     """
-    if orders[5] < 2:
+    if not rebalances(state):
         return
-    v: int = watched[i]
+    v: int = state.active[i]
     if v < 0:
         return
-    keep_part(v, parts, sources, kept, orders)
-    destinations[v] = -1
-    p: int = parts[v]
-    if orders[5] == 3:
-        group: int = p // siblings
-        sums[region_of(v, group, regions)] = 0
-        sums[block_of(v, group, regions)] = 0
-    if plan[p] <= 0:
+    keep_part(v, state)
+    state.destinations[v] = NO_PART
+    p: int = state.parts[v]
+    strong: int = 0
+    if state.control[Control.TASK] == Task.REBALANCE_STRONGLY:
+        strong = 1
+        group: int = p // plan.group_size
+        evicted.sums[region_of(v, group, evicted)] = 0
+        evicted.sums[block_of(v, group, evicted)] = 0
+    heaviest: pk.int64 = plan.numbers[Row.HEAVIEST * state.k + p]
+    if heaviest <= 0:
         return
-    loss_slots[v] = -1
-    if vertex_weights[v] > plan[p]:
+    eviction.buckets[v] = NO_BUCKET
+    if graph.vertex_weights[v] > heaviest:
         return
-    seed: int = orders[0]
-    inside: int = own[v]
-    adjacent: int = 0
-    found: int = -1
-    highest: pk.int64 = 0
-    found_hash: pk.uint32 = 0
-    outside: pk.int64 = 0
-    adjacent_open: int = 0
-    row: int = rows[v]
-    last: int = row + capacity(indptr[v + 1] - indptr[v], k)
-    if best[v] != -1:
-        inside = 0
-        s: int = row
-        while s < last:
-            q: int = slots[s]
-            if ends_row(q, row, last):
-                break
-            w: int = weights[s]
-            if q == p:
-                inside = w
-            elif q >= 0 and w > 0:
-                adjacent = 1
-                if plan[q] < 0:
-                    outside += w
-                    adjacent_open += 1
-                    pull: pk.int64 = pull_of(q, w, row, last, slots, weights, distances, metric, k)
-                    if found < 0 or pull >= highest:
-                        h: pk.uint32 = mix((v ^ seed) + (q << 16))
-                        if (
-                            found < 0
-                            or pull > highest
-                            or h > found_hash
-                            or (h == found_hash and q < found)
-                        ):
-                            found = q
-                            highest = pull
-                            found_hash = h
-            s += 1
-    if adjacent == 0:
-        best[v] = -1
-        own[v] = inside
-        if is_tied(inside, vertex_weights[v], plan[k + p]):
+    found: int = NOT_ADJACENT
+    if state.targets[v] != NO_PART:
+        if strong == 1:
+            found = mean_connection(v, graph, table, plan, state)
+        else:
+            found = best_slot(v, Wanted.OPEN, graph, table, state, plan.numbers, plan.numbers)
+    if found == NOT_ADJACENT:
+        state.targets[v] = NO_PART
+        limit: pk.int64 = plan.numbers[Row.TIE_LIMIT * state.k + p]
+        if is_tied(state.internal[v], graph.vertex_weights[v], limit):
             return
-    loss: pk.int64 = inside
-    if orders[5] == 3:
-        found = 0
-        if adjacent_open > 0:
-            outside //= adjacent_open
-        loss -= outside
+    loss: pk.int64 = 0
+    if strong == 0:
+        loss = lose_weakly(v, found, graph, table, plan, state)
     else:
-        if found < 0:
-            first: int = p // siblings * siblings
-            found = plan[2 * k + first + place_of(mix(v ^ seed), plan[3 * k + p])]
-            highest = pull_of(found, 0, row, last, slots, weights, distances, metric, k)
-        loss = pull_of(p, inside, row, last, slots, weights, distances, metric, k) - highest
-    destinations[v] = -2 - found
-    slot: int = slot_of(loss, vertex_weights[v], scale)
-    loss_slots[v] = slot
-    tally(v, p, slot, k, sections, vertex_weights, histogram)
+        state.destinations[v] = CANDIDATE
+        loss = state.internal[v]
+        if found > 0:
+            loss -= found
+    bucket: int = loss_bucket(loss, graph.vertex_weights[v], state.scale)
+    eviction.buckets[v] = bucket
+    tally(v, p, bucket, graph, eviction, state)
 
 
 @pk.workunit
-def watch_interior(
-    v: int,
-    parts: pk.View1D[pk.int32],
-    vertex_weights: pk.View1D[pk.int32],
-    plan: pk.View1D[pk.int64],
-    best: pk.View1D[pk.int32],
-    watched: pk.View1D[pk.int32],
-    account: pk.View1D[pk.int64],
-    k: int,
-):
-    """Watch all vertices that may leave a part that has lost its limit of ties."""
-    if best[v] == -3:
-        p: int = parts[v]
-        if plan[k + p] < 0 and vertex_weights[v] <= plan[p]:
-            watch(v, best, watched, account, k)
+def activate_interior(v: int, graph: Graph, plan: Plan, state: Refinement):
+    """Activate all vertices that may leave a part that has lost its limit of ties."""
+    if state.targets[v] == INACTIVE:
+        p: int = state.parts[v]
+        if (
+            plan.numbers[Row.TIE_LIMIT * state.k + p] < 0
+            and graph.vertex_weights[v] <= plan.numbers[Row.HEAVIEST * state.k + p]
+        ):
+            activate(v, state)
 
 
 @pk.workunit
-def cut_off(
-    p: int,
-    histogram: pk.View1D[pk.int32],
-    plan: pk.View1D[pk.int64],
-    cutoffs: pk.View1D[pk.int32],
-    rests: pk.View1D[pk.int64],
-    lasts: pk.View1D[pk.int64],
-    account: pk.View1D[pk.int64],
-    k: int,
-    sections: int,
-    orders: pk.View1D[pk.int64],
-):
-    """Find the last slot that a part has to evict from (-1: none) and how much weight of it.
+def find_last_bucket(p: int, plan: Plan, eviction: Eviction, state: Refinement):
+    """Find the last bucket that a part has to evict from, and how much weight of it.
 
     The histogram is zero afterwards. Where all candidates do not suffice, the part loses its
-    limit of ties, and the account says so.
+    limit of ties, and a counter says so.
     """
-    if orders[5] < 2:
+    if not rebalances(state):
         return
-    rest: pk.int64 = plan[4 * k + p]
-    if rest <= 0:
-        cutoffs[p] = -1
+    eviction.last_buckets[p] = NO_BUCKET
+    needed: pk.int64 = plan.numbers[Row.EXCESS * state.k + p]
+    if needed <= 0:
         return
-    cutoff: int = 0
-    last_rest: pk.int64 = rest
-    slot: int = 0
-    section: int = 0
-    while slot < 50:
-        if rest > 0:
-            cutoff = slot
-            last_rest = rest
-        section = 0
-        while section < sections:
-            rest -= histogram[(section * k + p) * 50 + slot]
-            section += 1
-        slot += 1
-    cutoffs[p] = cutoff
-    rests[p] = last_rest
-    lasts[p] = 0
-    section = 0
-    while section < sections:
-        slot = 0
-        while slot < 50:
-            histogram[(section * k + p) * 50 + slot] = 0
-            slot += 1
-        section += 1
-    if rest > 0 and plan[k + p] >= 0:
-        plan[k + p] = -1
-        account[k + 130] = 1
+    for bucket in range(BUCKETS):
+        if needed > 0:
+            eviction.last_buckets[p] = bucket
+            eviction.needed[p] = needed
+        for section in range(eviction.sections):
+            needed -= eviction.histogram[tally_place(section, p, bucket, state.k)]
+    eviction.last_vertices[p] = 0
+    for section in range(eviction.sections):
+        for bucket in range(BUCKETS):
+            eviction.histogram[tally_place(section, p, bucket, state.k)] = 0
+    if needed > 0 and plan.numbers[Row.TIE_LIMIT * state.k + p] >= 0:
+        plan.numbers[Row.TIE_LIMIT * state.k + p] = NO_LIMIT
+        state.counters[Counter.TOO_FEW] = 1
 
 
 @pk.workunit
@@ -247,252 +241,208 @@ def list_candidates(
     i: int,
     acc: pk.Acc[pk.int64],
     last_pass: bool,
-    candidates: pk.View1D[pk.int32],
-    parts: pk.View1D[pk.int32],
-    loss_slots: pk.View1D[pk.int32],
-    cutoffs: pk.View1D[pk.int32],
     vertices: pk.View1D[pk.int32],
+    eviction: Eviction,
+    state: Refinement,
 ):
-    """List the candidates up to the cut-off."""
-    v: int = candidates[i]
+    """List the candidates up to the last bucket of their part."""
+    v: int = state.active[i]
     if v >= 0:
-        if loss_slots[v] >= 0 and loss_slots[v] <= cutoffs[parts[v]]:
+        if is_candidate(v, eviction) and (
+            eviction.buckets[v] <= eviction.last_buckets[state.parts[v]]
+        ):
             if last_pass:
                 vertices[acc] = v
             acc += 1
 
 
 @pk.workunit
-def tally_tied(
+def tally_digits(
     i: int,
     vertices: pk.View1D[pk.int32],
-    parts: pk.View1D[pk.int32],
-    vertex_weights: pk.View1D[pk.int32],
-    loss_slots: pk.View1D[pk.int32],
-    cutoffs: pk.View1D[pk.int32],
-    lasts: pk.View1D[pk.int64],
-    digits: pk.View1D[pk.int32],
     shift: int,
-    half: int,
-    k: int,
-    orders: pk.View1D[pk.int64],
+    graph: Graph,
+    eviction: Eviction,
+    state: Refinement,
 ):
-    """Sum up the weights of candidates in the last slot by the next 2 `half` bits of their number.
+    """Sum up the weights of candidates in the last bucket by the next digit of their number.
 
-    And by the first half of these, which stand before all others in `digits`. Only candidates whose
-    higher bits are the ones found so far, `lasts`.
+    That is of 2 `half_bits` bits, `shift` above the lowest. Only candidates whose higher bits are
+    those of the last vertex.
     """
-    if orders[5] < 2:
+    if not rebalances(state):
         return
     v: int = vertices[i]
     if v < 0:
         return
-    if loss_slots[v] < 0:
+    if not is_candidate(v, eviction):
         return
-    p: int = parts[v]
-    high: pk.int64 = v
-    high = high >> shift
-    if loss_slots[v] == cutoffs[p] and (high >> (2 * half)) == lasts[p]:
-        base: int = 1 << half
-        first: pk.int64 = p * base + ((high >> half) & (base - 1))
-        pk.atomic_fetch_add(digits, [first], vertex_weights[v])
-        pk.atomic_fetch_add(digits, [(k + first) * base + (high & (base - 1))], vertex_weights[v])
+    p: int = state.parts[v]
+    number: pk.int64 = v
+    number = number >> shift
+    if eviction.buckets[v] == eviction.last_buckets[p] and (
+        (number >> 2 * eviction.half_bits) == eviction.last_vertices[p]
+    ):
+        base: int = 1 << eviction.half_bits
+        upper: pk.int64 = p * base + ((number >> eviction.half_bits) & base - 1)
+        lower: pk.int64 = upper * base + (number & base - 1)
+        pk.atomic_fetch_add(eviction.upper_digits, [upper], graph.vertex_weights[v])
+        pk.atomic_fetch_add(eviction.lower_digits, [lower], graph.vertex_weights[v])
+
+
+@pk.function
+def find_half_digit(p: int, start: pk.int64, weights: pk.View1D[pk.int32], eviction: Eviction):
+    """Find the next half digit of the last vertex, given the weights by it from a place on."""
+    base: int = 1 << eviction.half_bits
+    needed: pk.int64 = eviction.needed[p]
+    total: pk.int64 = 0
+    before: pk.int64 = 0
+    digit: int = 0
+    for d in range(base - 1):
+        total += weights[start + d]
+        if total < needed:
+            digit = d + 1
+            before = total
+    eviction.needed[p] = needed - before
+    eviction.last_vertices[p] = eviction.last_vertices[p] * base + digit
 
 
 @pk.workunit
-def narrow_down(
-    p: int,
-    cutoffs: pk.View1D[pk.int32],
-    rests: pk.View1D[pk.int64],
-    lasts: pk.View1D[pk.int64],
-    digits: pk.View1D[pk.int32],
-    half: int,
-    k: int,
-    orders: pk.View1D[pk.int64],
-):
-    """Find the next 2 `half` bits of the number of the last vertex that a part evicts.
+def narrow_down(p: int, eviction: Eviction, state: Refinement):
+    """Find the next digit of the number of the last vertex that a part evicts.
 
-    The digits are zero afterwards.
+    The weights by digit are zero afterwards.
     """
-    if orders[5] < 2:
+    if not rebalances(state):
         return
-    if cutoffs[p] < 0:
+    if eviction.last_buckets[p] == NO_BUCKET:
         return
-    base: int = 1 << half
-    rest: pk.int64 = rests[p]
-    found: pk.int64 = lasts[p]
-    level: int = 0
-    while level < 2:
-        start: pk.int64 = p * base
-        if level == 1:
-            start = (k + p * base + (found & (base - 1))) * base
-        total: pk.int64 = 0
-        before: pk.int64 = 0
-        digit: int = 0
-        counter: int = 0
-        while counter < base - 1:
-            total += digits[start + counter]
-            counter += 1
-            if total < rest:
-                digit = counter
-                before = total
-        rest -= before
-        found = found * base + digit
-        level += 1
-    rests[p] = rest
-    lasts[p] = found
-    block: int = p * base
-    end: int = block + base
-    while block < end:
-        if digits[block] > 0:
-            digits[block] = 0
-            place: int = (k + block) * base
-            last: int = place + base
-            while place < last:
-                digits[place] = 0
-                place += 1
-        block += 1
+    base: int = 1 << eviction.half_bits
+    first: pk.int64 = p * base
+    find_half_digit(p, first, eviction.upper_digits, eviction)
+    upper: pk.int64 = first + (eviction.last_vertices[p] & base - 1)
+    find_half_digit(p, upper * base, eviction.lower_digits, eviction)
+    for d in range(base):
+        if eviction.upper_digits[first + d] > 0:
+            eviction.upper_digits[first + d] = 0
+            for e in range(base):
+                eviction.lower_digits[(first + d) * base + e] = 0
 
 
 @pk.function
 def is_evicted(
-    v: int,
-    p: int,
-    shift: int,
-    sources: pk.View1D[pk.int32],
-    vertex_weights: pk.View1D[pk.int32],
-    loss_slots: pk.View1D[pk.int32],
-    cutoffs: pk.View1D[pk.int32],
-    rests: pk.View1D[pk.int64],
-    lasts: pk.View1D[pk.int64],
-    destinations: pk.View1D[pk.int32],
+    v: int, p: int, shift: int, graph: Graph, eviction: Eviction, state: Refinement
 ) -> bool:
-    """Whether a candidate is among the first of its part, by slot and number, that weigh enough.
+    """Whether a candidate is among the first of its part, by bucket and number, that weigh enough.
 
-    Where its number has the bits of the last one's, apart from the `shift` lowest: whether those
+    Where its number has the bits of the last vertex, apart from the `shift` lowest: whether those
     with smaller such numbers do not weigh enough without it.
     """
-    if loss_slots[v] != cutoffs[p]:
-        return loss_slots[v] < cutoffs[p]
-    high: pk.int64 = v >> shift
-    if high != lasts[p]:
-        return high < lasts[p]
+    last: int = eviction.last_buckets[p]
+    if eviction.buckets[v] != last:
+        return eviction.buckets[v] < last
+    number: pk.int64 = v >> shift
+    if number != eviction.last_vertices[p]:
+        return number < eviction.last_vertices[p]
     before: pk.int64 = 0
-    u: int = high << shift
+    u: int = number << shift
     while u < v:
-        if sources[u] == p and loss_slots[u] == cutoffs[p] and destinations[u] != -1:
-            before += vertex_weights[u]
+        if (
+            state.previous[u] == p
+            and eviction.buckets[u] == last
+            and state.destinations[u] != NO_PART
+        ):
+            before += graph.vertex_weights[u]
         u += 1
-    return before < rests[p]
+    return before < eviction.needed[p]
 
 
 @pk.workunit
 def evict(
     i: int,
     vertices: pk.View1D[pk.int32],
-    parts: pk.View1D[pk.int32],
-    sources: pk.View1D[pk.int32],
-    vertex_weights: pk.View1D[pk.int32],
-    loss_slots: pk.View1D[pk.int32],
-    cutoffs: pk.View1D[pk.int32],
-    rests: pk.View1D[pk.int64],
-    lasts: pk.View1D[pk.int64],
-    destinations: pk.View1D[pk.int32],
-    sums: pk.View1D[pk.int32],
-    movers: pk.View1D[pk.int32],
-    account: pk.View1D[pk.int64],
-    orders: pk.View1D[pk.int64],
-    siblings: int,
-    regions: int,
     shift: int,
-    list_size: int,
-    k: int,
+    graph: Graph,
+    plan: Plan,
+    eviction: Eviction,
+    evicted: EvictedSums,
+    state: Refinement,
 ):
-    """Weak: move the first candidates of each part, by slot and number, to where they would go.
+    """Weak: move the first candidates of each part, by bucket and number, to where they would go.
 
-    None where the candidates of some part do not suffice. Strong: give them a destination, which
-    is not theirs yet, and sum up their weights by blocks and regions.
+    None where the candidates of some part do not suffice. Strong: mark them by some destination,
+    and sum up their weights by blocks and regions.
     """
-    if orders[5] < 2 or account[k + 130] == 1:
+    if not rebalances(state) or state.counters[Counter.TOO_FEW] == 1:
         return
     v: int = vertices[i]
     if v < 0:
         return
-    p: int = parts[v]
-    if loss_slots[v] < 0 or cutoffs[p] < 0:
+    p: int = state.parts[v]
+    if not is_candidate(v, eviction) or eviction.last_buckets[p] == NO_BUCKET:
         return
-    if is_evicted(
-        v,
-        p,
-        shift,
-        sources,
-        vertex_weights,
-        loss_slots,
-        cutoffs,
-        rests,
-        lasts,
-        destinations,
-    ):
-        destinations[v] = -2 - destinations[v]
-        if orders[5] == 3:
-            group: int = p // siblings
-            pk.atomic_fetch_add(sums, [region_of(v, group, regions)], vertex_weights[v])
-            pk.atomic_fetch_add(sums, [block_of(v, group, regions)], vertex_weights[v])
-        else:
-            move(v, destinations, parts, sources, vertex_weights, movers, account, list_size, k)
+    if not is_evicted(v, p, shift, graph, eviction, state):
+        return
+    state.destinations[v] = CANDIDATE - state.destinations[v]
+    if state.control[Control.TASK] == Task.REBALANCE_WEAKLY:
+        move(v, state.destinations[v], graph, state)
+    else:
+        group: int = p // plan.group_size
+        weight: int = graph.vertex_weights[v]
+        pk.atomic_fetch_add(evicted.sums, [region_of(v, group, evicted)], weight)
+        pk.atomic_fetch_add(evicted.sums, [block_of(v, group, evicted)], weight)
+
+
+@pk.function
+def evicted_before(
+    v: int, group: int, graph: Graph, plan: Plan, evicted: EvictedSums, state: Refinement
+) -> pk.int64:
+    """Return the weight of the evicted vertices of a group that come before one of them."""
+    before: pk.int64 = 0
+    place: pk.int64 = region_of(0, group, evicted)
+    while place < region_of(v, group, evicted):
+        before += evicted.sums[place]
+        place += REGION_SUMS
+    place += 1
+    while place < block_of(v, group, evicted):
+        before += evicted.sums[place]
+        place += 1
+    u: int = (v >> BLOCK_BITS) << BLOCK_BITS
+    while u < v:
+        if state.destinations[u] >= 0 and state.previous[u] // plan.group_size == group:
+            before += graph.vertex_weights[u]
+        u += 1
+    return before
 
 
 @pk.workunit
 def deal_evicted(
     i: int,
     vertices: pk.View1D[pk.int32],
-    parts: pk.View1D[pk.int32],
-    sources: pk.View1D[pk.int32],
-    vertex_weights: pk.View1D[pk.int32],
-    plan: pk.View1D[pk.int64],
-    destinations: pk.View1D[pk.int32],
-    sums: pk.View1D[pk.int32],
-    movers: pk.View1D[pk.int32],
-    account: pk.View1D[pk.int64],
-    orders: pk.View1D[pk.int64],
-    siblings: int,
-    regions: int,
-    list_size: int,
-    k: int,
+    graph: Graph,
+    plan: Plan,
+    evicted: EvictedSums,
+    state: Refinement,
 ):
-    """Strong: move an evicted vertex to its share of the open parts' spare weight.
+    """Strong: move an evicted vertex to its share of the room of the open parts.
 
     All of a group in ascending order are cut into pieces, one for each open part.
     """
-    if orders[5] != 3:
+    if state.control[Control.TASK] != Task.REBALANCE_STRONGLY:
         return
     v: int = vertices[i]
     if v < 0:
         return
-    if destinations[v] < 0:
+    if state.destinations[v] < 0:
         return
-    group: int = sources[v] // siblings
-    before: pk.int64 = 0
-    place: pk.int64 = region_of(0, group, regions)
-    while place < region_of(v, group, regions):
-        before += sums[place]
-        place += 65
-    place += 1
-    while place < block_of(v, group, regions):
-        before += sums[place]
-        place += 1
-    u: int = (v >> 9) << 9
-    while u < v:
-        if destinations[u] >= 0 and sources[u] // siblings == group:
-            before += vertex_weights[u]
-        u += 1
-    low: int = group * siblings
-    high: int = low + plan[3 * k + low] - 1
+    group: int = state.previous[v] // plan.group_size
+    before: pk.int64 = evicted_before(v, group, graph, plan, evicted, state)
+    low: int = group * plan.group_size
+    high: int = low + plan.numbers[Row.OPEN_COUNT * state.k + low] - 1
     while low < high:
         middle: int = (low + high) >> 1
-        if before < plan[5 * k + middle]:
+        if before < plan.numbers[Row.ROOM * state.k + middle]:
             high = middle
         else:
             low = middle + 1
-    destinations[v] = plan[2 * k + low]
-    move(v, destinations, parts, sources, vertex_weights, movers, account, list_size, k)
+    move(v, plan.numbers[Row.OPEN_PART * state.k + low], graph, state)

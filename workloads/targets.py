@@ -5,7 +5,16 @@ from enum import IntEnum
 import pykokkos as pk
 
 from jetpy.workloads.connectivity import capacity, ends_row
-from jetpy.workloads.groups import INT32_MAX, Connectivity, Graph, Metric, Refinement
+from jetpy.workloads.control_block import Control
+from jetpy.workloads.groups import (
+    INT32_MAX,
+    NO_PART,
+    UNKNOWN,
+    Connectivity,
+    Graph,
+    Metric,
+    Refinement,
+)
 from jetpy.workloads.hashing import part_hash
 from jetpy.workloads.metric import MetricKind, distance_of
 
@@ -19,9 +28,9 @@ class Wanted(IntEnum):
 
     ANY = 0
     WITH_ROOM = 1
-    """Those whose limit leaves room for the vertex."""
+    """Those that are not above their limit with the vertex."""
     OPEN = 2
-    """Those that rebalancing may fill."""
+    """Those that rebalancing may fill: whose load is negative (`plan`)."""
 
 
 @pk.function
@@ -50,30 +59,33 @@ def connection_to(
 
 @pk.function
 def qualifies(
-    q: int, weight: int, wanted: int, state: Refinement, openness: pk.View1D[pk.int64]
+    q: int, weight: int, wanted: int, loads: pk.View1D[pk.int64], limits: pk.View1D[pk.int64]
 ) -> bool:
     """Whether a vertex of some weight may choose part q."""
     if wanted == Wanted.WITH_ROOM:
-        return state.part_weights[q] + weight <= state.limits[q]
+        return loads[q] + weight <= limits[q]
     if wanted == Wanted.OPEN:
-        return openness[q] < 0
+        return loads[q] < 0
     return True
 
 
 @pk.function
 def best_slot(
     v: int,
-    seed: int,
     wanted: int,
     graph: Graph,
     table: Connectivity,
     state: Refinement,
-    openness: pk.View1D[pk.int64],
+    loads: pk.View1D[pk.int64],
+    limits: pk.View1D[pk.int64],
 ) -> int:
     """Return the slot of the best adjacent part: largest connection, then hash, then lowest.
 
-    `NO_SLOT` where none qualifies, `NOT_ADJACENT` where there is none. Notes `internal`.
+    `NO_SLOT` where none qualifies, `NOT_ADJACENT` where there is none. Notes `internal`. Which
+    parts qualify is told by `loads` and `limits` (`Wanted`): launches have no arguments to spare
+    for more than the caller needs.
     """
+    seed: int = state.control[Control.ITERATION_SEED]
     home: int = state.parts[v]
     row: int = table.rows[v]
     s: int = row
@@ -93,7 +105,7 @@ def best_slot(
         elif q >= 0 and w > 0:
             if best == NOT_ADJACENT:
                 best = NO_SLOT
-            if qualifies(q, graph.vertex_weights[v], wanted, state, openness):
+            if qualifies(q, graph.vertex_weights[v], wanted, loads, limits):
                 connection: pk.int64 = connection_to(q, w, row, end, table, state)
                 if best < 0 or connection >= largest:
                     h: pk.uint32 = part_hash(v, q, seed)
@@ -133,3 +145,14 @@ def saturated(gain: pk.int64) -> int:
     if gain < -MOST_GAIN:
         return -MOST_GAIN
     return gain
+
+
+@pk.function
+def update_target(v: int, graph: Graph, table: Connectivity, state: Refinement):
+    """Make the best adjacent part the target of a vertex, unless it is known, and note the gain."""
+    if state.targets[v] == UNKNOWN:
+        best: int = best_slot(v, Wanted.ANY, graph, table, state, state.limits, state.limits)
+        state.targets[v] = NO_PART
+        if best >= 0:
+            state.targets[v] = table.parts[best]
+            state.gains[v] = gain_of(v, best, graph, table, state)

@@ -18,7 +18,7 @@ def split_blocks(
 
     `blocks` are the groups of the vertices (int32, shape (n,)).
     """
-    arity = problem.siblings
+    arity = problem.group_size
     rooms = problem.limits.reshape(problem.groups, arity).sum(1)
     parts = np.zeros(graph.n, np.int32)
     for block, members, subgraph in subgraphs(graph, blocks, problem.groups):

@@ -2,14 +2,46 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from jetpy.backends.base import Array
 from jetpy.refinement.state import RefinementState
 from jetpy.workloads import independent_set as kernels
+from jetpy.workloads.independent_set import Count
 
 MOST = 2048
 """Moves that are sorted by looking at each pair of them: then launches need not know how many."""
+
+
+@dataclass(frozen=True, eq=False)
+class Legal:
+    """The legal moves of an iteration, as `jetpy.workloads.independent_set` takes them."""
+
+    targets: Array
+    counts: Array
+    keys: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Sequence:
+    """Moves by falling gain, as `jetpy.workloads.independent_set` takes them."""
+
+    keys: Array
+    changes: Array
+    admitted: Array
+    most: int
+
+
+@dataclass(frozen=True, eq=False)
+class Events:
+    """What moves mean to parts, as `jetpy.workloads.independent_set` takes it."""
+
+    ordered: Array
+    sums: Array
+    bases: Array
+    count: int
 
 
 class IndependentSet:
@@ -18,24 +50,27 @@ class IndependentSet:
     settles = True
 
     def __init__(self, state: RefinementState) -> None:
-        self.state = state
+        self._state = state
         backend, n = state.backend, state.graph.n
-        self._targets = backend.empty(n)
-        self._moves = backend.empty(n, np.int64)
-        self._bases = backend.empty(state.k, np.int64)
-        self._counts = backend.full(2, 0)
+        self._legal = Legal(
+            targets=backend.empty(n),
+            counts=backend.full(len(Count), 0),
+            keys=backend.empty(n, np.int64),
+        )
         few = 0 if backend.prefers_lists else min(n, MOST)
-        self._few, self._ordered = few, backend.empty(few, np.int64)
-        self._changes, self._admitted = backend.empty(few), backend.empty(few)
+        self._few = Sequence(
+            backend.empty(few, np.int64), backend.empty(few), backend.empty(few), few
+        )
+        self._bases = backend.empty(state.k, np.int64)
 
     def launch(self) -> None:
         """Move an independent set: those of highest gain, as many as balance allows.
 
         Where lists are not preferred, a fixed sequence of launches does so if they are few; else
-        the orders ask for `launch_many`.
+        the control block asks for `launch_many`.
         """
         self._find()
-        if self.state.backend.prefers_lists:
+        if self._state.backend.prefers_lists:
             self._make_many()
         else:
             self._make_few()
@@ -45,70 +80,35 @@ class IndependentSet:
         self._find()
         self._make_many()
 
-    @property
-    def _choices(self) -> dict[str, Array]:
-        state = self.state
-        return {
-            "watched": state.watched.vertices,
-            "priorities": state.priorities,
-            "targets": self._targets,
-        }
-
     def _find(self) -> None:
         """Find moves of vertices that are no neighbours (3.2.1)."""
-        state = self.state
-        shared = {"limits": state.limits, **self._choices, **state.moves, **state.table}
+        state = self._state
+        shared = {"graph": state.graph, "state": state, "legal": self._legal}
         state.backend.parallel_for(
-            state.watched.count,
-            kernels.find_legal,
-            indptr=state.graph.indptr,
-            best=state.best,
-            own=state.own,
-            gains=state.gains,
-            counts=self._counts,
-            **shared,
+            state.active_count, kernels.find_legal, table=state.table, **shared
         )
-        state.graph.hubs.launch(
-            state.watched.count, kernels.keep_lowest, kept=state.kept, **shared, **state.adjacency
-        )
+        state.graph.long_rows.launch(state.active_count, kernels.keep_lowest, **shared)
 
     def _make_few(self) -> None:
         """Make moves as `_make` does, in time quadratic in their number."""
-        state, backend, few = self.state, self.state.backend, self._few
-        sequence = {
-            **state.moves,
-            "targets": self._targets,
-            "counts": self._counts,
-            "limits": state.limits,
-            "most": few,
-        }
-        moves = {"moves": self._moves}
-        backend.parallel_for(
-            state.watched.count,
-            kernels.collect_moves,
-            **moves,
-            **self._choices,
-            counts=self._counts,
-            orders=state.orders.device,
-        )
-        ordered, changes = {"ordered": self._ordered}, {"changes": self._changes}
-        admitted = {"admitted": self._admitted}
-        backend.parallel_for(few, kernels.rank_moves, **moves, **ordered, **sequence)
-        backend.parallel_for(few, kernels.weigh_moves, **ordered, **changes, **sequence)
-        backend.parallel_for(few, kernels.measure_moves, **changes, **sequence)
-        backend.parallel_for(few, kernels.admit_moves, **ordered, **admitted, **sequence)
-        backend.parallel_for(few, kernels.make_moves, moves=self._ordered, **admitted, **sequence)
+        state, backend, most = self._state, self._state.backend, self._few.most
+        legal = {"state": state, "legal": self._legal}
+        sequence = {"sequence": self._few, **legal}
+        backend.parallel_for(state.active_count, kernels.collect_moves, **legal)
+        backend.parallel_for(most, kernels.rank_moves, **sequence)
+        backend.parallel_for(most, kernels.weigh_moves, graph=state.graph, **sequence)
+        backend.parallel_for(most, kernels.measure_moves, **sequence)
+        backend.parallel_for(most, kernels.admit_moves, graph=state.graph, **sequence)
+        backend.parallel_for(most, kernels.make_moves, graph=state.graph, **sequence)
 
     def _make_many(self) -> None:
         """List the moves, sort and make them."""
-        state, backend = self.state, self.state.backend
-        count = backend.scan(
-            state.watched.count, kernels.list_moves, moves=self._moves, **self._choices
-        )
+        state, backend = self._state, self._state.backend
+        count = backend.scan(state.active_count, kernels.list_moves, state=state, legal=self._legal)
         if count > 0:
-            self._make(backend.sorted(self._moves[:count]))
+            self._make(backend.sorted(self._legal.keys[:count]))
 
-    def _make(self, moves: Array) -> None:
+    def _make(self, keys: Array) -> None:
         """Make the longest beginning of a sequence of moves that ends in balance, and some more.
 
         Weights may be above a limit on the way there. Takes the time of sorting two events for
@@ -116,36 +116,24 @@ class IndependentSet:
         the paper: moves after it that fit anyway are made, too. Where parts are full, beginnings
         are short, and there would be ten times as many iterations.
         """
-        state, backend = self.state, self.state.backend
-        count = len(moves)
-        sequence = {"moves": moves, "targets": self._targets, **state.moves}
-        events = backend.empty(2 * count, np.int64)
-        backend.parallel_for(count, kernels.list_events, events=events, **sequence)
-        weights = {
-            "events": backend.sorted(events),
-            "sums": backend.empty(2 * count, np.int64),
-            "bases": self._bases,
-            **sequence,
-        }
-        backend.scan(2 * count, kernels.add_up_events, certain=backend.full(1, count), **weights)
-        changes, longest = backend.full(count, 0), backend.full(1, 0)
-        backend.parallel_for(
-            2 * count,
-            kernels.mark_overweight,
-            limits=state.limits,
-            changes=changes,
+        state, backend, count = self._state, self._state.backend, len(keys)
+        sequence = Sequence(keys, backend.full(count, 0), backend.empty(count), count)
+        moves = {"state": state, "legal": self._legal, "sequence": sequence}
+        listed = backend.empty(2 * count, np.int64)
+        backend.parallel_for(count, kernels.list_events, listed=listed, **moves)
+        events = Events(
+            ordered=backend.sorted(listed),
+            sums=backend.empty(2 * count, np.int64),
+            bases=self._bases,
             count=2 * count,
-            **weights,
         )
-        backend.scan(count, kernels.find_longest, changes=changes, longest=longest, count=count)
-        backend.scan(2 * count, kernels.add_up_events, certain=longest, **weights)
-        admitted = backend.empty(count)
+        both = {"sequence": sequence, "events": events}
+        added, balanced = {"graph": state.graph, **both}, backend.full(1, 0)
+        backend.scan(events.count, kernels.add_up_events, certain=backend.full(1, count), **added)
+        backend.parallel_for(events.count, kernels.mark_overweight, state=state, **both)
+        backend.scan(count, kernels.find_balanced, balanced=balanced, sequence=sequence)
+        backend.scan(events.count, kernels.add_up_events, certain=balanced, **added)
         backend.parallel_for(
-            2 * count,
-            kernels.admit_rest,
-            limits=state.limits,
-            longest=longest,
-            admitted=admitted,
-            **weights,
+            events.count, kernels.admit_rest, balanced=balanced, state=state, **both
         )
-        backend.parallel_for(count, kernels.make_moves, admitted=admitted, **sequence)
+        backend.parallel_for(count, kernels.make_moves, graph=state.graph, **moves)

@@ -26,8 +26,8 @@ class Inflow:
     """How the inflow of parts is capped, as `jetpy.workloads.jetlp` takes it."""
 
     ranks: Array
-    inflow: Array
-    outflow: Array
+    incoming: Array
+    outgoing: Array
     lowest_ranks: Array
     shares: Array
     sections: int
@@ -80,8 +80,8 @@ def _inflow(state: RefinementState, overfill: int) -> Inflow:
     backend, k, sections = state.backend, state.k, state.sections
     return Inflow(
         ranks=backend.empty(state.graph.n),
-        inflow=backend.full(k * BUCKETS * sections, 0),
-        outflow=backend.full(k * sections, 0),
+        incoming=backend.full(k * BUCKETS * sections, 0),
+        outgoing=backend.full(k * sections, 0),
         lowest_ranks=backend.empty(k),
         shares=backend.empty(k, np.int64),
         sections=sections,

@@ -2,51 +2,112 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from jetpy.backends.base import Array, Backend
-from jetpy.refinement.state import REBUILD
-from jetpy.workloads import conduct as kernels
+from jetpy.refinement.state import RefinementState
+from jetpy.workloads import plan as kernels
+from jetpy.workloads.control_block import Counter
+from jetpy.workloads.plan import Row
 
-ROWS = 6
 WIDE, SPAN = 512, 64
-"""Siblings up to which each part looks at all of them; else so many in a row are summed up."""
-SUMS_OF_BLOCK, SUMS_OF_GROUP = 7, 5
-"""Numbers that `sum_up_block` and `add_up_blocks` keep of each."""
+"""Size of a group up to which each part looks at all; else blocks of so many are summed up."""
+
+
+@dataclass(frozen=True, eq=False)
+class BlockSums:
+    """Sums over blocks of parts, int64, as `jetpy.workloads.plan` takes them."""
+
+    lightest: Array
+    weight: Array
+    overload: Array
+    open_count: Array
+    room: Array
+    count_at_limit: Array
+    room_at_limit: Array
+    span: int
+
+
+@dataclass(frozen=True, eq=False)
+class GroupSums:
+    """Sums over groups of parts, int64, as `jetpy.workloads.plan` takes them."""
+
+    threshold: Array
+    weight: Array
+    overload: Array
+    open_count: Array
+    room: Array
 
 
 class Plan:
-    """The plan for k parts, in groups of siblings.
+    """The plan for k parts, in groups.
 
     Attributes
     ----------
     numbers : int64, shape (6 k,)
-        See `draw_up_plan` in `jetpy.workloads.conduct`.
+        Rows of k numbers, by `Row`.
+    group_size : int
     """
 
     def __init__(
-        self, backend: Backend, k: int, siblings: int, wide: int = WIDE, span: int = SPAN
+        self, backend: Backend, k: int, group_size: int, wide: int = WIDE, span: int = SPAN
     ) -> None:
-        self.numbers: Array = backend.empty(ROWS * k, np.int64)
-        self._backend, self._k, self._groups = backend, k, k // siblings
-        is_wide = siblings > wide
-        span = span if is_wide else siblings
-        self._places = self._groups * -(-siblings // span) if is_wide else 0
-        sums = SUMS_OF_BLOCK * self._places + SUMS_OF_GROUP * self._groups
-        self._blocks = {
-            "blocks": backend.empty(sums, np.int64),
-            "places": self._places,
-            "siblings": siblings,
-            "span": span,
+        self.numbers: Array = backend.empty(len(Row) * k, np.int64)
+        self.group_size = group_size
+        self._backend, self._k = backend, k
+        is_wide = group_size > wide
+        span = span if is_wide else group_size
+        self._groups = k // group_size if is_wide else 0
+        self._blocks = self._groups * -(-group_size // span)
+        self._sums = {
+            "blocks": _block_sums(backend, self._blocks, span),
+            "groups": _group_sums(backend, self._groups),
         }
 
-    def draw_up(self, **shared: Any) -> None:
-        """Launch what draws up the plan, as `jetpy.workloads.conduct` has ordered."""
-        shared |= {"k": self._k, **self._blocks}
-        if self._places:
-            self._backend.parallel_for(self._places, kernels.sum_up_block, **shared)
-            self._backend.parallel_for(self._groups, kernels.add_up_blocks, **shared)
-        indices = max(self._k, REBUILD + 1)
-        self._backend.parallel_for(indices, kernels.draw_up_plan, plan=self.numbers, **shared)
+    def draw_up(self, state: RefinementState, best_weights: Array) -> None:
+        """Launch what draws up the plan, if the iteration that begins needs one.
+
+        `best_weights` (int64, shape (k,)) become the part weights if the partition is the best so
+        far.
+        """
+        backend = self._backend
+        if self._blocks:
+            blocks = self._sums["blocks"]
+            backend.parallel_for(
+                self._blocks, kernels.sum_up_block, plan=self, blocks=blocks, state=state
+            )
+            backend.parallel_for(
+                self._groups, kernels.add_up_blocks, plan=self, state=state, **self._sums
+            )
+        backend.parallel_for(
+            max(self._k, Counter.REBUILD + 1),
+            kernels.draw_up_plan,
+            best_weights=best_weights,
+            plan=self,
+            state=state,
+            **self._sums,
+        )
+
+
+def _block_sums(backend: Backend, blocks: int, span: int) -> BlockSums:
+    array = partial(backend.empty, blocks, np.int64)
+    return BlockSums(
+        lightest=array(),
+        weight=array(),
+        overload=array(),
+        open_count=array(),
+        room=array(),
+        count_at_limit=array(),
+        room_at_limit=array(),
+        span=span,
+    )
+
+
+def _group_sums(backend: Backend, groups: int) -> GroupSums:
+    array = partial(backend.empty, groups, np.int64)
+    return GroupSums(
+        threshold=array(), weight=array(), overload=array(), open_count=array(), room=array()
+    )

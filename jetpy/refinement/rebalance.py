@@ -2,23 +2,46 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from jetpy.refinement.orders import Task
+from jetpy.backends.base import Array
 from jetpy.refinement.plan import Plan
-from jetpy.refinement.state import SHORT, Members, RefinementState
+from jetpy.refinement.state import RefinementState
 from jetpy.workloads import rebalance as kernels
+from jetpy.workloads.control_block import Counter, Task
+from jetpy.workloads.losses import BUCKETS
+from jetpy.workloads.rebalance import REGION_BITS, REGION_SUMS
 
-SLOTS = 50
-"""Loss slots (`slot_of`)."""
 MOST_HALF_BITS = 5
-"""`tally_tied` and `narrow_down` get nearer to the last vertex by at most twice so many bits of its
-number."""
+"""`tally_digits` and `narrow_down` get nearer to the last vertex by at most twice so many bits of
+its number."""
 LAST_BITS = 6
 """Bits of it, or fewer, that are left to `evict`, which looks at all vertices with the others."""
 
-REGION_BITS, REGION_SUMS = 15, 65
-"""A vertex's number without so many bits is its region's, which has so many sums (`region_of`)."""
+
+@dataclass(frozen=True, eq=False)
+class Eviction:
+    """Whom the overweight parts evict, as `jetpy.workloads.rebalance` takes it."""
+
+    buckets: Array
+    histogram: Array
+    sections: int
+    last_buckets: Array
+    needed: Array
+    last_vertices: Array
+    upper_digits: Array
+    lower_digits: Array
+    half_bits: int
+
+
+@dataclass(frozen=True, eq=False)
+class EvictedSums:
+    """Weights of evicted vertices, as `jetpy.workloads.rebalance` takes them."""
+
+    sums: Array
+    regions: int
 
 
 class Rebalancing:
@@ -30,153 +53,130 @@ class Rebalancing:
     """
 
     def __init__(self, state: RefinementState) -> None:
-        self.state = state
-        backend, problem, k = state.backend, state.problem, state.k
-        self.plan = Plan(backend, k, problem.siblings)
-        self._histogram = backend.full(k * SLOTS * state.sections, 0)
-        self._half = _half_bits(state.graph.n, k)
-        self._digits = backend.full(k * ((1 << self._half) + (1 << 2 * self._half)), 0)
-        self._cutoffs = backend.empty(k)
-        self._rests, self._lasts = backend.empty(k, np.int64), backend.empty(k, np.int64)
-        n = state.graph.n
-        self._loss_slots, self._list = backend.empty(n), backend.empty(n)
+        self._state = state
+        backend, n, group_size = state.backend, state.graph.n, state.problem.group_size
+        self.plan = Plan(backend, state.k, group_size)
+        self._eviction = _eviction(state)
         regions = (n >> REGION_BITS) + 1
-        self._groups = {"siblings": problem.siblings, "regions": regions}
-        self._sums = backend.full(k // problem.siblings * regions * REGION_SUMS, 0)
+        sums = backend.full(state.k // group_size * regions * REGION_SUMS, 0)
+        self._evicted = EvictedSums(sums, regions)
+        self._vertices = backend.empty(n) if backend.prefers_lists else state.active
 
     def start(self) -> None:
-        """Forget what was summed up before a start, over vertices that may be watched no more."""
-        self._sums.fill(0)
+        """Forget what was summed up before a start, over vertices that may be active no more."""
+        self._evicted.sums.fill(0)
 
     def launch(self, task: Task | None) -> None:
         """Move vertices out of overweight parts.
 
-        Nobody moves where too few vertices of a part may leave; then the account says so. With
-        weak rebalancing, each goes to its best open part, with strong rebalancing the vertices
-        that lose least on average fill up the open parts. None: as the orders say.
+        Nobody moves where too few vertices of a part may leave; then a counter says so. With weak
+        rebalancing, each goes to its best open part, with strong rebalancing the vertices that
+        lose least on average fill up the open parts. None: as the control block says.
         """
         self._rate()
-        candidates = self._evict()
+        count = self._evict()
         if task != Task.REBALANCE_WEAKLY:
-            self._deal(candidates)
+            self._deal(count)
 
-    def watch_more(self) -> None:
-        """Watch all vertices of parts that too few of the watched ones may leave."""
-        state, backend = self.state, self.state.backend
-        account = state.account
-        account.host[state.k + SHORT] = 0
-        backend.push(account)
+    def activate_more(self) -> None:
+        """Activate all vertices of parts that too few of the active ones may leave."""
+        state, backend = self._state, self._state.backend
+        state.counts.host[Counter.TOO_FEW] = 0
+        backend.push(state.counts)
         backend.parallel_for(
             state.graph.n,
-            kernels.watch_interior,
-            best=state.best,
-            watched=state.watched.vertices,
-            plan=self.plan.numbers,
-            **state.moves,
+            kernels.activate_interior,
+            graph=state.graph,
+            plan=self.plan,
+            state=state,
         )
-        backend.pull(account)
+        backend.pull(state.counts)
         backend.synchronize()
         state.make_room()
 
-    @property
-    def _counters(self) -> dict[str, object]:
-        return {"histogram": self._histogram, "sections": self.state.sections}
-
     def _rate(self) -> None:
-        """Sort those who may leave into slots, by what the cut loses."""
-        state = self.state
+        """Sort those who may leave into buckets, by what is lost."""
+        state = self._state
         state.backend.parallel_for(
-            state.watched.count,
-            kernels.rate,
-            watched=state.watched.vertices,
-            indptr=state.graph.indptr,
-            best=state.best,
-            own=state.own,
-            kept=state.kept,
-            loss_slots=self._loss_slots,
-            sums=self._sums,
-            **self._groups,
-            plan=self.plan.numbers,
-            **self._counters,
-            **state.moves,
-            **state.table,
+            state.active_count,
+            kernels.rate_losses,
+            graph=state.graph,
+            table=state.table,
+            plan=self.plan,
+            eviction=self._eviction,
+            evicted=self._evicted,
+            state=state,
         )
 
-    def _evict(self) -> Members:
-        """Move the first candidates that weigh enough, by slot and number, or mark them."""
-        state, backend = self.state, self.state.backend
+    def _evict(self) -> int:
+        """Move the first candidates that weigh enough, by bucket and number, or mark them.
+
+        Returns how many vertices are listed, which are all the candidates and maybe others.
+        """
+        state, backend = self._state, self._state.backend
+        digit_bits = 2 * self._eviction.half_bits
         bits = (state.graph.n - 1).bit_length()
-        digit_bits = 2 * self._half
         digits = -(-max(bits - LAST_BITS, 0) // digit_bits)
         last_bits = max(bits - digits * digit_bits, 0)
-        cut = {"cutoffs": self._cutoffs, "lasts": self._lasts}
-        counters = {"digits": self._digits, "half": self._half}
-        backend.parallel_for(
-            state.k,
-            kernels.cut_off,
-            plan=self.plan.numbers,
-            rests=self._rests,
-            **cut,
-            **self._counters,
-            **state.moves,
-        )
-        candidates = self._list_candidates()
+        both = {"eviction": self._eviction, "state": state}
+        backend.parallel_for(state.k, kernels.find_last_bucket, plan=self.plan, **both)
+        count = self._list_candidates()
+        listed = {"vertices": self._vertices, "graph": state.graph, **both}
         for digit in reversed(range(digits)):
-            backend.parallel_for(
-                candidates.count,
-                kernels.tally_tied,
-                vertices=candidates.vertices,
-                loss_slots=self._loss_slots,
-                shift=last_bits + digit * digit_bits,
-                **counters,
-                **cut,
-                **state.moves,
-            )
-            backend.parallel_for(
-                state.k,
-                kernels.narrow_down,
-                rests=self._rests,
-                **counters,
-                **cut,
-                **state.moves,
-            )
+            shift = last_bits + digit * digit_bits
+            backend.parallel_for(count, kernels.tally_digits, shift=shift, **listed)
+            backend.parallel_for(state.k, kernels.narrow_down, **both)
         backend.parallel_for(
-            candidates.count,
+            count,
             kernels.evict,
-            vertices=candidates.vertices,
-            loss_slots=self._loss_slots,
-            rests=self._rests,
-            sums=self._sums,
             shift=last_bits,
-            **self._groups,
-            **cut,
-            **state.moves,
+            plan=self.plan,
+            evicted=self._evicted,
+            **listed,
         )
-        return candidates
+        return count
 
-    def _deal(self, candidates: Members) -> None:
-        """Move the evicted vertices to open parts with spare weight, if the orders say so."""
-        state = self.state
-        state.backend.parallel_for(
-            candidates.count,
-            kernels.deal_evicted,
-            vertices=candidates.vertices,
-            sums=self._sums,
-            **self._groups,
-            plan=self.plan.numbers,
-            **state.moves,
-        )
-
-    def _list_candidates(self) -> Members:
-        """Return all candidates up to the cut-off, and maybe others."""
-        return self.state.list_members(
-            self.state.watched,
+    def _list_candidates(self) -> int:
+        """List the candidates up to the last bucket, where lists are preferred."""
+        state, backend = self._state, self._state.backend
+        if not backend.prefers_lists:
+            return state.active_count
+        return backend.scan(
+            state.active_count,
             kernels.list_candidates,
-            self._list,
-            parts=self.state.parts,
-            loss_slots=self._loss_slots,
-            cutoffs=self._cutoffs,
+            vertices=self._vertices,
+            eviction=self._eviction,
+            state=state,
         )
+
+    def _deal(self, count: int) -> None:
+        """Move the evicted vertices to open parts with room, if that is the task."""
+        state = self._state
+        state.backend.parallel_for(
+            count,
+            kernels.deal_evicted,
+            vertices=self._vertices,
+            graph=state.graph,
+            plan=self.plan,
+            evicted=self._evicted,
+            state=state,
+        )
+
+
+def _eviction(state: RefinementState) -> Eviction:
+    backend, n, k = state.backend, state.graph.n, state.k
+    half_bits = _half_bits(n, k)
+    return Eviction(
+        buckets=backend.empty(n),
+        histogram=backend.full(k * BUCKETS * state.sections, 0),
+        sections=state.sections,
+        last_buckets=backend.empty(k),
+        needed=backend.empty(k, np.int64),
+        last_vertices=backend.empty(k, np.int64),
+        upper_digits=backend.full(k << half_bits, 0),
+        lower_digits=backend.full(k << 2 * half_bits, 0),
+        half_bits=half_bits,
+    )
 
 
 def _half_bits(n: int, k: int) -> int:

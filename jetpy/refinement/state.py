@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import DeviceGraph
 from jetpy.graph import INT32_MAX
@@ -138,8 +136,8 @@ class RefinementState:
     def launch_update(self) -> None:
         """Bring the table, the cut and the targets up to date with moves just made.
 
-        Moved vertices must be active, and destinations of high-degree vertices be set (`NO_PART`:
-        it has not moved).
+        Moved vertices must be active, and `previous` be `parts` for high-degree vertices that have
+        not moved.
         """
         backend, rows, n = self.backend, self.graph.long_rows, self.graph.n
         arguments = {"graph": self.graph, "table": self.table, "state": self}

@@ -19,8 +19,8 @@ from jetpy.presets import INDEPENDENT_SET
 from jetpy.problem import Problem, pose
 from jetpy.refinement.independent_set import IndependentSet
 from jetpy.refinement.jet import Refined, Refinement
-from jetpy.refinement.orders import Task
 from jetpy.refinement.state import RefinementState
+from jetpy.workloads.control_block import Task
 from tests.graphs import SMALL_GRAPHS, from_edges, random_graph, star
 from tests.refinement.oracle import (
     LINE,
@@ -28,10 +28,10 @@ from tests.refinement.oracle import (
     connections,
     cost_of,
     distance,
-    give_orders,
     on_host,
     parts_of,
     problem_of,
+    set_control,
     settle,
     state_of,
 )
@@ -63,22 +63,22 @@ def moves_of_the_paper(
 ) -> dict[int, int]:
     """Vertices that move, and where to; the targets must be among the best."""
     legal = legal_gains(graph, parts, problem)
-    movers = []
+    movable = []
     for v, gains in enumerate(legal):
         neighbours = graph.indices[graph.indptr[v] : graph.indptr[v + 1]].tolist()
         if gains and not any(legal[u] for u in neighbours if u < v):
             assert gains[int(targets[v])] == max(gains.values())
-            movers.append(v)
-    movers.sort(key=lambda v: (-max(legal[v].values()), v))
+            movable.append(v)
+    movable.sort(key=lambda v: (-max(legal[v].values()), v))
     held, longest = part_weights(graph, parts, problem.k), 0
     after = held.copy()
-    for length, v in enumerate(movers, 1):
+    for length, v in enumerate(movable, 1):
         held[parts[v]] -= graph.vertex_weights[v]
         held[targets[v]] += graph.vertex_weights[v]
         if (held <= problem.limits).all():
             longest, after = length, held.copy()
-    moving = {v: int(targets[v]) for v in movers[:longest]}
-    for v in movers[longest:]:  # some more than in the paper
+    moving = {v: int(targets[v]) for v in movable[:longest]}
+    for v in movable[longest:]:  # some more than in the paper
         after[targets[v]] += graph.vertex_weights[v]
         if after[targets[v]] <= problem.limits[targets[v]]:
             moving[v] = int(targets[v])
@@ -91,9 +91,11 @@ def check_iterations(state: RefinementState, graph: Graph) -> list[int]:
     counts = []
     while not counts or counts[-1]:
         before, cut = parts_of(state), state.measures.cut
-        give_orders(state, task=Task.PROPAGATE, salt=12345 + len(counts))
+        set_control(state, task=Task.PROPAGATE, iteration_seed=12345 + len(counts))
         moving.launch()
-        expected = moves_of_the_paper(graph, before, on_host(state, moving._targets), state.problem)
+        expected = moves_of_the_paper(
+            graph, before, on_host(state, moving._legal.targets), state.problem
+        )
         state.launch_update()
         counts.append(settle(state))
         after = parts_of(state)
@@ -142,7 +144,7 @@ def test_larger_graphs(threaded: Backend, k: int, slack: int) -> None:
     assert sum(counts) > (500 if slack else 10)
 
 
-def test_a_hub_of_several_pieces(backend: Backend) -> None:
+def test_a_long_row_of_several_chunks(backend: Backend) -> None:
     """The centre has the highest number, so that all leaves come before it, or the lowest."""
     n = 3000
     for graph in (star(n), from_edges(n + 1, [(v, n) for v in range(n)])):
@@ -161,7 +163,7 @@ def test_weights_may_exceed_the_limit_on_the_way(
     )
     parts = np.array([1, 1, 0, 0, 0, 1, 0, 1])
     assert part_weights(graph, parts, 2).tolist() == [13, 10]
-    assert first_movers(backend, graph, parts, 14) == moved
+    assert first_moved(backend, graph, parts, 14) == moved
 
 
 def test_moves_after_the_longest_beginning_are_made_if_they_fit(backend: Backend) -> None:
@@ -169,16 +171,16 @@ def test_moves_after_the_longest_beginning_are_made_if_they_fit(backend: Backend
     edges = [(v, v + 5) for v in range(5)]
     graph = from_edges(10, edges, [9, 8, 7, 2, 1])
     parts = np.array([2, 2, 2, 2, 2, 0, 0, 0, 1, 1])
-    assert first_movers(backend, graph, parts, 4, k=3) == {0, 3, 4}
+    assert first_moved(backend, graph, parts, 4, k=3) == {0, 3, 4}
 
 
-def first_movers(
+def first_moved(
     backend: Backend, graph: Graph, parts: np.ndarray, limit: int, k: int = 2
 ) -> set[int]:
     """The vertices that move in the first iteration; also checks that and all others."""
     problem = replace(problem_of(graph, k), limit=limit)
     state = state_of(backend, graph, parts, k, problem)
-    give_orders(state, task=Task.PROPAGATE, salt=1)
+    set_control(state, task=Task.PROPAGATE, iteration_seed=1)
     IndependentSet(state).launch()
     after = parts_of(state)
     check_iterations(state_of(backend, graph, parts, k, problem), graph)

@@ -26,10 +26,10 @@ from tests.refinement.oracle import (
     check_state,
     connections,
     distance,
-    set_control,
     on_host,
     parts_of,
     problem_of,
+    set_control,
     settle,
     state_of,
 )

@@ -17,7 +17,8 @@ from jetpy.metrics import part_weights
 from jetpy.options import Options, RefineOptions
 from jetpy.problem import EDGE_CUT, Metric, Problem
 from jetpy.refinement.jet import Refinement
-from jetpy.refinement.state import SHORT, RefinementState
+from jetpy.refinement.state import RefinementState
+from jetpy.workloads.control_block import Counter
 from tests.graphs import from_edges, heavy_edges, isolated, path, random_graph, star
 from tests.refinement.oracle import LINE, check_state, on_host, parts_of, settle
 from tests.strategies import weighted_graphs
@@ -65,10 +66,10 @@ def rebalance(
     refinement.start(backend.from_host(np.array(parts, np.int32)), 25, None)
     refinement.rebalance()
     assert refinement.look()
-    backend.pull(state.account)
+    backend.pull(state.counts)
     backend.synchronize()
-    if state.account.host[k + SHORT]:
-        refinement.rebalance()  # with more vertices watched
+    if state.counts.host[Counter.TOO_FEW]:
+        refinement.rebalance()  # with more vertices active
         assert refinement.look()
     return state, settle(state)
 
@@ -128,7 +129,7 @@ def test_strong_over_many_blocks_of_vertices(backend: Backend) -> None:
 
 
 def test_strong_after_another_start(backend: Backend) -> None:
-    """What was evicted before a start, from where nobody is watched any more, does not count."""
+    """What was evicted before a start, from where nobody is active any more, does not count."""
     graph = grid(300, 300)
     limit = graph.n // 4
     options = Options(refine=RefineOptions(weak_rounds=0))

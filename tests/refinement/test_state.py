@@ -15,14 +15,14 @@ from jetpy.workloads.control_block import BLOCK_BITS, SECTIONS, Counter, Task
 from tests.graphs import SMALL_GRAPHS, random_graph, star
 from tests.refinement.oracle import (
     LINE,
+    activate_all,
     check_state,
-    set_control,
     on_host,
     parts_of,
     problem_of,
+    set_control,
     settle,
     state_of,
-    activate_all,
 )
 from tests.strategies import weighted_graphs
 
@@ -30,9 +30,8 @@ from tests.strategies import weighted_graphs
 def move(state: RefinementState, vertices: np.ndarray, destinations: np.ndarray) -> None:
     """Move some vertices, each to its destination, which is another part than its own."""
     backend = state.backend
-    by_vertex, parts = np.full(state.graph.n, -1, np.int32), parts_of(state)
-    by_vertex[vertices] = parts[vertices] = destinations
-    state.destinations[:] = backend.from_host(by_vertex)
+    parts = parts_of(state)
+    parts[vertices] = destinations
     state.previous[:] = state.parts
     state.parts[:] = backend.from_host(parts)
     activate_all(state)

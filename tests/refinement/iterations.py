@@ -1,0 +1,120 @@
+"""Iterations of a level without a graph: the state that their beginnings look at, and plans."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from jetpy.backends.base import Backend
+from jetpy.refinement.plan import Plan
+from jetpy.workloads.control_block import Control, Counter, Tasks
+from jetpy.workloads.iterations import begin_iteration
+from jetpy.workloads.plan import OPEN, Row
+
+PATIENCE, WEAK_ITERATIONS, TIE_LIMIT = 3, 2, 77
+
+
+class Iterations:
+    """Control block, counters, part weights and plan of a level, with what begins iterations."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        weights: np.ndarray,
+        cut: int,
+        limits: np.ndarray,
+        groups: int = 1,
+        span: int = 99,
+    ) -> None:
+        self.backend, self.k = backend, len(weights)
+        self.group_size = self.k // groups
+        self.limits = backend.from_host(np.asarray(limits, np.int64))
+        self.control, self.counters = backend.mirror(len(Control)), backend.mirror(max(Counter) + 1)
+        self.weights, self.best_weights = backend.mirror(self.k), backend.mirror(self.k)
+        self.plan = Plan(backend, self.k, self.group_size, wide=span, span=span)
+        for place, value in {
+            Control.CUT: cut,
+            Control.BEST_CUT: cut,
+            Control.BEST_OVERLOAD: (weights - limits).max(),
+            Control.SEED: 5,
+            Control.PATIENCE: PATIENCE,
+            Control.TOLERANCE: 900,
+            Control.MOST_WEAK_ITERATIONS: WEAK_ITERATIONS,
+            Control.TIE_LIMIT: TIE_LIMIT,
+        }.items():
+            self.control.host[place] = value
+        self.best_weights.host[:] = weights
+        for array in (self.control, self.best_weights):
+            backend.push(array)
+        self.report(weights, 0, 0)
+
+    def report(self, weights: np.ndarray, change: int, moved: int, rebuilt: bool = False) -> None:
+        """Report the results of an iteration; the counters are spread.
+
+        The change of the cut, or the cut itself where rows were rebuilt.
+        """
+        counters = self.counters.host
+        counters[Counter.CUT_CHANGE + 7] = 2 * change - 10
+        counters[Counter.CUT_CHANGE + 40] = 10
+        counters[Counter.REBUILD] = rebuilt
+        counters[Counter.MOVED + 3] = moved
+        self.weights.host[:] = weights
+        self.backend.push(self.counters)
+        self.backend.push(self.weights)
+
+    def count(self, counter: Counter, value: int) -> None:
+        """Set a counter."""
+        self.counters.host[counter] = value
+        self.backend.push(self.counters)
+
+    def begin(self, room: int = 1, tasks: Tasks = Tasks.ANY, n: int = 2) -> np.ndarray:
+        """Begin the next iteration of a level of n vertices; return the control block."""
+        state = SimpleNamespace(
+            control=self.control.device,
+            counters=self.counters.device,
+            part_weights=self.weights.device,
+            limits=self.limits,
+            k=self.k,
+        )
+        self.backend.parallel_for(1, begin_iteration, room=room, tasks=tasks, n=n, state=state)
+        self.plan.draw_up(state, self.best_weights.device)
+        for array in (self.control, self.counters, self.best_weights):
+            self.backend.pull(array)
+        self.backend.synchronize()
+        return self.control.host
+
+    def check_plan(self, weights: np.ndarray, limits: np.ndarray) -> bool:
+        """Compare the plan of each group with the definition; return whether one asks for moves."""
+        asked = False
+        for first in range(0, self.k, self.group_size):
+            group = slice(first, first + self.group_size)
+            asked |= self._check_group(weights[group], int(limits[first]), first)
+        return asked
+
+    def _check_group(self, weights: np.ndarray, limit: int, first: int) -> bool:
+        """Compare the plan of the group whose first part is given."""
+        numbers = self.backend.to_host(self.plan.numbers).reshape(len(Row), -1)
+        plan = numbers[:, first : first + len(weights)]
+        overload = np.maximum(weights - limit, 0)
+        threshold = max(limit * 99 // 100, limit - 100)
+        if not (weights < threshold).any():
+            threshold = limit
+        open_parts = np.flatnonzero(weights < threshold)
+        count = len(open_parts)
+        assert (plan[Row.OPEN_COUNT] == count).all()
+        if count == 0:
+            assert not plan[Row.EXCESS].any()
+            assert not plan[Row.HEAVIEST].any()
+            return False
+        room = threshold - weights[open_parts]
+        if room.sum() < overload.sum():
+            room += limit - threshold
+        over_average = 3 * (len(weights) * weights - weights.sum()) // (2 * len(weights))
+        heaviest = np.where(overload > 0, np.maximum(over_average, 1), 0)
+        assert plan[Row.EXCESS].tolist() == overload.tolist()
+        assert plan[Row.OPEN_PART][:count].tolist() == (first + open_parts).tolist()
+        assert plan[Row.ROOM][:count].tolist() == np.cumsum(room).tolist()
+        assert plan[Row.HEAVIEST].tolist() == np.where(weights < threshold, OPEN, heaviest).tolist()
+        assert (plan[Row.TIE_LIMIT] == TIE_LIMIT).all()
+        return bool(overload.any())

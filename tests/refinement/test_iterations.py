@@ -1,0 +1,137 @@
+"""How iterations follow each other, against the loop as the paper writes it."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from jetpy.backends.base import Backend
+from jetpy.workloads.control_block import Control, Counter, Request, Task, Tasks
+from tests.refinement.iterations import PATIENCE, WEAK_ITERATIONS, Iterations
+
+weights = st.lists(st.integers(0, 400), min_size=2, max_size=9).map(np.array)
+
+
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    data=st.data(),
+    first=weights,
+    slack=st.integers(0, 100),
+    cut=st.integers(1600, 3000),
+    groups=st.integers(1, 3),
+    span=st.sampled_from([1, 2, 4, 99]),
+)
+def test_the_loop_is_that_of_the_paper(
+    backend: Backend,
+    data: st.DataObject,
+    first: np.ndarray,
+    slack: int,
+    cut: int,
+    groups: int,
+    span: int,
+) -> None:
+    first = np.tile(first, groups)
+    limit = int(-(-first.sum() // len(first))) + slack
+    limits = limit + 5 * np.repeat(np.arange(groups), len(first) // groups)
+    level = Iterations(backend, first, cut, limits, groups, span)
+    now, best_cut, best = first, cut, first
+    since_best = weak = iterations = locks = 0
+    better = moved = False
+    for _ in range(30):
+        if moved:
+            clearly = False
+            overload, best_overload = (now - limits).max(), (best - limits).max()
+            if best_overload > 0 and overload <= 0:
+                better = clearly = True
+            elif overload <= 0:
+                better, clearly = cut < best_cut, 10 * cut < 9 * best_cut
+            else:
+                better = clearly = overload < best_overload
+            if better:
+                best_cut, best = cut, now
+            if clearly:
+                since_best = 0
+        other = Tasks.REBALANCING if (now <= limits).all() else Tasks.PROPAGATION
+        sequences = [[Tasks.ANY], [other, Tasks.ANY], [other, other, Tasks.ANY]]
+        for tasks in data.draw(st.sampled_from(sequences)):
+            control = level.begin(tasks=tasks)
+            assert control[Control.CUT] == cut
+            if tasks == other:
+                assert control[Control.TASK] == Task.NOTHING
+                assert control[Control.ITERATIONS] == iterations
+        assert control[Control.BEST_CUT] == best_cut
+        assert level.best_weights.host.tolist() == best.tolist()
+        if since_best == PATIENCE:
+            assert control[Control.REQUEST] == Request.END
+            assert control[Control.TASK] == Task.NOTHING
+            return
+        since_best, iterations = since_best + 1, iterations + 1
+        assert control[Control.REQUEST] == Request.NOTHING
+        assert control[Control.ITERATIONS] == iterations
+        assert control[Control.ITERATION_SEED] == 5 + iterations
+        assert control[Control.IS_BEST] == better
+        if (now <= limits).all():
+            weak, locks = 0, locks + 1
+            expected, may_move = Task.PROPAGATE, True
+        else:
+            expected = Task.REBALANCE_STRONGLY
+            if weak < WEAK_ITERATIONS:
+                weak, expected = weak + 1, Task.REBALANCE_WEAKLY
+            may_move = level.check_plan(now, limits)
+        assert control[Control.LOCK] == locks
+        assert control[Control.TASK] == expected
+        moved = may_move and data.draw(st.booleans())
+        better = False
+        if moved:
+            now = np.array(data.draw(st.permutations(now.tolist())))
+            change = data.draw(st.integers(-50, 20))
+            cut += change
+            rebuilt = data.draw(st.booleans())
+            level.report(now, cut if rebuilt else change, 3, rebuilt)
+
+
+def test_the_host_is_asked_once_for_what_is_missing(backend: Backend) -> None:
+    """Nothing is taken or begun until the host has answered."""
+    balanced, limits = np.array([5, 5]), np.array([5, 5])
+    for counter, request in (
+        (Counter.TOO_FEW, Request.ACTIVATE),
+        (Counter.ACTIVE, Request.ROOM),
+    ):
+        level = Iterations(backend, balanced, 100, limits)
+        assert level.begin()[Control.TASK] == Task.PROPAGATE
+        level.report(balanced, -10, 1)
+        level.count(counter, 1)
+        for _ in range(2):
+            control = level.begin(room=0)
+            assert (control[Control.REQUEST], control[Control.TASK]) == (request, Task.NOTHING)
+            assert (control[Control.CUT], control[Control.ITERATIONS]) == (100, 1)
+        level.count(counter, 0)
+        control[Control.REQUEST] = Request.NOTHING
+        backend.push(level.control)
+        control = level.begin()
+        assert (control[Control.CUT], control[Control.ITERATIONS]) == (90, 2)
+
+
+def test_moves_that_settle_end_with_the_first_iteration_without_any(backend: Backend) -> None:
+    """The patience is that of rebalancing alone."""
+    limits = np.array([5, 5])
+    level = Iterations(backend, np.array([7, 3]), 100, limits)
+    level.control.host[Control.ENDS_WITHOUT_MOVES] = 1
+    level.control.host[Control.TOLERANCE] = 1000
+    backend.push(level.control)
+    for since_best in range(1, PATIENCE):
+        control = level.begin()
+        assert control[Control.SINCE_BEST] == since_best
+        assert control[Control.REQUEST] == Request.NOTHING
+    level.report(np.array([5, 5]), 10, 2)
+    for cut in (110, 109, 100):
+        control = level.begin()
+        assert (control[Control.TASK], control[Control.BEST_CUT]) == (Task.PROPAGATE, cut)
+        level.report(np.array([5, 5]), -1 if cut == 110 else -9, 2)
+    level.report(np.array([5, 5]), 0, 0)
+    control = level.begin()
+    assert (control[Control.REQUEST], control[Control.TASK]) == (Request.END, Task.NOTHING)
+    assert control[Control.BEST_CUT] == 100

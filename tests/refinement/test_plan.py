@@ -1,0 +1,56 @@
+"""Plans of rebalancing, against NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from jetpy.backends.base import Backend
+from jetpy.workloads.control_block import Control, Counter, Request, Task, Tasks
+from tests.refinement.iterations import Iterations
+
+
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    rng=st.integers(0, 10**6).map(np.random.default_rng),
+    group_size=st.integers(2, 9),
+    groups=st.integers(1, 3),
+    slack=st.integers(-20, 100),
+    spread=st.sampled_from([2, 30, 400]),
+    span=st.sampled_from([1, 2, 4, 99]),
+)
+def test_plans_are_those_of_numpy(
+    backend: Backend,
+    rng: np.random.Generator,
+    group_size: int,
+    groups: int,
+    slack: int,
+    spread: int,
+    span: int,
+) -> None:
+    weights = 300 + rng.integers(0, spread, groups * group_size)
+    limits = np.repeat(weights.reshape(groups, -1).mean(1).astype(int) + slack, group_size)
+    limits[:group_size] = weights[:group_size].max() - 1
+    iterations = Iterations(backend, weights, 100, limits, groups, span)
+    assert iterations.begin()[Control.TASK] == Task.REBALANCE_WEAKLY
+    iterations.check_plan(weights, limits)
+
+
+def test_the_same_plan_again_where_all_vertices_are_active(backend: Backend) -> None:
+    """The host is not asked, and the iteration is not counted twice."""
+    iterations = Iterations(backend, np.array([7, 3]), 100, np.array([5, 5]))
+    assert iterations.begin(n=9)[Control.TASK] == Task.REBALANCE_WEAKLY
+    before = backend.to_host(iterations.plan.numbers).tolist()
+    iterations.count(Counter.TOO_FEW, 1)
+    iterations.count(Counter.ACTIVE, 9)
+    control = iterations.begin(room=9, tasks=Tasks.PROPAGATION, n=9)
+    assert (control[Control.TASK], control[Control.REQUEST]) == (Task.NOTHING, Request.NOTHING)
+    control = iterations.begin(room=9, tasks=Tasks.REBALANCING, n=9)
+    assert control[Control.TASK] == Task.REBALANCE_WEAKLY
+    assert control[Control.REQUEST] == Request.NOTHING
+    assert control[Control.ITERATIONS] == 1
+    assert iterations.counters.host[Counter.TOO_FEW] == 0
+    assert before == backend.to_host(iterations.plan.numbers).tolist()
