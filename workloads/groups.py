@@ -6,6 +6,8 @@ uses. The host passes any object that has them as attributes.
 
 import pykokkos as pk
 
+NO_VERTEX = -1
+
 
 class Graph:
     """A graph of n vertices in CSR form: row v is ``indptr[v]..indptr[v + 1] - 1``."""
@@ -26,6 +28,17 @@ class LongRows:
     vertices: pk.View1D[pk.int32]
     starts: pk.View1D[pk.int32]
     longest: int
+
+
+class Constraints:
+    """Which vertices coarsening may put together (`constraints`).
+
+    They weigh at most `heaviest` together; with `within_parts` = 1 they are in one of `parts`.
+    """
+
+    heaviest: int
+    within_parts: int
+    parts: pk.View1D[pk.int32]
 
 
 class Metric:
