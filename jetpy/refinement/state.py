@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -163,8 +164,8 @@ class RefinementState:
         backend.parallel_for(
             n,
             projection_kernels.weigh_parts,
+            graph=self.graph,
             parts=parts,
-            vertex_weights=self.graph.vertex_weights,
             part_weights=part_weights,
         )
         cost = cost_of(backend, self.graph, parts, self.problem.metric, self.k)
@@ -324,11 +325,10 @@ def cost_of(backend: Backend, graph: DeviceGraph, parts: Array, metric: Metric, 
     directed = backend.reduce(
         graph.n,
         projection_kernels.cost_of_vertex,
-        indptr=graph.indptr,
-        indices=graph.indices,
-        edge_weights=graph.edge_weights,
+        graph=graph,
         parts=parts,
-        k=k,
-        **upload_metric(backend, metric),
+        metric=SimpleNamespace(
+            kind=metric.kind, distances=backend.from_host(metric.distances), k=k
+        ),
     )
     return directed // 2
