@@ -65,6 +65,13 @@ class Crowded:
     bits: int
 
 
+class Groups:
+    """What crowded subsets are split into: each key's group, and the first vertex of each group."""
+
+    numbers: pk.View1D[pk.int32]
+    representatives: pk.View1D[pk.int32]
+
+
 @pk.function
 def score_of(
     e: int, room: int, part: int, graph: Graph, selection: Selection, constraints: Constraints
@@ -295,10 +302,9 @@ def split_subsets(
     last_pass: bool,
     graph: Graph,
     crowded: Crowded,
+    groups: Groups,
     most: int,
     heaviest: int,
-    groups: pk.View1D[pk.int32],
-    representatives: pk.View1D[pk.int32],
 ):
     """Number the groups that sorted subsets are split into, and note the first vertex of each.
 
@@ -315,18 +321,13 @@ def split_subsets(
                 begins = 0
     acc += begins
     if last_pass:
-        groups[i] = acc - 1
+        groups.numbers[i] = acc - 1
         if begins == 1:
-            representatives[acc - 1] = vertex_in(crowded.keys[i], crowded.bits)
+            groups.representatives[acc - 1] = vertex_in(crowded.keys[i], crowded.bits)
 
 
 @pk.workunit
-def name_groups(
-    i: int,
-    crowded: Crowded,
-    groups: pk.View1D[pk.int32],
-    representatives: pk.View1D[pk.int32],
-    names: pk.View1D[pk.int32],
-):
+def name_groups(i: int, crowded: Crowded, groups: Groups, names: pk.View1D[pk.int32]):
     """Name each vertex's group by its first vertex."""
-    names[vertex_in(crowded.keys[i], crowded.bits)] = representatives[groups[i]]
+    v: int = vertex_in(crowded.keys[i], crowded.bits)
+    names[v] = groups.representatives[groups.numbers[i]]

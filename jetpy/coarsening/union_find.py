@@ -67,6 +67,20 @@ class Crowded:
     bits: int
 
 
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Groups of listed vertices, as kernels take them: int32, at least of the length of the list.
+
+    Attributes
+    ----------
+    numbers : the group of each vertex
+    representatives : the first vertex of each group
+    """
+
+    numbers: Array
+    representatives: Array
+
+
 def group_vertices(
     backend: Backend,
     graph: DeviceGraph,
@@ -146,10 +160,10 @@ def _split(
     count = backend.scan(n, kernels.list_crowded, subsets=subsets, crowded=unsorted, **limits)
     if count == 0:
         return
-    keys, firsts = backend.sorted(unsorted.keys[:count]), subsets.sizes
+    keys, firsts = backend.sorted(unsorted.keys[:count]), subsets.sizes  # which has served
     crowded = Crowded(keys, firsts, backend.empty(count, np.int64), unsorted.bits)
     backend.parallel_for(count, kernels.find_first, crowded=crowded)
     backend.scan(count, kernels.add_up, graph=graph, crowded=crowded)
-    groups = {"groups": backend.empty(count), "representatives": backend.empty(count)}
-    backend.scan(count, kernels.split_subsets, graph=graph, crowded=crowded, **limits, **groups)
-    backend.parallel_for(count, kernels.name_groups, crowded=crowded, names=subsets.names, **groups)
+    split = {"crowded": crowded, "groups": Groups(backend.empty(count), backend.empty(count))}
+    backend.scan(count, kernels.split_subsets, graph=graph, **split, **limits)
+    backend.parallel_for(count, kernels.name_groups, names=subsets.names, **split)
