@@ -18,41 +18,29 @@ quicker than a hash table; a longer one is such a table."""
 
 
 class Pairs:
-    """Fine vertices that become coarse ones, two at most.
+    """Fine vertices that become coarse ones, two at most."""
 
-    `match` has each vertex's partner or `NO_VERTEX`, `coarse_of` its coarse vertex;
-    `representatives` has the lower vertex of each coarse one.
-    """
-
-    match: pk.View1D[pk.int32]
-    coarse_of: pk.View1D[pk.int32]
-    representatives: pk.View1D[pk.int32]
+    match: pk.View1D[pk.int32]  # each vertex's partner, or NO_VERTEX
+    coarse_of: pk.View1D[pk.int32]  # its coarse vertex
+    representatives: pk.View1D[pk.int32]  # the lower vertex of each coarse one
 
 
 class Grouping:
-    """Fine vertices that become coarse ones, any number of them.
+    """Fine vertices that become coarse ones, any number of them."""
 
-    `group_of` has the vertex that names each one's group, `coarse_of` its coarse vertex, `places`
-    where its edges begin in the row of its group; `lengths` are those of the rows.
-    """
-
-    group_of: pk.View1D[pk.int32]
-    coarse_of: pk.View1D[pk.int32]
-    places: pk.View1D[pk.int32]
-    lengths: pk.View1D[pk.int32]
+    group_of: pk.View1D[pk.int32]  # the vertex that names each one's group
+    coarse_of: pk.View1D[pk.int32]  # its coarse vertex
+    places: pk.View1D[pk.int32]  # where its edges begin in the row of its group
+    lengths: pk.View1D[pk.int32]  # of the rows of groups
 
 
 class Tables:
-    """Coarse rows while edges merge: that of c has the slots ``offsets[c]..offsets[c + 1] - 1``.
-
-    A slot has a coarse neighbour as its key, and the sum of the weights of the edges to it.
-    `counts` are the numbers of slots in use.
-    """
+    """Coarse rows while edges merge: that of c has the slots ``offsets[c]..offsets[c + 1] - 1``."""
 
     offsets: pk.View1D[pk.int32]
-    keys: pk.View1D[pk.int32]
-    sums: pk.View1D[pk.int32]
-    counts: pk.View1D[pk.int32]
+    keys: pk.View1D[pk.int32]  # coarse neighbours
+    sums: pk.View1D[pk.int32]  # summed weights of the edges to them
+    counts: pk.View1D[pk.int32]  # slots in use, of each row
 
 
 @pk.workunit

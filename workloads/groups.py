@@ -7,6 +7,15 @@ uses. The host passes any object that has them as attributes.
 import pykokkos as pk
 
 NO_VERTEX = -1
+NO_PART = -1
+"""In place of a part, where there is none."""
+UNKNOWN = -2
+"""Target of a vertex whose connections have changed since it was chosen."""
+INACTIVE = -3
+"""Target of a vertex that is not listed as active."""
+INT32_MAX = 2**31 - 1
+NO_PRIORITY = -INT32_MAX
+"""Priority of a vertex that does not pass the first filter."""
 
 
 class Graph:
@@ -19,39 +28,29 @@ class Graph:
 
 
 class LongRows:
-    """The rows of high-degree vertices, cut into chunks (`long_rows`).
+    """The rows of high-degree vertices, cut into chunks (`long_rows`)."""
 
-    For each chunk, the vertex and the first entry; `longest` is the length of the longest row that
-    is not cut.
-    """
-
-    vertices: pk.View1D[pk.int32]
-    starts: pk.View1D[pk.int32]
-    longest: int
+    vertices: pk.View1D[pk.int32]  # of each chunk
+    starts: pk.View1D[pk.int32]  # first entry of each chunk
+    longest: int  # length of the longest row that is not cut
 
 
 class Constraints:
-    """Which vertices coarsening may put together (`constraints`).
+    """Which vertices coarsening may put together (`constraints`)."""
 
-    They weigh at most `heaviest` together; with `within_parts` = 1 they are in one of `parts`.
-    """
-
-    heaviest: int
-    within_parts: int
+    heaviest: int  # the most that they may weigh together
+    within_parts: int  # 1 if they must be in the same part, else 0
     parts: pk.View1D[pk.int32]
 
 
 class Metric:
-    """What an edge between two parts costs, per weight (`metric`).
+    """What an edge between two parts costs, per weight (`metric`)."""
 
-    Gains are kept in units of `unit`, and losses sorted into buckets from `scale` on.
-    """
-
-    kind: int
+    metric_kind: int
     distances: pk.View1D[pk.int32]
     k: int
-    unit: pk.int64
-    scale: int
+    unit: pk.int64  # gains are kept in units of this
+    scale: int  # losses are sorted into buckets from this on
 
 
 class Connectivity:
@@ -64,43 +63,28 @@ class Connectivity:
 
 
 class Partition:
-    """A partition into k parts.
-
-    `previous` are the parts before the moves of the iteration, `destinations` those after them or
-    `NO_PART`, `best` the parts of the best partition; part weights and their limits are int64.
-    """
+    """A partition into k parts, and what it was and will be."""
 
     parts: pk.View1D[pk.int32]
-    previous: pk.View1D[pk.int32]
-    destinations: pk.View1D[pk.int32]
-    best: pk.View1D[pk.int32]
-    weights: pk.View1D[pk.int64]
-    limits: pk.View1D[pk.int64]
+    previous: pk.View1D[pk.int32]  # parts before the moves of the iteration
+    destinations: pk.View1D[pk.int32]  # parts after these moves; NO_PART of a vertex that stays
+    best_parts: pk.View1D[pk.int32]  # parts of the best partition so far
+    part_weights: pk.View1D[pk.int64]
+    limits: pk.View1D[pk.int64]  # largest part weights
     k: int
 
 
-class Candidates:
-    """What refinement knows of each vertex as a candidate for a move.
+class Refinement(Partition, Metric):
+    """All that refinement knows of a partition, its vertices and its moves."""
 
-    `active` lists the vertices that iterations look at. `targets` caches the best adjacent part
-    (or `NO_PART`, `UNKNOWN`, `INACTIVE`), `gains` what moving there gains, `internal` the weight of
-    the edges into the own part; `priorities` are the gains of those that pass the first filter.
-    """
-
-    active: pk.View1D[pk.int32]
-    targets: pk.View1D[pk.int32]
-    gains: pk.View1D[pk.int32]
-    internal: pk.View1D[pk.int32]
-    priorities: pk.View1D[pk.int32]
-    locks: pk.View1D[pk.int32]
-
-
-class Moved:
-    """The vertices that an iteration has moved, in lists of `list_size`, and its counters.
-
-    There is a list for each of `SECTIONS` counters; the counters' places are those of `Counter`.
-    """
-
-    vertices: pk.View1D[pk.int32]
-    list_size: int
-    counters: pk.View1D[pk.int64]
+    control: pk.View1D[pk.int64]  # the control block, by Control
+    counters: pk.View1D[pk.int64]  # by Counter
+    active: pk.View1D[pk.int32]  # the vertices that iterations look at
+    targets: pk.View1D[pk.int32]  # best adjacent part; NO_PART, UNKNOWN, INACTIVE
+    gains: pk.View1D[pk.int32]  # what moving there gains
+    internal: pk.View1D[pk.int32]  # weight of the edges into the own part
+    priorities: pk.View1D[pk.int32]  # gains of vertices that pass the first filter; NO_PRIORITY
+    locks: pk.View1D[pk.int32]  # number of the Jetlp iteration that a vertex stays in
+    moved: pk.View1D[pk.int32]  # lists of moved vertices, one for each section
+    list_size: int  # of each of these lists
+    share: int  # indices that share the edges of a moved vertex

@@ -20,15 +20,11 @@ COMPARED = LANES // COMPARERS
 
 
 class Handshakes:
-    """Rounds of handshakes.
+    """Rounds of handshakes."""
 
-    `match` has each vertex's partner, `preferred` the neighbour that it prefers, or `NOT_CHOSEN`
-    before the first round; `lane_best` the entry of the best edge that each lane has found.
-    """
-
-    match: pk.View1D[pk.int32]
-    preferred: pk.View1D[pk.int32]
-    lane_best: pk.View1D[pk.int32]
+    match: pk.View1D[pk.int32]  # each vertex's partner, or NO_VERTEX
+    preferred: pk.View1D[pk.int32]  # the neighbour that it prefers; NO_VERTEX, NOT_CHOSEN
+    lane_best: pk.View1D[pk.int32]  # the entry of the best edge that each lane has found
     seed: int
 
 

@@ -27,9 +27,9 @@ def distance_of(p: int, q: int, metric: Metric) -> int:
     """Return the distance of two parts."""
     if p == q:
         return 0
-    if metric.kind == MetricKind.EDGE_CUT:
+    if metric.metric_kind == MetricKind.EDGE_CUT:
         return 1
-    if metric.kind == MetricKind.MATRIX:
+    if metric.metric_kind == MetricKind.MATRIX:
         place: pk.int64 = p
         return metric.distances[place * metric.k + q]
     level: int = 0

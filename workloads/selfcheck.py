@@ -4,10 +4,10 @@ import pykokkos as pk
 
 
 class Tallies:
-    """What is made of numbers: each one's double, and for each bucket sum, minimum and maximum."""
+    """What is made of numbers."""
 
     doubled: pk.View1D[pk.int32]
-    sums: pk.View1D[pk.int64]
+    sums: pk.View1D[pk.int64]  # of each bucket
     least: pk.View1D[pk.int32]
     most: pk.View1D[pk.int32]
 

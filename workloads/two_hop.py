@@ -20,15 +20,11 @@ NO_MATCHMAKER = (1 << 63) - 1
 
 
 class Grouped:
-    """Unmatched vertices in groups.
+    """Unmatched vertices in groups, in order of their keys."""
 
-    `keys` have group and vertex, or are `NO_KEY`, in ascending order; `numbers` is each one's
-    group, counted from 0, `starts` where groups begin.
-    """
-
-    keys: pk.View1D[pk.int64]
-    numbers: pk.View1D[pk.int32]
-    starts: pk.View1D[pk.int32]
+    keys: pk.View1D[pk.int64]  # group and vertex in one number, or NO_KEY
+    numbers: pk.View1D[pk.int32]  # the group of each key, counted from 0
+    starts: pk.View1D[pk.int32]  # where each group begins
 
 
 @pk.function

@@ -24,52 +24,39 @@ BETWEEN = -1
 
 
 class Selection:
-    """Which neighbour each vertex selects.
+    """Which neighbour each vertex selects; long rows are walked twice, for score and choice."""
 
-    Long rows are walked twice: `scores` has the highest score of their neighbours, `choices` the
-    first choice among those that have it. With `by_degree` = 0 degrees do not count.
-    """
-
-    selected: pk.View1D[pk.int32]
-    scores: pk.View1D[pk.int64]
-    choices: pk.View1D[pk.int64]
-    by_degree: int
+    selected: pk.View1D[pk.int32]  # NO_VERTEX if there is no candidate
+    scores: pk.View1D[pk.int64]  # the highest score of the neighbours in a long row
+    choices: pk.View1D[pk.int64]  # the first choice among those that have it
+    by_degree: int  # 1 if low degrees are preferred, else 0
     seed: int
 
 
 class Subsets:
-    """Subsets of vertices as they grow: each vertex has that of `names`.
+    """Subsets of vertices as they grow, and then their sizes, each at its name."""
 
-    `joined` are these after a round, `labels` the round in which a vertex got its name. Of each
-    subset `sizes` and `totals` have the number and the weight of its vertices.
-    """
-
-    names: pk.View1D[pk.int32]
-    joined: pk.View1D[pk.int32]
-    labels: pk.View1D[pk.int32]
-    sizes: pk.View1D[pk.int32]
-    totals: pk.View1D[pk.int32]
+    names: pk.View1D[pk.int32]  # the lowest vertex of each vertex's subset
+    joined: pk.View1D[pk.int32]  # these after the round
+    labels: pk.View1D[pk.int32]  # the round in which a vertex got its name
+    sizes: pk.View1D[pk.int32]  # numbers of vertices
+    totals: pk.View1D[pk.int32]  # weights
 
 
 class Crowded:
-    """The vertices of subsets that are to be split, in order of their `keys`.
+    """The vertices of subsets that are to be split, in order of their keys."""
 
-    A key has subset, label and vertex, from high to low bits; subsets and vertices have `bits`,
-    labels what is left of `KEY_BITS`. `firsts` is where each subset begins, `sums` the weight
-    before each vertex.
-    """
-
-    keys: pk.View1D[pk.int64]
-    firsts: pk.View1D[pk.int32]
-    sums: pk.View1D[pk.int64]
-    bits: int
+    keys: pk.View1D[pk.int64]  # subset, label and vertex, from high to low bits
+    firsts: pk.View1D[pk.int32]  # where each subset begins
+    sums: pk.View1D[pk.int64]  # weight before each vertex
+    bits: int  # of a subset and of a vertex; a label has what is left of KEY_BITS
 
 
 class Groups:
-    """What crowded subsets are split into: each key's group, and the first vertex of each group."""
+    """What crowded subsets are split into."""
 
-    numbers: pk.View1D[pk.int32]
-    representatives: pk.View1D[pk.int32]
+    numbers: pk.View1D[pk.int32]  # the group of each key, counted from 0
+    representatives: pk.View1D[pk.int32]  # the first vertex of each group
 
 
 @pk.function

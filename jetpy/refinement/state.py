@@ -328,7 +328,7 @@ def cost_of(backend: Backend, graph: DeviceGraph, parts: Array, metric: Metric, 
         graph=graph,
         parts=parts,
         metric=SimpleNamespace(
-            kind=metric.kind, distances=backend.from_host(metric.distances), k=k
+            metric_kind=metric.kind, distances=backend.from_host(metric.distances), k=k
         ),
     )
     return directed // 2

@@ -1,0 +1,106 @@
+"""The control block and the counters: what stands where, and what it means.
+
+The control block says what an iteration does, and how refinement goes. Back end and host both read
+and write it, so that neither waits for the other between iterations.
+"""
+
+from enum import IntEnum
+
+SECTIONS = 64
+"""Counters that a sum over many vertices is spread over, so that threads do not meet at one."""
+BLOCK_BITS = 9
+"""Blocks of 2^9 vertices are dealt round to the sections."""
+
+
+class Control(IntEnum):
+    """Places in the control block."""
+
+    ITERATION_SEED = 0
+    FILTER_RATIO = 1
+    """Share c of the first filter of Jetlp, in percent."""
+    LOCK = 2
+    """Number of the Jetlp iteration."""
+    TIE_LIMIT = 3
+    """Most internal weight, in 128ths of its own, of a vertex that may leave to a part that it is
+    not adjacent to."""
+    IS_BEST = 4
+    """Whether the parts are to be kept, as they are the best so far."""
+    TASK = 5
+    """What the iteration does (`Task`)."""
+    REQUEST = 6
+    """What the host is asked for (`Request`)."""
+    IS_PENDING = 7
+    """Whether an iteration was made whose results are not taken yet."""
+    LAST_TASK = 8
+    """What that iteration did."""
+    CUT = 9
+    BEST_CUT = 10
+    BEST_OVERLOAD = 11
+    """Most weight above its limit (negative: below) of a part of the best partition."""
+    SINCE_BEST = 12
+    """Iterations since the best partition."""
+    WEAK_ITERATIONS = 13
+    """Weak rebalancing iterations in a row."""
+    ITERATIONS = 14
+    SEED = 15
+    """Seed of the run."""
+    NEXT_TASK = 16
+    """What the iteration is to do, before the plan is there."""
+    PATIENCE = 17
+    """Iterations without a better partition before the end."""
+    TOLERANCE = 18
+    """A cut below this, in thousandths, times the best one resets the patience."""
+    MOST_WEAK_ITERATIONS = 19
+    """Weak rebalancing iterations before strong ones."""
+    ENDS_WITHOUT_MOVES = 20
+    """Whether, while balanced, an iteration without moves is the last one."""
+
+
+class Task(IntEnum):
+    """What an iteration does."""
+
+    NOTHING = 0
+    PROPAGATE = 1
+    """Moves while the partition is balanced: Jetlp, or independent sets."""
+    REBALANCE_WEAKLY = 2
+    REBALANCE_STRONGLY = 3
+    FINISH = 4
+    """Nothing, but the weights of the best partition are kept."""
+    REPEAT = 5
+    """Rebalances again by the same plan."""
+
+
+class Request(IntEnum):
+    """What the host is asked for."""
+
+    NOTHING = 0
+    END = 1
+    ACTIVATE = 2
+    """To rebalance again with more vertices active."""
+    ROOM = 3
+    """Launches over more active vertices."""
+    MOVES = 4
+    """To make moves that are too many for one index to look at them all."""
+
+
+class Tasks(IntEnum):
+    """What a sequence of launches can do."""
+
+    PROPAGATION = 1
+    REBALANCING = 2
+    ANY = 3
+
+
+class Counter(IntEnum):
+    """Places among the counters; of the first two, one for each section."""
+
+    CUT_CHANGE = 0
+    """Twice the change of the cut, or the new one where rows were built anew."""
+    MOVED = SECTIONS
+    """Vertices in each list of moved ones."""
+    REBUILD = 2 * SECTIONS
+    """Whether rows are to be built anew."""
+    ACTIVE = 2 * SECTIONS + 1
+    """Active vertices."""
+    TOO_FEW = 2 * SECTIONS + 2
+    """Whether the active vertices do not suffice to rebalance."""
