@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from jetpy.backends.base import Array, Backend
-from jetpy.backends.level import DeviceGraph
-from jetpy.backends.long_rows import find_hubs
+from jetpy.backends.level import Adjacency, DeviceGraph
+from jetpy.backends.long_rows import find_long_rows
 from jetpy.workloads import contraction as contraction_kernels
 from jetpy.workloads import subgraphs as kernels
 
@@ -17,36 +17,14 @@ def within_blocks(backend: Backend, graph: DeviceGraph, blocks: Array) -> Device
     """
     n, nnz = graph.n, graph.nnz
     marks, places = backend.empty(nnz), backend.empty(nnz)
-    indices, edge_weights = backend.empty(nnz), backend.empty(nnz)
-    graph.hubs.launch(
-        n,
-        kernels.mark_inside,
-        indptr=graph.indptr,
-        indices=graph.indices,
-        blocks=blocks,
-        marks=marks,
-    )
-    total = backend.scan(
-        nnz,
-        kernels.keep_inside,
-        marks=marks,
-        places=places,
-        indices=graph.indices,
-        edge_weights=graph.edge_weights,
-        kept_indices=indices,
-        kept_weights=edge_weights,
-    )
-    indptr = backend.empty(n + 1)
-    backend.parallel_for(
-        n + 1,
-        kernels.offset_kept,
-        indptr=graph.indptr,
-        places=places,
-        kept_indptr=indptr,
-        total=total,
-        nnz=nnz,
-    )
-    indices, edge_weights = indices[:total], edge_weights[:total]
+    graph.long_rows.launch(n, kernels.mark_inside, graph=graph, blocks=blocks, marks=marks)
+    inside = Adjacency(backend.empty(n + 1), backend.empty(nnz), backend.empty(nnz))
+    rows = {"graph": graph, "inside": inside, "places": places}
+    total = backend.scan(nnz, kernels.keep_inside, marks=marks, **rows)
+    backend.parallel_for(n + 1, kernels.offset_rows_inside, total=total, nnz=nnz, **rows)
+    indices, edge_weights = inside.indices[:total], inside.edge_weights[:total]
     weight = backend.reduce(total, contraction_kernels.add_weights, edge_weights=edge_weights)
-    hubs = find_hubs(backend, indptr, total)
-    return DeviceGraph(indptr, indices, edge_weights, graph.vertex_weights, weight, hubs)
+    long_rows = find_long_rows(backend, inside.indptr, total)
+    return DeviceGraph(
+        inside.indptr, indices, edge_weights, graph.vertex_weights, weight, long_rows
+    )

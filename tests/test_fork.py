@@ -9,12 +9,14 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import jetpy
 from jetpy.backends import get_backend, threads
 from jetpy.backends.base import Backend
 from jetpy.backends.numba_engine.engine import NumbaBackend
+from jetpy.backends.selfcheck import Tallies
 from jetpy.backends.threads import available_threads
 from jetpy.workloads import selfcheck as kernels
 from tests.children import in_child
@@ -86,18 +88,18 @@ def check(fine: bool) -> None:
 def test_recorded_launches(make: type[NumbaBackend]) -> None:
     n, backend = 50_000, make(2)
     numbers = backend.from_host(jetpy.generators.grid(n, 1).vertex_weights)
-    outputs = {name: backend.full(7, 0) for name in ("least", "most")}
-    outputs |= {"sums": backend.full(7, 0, "int64"), "doubled": backend.full(n, 0)}
+    sums = backend.full(7, 0, np.int64)
+    tallies = Tallies(backend.full(n, 0), sums, backend.full(7, 0), backend.full(7, 0))
 
     def launch() -> None:
-        backend.parallel_for(n, kernels.tally, numbers=numbers, buckets=7, **outputs)
+        backend.parallel_for(n, kernels.tally, numbers=numbers, tallies=tallies, buckets=7)
 
     play = backend.record(launch)
     play()
 
     def child() -> None:
         play()
-        assert backend.to_host(outputs["sums"]).sum() == 2 * n
+        assert backend.to_host(sums).sum() == 2 * n
         assert backend.threads == 1
 
     in_child(child)

@@ -6,8 +6,41 @@ same as for pairs of one vertex each.
 
 import pykokkos as pk
 
-from jetpy.workloads.hashing import place_of
-from jetpy.workloads.lanes import end_of, first_entry, is_left_to_lanes, step_of
+from jetpy.workloads.groups import NO_VERTEX, Graph, LongRows
+from jetpy.workloads.hash_table import FREE, claim_slot, find_slot, slot_of_claim
+from jetpy.workloads.hashing import spread
+from jetpy.workloads.long_rows import LANES, end_of, first_entry, is_left_to_lanes, row_of, step_of
+from jetpy.workloads.packing import lower_of, pack, upper_of
+
+LONGEST_LIST = 24
+"""A coarse row with at most so many slots is a list that is searched from the front, which is
+quicker than a hash table; a longer one is such a table."""
+
+
+class Pairs:
+    """Fine vertices that become coarse ones, two at most."""
+
+    match: pk.View1D[pk.int32]  # each vertex's partner, or NO_VERTEX
+    coarse_of: pk.View1D[pk.int32]  # its coarse vertex
+    representatives: pk.View1D[pk.int32]  # the lower vertex of each coarse one
+
+
+class Grouping:
+    """Fine vertices that become coarse ones, any number of them."""
+
+    group_of: pk.View1D[pk.int32]  # the vertex that names each one's group
+    coarse_of: pk.View1D[pk.int32]  # its coarse vertex
+    places: pk.View1D[pk.int32]  # where its edges begin in the row of its group
+    lengths: pk.View1D[pk.int32]  # of the rows of groups
+
+
+class Tables:
+    """Coarse rows while edges merge: that of c has the slots ``offsets[c]..offsets[c + 1] - 1``."""
+
+    offsets: pk.View1D[pk.int32]
+    keys: pk.View1D[pk.int32]  # coarse neighbours
+    sums: pk.View1D[pk.int32]  # summed weights of the edges to them
+    counts: pk.View1D[pk.int32]  # slots in use, of each row
 
 
 @pk.workunit
@@ -15,47 +48,38 @@ def number_pairs(
     v: int,
     acc: pk.Acc[pk.int64],
     last_pass: bool,
-    match: pk.View1D[pk.int32],
-    indptr: pk.View1D[pk.int32],
-    coarse_of: pk.View1D[pk.int32],
-    leaders: pk.View1D[pk.int32],
+    graph: Graph,
+    pairs: Pairs,
     offsets: pk.View1D[pk.int32],
 ):
     """Number the coarse vertices by the lower vertex of each pair, and reserve their rows.
 
-    Each has room for all edges of its vertices. Numbers add up above the lower 32 bits, room below.
+    Each has room for all edges of its vertices. Numbers and room add up in one sum.
     """
-    partner: int = match[v]
-    if partner < 0 or v < partner:
-        added: pk.int64 = 1
-        added = (added << 32) + indptr[v + 1] - indptr[v]
-        if partner >= 0:
-            added += indptr[partner + 1] - indptr[partner]
+    partner: int = pairs.match[v]
+    if partner == NO_VERTEX or v < partner:
+        room: int = graph.indptr[v + 1] - graph.indptr[v]
+        if partner != NO_VERTEX:
+            room += graph.indptr[partner + 1] - graph.indptr[partner]
+        added: pk.int64 = pack(1, room)
         if last_pass:
-            c: pk.int64 = acc >> 32
-            coarse_of[v] = c
-            leaders[c] = v
-            offsets[c] = acc & 2147483647
-            offsets[c + 1] = (acc + added) & 2147483647
+            c: int = upper_of(acc)
+            pairs.coarse_of[v] = c
+            pairs.representatives[c] = v
+            offsets[c] = lower_of(acc)
+            offsets[c + 1] = lower_of(acc + added)
         acc += added
 
 
 @pk.workunit
-def join_pairs(
-    c: int,
-    leaders: pk.View1D[pk.int32],
-    match: pk.View1D[pk.int32],
-    vertex_weights: pk.View1D[pk.int32],
-    coarse_of: pk.View1D[pk.int32],
-    coarse_weights: pk.View1D[pk.int32],
-):
+def join_pairs(c: int, graph: Graph, pairs: Pairs, coarse_weights: pk.View1D[pk.int32]):
     """Give the second vertex of a pair its number, and sum the weights."""
-    u: int = leaders[c]
-    v: int = match[u]
-    weight: int = vertex_weights[u]
-    if v >= 0:
-        coarse_of[v] = c
-        weight += vertex_weights[v]
+    u: int = pairs.representatives[c]
+    v: int = pairs.match[u]
+    weight: int = graph.vertex_weights[u]
+    if v != NO_VERTEX:
+        pairs.coarse_of[v] = c
+        weight += graph.vertex_weights[v]
     coarse_weights[c] = weight
 
 
@@ -75,272 +99,182 @@ def number_groups(
 
 
 @pk.workunit
-def join_groups(
-    v: int,
-    group_of: pk.View1D[pk.int32],
-    indptr: pk.View1D[pk.int32],
-    vertex_weights: pk.View1D[pk.int32],
-    coarse_of: pk.View1D[pk.int32],
-    coarse_weights: pk.View1D[pk.int32],
-    lengths: pk.View1D[pk.int32],
-    places: pk.View1D[pk.int32],
-):
+def join_groups(v: int, graph: Graph, grouping: Grouping, coarse_weights: pk.View1D[pk.int32]):
     """Give a vertex its group's number, and a place for its edges in the group's row.
 
     Weights and lengths of rows add up. Who comes first gets the first place: the order of a row's
     entries is left to chance; nothing may depend on it.
     """
-    c: int = coarse_of[group_of[v]]
-    if group_of[v] != v:
-        coarse_of[v] = c
-    pk.atomic_fetch_add(coarse_weights, [c], vertex_weights[v])
-    places[v] = pk.atomic_fetch_add(lengths, [c], indptr[v + 1] - indptr[v])
+    c: int = grouping.coarse_of[grouping.group_of[v]]
+    if grouping.group_of[v] != v:
+        grouping.coarse_of[v] = c
+    degree: int = graph.indptr[v + 1] - graph.indptr[v]
+    pk.atomic_fetch_add(coarse_weights, [c], graph.vertex_weights[v])
+    grouping.places[v] = pk.atomic_fetch_add(grouping.lengths, [c], degree)
 
 
 @pk.workunit
 def gather_rows(
-    i: int,
-    indptr: pk.View1D[pk.int32],
-    indices: pk.View1D[pk.int32],
-    edge_weights: pk.View1D[pk.int32],
-    coarse_of: pk.View1D[pk.int32],
-    offsets: pk.View1D[pk.int32],
-    places: pk.View1D[pk.int32],
-    gathered_indices: pk.View1D[pk.int32],
-    gathered_weights: pk.View1D[pk.int32],
-    hubs: pk.View1D[pk.int32],
-    starts: pk.View1D[pk.int32],
-    hub_degree: int,
-    count: int,
+    i: int, count: int, graph: Graph, grouping: Grouping, gathered: Graph, long_rows: LongRows
 ):
     """Copy a vertex's edges, to coarse vertices, into the row of its group."""
-    v: int = i
-    if i >= count:
-        v = hubs[(i - count) >> 7]
-    degree: int = indptr[v + 1] - indptr[v]
-    if is_left_to_lanes(i, count, degree, hub_degree):
+    v: int = row_of(i, count, long_rows)
+    degree: int = graph.indptr[v + 1] - graph.indptr[v]
+    if is_left_to_lanes(i, count, degree, long_rows):
         return
-    source: int = indptr[v]
-    target: int = offsets[coarse_of[v]] + places[v]
-    entry: int = first_entry(i, count, starts)
-    end: int = end_of(i, count, degree, starts)
+    source: int = graph.indptr[v]
+    target: int = gathered.indptr[grouping.coarse_of[v]] + grouping.places[v]
+    entry: int = first_entry(i, count, long_rows)
+    end: int = end_of(i, count, degree, long_rows)
     while entry < end:
-        gathered_indices[target + entry] = coarse_of[indices[source + entry]]
-        gathered_weights[target + entry] = edge_weights[source + entry]
+        gathered.indices[target + entry] = grouping.coarse_of[graph.indices[source + entry]]
+        gathered.edge_weights[target + entry] = graph.edge_weights[source + entry]
         entry += step_of(i, count)
 
 
 @pk.function
-def insert_edge(
-    key: int,
-    weight: int,
-    start: int,
-    size: int,
-    keys: pk.View1D[pk.int32],
-    sums: pk.View1D[pk.int32],
-):
-    """Add an edge to the hash table of a coarse row, by linear probing."""
-    h: pk.uint32 = key
-    slot: int = place_of(h * 1597334677, size)
-    while keys[start + slot] >= 0 and keys[start + slot] != key:
-        slot += 1
-        if slot == size:
-            slot = 0
-    if keys[start + slot] == key:
-        sums[start + slot] += weight
-    else:
-        keys[start + slot] = key
-        sums[start + slot] = weight
-
-
-@pk.workunit
-def merge_rows(
-    c: int,
-    leaders: pk.View1D[pk.int32],
-    match: pk.View1D[pk.int32],
-    indptr: pk.View1D[pk.int32],
-    indices: pk.View1D[pk.int32],
-    edge_weights: pk.View1D[pk.int32],
-    coarse_of: pk.View1D[pk.int32],
-    offsets: pk.View1D[pk.int32],
-    keys: pk.View1D[pk.int32],
-    sums: pk.View1D[pk.int32],
-    counts: pk.View1D[pk.int32],
-    hub_degree: int,
-):
-    """Merge the edges of one coarse row; its entries end up at the front of its slots.
-
-    A short row is a list that is searched from the front, a long one a hash table whose gaps
-    are closed in the end. Those of hubs are left to lanes (`merge_long_rows`).
-    """
-    u: int = leaders[c]
-    second: int = match[u]
-    start: int = offsets[c]
-    size: int = offsets[c + 1] - offsets[c]
-    if size > hub_degree:
-        return
-    slot: int = 0
-    used: int = 0
-    if size > 24:
-        while slot < size:
-            keys[start + slot] = -1
-            slot += 1
-    while u >= 0:
-        e: int = indptr[u]
-        end: int = indptr[u + 1]
-        while e < end:
-            key: int = coarse_of[indices[e]]
-            if key != c:
-                if size > 24:
-                    insert_edge(key, edge_weights[e], start, size, keys, sums)
-                else:
-                    slot = start
-                    while slot < start + used and keys[slot] != key:
-                        slot += 1
-                    if slot == start + used:
-                        keys[slot] = key
-                        sums[slot] = edge_weights[e]
-                        used += 1
-                    else:
-                        sums[slot] += edge_weights[e]
-            e += 1
-        u = second
-        second = -1
-    if size > 24:
-        slot = 0
-        while slot < size:
-            if keys[start + slot] >= 0:
-                keys[start + used] = keys[start + slot]
-                sums[start + used] = sums[start + slot]
-                used += 1
-            slot += 1
-    counts[c] = used
-
-
-@pk.workunit
-def clear_long_rows(
-    i: int,
-    offsets: pk.View1D[pk.int32],
-    keys: pk.View1D[pk.int32],
-    sums: pk.View1D[pk.int32],
-    counts: pk.View1D[pk.int32],
-    hubs: pk.View1D[pk.int32],
-    starts: pk.View1D[pk.int32],
-):
-    """Empty the tables of coarse rows that are left to lanes."""
-    c: int = hubs[i >> 7]
-    size: int = offsets[c + 1] - offsets[c]
-    start: int = offsets[c]
-    slot: int = first_entry(i, 0, starts)
-    end: int = end_of(i, 0, size, starts)
-    while slot < end:
-        keys[start + slot] = -1
-        sums[start + slot] = 0
-        slot += 128
-    counts[c] = 0
+def clear_table(start: int, size: int, tables: Tables):
+    """Empty the hash table of a coarse row."""
+    for slot in range(start, start + size):
+        tables.keys[slot] = FREE
 
 
 @pk.function
-def claim_slot(key: int, start: int, size: int, keys: pk.View1D[pk.int32]) -> int:
-    """Find the slot of a key in a row that others insert into, or take a free one for it.
+def merge_edge(d: int, weight: int, start: int, size: int, used: int, tables: Tables) -> int:
+    """Add an edge to d to a coarse row, of which `used` slots are in use; return how many are then.
 
-    Returns its place in `keys`, or -1 - place where it was free.
+    Lists are filled from the front.
     """
-    h: pk.uint32 = key
-    slot: int = place_of(h * 1597334677, size)
-    while True:
-        found: int = keys[start + slot]
-        if found < 0:
-            found = pk.atomic_compare_exchange(keys, [start + slot], found, key)
-            if found < 0:
-                return -1 - (start + slot)
-        if found == key:
-            return start + slot
+    slot: int = start
+    end: int = start + used
+    is_new: int = 0
+    if size <= LONGEST_LIST:
+        while slot < end and tables.keys[slot] != d:
+            slot += 1
+        is_new = slot == end
+    else:
+        slot = find_slot(d, start + spread(d, size), start, size, tables.keys)
+        is_new = tables.keys[slot] != d
+    if is_new == 0:
+        tables.sums[slot] += weight
+        return used
+    tables.keys[slot] = d
+    tables.sums[slot] = weight
+    return used + 1
+
+
+@pk.function
+def close_gaps(start: int, used: int, tables: Tables):
+    """Move what a hash table holds to the front of its slots."""
+    slot: int = start
+    for target in range(start, start + used):
+        while tables.keys[slot] == FREE:
+            slot += 1
+        tables.keys[target] = tables.keys[slot]
+        tables.sums[target] = tables.sums[slot]
         slot += 1
-        if slot == size:
-            slot = 0
-    return 0
 
 
 @pk.workunit
-def merge_long_rows(
-    i: int,
-    leaders: pk.View1D[pk.int32],
-    match: pk.View1D[pk.int32],
-    indptr: pk.View1D[pk.int32],
-    indices: pk.View1D[pk.int32],
-    edge_weights: pk.View1D[pk.int32],
-    coarse_of: pk.View1D[pk.int32],
-    offsets: pk.View1D[pk.int32],
-    keys: pk.View1D[pk.int32],
-    sums: pk.View1D[pk.int32],
-    counts: pk.View1D[pk.int32],
-    hubs: pk.View1D[pk.int32],
-    starts: pk.View1D[pk.int32],
-):
-    """Let a lane merge its share of the edges of a coarse row into the row's hash table.
+def merge_rows(c: int, graph: Graph, pairs: Pairs, tables: Tables, long_rows: LongRows):
+    """Merge the edges of a pair into a coarse row; its entries end up at the front of its slots.
+
+    Long rows are left to lanes (`merge_long_rows`).
+    """
+    start: int = tables.offsets[c]
+    size: int = tables.offsets[c + 1] - start
+    if size > long_rows.longest:
+        return
+    if size > LONGEST_LIST:
+        clear_table(start, size, tables)
+    used: int = 0
+    u: int = pairs.representatives[c]
+    partner: int = pairs.match[u]
+    while u != NO_VERTEX:
+        e: int = graph.indptr[u]
+        end: int = graph.indptr[u + 1]
+        while e < end:
+            d: int = pairs.coarse_of[graph.indices[e]]
+            if d != c:
+                used = merge_edge(d, graph.edge_weights[e], start, size, used, tables)
+            e += 1
+        u = partner
+        partner = NO_VERTEX
+    if size > LONGEST_LIST:
+        close_gaps(start, used, tables)
+    tables.counts[c] = used
+
+
+@pk.workunit
+def clear_long_rows(i: int, tables: Tables, long_rows: LongRows):
+    """Empty the tables of coarse rows that are left to lanes."""
+    c: int = row_of(i, 0, long_rows)
+    start: int = tables.offsets[c]
+    size: int = tables.offsets[c + 1] - start
+    slot: int = start + first_entry(i, 0, long_rows)
+    end: int = start + end_of(i, 0, size, long_rows)
+    while slot < end:
+        tables.keys[slot] = FREE
+        tables.sums[slot] = 0
+        slot += LANES
+    tables.counts[c] = 0
+
+
+@pk.workunit
+def merge_long_rows(i: int, graph: Graph, pairs: Pairs, tables: Tables, long_rows: LongRows):
+    """Let a lane merge its share of the edges of a pair into the coarse row's hash table.
 
     The order of a row's entries is left to chance; nothing may depend on it.
     """
-    c: int = hubs[i >> 7]
-    u: int = leaders[c]
-    second: int = match[u]
-    degree: int = indptr[u + 1] - indptr[u]
-    size: int = offsets[c + 1] - offsets[c]
-    entry: int = first_entry(i, 0, starts)
-    end: int = end_of(i, 0, size, starts)
-    claimed: int = 0
+    c: int = row_of(i, 0, long_rows)
+    u: int = pairs.representatives[c]
+    partner: int = pairs.match[u]
+    degree: int = graph.indptr[u + 1] - graph.indptr[u]
+    start: int = tables.offsets[c]
+    size: int = tables.offsets[c + 1] - start
+    entry: int = first_entry(i, 0, long_rows)
+    end: int = end_of(i, 0, size, long_rows)
+    added: int = 0
     while entry < end:
-        e: int = indptr[u] + entry
+        e: int = graph.indptr[u] + entry
         if entry >= degree:
-            e = indptr[second] + (entry - degree)
-        entry += 128
-        key: int = coarse_of[indices[e]]
-        if key != c:
-            place: int = claim_slot(key, offsets[c], size, keys)
-            if place < 0:
-                place = -1 - place
-                claimed += 1
-            pk.atomic_fetch_add(sums, [place], edge_weights[e])
-    if claimed > 0:
-        pk.atomic_fetch_add(counts, [c], claimed)
+            e = graph.indptr[partner] + (entry - degree)
+        entry += LANES
+        d: int = pairs.coarse_of[graph.indices[e]]
+        if d != c:
+            claim: int = claim_slot(d, start + spread(d, size), start, size, tables.keys)
+            if claim < 0:
+                added += 1
+            pk.atomic_fetch_add(tables.sums, [slot_of_claim(claim)], graph.edge_weights[e])
+    if added > 0:
+        pk.atomic_fetch_add(tables.counts, [c], added)
 
 
 @pk.workunit
-def copy_long_rows(
-    i: int,
-    offsets: pk.View1D[pk.int32],
-    keys: pk.View1D[pk.int32],
-    sums: pk.View1D[pk.int32],
-    counts: pk.View1D[pk.int32],
-    hubs: pk.View1D[pk.int32],
-    starts: pk.View1D[pk.int32],
-    indptr: pk.View1D[pk.int32],
-    indices: pk.View1D[pk.int32],
-    edge_weights: pk.View1D[pk.int32],
-):
+def copy_long_rows(i: int, tables: Tables, coarse: Graph, long_rows: LongRows):
     """Let a lane copy its share of a merged row out of the table; uses up `counts`."""
-    c: int = hubs[i >> 7]
-    size: int = offsets[c + 1] - offsets[c]
-    first: int = offsets[c] + first_entry(i, 0, starts)
-    end: int = offsets[c] + end_of(i, 0, size, starts)
+    c: int = row_of(i, 0, long_rows)
+    start: int = tables.offsets[c]
+    size: int = tables.offsets[c + 1] - start
+    first: int = start + first_entry(i, 0, long_rows)
+    end: int = start + end_of(i, 0, size, long_rows)
     used: int = 0
     slot: int = first
     while slot < end:
-        if keys[slot] >= 0:
+        if tables.keys[slot] != FREE:
             used += 1
-        slot += 128
+        slot += LANES
     if used == 0:
         return
-    left: int = pk.atomic_fetch_add(counts, [c], -used)
-    target: int = indptr[c] + left - used
+    left: int = pk.atomic_fetch_add(tables.counts, [c], -used)
+    target: int = coarse.indptr[c] + left - used
     slot = first
     while slot < end:
-        if keys[slot] >= 0:
-            indices[target] = keys[slot]
-            edge_weights[target] = sums[slot]
+        if tables.keys[slot] != FREE:
+            coarse.indices[target] = tables.keys[slot]
+            coarse.edge_weights[target] = tables.sums[slot]
             target += 1
-        slot += 128
+        slot += LANES
 
 
 @pk.workunit
@@ -360,25 +294,16 @@ def offset_rows(
 
 
 @pk.workunit
-def copy_rows(
-    c: int,
-    offsets: pk.View1D[pk.int32],
-    keys: pk.View1D[pk.int32],
-    sums: pk.View1D[pk.int32],
-    indptr: pk.View1D[pk.int32],
-    indices: pk.View1D[pk.int32],
-    edge_weights: pk.View1D[pk.int32],
-    hub_degree: int,
-):
-    """Copy the merged rows out of the tables, but for those of hubs."""
-    source: int = offsets[c]
-    if offsets[c + 1] - source > hub_degree:
+def copy_rows(c: int, tables: Tables, coarse: Graph, long_rows: LongRows):
+    """Copy the merged rows out of the tables, but for long ones."""
+    source: int = tables.offsets[c]
+    if tables.offsets[c + 1] - source > long_rows.longest:
         return
-    target: int = indptr[c]
-    end: int = indptr[c + 1]
+    target: int = coarse.indptr[c]
+    end: int = coarse.indptr[c + 1]
     while target < end:
-        indices[target] = keys[source]
-        edge_weights[target] = sums[source]
+        coarse.indices[target] = tables.keys[source]
+        coarse.edge_weights[target] = tables.sums[source]
         source += 1
         target += 1
 

@@ -6,6 +6,7 @@ uses. The host passes any object that has them as attributes.
 
 import pykokkos as pk
 
+NO_VERTEX = -1
 NO_PART = -1
 """In place of a part, where there is none."""
 UNKNOWN = -2
@@ -34,6 +35,14 @@ class LongRows:
     vertices: pk.View1D[pk.int32]  # of each chunk
     starts: pk.View1D[pk.int32]  # first entry of each chunk
     longest: int  # length of the longest row that is not cut
+
+
+class Constraints:
+    """Which vertices coarsening may put together (`constraints`)."""
+
+    heaviest: int  # the most that they may weigh together
+    within_parts: int  # 1 if they must be in the same part, else 0
+    parts: pk.View1D[pk.int32]
 
 
 class Metric:

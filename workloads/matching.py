@@ -7,187 +7,161 @@ remaining edge, and the outcome does not depend on who comes first.
 
 import pykokkos as pk
 
-from jetpy.workloads.hashing import mix
-from jetpy.workloads.lanes import is_left_to_lanes, step_of, vertex_of
+from jetpy.workloads.constraints import may_join, room_beside
+from jetpy.workloads.groups import NO_VERTEX, Constraints, Graph, LongRows
+from jetpy.workloads.hashing import ODD, mix, stir
+from jetpy.workloads.long_rows import LANES, is_left_to_lanes, step_of, vertex_of
+
+NO_ENTRY = -1
+NOT_CHOSEN = -2
+COMPARERS = 16
+"""Indices that compare what the lanes of a row have found, before one compares what they find."""
+COMPARED = LANES // COMPARERS
+
+
+class Handshakes:
+    """Rounds of handshakes."""
+
+    match: pk.View1D[pk.int32]  # each vertex's partner, or NO_VERTEX
+    preferred: pk.View1D[pk.int32]  # the neighbour that it prefers; NO_VERTEX, NOT_CHOSEN
+    lane_best: pk.View1D[pk.int32]  # the entry of the best edge that each lane has found
+    seed: int
 
 
 @pk.function
 def hash_edge(u: int, v: int, seed: int) -> pk.uint32:
     """Return the hash of an edge, the same from both ends."""
-    h: pk.uint32 = mix(u ^ seed)
-    h = (h + mix(v ^ seed)) * 1597334677
-    return h ^ (h >> 15)
+    return stir(mix(u ^ seed) + mix(v ^ seed), ODD)
 
 
 @pk.function
-def has_chosen(u: int, match: pk.View1D[pk.int32], preferred: pk.View1D[pk.int32]) -> bool:
-    """Whether a vertex is matched, finds no partner, or prefers one that is still unmatched."""
-    kept: int = preferred[u]
-    if match[u] >= 0 or kept == -1:
+def has_chosen(u: int, handshakes: Handshakes) -> bool:
+    """Whether a vertex is matched, finds no partner, or prefers one that is still unmatched.
+
+    Candidates only disappear, so a choice that is still unmatched is still the best.
+    """
+    v: int = handshakes.preferred[u]
+    if handshakes.match[u] != NO_VERTEX or v == NO_VERTEX:
         return True
-    return kept >= 0 and match[kept] < 0
+    return v != NOT_CHOSEN and handshakes.match[v] == NO_VERTEX
+
+
+@pk.function
+def best_entry(
+    u: int,
+    first: int,
+    end: int,
+    step: int,
+    of_lanes: bool,
+    graph: Graph,
+    handshakes: Handshakes,
+    constraints: Constraints,
+) -> int:
+    """Return the best edge of a vertex to an unmatched one that it may join, or `NO_ENTRY`.
+
+    Looks at every so many-th entry, or, if `of_lanes`, place in `lane_best`.
+    """
+    room: int = room_beside(u, graph, constraints)
+    part: int = constraints.parts[u]
+    weight_u: pk.double = graph.vertex_weights[u]
+    best: int = NO_ENTRY
+    best_vertex: int = NO_VERTEX
+    best_rating: pk.double = -1.0
+    best_hash: pk.uint32 = 0
+    place: int = first
+    while place < end:
+        e: int = place
+        place += step
+        if of_lanes:
+            e = handshakes.lane_best[e]
+            if e == NO_ENTRY:
+                continue
+        v: int = graph.indices[e]
+        if handshakes.match[v] == NO_VERTEX and may_join(v, room, part, graph, constraints):
+            w: pk.double = graph.edge_weights[e]
+            weight_v: pk.double = graph.vertex_weights[v]
+            rating: pk.double = (w * w) / (weight_u * weight_v)
+            if rating >= best_rating:
+                h: pk.uint32 = hash_edge(u, v, handshakes.seed)
+                if rating > best_rating or h > best_hash or (h == best_hash and v < best_vertex):
+                    best = e
+                    best_vertex = v
+                    best_rating = rating
+                    best_hash = h
+    return best
+
+
+@pk.function
+def prefer(u: int, e: int, graph: Graph, handshakes: Handshakes):
+    """Let a vertex prefer the neighbour that an edge leads to, or none."""
+    handshakes.preferred[u] = NO_VERTEX
+    if e != NO_ENTRY:
+        handshakes.preferred[u] = graph.indices[e]
 
 
 @pk.workunit
 def prefer_heaviest(
     i: int,
-    vertices: pk.View1D[pk.int32],
-    indptr: pk.View1D[pk.int32],
-    indices: pk.View1D[pk.int32],
-    edge_weights: pk.View1D[pk.int32],
-    vertex_weights: pk.View1D[pk.int32],
-    match: pk.View1D[pk.int32],
-    preferred: pk.View1D[pk.int32],
-    parts: pk.View1D[pk.int32],
-    hubs: pk.View1D[pk.int32],
-    finalists: pk.View1D[pk.int32],
-    within_parts: int,
-    seed: int,
-    heaviest: int,
-    hub_degree: int,
     count: int,
+    vertices: pk.View1D[pk.int32],
+    graph: Graph,
+    handshakes: Handshakes,
+    constraints: Constraints,
+    long_rows: LongRows,
 ):
     """Let an unmatched vertex choose its best unmatched neighbour, or keep the one it has.
 
-    `preferred` is -2 before the first choice and -1 where there is none. Candidates only
-    disappear, so a choice that is still unmatched is still the best. With `within_parts` = 1
-    only neighbours of the same part are candidates. A lane notes the entry of its best one, a
-    finalist, for `compare_finalists`; here a hub's row is one piece.
+    A lane notes the best edge that it finds; here a long row is one chunk.
     """
-    u: int = vertex_of(i, count, vertices, hubs)
-    if has_chosen(u, match, preferred):
+    u: int = vertex_of(i, count, vertices, long_rows)
+    if has_chosen(u, handshakes):
         return
-    e: int = indptr[u]
-    end: int = indptr[u + 1]
-    if is_left_to_lanes(i, count, end - e, hub_degree):
+    first: int = graph.indptr[u]
+    end: int = graph.indptr[u + 1]
+    if is_left_to_lanes(i, count, end - first, long_rows):
         return
     if i >= count:
-        e += (i - count) & 127
-    room: int = heaviest - vertex_weights[u]
-    weight_u: pk.double = vertex_weights[u]
-    best: int = -1
-    best_entry: int = -1
-    best_rating: pk.double = -1.0
-    best_hash: pk.uint32 = 0
-    while e < end:
-        v: int = indices[e]
-        entry: int = e
-        e += step_of(i, count)
-        if within_parts == 1:
-            if parts[v] != parts[u]:
-                continue
-        if match[v] < 0 and vertex_weights[v] <= room:
-            w: pk.double = edge_weights[entry]
-            weight_v: pk.double = vertex_weights[v]
-            rating: pk.double = (w * w) / (weight_u * weight_v)
-            if rating >= best_rating:
-                h: pk.uint32 = hash_edge(u, v, seed)
-                if rating > best_rating or h > best_hash or (h == best_hash and v < best):
-                    best = v
-                    best_entry = entry
-                    best_rating = rating
-                    best_hash = h
+        first += (i - count) % LANES
+    e: int = best_entry(u, first, end, step_of(i, count), False, graph, handshakes, constraints)
     if i < count:
-        preferred[u] = best
+        prefer(u, e, graph, handshakes)
     else:
-        finalists[i - count] = best_entry
-
-
-@pk.function
-def best_finalist(
-    u: int,
-    first: int,
-    step: int,
-    end: int,
-    indices: pk.View1D[pk.int32],
-    edge_weights: pk.View1D[pk.int32],
-    vertex_weights: pk.View1D[pk.int32],
-    finalists: pk.View1D[pk.int32],
-    seed: int,
-) -> int:
-    """Return which of some finalists `prefer_heaviest` would choose; -1 if they are none."""
-    weight_u: pk.double = vertex_weights[u]
-    best: int = -1
-    best_entry: int = -1
-    best_rating: pk.double = -1.0
-    best_hash: pk.uint32 = 0
-    place: int = first
-    while place < end:
-        entry: int = finalists[place]
-        place += step
-        if entry < 0:
-            continue
-        v: int = indices[entry]
-        w: pk.double = edge_weights[entry]
-        weight_v: pk.double = vertex_weights[v]
-        rating: pk.double = (w * w) / (weight_u * weight_v)
-        if rating >= best_rating:
-            h: pk.uint32 = hash_edge(u, v, seed)
-            if rating > best_rating or h > best_hash or (h == best_hash and v < best):
-                best = v
-                best_entry = entry
-                best_rating = rating
-                best_hash = h
-    return best_entry
+        handshakes.lane_best[i - count] = e
 
 
 @pk.workunit
-def compare_finalists(
-    j: int,
-    indices: pk.View1D[pk.int32],
-    edge_weights: pk.View1D[pk.int32],
-    vertex_weights: pk.View1D[pk.int32],
-    match: pk.View1D[pk.int32],
-    preferred: pk.View1D[pk.int32],
-    hubs: pk.View1D[pk.int32],
-    finalists: pk.View1D[pk.int32],
-    seed: int,
+def compare_lanes(
+    j: int, graph: Graph, handshakes: Handshakes, constraints: Constraints, long_rows: LongRows
 ):
-    """Leave the best of eight finalists of a hub in the first one's place."""
-    u: int = hubs[j >> 4]
-    if not has_chosen(u, match, preferred):
-        finalists[j * 8] = best_finalist(
-            u, j * 8, 1, j * 8 + 8, indices, edge_weights, vertex_weights, finalists, seed
+    """Leave the best of a few edges that lanes have found in the first one's place."""
+    u: int = long_rows.vertices[j // COMPARERS]
+    if not has_chosen(u, handshakes):
+        first: int = j * COMPARED
+        handshakes.lane_best[first] = best_entry(
+            u, first, first + COMPARED, 1, True, graph, handshakes, constraints
         )
 
 
 @pk.workunit
-def prefer_finalist(
-    h: int,
-    indices: pk.View1D[pk.int32],
-    edge_weights: pk.View1D[pk.int32],
-    vertex_weights: pk.View1D[pk.int32],
-    match: pk.View1D[pk.int32],
-    preferred: pk.View1D[pk.int32],
-    hubs: pk.View1D[pk.int32],
-    finalists: pk.View1D[pk.int32],
-    seed: int,
+def prefer_lane_best(
+    r: int, graph: Graph, handshakes: Handshakes, constraints: Constraints, long_rows: LongRows
 ):
-    """Let a hub choose the best finalist that `compare_finalists` has left."""
-    u: int = hubs[h]
-    if has_chosen(u, match, preferred):
-        return
-    entry: int = best_finalist(
-        u, h * 128, 8, h * 128 + 128, indices, edge_weights, vertex_weights, finalists, seed
-    )
-    preferred[u] = -1
-    if entry >= 0:
-        preferred[u] = indices[entry]
+    """Let the vertex of a long row choose by the best edge that `compare_lanes` has left."""
+    u: int = long_rows.vertices[r]
+    if not has_chosen(u, handshakes):
+        first: int = r * LANES
+        e: int = best_entry(u, first, first + LANES, COMPARED, True, graph, handshakes, constraints)
+        prefer(u, e, graph, handshakes)
 
 
 @pk.workunit
-def match_mutual(
-    i: int,
-    active: pk.View1D[pk.int32],
-    match: pk.View1D[pk.int32],
-    preferred: pk.View1D[pk.int32],
-):
+def match_mutual(i: int, active: pk.View1D[pk.int32], handshakes: Handshakes):
     """Match a vertex with the one it prefers if that one prefers it, too."""
     u: int = active[i]
-    v: int = preferred[u]
-    if v >= 0:
-        if preferred[v] == u:
-            match[u] = v
+    v: int = handshakes.preferred[u]
+    if v != NO_VERTEX:
+        if handshakes.preferred[v] == u:
+            handshakes.match[u] = v
 
 
 @pk.workunit
@@ -196,13 +170,12 @@ def list_active(
     acc: pk.Acc[pk.int64],
     last_pass: bool,
     active: pk.View1D[pk.int32],
-    match: pk.View1D[pk.int32],
-    preferred: pk.View1D[pk.int32],
+    handshakes: Handshakes,
     remaining: pk.View1D[pk.int32],
 ):
     """List the vertices that may still find a partner in a later round."""
     u: int = active[i]
-    if match[u] < 0 and preferred[u] >= 0:
+    if handshakes.match[u] == NO_VERTEX and handshakes.preferred[u] != NO_VERTEX:
         if last_pass:
             remaining[acc] = u
         acc += 1
@@ -217,7 +190,7 @@ def list_unmatched(
     unmatched: pk.View1D[pk.int32],
 ):
     """List the vertices without a partner, in ascending order."""
-    if match[v] < 0:
+    if match[v] == NO_VERTEX:
         if last_pass:
             unmatched[acc] = v
         acc += 1

@@ -2,7 +2,8 @@
 
 import pykokkos as pk
 
-from jetpy.workloads.distance import distance_of
+from jetpy.workloads.groups import Graph, Metric
+from jetpy.workloads.metric import distance_of
 
 
 @pk.workunit
@@ -29,31 +30,20 @@ def inject(
 
 @pk.workunit
 def cost_of_vertex(
-    v: int,
-    acc: pk.Acc[pk.int64],
-    indptr: pk.View1D[pk.int32],
-    indices: pk.View1D[pk.int32],
-    edge_weights: pk.View1D[pk.int32],
-    parts: pk.View1D[pk.int32],
-    distances: pk.View1D[pk.int32],
-    metric: int,
-    k: int,
+    v: int, acc: pk.Acc[pk.int64], graph: Graph, parts: pk.View1D[pk.int32], metric: Metric
 ):
     """Sum up what directed edges that leave their part cost."""
-    e: int = indptr[v]
-    end: int = indptr[v + 1]
+    e: int = graph.indptr[v]
+    end: int = graph.indptr[v + 1]
     while e < end:
-        w: pk.int64 = edge_weights[e]
-        acc += w * distance_of(parts[v], parts[indices[e]], metric, distances, k)
+        w: pk.int64 = graph.edge_weights[e]
+        acc += w * distance_of(parts[v], parts[graph.indices[e]], metric)
         e += 1
 
 
 @pk.workunit
 def weigh_parts(
-    v: int,
-    parts: pk.View1D[pk.int32],
-    vertex_weights: pk.View1D[pk.int32],
-    part_weights: pk.View1D[pk.int32],
+    v: int, graph: Graph, parts: pk.View1D[pk.int32], part_weights: pk.View1D[pk.int32]
 ):
     """Add each vertex's weight to its part."""
-    pk.atomic_fetch_add(part_weights, [parts[v]], vertex_weights[v])
+    pk.atomic_fetch_add(part_weights, [parts[v]], graph.vertex_weights[v])

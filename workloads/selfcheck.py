@@ -3,24 +3,25 @@
 import pykokkos as pk
 
 
+class Tallies:
+    """What is made of numbers."""
+
+    doubled: pk.View1D[pk.int32]
+    sums: pk.View1D[pk.int64]  # of each bucket
+    least: pk.View1D[pk.int32]
+    most: pk.View1D[pk.int32]
+
+
 @pk.workunit
-def tally(
-    i: int,
-    numbers: pk.View1D[pk.int32],
-    doubled: pk.View1D[pk.int32],
-    sums: pk.View1D[pk.int64],
-    least: pk.View1D[pk.int32],
-    most: pk.View1D[pk.int32],
-    buckets: int,
-):
+def tally(i: int, numbers: pk.View1D[pk.int32], tallies: Tallies, buckets: int):
     """Double each number; add it, and take the least and the greatest, in one of few buckets."""
     bucket: int = i % buckets
     number: int = numbers[i]
     wide: pk.int64 = number
-    doubled[i] = 2 * number
-    pk.atomic_fetch_add(sums, [bucket], wide)
-    pk.atomic_fetch_min(least, [bucket], number)
-    pk.atomic_fetch_max(most, [bucket], number)
+    tallies.doubled[i] = 2 * number
+    pk.atomic_fetch_add(tallies.sums, [bucket], wide)
+    pk.atomic_fetch_min(tallies.least, [bucket], number)
+    pk.atomic_fetch_max(tallies.most, [bucket], number)
 
 
 @pk.workunit

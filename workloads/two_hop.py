@@ -1,46 +1,60 @@
 """Two-hop matching: partners that are not adjacent but share neighbours.
 
 Each kind (leaves, twins, relatives) names a group for every unmatched vertex; vertices of one
-group are then paired in ascending order. Groups are found by sorting the keys
-group * 2^32 + vertex, which leaves no room for races.
+group are then paired in ascending order. Groups are found by sorting keys, group and vertex in
+one number, which leaves no room for races.
 """
 
 import pykokkos as pk
 
-from jetpy.workloads.hashing import mix
-from jetpy.workloads.lanes import end_of, first_entry, step_of
+from jetpy.workloads.constraints import may_join, room_beside
+from jetpy.workloads.groups import NO_VERTEX, Constraints, Graph, LongRows
+from jetpy.workloads.hashing import ODD, mix, stir
+from jetpy.workloads.long_rows import end_of, first_entry, row_of, step_of
+from jetpy.workloads.packing import lower_of, pack, upper_of
+
+NO_GROUP = -1
+NO_KEY = -1
+NO_MATCHMAKER = (1 << 63) - 1
+"""Above all that `find_matchmakers` compares."""
+
+
+class Grouped:
+    """Unmatched vertices in groups, in order of their keys."""
+
+    keys: pk.View1D[pk.int64]  # group and vertex in one number, or NO_KEY
+    numbers: pk.View1D[pk.int32]  # the group of each key, counted from 0
+    starts: pk.View1D[pk.int32]  # where each group begins
+
+
+@pk.function
+def key_of(group: int, v: int) -> pk.int64:
+    """Return the key of a vertex in a group."""
+    if group == NO_GROUP:
+        return NO_KEY
+    return pack(group, v)
 
 
 @pk.workunit
 def key_leaves(
-    i: int,
-    unmatched: pk.View1D[pk.int32],
-    indptr: pk.View1D[pk.int32],
-    indices: pk.View1D[pk.int32],
-    keys: pk.View1D[pk.int64],
-    n: int,
+    i: int, graph: Graph, unmatched: pk.View1D[pk.int32], keys: pk.View1D[pk.int64], n: int
 ):
     """Group a vertex of degree one by its neighbour; isolated vertices form a group, too."""
     v: int = unmatched[i]
-    degree: int = indptr[v + 1] - indptr[v]
-    group: pk.int64 = -1
+    degree: int = graph.indptr[v + 1] - graph.indptr[v]
+    group: int = NO_GROUP
     if degree == 1:
-        group = indices[indptr[v]]
+        group = graph.indices[graph.indptr[v]]
     if degree == 0:
         group = n
-    key: pk.int64 = v
-    if group >= 0:
-        keys[i] = (group << 32) + key
-    else:
-        keys[i] = -1
+    keys[i] = key_of(group, v)
 
 
 @pk.workunit
 def key_twins(
     i: int,
+    graph: Graph,
     unmatched: pk.View1D[pk.int32],
-    indptr: pk.View1D[pk.int32],
-    indices: pk.View1D[pk.int32],
     digests: pk.View1D[pk.int32],
     keys: pk.View1D[pk.int64],
     highest_degree: int,
@@ -50,47 +64,46 @@ def key_twins(
     A vertex of high degree has no group.
     """
     v: int = unmatched[i]
-    if indptr[v + 1] - indptr[v] > highest_degree:
-        keys[i] = -1
+    e: int = graph.indptr[v]
+    end: int = graph.indptr[v + 1]
+    if end - e > highest_degree:
+        keys[i] = NO_KEY
         return
     first: pk.uint32 = 0
     second: pk.uint32 = 0
-    e: int = indptr[v]
-    end: int = indptr[v + 1]
     while e < end:
-        h: pk.uint32 = mix(indices[e] + 1)
-        first = first + h
-        h = h * 1597334677
-        second = second + (h ^ (h >> 15))
+        h: pk.uint32 = mix(graph.indices[e] + 1)
+        first += h
+        second += stir(h, ODD)
         e += 1
-    group: pk.int64 = first >> 1
-    key: pk.int64 = v
-    keys[i] = (group << 32) + key
+    keys[i] = key_of(first >> 1, v)
     digests[v] = second >> 1
 
 
 @pk.workunit
 def find_matchmakers(
     i: int,
+    graph: Graph,
     match: pk.View1D[pk.int32],
-    indptr: pk.View1D[pk.int32],
-    indices: pk.View1D[pk.int32],
-    hubs: pk.View1D[pk.int32],
-    starts: pk.View1D[pk.int32],
     matchmakers: pk.View1D[pk.int64],
+    long_rows: LongRows,
 ):
-    """Find the neighbour of lowest degree of each unmatched hub: degree * 2^32 + vertex."""
-    v: int = hubs[i >> 7]
-    if match[v] >= 0:
+    """Find the neighbour of lowest degree of each unmatched high-degree vertex, and that degree.
+
+    Both in one number.
+    """
+    v: int = row_of(i, 0, long_rows)
+    if match[v] != NO_VERTEX:
         return
-    e: int = indptr[v] + first_entry(i, 0, starts)
-    end: int = indptr[v] + end_of(i, 0, indptr[v + 1] - indptr[v], starts)
+    e: int = graph.indptr[v] + first_entry(i, 0, long_rows)
+    degree: int = graph.indptr[v + 1] - graph.indptr[v]
+    end: int = graph.indptr[v] + end_of(i, 0, degree, long_rows)
     best: pk.int64 = matchmakers[v]
     while e < end:
-        u: pk.int64 = indices[e]
-        degree: pk.int64 = indptr[u + 1] - indptr[u]
-        if (degree << 32) + u < best:
-            best = (degree << 32) + u
+        u: int = graph.indices[e]
+        found: pk.int64 = pack(graph.indptr[u + 1] - graph.indptr[u], u)
+        if found < best:
+            best = found
         e += step_of(i, 0)
     pk.atomic_fetch_min(matchmakers, [v], best)
 
@@ -98,89 +111,69 @@ def find_matchmakers(
 @pk.workunit
 def key_relatives(
     i: int,
+    graph: Graph,
     unmatched: pk.View1D[pk.int32],
-    indptr: pk.View1D[pk.int32],
-    indices: pk.View1D[pk.int32],
     matchmakers: pk.View1D[pk.int64],
     keys: pk.View1D[pk.int64],
     highest_degree: int,
-    hub_degree: int,
+    long_rows: LongRows,
 ):
     """Group a vertex by its matchmaker: the neighbour of lowest degree, unless that is high.
 
-    Hubs have theirs found by `find_matchmakers`.
+    High-degree vertices have theirs found by `find_matchmakers`.
     """
     v: int = unmatched[i]
-    matchmaker: pk.int64 = -1
+    matchmaker: int = NO_GROUP
     lowest: int = highest_degree + 1
-    e: int = indptr[v]
-    end: int = indptr[v + 1]
-    if end - e > hub_degree:
-        if (matchmakers[v] >> 32) < lowest:
-            matchmaker = matchmakers[v] & 2147483647
+    e: int = graph.indptr[v]
+    end: int = graph.indptr[v + 1]
+    if end - e > long_rows.longest:
+        if upper_of(matchmakers[v]) < lowest:
+            matchmaker = lower_of(matchmakers[v])
         e = end
     while e < end:
-        u: int = indices[e]
-        degree: int = indptr[u + 1] - indptr[u]
+        u: int = graph.indices[e]
+        degree: int = graph.indptr[u + 1] - graph.indptr[u]
         if degree < lowest or (degree == lowest and u < matchmaker):
             lowest = degree
             matchmaker = u
         e += 1
-    key: pk.int64 = v
-    if matchmaker >= 0:
-        keys[i] = (matchmaker << 32) + key
-    else:
-        keys[i] = -1
+    keys[i] = key_of(matchmaker, v)
 
 
 @pk.workunit
-def rank_groups(
-    i: int,
-    acc: pk.Acc[pk.int64],
-    last_pass: bool,
-    keys: pk.View1D[pk.int64],
-    group_of: pk.View1D[pk.int32],
-    starts: pk.View1D[pk.int32],
-):
+def rank_groups(i: int, acc: pk.Acc[pk.int64], last_pass: bool, grouped: Grouped):
     """Number the groups of sorted keys, and note where each begins."""
     begins: int = 1
     if i > 0:
-        if (keys[i] >> 32) == (keys[i - 1] >> 32):
+        if upper_of(grouped.keys[i]) == upper_of(grouped.keys[i - 1]):
             begins = 0
     acc += begins
     if last_pass:
-        group_of[i] = acc - 1
+        grouped.numbers[i] = acc - 1
         if begins == 1:
-            starts[acc - 1] = i
+            grouped.starts[acc - 1] = i
 
 
 @pk.workunit
 def pair_in_group(
     i: int,
     count: int,
-    keys: pk.View1D[pk.int64],
-    group_of: pk.View1D[pk.int32],
-    starts: pk.View1D[pk.int32],
-    vertex_weights: pk.View1D[pk.int32],
+    graph: Graph,
+    grouped: Grouped,
     digests: pk.View1D[pk.int32],
     match: pk.View1D[pk.int32],
-    parts: pk.View1D[pk.int32],
-    within_parts: int,
-    heaviest: int,
+    constraints: Constraints,
 ):
-    """Match every second member of a group with the one after it (equal digests only).
-
-    With `within_parts` = 1 both must be in the same part.
-    """
-    if keys[i] < 0 or i + 1 >= count:
+    """Match every second member of a group with the one after it (equal digests only)."""
+    if grouped.keys[i] == NO_KEY or i + 1 >= count:
         return
-    if group_of[i] != group_of[i + 1] or ((i - starts[group_of[i]]) & 1) == 1:
+    group: int = grouped.numbers[i]
+    if group != grouped.numbers[i + 1] or ((i - grouped.starts[group]) & 1) == 1:
         return
-    u: int = keys[i] & 2147483647
-    v: int = keys[i + 1] & 2147483647
-    if within_parts == 1:
-        if parts[u] != parts[v]:
-            return
-    if vertex_weights[u] + vertex_weights[v] <= heaviest and digests[u] == digests[v]:
+    u: int = lower_of(grouped.keys[i])
+    v: int = lower_of(grouped.keys[i + 1])
+    room: int = room_beside(u, graph, constraints)
+    if may_join(v, room, constraints.parts[u], graph, constraints) and digests[u] == digests[v]:
         match[u] = v
         match[v] = u

@@ -7,185 +7,163 @@ split: Lee et al., "iG-kway", DAC 2025, section IV.
 
 import pykokkos as pk
 
+from jetpy.workloads.constraints import may_join, room_beside
+from jetpy.workloads.groups import NO_VERTEX, Constraints, Graph, LongRows
 from jetpy.workloads.hashing import mix
-from jetpy.workloads.lanes import end_of, first_entry, is_left_to_lanes, step_of
+from jetpy.workloads.long_rows import end_of, first_entry, is_left_to_lanes, row_of, step_of
+
+NO_SCORE = -1
+"""The score of a neighbour that is no candidate: below all others."""
+NO_CHOICE = -1
+"""Below all choices."""
+VERTEX_BITS = 31
+LAST_VERTEX = (1 << VERTEX_BITS) - 1
+KEY_BITS = 63
+BETWEEN = -1
+"""The bin of a vertex that lies between two."""
+
+
+class Selection:
+    """Which neighbour each vertex selects; long rows are walked twice, for score and choice."""
+
+    selected: pk.View1D[pk.int32]  # NO_VERTEX if there is no candidate
+    scores: pk.View1D[pk.int64]  # the highest score of the neighbours in a long row
+    choices: pk.View1D[pk.int64]  # the first choice among those that have it
+    by_degree: int  # 1 if low degrees are preferred, else 0
+    seed: int
+
+
+class Subsets:
+    """Subsets of vertices as they grow, and then their sizes, each at its name."""
+
+    names: pk.View1D[pk.int32]  # the lowest vertex of each vertex's subset
+    joined: pk.View1D[pk.int32]  # these after the round
+    labels: pk.View1D[pk.int32]  # the round in which a vertex got its name
+    sizes: pk.View1D[pk.int32]  # numbers of vertices
+    totals: pk.View1D[pk.int32]  # weights
+
+
+class Crowded:
+    """The vertices of subsets that are to be split, in order of their keys."""
+
+    keys: pk.View1D[pk.int64]  # subset, label and vertex, from high to low bits
+    firsts: pk.View1D[pk.int32]  # where each subset begins
+    sums: pk.View1D[pk.int64]  # weight before each vertex
+    bits: int  # of a subset and of a vertex; a label has what is left of KEY_BITS
+
+
+class Groups:
+    """What crowded subsets are split into."""
+
+    numbers: pk.View1D[pk.int32]  # the group of each key, counted from 0
+    representatives: pk.View1D[pk.int32]  # the first vertex of each group
 
 
 @pk.function
 def score_of(
-    e: int,
-    room: int,
-    home: int,
-    indptr: pk.View1D[pk.int32],
-    indices: pk.View1D[pk.int32],
-    edge_weights: pk.View1D[pk.int32],
-    vertex_weights: pk.View1D[pk.int32],
-    parts: pk.View1D[pk.int32],
-    within_parts: int,
-    by_degree: int,
+    e: int, room: int, part: int, graph: Graph, selection: Selection, constraints: Constraints
 ) -> pk.int64:
-    """Return the score c * w(u, v) - degree(v), c being 2^31, plus that; -1 if v is no candidate.
+    """Return the score c * w(u, v) - degree(v), c being 2^31, plus the highest degree.
 
-    No candidate weighs more than `room`; with `within_parts` = 1 all are of part `home`, with
-    `by_degree` = 0 degrees do not count.
+    `NO_SCORE` if v is no candidate: it weighs more than `room`, or is not in a part that is kept.
     """
-    v: int = indices[e]
-    if vertex_weights[v] > room:
-        return -1
-    if within_parts == 1:
-        if parts[v] != home:
-            return -1
-    score: pk.int64 = edge_weights[e]
-    score = (score << 31) + 2147483647
-    if by_degree == 1:
-        score -= indptr[v + 1] - indptr[v]
+    v: int = graph.indices[e]
+    if not may_join(v, room, part, graph, constraints):
+        return NO_SCORE
+    score: pk.int64 = graph.edge_weights[e]
+    score = (score << VERTEX_BITS) + LAST_VERTEX
+    if selection.by_degree == 1:
+        score -= graph.indptr[v + 1] - graph.indptr[v]
     return score
 
 
 @pk.function
 def choice_of(v: int, seed: int) -> pk.int64:
-    """Return by what neighbours of equal score are told apart: hash * 2^31 + 2^31 - 1 - v."""
+    """Return by what neighbours of equal score are told apart: the hash, then the lower vertex."""
     h: pk.uint32 = mix(v ^ seed)
     choice: pk.int64 = h
-    return (choice << 31) + (2147483647 - v)
+    return (choice << VERTEX_BITS) + (LAST_VERTEX - v)
 
 
 @pk.function
 def chosen(choice: pk.int64) -> int:
-    """Return the vertex of a choice."""
-    return 2147483647 - (choice & 2147483647)
+    """Return the vertex of a choice, or `NO_VERTEX`."""
+    if choice == NO_CHOICE:
+        return NO_VERTEX
+    return LAST_VERTEX - (choice & LAST_VERTEX)
 
 
 @pk.workunit
 def select_neighbours(
     i: int,
-    indptr: pk.View1D[pk.int32],
-    indices: pk.View1D[pk.int32],
-    edge_weights: pk.View1D[pk.int32],
-    vertex_weights: pk.View1D[pk.int32],
-    parts: pk.View1D[pk.int32],
-    selected: pk.View1D[pk.int32],
-    scores: pk.View1D[pk.int64],
-    hubs: pk.View1D[pk.int32],
-    starts: pk.View1D[pk.int32],
-    within_parts: int,
-    by_degree: int,
-    seed: int,
-    heaviest: int,
-    hub_degree: int,
     count: int,
+    graph: Graph,
+    selection: Selection,
+    constraints: Constraints,
+    long_rows: LongRows,
 ):
-    """Let a vertex select the neighbour of highest score, or -1; of a hub, find that score.
+    """Let a vertex select the neighbour of highest score; of a long row, find that score.
 
-    No two vertices that weigh more than `heaviest` together select each other.
+    No two vertices that weigh more than is allowed together select each other.
     """
-    u: int = i
-    if i >= count:
-        u = hubs[(i - count) >> 7]
-    e: int = indptr[u]
-    end: int = indptr[u + 1]
-    if is_left_to_lanes(i, count, end - e, hub_degree):
+    u: int = row_of(i, count, long_rows)
+    e: int = graph.indptr[u]
+    end: int = graph.indptr[u + 1]
+    if is_left_to_lanes(i, count, end - e, long_rows):
         return
-    end = e + end_of(i, count, end - e, starts)
-    e += first_entry(i, count, starts)
-    room: int = heaviest - vertex_weights[u]
-    highest: pk.int64 = -1
-    best: pk.int64 = -1
+    end = e + end_of(i, count, end - e, long_rows)
+    e += first_entry(i, count, long_rows)
+    room: int = room_beside(u, graph, constraints)
+    part: int = constraints.parts[u]
+    highest: pk.int64 = NO_SCORE
+    best: pk.int64 = NO_CHOICE
     while e < end:
-        score: pk.int64 = score_of(
-            e,
-            room,
-            parts[u],
-            indptr,
-            indices,
-            edge_weights,
-            vertex_weights,
-            parts,
-            within_parts,
-            by_degree,
-        )
-        if score >= 0 and score >= highest:
-            choice: pk.int64 = choice_of(indices[e], seed)
+        score: pk.int64 = score_of(e, room, part, graph, selection, constraints)
+        if score != NO_SCORE and score >= highest:
+            choice: pk.int64 = choice_of(graph.indices[e], selection.seed)
             if score > highest or choice > best:
                 highest = score
                 best = choice
         e += step_of(i, count)
-    if i >= count:
-        pk.atomic_fetch_max(scores, [u], highest)
-    elif best >= 0:
-        selected[u] = chosen(best)
+    if i < count:
+        selection.selected[u] = chosen(best)
     else:
-        selected[u] = -1
+        pk.atomic_fetch_max(selection.scores, [u], highest)
 
 
 @pk.workunit
 def compare_choices(
-    i: int,
-    indptr: pk.View1D[pk.int32],
-    indices: pk.View1D[pk.int32],
-    edge_weights: pk.View1D[pk.int32],
-    vertex_weights: pk.View1D[pk.int32],
-    parts: pk.View1D[pk.int32],
-    scores: pk.View1D[pk.int64],
-    choices: pk.View1D[pk.int64],
-    hubs: pk.View1D[pk.int32],
-    starts: pk.View1D[pk.int32],
-    within_parts: int,
-    by_degree: int,
-    seed: int,
-    heaviest: int,
+    i: int, graph: Graph, selection: Selection, constraints: Constraints, long_rows: LongRows
 ):
-    """Find the first choice among a hub's neighbours of highest score."""
-    u: int = hubs[i >> 7]
-    if scores[u] < 0:
+    """Find the first choice among the neighbours of highest score in a long row."""
+    u: int = row_of(i, 0, long_rows)
+    highest: pk.int64 = selection.scores[u]
+    if highest == NO_SCORE:
         return
-    e: int = indptr[u] + first_entry(i, 0, starts)
-    end: int = indptr[u] + end_of(i, 0, indptr[u + 1] - indptr[u], starts)
-    room: int = heaviest - vertex_weights[u]
-    best: pk.int64 = -1
+    degree: int = graph.indptr[u + 1] - graph.indptr[u]
+    e: int = graph.indptr[u] + first_entry(i, 0, long_rows)
+    end: int = graph.indptr[u] + end_of(i, 0, degree, long_rows)
+    room: int = room_beside(u, graph, constraints)
+    part: int = constraints.parts[u]
+    best: pk.int64 = NO_CHOICE
     while e < end:
-        score: pk.int64 = score_of(
-            e,
-            room,
-            parts[u],
-            indptr,
-            indices,
-            edge_weights,
-            vertex_weights,
-            parts,
-            within_parts,
-            by_degree,
-        )
-        if score == scores[u]:
-            choice: pk.int64 = choice_of(indices[e], seed)
+        if score_of(e, room, part, graph, selection, constraints) == highest:
+            choice: pk.int64 = choice_of(graph.indices[e], selection.seed)
             if choice > best:
                 best = choice
         e += step_of(i, 0)
-    pk.atomic_fetch_max(choices, [u], best)
+    pk.atomic_fetch_max(selection.choices, [u], best)
 
 
 @pk.workunit
-def select_for_hubs(
-    h: int,
-    choices: pk.View1D[pk.int64],
-    selected: pk.View1D[pk.int32],
-    hubs: pk.View1D[pk.int32],
-):
-    """Let a hub select what `compare_choices` has found."""
-    u: int = hubs[h]
-    selected[u] = -1
-    if choices[u] >= 0:
-        selected[u] = chosen(choices[u])
+def select_chosen(r: int, selection: Selection, long_rows: LongRows):
+    """Let the vertex of a long row select what `compare_choices` has found."""
+    u: int = long_rows.vertices[r]
+    selection.selected[u] = chosen(selection.choices[u])
 
 
 @pk.workunit
-def join_subsets(
-    v: int,
-    selected: pk.View1D[pk.int32],
-    subsets: pk.View1D[pk.int32],
-    joined: pk.View1D[pk.int32],
-    shortcut: int,
-):
+def join_subsets(v: int, selected: pk.View1D[pk.int32], subsets: Subsets, shortcut: int):
     """Give the lower of two subsets to a vertex and the one that it selects.
 
     Subsets are read as they were before the round, so that order does not show. With `shortcut` =
@@ -193,98 +171,57 @@ def join_subsets(
     names theirs: the number of rounds becomes logarithmic in the length of chains.
     """
     u: int = selected[v]
-    if u < 0:
+    if u == NO_VERTEX:
         return
-    a: int = subsets[v]
-    b: int = subsets[u]
+    a: int = subsets.names[v]
+    b: int = subsets.names[u]
     if a > b:
-        pk.atomic_fetch_min(joined, [v], b)
+        pk.atomic_fetch_min(subsets.joined, [v], b)
         if shortcut == 1:
-            pk.atomic_fetch_min(joined, [a], b)
+            pk.atomic_fetch_min(subsets.joined, [a], b)
     elif a < b:
-        pk.atomic_fetch_min(joined, [u], a)
+        pk.atomic_fetch_min(subsets.joined, [u], a)
         if shortcut == 1:
-            pk.atomic_fetch_min(joined, [b], a)
+            pk.atomic_fetch_min(subsets.joined, [b], a)
     if shortcut == 1:
-        if subsets[a] < a:
-            pk.atomic_fetch_min(joined, [v], subsets[a])
+        if subsets.names[a] < a:
+            pk.atomic_fetch_min(subsets.joined, [v], subsets.names[a])
 
 
 @pk.workunit
-def take_subsets(
-    v: int,
-    acc: pk.Acc[pk.int64],
-    subsets: pk.View1D[pk.int32],
-    joined: pk.View1D[pk.int32],
-    labels: pk.View1D[pk.int32],
-    label: int,
-):
+def take_subsets(v: int, acc: pk.Acc[pk.int64], subsets: Subsets, label: int):
     """Take over the subsets after a round; count and label the vertices whose has changed."""
-    if joined[v] != subsets[v]:
-        subsets[v] = joined[v]
-        labels[v] = label
+    if subsets.joined[v] != subsets.names[v]:
+        subsets.names[v] = subsets.joined[v]
+        subsets.labels[v] = label
         acc += 1
 
 
 @pk.workunit
-def weigh_subsets(
-    v: int,
-    subsets: pk.View1D[pk.int32],
-    vertex_weights: pk.View1D[pk.int32],
-    sizes: pk.View1D[pk.int32],
-    totals: pk.View1D[pk.int32],
-):
+def weigh_subsets(v: int, graph: Graph, subsets: Subsets):
     """Sum up the vertices of each subset, and their weights."""
-    pk.atomic_fetch_add(sizes, [subsets[v]], 1)
-    pk.atomic_fetch_add(totals, [subsets[v]], vertex_weights[v])
+    s: int = subsets.names[v]
+    pk.atomic_fetch_add(subsets.sizes, [s], 1)
+    pk.atomic_fetch_add(subsets.totals, [s], graph.vertex_weights[v])
 
 
-@pk.workunit
-def list_crowded(
-    v: int,
-    acc: pk.Acc[pk.int64],
-    last_pass: bool,
-    subsets: pk.View1D[pk.int32],
-    labels: pk.View1D[pk.int32],
-    sizes: pk.View1D[pk.int32],
-    totals: pk.View1D[pk.int32],
-    keys: pk.View1D[pk.int64],
-    most: int,
-    heaviest: int,
-    bits: int,
-):
-    """List the vertices of subsets of more than `most` vertices, or heavier than `heaviest`.
-
-    Each by a key for sorting: subset, label and vertex. Vertices have so many bits, labels those
-    that are left of 63; a label too large for them is the largest.
-    """
-    s: int = subsets[v]
-    if sizes[s] > most or totals[s] > heaviest:
-        if last_pass:
-            one: pk.int64 = 1
-            label: pk.int64 = labels[v]
-            largest: pk.int64 = (one << (63 - 2 * bits)) - 1
-            if label > largest:
-                label = largest
-            key: pk.int64 = s
-            key = (key << (63 - 2 * bits)) + label
-            keys[acc] = (key << bits) + v
-        acc += 1
+@pk.function
+def key_of(s: int, label: int, v: int, bits: int) -> pk.int64:
+    """Return the key of a vertex; a label too large for its bits becomes the largest."""
+    label_bits: int = KEY_BITS - 2 * bits
+    one: pk.int64 = 1
+    kept: pk.int64 = (one << label_bits) - 1
+    if label < kept:
+        kept = label
+    key: pk.int64 = s
+    key = (key << label_bits) + kept
+    return (key << bits) + v
 
 
-@pk.workunit
-def find_first(
-    i: int,
-    keys: pk.View1D[pk.int64],
-    firsts: pk.View1D[pk.int32],
-    bits: int,
-):
-    """Note where each subset begins among the sorted keys."""
-    s: pk.int64 = keys[i] >> (63 - bits)
-    if i > 0:
-        if (keys[i - 1] >> (63 - bits)) == s:
-            return
-    firsts[s] = i
+@pk.function
+def subset_in(key: pk.int64, bits: int) -> int:
+    """Return the subset of a key."""
+    return key >> (KEY_BITS - bits)
 
 
 @pk.function
@@ -295,40 +232,53 @@ def vertex_in(key: pk.int64, bits: int) -> int:
 
 
 @pk.workunit
-def add_up(
-    i: int,
+def list_crowded(
+    v: int,
     acc: pk.Acc[pk.int64],
     last_pass: bool,
-    keys: pk.View1D[pk.int64],
-    vertex_weights: pk.View1D[pk.int32],
-    sums: pk.View1D[pk.int64],
-    bits: int,
+    subsets: Subsets,
+    crowded: Crowded,
+    most: int,
+    heaviest: int,
 ):
+    """List the vertices of subsets of more than `most` vertices, or heavier than `heaviest`."""
+    s: int = subsets.names[v]
+    if subsets.sizes[s] > most or subsets.totals[s] > heaviest:
+        if last_pass:
+            crowded.keys[acc] = key_of(s, subsets.labels[v], v, crowded.bits)
+        acc += 1
+
+
+@pk.workunit
+def find_first(i: int, crowded: Crowded):
+    """Note where each subset begins among the sorted keys."""
+    s: int = subset_in(crowded.keys[i], crowded.bits)
+    if i > 0:
+        if subset_in(crowded.keys[i - 1], crowded.bits) == s:
+            return
+    crowded.firsts[s] = i
+
+
+@pk.workunit
+def add_up(i: int, acc: pk.Acc[pk.int64], last_pass: bool, graph: Graph, crowded: Crowded):
     """Sum up the weights before each vertex, in the order of the keys."""
     if last_pass:
-        sums[i] = acc
-    acc += vertex_weights[vertex_in(keys[i], bits)]
+        crowded.sums[i] = acc
+    acc += graph.vertex_weights[vertex_in(crowded.keys[i], crowded.bits)]
 
 
 @pk.function
-def bin_of(
-    i: int,
-    first: int,
-    keys: pk.View1D[pk.int64],
-    vertex_weights: pk.View1D[pk.int32],
-    sums: pk.View1D[pk.int64],
-    heaviest: int,
-    bits: int,
-) -> pk.int64:
-    """Return the bin that a vertex lies in, if bins have room for `heaviest`; -1 between two.
+def bin_of(i: int, first: int, graph: Graph, crowded: Crowded, heaviest: int) -> pk.int64:
+    """Return the bin that a vertex lies in, if bins have room for `heaviest`, or `BETWEEN`.
 
     Vertices fill bin by bin, in the order of the keys, from place `first` on.
     """
-    before: pk.int64 = sums[i] - sums[first]
+    before: pk.int64 = crowded.sums[i] - crowded.sums[first]
     number: pk.int64 = before
     number //= heaviest
-    if before + vertex_weights[vertex_in(keys[i], bits)] > (number + 1) * heaviest:
-        return -1
+    weight: int = graph.vertex_weights[vertex_in(crowded.keys[i], crowded.bits)]
+    if before + weight > (number + 1) * heaviest:
+        return BETWEEN
     return number
 
 
@@ -337,44 +287,34 @@ def split_subsets(
     i: int,
     acc: pk.Acc[pk.int64],
     last_pass: bool,
-    keys: pk.View1D[pk.int64],
-    firsts: pk.View1D[pk.int32],
-    vertex_weights: pk.View1D[pk.int32],
-    sums: pk.View1D[pk.int64],
-    groups: pk.View1D[pk.int32],
-    leaders: pk.View1D[pk.int32],
+    graph: Graph,
+    crowded: Crowded,
+    groups: Groups,
     most: int,
     heaviest: int,
-    bits: int,
 ):
     """Number the groups that sorted subsets are split into, and note the first vertex of each.
 
-    Groups are chunks of `most` vertices; in each, vertices that lie in one bin. A vertex that lies
+    Groups are runs of `most` vertices; in each, vertices that lie in one bin. A vertex that lies
     between two bins is a group of its own, so that none of several is heavier than `heaviest`.
     """
-    first: int = firsts[keys[i] >> (63 - bits)]
+    first: int = crowded.firsts[subset_in(crowded.keys[i], crowded.bits)]
     first += (i - first) // most * most
     begins: int = 1
     if i > first:
-        number: pk.int64 = bin_of(i, first, keys, vertex_weights, sums, heaviest, bits)
-        if number >= 0:
-            if bin_of(i - 1, first, keys, vertex_weights, sums, heaviest, bits) == number:
+        number: pk.int64 = bin_of(i, first, graph, crowded, heaviest)
+        if number != BETWEEN:
+            if bin_of(i - 1, first, graph, crowded, heaviest) == number:
                 begins = 0
     acc += begins
     if last_pass:
-        groups[i] = acc - 1
+        groups.numbers[i] = acc - 1
         if begins == 1:
-            leaders[acc - 1] = vertex_in(keys[i], bits)
+            groups.representatives[acc - 1] = vertex_in(crowded.keys[i], crowded.bits)
 
 
 @pk.workunit
-def follow_leaders(
-    i: int,
-    keys: pk.View1D[pk.int64],
-    groups: pk.View1D[pk.int32],
-    leaders: pk.View1D[pk.int32],
-    group_of: pk.View1D[pk.int32],
-    bits: int,
-):
+def name_groups(i: int, crowded: Crowded, groups: Groups, names: pk.View1D[pk.int32]):
     """Name each vertex's group by its first vertex."""
-    group_of[vertex_in(keys[i], bits)] = leaders[groups[i]]
+    v: int = vertex_in(crowded.keys[i], crowded.bits)
+    names[v] = groups.representatives[groups.numbers[i]]

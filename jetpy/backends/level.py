@@ -13,6 +13,15 @@ from jetpy.graph import Graph
 
 
 @dataclass(frozen=True, eq=False)
+class Adjacency:
+    """CSR arrays of a graph that is being made, all int32: shapes (n + 1,), (2 m,), (2 m,)."""
+
+    indptr: Array
+    indices: Array
+    edge_weights: Array
+
+
+@dataclass(frozen=True, eq=False)
 class DeviceGraph:
     """CSR arrays of one level, all int32: shapes (n + 1,), (2 m,), (2 m,), (n,); and its
     long rows.

@@ -11,7 +11,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -48,6 +48,23 @@ class Outcome:
     wrong: list[str] = field(default_factory=list)
     threads: int = 0
     layer: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Tallies:
+    """What is made of n numbers, as kernels take it (`jetpy.workloads.selfcheck`).
+
+    Attributes
+    ----------
+    doubled : int32, shape (n,)
+    sums : int64, shape (BUCKETS,)
+    least, most : int32, shape (BUCKETS,)
+    """
+
+    doubled: Array
+    sums: Array
+    least: Array
+    most: Array
 
 
 def check_apart(name: str) -> Outcome:
@@ -104,15 +121,15 @@ def differences(backend: Backend, n: int) -> Iterator[str]:
     numbers = (np.arange(n) * 40503 % 1_000_003 - 250_000).astype(np.int32)
     device = backend.from_host(numbers)
 
-    outputs, launch = _tally(backend, device)
+    tallies, launch = _tally(backend, device)
     launch()
-    yield from _compare(backend, n, outputs, _expected(numbers, 1), "for")
+    yield from _compare(backend, n, vars(tallies), _expected(numbers, 1), "for")
 
-    outputs, launch = _tally(backend, device)
+    tallies, launch = _tally(backend, device)
     play = backend.record(launch)
     for _ in range(REPETITIONS):
         play()
-    yield from _compare(backend, n, outputs, _expected(numbers, REPETITIONS), "recorded for")
+    yield from _compare(backend, n, vars(tallies), _expected(numbers, REPETITIONS), "recorded for")
 
     total = int(numbers.sum(dtype=np.int64))
     found = backend.reduce(n, kernels.add_up, numbers=device)
@@ -127,22 +144,22 @@ def differences(backend: Backend, n: int) -> Iterator[str]:
     yield from _compare(backend, n, {"offsets": starts}, expected, "scan")
 
 
-def _tally(backend: Backend, numbers: Array) -> tuple[dict[str, Array], Any]:
-    """Return fresh outputs, and what launches the workunit that fills them."""
+def _tally(backend: Backend, numbers: Array) -> tuple[Tallies, Callable[[], None]]:
+    """Return fresh tallies, and what launches the workunit that fills them."""
     from jetpy.workloads import selfcheck as kernels
 
     n = len(numbers)
-    outputs = {
-        "doubled": backend.full(n, 0),
-        "sums": backend.full(BUCKETS, 0, np.int64),
-        "least": backend.full(BUCKETS, 2**31 - 1),
-        "most": backend.full(BUCKETS, -(2**31)),
-    }
+    tallies = Tallies(
+        doubled=backend.full(n, 0),
+        sums=backend.full(BUCKETS, 0, np.int64),
+        least=backend.full(BUCKETS, 2**31 - 1),
+        most=backend.full(BUCKETS, -(2**31)),
+    )
 
     def launch() -> None:
-        backend.parallel_for(n, kernels.tally, numbers=numbers, buckets=BUCKETS, **outputs)
+        backend.parallel_for(n, kernels.tally, numbers=numbers, tallies=tallies, buckets=BUCKETS)
 
-    return outputs, launch
+    return tallies, launch
 
 
 def _expected(numbers: npt.NDArray[np.int32], times: int) -> dict[str, npt.NDArray[Any]]:
@@ -167,7 +184,7 @@ NAMES = {
 def _compare(
     backend: Backend,
     n: int,
-    outputs: dict[str, Array],
+    outputs: Mapping[str, Array],
     expected: dict[str, npt.NDArray[Any]],
     verb: str,
 ) -> Iterator[str]:

@@ -11,35 +11,36 @@ from jetpy.graph import Graph, IntArray
 
 
 def fill(
-    graph: Graph, parts: IntArray, ties: npt.NDArray[np.int64], k: int
+    graph: Graph, parts: IntArray, internal: npt.NDArray[np.int64], k: int
 ) -> tuple[npt.NDArray[np.int32], int]:
     """Return parts (int32, shape (n,)), none of them empty, and by how much the cut has grown.
 
-    `ties` (int64, shape (n,)) are the weights of the edges of each vertex to its own part.
+    `internal` (int64, shape (n,)) are the weights of the edges of each vertex to its own part.
 
     Each empty part gets a vertex of a part of two or more: the one that has least edges to its own
     part, by weight. With fewer vertices than parts, some stay empty.
     """
     result, sizes = parts.astype(np.int32), np.bincount(parts, minlength=k)
-    empty, ties = np.flatnonzero(sizes == 0), ties.copy()
+    empty, internal = np.flatnonzero(sizes == 0), internal.copy()
     candidates = np.flatnonzero(sizes[parts] > 1)
-    loosest = _smallest(ties, candidates, 2 * len(empty))
-    heap = sorted(zip(ties[loosest].tolist(), loosest.tolist(), strict=True))
+    loosest = _smallest(internal, candidates, 2 * len(empty))
+    heap = sorted(zip(internal[loosest].tolist(), loosest.tolist(), strict=True))
     growth = 0
     for p in empty.tolist():
-        while heap and (sizes[result[heap[0][1]]] < 2 or heap[0][0] != ties[heap[0][1]]):
+        while heap and (sizes[result[heap[0][1]]] < 2 or heap[0][0] != internal[heap[0][1]]):
             heapq.heappop(heap)
         if not heap:
             break
-        tie, v = heapq.heappop(heap)
+        loss, v = heapq.heappop(heap)
         row = slice(graph.indptr[v], graph.indptr[v + 1])
-        left = graph.indices[row][result[graph.indices[row]] == result[v]]
-        np.subtract.at(ties, left, graph.edge_weights[row][result[graph.indices[row]] == result[v]])
+        inside = result[graph.indices[row]] == result[v]
+        left = graph.indices[row][inside]
+        np.subtract.at(internal, left, graph.edge_weights[row][inside])
         for u in left.tolist():
-            heapq.heappush(heap, (int(ties[u]), u))
+            heapq.heappush(heap, (int(internal[u]), u))
         sizes[result[v]] -= 1
-        result[v], sizes[p], ties[v] = p, 1, 0
-        growth += tie
+        result[v], sizes[p], internal[v] = p, 1, 0
+        growth += loss
     return result, growth
 
 

@@ -36,8 +36,9 @@ def _pack(refinement: Refinement, refined: Refined) -> Refined:
     graph = download(backend, device)
     if refined.measures.heaviest == graph.vertex_weights.max():
         return refined
-    parts, ties = backend.to_host(refined.parts), own_ties(backend, device, refined.parts)
-    fitted = fit(graph, parts, ties, problem.limit, problem.k)
+    parts = backend.to_host(refined.parts)
+    internal = internal_weights(backend, device, refined.parts)
+    fitted = fit(graph, parts, internal, problem.limit, problem.k)
     if np.array_equal(fitted, parts):
         return refined
     again = refinement.refine(backend.from_host(fitted), finest=True)
@@ -48,23 +49,18 @@ def _pack(refinement: Refinement, refined: Refined) -> Refined:
 def _fill(refinement: Refinement, refined: Refined) -> Refined:
     """Return the partition with a vertex in each part, if there are vertices enough."""
     backend, k, device = refinement.backend, refinement.problem.k, refinement.state.graph
-    graph, ties = download(backend, device), own_ties(backend, device, refined.parts)
-    filled, growth = fill(graph, backend.to_host(refined.parts), ties, k)
+    graph = download(backend, device)
+    internal = internal_weights(backend, device, refined.parts)
+    filled, growth = fill(graph, backend.to_host(refined.parts), internal, k)
     weights = np.bincount(filled, graph.vertex_weights, k).astype(np.int64)
     measures = Measures(refined.measures.cut + growth, weights)
     return replace(refined, parts=backend.from_host(filled), measures=measures)
 
 
-def own_ties(backend: Backend, graph: DeviceGraph, parts: Array) -> npt.NDArray[np.int64]:
+def internal_weights(backend: Backend, graph: DeviceGraph, parts: Array) -> npt.NDArray[np.int64]:
     """Return the weight of the edges of each vertex to its own part, int64, shape (n,)."""
-    ties = backend.empty(graph.n, np.int64)
+    internal = backend.empty(graph.n, np.int64)
     backend.parallel_for(
-        graph.n,
-        kernels.weigh_ties,
-        indptr=graph.indptr,
-        indices=graph.indices,
-        edge_weights=graph.edge_weights,
-        parts=parts,
-        ties=ties,
+        graph.n, kernels.weigh_internal, graph=graph, parts=parts, internal=internal
     )
-    return backend.to_host(ties)
+    return backend.to_host(internal)

@@ -29,10 +29,12 @@ def pack(weights: IntArray | Weights, k: int) -> npt.NDArray[np.int32]:
     return parts
 
 
-def fit(graph: Graph, parts: IntArray, ties: Weights, limit: int, k: int) -> npt.NDArray[np.int32]:
+def fit(
+    graph: Graph, parts: IntArray, internal: Weights, limit: int, k: int
+) -> npt.NDArray[np.int32]:
     """Return parts (int32, shape (n,)) that keep the limit, most of them as they were.
 
-    `ties` (int64, shape (n,)) are the weights of the edges of each vertex to its own part.
+    `internal` (int64, shape (n,)) are the weights of the edges of each vertex to its own part.
 
     Where `pack` does not keep it, neither need they, but no part is heavier than its heaviest.
 
@@ -43,7 +45,7 @@ def fit(graph: Graph, parts: IntArray, ties: Weights, limit: int, k: int) -> npt
     weights = graph.vertex_weights
     most = max(limit, int(np.bincount(pack(weights, k), weights, k).max()))
     loads = np.bincount(parts, weights, k).astype(np.int64)
-    order, losses = np.argsort(loads, kind="stable"), 2 * ties - _degrees(graph)
+    order, losses = np.argsort(loads, kind="stable"), 2 * internal - _degrees(graph)
     amounts = np.maximum(loads - most, 0)
     over, excess, share = int((amounts > 0).sum()), int(amounts.max()), 1
     while True:

@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import DeviceGraph
+from jetpy.coarsening.constraints import constrain
 from jetpy.coarsening.two_hop import match_two_hop
 from jetpy.options import CoarsenOptions
 from jetpy.workloads import matching as kernels
+from jetpy.workloads.groups import NO_VERTEX
 from jetpy.workloads.long_rows import LANES
+from jetpy.workloads.matching import COMPARERS, NOT_CHOSEN
 
-FINALS = 16
-"""Indices that compare the finalists of a hub, as in `jetpy.workloads.matching`."""
+
+@dataclass(frozen=True, eq=False)
+class Handshakes:
+    """Rounds of handshakes, as kernels take them: arrays of int32, on the back end.
+
+    Attributes
+    ----------
+    match, preferred : int32, shape (n,)
+    lane_best : int32, shape (LANES * number of long rows,)
+    seed : int
+    """
+
+    match: Array
+    preferred: Array
+    lane_best: Array
+    seed: int
 
 
 def match_vertices(
@@ -21,57 +41,42 @@ def match_vertices(
     seed: int,
     parts: Array | None = None,
 ) -> Array:
-    """Return each vertex's partner (int32, shape (n,)), -1 for none.
+    """Return each vertex's partner (int32, shape (n,)), `NO_VERTEX` for none.
 
     No pair weighs more than `heaviest`; both vertices of a pair are in the same part where
     `parts` (int32, shape (n,)) are given.
     """
-    n = graph.n
-    within = {
-        "parts": graph.vertex_weights if parts is None else parts,
-        "within_parts": int(parts is not None),
+    n, long_rows = graph.n, graph.long_rows
+    constraints = constrain(graph, heaviest, parts)
+    handshakes = Handshakes(
+        backend.full(n, NO_VERTEX),
+        backend.full(n, NOT_CHOSEN),
+        backend.empty(LANES * long_rows.count),
+        seed,
+    )
+    choosing: dict[str, Any] = {
+        "graph": graph,
+        "handshakes": handshakes,
+        "constraints": constraints,
     }
-    match = backend.full(n, -1)
-    preferred = backend.full(n, -2)
-    active = backend.xp.arange(n, dtype=match.dtype)
+    active = backend.xp.arange(n, dtype=handshakes.match.dtype)
     remaining = backend.empty(n)
-    finalists = backend.empty(LANES * graph.hubs.count)
-    choices = {
-        "indices": graph.indices,
-        "edge_weights": graph.edge_weights,
-        "vertex_weights": graph.vertex_weights,
-        "match": match,
-        "preferred": preferred,
-        "finalists": finalists,
-        "seed": seed,
-    }
     count = n
     for _ in range(options.rounds):
-        graph.hubs.launch_uncut(
-            count,
-            kernels.prefer_heaviest,
-            vertices=active,
-            indptr=graph.indptr,
-            heaviest=heaviest,
-            **choices,
-            **within,
-        )
-        graph.hubs.launch_each(kernels.compare_finalists, share=FINALS, **choices)
-        graph.hubs.launch_each(kernels.prefer_finalist, **choices)
-        backend.parallel_for(
-            count, kernels.match_mutual, active=active, match=match, preferred=preferred
-        )
+        long_rows.launch_whole(count, kernels.prefer_heaviest, vertices=active, **choosing)
+        long_rows.launch_each(kernels.compare_lanes, share=COMPARERS, **choosing)
+        long_rows.launch_each(kernels.prefer_lane_best, **choosing)
+        backend.parallel_for(count, kernels.match_mutual, active=active, handshakes=handshakes)
         if backend.prefers_lists:
             count = backend.scan(
                 count,
                 kernels.list_active,
                 active=active,
-                match=match,
-                preferred=preferred,
+                handshakes=handshakes,
                 remaining=remaining,
             )
             active, remaining = remaining, active
             if count == 0:
                 break
-    match_two_hop(backend, graph, options, match, heaviest, within)
-    return match
+    match_two_hop(backend, graph, options, handshakes.match, constraints)
+    return handshakes.match

@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from jetpy.backends.base import Array, Backend
+import numpy as np
+
+from jetpy.backends.base import Array, Backend, Workunit
 from jetpy.backends.level import DeviceGraph
+from jetpy.coarsening.constraints import Constraints
 from jetpy.options import CoarsenOptions
 from jetpy.workloads import matching as matching_kernels
 from jetpy.workloads import two_hop as kernels
 
-INT64_MAX = (1 << 63) - 1
+
+@dataclass(frozen=True, eq=False)
+class Grouped:
+    """Vertices in groups, as kernels take them.
+
+    Attributes
+    ----------
+    keys : int64, on the back end
+    numbers, starts : int32, of the shape of `keys`, on the back end
+    """
+
+    keys: Array
+    numbers: Array
+    starts: Array
 
 
 def match_two_hop(
@@ -19,50 +36,38 @@ def match_two_hop(
     graph: DeviceGraph,
     options: CoarsenOptions,
     match: Array,
-    heaviest: int,
-    within: Mapping[str, Any],
+    constraints: Constraints,
 ) -> None:
-    """Match unmatched vertices at distance two, in place (Jet, section 3.1).
-
-    `within` names the parts that pairs must respect, as the workunits take them.
-    """
-    unmatched = backend.empty(graph.n)
-    digests = backend.full(graph.n, 0)
-    rows = {
-        "unmatched": unmatched,
-        "indptr": graph.indptr,
-        "indices": graph.indices,
-        "hub_degree": graph.hubs.degree,
-    }
+    """Match unmatched vertices at distance two, in place (Jet, section 3.1)."""
+    n = graph.n
+    unmatched, digests = backend.empty(n), backend.full(n, 0)
     limit = {"highest_degree": options.highest_matchmaker}
-    stages = (
-        (kernels.key_leaves, {"n": graph.n}),
-        (kernels.key_twins, {"digests": digests, **limit}),
-        (kernels.key_relatives, limit),
+
+    def of_relatives() -> dict[str, Any]:
+        digests.fill(0)
+        matchmakers = _find_matchmakers(backend, graph, match)
+        return {"matchmakers": matchmakers, "long_rows": graph.long_rows, **limit}
+
+    stages: tuple[tuple[Workunit, Callable[[], dict[str, Any]]], ...] = (
+        (kernels.key_leaves, lambda: {"n": n}),
+        (kernels.key_twins, lambda: {"digests": digests, **limit}),
+        (kernels.key_relatives, of_relatives),
     )
     for workunit, own in stages:
-        count = backend.scan(
-            graph.n, matching_kernels.list_unmatched, match=match, unmatched=unmatched
-        )
-        if count <= options.two_hop_share * graph.n:
+        count = backend.scan(n, matching_kernels.list_unmatched, match=match, unmatched=unmatched)
+        if count <= options.two_hop_share * n:
             return
-        keys = backend.empty(count, "int64")
-        if workunit is kernels.key_relatives:
-            digests.fill(0)
-            own = {**limit, "matchmakers": _find_matchmakers(backend, graph, match)}
-        backend.parallel_for(count, workunit, keys=keys, **rows, **own)
-        _pair(backend, graph, keys, match, digests, heaviest, within)
+        keys = backend.empty(count, np.int64)
+        backend.parallel_for(count, workunit, graph=graph, unmatched=unmatched, keys=keys, **own())
+        _pair(backend, graph, keys, match, digests, constraints)
 
 
 def _find_matchmakers(backend: Backend, graph: DeviceGraph, match: Array) -> Array:
-    """Return those of hubs (int64, shape (n,)), as `jetpy.workloads.two_hop` keeps them."""
-    matchmakers = backend.full(graph.n if graph.hubs.count else 0, INT64_MAX, "int64")
-    graph.hubs.launch_lanes(
-        kernels.find_matchmakers,
-        match=match,
-        indptr=graph.indptr,
-        indices=graph.indices,
-        matchmakers=matchmakers,
+    """Return those of high-degree vertices (int64, shape (n,)), as `key_relatives` takes them."""
+    n = graph.n if graph.long_rows.count else 0
+    matchmakers = backend.full(n, kernels.NO_MATCHMAKER, np.int64)
+    graph.long_rows.launch_lanes(
+        kernels.find_matchmakers, graph=graph, match=match, matchmakers=matchmakers
     )
     return matchmakers
 
@@ -73,24 +78,19 @@ def _pair(
     keys: Array,
     match: Array,
     digests: Array,
-    heaviest: int,
-    within: Mapping[str, Any],
+    constraints: Constraints,
 ) -> None:
-    """Match neighbours within each group of equal keys (upper 32 bits)."""
+    """Match neighbours within each group of keys."""
     count = len(keys)
-    keys = backend.sorted(keys)
-    group_of, starts = backend.empty(count), backend.empty(count)
-    backend.scan(count, kernels.rank_groups, keys=keys, group_of=group_of, starts=starts)
+    grouped = Grouped(backend.sorted(keys), backend.empty(count), backend.empty(count))
+    backend.scan(count, kernels.rank_groups, grouped=grouped)
     backend.parallel_for(
         count,
         kernels.pair_in_group,
         count=count,
-        keys=keys,
-        group_of=group_of,
-        starts=starts,
-        vertex_weights=graph.vertex_weights,
+        graph=graph,
+        grouped=grouped,
         digests=digests,
         match=match,
-        heaviest=heaviest,
-        **within,
+        constraints=constraints,
     )

@@ -2,13 +2,83 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
+
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import DeviceGraph
+from jetpy.coarsening.constraints import Constraints, constrain
 from jetpy.options import CoarsenOptions
 from jetpy.workloads import union_find as kernels
+from jetpy.workloads.union_find import NO_CHOICE, NO_SCORE
 
 FAITHFUL = 16
 """Rounds of joining as in the paper; then those with shortcuts, which only long chains need."""
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """Which neighbour each vertex selects, as kernels take it.
+
+    Attributes
+    ----------
+    selected : int32, shape (n,)
+    scores, choices : int64, shape (n,) if there are long rows
+    by_degree : int
+        1 if degrees count, else 0.
+    seed : int
+    """
+
+    selected: Array
+    scores: Array
+    choices: Array
+    by_degree: int
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Subsets:
+    """Subsets of vertices, as kernels take them: arrays of int32, shape (n,)."""
+
+    names: Array
+    joined: Array
+    labels: Array
+    sizes: Array
+    totals: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Crowded:
+    """The vertices of subsets that are to be split, as kernels take them.
+
+    Attributes
+    ----------
+    keys : int64, one for each vertex
+    firsts : int32, shape (n,)
+    sums : int64, one for each vertex
+    bits : int
+        Of the number of vertices.
+    """
+
+    keys: Array
+    firsts: Array
+    sums: Array
+    bits: int
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Groups of listed vertices, as kernels take them: int32, at least of the length of the list.
+
+    Attributes
+    ----------
+    numbers : the group of each vertex
+    representatives : the first vertex of each group
+    """
+
+    numbers: Array
+    representatives: Array
 
 
 def group_vertices(
@@ -28,52 +98,43 @@ def group_vertices(
     heavier. All vertices of a group are in the same part where `parts` (int32, shape (n,)) are
     given.
     """
-    selected = _select(backend, graph, options, heaviest, seed, parts)
-    subsets, labels = _unite(backend, selected)
-    _split(backend, graph, subsets, labels, heaviest, most)
-    return subsets
+    constraints = constrain(graph, heaviest, parts)
+    selected = _select(backend, graph, constraints, int(options.score), seed)
+    subsets = _unite(backend, selected)
+    _split(backend, graph, subsets, most, heaviest)
+    return subsets.names
 
 
 def _select(
-    backend: Backend,
-    graph: DeviceGraph,
-    options: CoarsenOptions,
-    heaviest: int,
-    seed: int,
-    parts: Array | None,
+    backend: Backend, graph: DeviceGraph, constraints: Constraints, by_degree: int, seed: int
 ) -> Array:
-    """Return the neighbour that each vertex selects (int32, shape (n,)), -1 for none."""
-    hubs = graph.hubs
-    selected = backend.empty(graph.n)
-    scores = backend.full(graph.n if hubs.count else 0, -1, "int64")
-    choices = backend.full(graph.n if hubs.count else 0, -1, "int64")
-    rating = {
-        "indptr": graph.indptr,
-        "indices": graph.indices,
-        "edge_weights": graph.edge_weights,
-        "vertex_weights": graph.vertex_weights,
-        "parts": graph.vertex_weights if parts is None else parts,
-        "within_parts": int(parts is not None),
-        "by_degree": int(options.score),
-        "scores": scores,
-        "seed": seed,
-        "heaviest": heaviest,
-    }
-    hubs.launch(graph.n, kernels.select_neighbours, selected=selected, **rating)
-    hubs.launch_lanes(kernels.compare_choices, choices=choices, **rating)
-    hubs.launch_each(kernels.select_for_hubs, choices=choices, selected=selected)
-    return selected
+    """Return the neighbour that each vertex selects (int32, shape (n,)), `NO_VERTEX` for none."""
+    long_rows, n = graph.long_rows, graph.n
+    size = n if long_rows.count else 0
+    selection = Selection(
+        backend.empty(n),
+        backend.full(size, NO_SCORE, np.int64),
+        backend.full(size, NO_CHOICE, np.int64),
+        by_degree,
+        seed,
+    )
+    rows = {"graph": graph, "selection": selection, "constraints": constraints}
+    long_rows.launch(n, kernels.select_neighbours, **rows)
+    long_rows.launch_lanes(kernels.compare_choices, **rows)
+    long_rows.launch_each(kernels.select_chosen, selection=selection)
+    return selection.selected
 
 
-def _unite(backend: Backend, selected: Array) -> tuple[Array, Array]:
-    """Return subset and label of each vertex (int32, shape (n,) each).
+def _unite(backend: Backend, selected: Array) -> Subsets:
+    """Return the subsets of vertices that hang together by selections, sizes and weights not yet.
 
-    A subset is named by its lowest vertex; the label is the round in which a vertex joined it, 0
-    for the one that names it.
+    The label of a vertex is the round in which it joined its subset, 0 for the one that names it.
     """
     n = len(selected)
-    subsets = backend.xp.arange(n, dtype=selected.dtype)
-    joined, labels = subsets.copy(), backend.full(n, 0)
+    names = backend.xp.arange(n, dtype=selected.dtype)
+    subsets = Subsets(
+        names, names.copy(), backend.full(n, 0), backend.full(n, 0), backend.full(n, 0)
+    )
     changed, label = n, 0
     while changed:
         label += 1
@@ -82,61 +143,27 @@ def _unite(backend: Backend, selected: Array) -> tuple[Array, Array]:
             kernels.join_subsets,
             selected=selected,
             subsets=subsets,
-            joined=joined,
             shortcut=int(label > FAITHFUL),
         )
-        changed = backend.reduce(
-            n, kernels.take_subsets, subsets=subsets, joined=joined, labels=labels, label=label
-        )
-    return subsets, labels
+        changed = backend.reduce(n, kernels.take_subsets, subsets=subsets, label=label)
+    return subsets
 
 
 def _split(
-    backend: Backend, graph: DeviceGraph, subsets: Array, labels: Array, heaviest: int, most: int
+    backend: Backend, graph: DeviceGraph, subsets: Subsets, most: int, heaviest: int
 ) -> None:
     """Turn subsets into groups, in place: those that are too large or too heavy become several."""
-    n, weights = graph.n, {"vertex_weights": graph.vertex_weights}
-    sizes, totals = backend.full(n, 0), backend.full(n, 0)
-    backend.parallel_for(
-        n, kernels.weigh_subsets, subsets=subsets, sizes=sizes, totals=totals, **weights
-    )
-    limits = {"most": most, "heaviest": heaviest, "bits": n.bit_length()}
-    keys = backend.empty(n, "int64")
-    count = backend.scan(
-        n,
-        kernels.list_crowded,
-        subsets=subsets,
-        labels=labels,
-        sizes=sizes,
-        totals=totals,
-        keys=keys,
-        **limits,
-    )
+    n, limits = graph.n, {"most": most, "heaviest": heaviest}
+    backend.parallel_for(n, kernels.weigh_subsets, graph=graph, subsets=subsets)
+    none = backend.empty(0)
+    unsorted = Crowded(backend.empty(n, np.int64), none, none, n.bit_length())
+    count = backend.scan(n, kernels.list_crowded, subsets=subsets, crowded=unsorted, **limits)
     if count == 0:
         return
-    firsts, bits = sizes, {"bits": limits["bits"]}
-    members = {"keys": backend.sorted(keys[:count])}
-    backend.parallel_for(count, kernels.find_first, firsts=firsts, **members, **bits)
-    sums = backend.empty(count, "int64")
-    backend.scan(count, kernels.add_up, sums=sums, **members, **weights, **bits)
-    groups, leaders = backend.empty(count), backend.empty(count)
-    backend.scan(
-        count,
-        kernels.split_subsets,
-        firsts=firsts,
-        sums=sums,
-        groups=groups,
-        leaders=leaders,
-        **members,
-        **weights,
-        **limits,
-    )
-    backend.parallel_for(
-        count,
-        kernels.follow_leaders,
-        groups=groups,
-        leaders=leaders,
-        group_of=subsets,
-        **members,
-        **bits,
-    )
+    keys, firsts = backend.sorted(unsorted.keys[:count]), subsets.sizes  # which has served
+    crowded = Crowded(keys, firsts, backend.empty(count, np.int64), unsorted.bits)
+    backend.parallel_for(count, kernels.find_first, crowded=crowded)
+    backend.scan(count, kernels.add_up, graph=graph, crowded=crowded)
+    split = {"crowded": crowded, "groups": Groups(backend.empty(count), backend.empty(count))}
+    backend.scan(count, kernels.split_subsets, graph=graph, **split, **limits)
+    backend.parallel_for(count, kernels.name_groups, names=subsets.names, **split)

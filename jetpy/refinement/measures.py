@@ -69,8 +69,8 @@ def measure(backend: Backend, graph: DeviceGraph, parts: Array, metric: DeviceMe
     backend.parallel_for(
         graph.n,
         kernels.weigh_parts,
+        graph=graph,
         parts=parts,
-        vertex_weights=graph.vertex_weights,
         part_weights=part_weights,
     )
     cost = _cost(backend, graph, parts, metric)
@@ -84,14 +84,6 @@ def cost_of(backend: Backend, graph: DeviceGraph, parts: Array, metric: Metric, 
 
 def _cost(backend: Backend, graph: DeviceGraph, parts: Array, metric: DeviceMetric) -> int:
     directed = backend.reduce(
-        graph.n,
-        kernels.cost_of_vertex,
-        indptr=graph.indptr,
-        indices=graph.indices,
-        edge_weights=graph.edge_weights,
-        parts=parts,
-        k=metric.k,
-        metric=metric.metric_kind,
-        distances=metric.distances,
+        graph.n, kernels.cost_of_vertex, graph=graph, parts=parts, metric=metric
     )
     return directed // 2

@@ -472,16 +472,17 @@ FORK = """
 import os
 import numpy as np
 from jetpy.backends import get_backend, gpu
-from jetpy.backends.selfcheck import differences
+from jetpy.backends.selfcheck import Tallies, differences
 from jetpy.errors import BackendError
 from jetpy.workloads import selfcheck as kernels
 
 before = get_backend({before!r}, 2)
 sums, ones = before.full(7, 0, np.int64), before.full(50_000, 1)
-others = {{name: before.full(50_000, 0) for name in ("doubled", "least", "most")}}
+doubled, least, most = (before.full(50_000, 0) for _ in range(3))
+tallies = Tallies(doubled, sums, least, most)
 
 def launch():
-    before.parallel_for(50_000, kernels.tally, numbers=ones, buckets=7, sums=sums, **others)
+    before.parallel_for(50_000, kernels.tally, numbers=ones, tallies=tallies, buckets=7)
 
 play = before.record(launch)
 play()

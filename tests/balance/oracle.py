@@ -10,10 +10,10 @@ from jetpy.graph import Graph
 from tests.graphs import edge_dict
 
 
-def ties_of(graph: Graph, parts: Sequence[int]) -> np.ndarray:
+def internal_of(graph: Graph, parts: Sequence[int]) -> np.ndarray:
     """Weight of the edges of each vertex to its own part."""
-    ties = np.zeros(graph.n, np.int64)
+    internal = np.zeros(graph.n, np.int64)
     for (u, v), weight in edge_dict(graph).items():
         if parts[u] == parts[v]:
-            ties[u] += weight
-    return ties
+            internal[u] += weight
+    return internal

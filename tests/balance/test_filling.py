@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from jetpy.balance.filling import fill
 from jetpy.graph import Graph
 from jetpy.metrics import edge_cut
-from tests.balance.oracle import ties_of
+from tests.balance.oracle import internal_of
 from tests.graphs import clique, path
 from tests.strategies import weighted_graphs
 
@@ -21,8 +21,8 @@ def filled(graph: Graph, parts: list[int], k: int) -> list[int]:
         movable = [v for v in range(graph.n) if parts.count(parts[v]) > 1]
         if p in parts or not movable:
             continue
-        ties = ties_of(graph, parts)
-        parts[min(movable, key=lambda v: (ties[v], v))] = p
+        internal = internal_of(graph, parts)
+        parts[min(movable, key=lambda v: (internal[v], v))] = p
     return parts
 
 
@@ -30,7 +30,7 @@ def filled(graph: Graph, parts: list[int], k: int) -> list[int]:
 def test_each_empty_part_gets_the_loosest_vertex(graph: Graph, k: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     parts = rng.integers(0, rng.integers(1, k + 1), graph.n).astype(np.int32)
-    found, growth = fill(graph, parts, ties_of(graph, parts), k)
+    found, growth = fill(graph, parts, internal_of(graph, parts), k)
     assert found.tolist() == filled(graph, parts.tolist(), k)
     assert growth == edge_cut(graph, found) - edge_cut(graph, parts)
     assert len(set(found.tolist())) >= min(graph.n, k)
@@ -38,12 +38,12 @@ def test_each_empty_part_gets_the_loosest_vertex(graph: Graph, k: int, seed: int
 
 def test_what_is_full_stays() -> None:
     parts = np.array([0, 0, 1, 1], np.int32)
-    found, growth = fill(path(4), parts, ties_of(path(4), parts), 2)
+    found, growth = fill(path(4), parts, internal_of(path(4), parts), 2)
     assert (found.tolist(), growth) == ([0, 0, 1, 1], 0)
 
 
 def test_all_vertices_out_of_one_part() -> None:
     parts = np.zeros(5, np.int32)
-    found, growth = fill(clique(5), parts, ties_of(clique(5), parts), 5)
+    found, growth = fill(clique(5), parts, internal_of(clique(5), parts), 5)
     assert sorted(found.tolist()) == [0, 1, 2, 3, 4]
     assert growth == 10

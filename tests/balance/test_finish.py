@@ -10,10 +10,10 @@ import pytest
 import jetpy
 from jetpy.backends.base import Backend
 from jetpy.backends.level import upload
-from jetpy.balance.finish import own_ties
+from jetpy.balance.finish import internal_weights
 from jetpy.generators import grid
 from jetpy.graph import Graph
-from tests.balance.oracle import ties_of
+from tests.balance.oracle import internal_of
 from tests.graphs import SMALL_GRAPHS, clique, cycle, from_edges, isolated, star
 
 
@@ -24,12 +24,12 @@ def with_weights(graph: Graph, weights: object) -> Graph:
 GRID = grid(24, 24)
 
 
-def test_ties_on_the_back_end(backend: Backend) -> None:
+def test_internal_weights_on_the_back_end(backend: Backend) -> None:
     for make in SMALL_GRAPHS.values():
         graph = make()
         parts = (np.arange(graph.n) * 7 % 3).astype(np.int32)
-        ties = own_ties(backend, upload(backend, graph), backend.from_host(parts))
-        assert ties.tolist() == ties_of(graph, parts.tolist()).tolist()
+        internal = internal_weights(backend, upload(backend, graph), backend.from_host(parts))
+        assert internal.tolist() == internal_of(graph, parts.tolist()).tolist()
 
 
 @pytest.mark.parametrize("k", [2, 48, 288])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from jetpy.balance.packing import fit, pack
 from jetpy.graph import Graph
-from tests.balance.oracle import ties_of
+from tests.balance.oracle import internal_of
 from tests.graphs import from_edges, isolated, path
 from tests.strategies import weighted_graphs
 
@@ -41,7 +41,7 @@ def test_what_packing_can_keep_is_kept(graph: Graph, k: int, seed: int, slack: f
     parts = np.random.default_rng(seed).integers(0, k, graph.n).astype(np.int32)
     limit = int((1 + slack) * -(-int(weights.sum()) // k))
     most = max(limit, heaviest_packed(weights.tolist(), k))
-    fitted = fit(graph, parts, ties_of(graph, parts), limit, k)
+    fitted = fit(graph, parts, internal_of(graph, parts), limit, k)
     assert max(loads_of(weights, fitted, k)) <= most
     if max(loads_of(weights, parts, k)) <= most:
         assert fitted.tolist() == parts.tolist()
@@ -50,7 +50,7 @@ def test_what_packing_can_keep_is_kept(graph: Graph, k: int, seed: int, slack: f
 def test_one_vertex_too_many_moves_alone_to_its_neighbours() -> None:
     graph = path(12)
     parts = np.array([0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2], np.int32)
-    fitted = fit(graph, parts, ties_of(graph, parts), 4, 3)
+    fitted = fit(graph, parts, internal_of(graph, parts), 4, 3)
     assert np.flatnonzero(fitted != parts).tolist() == [4]
     assert fitted[4] == 1
 
@@ -59,7 +59,7 @@ def test_parts_without_room_are_exchanged() -> None:
     """Nothing fits anywhere until two parts are packed together; the third stays."""
     graph = from_edges(6, [], None, [60, 50, 45, 40, 50, 50])
     parts = np.array([0, 0, 1, 1, 2, 2], np.int32)
-    fitted = fit(graph, parts, ties_of(graph, parts), 100, 3)
+    fitted = fit(graph, parts, internal_of(graph, parts), 100, 3)
     assert loads_of(graph.vertex_weights, fitted, 3) == [100, 95, 100]
     assert fitted[4:].tolist() == [2, 2]
 

@@ -34,12 +34,12 @@ def check_groups(
     coarse = Graph(*(backend.to_host(a) for a in arrays))
     ids = backend.to_host(coarse_of).tolist()
 
-    leaders = [v for v in range(graph.n) if group_of[v] == v]
-    assert [ids[v] for v in leaders] == list(range(len(leaders)))
+    representatives = [v for v in range(graph.n) if group_of[v] == v]
+    assert [ids[v] for v in representatives] == list(range(len(representatives)))
     assert all(ids[v] == ids[group_of[v]] for v in range(graph.n))
     assert device.edge_weight == coarse.edge_weights.sum()
 
-    weights = [0] * len(leaders)
+    weights = [0] * len(representatives)
     for v, weight in enumerate(graph.vertex_weights.tolist()):
         weights[ids[v]] += weight
     assert coarse.vertex_weights.tolist() == weights

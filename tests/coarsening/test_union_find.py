@@ -72,12 +72,12 @@ def groups(graph: Graph, selected: list[int], heaviest: int, most: int) -> list[
         if len(subset) <= most and sum(weights[v] for v in subset) <= heaviest:
             continue
         for first in range(0, len(subset), most):
-            leaders: dict[int, int] = {}
+            representatives: dict[int, int] = {}
             before = 0
             for v in subset[first : first + most]:
                 number, after = before // heaviest, before + weights[v]
                 fits = after <= (number + 1) * heaviest
-                group_of[v] = leaders.setdefault(number, v) if fits else v
+                group_of[v] = representatives.setdefault(number, v) if fits else v
                 before = after
     return group_of
 
@@ -159,7 +159,7 @@ def test_heavy_edges_come_before_low_degrees(backend: Backend) -> None:
 
 
 def test_a_star_is_split_by_weight(backend: Backend) -> None:
-    """Its centre is a hub of several pieces."""
+    """The row of its centre is several chunks."""
     for most, size in ((NO_LIMIT, 700), (6, 6)):
         sizes = np.bincount(grouped(backend, star(3000), heaviest=700, most=most))
         assert sizes.max() == size

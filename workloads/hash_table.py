@@ -1,0 +1,56 @@
+"""Hash tables with linear probing: rows of slots in one array of keys, each from `start` on.
+
+Keys are numbers from 0 on; a slot with a number below 0 is free. The search for a key begins at
+a slot that the caller chooses, and goes round the row.
+"""
+
+import pykokkos as pk
+
+FREE = -1
+
+
+@pk.function
+def next_slot(slot: int, start: int, size: int) -> int:
+    """Return the slot after one, which is the first of the row after the last."""
+    if slot + 1 == start + size:
+        return start
+    return slot + 1
+
+
+@pk.function
+def find_slot(key: int, first: int, start: int, size: int, keys: pk.View1D[pk.int32]) -> int:
+    """Return the slot of a key in a row that only this thread changes, or the first free one.
+
+    One of them must exist.
+    """
+    slot: int = first
+    while keys[slot] >= 0 and keys[slot] != key:
+        slot = next_slot(slot, start, size)
+    return slot
+
+
+@pk.function
+def claim_slot(key: int, first: int, start: int, size: int, keys: pk.View1D[pk.int32]) -> int:
+    """Find the slot of a key in a row that other threads change, or take the first free one for it.
+
+    Returns minus one minus the slot if it was free (`slot_of_claim`). One of them must exist.
+    """
+    slot: int = first
+    while True:
+        found: int = keys[slot]
+        if found < 0:
+            found = pk.atomic_compare_exchange(keys, [slot], found, key)
+            if found < 0:
+                return -1 - slot
+        if found == key:
+            return slot
+        slot = next_slot(slot, start, size)
+    return slot
+
+
+@pk.function
+def slot_of_claim(claim: int) -> int:
+    """Return the slot that `claim_slot` has found or taken."""
+    if claim < 0:
+        return -1 - claim
+    return claim
