@@ -21,7 +21,7 @@ SEEDS = 2**31
 
 @dataclass(frozen=True, eq=False)
 class Metric:
-    """The distances of parts, as `jetpy.workloads.distance` reads them, times a factor."""
+    """The distances of parts, as `jetpy.workloads.metric` reads them, times a factor."""
 
     kind: int
     distances: npt.NDArray[np.int32]

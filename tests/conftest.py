@@ -15,7 +15,7 @@ from tests.device import DeviceBackend
 settings.register_profile("jetpy", derandomize=True, deadline=None)
 settings.load_profile("jetpy")
 
-MODES = ("lists", "recorded", "hubs", "apart")
+MODES = ("lists", "recorded", "long rows", "apart")
 FEW_INDICES = 1 << 12
 """Indices of recorded launches: as many as on a GPU take long one after the other."""
 
@@ -83,7 +83,7 @@ def take_turns(engine: NumbaBackend) -> None:
 def backend(
     request: pytest.FixtureRequest, backend_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> Backend:
-    """Launches over lists as on a CPU, or from recordings and over hubs as on a GPU.
+    """Launches over lists as on a CPU, or from recordings and over long rows as on a GPU.
 
     The last mode is memory apart from the host's for numba, and for others what they are. Threads
     take turns: whether they get in each other's way is a matter of `threaded` and determinism.
@@ -97,7 +97,7 @@ def backend(
     if request.param == "lists" and engine.copies:
         pytest.skip(f"{backend_name} makes no lists: the host does not see their lengths at once")
     monkeypatch.setattr(engine, "prefers_lists", request.param == "lists")
-    monkeypatch.setattr(engine, "hub_degree", 3 if request.param == "hubs" else INT32_MAX)
+    monkeypatch.setattr(engine, "longest_row", 3 if request.param == "long rows" else INT32_MAX)
     return engine
 
 

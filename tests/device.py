@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jetpy.backends.base import Array, Mirror, Workunit
+from jetpy.backends.base import Array, DualArray, Workunit
 from jetpy.backends.numba_engine.engine import Bind, NumbaBackend
 
 
@@ -65,14 +65,14 @@ class _ArrayModule:
 
 
 class DeviceBackend(NumbaBackend):
-    """Numba with memory of its own, and a companion for small levels."""
+    """Numba with memory of its own, and a host engine for small levels."""
 
     def __init__(self, threads: int | None = None) -> None:
         super().__init__(threads)
         self.xp = _ArrayModule()
         self.copies, self.prefers_lists = True, False
-        self.hub_degree = 16
-        self.companion, self.companion_size = NumbaBackend(threads), 10_000
+        self.longest_row = 16
+        self.host_engine, self.host_size = NumbaBackend(threads), 10_000
 
     def _load(self, workunit: Workunit) -> tuple[Callable[..., Any], Bind]:
         function, bind = super()._load(workunit)
@@ -93,14 +93,14 @@ class DeviceBackend(NumbaBackend):
         assert isinstance(array, DeviceArray)
         return array.view(np.ndarray).copy()
 
-    def mirror(self, n: int) -> Mirror:
-        return Mirror(np.zeros(n, np.int64), _wrapped(np.zeros(n, np.int64)))
+    def dual_array(self, n: int) -> DualArray:
+        return DualArray(np.zeros(n, np.int64), _wrapped(np.zeros(n, np.int64)))
 
-    def push(self, mirror: Mirror) -> None:
-        self._do(np.copyto, _plain(mirror.device), mirror.host)
+    def push(self, array: DualArray) -> None:
+        self._do(np.copyto, _plain(array.device), array.host)
 
-    def pull(self, mirror: Mirror) -> None:
-        self._do(np.copyto, mirror.host, _plain(mirror.device))
+    def pull(self, array: DualArray) -> None:
+        self._do(np.copyto, array.host, _plain(array.device))
 
     def _do(self, copy: Callable[..., None], *arrays: np.ndarray) -> None:
         if self._tape is None:

@@ -117,9 +117,9 @@ def test_every_verb_is_counted() -> None:
         play()
     assert profiler.launches == 4
     assert profiler.to_host(parts).tolist() == list(range(10))
-    mirror = profiler.mirror(5)
-    profiler.push(mirror)
-    profiler.pull(mirror)
+    array = profiler.dual_array(5)
+    profiler.push(array)
+    profiler.pull(array)
     assert profiler.sorted(profiler.full(3, 7, np.int64)).tolist() == [7, 7, 7]
     profiler.synchronize()
     profiler.leave()
@@ -141,33 +141,33 @@ def test_sums_and_totals_are_synchronisations(result: Partition) -> None:
 
 def test_profiler_passes_on_all_that_a_back_end_can_do() -> None:
     engine = NumbaBackend(1)
-    engine.prefers_lists, engine.companion_size = False, 77
+    engine.prefers_lists, engine.host_size = False, 77
     profiler = Profiler(engine)
-    own = {"launches", "companion"}
+    own = {"launches", "host_engine"}
     for attribute in Backend.__annotations__.keys() - own:
         assert getattr(profiler, attribute) == getattr(engine, attribute)
     verbs = {name for name, value in vars(Backend).items() if inspect.isfunction(value)}
     assert verbs - {"for_size"} <= vars(Profiler).keys()
 
 
-def test_small_levels_on_a_companion_are_profiled(graph: jetpy.Graph) -> None:
+def test_small_levels_on_a_host_engine_are_profiled(graph: jetpy.Graph) -> None:
     """As on a GPU, whose host refines small levels."""
     engine = NumbaBackend(2)
-    engine.companion, engine.companion_size = NumbaBackend(1), 5000
-    engine.companion.name = "companion"
+    engine.host_engine, engine.host_size = NumbaBackend(1), 5000
+    engine.host_engine.name = "host engine"
     profiler = Profiler(engine)
     problem = pose(graph.n, 6, 0.03, 0, preset("default"))
     outcome = partition_multilevel(profiler, graph, [problem])
-    profile = profiler.profile("companions")
+    profile = profiler.profile("host engine")
     assert profiler.all_launches == engine.all_launches
     assert (outcome.parts == jetpy.partition(graph, 6, **ENGINE).parts).all()
     launches = sum(step.launches for step in profile.steps)
-    assert launches == engine.launches + engine.companion.launches
-    assert engine.launches > 0 < engine.companion.launches
-    calls = {"numba": 0, "companion": 0}
+    assert launches == engine.launches + engine.host_engine.launches
+    assert engine.launches > 0 < engine.host_engine.launches
+    calls = {"numba": 0, "host engine": 0}
     for kernel in profile.kernels:
         calls[kernel.backend] += kernel.calls
-    assert calls == {"numba": engine.launches, "companion": engine.companion.launches}
+    assert calls == {"numba": engine.launches, "host engine": engine.host_engine.launches}
     finest = next(step for step in profile.steps if (step.stage, step.level) == ("refine", 0))
     assert finest.launches == outcome.levels[0].refine_launches
 

@@ -25,7 +25,7 @@ Array = Any
 
 
 @dataclass(frozen=True, eq=False)
-class Mirror:
+class DualArray:
     """A small array on the host and on a back end: two copies, or one where those are the same.
 
     Attributes
@@ -38,7 +38,7 @@ class Mirror:
     device: Array
 
     @classmethod
-    def of_one(cls, n: int) -> Mirror:
+    def of_one(cls, n: int) -> DualArray:
         """Return one array of zeros as both."""
         array = np.zeros(n, np.int64)
         return cls(array, array)
@@ -61,13 +61,13 @@ class Backend(ABC):
         recorded, and several iterations sent off before a look.
     copies : bool
         Whether its arrays are copies in a memory of its own.
-    hub_degree : int
+    longest_row : int
         Degree above which a row is shared out to many indices of a launch, unless lists are
         preferred.
-    companion : Backend or None
+    host_engine : Backend or None
         Back end of the host that takes over where launches cost more than the work: on levels
-        of at most `companion_size` vertices and directed edges.
-    companion_size : int
+        of at most `host_size` vertices and directed edges.
+    host_size : int
     """
 
     name: str
@@ -76,9 +76,9 @@ class Backend(ABC):
     launches: int
     prefers_lists: bool = True
     copies: bool = False
-    hub_degree: int = INT32_MAX
-    companion: Backend | None = None
-    companion_size: int = 0
+    longest_row: int = INT32_MAX
+    host_engine: Backend | None = None
+    host_size: int = 0
 
     @abstractmethod
     def parallel_for(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
@@ -135,16 +135,16 @@ class Backend(ABC):
         """Return how many bytes there were for arrays, if an error says that these are taken."""
         return None
 
-    def mirror(self, n: int) -> Mirror:
+    def dual_array(self, n: int) -> DualArray:
         """Return a small int64 array of zeros that exists on the host and on the back end."""
-        return Mirror.of_one(n)
+        return DualArray.of_one(n)
 
-    def push(self, mirror: Mirror) -> None:
-        """Copy a mirror from the host to the back end, in order with launches."""
+    def push(self, array: DualArray) -> None:
+        """Copy a dual array from the host to the back end, in order with launches."""
         return
 
-    def pull(self, mirror: Mirror) -> None:
-        """Copy a mirror to the host, in order with launches; it is there after `synchronize`."""
+    def pull(self, array: DualArray) -> None:
+        """Copy a dual array to the host, in order with launches; there after `synchronize`."""
         return
 
     def empty(self, n: int, dtype: Any = np.int32) -> Array:
@@ -165,12 +165,12 @@ class Backend(ABC):
 
     @property
     def all_launches(self) -> int:
-        """Workunits launched since the back end and its companion were made."""
-        return self.launches + (self.companion.launches if self.companion else 0)
+        """Workunits launched since the back end and its host engine were made."""
+        return self.launches + (self.host_engine.launches if self.host_engine else 0)
 
     def for_size(self, size: int) -> Backend:
         """Return the back end for a graph of so many vertices and directed edges together."""
-        return self.companion if self.companion and size <= self.companion_size else self
+        return self.host_engine if self.host_engine and size <= self.host_size else self
 
     def enter(self, stage: str, level: int | None) -> None:
         """Hear that a stage begins on a level (None: on several); only a profiler cares."""

@@ -15,11 +15,11 @@ from jetpy.backends.numba_engine.engine import NumbaBackend
 from jetpy.backends.threads import after_fork
 from jetpy.errors import BackendError, OptionError
 
-HUB_DEGREE = 256
+LONGEST_ROW = 256
 """Degree above which one thread of a GPU takes too long over a row."""
-COMPANION_THREADS = 1
+HOST_THREADS = 1
 """Several threads take longer to start than small levels do."""
-COMPANION_SIZE = 50_000
+HOST_SIZE = 50_000
 """Vertices and directed edges up to which a level is refined sooner on the host's processors."""
 LOST = (
     "forked from one that uses {}: start processes by multiprocessing's method spawn or "
@@ -49,18 +49,18 @@ def check_after_fork() -> None:
 def prefer_gpu(backend: Backend) -> None:
     """Have a back end treated as one on a GPU."""
     backend.copies = True
-    backend.prefers_lists, backend.hub_degree = False, HUB_DEGREE
-    backend.companion, backend.companion_size = NumbaBackend(COMPANION_THREADS), COMPANION_SIZE
+    backend.prefers_lists, backend.longest_row = False, LONGEST_ROW
+    backend.host_engine, backend.host_size = NumbaBackend(HOST_THREADS), HOST_SIZE
 
 
 @contextmanager
-def compiling_companion(backend: Backend, jobs: int | None) -> Iterator[None]:
-    """Compile the workunits of a back end's companion, if it has one, beside what is done here."""
+def compiling_host_engine(backend: Backend, jobs: int | None) -> Iterator[None]:
+    """Compile a back end's host engine, if it has one, beside what is done here."""
     with ThreadPoolExecutor(1) as beside:
-        if backend.companion is None:
+        if backend.host_engine is None:
             yield
             return
-        compilation = beside.submit(copy_context().run, backend.companion.compile, jobs=jobs)
+        compilation = beside.submit(copy_context().run, backend.host_engine.compile, jobs=jobs)
         yield
     compilation.result()
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.backends.base import Array, Mirror
+from jetpy.backends.base import Array, DualArray
 from jetpy.backends.memory import Memory
 
 PIECE_BYTES = 4 << 20
@@ -159,25 +159,25 @@ class CudaMemory(Memory):
             stream.synchronize()
             piece[:] = buffer[: len(piece)]
 
-    def mirror(self, n: int) -> Mirror:
+    def dual_array(self, n: int) -> DualArray:
         """Return a page-locked array of the host, which copies of do not wait for, and its copy."""
         host = importlib.import_module("cupyx").zeros_pinned(n, np.int64)
-        return Mirror(host, self.xp.zeros(n, np.int64))
+        return DualArray(host, self.xp.zeros(n, np.int64))
 
-    def push(self, mirror: Mirror) -> None:
-        """Copy a mirror to the GPU."""
+    def push(self, array: DualArray) -> None:
+        """Copy a dual array to the GPU."""
         runtime = self.xp.cuda.runtime
-        addresses = mirror.device.data.ptr, mirror.host.ctypes.data
+        addresses = array.device.data.ptr, array.host.ctypes.data
         runtime.memcpyAsync(
-            *addresses, mirror.host.nbytes, runtime.memcpyHostToDevice, self.stream.ptr
+            *addresses, array.host.nbytes, runtime.memcpyHostToDevice, self.stream.ptr
         )
 
-    def pull(self, mirror: Mirror) -> None:
-        """Copy a mirror from the GPU."""
+    def pull(self, array: DualArray) -> None:
+        """Copy a dual array from the GPU."""
         runtime = self.xp.cuda.runtime
-        addresses = mirror.host.ctypes.data, mirror.device.data.ptr
+        addresses = array.host.ctypes.data, array.device.data.ptr
         runtime.memcpyAsync(
-            *addresses, mirror.host.nbytes, runtime.memcpyDeviceToHost, self.stream.ptr
+            *addresses, array.host.nbytes, runtime.memcpyDeviceToHost, self.stream.ptr
         )
 
     def repeatable(

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.backends.base import Array, Backend, Mirror, Workunit
+from jetpy.backends.base import Array, Backend, DualArray, Workunit
 from jetpy.backends.gpu import LostGPU, check_after_fork
 from jetpy.backends.memory import Memory
 from jetpy.kernel_language import Definition, View
@@ -78,9 +78,9 @@ class Arguments:
 
 @dataclass(frozen=True, eq=False)
 class _Copy:
-    """A copy of a mirror, recorded among launches."""
+    """A copy of a dual array, recorded among launches."""
 
-    call: Callable[[Mirror], None]
+    call: Callable[[DualArray], None]
 
 
 class LaunchingBackend(Backend):
@@ -151,23 +151,23 @@ class LaunchingBackend(Backend):
         self.launches += 1
         return launcher.call(*passed)
 
-    def mirror(self, n: int) -> Mirror:
+    def dual_array(self, n: int) -> DualArray:
         """Return a small int64 array of zeros that exists on the host and on the back end."""
-        return self._memory.mirror(n)
+        return self._memory.dual_array(n)
 
-    def push(self, mirror: Mirror) -> None:
-        """Copy a mirror from the host to the back end, in order with launches."""
-        self._copy(self._memory.push, mirror)
+    def push(self, array: DualArray) -> None:
+        """Copy a dual array from the host to the back end, in order with launches."""
+        self._copy(self._memory.push, array)
 
-    def pull(self, mirror: Mirror) -> None:
-        """Copy a mirror to the host, in order with launches; it is there after `synchronize`."""
-        self._copy(self._memory.pull, mirror)
+    def pull(self, array: DualArray) -> None:
+        """Copy a dual array to the host, in order with launches; there after `synchronize`."""
+        self._copy(self._memory.pull, array)
 
-    def _copy(self, copy: Callable[[Mirror], None], mirror: Mirror) -> None:
+    def _copy(self, copy: Callable[[DualArray], None], array: DualArray) -> None:
         if self._tape is not None:
-            self._tape.append((_Copy(copy), [mirror], mirror))
+            self._tape.append((_Copy(copy), [array], array))
         else:
-            copy(mirror)
+            copy(array)
 
     def record(self, launches: Callable[[], None], /) -> Callable[[], None]:
         """Return a function that repeats launches; on the GPU, as a CUDA graph."""

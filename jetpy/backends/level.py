@@ -37,10 +37,6 @@ class DeviceGraph:
     long_rows: LongRows
 
     @property
-    def hubs(self) -> LongRows:
-        return self.long_rows
-
-    @property
     def n(self) -> int:
         """Number of vertices."""
         return len(self.vertex_weights)

@@ -45,54 +45,25 @@ class LongRows:
 
     def launch(self, n: int, workunit: Workunit, **arguments: Any) -> None:
         """Run a *for* workunit over n indices, and with lanes over long rows."""
-        self.backend.parallel_for(
-            n + LANES * self.chunk_count,
-            workunit,
-            long_rows=self,
-            count=n,
-            **arguments,
-            **self._old,
-        )
+        indices = n + LANES * self.chunk_count
+        self.backend.parallel_for(indices, workunit, long_rows=self, count=n, **arguments)
 
     def launch_whole(self, n: int, workunit: Workunit, **arguments: Any) -> None:
         """Run a *for* workunit over n indices, and with lanes over long rows of one chunk each."""
-        self.backend.parallel_for(
-            n + LANES * self.count,
-            workunit,
-            long_rows=self.whole,
-            count=n,
-            **arguments,
-            hubs=self.whole.vertices,
-            hub_degree=self.longest,
-        )
+        indices = n + LANES * self.count
+        self.backend.parallel_for(indices, workunit, long_rows=self.whole, count=n, **arguments)
 
     def launch_lanes(self, workunit: Workunit, **arguments: Any) -> None:
         """Run a *for* workunit with lanes over long rows alone, if there are any."""
         if self.count > 0:
-            self.backend.parallel_for(
-                LANES * self.chunk_count, workunit, long_rows=self, **arguments, **self._old
-            )
+            indices = LANES * self.chunk_count
+            self.backend.parallel_for(indices, workunit, long_rows=self, **arguments)
 
     def launch_each(self, workunit: Workunit, share: int = 1, **arguments: Any) -> None:
         """Run a *for* workunit over long rows alone, if there are any, `share` indices for each."""
         if self.count > 0:
-            self.backend.parallel_for(
-                share * self.count,
-                workunit,
-                long_rows=self.whole,
-                **arguments,
-                hubs=self.whole.vertices,
-            )
-
-    launch_uncut = launch_whole
-
-    @property
-    def degree(self) -> int:
-        return self.longest
-
-    @property
-    def _old(self) -> dict[str, Any]:
-        return {"hubs": self.vertices, "starts": self.starts, "hub_degree": self.longest}
+            indices = share * self.count
+            self.backend.parallel_for(indices, workunit, long_rows=self.whole, **arguments)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,9 +88,9 @@ def find_long_rows(backend: Backend, indptr: Array, entries: int) -> LongRows:
     as long: lanes run over every long row.
     """
     none = backend.empty(0)
-    if backend.prefers_lists or backend.hub_degree == INT32_MAX:
+    if backend.prefers_lists or backend.longest_row == INT32_MAX:
         return LongRows(backend, INT32_MAX, Whole(none, INT32_MAX), 0, none, none, 0)
-    longest, rows = backend.hub_degree, _Rows(indptr)
+    longest, rows = backend.longest_row, _Rows(indptr)
     listed = backend.empty(len(indptr) - 1)
     count = backend.scan(
         len(listed), kernels.list_long_rows, graph=rows, longest=longest, listed=listed
@@ -133,6 +104,3 @@ def find_long_rows(backend: Backend, indptr: Array, entries: int) -> LongRows:
         count, kernels.list_chunks, graph=rows, listed=listed, long_rows=chunks
     )
     return LongRows(backend, longest, whole, count, chunks.vertices, chunks.starts, chunk_count)
-
-
-find_hubs = find_long_rows

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.backends.base import Array, Mirror
+from jetpy.backends.base import Array, DualArray
 
 
 class Memory(ABC):
@@ -44,16 +44,16 @@ class Memory(ABC):
         """Return a host array with the contents of an array."""
 
     @abstractmethod
-    def mirror(self, n: int) -> Mirror:
+    def dual_array(self, n: int) -> DualArray:
         """Return an int64 array of zeros on the host and its copy, if one is needed."""
 
     @abstractmethod
-    def push(self, mirror: Mirror) -> None:
-        """Copy a mirror from the host, in order with launches."""
+    def push(self, array: DualArray) -> None:
+        """Copy a dual array from the host, in order with launches."""
 
     @abstractmethod
-    def pull(self, mirror: Mirror) -> None:
-        """Copy a mirror to the host, in order with launches."""
+    def pull(self, array: DualArray) -> None:
+        """Copy a dual array to the host, in order with launches."""
 
     @abstractmethod
     def repeatable(
@@ -118,14 +118,14 @@ class HostMemory(Memory):
         host: npt.NDArray[Any] = array
         return host
 
-    def mirror(self, n: int) -> Mirror:
+    def dual_array(self, n: int) -> DualArray:
         """Return one array as both."""
-        return Mirror.of_one(n)
+        return DualArray.of_one(n)
 
-    def push(self, mirror: Mirror) -> None:
+    def push(self, array: DualArray) -> None:
         """There is one array only."""
 
-    def pull(self, mirror: Mirror) -> None:
+    def pull(self, array: DualArray) -> None:
         """There is one array only."""
 
     def repeatable(

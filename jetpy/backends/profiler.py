@@ -9,14 +9,14 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.backends.base import Array, Backend, Mirror, Workunit
+from jetpy.backends.base import Array, Backend, DualArray, Workunit
 from jetpy.profile import Event, Kind, Owner, Profile
 
 T = TypeVar("T")
 
 
 class _Log:
-    """What happens on a back end and its companion, and which steps are open meanwhile."""
+    """What happens on a back end and its host engine, and which steps are open meanwhile."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -82,8 +82,8 @@ class Profiler(Backend):
         self.launches = 0
         self._engine = engine
         self._log = log or _Log()
-        if engine.companion is not None:
-            self.companion = Profiler(engine.companion, self._log)
+        if engine.host_engine is not None:
+            self.host_engine = Profiler(engine.host_engine, self._log)
 
     def profile(self, title: str) -> Profile:
         """Return what was written down."""
@@ -138,17 +138,17 @@ class Profiler(Backend):
         """Return the NumPy array with the same contents."""
         return self._timed(Kind.DOWNLOAD, "to_host", array.nbytes, self._engine.to_host, array)
 
-    def mirror(self, n: int) -> Mirror:
+    def dual_array(self, n: int) -> DualArray:
         """Return a small array that exists on the host and on the back end."""
-        return self._engine.mirror(n)
+        return self._engine.dual_array(n)
 
-    def push(self, mirror: Mirror) -> None:
-        """Copy a mirror from the host to the back end."""
-        self._timed(Kind.UPLOAD, "push", mirror.host.nbytes, self._engine.push, mirror)
+    def push(self, array: DualArray) -> None:
+        """Copy a dual array from the host to the back end."""
+        self._timed(Kind.UPLOAD, "push", array.host.nbytes, self._engine.push, array)
 
-    def pull(self, mirror: Mirror) -> None:
-        """Copy a mirror to the host; no synchronisation by itself."""
-        self._timed(Kind.PULL, "pull", mirror.host.nbytes, self._engine.pull, mirror)
+    def pull(self, array: DualArray) -> None:
+        """Copy a dual array to the host; no synchronisation by itself."""
+        self._timed(Kind.PULL, "pull", array.host.nbytes, self._engine.pull, array)
 
     def synchronize(self) -> None:
         """Wait until every launch has finished."""

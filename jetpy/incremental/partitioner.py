@@ -165,8 +165,8 @@ class IncrementalPartitioner:
         self._goal, self._progress, self._intact = goal, progress, True
         self._backend = get_backend(backend, threads, device)
         self._backend.compile(progress=lambda done, total: progress("compile", done, total))
-        companion = self._backend.companion if goal.options.on_host else None
-        self._home = companion or self._backend
+        host_engine = self._backend.host_engine if goal.options.on_host else None
+        self._home = host_engine or self._backend
         with at_work(self._backend, graph.n, graph.m):
             self._graph = BucketList(self._home, graph, parts, goal.options.extra_buckets)
             highest = goal.options.highest_degree

@@ -44,7 +44,7 @@ class Refinement:
         self.state = RefinementState(backend, graph, problem)
         self.improvement = REFINEMENTS[problem.options.refine.method](self.state)
         self.rebalancing = Rebalancing(self.state)
-        self._best_weights = backend.mirror(problem.k)
+        self._best_weights = backend.dual_array(problem.k)
         self._propagate, self._rebalance = Recording(self.state), Recording(self.state)
 
     def refine(self, parts: Array, *, finest: bool, known: Measures | None = None) -> Refined:

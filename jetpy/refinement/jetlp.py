@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -62,7 +63,11 @@ class LabelPropagation:
             count = backend.scan(
                 count, kernels.list_proposers, state=state, proposals=self._proposals
             )
-        arguments = {"graph": state.graph, "state": state, "proposals": self._proposals}
+        arguments: dict[str, Any] = {
+            "graph": state.graph,
+            "state": state,
+            "proposals": self._proposals,
+        }
         rows.launch(count, kernels.afterburn, **arguments)
         if self._cap is None:
             rows.launch_each(kernels.afterburn_long_rows, **arguments)

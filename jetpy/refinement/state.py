@@ -57,7 +57,7 @@ class RefinementState:
         for some more, so that recordings last.
     tie_limit : int
         Most weight of the edges, in 128ths per vertex weight, of a vertex that is always active.
-    weights, counts, control_block : Mirror
+    weights, counts, control_block : DualArray
         Of `part_weights`, `counters` and `control`.
     """
 
@@ -73,8 +73,8 @@ class RefinementState:
         self.destinations, self.best_parts = backend.empty(n), backend.empty(n)
         self.targets, self.gains, self.internal = (backend.empty(n) for _ in range(3))
         self.priorities, self.locks = backend.empty(n), backend.full(n, 0)
-        self.weights, self.counts = backend.mirror(k), backend.mirror(max(Counter) + 1)
-        self.control_block = backend.mirror(len(Control))
+        self.weights, self.counts = backend.dual_array(k), backend.dual_array(max(Counter) + 1)
+        self.control_block = backend.dual_array(len(Control))
         self.part_weights, self.counters = self.weights.device, self.counts.device
         self.control = self.control_block.device
         self.active, self.active_count = backend.full(max(n, 1), NO_VERTEX), 0

@@ -109,8 +109,8 @@ def test_it_is_treated_as_a_gpu(cupy: Cupy) -> None:
     backend = get_backend("cuda")
     assert (backend.name, backend.threads, backend.copies) == ("cuda", 1, True)
     assert not backend.prefers_lists
-    assert backend.companion is not None
-    assert backend.companion.threads == 1
+    assert backend.host_engine is not None
+    assert backend.host_engine.threads == 1
 
 
 def test_there_is_one_for_each_gpu(cupy: Cupy) -> None:

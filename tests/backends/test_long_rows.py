@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("compiled")
 
 def test_rows_are_the_rows_above_the_limit() -> None:
     graph, engine = rmat(10, 8), NumbaBackend(2)
-    engine.hub_degree, engine.prefers_lists = 20, False
+    engine.longest_row, engine.prefers_lists = 20, False
     rows = find_long_rows(engine, graph.indptr, graph.indices.size)
     expected = np.flatnonzero(graph.degrees > 20)
     assert rows.longest == 20
@@ -25,7 +25,7 @@ def test_rows_are_the_rows_above_the_limit() -> None:
 
 def test_chunks_cover_the_rows_of_rows() -> None:
     graph, engine = rmat(13, 16), NumbaBackend(2)
-    engine.hub_degree, engine.prefers_lists = 256, False
+    engine.longest_row, engine.prefers_lists = 256, False
     rows = find_long_rows(engine, graph.indptr, graph.indices.size)
     expected = [
         (v, start)
@@ -39,6 +39,6 @@ def test_chunks_cover_the_rows_of_rows() -> None:
 
 def test_launches_over_lists_know_no_rows() -> None:
     graph, engine = rmat(10, 8), NumbaBackend(2)
-    engine.hub_degree = 20
+    engine.longest_row = 20
     rows = find_long_rows(engine, graph.indptr, graph.indices.size)
     assert (rows.count, rows.longest) == (0, INT32_MAX)

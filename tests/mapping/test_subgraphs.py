@@ -34,10 +34,10 @@ def check(backend: Backend, graph: Graph, blocks: np.ndarray) -> Graph:
     assert device.edge_weight == graph.edge_weights[inside].sum()
     for array in (found.indptr, found.indices, found.edge_weights):
         assert array.dtype == np.int32
-    if backend.hub_degree < 100:
+    if backend.longest_row < 100:
         long_rows = device.long_rows
         listed = backend.to_host(long_rows.whole.vertices)[: long_rows.count]
-        assert listed.tolist() == np.flatnonzero(degrees > backend.hub_degree).tolist()
+        assert listed.tolist() == np.flatnonzero(degrees > backend.longest_row).tolist()
     return found
 
 

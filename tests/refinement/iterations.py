@@ -30,8 +30,11 @@ class Iterations:
         self.backend, self.k = backend, len(weights)
         self.group_size = self.k // groups
         self.limits = backend.from_host(np.asarray(limits, np.int64))
-        self.control, self.counters = backend.mirror(len(Control)), backend.mirror(max(Counter) + 1)
-        self.weights, self.best_weights = backend.mirror(self.k), backend.mirror(self.k)
+        self.control, self.counters = (
+            backend.dual_array(len(Control)),
+            backend.dual_array(max(Counter) + 1),
+        )
+        self.weights, self.best_weights = backend.dual_array(self.k), backend.dual_array(self.k)
         self.plan = Plan(backend, self.k, self.group_size, wide=span, span=span)
         for place, value in {
             Control.CUT: cut,

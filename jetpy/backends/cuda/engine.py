@@ -17,7 +17,7 @@ from jetpy.backends.cuda.installation import examine
 from jetpy.backends.cuda.kernels import cubins, modules
 from jetpy.backends.cuda.launcher import Launcher, Totals
 from jetpy.backends.cuda.source import symbol
-from jetpy.backends.gpu import check_after_fork, check_device, compiling_companion, prefer_gpu
+from jetpy.backends.gpu import check_after_fork, check_device, compiling_host_engine, prefer_gpu
 from jetpy.backends.gpu_memory import CudaMemory
 from jetpy.backends.launching import LaunchingBackend
 from jetpy.backends.threads import after_fork, available_threads
@@ -82,7 +82,7 @@ class CudaBackend(LaunchingBackend):
         check_after_fork()
         started = time.perf_counter()
         if not self._complete:
-            with compiling_companion(self, jobs):
+            with compiling_host_engine(self, jobs):
                 made = cubins(
                     modules(),
                     self._compiler,

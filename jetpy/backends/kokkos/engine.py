@@ -10,7 +10,7 @@ from typing import Any
 from weakref import WeakSet
 
 from jetpy.backends.base import Workunit
-from jetpy.backends.gpu import compiling_companion, prefer_gpu
+from jetpy.backends.gpu import compiling_host_engine, prefer_gpu
 from jetpy.backends.gpu_memory import CudaMemory
 from jetpy.backends.kokkos import build
 from jetpy.backends.kokkos.cachekey import kernel_folder
@@ -114,7 +114,7 @@ class KokkosBackend(LaunchingBackend):
         started = time.perf_counter()
         if not self._complete:
             kernels = self.kernels()
-            with compiling_companion(self, jobs):
+            with compiling_host_engine(self, jobs):
                 self._build(kernels, jobs or available_threads(), progress)
             for workunit in kernels.values():
                 self._load(workunit)
