@@ -157,16 +157,7 @@ def settle(i: int, state: Placement, table: Connectivity, moves: VertexMoves):
         u: int = state.ends[e]
         if u >= 0:
             degree: int = state.indptr[u + 1] - state.indptr[u]
-            add_to_row(
-                u,
-                degree,
-                p,
-                state.edge_weights[e],
-                table.rows,
-                table.parts,
-                table.weights,
-                table.k,
-            )
+            add_to_row(u, degree, p, state.edge_weights[e], table)
             if u > j:
                 pk.atomic_fetch_add(state.waits, [u], -1)
         e += state.lanes

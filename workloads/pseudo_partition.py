@@ -74,16 +74,7 @@ def connect(i: int, pseudo: PseudoPartition, table: Connectivity):
     while e < pseudo.indptr[j + 1]:
         u: int = pseudo.ends[e]
         if u < 0:
-            add_to_row(
-                j,
-                degree,
-                part_of_end(u),
-                pseudo.edge_weights[e],
-                table.rows,
-                table.parts,
-                table.weights,
-                table.k,
-            )
+            add_to_row(j, degree, part_of_end(u), pseudo.edge_weights[e], table)
         elif u < j:
             lower += 1
         e += pseudo.lanes

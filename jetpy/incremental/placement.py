@@ -13,12 +13,14 @@ from jetpy.incremental.affected import find_entering
 from jetpy.incremental.buckets import BucketList
 from jetpy.incremental.column import BlankColumn
 from jetpy.incremental.pseudo_partition import PseudoPartition, gather
+from jetpy.refinement.state import Table
 from jetpy.workloads import connectivity as table_kernels
 from jetpy.workloads import contraction as contraction_kernels
 from jetpy.workloads import placement as kernels
 from jetpy.workloads import pseudo_partition as pseudo_kernels
 from jetpy.workloads.affected import Mark
 from jetpy.workloads.buckets import NO_NUMBER
+from jetpy.workloads.connectivity import UNUSED
 from jetpy.workloads.groups import NO_PART
 
 KEY_BITS, PULL_BITS = 63, 31
@@ -78,16 +80,6 @@ class Placement:
         parts, growth, loss = place(pseudo, part_weights, limit, self._seed)
         graph.parts.set(vertices, parts)
         return Placed(int((parts[old] != previous[old]).sum()), growth, loss)
-
-
-@dataclass(frozen=True, eq=False)
-class _Table:
-    """A connectivity table, as kernels take it."""
-
-    rows: Array
-    parts: Array
-    weights: Array
-    k: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,12 +149,12 @@ def place(
     return backend.to_host(state.parts), growth // 2, loss
 
 
-def _connect(state: _State) -> _Table:
+def _connect(state: _State) -> Table:
     """Return the table of the edges into each part, and count what vertices wait for."""
     backend, n, k = state.backend, state.n, state.k
-    rows = backend.empty(n)
-    size = backend.scan(n, table_kernels.size_rows, indptr=state.indptr, rows=rows, k=k)
-    table = _Table(rows, backend.full(size, NO_PART), backend.full(size, 0), k)
+    rows, none = backend.empty(n), backend.empty(0)
+    size = backend.scan(n, table_kernels.place_rows, graph=state, table=Table(rows, none, none, k))
+    table = Table(rows, backend.full(size, UNUSED), backend.full(size, 0), k)
     backend.parallel_for(n * state.lanes, pseudo_kernels.connect, pseudo=state, table=table)
     return table
 
@@ -182,7 +174,7 @@ def _room_for_moves(state: _State) -> _VertexMoves:
     )
 
 
-def _place_some(state: _State, table: _Table, moves: _VertexMoves) -> int:
+def _place_some(state: _State, table: Table, moves: _VertexMoves) -> int:
     """Make a round, and return how many vertices it has placed: one at least."""
     backend, n = state.backend, state.n
     backend.parallel_for(1, kernels.find_lightest, state=state)
