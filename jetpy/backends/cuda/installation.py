@@ -124,8 +124,7 @@ def _cupy() -> dict[str, Any]:
         return {"cupy_error": f"{error!r}"}
     try:
         found["capabilities"] = tuple(
-            10 * runtime.deviceGetAttribute(runtime.cudaDevAttrComputeCapabilityMajor, number)
-            + runtime.deviceGetAttribute(runtime.cudaDevAttrComputeCapabilityMinor, number)
+            int(cupy.cuda.Device(number).compute_capability)
             for number in range(runtime.getDeviceCount())
         )
     except RuntimeError as error:
