@@ -100,7 +100,9 @@ def test_memory_apart_changes_nothing(case: int, monkeypatch: pytest.MonkeyPatch
     """A GPU has memory of its own, and leaves small levels to the host."""
     expected(case)
     monkeypatch.setattr("jetpy.refinement.state.INDICES", FEW_INDICES)
-    monkeypatch.setattr("jetpy.api.get_backend", lambda name, threads: DeviceBackend(threads))
+    monkeypatch.setattr(
+        "jetpy.api.get_backend", lambda name, threads, device: DeviceBackend(threads)
+    )
     assert digest(*CASES[case], threads=2) == expected(case)
 
 

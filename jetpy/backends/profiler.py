@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 import numpy as np
@@ -137,6 +138,14 @@ class Profiler(Backend):
     def to_host(self, array: Array) -> npt.NDArray[Any]:
         """Return the NumPy array with the same contents."""
         return self._timed(Kind.DOWNLOAD, "to_host", array.nbytes, self._engine.to_host, array)
+
+    def using(self) -> AbstractContextManager[None]:
+        """Make the device the current one of this thread for a while."""
+        return self._engine.using()
+
+    def room(self, error: MemoryError) -> int | None:
+        """Return how many bytes there were for arrays, if an error says that these are taken."""
+        return self._engine.room(error)
 
     def dual_array(self, n: int) -> DualArray:
         """Return a small array that exists on the host and on the back end."""

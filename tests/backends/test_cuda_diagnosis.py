@@ -138,11 +138,12 @@ def test_a_broken_cupy(
 CUPY = """
 __version__ = "14.0.0"
 class cuda:
+    class Device:
+        def __init__(self, number):
+            self.compute_capability = ("90", "100")[number]
     class runtime:
-        cudaDevAttrComputeCapabilityMajor, cudaDevAttrComputeCapabilityMinor = 75, 76
         getDeviceCount = lambda: 2
         runtimeGetVersion = lambda: 13020
-        deviceGetAttribute = lambda which, number: 9 + number if which == 75 else 0
 """
 
 

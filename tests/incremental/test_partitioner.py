@@ -61,7 +61,9 @@ def check_state(live: jetpy.IncrementalPartitioner, model: nx.Graph) -> None:
 
 @pytest.fixture
 def engine(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> Backend:
-    monkeypatch.setattr("jetpy.incremental.partitioner.get_backend", lambda name, threads: backend)
+    monkeypatch.setattr(
+        "jetpy.incremental.partitioner.get_backend", lambda name, threads, device: backend
+    )
     return backend
 
 
@@ -350,7 +352,7 @@ def test_threads_and_back_ends_do_not_show(
     monkeypatch.setattr(get_backend("numba", 2), "prefers_lists", False)
     assert run(2) == expected
     monkeypatch.setattr(
-        "jetpy.incremental.partitioner.get_backend", lambda name, threads: DeviceBackend(2)
+        "jetpy.incremental.partitioner.get_backend", lambda name, threads, device: DeviceBackend(2)
     )
     assert run(2) == expected
     assert run(2, on_host=False) == expected

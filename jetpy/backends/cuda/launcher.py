@@ -143,7 +143,7 @@ class Launcher:
         self._function, self._parameters = function, ctypes.addressof(self._places)
         self._stream, self._start = memory.stream.ptr, driver.launchKernel
 
-    def _launch(self, blocks: int, threads: int, *values: Any) -> None:
+    def _launch(self, blocks: int, threads: int, values: tuple[Any, ...]) -> None:
         try:
             self._pack(self._buffer, 0, *values)
         except struct.error as error:
@@ -152,22 +152,25 @@ class Launcher:
             self._function, blocks, 1, 1, threads, 1, 1, 0, self._stream, self._parameters, 0
         )
 
-    def _run_for(self, n: int, *given: Any) -> None:
+    def _run_for(self, *passed: Any) -> None:
+        n: int = passed[0]
         if n > 0:
-            self._launch(-(-n // FOR_THREADS), FOR_THREADS, n, *given)
+            self._launch(-(-n // FOR_THREADS), FOR_THREADS, passed)
 
-    def _run_reduce(self, n: int, *given: Any) -> int:
+    def _run_reduce(self, *passed: Any) -> int:
+        n: int = passed[0]
         if n <= 0:
             return 0
         blocks = min(-(-n // SUM_THREADS), SUM_BLOCKS)
-        self._launch(blocks, SUM_THREADS, n, *given, *self._totals.of_sum())
+        self._launch(blocks, SUM_THREADS, passed + self._totals.of_sum())
         return self._totals.read()
 
-    def _run_scan(self, n: int, *given: Any) -> int:
+    def _run_scan(self, *passed: Any) -> int:
+        n: int = passed[0]
         if n <= 0:
             return 0
         tiles = -(-n // TILE)
-        self._launch(tiles, SCAN_THREADS, n, *given, *self._totals.of_scan(tiles))
+        self._launch(tiles, SCAN_THREADS, passed + self._totals.of_scan(tiles))
         return self._totals.read()
 
 
