@@ -2,7 +2,7 @@
 
 import pykokkos as pk
 
-from jetpy.workloads.control_block import BLOCK_BITS, Control
+from jetpy.workloads.control_block import Control
 from jetpy.workloads.groups import (
     NO_PRIORITY,
     Connectivity,
@@ -13,7 +13,7 @@ from jetpy.workloads.groups import (
 from jetpy.workloads.hashing import mix, place_of
 from jetpy.workloads.iterations import propagates
 from jetpy.workloads.long_rows import end_of, first_entry, is_left_to_lanes, step_of, vertex_of
-from jetpy.workloads.losses import BUCKETS, loss_bucket
+from jetpy.workloads.losses import BUCKETS, loss_bucket, tally_place, tally_section
 from jetpy.workloads.metric import MetricKind, distance_of
 from jetpy.workloads.moves import keep_part, move
 from jetpy.workloads.targets import update_target
@@ -179,9 +179,10 @@ def tally_inflow(i: int, graph: Graph, state: Refinement, proposals: Proposals, 
     weight: int = graph.vertex_weights[v]
     rank: int = loss_bucket(proposals.gains[v], weight, state.scale)
     cap.ranks[v] = rank
-    first: int = (v >> BLOCK_BITS) % cap.sections * state.k
-    pk.atomic_fetch_add(cap.incoming, [(first + state.targets[v]) * BUCKETS + rank], weight)
-    pk.atomic_fetch_add(cap.outgoing, [first + state.parts[v]], weight)
+    section: int = tally_section(v, cap.sections)
+    place: int = tally_place(section, state.targets[v], rank, state.k)
+    pk.atomic_fetch_add(cap.incoming, [place], weight)
+    pk.atomic_fetch_add(cap.outgoing, [section * state.k + state.parts[v]], weight)
 
 
 @pk.workunit
@@ -209,7 +210,7 @@ def cap_inflow(p: int, state: Refinement, cap: Inflow):
         wanted: pk.int64 = 0
         section = 0
         while section < cap.sections:
-            place: int = (section * state.k + p) * BUCKETS + rank
+            place: int = tally_place(section, p, rank, state.k)
             wanted += cap.incoming[place]
             cap.incoming[place] = 0
             section += 1

@@ -14,16 +14,15 @@ from jetpy.workloads.hashing import mix, place_of
 from jetpy.workloads.iterations import rebalances
 from jetpy.workloads.losses import BUCKETS, NO_BUCKET, loss_bucket, tally_place, tally_section
 from jetpy.workloads.moves import keep_part, move
-from jetpy.workloads.plan import NO_LIMIT, Plan, Row
+from jetpy.workloads.plan import NO_LIMIT, OPEN, Plan, Row
 from jetpy.workloads.targets import NOT_ADJACENT, Wanted, best_slot, connection_to
 
 CANDIDATE = NO_PART - 1
 """Destination, minus a part, of a candidate for that part until it is evicted."""
-REGION_BLOCKS = 64
-"""Blocks of a region, in a row."""
 REGION_BITS = BLOCK_BITS + 6
-"""Regions are of 2^15 vertices."""
-REGION_SUMS = REGION_BLOCKS + 1
+"""Regions are of 2^15 vertices in a row."""
+REGION_BLOCKS = 1 << REGION_BITS - BLOCK_BITS
+REGION_SUMS = 1 + REGION_BLOCKS
 
 
 class Eviction:
@@ -88,7 +87,7 @@ def mean_connection(
             internal = table.weights[s]
         elif q >= 0 and table.weights[s] > 0:
             is_adjacent = 1
-            if plan.numbers[Row.HEAVIEST * state.k + q] < 0:
+            if plan.numbers[Row.HEAVIEST * state.k + q] == OPEN:
                 external += table.weights[s]
                 open_count += 1
     state.internal[v] = internal
@@ -202,7 +201,7 @@ def activate_interior(v: int, graph: Graph, plan: Plan, state: Refinement):
     if state.targets[v] == INACTIVE:
         p: int = state.parts[v]
         if (
-            plan.numbers[Row.TIE_LIMIT * state.k + p] < 0
+            plan.numbers[Row.TIE_LIMIT * state.k + p] == NO_LIMIT
             and graph.vertex_weights[v] <= plan.numbers[Row.HEAVIEST * state.k + p]
         ):
             activate(v, state)
@@ -231,7 +230,7 @@ def find_last_bucket(p: int, plan: Plan, eviction: Eviction, state: Refinement):
     for section in range(eviction.sections):
         for bucket in range(BUCKETS):
             eviction.histogram[tally_place(section, p, bucket, state.k)] = 0
-    if needed > 0 and plan.numbers[Row.TIE_LIMIT * state.k + p] >= 0:
+    if needed > 0 and plan.numbers[Row.TIE_LIMIT * state.k + p] != NO_LIMIT:
         plan.numbers[Row.TIE_LIMIT * state.k + p] = NO_LIMIT
         state.counters[Counter.TOO_FEW] = 1
 

@@ -14,7 +14,7 @@ from jetpy.problem import Problem
 def split_blocks(
     graph: Graph, blocks: IntArray, problem: Problem, seed: int
 ) -> npt.NDArray[np.int32]:
-    """Return parts (int32, shape (n,)) of a graph whose blocks are cut into siblings each.
+    """Return parts (int32, shape (n,)) of a graph whose blocks are cut into a group of parts each.
 
     `blocks` are the groups of the vertices (int32, shape (n,)).
     """

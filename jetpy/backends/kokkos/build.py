@@ -76,7 +76,7 @@ def build_environment() -> dict[str, str]:
 def in_groups(kernels: list[Entry], jobs: int) -> list[Group]:
     """Deal out kernels to groups to compile together, at most `jobs` of them.
 
-    >>> [len(group) for group in in_groups([("conduct",)] * 50, 4)]
+    >>> [len(group) for group in in_groups([("evict",)] * 50, 4)]
     [13, 13, 12, 12]
     """
     count = max(1, min(jobs, len(kernels) // FEWEST))
