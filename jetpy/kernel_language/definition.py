@@ -69,9 +69,9 @@ class Definition:
         names = list(self.declared)[LEADING[self.kind] :]
         passed = self.places[LEADING[self.kind] :]
         values = "".join(f"{name}.{field}, " if field else f"{name}, " for name, field in passed)
-        parameters = "".join(f"{name}, " for name in names)
+        parameters = ", ".join(["*", *names] if names else [])
         scope: dict[str, Any] = {}
-        exec(f"def {self.name}(*, {parameters}**_): return ({values})", scope)
+        exec(f"def {self.name}({parameters}): return ({values})", scope)
         bind: Callable[..., tuple[Any, ...]] = scope[self.name]
         return bind
 

@@ -95,9 +95,13 @@ def _define(module: ModuleType, node: ast.FunctionDef, kind: Kind) -> Definition
     statements = body.block(node.body)
     places = tuple(_places(declared, body.used))
     parameters = {place_name(*place): _type_of(declared, *place) for place in places}
-    clashing = (parameters.keys() - declared.keys()) & (body.local_names | declared.keys())
+    functions = {node.name, *(callee.name for callee in body.callees)}
+    fields = {place_name(*place) for place in places if place[1] is not None}
+    clashing = fields & (body.local_names | declared.keys())
+    clashing |= functions & (parameters.keys() | body.local_names)
     if clashing:
-        raise BackendError(f"line {node.lineno}: {clashing.pop()!r} is the name of a field, too")
+        what = "function" if clashing & functions else "field"
+        raise BackendError(f"line {node.lineno}: {clashing.pop()!r} is the name of a {what}, too")
     return Definition(
         node.name, kind, declared, places, parameters, returns, statements, tuple(body.callees)
     )

@@ -201,6 +201,7 @@ MEGABYTE = 1 << 20
         ),
         ("d.txt.gz", gzip.compress(b"0" * MEGABYTE) * 1500, "line 1: longer than 2,097,152 bytes"),
     ],
+    ids=["numbers", "vertices", "bomb", "line"],
 )
 def test_little_memory_is_enough_to_refuse(
     tmp_path: Path, name: str, content: bytes, words: str

@@ -178,3 +178,23 @@ def test_more_arguments_than_a_graph_can_record_are_refused(read: Read) -> None:
     for more in (["n0: int", "n1: int", "n2: int"], ["n0: int", "n1: pk.int64"]):
         with pytest.raises(BackendError, match="its arguments take 468 bytes; with more than 464"):
             read(text.format(", ".join([*views, *more])))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "line", "what"),
+    [
+        ("rows_starts: int, rows: Rows", "a[i] = rows.starts[0] + rows_starts", "field"),
+        ("rows: Rows", "rows_starts: int = rows.starts[0]", "field"),
+        ("clip: int", "a[i] = clip", ""),
+        ("clip: int", "a[i] = get(a, clip)", ""),
+        ("get: int", "a[i] = get(a, 0)", "function"),
+        ("k: int", "w: int = k", "function"),
+    ],
+)
+def test_names_that_clash_are_refused(parameters: str, line: str, what: str, read: Read) -> None:
+    head = f"@pk.workunit\ndef w(i: int, a: pk.View1D[pk.int32], {parameters}):\n"
+    if not what:
+        assert read(f"{BEFORE}{head}    {line}\n").name == "w"
+        return
+    with pytest.raises(BackendError, match=f"is the name of a {what}, too"):
+        read(f"{BEFORE}{head}    {line}\n")
