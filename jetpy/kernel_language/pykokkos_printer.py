@@ -46,6 +46,8 @@ TYPES = {
     "none": "None",
 }
 INDENT = "    "
+KEPT = {"acc", "last_pass"}
+"""Names by which workunits are known to reduce or scan."""
 
 
 def print_module(definition: Definition) -> str:
@@ -56,14 +58,13 @@ def print_module(definition: Definition) -> str:
 def _function(definition: Definition) -> str:
     is_function = definition.kind is Kind.FUNCTION
     parameters = ", ".join(
-        f"{name}: {_annotation(definition, name, kind)}"
+        f"{_name(name)}: {_annotation(definition, name, kind)}"
         for name, kind in definition.parameters.items()
     )
     result = f" -> {TYPES[definition.returns or 'none']}" if is_function else ""
     decorator = "@pk.function" if is_function else "@pk.workunit"
-    printer = _Printer(definition)
     head = f"{decorator}\ndef {definition.name}({parameters}){result}:"
-    return "\n".join([head, *printer.block(definition.body), ""])
+    return "\n".join([head, *_block(definition.body), ""])
 
 
 def _annotation(definition: Definition, name: str, kind: str | View) -> str:
@@ -73,79 +74,77 @@ def _annotation(definition: Definition, name: str, kind: str | View) -> str:
     return f"pk.Acc[{TYPES[kind]}]" if is_sum else TYPES[kind]
 
 
-class _Printer:
-    def __init__(self, definition: Definition) -> None:
-        self._parameters = definition.parameters
+def _name(name: str) -> str:
+    """Return a name that is no keyword of C++, nor of PyKokkos's dispatch."""
+    return name if name in KEPT else f"{name}_"
 
-    def _name(self, name: str) -> str:
-        """Return the name of a parameter, or of a variable, which may be a keyword of C++."""
-        return name if name in self._parameters else f"{name}_"
 
-    def block(self, statements: tuple[Statement, ...]) -> list[str]:
-        lines = [line for statement in statements for line in self._statement(statement)]
-        return textwrap.indent("\n".join(lines or ["pass"]), INDENT).splitlines()
+def _block(statements: tuple[Statement, ...]) -> list[str]:
+    lines = [line for statement in statements for line in _statement(statement)]
+    return textwrap.indent("\n".join(lines or ["pass"]), INDENT).splitlines()
 
-    def _statement(self, node: Statement) -> list[str]:
-        text = self._text
-        match node:
-            case Declaration(Name(name, kind), value):
-                return [f"{self._name(name)}: {TYPES[kind]} = {text(value)}"]
-            case Assignment(target, value):
-                return [f"{text(target)} = {text(value)}"]
-            case Update(target, symbol, operand):
-                return [f"{text(target)} {symbol}= {text(operand)}"]
-            case If(test, body, otherwise):
-                rest = ["else:", *self.block(otherwise)] if otherwise else []
-                return [f"if {text(test)}:", *self.block(body), *rest]
-            case While(test, body):
-                return [f"while {text(test)}:", *self.block(body)]
-            case For(Name(name), start, stop, body):
-                bounds = f"{self._guarded(start)}, {self._guarded(stop)}"
-                return [f"for {self._name(name)} in range({bounds}):", *self.block(body)]
-            case Return(value):
-                result = "" if value is None else f" {text(value)}"
-                return [f"return{result}"]
-            case Evaluation(call):
-                return [text(call)]
-            case Jump(word):
-                return [word]
 
-    def _text(self, node: Expression) -> str:
-        text = self._text
-        match node:
-            case Literal(value):
-                return f"({value!r})" if value < 0 else repr(value)
-            case Name(name):
-                return self._name(name)
-            case Element(view, index):
-                return f"{view}[{text(index)}]"
-            case Conversion(operand):
-                return text(operand)
-            case Sign(symbol, operand):
-                return f"({symbol}{text(operand)})"
-            case Operation(symbol, left, right):
-                return f"({text(left)} {symbol} {text(right)})"
-            case Comparison(symbol, left, right):
-                return f"({self._guarded(left)} {symbol} {self._guarded(right)})"
-            case Logic("or", operands):
-                return "(" + " or ".join(map(text, operands)) + ")"
-            case Logic(_, operands):
-                return "(" + " and ".join(map(self._guarded, operands)) + ")"
-            case Negation(operand):
-                return f"(not {text(operand)})"
-            case Call(name, arguments):
-                given = [a if isinstance(a, str) else self._guarded(a) for a in arguments]
-                return f"{name}({', '.join(given)})"
-            case Atomic(operation, Element(view, index), operands):
-                given = [view, f"[{text(index)}]", *map(text, operands)]
-                return f"pk.{operation}({', '.join(given)})"
+def _statement(node: Statement) -> list[str]:
+    match node:
+        case Declaration(Name(name, kind), value):
+            return [f"{_name(name)}: {TYPES[kind]} = {_text(value)}"]
+        case Assignment(target, value):
+            return [f"{_text(target)} = {_text(value)}"]
+        case Update(target, symbol, operand):
+            return [f"{_text(target)} {symbol}= {_text(operand)}"]
+        case If(test, body, otherwise):
+            rest = ["else:", *_block(otherwise)] if otherwise else []
+            return [f"if {_text(test)}:", *_block(body), *rest]
+        case While(test, body):
+            return [f"while {_text(test)}:", *_block(body)]
+        case For(Name(name), start, stop, body):
+            bounds = f"{_guarded(start)}, {_guarded(stop)}"
+            return [f"for {_name(name)} in range({bounds}):", *_block(body)]
+        case Return(value):
+            result = "" if value is None else f" {_text(value)}"
+            return [f"return{result}"]
+        case Evaluation(call):
+            return [_text(call)]
+        case Jump(word):
+            return [word]
 
-    def _guarded(self, node: Expression) -> str:
-        """Negate a logical expression twice: the operand of `not` is written in parentheses.
 
-        PyKokkos writes ``(a or b) and c`` as ``a || b && c``, ``(a and b) == c`` as
-        ``a && b == c``, and the bounds of a range end up in a comparison.
-        """
-        while isinstance(node, Conversion):
-            node = node.operand
-        return f"(not (not {self._text(node)}))" if isinstance(node, Logic) else self._text(node)
+def _text(node: Expression) -> str:
+    match node:
+        case Literal(value):
+            return f"({value!r})" if value < 0 else repr(value)
+        case Name(name):
+            return _name(name)
+        case Element(view, index):
+            return f"{_name(view)}[{_text(index)}]"
+        case Conversion(operand):
+            return _text(operand)
+        case Sign(symbol, operand):
+            return f"({symbol}{_text(operand)})"
+        case Operation(symbol, left, right):
+            return f"({_text(left)} {symbol} {_text(right)})"
+        case Comparison(symbol, left, right):
+            return f"({_guarded(left)} {symbol} {_guarded(right)})"
+        case Logic("or", operands):
+            return "(" + " or ".join(map(_text, operands)) + ")"
+        case Logic(_, operands):
+            return "(" + " and ".join(map(_guarded, operands)) + ")"
+        case Negation(operand):
+            return f"(not {_text(operand)})"
+        case Call(name, arguments):
+            given = [_name(a) if isinstance(a, str) else _guarded(a) for a in arguments]
+            return f"{name}({', '.join(given)})"
+        case Atomic(operation, Element(view, index), operands):
+            given = [_name(view), f"[{_text(index)}]", *map(_text, operands)]
+            return f"pk.{operation}({', '.join(given)})"
+
+
+def _guarded(node: Expression) -> str:
+    """Negate a logical expression twice: the operand of `not` is written in parentheses.
+
+    PyKokkos writes ``(a or b) and c`` as ``a || b && c``, ``(a and b) == c`` as
+    ``a && b == c``, and the bounds of a range end up in a comparison.
+    """
+    while isinstance(node, Conversion):
+        node = node.operand
+    return f"(not (not {_text(node)}))" if isinstance(node, Logic) else _text(node)

@@ -6,8 +6,6 @@ from jetpy.errors import BackendError
 from jetpy.kernel_language.definition import Definition, Kind, with_callees
 from jetpy.kernel_language.types import View
 
-RESERVED = {"entity", "members", "module_setup", "name", "operation", "parser", "policy", "space"}
-"""Names that PyKokkos's dispatch passes on beside the arguments of a workunit."""
 VIEW_BYTES, NUMBER_BYTES = 24, {"int64": 8, "uint64": 8, "float64": 8}
 """Size of a view of Kokkos, and of numbers that have more than 4 bytes."""
 MOST_BYTES = 464
@@ -24,15 +22,8 @@ def refuse(definition: Definition) -> None:
         With the reason.
     """
     if definition.kind is not Kind.FUNCTION:
-        _refuse_reserved_names(definition)
         _refuse_many_arguments(definition)
     _refuse_conflicting_names(with_callees([definition]))
-
-
-def _refuse_reserved_names(definition: Definition) -> None:
-    reserved = RESERVED & definition.arguments.keys()
-    if reserved:
-        raise BackendError(f"PyKokkos takes {reserved.pop()!r} for its own")
 
 
 def _refuse_many_arguments(definition: Definition) -> None:

@@ -427,3 +427,18 @@ def groups(r: int, table: Table, other: Rows, factor: int):
 @pk.workunit
 def add_rows(r: int, acc: pk.Acc[pk.int64], rows: Rows):
     acc += sum_of_row(r, rows)
+
+
+# Names that C++, or PyKokkos's dispatch, has for its own
+
+
+@pk.function
+def member_of(new: int, policy: pk.View1D[pk.int32], union: int) -> int:
+    int_: int = new + union
+    return policy[int_]
+
+
+@pk.workunit
+def own_names(operator: int, members: pk.View1D[pk.int32], space: pk.View1D[pk.int32], name: int):
+    auto: int = operator + name
+    space[operator] = member_of(auto, members, -name)

@@ -348,3 +348,9 @@ def test_only_what_is_used_is_passed(kernels: ModuleType) -> None:
         *("table_starts", "table_values", "table_count", "table_sums"),
         *("other_starts", "other_values", "factor"),
     ]
+
+
+def test_names_may_be_those_of_engines(engine: Any, kernels: ModuleType) -> None:
+    members, space = numbers(50), np.empty(50, np.int32)
+    launch(engine, "parallel_for", 50, kernels.own_names, members=members, space=space, name=3)
+    assert (members == space).all()

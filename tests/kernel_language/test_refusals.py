@@ -166,11 +166,6 @@ def test_views_of_one_name_and_two_types_are_refused(read: Read) -> None:
         )
 
 
-def test_names_of_the_dispatch_are_refused(read: Read) -> None:
-    with pytest.raises(BackendError, match="workunit w, PyKokkos takes 'members' for its own"):
-        read("@pk.workunit\ndef w(i: int, members: pk.View1D[pk.int32]):\n    members[i] = 1\n")
-
-
 def test_more_arguments_than_a_graph_can_record_are_refused(read: Read) -> None:
     views = [f"a{number}: pk.View1D[pk.int32]" for number in range(19)]
     text = "@pk.workunit\ndef w(i: int, {}):\n    a0[i] = 1\n"
