@@ -77,10 +77,10 @@ class DeviceBackend(NumbaBackend):
     def _load(self, workunit: Workunit) -> tuple[Callable[..., Any], Bind]:
         function, bind = super()._load(workunit)
 
-        def bind_of_device(**arguments: Any) -> tuple[Any, ...]:
+        def bind_of_device(**arguments: Any) -> list[Any]:
             values = bind(**arguments)
             _refuse_host(*values)
-            return tuple(map(_plain, values))
+            return list(map(_plain, values))
 
         self._compiled[workunit] = function, bind_of_device
         return self._compiled[workunit]
@@ -106,4 +106,4 @@ class DeviceBackend(NumbaBackend):
         if self._tape is None:
             copy(*arrays)
         else:
-            self._tape.append((lambda *_: copy(*arrays), 0, ()))
+            self._tape.append((lambda *_: copy(*arrays), 0, []))

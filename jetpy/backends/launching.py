@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -31,6 +31,9 @@ class Launcher(Protocol):
     def bind(self, n: int, arguments: Mapping[str, Any]) -> list[Any]:
         """Return the arguments with which `call` runs the workunit over 0..n-1."""
 
+    def launch(self, n: int, arguments: Mapping[str, Any]) -> Any:
+        """Run the workunit over 0..n-1 at once; return the total of a reduction or scan."""
+
 
 class Arguments:
     """What launches of a workunit pass on: the number of indices, addresses of arrays, numbers.
@@ -44,15 +47,24 @@ class Arguments:
     """
 
     def __init__(self, definition: Definition, memory: Memory) -> None:
-        self._name, self._memory, self._bind = definition.name, memory, definition.bind
+        self._definition, self._memory = definition, memory
+        for kind in definition.arguments.values():
+            if isinstance(kind, View):
+                memory.addresses[kind.element]  # makes it, where there is none yet
         self._elements = {
             name: kind.element if isinstance(kind, View) else None
             for name, kind in definition.arguments.items()
         }
-        elements = self._elements.values()
-        places = (f"{e}[id(given[{i}])]" if e else f"given[{i}]" for i, e in enumerate(elements))
-        known = {element: memory.addresses[element] for element in elements if element}
-        self._addressed = eval(f"lambda n, given: [{', '.join(['n', *places])}]", known)
+        self._addressed = self.function("return [_n, {values}]")
+
+    def function(self, body: str, **scope: Any) -> Callable[..., Any]:
+        """Return a function of `_n` and a launch's keyword arguments; see `Definition.taking`.
+
+        In its body the values are addresses in place of arrays. It raises a KeyError where one is
+        not known yet.
+        """
+        known = {f"_{element}": addresses for element, addresses in self._memory.addresses.items()}
+        return self._definition.taking(body, _addressed, "_n", **known, **scope)
 
     def bind(self, n: int, arguments: Mapping[str, Any]) -> list[Any]:
         """Return `n`, and in order of the parameters numbers and addresses of arrays.
@@ -62,18 +74,24 @@ class Arguments:
         TypeError, ValueError
             If an array is not one that its parameter takes.
         """
-        given = self._bind(**arguments)
-        try:
-            bound: list[Any] = self._addressed(n, given)
-        except KeyError:
-            self._keep_addresses(given)
-            bound = self._addressed(n, given)
+        bound: list[Any] = self.knowing(self._addressed, n, arguments)
         return bound
 
-    def _keep_addresses(self, given: Iterable[Any]) -> None:
-        for (name, element), value in zip(self._elements.items(), given, strict=True):
-            if element is not None and id(value) not in self._memory.addresses[element]:
-                self._memory.keep_address(value, element, f"{name} of {self._name}")
+    def knowing(self, function: Callable[..., Any], n: int, arguments: Mapping[str, Any]) -> Any:
+        """Call what `function` has returned, with the addresses of new arrays, too."""
+        try:
+            return function(n, **arguments)
+        except KeyError:
+            for (name, element), value in zip(
+                self._elements.items(), self._definition.bind(**arguments), strict=True
+            ):
+                if element is not None and id(value) not in self._memory.addresses[element]:
+                    self._memory.keep_address(value, element, f"{name} of {self._definition.name}")
+            return function(n, **arguments)
+
+
+def _addressed(value: str, kind: str | View) -> str:
+    return f"_{kind.element}[id({value})]" if isinstance(kind, View) else value
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,12 +162,11 @@ class LaunchingBackend(Backend):
         launcher = self._launchers.get(workunit)
         if launcher is None:
             launcher = self._load(workunit)
-        passed = launcher.bind(n, arguments)
         if self._tape is not None:
-            self._tape.append((launcher, passed, arguments))
+            self._tape.append((launcher, launcher.bind(n, arguments), arguments))
             return 0
         self.launches += 1
-        return launcher.call(*passed)
+        return launcher.launch(n, arguments)
 
     def dual_array(self, n: int) -> DualArray:
         """Return a small int64 array of zeros that exists on the host and on the back end."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -9,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from jetpy.kernel_language.tree import Statement
-from jetpy.kernel_language.types import Group, View
+from jetpy.kernel_language.types import INTEGERS, Group, View
 
 
 class Kind(Enum):
@@ -61,19 +62,51 @@ class Definition:
         return dict(list(self.parameters.items())[LEADING[self.kind] :])
 
     @cached_property
-    def bind(self) -> Callable[..., tuple[Any, ...]]:
+    def bind(self) -> Callable[..., list[Any]]:
         """Return what a launch passes, in the order of `arguments`, given what is `declared`.
 
-        Takes keyword arguments; of a group's, the attributes that the kernel uses.
+        Takes keyword arguments; of a group's, the attributes that the kernel uses. Integers come
+        as Python's, so that a member of an enumeration is as good as its number.
+        """
+        return self.taking("return [{values}]", lambda value, _: value)
+
+    def taking(
+        self,
+        body: str,
+        write: Callable[[str, str | View], str],
+        first: str = "",
+        **scope: Any,
+    ) -> Callable[..., Any]:
+        """Return a function of what is `declared`, given by keyword.
+
+        Parameters
+        ----------
+        body : str
+            Its body, a line in which ``{values}`` stands for what a launch passes.
+        write : callable
+            Returns the expression of one of these, given that of its value, and its type.
+        first : str
+            Parameters before the others, given by position.
+        **scope : object
+            Names that the body and these expressions have.
         """
         names = list(self.declared)[LEADING[self.kind] :]
-        passed = self.places[LEADING[self.kind] :]
-        values = "".join(f"{name}.{field}, " if field else f"{name}, " for name, field in passed)
-        parameters = ", ".join(["*", *names] if names else [])
-        scope: dict[str, Any] = {}
-        exec(f"def {self.name}({parameters}): return ({values})", scope)
-        bind: Callable[..., tuple[Any, ...]] = scope[self.name]
-        return bind
+        places = self.places[LEADING[self.kind] :]
+        values = ", ".join(
+            write(self._value(*place), kind)
+            for place, kind in zip(places, self.arguments.values(), strict=True)
+        )
+        parameters = ", ".join([*([first] if first else []), *(["*", *names] if names else [])])
+        scope["_index"] = operator.index
+        exec(f"def {self.name}({parameters}): {body.format(values=values)}", scope)
+        made: Callable[..., Any] = scope[self.name]
+        return made
+
+    def _value(self, name: str, field: str | None) -> str:
+        """Return the expression of what is passed for a parameter."""
+        if field is not None:
+            return f"{name}.{field}"
+        return f"_index({name})" if self.declared[name] in INTEGERS else name
 
 
 def place_name(name: str, field: str | None) -> str:

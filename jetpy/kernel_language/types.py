@@ -10,6 +10,7 @@ from jetpy.errors import BackendError
 
 RANK = {"boolean": 0, "int32": 1, "uint32": 2, "int64": 3, "uint64": 4, "float32": 5, "float64": 6}
 """Scalar types; of two, the usual arithmetic conversions choose that of higher rank."""
+INTEGERS = {"int32", "uint32", "int64", "uint64"}
 SCALARS = {
     "int": "int32",
     "int32": "int32",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +58,29 @@ def test_arrays_of_the_back_end(engine: Backend) -> None:
 
 
 # Cache
+
+WORK = """
+import jetpy, jetpy.workloads
+from jetpy.backends.numba_engine.engine import _launchers
+grid = jetpy.generators.grid(40, 40)
+for preset in ("default", "gkway"):
+    jetpy.partition(grid, 8, preset=preset, threads=1)
+jetpy.map_processes(grid, "4:2", "1:10", threads=1)
+live = jetpy.IncrementalPartitioner(grid, 8, threads=1)
+live.delete_edges([[0, 1], [5, 6]])
+live.insert_vertices(2)
+for module in jetpy.workloads.MODULES:
+    for name, (function, _) in _launchers(module).items():
+        if len(function.signatures) > 1:
+            print(name)
+"""
+
+
+@pytest.mark.usefixtures("compiled")
+def test_no_kernel_is_compiled_for_other_types_than_declared() -> None:
+    done = subprocess.run([sys.executable, "-c", WORK], capture_output=True, text=True, check=True)
+    assert done.stdout == ""
+
 
 PUT = "@pk.workunit\ndef put(i: int, out: pk.View1D[pk.int32]):\n    out[i] = {}\n"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -127,7 +127,8 @@ class Launcher:
         totals: Totals,
         driver: Driver,
     ) -> None:
-        self.bind = Arguments(definition, memory).bind
+        self._arguments = Arguments(definition, memory)
+        self.bind = self._arguments.bind
         self.call: Callable[..., Any] = {
             Kind.FOR: self._run_for,
             Kind.REDUCE: self._run_reduce,
@@ -142,6 +143,27 @@ class Launcher:
         self._places = (ctypes.c_void_p * len(codes))(*(start + o for o in offsets(codes)))
         self._function, self._parameters = function, ctypes.addressof(self._places)
         self._stream, self._start = memory.stream.ptr, driver.launchKernel
+        self._is_for = definition.kind is Kind.FOR
+        self._fill = self._arguments.function(
+            "_pack(_buffer, 0, _n, {values})", _pack=self._pack, _buffer=self._buffer
+        )
+
+    def launch(self, n: int, arguments: Mapping[str, Any]) -> Any:
+        """Run it over 0..n-1; return the total of a reduction or scan.
+
+        A *for* workunit's arguments are packed as they are looked up, in one go: that costs a
+        third less than `bind` and `call`.
+        """
+        if not self._is_for:
+            return self.call(*self.bind(n, arguments))
+        try:
+            self._arguments.knowing(self._fill, n, arguments)
+        except struct.error as error:
+            raise TypeError(f"an argument of {self._name} has the wrong type: {error}") from error
+        if n > 0:
+            blocks, own = -(-n // FOR_THREADS), self._parameters
+            self._start(self._function, blocks, 1, 1, FOR_THREADS, 1, 1, 0, self._stream, own, 0)
+        return None
 
     def _launch(self, blocks: int, threads: int, values: tuple[Any, ...]) -> None:
         try:

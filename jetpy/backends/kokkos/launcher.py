@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,10 @@ class Launcher:
         self._make.argtypes, self._make.restype = [ctypes.py_object], ctypes.py_object
         self.run_on(instance)
         self.bind = Arguments(definition, memory).bind
+
+    def launch(self, n: int, arguments: Mapping[str, Any]) -> Any:
+        """Run it over 0..n-1; return the total of a reduction or scan."""
+        return self.call(*self.bind(n, arguments))
 
     def run_on(self, instance: Any) -> None:
         """Choose what `call` runs on."""

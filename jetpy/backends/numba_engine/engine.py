@@ -23,7 +23,7 @@ from jetpy.backends.workers import Entry, Group, announce, compile_in_parallel
 from jetpy.cache import cache_dirs, is_writable, read_entry
 from jetpy.kernel_language import read_workunits
 
-Bind = Callable[..., tuple[Any, ...]]
+Bind = Callable[..., list[Any]]
 MAX_THREADS = 64
 SECONDS = 1.2
 """To compile a kernel, about."""
@@ -140,7 +140,7 @@ class NumbaBackend(Backend):
         self._numba = _import_numba(self.threads)
         self._compiled: dict[Workunit, tuple[Callable[..., Any], Bind]] = {}
         self._loaded = False
-        self._tape: list[tuple[Callable[..., Any], int, tuple[Any, ...]]] | None = None
+        self._tape: list[tuple[Callable[..., Any], int, list[Any]]] | None = None
         _living.add(self)
 
     def _launch(self, n: int, workunit: Workunit, arguments: dict[str, Any]) -> Any:
