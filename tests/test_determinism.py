@@ -88,7 +88,7 @@ def expected(case: int) -> str:
 
 @pytest.mark.parametrize("case", range(len(CASES)), ids=IDS)
 def test_recordings_change_nothing(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A GPU launches over all watched vertices, from recordings, where a CPU makes lists."""
+    """A GPU launches over all active vertices, from recordings, where a CPU makes lists."""
     expected(case)
     monkeypatch.setattr("jetpy.refinement.state.INDICES", FEW_INDICES)
     monkeypatch.setattr(get_backend("numba", 2), "prefers_lists", False)

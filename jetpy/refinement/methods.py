@@ -23,7 +23,7 @@ class Improvement(Protocol):
     def __init__(self, state: RefinementState) -> None: ...
 
     def launch(self) -> None:
-        """Decide on moves and make them, or have orders ask for `launch_many`."""
+        """Decide on moves and make them, or have the host asked for `launch_many`."""
 
     def launch_many(self) -> None:
         """Decide on moves and make them, however many."""
