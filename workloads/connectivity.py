@@ -20,6 +20,7 @@ from jetpy.workloads.groups import (
     LongRows,
     Refinement,
 )
+from jetpy.workloads.hash_table import claim_slot, find_slot, next_slot, slot_of_claim
 from jetpy.workloads.hashing import spread
 from jetpy.workloads.long_rows import end_of, first_entry, row_of, step_of
 from jetpy.workloads.metric import MetricKind, distance_of
@@ -62,36 +63,29 @@ def ends_row(p: int, row: int, end: int) -> bool:
 
 
 @pk.function
+def slot_of_part(p: int, first: int, row: int, size: int, table: Connectivity) -> int:
+    """Return the slot that part p has in a row, looked for from `first` on; -1 if it has none."""
+    s: int = first
+    while table.parts[s] != p:
+        if table.parts[s] == UNUSED:
+            return -1
+        s = next_slot(s, row, size)
+        if s == first:
+            return -1
+    return s
+
+
+@pk.function
 def take_slot(p: int, row: int, size: int, table: Connectivity) -> int:
     """Find the slot of part p in a row, or take the first free one for it.
 
-    Others may be taking slots, too; so a part that has one is looked for before any is taken.
+    Others may be taking slots, too. A part that has one is looked for before any is taken: freed
+    ones may stand before it.
     """
     first: int = first_slot(p, row, size)
-    s: int = first
-    looking: int = 1
-    while looking == 1:
-        if table.parts[s] == p:
-            return s
-        if table.parts[s] == UNUSED:
-            break
-        s += 1
-        if s == row + size:
-            s = row
-        if s == first:
-            looking = 0
-    s = first
-    while True:
-        found: int = table.parts[s]
-        if found < 0:
-            found = pk.atomic_compare_exchange(table.parts, [s], found, p)
-            if found < 0:
-                return s
-        if found == p:
-            return s
-        s += 1
-        if s == row + size:
-            s = row
+    s: int = slot_of_part(p, first, row, size, table)
+    if s < 0:
+        s = slot_of_claim(claim_slot(p, first, row, size, table.parts))
     return s
 
 
@@ -119,9 +113,7 @@ def take_from_row(v: int, degree: int, p: int, weight: int, table: Connectivity)
     size: int = capacity(degree, table.k)
     s: int = first_slot(p, row, size)
     while table.parts[s] != p:
-        s += 1
-        if s == row + size:
-            s = row
+        s = next_slot(s, row, size)
     before: int = pk.atomic_fetch_add(table.weights, [s], -weight)
     if before == weight:
         table.parts[s] = FREED
@@ -200,11 +192,7 @@ def build_row(v: int, graph: Graph, table: Connectivity, state: Refinement) -> p
                 cost += wide * distance_of(home, p, state)
         s = row + p
         if not is_direct(degree, table.k):
-            s = first_slot(p, row, size)
-            while table.parts[s] >= 0 and table.parts[s] != p:
-                s += 1
-                if s == row + size:
-                    s = row
+            s = find_slot(p, first_slot(p, row, size), row, size, table.parts)
             table.parts[s] = p
         table.weights[s] += w
         e += 1
