@@ -13,6 +13,8 @@ from jetpy.refinement.methods import REFINEMENTS
 
 INDEPENDENT_SET = RefineOptions(method="independent-set", tolerance=1.0)
 """Every move lowers the cut, and so may be the last but one."""
+OWN = {"independent-set": INDEPENDENT_SET}
+"""Options of refinements that want others than the usual ones."""
 
 
 def default() -> Options:
@@ -91,8 +93,7 @@ def choose(
     if refinement is not None:
         _check("refinement", refinement, REFINEMENTS)
         if refinement != options.refine.method:
-            refine = INDEPENDENT_SET if refinement == "independent-set" else RefineOptions()
-            options = replace(options, refine=refine)
+            options = replace(options, refine=OWN.get(refinement, RefineOptions(method=refinement)))
     return options
 
 

@@ -19,7 +19,7 @@ class Control(IntEnum):
     FILTER_RATIO = 1
     """Share c of the first filter of Jetlp, in percent."""
     LOCK = 2
-    """Number of the Jetlp iteration."""
+    """Number of the iteration among those that propagate."""
     TIE_LIMIT = 3
     """Most internal weight, in 128ths of its own, of a vertex that may leave to a part that it is
     not adjacent to."""
@@ -52,8 +52,8 @@ class Control(IntEnum):
     """A cut below this, in thousandths, times the best one resets the patience."""
     MOST_WEAK_ITERATIONS = 19
     """Weak rebalancing iterations before strong ones."""
-    ENDS_WITHOUT_MOVES = 20
-    """Whether, while balanced, an iteration without moves is the last one."""
+    ENDS_WITHOUT_GAIN = 20
+    """Whether, while balanced, an iteration that is not clearly better is the last one."""
 
 
 class Task(IntEnum):

@@ -6,7 +6,6 @@ uses. The host passes any object that has them as attributes.
 
 import pykokkos as pk
 
-NO_VERTEX = -1
 NO_PART = -1
 """In place of a part, where there is none."""
 UNKNOWN = -2
@@ -17,7 +16,7 @@ NO_VERTEX = -1
 """In place of a vertex, in lists with gaps."""
 INT32_MAX = 2**31 - 1
 NO_PRIORITY = -INT32_MAX
-"""Priority of a vertex that does not pass the first filter."""
+"""Priority of a vertex that does not want to move."""
 
 
 class Graph:
@@ -77,7 +76,10 @@ class Partition:
 
 
 class Refinement(Partition, Metric):
-    """All that refinement knows of a partition, its vertices and its moves."""
+    """All that refinement knows of a partition, its vertices and its moves.
+
+    Targets, gains and priorities of inactive vertices are `INACTIVE`, undefined and `NO_PRIORITY`.
+    """
 
     control: pk.View1D[pk.int64]  # the control block, by Control
     counters: pk.View1D[pk.int64]  # by Counter
@@ -85,7 +87,7 @@ class Refinement(Partition, Metric):
     targets: pk.View1D[pk.int32]  # best adjacent part; NO_PART, UNKNOWN, INACTIVE
     gains: pk.View1D[pk.int32]  # what moving there gains
     internal: pk.View1D[pk.int32]  # weight of the edges into the own part
-    priorities: pk.View1D[pk.int32]  # gains of vertices that pass the first filter; NO_PRIORITY
+    priorities: pk.View1D[pk.int32]  # gains of vertices that want to move; else NO_PRIORITY
     locks: pk.View1D[pk.int32]  # number of the Jetlp iteration that a vertex stays in
     moved: pk.View1D[pk.int32]  # lists of moved vertices, one for each section
     list_size: int  # of each of these lists

@@ -19,7 +19,7 @@ from jetpy.workloads.groups import (
 )
 from jetpy.workloads.iterations import propagates
 from jetpy.workloads.long_rows import end_of, first_entry, is_left_to_lanes, step_of, vertex_of
-from jetpy.workloads.moves import keep_part, move
+from jetpy.workloads.moves import begin_vertex, move
 from jetpy.workloads.targets import Wanted, best_slot, gain_of, update_target
 
 NUMBER_BITS = 32
@@ -109,7 +109,7 @@ def keep_lowest(
     if v < 0:
         return
     if i < count:
-        keep_part(v, state)
+        begin_vertex(v, state)
     if state.priorities[v] == NO_PRIORITY:
         return
     e: int = graph.indptr[v]

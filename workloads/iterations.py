@@ -108,7 +108,7 @@ def count_iteration(task: int, state: Refinement):
     if task == Task.PROPAGATE:
         state.control[Control.LOCK] += 1
         state.control[Control.WEAK_ITERATIONS] = 0
-        if state.control[Control.ENDS_WITHOUT_MOVES] == 1:
+        if state.control[Control.ENDS_WITHOUT_GAIN] == 1:
             state.control[Control.SINCE_BEST] = state.control[Control.PATIENCE]
     elif task == Task.REBALANCE_WEAKLY:
         state.control[Control.WEAK_ITERATIONS] += 1

@@ -15,7 +15,7 @@ from jetpy.workloads.iterations import propagates
 from jetpy.workloads.long_rows import end_of, first_entry, is_left_to_lanes, step_of, vertex_of
 from jetpy.workloads.losses import BUCKETS, loss_bucket, tally_place, tally_section
 from jetpy.workloads.metric import MetricKind, distance_of
-from jetpy.workloads.moves import keep_part, move
+from jetpy.workloads.moves import begin_vertex, move
 from jetpy.workloads.targets import update_target
 
 PERCENT = 100
@@ -70,7 +70,7 @@ def propose(i: int, graph: Graph, table: Connectivity, state: Refinement):
     v: int = state.active[i]
     if v < 0:
         return
-    keep_part(v, state)
+    begin_vertex(v, state)
     state.priorities[v] = NO_PRIORITY
     if state.locks[v] == state.control[Control.LOCK]:
         return

@@ -35,8 +35,11 @@ from jetpy.workloads.metric import MetricKind, distance_of
 
 
 @pk.function
-def keep_part(v: int, state: Refinement):
-    """Forget where a vertex came from; keep its part, if the partition is the best so far."""
+def begin_vertex(v: int, state: Refinement):
+    """Begin an iteration for a vertex: forget where it came from, note the best part it had.
+
+    To be called for every active vertex before any of them moves.
+    """
     state.previous[v] = state.parts[v]
     if state.control[Control.IS_BEST] == 1:
         state.best_parts[v] = state.parts[v]

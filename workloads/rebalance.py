@@ -13,7 +13,7 @@ from jetpy.workloads.groups import INACTIVE, NO_PART, Connectivity, Graph, Refin
 from jetpy.workloads.hashing import mix, place_of
 from jetpy.workloads.iterations import rebalances
 from jetpy.workloads.losses import BUCKETS, NO_BUCKET, loss_bucket, tally_place, tally_section
-from jetpy.workloads.moves import keep_part, move
+from jetpy.workloads.moves import begin_vertex, move
 from jetpy.workloads.plan import NO_LIMIT, OPEN, Plan, Row
 from jetpy.workloads.targets import NOT_ADJACENT, Wanted, best_slot, connection_to
 
@@ -156,7 +156,7 @@ def rate_losses(
     v: int = state.active[i]
     if v < 0:
         return
-    keep_part(v, state)
+    begin_vertex(v, state)
     state.destinations[v] = NO_PART
     p: int = state.parts[v]
     strong: int = 0

@@ -91,7 +91,7 @@ class Refinement:
             Control.TOLERANCE: round(1000 * options.tolerance),
             Control.MOST_WEAK_ITERATIONS: options.weak_rounds,
             Control.TIE_LIMIT: state.tie_limit,
-            Control.ENDS_WITHOUT_MOVES: int(self.improvement.settles),
+            Control.ENDS_WITHOUT_GAIN: int(self.improvement.settles),
         }.items():
             control[place] = value
         self.backend.push(state.control_block)

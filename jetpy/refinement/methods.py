@@ -15,7 +15,9 @@ class Improvement(Protocol):
     Attributes
     ----------
     settles : bool
-        Whether there is nothing left to do after an iteration that moves nothing.
+        Whether every iteration that moves anything lowers the cut and keeps the balance. Then
+        refinement ends with the first that is not better, by the tolerance in its options (which
+        should be 1, every gain counts), whatever the patience.
     """
 
     settles: bool
@@ -26,7 +28,7 @@ class Improvement(Protocol):
         """Decide on moves and make them, or have the host asked for `launch_many`."""
 
     def launch_many(self) -> None:
-        """Decide on moves and make them, however many."""
+        """Do the same, however many moves there are; if a kernel has asked (`Request.MOVES`)."""
 
 
 REFINEMENTS: dict[str, type[Improvement]] = {

@@ -119,7 +119,7 @@ def test_moves_that_settle_end_with_the_first_iteration_without_any(backend: Bac
     """The patience is that of rebalancing alone."""
     limits = np.array([5, 5])
     level = Iterations(backend, np.array([7, 3]), 100, limits)
-    level.control.host[Control.ENDS_WITHOUT_MOVES] = 1
+    level.control.host[Control.ENDS_WITHOUT_GAIN] = 1
     level.control.host[Control.TOLERANCE] = 1000
     backend.push(level.control)
     for since_best in range(1, PATIENCE):

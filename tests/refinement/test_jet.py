@@ -14,10 +14,11 @@ from jetpy.backends.level import upload
 from jetpy.generators import delaunay, grid
 from jetpy.graph import Graph
 from jetpy.metrics import edge_cut, part_weights
-from jetpy.presets import preset
+from jetpy.presets import PRESETS, choose, preset
 from jetpy.problem import Problem, pose
 from jetpy.refinement.jet import Refinement
 from jetpy.refinement.jetlp import LabelPropagation
+from jetpy.refinement.methods import REFINEMENTS
 from jetpy.refinement.state import RefinementState
 from jetpy.workloads.control_block import Task
 from tests.graphs import SMALL_GRAPHS, from_edges, random_graph, star
@@ -274,3 +275,9 @@ def test_larger_graphs_get_better(backend: Backend, k: int) -> None:
         assert refined.measures.heaviest <= problem.limit
         if start.any():
             assert refined.measures.cut < 0.7 * edge_cut(graph, parts)
+
+
+@pytest.mark.parametrize("name", REFINEMENTS)
+def test_another_refinement_is_the_one_that_was_chosen(name: str) -> None:
+    for preset_name in PRESETS:
+        assert choose(preset_name, None, name).refine.method == name
