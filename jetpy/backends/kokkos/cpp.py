@@ -61,6 +61,8 @@ extern "C" PyObject* {symbol}(PyObject* space) {{
 """
 """Returns a Python function that launches a kernel in an execution space; None means without
 OpenMP's threads."""
+_PASSED_VIEW = re.compile(r"(Kokkos::View<[^<>]*>) (\w+)(?=[,)])")
+"""A view that a function takes by value: each copy looks whether views are counted."""
 _FEW = 2048
 """Indices that one CPU thread runs, as with `numba`: starting all threads takes longer."""
 _EXACT = "-ffp-contract=off"
@@ -125,6 +127,7 @@ def translate(space: str, source: Path) -> str:
         policy = pk.RangePolicy(getattr(pk.ExecutionSpace, space), 0, 1)
         dispatch(policy, getattr(module, source.stem), **_samples(space, parameters))
         *lines, binding, _module = (line for line in code if line and not line.startswith("#"))
+        lines = [_PASSED_VIEW.sub(r"const \1& \2", line) for line in lines]
         call, few = _call(binding, arguments, parameters), ""
         if space == "OpenMP" and importlib.import_module("kokkos").get_device_available("Serial"):
             lines.append(_serial(lines[-1]))
