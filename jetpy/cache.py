@@ -6,10 +6,12 @@ Compiled kernels are code: whoever can write to the cache can run code as its re
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import stat
 import uuid
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from platformdirs import user_cache_path
@@ -76,6 +78,21 @@ def write_entry(name: Path, content: bytes) -> None:
     top = cache_dirs()[-1]
     make_folders(top, name.parent)
     write_at_once(top / name, _digest(name, content) + content)
+
+
+def keep_entry(name: Path, content: bytes) -> None:
+    """Keep `content` under a name; where it cannot be written, that is said once."""
+    try:
+        write_entry(name, content)
+    except OSError as error:
+        _complain(str(error))
+
+
+@cache
+def _complain(error: str) -> None:
+    logging.getLogger("jetpy").warning(
+        "compiled kernels cannot be kept for later runs: %s; %s", error, MOVE
+    )
 
 
 def intact_content(path: Path) -> bytes | None:

@@ -93,8 +93,9 @@ def _define(module: ModuleType, node: ast.FunctionDef, kind: Kind) -> Definition
     fixed = set() if kind is Kind.FUNCTION else declared.keys() - {"acc"}
     body = Body(module, declared, fixed, returns, _callee, may_exchange=kind is Kind.FUNCTION)
     statements = body.block(node.body)
-    places = tuple(_places(declared, body.used))
-    parameters = {place_name(*place): _type_of(declared, *place) for place in places}
+    kinds = _places(declared, body.used)
+    places = tuple(kinds)
+    parameters = {place_name(*place): kind for place, kind in kinds.items()}
     functions = {node.name, *(callee.name for callee in body.callees)}
     fields = {place_name(*place) for place in places if place[1] is not None}
     clashing = fields & (body.local_names | declared.keys())
@@ -109,25 +110,16 @@ def _define(module: ModuleType, node: ast.FunctionDef, kind: Kind) -> Definition
 
 def _places(
     declared: Mapping[str, str | View | Group], used: Mapping[tuple[str, str], None]
-) -> list[tuple[str, str | None]]:
-    """Return the parameters with groups taken apart into the fields that are used."""
-    places: list[tuple[str, str | None]] = []
+) -> dict[tuple[str, str | None], str | View]:
+    """Return the types of the parameters, groups taken apart into the fields that are used."""
+    places: dict[tuple[str, str | None], str | View] = {}
     for name, kind in declared.items():
         if isinstance(kind, Group):
-            places += [(name, field) for field in kind.fields if (name, field) in used]
+            fields = kind.fields.items()
+            places |= {(name, field): own for field, own in fields if (name, field) in used}
         else:
-            places.append((name, None))
+            places[name, None] = kind
     return places
-
-
-def _type_of(
-    declared: Mapping[str, str | View | Group], name: str, field: str | None
-) -> str | View:
-    kind = declared[name]
-    if isinstance(kind, Group):
-        assert field is not None
-        return kind.fields[field]
-    return kind
 
 
 def _type(

@@ -209,7 +209,7 @@ def test_a_cache_that_cannot_be_written(
     def refuse(name: Path, content: bytes) -> None:
         raise OSError(f"no space left for {name.name}")
 
-    monkeypatch.setattr("jetpy.backends.cuda.kernels.write_entry", refuse)
+    monkeypatch.setattr("jetpy.cache.write_entry", refuse)
     assert cubins([module], compiler, SM_90)[module]
     assert "compiled kernels cannot be kept for later runs: no space left" in caplog.text
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 
@@ -16,7 +15,7 @@ from jetpy.backends.cuda.nvrtc import NVRTC, OPTIONS
 from jetpy.backends.cuda.source import source
 from jetpy.backends.threads import available_threads
 from jetpy.backends.workers import Compilation, Group, announce, note
-from jetpy.cache import MOVE, read_entry, write_entry
+from jetpy.cache import keep_entry, read_entry
 from jetpy.errors import BackendError
 from jetpy.kernel_language import read_workunits
 
@@ -124,7 +123,7 @@ def _compile(
         made: bytes | BackendError
         try:
             made = compiler.compile(source(module), f"{_short(module)}.cu", architecture)
-            _keep(entry(module, compiler, architecture), made)
+            keep_entry(entry(module, compiler, architecture), made)
         except BackendError as error:
             made = error
         return module, made, time.perf_counter() - started
@@ -140,20 +139,6 @@ def _compile(
             yield module, made
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def _keep(name: Path, cubin: bytes) -> None:
-    try:
-        write_entry(name, cubin)
-    except OSError as error:
-        _complain(str(error))
-
-
-@cache
-def _complain(error: str) -> None:
-    logging.getLogger("jetpy").warning(
-        "compiled kernels cannot be kept for later runs: %s; %s", error, MOVE
-    )
 
 
 def _short(module: ModuleType) -> str:

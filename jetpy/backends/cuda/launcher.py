@@ -151,25 +151,31 @@ class Launcher:
     def launch(self, n: int, arguments: Mapping[str, Any]) -> Any:
         """Run it over 0..n-1; return the total of a reduction or scan.
 
-        A *for* workunit's arguments are packed as they are looked up, in one go: that costs a
-        third less than `bind` and `call`.
+        A *for* workunit's arguments are packed as they are looked up, in one go, which costs less
+        than `bind` and `call`.
         """
         if not self._is_for:
             return self.call(*self.bind(n, arguments))
         try:
             self._arguments.knowing(self._fill, n, arguments)
         except struct.error as error:
-            raise TypeError(f"an argument of {self._name} has the wrong type: {error}") from error
+            raise self._wrong(error) from error
         if n > 0:
-            blocks, own = -(-n // FOR_THREADS), self._parameters
-            self._start(self._function, blocks, 1, 1, FOR_THREADS, 1, 1, 0, self._stream, own, 0)
+            self._run(-(-n // FOR_THREADS), FOR_THREADS)
         return None
 
     def _launch(self, blocks: int, threads: int, values: tuple[Any, ...]) -> None:
         try:
             self._pack(self._buffer, 0, *values)
         except struct.error as error:
-            raise TypeError(f"an argument of {self._name} has the wrong type: {error}") from error
+            raise self._wrong(error) from error
+        self._run(blocks, threads)
+
+    def _wrong(self, error: struct.error) -> TypeError:
+        return TypeError(f"an argument of {self._name} has the wrong type: {error}")
+
+    def _run(self, blocks: int, threads: int) -> None:
+        """Launch the kernel with the arguments that have been packed."""
         self._start(
             self._function, blocks, 1, 1, threads, 1, 1, 0, self._stream, self._parameters, 0
         )

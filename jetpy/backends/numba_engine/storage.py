@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 import pickle
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,7 @@ from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
 from jetpy.backends.numba_engine import SUFFIX
-from jetpy.cache import MOVE, read_entry, write_entry
+from jetpy.cache import keep_entry, read_entry
 
 
 class KernelCache:
@@ -59,14 +57,4 @@ class KernelCache:
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep a compiled function."""
-        try:
-            write_entry(self.entry(sig), dumps(data._reduce()))  # type: ignore[no-untyped-call]
-        except OSError as error:
-            _complain(str(error))
-
-
-@cache
-def _complain(error: str) -> None:
-    logging.getLogger("jetpy").warning(
-        "compiled kernels cannot be kept for later runs: %s; %s", error, MOVE
-    )
+        keep_entry(self.entry(sig), dumps(data._reduce()))  # type: ignore[no-untyped-call]
