@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
-from jetpy.errors import BackendError
 from jetpy.kernel_language.definition import Definition, place_name
 from jetpy.kernel_language.tree import (
     Assignment,
@@ -38,7 +37,7 @@ from jetpy.kernel_language.tree import (
     Update,
     While,
 )
-from jetpy.kernel_language.types import INT32, Group, View, common, named_type
+from jetpy.kernel_language.types import INT32, Group, Refusal, View, common, named_type
 
 ATOMICS = {
     "atomic_fetch_add": 1,
@@ -369,8 +368,8 @@ class Body:
         raise _fail(node, "atomics take a view, a list of one index and a value")
 
 
-def _fail(node: ast.AST, message: str) -> BackendError:
-    return BackendError(f"line {getattr(node, 'lineno', '?')}: {message}: {ast.unparse(node)}")
+def _fail(node: ast.AST, message: str) -> Refusal:
+    return Refusal(f"line {getattr(node, 'lineno', '?')}: {message}: {ast.unparse(node)}")
 
 
 def _converted(value: Expression, kind: str) -> Expression:

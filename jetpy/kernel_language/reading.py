@@ -14,7 +14,7 @@ from jetpy.errors import BackendError
 from jetpy.kernel_language.body import Body
 from jetpy.kernel_language.definition import Definition, Kind, place_name
 from jetpy.kernel_language.refusals import refuse
-from jetpy.kernel_language.types import Group, View, group_type, named_type
+from jetpy.kernel_language.types import Group, Refusal, View, group_type, named_type
 
 
 @cache
@@ -62,14 +62,9 @@ def _read(module: ModuleType, name: str) -> Definition:
     try:
         definition = _define(module, node, kind)
         refuse(definition)
-    except BackendError as error:
+    except Refusal as why:
         what = "function" if kind is Kind.FUNCTION else "workunit"
-        words = str(error)
-        raise (
-            error
-            if words.startswith(("workunit ", "function "))
-            else BackendError(f"{what} {name}, {words}")
-        ) from None
+        raise BackendError(f"{what} {name}, {why}") from None
     return definition
 
 
@@ -88,7 +83,7 @@ def _define(module: ModuleType, node: ast.FunctionDef, kind: Kind) -> Definition
     if kind is Kind.FUNCTION and node.returns is not None and ast.unparse(node.returns) != "None":
         returned = _type(module, node.returns, node)
         if not isinstance(returned, str):
-            raise BackendError(f"line {node.lineno}: only scalars are returned")
+            raise Refusal(f"line {node.lineno}: only scalars are returned")
         returns = returned
     fixed = set() if kind is Kind.FUNCTION else declared.keys() - {"acc"}
     body = Body(module, declared, fixed, returns, _callee, may_exchange=kind is Kind.FUNCTION)
@@ -102,7 +97,7 @@ def _define(module: ModuleType, node: ast.FunctionDef, kind: Kind) -> Definition
     clashing |= functions & (parameters.keys() | body.local_names)
     if clashing:
         what = "function" if clashing & functions else "field"
-        raise BackendError(f"line {node.lineno}: {clashing.pop()!r} is the name of a {what}, too")
+        raise Refusal(f"line {node.lineno}: {clashing.pop()!r} is the name of a {what}, too")
     return Definition(
         node.name, kind, declared, places, parameters, returns, statements, tuple(body.callees)
     )
@@ -132,7 +127,7 @@ def _type(
     declared = vars(module).get(text)
     if isinstance(declared, type):
         return group_type(declared)
-    raise BackendError(f"line {where.lineno}: unknown type {text!r} of a parameter or result")
+    raise Refusal(f"line {where.lineno}: unknown type {text!r} of a parameter or result")
 
 
 def _callee(function: Any) -> Definition | None:

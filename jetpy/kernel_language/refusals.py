@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from jetpy.errors import BackendError
 from jetpy.kernel_language.definition import Definition, Kind, with_callees
-from jetpy.kernel_language.types import View
+from jetpy.kernel_language.types import Refusal, View
 
 VIEW_BYTES, NUMBER_BYTES = 24, {"int64": 8, "uint64": 8, "float64": 8}
 """Size of a view of Kokkos, and of numbers that have more than 4 bytes."""
@@ -18,7 +17,7 @@ def refuse(definition: Definition) -> None:
 
     Raises
     ------
-    BackendError
+    Refusal
         With the reason.
     """
     if definition.kind is not Kind.FUNCTION:
@@ -32,7 +31,7 @@ def _refuse_many_arguments(definition: Definition) -> None:
         for kind in definition.arguments.values()
     )
     if size > MOST_BYTES:
-        raise BackendError(
+        raise Refusal(
             f"its arguments take {size} bytes; with more than {MOST_BYTES} its launches cannot be "
             "recorded into a CUDA graph"
         )
@@ -47,10 +46,10 @@ def _refuse_conflicting_names(used: list[Definition]) -> None:
     elements: dict[str, str] = {}
     for definition in used:
         if names.setdefault(definition.name, definition) is not definition:
-            raise BackendError(f"it calls two functions of the name {definition.name!r}")
+            raise Refusal(f"it calls two functions of the name {definition.name!r}")
         for name, kind in definition.parameters.items():
             if isinstance(kind, View) and elements.setdefault(name, kind.element) != kind.element:
-                raise BackendError(
+                raise Refusal(
                     f"view {name!r} has elements of type {elements[name]} in one of the functions "
                     f"that it calls and of type {kind.element} in another; PyKokkos cannot tell "
                     "them apart, so give one of them another name"

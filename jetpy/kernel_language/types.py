@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, get_args, get_origin
 
-from jetpy.errors import BackendError
-
 RANK = {"boolean": 0, "int32": 1, "uint32": 2, "int64": 3, "uint64": 4, "float32": 5, "float64": 6}
 """Scalar types; of two, the usual arithmetic conversions choose that of higher rank."""
 INTEGERS = {"int32", "uint32", "int64", "uint64"}
@@ -24,6 +22,10 @@ SCALARS = {
 """Scalar types by what annotations call them."""
 INT32 = range(1 - 2**31, 2**31)
 """Literals that are int32; in C++ the lowest int32 is none."""
+
+
+class Refusal(Exception):
+    """Why a function is outside the language; `reading` names the function."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ def group_type(declared: type) -> Group:
 
     Raises
     ------
-    BackendError
+    Refusal
         If one of these is neither a scalar nor a view.
     """
     kinds = tuple(kind for kind in declared.__mro__ if kind is not object)
@@ -82,7 +84,7 @@ def group_type(declared: type) -> Group:
         for name, annotation in vars(kind).get("__annotations__", {}).items():
             field = named_type(_text_of(annotation))
             if field is None:
-                raise BackendError(f"group {declared.__name__}: unknown type of field {name!r}")
+                raise Refusal(f"group {declared.__name__}: unknown type of field {name!r}")
             fields[name] = field
     return Group(fields, kinds)
 
