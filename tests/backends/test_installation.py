@@ -83,8 +83,8 @@ def test_a_sound_installation(prefix: Path) -> None:
     assert problems(found) == []
 
 
-def test_nothing_is_there(prefix: Path) -> None:
-    (prefix / "kokkos" / "__init__.py").unlink()
+def test_nothing_is_there(prefix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "kokkos", None)
     assert examine() is None
 
 
