@@ -8,7 +8,7 @@ Preset = Literal["default", "fast", "ultra", "gkway"]
 Coarsening = Literal["two-hop", "union-find", "constrained"]
 Refinement = Literal["jet", "independent-set"]
 Method = Literal["im", "hm", "hm-ultra"]
-Backend = Literal["auto", "kokkos-cuda", "cuda", "kokkos-openmp", "kokkos-serial", "numba"]
+Backend = Literal["auto", "cuda", "kokkos-cuda", "kokkos-openmp", "kokkos-serial", "numba"]
 
 DISTRIBUTION = "jetpy-partitioner"
 """What pip installs; on PyPI, `jetpy` is somebody else's."""

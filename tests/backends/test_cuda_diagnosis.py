@@ -115,6 +115,7 @@ def test_without_a_driver_nothing_else_is_looked_at(monkeypatch: pytest.MonkeyPa
 def test_a_gpu_that_is_asked_for_and_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """`auto` does not take numba instead."""
     monkeypatch.setattr(installation, "_driver", lambda: ())
+    monkeypatch.setattr("jetpy.backends.kokkos.runtime.find_spec", lambda package: None)
     with pytest.raises(BackendError, match="no NVIDIA driver"):
         get_backend("auto", device=6)
 

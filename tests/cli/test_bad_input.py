@@ -55,10 +55,10 @@ OPTIONS = {
     "-k 2 --preset slow": (2, "'slow' is not one of 'default', 'fast', 'ultra', 'gkway'"),
     "-k 2 --coarsening pairs": (2, "'pairs' is not one of 'two-hop', 'union-find', 'constrained'"),
     "-k 2 --refinement fm": (2, "'fm' is not one of 'jet', 'independent-set'"),
-    "-k 2 --backend gpu": (2, "'gpu' is not one of 'auto', 'kokkos-cuda', 'cuda'"),
+    "-k 2 --backend gpu": (2, "'gpu' is not one of 'auto', 'cuda', 'kokkos-cuda'"),
     "-k 2 --backend numba --device 0": (
         2,
-        "numba runs on CPUs: device is for kokkos-cuda and cuda",
+        "numba runs on CPUs: device is for cuda and kokkos-cuda",
     ),
     "-k 2 --backend kokkos-openmp --device 0": (2, "kokkos-openmp runs on CPUs"),
     "-k 2 --backend cuda --device -1": (2, "device is -1; GPUs are numbered from 0"),
