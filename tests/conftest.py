@@ -72,24 +72,15 @@ def compiled() -> None:
     working("numba")
 
 
-def take_turns(engine: NumbaBackend) -> None:
-    """Give the ranges of all threads to one: threads of several tests would wait for each other."""
-    if NumbaBackend._width != 1:
-        engine._numba.set_num_threads(1)
-        NumbaBackend._width = 1
-
-
 @pytest.fixture(params=MODES)
 def backend(
     request: pytest.FixtureRequest, backend_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> Backend:
     """Launches over lists as on a CPU, or from recordings and over long rows as on a GPU.
 
-    The last mode is memory apart from the host's for numba, and for others what they are. Threads
-    take turns: whether they get in each other's way is a matter of `threaded` and determinism.
+    The last mode is memory apart from the host's for numba, and for others what they are.
     """
     ready = working(backend_name)
-    monkeypatch.setattr(NumbaBackend, "_set_width", take_turns)
     monkeypatch.setattr("jetpy.refinement.state.INDICES", FEW_INDICES)
     if request.param == "apart":
         return DeviceBackend(2) if backend_name == "numba" else ready

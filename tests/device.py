@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from jetpy.backends.base import Array, DualArray, Workunit
-from jetpy.backends.numba_engine.engine import Bind, NumbaBackend
+from jetpy.backends.base import Array, DualArray
+from jetpy.backends.memory import HostMemory
+from jetpy.backends.numba_engine.engine import NumbaBackend
 
 
 class DeviceArray(np.ndarray):
@@ -54,6 +54,9 @@ def _refuse_host(*values: Any) -> None:
 class _ArrayModule:
     """NumPy's functions, for the device's arrays."""
 
+    __name__ = "numpy"
+    ndarray = DeviceArray
+
     def __getattr__(self, name: str) -> Any:
         function = getattr(np, name)
 
@@ -64,26 +67,10 @@ class _ArrayModule:
         return call
 
 
-class DeviceBackend(NumbaBackend):
-    """Numba with memory of its own, and a host engine for small levels."""
+class DeviceMemory(HostMemory):
+    """Memory whose arrays are not those of the host."""
 
-    def __init__(self, threads: int | None = None) -> None:
-        super().__init__(threads)
-        self.xp = _ArrayModule()
-        self.copies, self.prefers_lists = True, False
-        self.longest_row = 16
-        self.host_engine, self.host_size = NumbaBackend(threads), 10_000
-
-    def _load(self, workunit: Workunit) -> tuple[Callable[..., Any], Bind]:
-        function, bind = super()._load(workunit)
-
-        def bind_of_device(**arguments: Any) -> list[Any]:
-            values = bind(**arguments)
-            _refuse_host(*values)
-            return list(map(_plain, values))
-
-        self._compiled[workunit] = function, bind_of_device
-        return self._compiled[workunit]
+    xp = _ArrayModule()
 
     def from_host(self, array: np.ndarray) -> Array:
         assert not isinstance(array, DeviceArray)
@@ -97,13 +84,17 @@ class DeviceBackend(NumbaBackend):
         return DualArray(np.zeros(n, np.int64), _wrapped(np.zeros(n, np.int64)))
 
     def push(self, array: DualArray) -> None:
-        self._do(np.copyto, _plain(array.device), array.host)
+        np.copyto(_plain(array.device), array.host)
 
     def pull(self, array: DualArray) -> None:
-        self._do(np.copyto, array.host, _plain(array.device))
+        np.copyto(array.host, _plain(array.device))
 
-    def _do(self, copy: Callable[..., None], *arrays: np.ndarray) -> None:
-        if self._tape is None:
-            copy(*arrays)
-        else:
-            self._tape.append((lambda *_: copy(*arrays), 0, []))
+
+class DeviceBackend(NumbaBackend):
+    """Numba with memory of its own, and a host engine for small levels."""
+
+    def __init__(self, threads: int | None = None) -> None:
+        super().__init__(threads, DeviceMemory())
+        self.copies, self.prefers_lists = True, False
+        self.longest_row = 16
+        self.host_engine, self.host_size = NumbaBackend(threads), 10_000

@@ -147,7 +147,7 @@ def test_profiler_passes_on_all_that_a_back_end_can_do() -> None:
     for attribute in Backend.__annotations__.keys() - own:
         assert getattr(profiler, attribute) == getattr(engine, attribute)
     verbs = {name for name, value in vars(Backend).items() if inspect.isfunction(value)}
-    assert verbs - {"for_size"} <= vars(Profiler).keys()
+    assert verbs - {"for_size", "scan_into"} <= vars(Profiler).keys()
 
 
 def test_small_levels_on_a_host_engine_are_profiled(graph: jetpy.Graph) -> None:

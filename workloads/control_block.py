@@ -54,6 +54,19 @@ class Control(IntEnum):
     """Weak rebalancing iterations before strong ones."""
     ENDS_WITHOUT_GAIN = 20
     """Whether, while balanced, an iteration that is not clearly better is the last one."""
+    ROOM = 21
+    """Active vertices at which the host is asked to make room for more."""
+    PROPAGATING = 22
+    """Indices of launches, for those who read them when a launch is due: active vertices, if the
+    iteration propagates; else 0."""
+    REBALANCING = 23
+    """Active vertices, if the iteration rebalances; else 0."""
+    LISTED = 24
+    """Vertices listed last."""
+    MOVES = 25
+    """Those that share the lists of moved vertices, if rows are updated; else 0."""
+    ROWS = 26
+    """Rows, if they are built anew; else 0."""
 
 
 class Task(IntEnum):

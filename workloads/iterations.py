@@ -114,16 +114,27 @@ def count_iteration(task: int, state: Refinement):
         state.control[Control.WEAK_ITERATIONS] += 1
 
 
+@pk.function
+def begin_task(task: int, state: Refinement):
+    """Say what the iteration does, and over how many indices."""
+    state.control[Control.TASK] = task
+    state.control[Control.PROPAGATING] = 0
+    state.control[Control.REBALANCING] = 0
+    if propagates(state):
+        state.control[Control.PROPAGATING] = state.counters[Counter.ACTIVE]
+    if rebalances(state):
+        state.control[Control.REBALANCING] = state.counters[Counter.ACTIVE]
+
+
 @pk.workunit
-def begin_iteration(i: int, room: int, tasks: int, n: int, state: Refinement):
+def begin_iteration(i: int, tasks: int, n: int, state: Refinement):
     """Take the results of one iteration, and say what is due.
 
-    `room` is the number of active vertices that launches reach, `tasks` what they can do (`Tasks`);
-    nothing is due if they cannot do what should be next, or while the host is asked for something.
-    Where the active vertices did not suffice to rebalance, but all n are active, the host has
-    nothing to add.
+    `tasks` is what launches can do (`Tasks`); nothing is due if they cannot do what should be next,
+    or while the host is asked for something. Where the active vertices did not suffice to
+    rebalance, but all n are active, the host has nothing to add.
     """
-    state.control[Control.TASK] = Task.NOTHING
+    begin_task(Task.NOTHING, state)
     state.control[Control.NEXT_TASK] = Task.NOTHING
     if state.control[Control.REQUEST] != Request.NOTHING:
         return
@@ -134,7 +145,7 @@ def begin_iteration(i: int, room: int, tasks: int, n: int, state: Refinement):
             state.counters[Counter.TOO_FEW] = 0
             state.control[Control.NEXT_TASK] = Task.REPEAT
         return
-    if state.counters[Counter.ACTIVE] > room:
+    if state.counters[Counter.ACTIVE] > state.control[Control.ROOM]:
         state.control[Control.REQUEST] = Request.ROOM
         return
     overload: pk.int64 = largest_overload(state)

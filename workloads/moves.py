@@ -63,15 +63,24 @@ def move(v: int, q: int, graph: Graph, state: Refinement):
 @pk.workunit
 def choose_update(i: int, state: Refinement, n: int, most_share: int):
     """Build rows anew, rather than update them, if more than n / `most_share` vertices moved."""
+    state.control[Control.MOVES] = 0
+    state.control[Control.ROWS] = 0
     if state.control[Control.TASK] == Task.NOTHING:
         return
     moved: pk.int64 = 0
+    longest: pk.int64 = 0
     section: int = 0
     while section < SECTIONS:
-        moved += state.counters[Counter.MOVED + section]
+        listed: pk.int64 = state.counters[Counter.MOVED + section]
+        moved += listed
+        if listed > longest:
+            longest = listed
         section += 1
     if moved * most_share > n:
         state.counters[Counter.REBUILD] = 1
+        state.control[Control.ROWS] = n
+    else:
+        state.control[Control.MOVES] = longest * SECTIONS
 
 
 @pk.function

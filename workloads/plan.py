@@ -11,6 +11,7 @@ import pykokkos as pk
 
 from jetpy.workloads.control_block import Control, Counter, Task
 from jetpy.workloads.groups import Refinement
+from jetpy.workloads.iterations import begin_task
 
 OPEN = -1
 """`HEAVIEST` of an open part, which nothing leaves."""
@@ -282,7 +283,7 @@ def draw_up_plan(
         return
     if task == Task.REPEAT:
         if i == 0:
-            state.control[Control.TASK] = state.control[Control.LAST_TASK]
+            begin_task(state.control[Control.LAST_TASK], state)
         return
     if i < state.k and state.control[Control.IS_BEST] == 1:
         best_weights[i] = state.part_weights[i]
@@ -291,7 +292,7 @@ def draw_up_plan(
     if i <= Counter.REBUILD:
         state.counters[i] = 0
     if i == 0:
-        state.control[Control.TASK] = task
+        begin_task(task, state)
         state.control[Control.LAST_TASK] = task
     if i < state.k and task != Task.PROPAGATE:
         plan_part(i, plan, blocks, groups, state)

@@ -8,6 +8,7 @@ accumulator and a flag that says whether this pass writes. All others are passed
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -42,6 +43,25 @@ class DualArray:
         """Return one array of zeros as both."""
         array = np.zeros(n, np.int64)
         return cls(array, array)
+
+
+@dataclass(frozen=True, eq=False)
+class Count:
+    """A number that launches read when they are due: of indices, or an argument.
+
+    For back ends on the host, where the results of one launch are there before the next.
+
+    Attributes
+    ----------
+    array : int64, on the back end
+    place : int
+    """
+
+    array: Array
+    place: int
+
+    def __index__(self) -> int:
+        return int(self.array[self.place])
 
 
 class Backend(ABC):
@@ -81,7 +101,7 @@ class Backend(ABC):
     host_size: int = 0
 
     @abstractmethod
-    def parallel_for(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
+    def parallel_for(self, n: int | Count, workunit: Workunit, /, **arguments: Any) -> None:
         """Run ``workunit(i, ...)`` for every i in 0..n-1."""
 
     @abstractmethod
@@ -95,6 +115,12 @@ class Backend(ABC):
         Returns the total, an int64. The workunit may be called twice for each i; it writes
         only when ``last_pass`` is true.
         """
+
+    def scan_into(
+        self, total: Count, n: int | Count, workunit: Workunit, /, **arguments: Any
+    ) -> None:
+        """Run a *scan* workunit, and leave the total where launches that follow read it."""
+        total.array[total.place] = self.scan(operator.index(n), workunit, **arguments)
 
     @abstractmethod
     def from_host(self, array: npt.NDArray[Any]) -> Array:
@@ -117,11 +143,14 @@ class Backend(ABC):
         """
 
     @abstractmethod
-    def record(self, launches: Callable[[], None], /) -> Callable[[], None]:
+    def record(
+        self, launches: Callable[[], None], /, until: Count | None = None, most: int = 1
+    ) -> Callable[[], None]:
         """Return a function that repeats what `launches` does, at less cost for each launch.
 
-        `launches` makes calls of `parallel_for`, `push` and `pull` and nothing else, with the
-        same numbers and the same arrays each time.
+        `launches` makes calls of `parallel_for`, `scan_into`, `push` and `pull` and nothing else,
+        with the same numbers and the same arrays each time. The function repeats it until a number
+        is not zero, if that is given, but at most so many times.
         """
 
     def using(self) -> AbstractContextManager[None]:

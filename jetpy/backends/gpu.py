@@ -11,7 +11,6 @@ from typing import Any
 
 from jetpy.backends.base import Backend
 from jetpy.backends.memory import Memory
-from jetpy.backends.numba_engine.engine import NumbaBackend
 from jetpy.backends.threads import after_fork
 from jetpy.errors import BackendError, OptionError
 
@@ -50,6 +49,8 @@ def prefer_gpu(backend: Backend) -> None:
     """Have a back end treated as one on a GPU."""
     backend.copies = True
     backend.prefers_lists, backend.longest_row = False, LONGEST_ROW
+    from jetpy.backends.numba_engine.engine import NumbaBackend
+
     backend.host_engine, backend.host_size = NumbaBackend(HOST_THREADS), HOST_SIZE
 
 

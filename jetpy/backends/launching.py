@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -11,10 +12,11 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.backends.base import Array, Backend, DualArray, Workunit
+from jetpy.backends.base import Array, Backend, Count, DualArray, Workunit
 from jetpy.backends.gpu import LostGPU, check_after_fork
 from jetpy.backends.memory import Memory
 from jetpy.kernel_language import Definition, View
+from jetpy.kernel_language.definition import LEADING
 
 
 class Launcher(Protocol):
@@ -24,9 +26,12 @@ class Launcher(Protocol):
     ----------
     call : callable
         Runs it with what `bind` returns; returns the total of a reduction or scan.
+    places : dict of str to int
+        Where `bind` puts the arguments that are no groups.
     """
 
     call: Callable[..., Any]
+    places: dict[str, int]
 
     def bind(self, n: int, arguments: Mapping[str, Any]) -> list[Any]:
         """Return the arguments with which `call` runs the workunit over 0..n-1."""
@@ -44,6 +49,11 @@ class Arguments:
         The workunit's name and parameters.
     memory : Memory
         Where its arrays lie.
+
+    Attributes
+    ----------
+    places : dict of str to int
+        Where `bind` puts the arguments that are no groups.
     """
 
     def __init__(self, definition: Definition, memory: Memory) -> None:
@@ -55,6 +65,8 @@ class Arguments:
             name: kind.element if isinstance(kind, View) else None
             for name, kind in definition.arguments.items()
         }
+        places = definition.places[LEADING[definition.kind] :]
+        self.places = {name: i for i, (name, field) in enumerate(places, 1) if field is None}
         self._addressed = self.function("return [_n, {values}]")
 
     def function(self, body: str, **scope: Any) -> Callable[..., Any]:
@@ -95,10 +107,64 @@ def _addressed(value: str, kind: str | View) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class _Copy:
+class Copy:
     """A copy of a dual array, recorded among launches."""
 
-    call: Callable[[DualArray], None]
+    copy: Callable[[DualArray], None]
+    array: DualArray
+
+    def repeat(self) -> None:
+        """Copy it."""
+        self.copy(self.array)
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A recorded launch.
+
+    Attributes
+    ----------
+    launcher : Launcher
+    passed : list
+        What `Launcher.call` takes; it begins with the number of indices.
+    arguments : dict
+        What has to live as long.
+    count : Count or None
+        The number of indices, if that is read when the launch is due.
+    places : list of int
+        Where the same number is among `passed`.
+    total : Count or None
+        Where the total of a scan goes.
+    """
+
+    launcher: Launcher
+    passed: list[Any]
+    arguments: dict[str, Any]
+    count: Count | None
+    places: list[int]
+    total: Count | None
+
+    def repeat(self) -> None:
+        """Make the launch."""
+        if self.count is not None:
+            for place in self.places:
+                self.passed[place] = operator.index(self.count)
+        total = self.launcher.call(*self.passed)
+        if self.total is not None:
+            self.total.array[self.total.place] = total
+
+
+Tape = list[Step | Copy]
+
+
+def _step(
+    launcher: Launcher, n: int | Count, arguments: dict[str, Any], total: Count | None
+) -> Step:
+    passed = launcher.bind(operator.index(n), arguments)
+    if not isinstance(n, Count):
+        return Step(launcher, passed, arguments, None, [], total)
+    same = [launcher.places[name] for name, value in arguments.items() if value is n]
+    return Step(launcher, passed, arguments, n, [0, *same], total)
 
 
 class LaunchingBackend(Backend):
@@ -118,7 +184,7 @@ class LaunchingBackend(Backend):
         self.xp = memory.xp
         self._memory = memory
         self._launchers: dict[Workunit, Launcher] = {}
-        self._tape: list[tuple[Launcher | _Copy, list[Any], Any]] | None = None
+        self._tape: Tape | None = None
         self._launched: set[Launcher] = set()
         self._complete = False
 
@@ -146,7 +212,7 @@ class LaunchingBackend(Backend):
         """Return how many bytes there were for arrays, if an error says that these are taken."""
         return self._memory.room(error)
 
-    def parallel_for(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
+    def parallel_for(self, n: int | Count, workunit: Workunit, /, **arguments: Any) -> None:
         """Run a *for* workunit; on the GPU, without waiting for it."""
         self._launch(n, workunit, arguments)
 
@@ -158,15 +224,29 @@ class LaunchingBackend(Backend):
         """Run a *scan* workunit and return the total."""
         return int(self._launch(n, workunit, arguments))
 
-    def _launch(self, n: int, workunit: Workunit, arguments: dict[str, Any]) -> Any:
+    def scan_into(
+        self, total: Count, n: int | Count, workunit: Workunit, /, **arguments: Any
+    ) -> None:
+        """Run a *scan* workunit, and leave the total where launches that follow read it."""
+        found = self._launch(n, workunit, arguments, total)
+        if self._tape is None:
+            total.array[total.place] = found
+
+    def _launch(
+        self,
+        n: int | Count,
+        workunit: Workunit,
+        arguments: dict[str, Any],
+        total: Count | None = None,
+    ) -> Any:
         launcher = self._launchers.get(workunit)
         if launcher is None:
             launcher = self._load(workunit)
         if self._tape is not None:
-            self._tape.append((launcher, launcher.bind(n, arguments), arguments))
+            self._tape.append(_step(launcher, n, arguments, total))
             return 0
         self.launches += 1
-        return launcher.launch(n, arguments)
+        return launcher.launch(operator.index(n), arguments)
 
     def dual_array(self, n: int) -> DualArray:
         """Return a small int64 array of zeros that exists on the host and on the back end."""
@@ -182,34 +262,52 @@ class LaunchingBackend(Backend):
 
     def _copy(self, copy: Callable[[DualArray], None], array: DualArray) -> None:
         if self._tape is not None:
-            self._tape.append((_Copy(copy), [array], array))
+            self._tape.append(Copy(copy, array))
         else:
             copy(array)
 
-    def record(self, launches: Callable[[], None], /) -> Callable[[], None]:
+    def record(
+        self, launches: Callable[[], None], /, until: Count | None = None, most: int = 1
+    ) -> Callable[[], None]:
         """Return a function that repeats launches; on the GPU, as a CUDA graph."""
-        tape = self._tape = []
+        tape: Tape = []
+        self._tape = tape
         try:
             launches()
         finally:
             self._tape = None
 
-        kernels = {what for what, _, _ in tape if not isinstance(what, _Copy)}
-
-        def launch_all() -> None:
-            for what, passed, _ in tape:
-                what.call(*passed)
-            self._launched |= kernels
-
-        repeat = self._memory.repeatable(launch_all, lambda: kernels <= self._launched)
-        launches_each_time = sum(not isinstance(what, _Copy) for what, _, _ in tape)
+        repeat = self._repeatable(tape, until, most)
+        launches_each_time = sum(isinstance(step, Step) for step in tape)
 
         def play() -> None:
             self._check()
-            self.launches += launches_each_time
-            repeat()
+            self.launches += launches_each_time * repeat()
 
         return play
+
+    def _repeatable(self, tape: Tape, until: Count | None, most: int) -> Callable[[], int]:
+        """Return a function that does what is on a tape, the quickest way for many times.
+
+        It does so until a number is not zero, at most so many times, and returns how many.
+        """
+        kernels = {step.launcher for step in tape if isinstance(step, Step)}
+
+        def launch_all() -> None:
+            for step in tape:
+                step.repeat()
+            self._launched |= kernels
+
+        once = self._memory.repeatable(launch_all, lambda: kernels <= self._launched)
+
+        def repeat() -> int:
+            times = 0
+            while times < most and not (times and until is not None and operator.index(until)):
+                once()
+                times += 1
+            return times
+
+        return repeat
 
     def from_host(self, array: npt.NDArray[Any]) -> Array:
         """Hand over a NumPy array, copied only where needed."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from typing import Any
 
-from jetpy.backends.base import Array, Backend, Workunit
+from jetpy.backends.base import Array, Backend, Count, Workunit
 from jetpy.graph import INT32_MAX
 from jetpy.workloads import long_rows as kernels
 from jetpy.workloads.long_rows import CHUNK, LANES
@@ -43,9 +44,12 @@ class LongRows:
     starts: Array
     chunk_count: int
 
-    def launch(self, n: int, workunit: Workunit, **arguments: Any) -> None:
-        """Run a *for* workunit over n indices, and with lanes over long rows."""
-        indices = n + LANES * self.chunk_count
+    def launch(self, n: int | Count, workunit: Workunit, **arguments: Any) -> None:
+        """Run a *for* workunit over n indices, and with lanes over long rows.
+
+        Where there are long rows, n is no number that is read when the launch is due.
+        """
+        indices = n if self.chunk_count == 0 else operator.index(n) + LANES * self.chunk_count
         self.backend.parallel_for(indices, workunit, long_rows=self, count=n, **arguments)
 
     def launch_whole(self, n: int, workunit: Workunit, **arguments: Any) -> None:

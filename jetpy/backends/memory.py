@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import weakref
 from abc import ABC, abstractmethod
 from collections import defaultdict
@@ -13,6 +14,37 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.backends.base import Array, DualArray
+
+HEAD = object.__basicsize__
+"""Where NumPy's arrays keep their address, by its binary interface, which any other way of asking
+takes ten times as long to tell."""
+_word_at = ctypes.c_size_t.from_address
+
+
+class _Types(dict[str, np.dtype[Any]]):
+    """NumPy's types by name: they compare quicker than names."""
+
+    def __missing__(self, name: str) -> np.dtype[Any]:
+        self[name] = np.dtype(name)
+        return self[name]
+
+
+class _Known(weakref.ref[Any]):
+    """An array whose address is known; that is forgotten when it dies."""
+
+    __slots__ = ("addresses", "alive", "key")
+
+    def __new__(cls, array: Array, *_: Any) -> _Known:
+        return super().__new__(cls, array, _forget)
+
+    def __init__(
+        self, array: Array, addresses: dict[int, int], key: int, alive: dict[int, _Known]
+    ) -> None:
+        self.addresses, self.key, self.alive = addresses, key, alive
+
+
+def _forget(known: _Known) -> None:
+    del known.addresses[known.key], known.alive[known.key]
 
 
 class Memory(ABC):
@@ -33,7 +65,8 @@ class Memory(ABC):
 
     def __init__(self) -> None:
         self.addresses: defaultdict[str, dict[int, int]] = defaultdict(dict)
-        self._alive: dict[int, weakref.ref[Any]] = {}
+        self._types = _Types()
+        self._alive: dict[int, _Known] = {}
 
     @abstractmethod
     def from_host(self, array: npt.NDArray[Any]) -> Array:
@@ -92,16 +125,13 @@ class Memory(ABC):
         if not isinstance(array, self.xp.ndarray):
             found = type(array).__name__
             raise TypeError(f"{what} is an array of {self.xp.__name__}, not a {found}")
-        if array.dtype != element:
+        if array.dtype != self._types[element]:
             raise TypeError(f"{what} is an array of {element}, not of {array.dtype}")
         if array.ndim != 1 or not array.flags.c_contiguous:
             raise ValueError(f"{what} is a contiguous array of one dimension")
-        known, alive, key = self.addresses[element], self._alive, id(array)
-
-        def forget(_: weakref.ref[Any]) -> None:
-            del known[key], alive[key]
-
-        known[key], alive[key] = self.locate(array), weakref.ref(array, forget)
+        known, key = self.addresses[element], id(array)
+        known[key] = self.locate(array)
+        self._alive[key] = _Known(array, known, key, self._alive)
 
 
 class HostMemory(Memory):
@@ -139,5 +169,5 @@ class HostMemory(Memory):
 
     def locate(self, array: Array) -> int:
         """Return the address of an array."""
-        address: int = array.ctypes.data
+        address: int = _word_at(id(array) + HEAD).value
         return address

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -10,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.backends.base import Array, Backend, DualArray, Workunit
+from jetpy.backends.base import Array, Backend, Count, DualArray, Workunit
 from jetpy.profile import Event, Kind, Owner, Profile
 
 T = TypeVar("T")
@@ -110,12 +111,19 @@ class Profiler(Backend):
         return result
 
     def _launched(
-        self, kind: Kind, verb: Callable[..., T], n: int, workunit: Workunit, /, **arguments: Any
+        self,
+        kind: Kind,
+        verb: Callable[..., T],
+        n: int | Count,
+        workunit: Workunit,
+        /,
+        **arguments: Any,
     ) -> T:
         self.launches += 1
+        n = operator.index(n)
         return self._timed(kind, workunit.__name__, n, verb, n, workunit, **arguments)
 
-    def parallel_for(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
+    def parallel_for(self, n: int | Count, workunit: Workunit, /, **arguments: Any) -> None:
         """Run and time a *for* workunit."""
         self._launched(Kind.FOR, self._engine.parallel_for, n, workunit, **arguments)
 
@@ -127,9 +135,18 @@ class Profiler(Backend):
         """Run and time a *scan* workunit."""
         return self._launched(Kind.SCAN, self._engine.scan, n, workunit, **arguments)
 
-    def record(self, launches: Callable[[], None], /) -> Callable[[], None]:
-        """Return the very function, so that each launch of each repetition is timed."""
-        return launches
+    def record(
+        self, launches: Callable[[], None], /, until: Count | None = None, most: int = 1
+    ) -> Callable[[], None]:
+        """Return a function that makes the very calls, so that each launch is timed."""
+
+        def play() -> None:
+            for _ in range(most):
+                launches()
+                if until is not None and operator.index(until) != 0:
+                    break
+
+        return play
 
     def from_host(self, array: npt.NDArray[Any]) -> Array:
         """Hand over a NumPy array."""

@@ -6,7 +6,6 @@ back end may end, and prints the outcome as JSON.
 
 from __future__ import annotations
 
-import importlib
 import json
 import signal
 import subprocess
@@ -40,14 +39,11 @@ class Outcome:
     wrong : list of str
         What it did wrong, if anything.
     threads : int
-    layer : str
-        Numba's threading layer; empty for others.
     """
 
     missing: str = ""
     wrong: list[str] = field(default_factory=list)
     threads: int = 0
-    layer: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,17 +97,7 @@ def check(name: str) -> Outcome:
         return Outcome(missing=str(error))
     except Exception as error:
         wrong = [f"{type(error).__name__}: {error}"]
-    layer = _threading_layer() if name == "numba" else ""
-    return Outcome("", wrong, backend.threads, layer)
-
-
-def _threading_layer() -> str:
-    """Name Numba's threading layer, known once it has run something in parallel."""
-    numba = importlib.import_module("numba")
-    try:
-        return f"threading layer {numba.threading_layer()}"
-    except ValueError:
-        return "threading layer none (one thread)"
+    return Outcome("", wrong, backend.threads)
 
 
 def differences(backend: Backend, n: int) -> Iterator[str]:

@@ -77,8 +77,7 @@ def _verdict(outcome: Outcome) -> tuple[str, str]:
         return "-", outcome.missing
     if outcome.wrong:
         return "WRONG", "\n".join(outcome.wrong)
-    words = count(outcome.threads, "thread")
-    return "works", f"{words}, {outcome.layer}" if outcome.layer else words
+    return "works", count(outcome.threads, "thread")
 
 
 def _cuda(found: Cuda) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,47 +67,41 @@ class IndependentSet:
     def launch(self) -> None:
         """Move an independent set: those of highest gain, as many as balance allows.
 
-        Where lists are not preferred, a fixed sequence of launches does so if they are few; else
+        A fixed sequence of launches does so if they are few; else, or where lists are preferred,
         the control block asks for `launch_many`.
         """
         self._find()
-        if self._state.backend.prefers_lists:
-            self._make_many()
-        else:
-            self._make_few()
+        self._make_few()
 
     def launch_many(self) -> None:
-        """Do the same, however many moves there are: the host learns how many."""
-        self._find()
-        self._make_many()
+        """Make those that were found, however many there are: the host learns how many."""
+        state, backend = self._state, self._state.backend
+        count = backend.scan(
+            operator.index(state.propagating), kernels.list_moves, state=state, legal=self._legal
+        )
+        if count > 0:
+            self._make(backend.sorted(self._legal.keys[:count]))
 
     def _find(self) -> None:
         """Find moves of vertices that are no neighbours (3.2.1)."""
         state = self._state
         shared = {"graph": state.graph, "state": state, "legal": self._legal}
         state.backend.parallel_for(
-            state.active_count, kernels.find_legal, table=state.table, **shared
+            state.propagating, kernels.find_legal, table=state.table, **shared
         )
-        state.graph.long_rows.launch(state.active_count, kernels.keep_lowest, **shared)
+        state.graph.long_rows.launch(state.propagating, kernels.keep_lowest, **shared)
 
     def _make_few(self) -> None:
         """Make moves as `_make` does, in time quadratic in their number."""
         state, backend, most = self._state, self._state.backend, self._few.most
         legal = {"state": state, "legal": self._legal}
         sequence = {"sequence": self._few, **legal}
-        backend.parallel_for(state.active_count, kernels.collect_moves, **legal)
-        backend.parallel_for(most, kernels.rank_moves, **sequence)
+        backend.parallel_for(state.propagating, kernels.collect_moves, **legal)
+        backend.parallel_for(max(most, 1), kernels.rank_moves, **sequence)
         backend.parallel_for(most, kernels.weigh_moves, graph=state.graph, **sequence)
         backend.parallel_for(most, kernels.measure_moves, **sequence)
         backend.parallel_for(most, kernels.admit_moves, graph=state.graph, **sequence)
         backend.parallel_for(most, kernels.make_moves, graph=state.graph, **sequence)
-
-    def _make_many(self) -> None:
-        """List the moves, sort and make them."""
-        state, backend = self._state, self._state.backend
-        count = backend.scan(state.active_count, kernels.list_moves, state=state, legal=self._legal)
-        if count > 0:
-            self._make(backend.sorted(self._legal.keys[:count]))
 
     def _make(self, keys: Array) -> None:
         """Make the longest beginning of a sequence of moves that ends in balance, and some more.

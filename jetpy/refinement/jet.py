@@ -13,7 +13,7 @@ from jetpy.refinement.rebalance import Rebalancing
 from jetpy.refinement.recording import Recording
 from jetpy.refinement.state import RefinementState
 from jetpy.workloads import iterations as kernels
-from jetpy.workloads.control_block import Control, Request, Task, Tasks
+from jetpy.workloads.control_block import Control, Request, Tasks
 
 STEPS = 4
 """Iterations, at least, that a back end that runs ahead of its host is sent at a time."""
@@ -46,6 +46,7 @@ class Refinement:
         self.rebalancing = Rebalancing(self.state)
         self._best_weights = backend.dual_array(problem.k)
         self._propagate, self._rebalance = Recording(self.state), Recording(self.state)
+        self._iterate = Recording(self.state)
 
     def refine(self, parts: Array, *, finest: bool, known: Measures | None = None) -> Refined:
         """Refine `parts` (int32, shape (n,)) until patience runs out.
@@ -100,12 +101,12 @@ class Refinement:
         return measures
 
     def send_off(self) -> None:
-        """Make an iteration; or send off some, in proportion to those of each kind just made.
+        """Make iterations; or send off some, in proportion to those of each kind just made.
 
         Launches for an iteration that is not due do nothing.
         """
         if self.backend.prefers_lists:
-            self._launch_any()
+            self._iterate.play(self._launch_any)
             return
         before = self._made
         self._made = self._count()
@@ -165,7 +166,7 @@ class Refinement:
             return
         if request == Request.ACTIVATE:
             self.rebalancing.activate_more()
-        control.host[Control.TASK] = control.host[Control.LAST_TASK]
+        state.resume()
         self.backend.push(control)
         if request == Request.ACTIVATE:
             self._launch_evictions()
@@ -175,11 +176,9 @@ class Refinement:
 
     def _launch_any(self) -> None:
         self._begin(Tasks.ANY)
-        task = self.state.control_block.host[Control.TASK]
-        if task == Task.PROPAGATE:
-            self._launch_moves()
-        elif task != Task.NOTHING:
-            self._launch_evictions()
+        self.improvement.launch()
+        self.rebalancing.launch()
+        self.state.launch_update()
 
     def _launch_propagation(self) -> None:
         self._begin(Tasks.PROPAGATION)
@@ -191,16 +190,9 @@ class Refinement:
 
     def _begin(self, tasks: Tasks) -> None:
         """Begin an iteration, if one of the tasks is due."""
-        state, backend = self.state, self.backend
-        if backend.prefers_lists:
-            state.make_room()
-        backend.parallel_for(
-            1,
-            kernels.begin_iteration,
-            room=state.active_count,
-            tasks=tasks,
-            n=state.graph.n,
-            state=state,
+        state = self.state
+        self.backend.parallel_for(
+            1, kernels.begin_iteration, tasks=tasks, n=state.graph.n, state=state
         )
         self.rebalancing.plan.draw_up(state, self._best_weights.device)
 
@@ -209,7 +201,5 @@ class Refinement:
         self.state.launch_update()
 
     def _launch_evictions(self) -> None:
-        state = self.state
-        task = Task(state.control_block.host[Control.TASK]) if self.backend.prefers_lists else None
-        self.rebalancing.launch(task)
-        state.launch_update()
+        self.rebalancing.launch()
+        self.state.launch_update()

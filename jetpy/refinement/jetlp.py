@@ -10,6 +10,7 @@ import numpy as np
 from jetpy.backends.base import Array
 from jetpy.refinement.state import RefinementState
 from jetpy.workloads import jetlp as kernels
+from jetpy.workloads.control_block import Control
 from jetpy.workloads.losses import BUCKETS
 
 
@@ -55,14 +56,16 @@ class LabelPropagation:
     def launch(self) -> None:
         """Move each vertex that passes both filters."""
         state, backend, rows = self._state, self._state.backend, self._state.graph.long_rows
-        count = state.active_count
+        count = state.propagating
         backend.parallel_for(
             count, kernels.propose, graph=state.graph, table=state.table, state=state
         )
         if backend.prefers_lists:
-            count = backend.scan(
-                count, kernels.list_proposers, state=state, proposals=self._proposals
+            listed = state.number(Control.LISTED)
+            backend.scan_into(
+                listed, count, kernels.list_proposers, state=state, proposals=self._proposals
             )
+            count = listed
         arguments: dict[str, Any] = {
             "graph": state.graph,
             "state": state,

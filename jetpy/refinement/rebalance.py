@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jetpy.backends.base import Array
+from jetpy.backends.base import Array, Count
 from jetpy.refinement.plan import Plan
 from jetpy.refinement.state import RefinementState
 from jetpy.workloads import rebalance as kernels
-from jetpy.workloads.control_block import Counter, Task
+from jetpy.workloads.control_block import Control, Counter
 from jetpy.workloads.losses import BUCKETS
 from jetpy.workloads.rebalance import REGION_BITS, REGION_SUMS
 
@@ -66,17 +66,15 @@ class Rebalancing:
         """Forget what was summed up before a start, over vertices that may be active no more."""
         self._evicted.sums.fill(0)
 
-    def launch(self, task: Task | None) -> None:
+    def launch(self) -> None:
         """Move vertices out of overweight parts.
 
         Nobody moves where too few vertices of a part may leave; then a counter says so. With weak
         rebalancing, each goes to its best open part, with strong rebalancing the vertices that
-        lose least on average fill up the open parts. None: as the control block says.
+        lose least on average fill up the open parts.
         """
         self._rate()
-        count = self._evict()
-        if task != Task.REBALANCE_WEAKLY:
-            self._deal(count)
+        self._deal(self._evict())
 
     def activate_more(self) -> None:
         """Activate all vertices of parts that too few of the active ones may leave."""
@@ -98,7 +96,7 @@ class Rebalancing:
         """Sort those who may leave into buckets, by what is lost."""
         state = self._state
         state.backend.parallel_for(
-            state.active_count,
+            state.rebalancing,
             kernels.rate_losses,
             graph=state.graph,
             table=state.table,
@@ -108,7 +106,7 @@ class Rebalancing:
             state=state,
         )
 
-    def _evict(self) -> int:
+    def _evict(self) -> int | Count:
         """Move the first candidates that weigh enough, by bucket and number, or mark them.
 
         Returns how many vertices are listed, which are all the candidates and maybe others.
@@ -136,20 +134,23 @@ class Rebalancing:
         )
         return count
 
-    def _list_candidates(self) -> int:
+    def _list_candidates(self) -> int | Count:
         """List the candidates up to the last bucket, where lists are preferred."""
         state, backend = self._state, self._state.backend
         if not backend.prefers_lists:
-            return state.active_count
-        return backend.scan(
-            state.active_count,
+            return state.rebalancing
+        listed = state.number(Control.LISTED)
+        backend.scan_into(
+            listed,
+            state.rebalancing,
             kernels.list_candidates,
             vertices=self._vertices,
             eviction=self._eviction,
             state=state,
         )
+        return listed
 
-    def _deal(self, count: int) -> None:
+    def _deal(self, count: int | Count) -> None:
         """Move the evicted vertices to open parts with room, if that is the task."""
         state = self._state
         state.backend.parallel_for(

@@ -5,27 +5,34 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from jetpy.refinement.state import RefinementState
+from jetpy.workloads.control_block import Control
+
+MOST_VERTICES = 1 << 24
+"""Vertices of a level times repetitions before the interpreter looks whether it was interrupted."""
 
 
 class Recording:
     """A sequence of launches on a state, made again and again.
 
-    Played from a recording, as long as launches need no more room than when it was made, unless
-    the back end prefers lists: then launches differ from one time to the next.
+    Played from a recording, as long as launches need no more room than when it was made. Where the
+    back end prefers lists they read what they need, and are repeated until the host is asked for
+    something.
     """
 
     def __init__(self, state: RefinementState) -> None:
         self._state = state
-        self._reached = 0
+        self._reached = -1
+        self._most = 1 + MOST_VERTICES // max(state.graph.n, 1)
         self._program: Callable[[], None] = lambda: None
 
     def play(self, launches: Callable[[], None]) -> None:
         """Make the launches."""
-        state = self._state
-        if state.backend.prefers_lists:
-            launches()
-            return
+        state, backend = self._state, self._state.backend
         if self._reached != state.active_count:
             self._reached = state.active_count
-            self._program = state.backend.record(launches)
+            self._program = (
+                backend.record(launches, state.number(Control.REQUEST), self._most)
+                if backend.prefers_lists
+                else backend.record(launches)
+            )
         self._program()

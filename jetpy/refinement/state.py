@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jetpy.backends.base import Array, Backend
+from jetpy.backends.base import Array, Backend, Count
 from jetpy.backends.level import DeviceGraph
 from jetpy.graph import INT32_MAX
 from jetpy.problem import Problem
@@ -13,7 +13,7 @@ from jetpy.workloads import active as active_kernels
 from jetpy.workloads import connectivity as table_kernels
 from jetpy.workloads import moves as kernels
 from jetpy.workloads.active import TIE_SCALE
-from jetpy.workloads.control_block import BLOCK_BITS, SECTIONS, Control, Counter
+from jetpy.workloads.control_block import BLOCK_BITS, SECTIONS, Control, Counter, Task
 from jetpy.workloads.groups import NO_VERTEX
 
 MOST_MOVED = 8
@@ -41,9 +41,10 @@ class RefinementState:
     """A partition of one level, mutable, with everything that depends on it kept up to date.
 
     An iteration looks at the active vertices only: those that had an adjacent part at some time
-    since the start, and those that little ties to their own. Where the back end prefers lists,
-    it lists the ones that matter before each launch. Elsewhere it is a fixed sequence of launches
-    over the active vertices, without a look at any result: a `Recording`.
+    since the start, and those that little ties to their own. It is a sequence of launches without a
+    look at any result by the host: a `Recording`. Where the back end prefers lists, the vertices
+    that matter are listed before, and launches read how many there are when they are due. Elsewhere
+    these are over all active vertices.
 
     What kernels work on are attributes, those of group `Refinement` in `jetpy.workloads.groups`.
 
@@ -102,31 +103,62 @@ class RefinementState:
         self.tie_limit = int(min(tie_limit, INT32_MAX))
         self.weights.host[:] = self.measures.part_weights
         self.counts.host[Counter.ACTIVE] = self._list_active()
+        self._choose_room()
         backend.push(self.weights)
         backend.push(self.counts)
-        self.make_room()
 
     def make_room(self) -> None:
-        """Let launches reach all active vertices."""
-        count = max(1, int(self.counts.host[Counter.ACTIVE]))
-        if self.backend.prefers_lists:
-            if count > self._in_order + self._in_order // 4 + SPARE:
-                self._list_active()
-            self.active_count = count
-        elif count > self.active_count:
+        """Let launches reach all active vertices, for as long as they are few enough.
+
+        Those that became active last are out of order; launches that read how many there are reach
+        them all the same.
+        """
+        if self.counts.host[Counter.ACTIVE] > self.control_block.host[Control.ROOM]:
             self._list_active()
+            self._choose_room()
+
+    def _choose_room(self) -> None:
+        control, count = self.control_block.host, max(1, int(self.counts.host[Counter.ACTIVE]))
+        if self.backend.prefers_lists:
+            control[Control.ROOM] = count + count // 4 + SPARE
+        elif count > self.active_count:
             self.active_count = min(self.graph.n, count + count // 2 + SPARE)
+            control[Control.ROOM] = self.active_count
+
+    def resume(self) -> None:
+        """Take up the task of the last iteration again, on the host's copy of the control block."""
+        control, active = self.control_block.host, self.counts.host[Counter.ACTIVE]
+        control[Control.TASK] = task = control[Control.LAST_TASK]
+        control[Control.PROPAGATING] = active if task == Task.PROPAGATE else 0
+        control[Control.REBALANCING] = 0 if task == Task.PROPAGATE else active
+
+    def number(self, place: Control) -> Count:
+        """Return a number of the control block that launches read when they are due."""
+        return Count(self.control, place)
+
+    @property
+    def propagating(self) -> int | Count:
+        """Indices of a launch over the active vertices in an iteration that propagates."""
+        if self.backend.prefers_lists:
+            return self.number(Control.PROPAGATING)
+        return self.active_count
+
+    @property
+    def rebalancing(self) -> int | Count:
+        """Indices of a launch over the active vertices in an iteration that rebalances."""
+        if self.backend.prefers_lists:
+            return self.number(Control.REBALANCING)
+        return self.active_count
 
     def _list_active(self) -> int:
         """List the active vertices in ascending order, which is quicker to work on."""
-        self._in_order = self.backend.scan(
+        return self.backend.scan(
             self.graph.n,
             active_kernels.list_active,
             graph=self.graph,
             state=self,
             tie_limit=self.tie_limit,
         )
-        return self._in_order
 
     @property
     def sections(self) -> int:
@@ -144,16 +176,14 @@ class RefinementState:
         may_rebuild = backend.prefers_lists or self.active_count == n
         if may_rebuild:
             backend.parallel_for(1, kernels.choose_update, state=self, n=n, most_share=MOST_MOVED)
-        indices, is_rebuilt = min(INDICES, len(self.moved) * SHARE), None
+        moves: int | Count = min(INDICES, len(self.moved) * SHARE)
+        rebuilt: int | Count = n
         if backend.prefers_lists:
-            counts = self.counts.host[Counter.MOVED : Counter.MOVED + SECTIONS]
-            indices = SECTIONS * int(counts.max())
-            is_rebuilt = self.counts.host[Counter.REBUILD]
-        if is_rebuilt != 1:
-            rows.launch(indices, kernels.subtract_moves, **arguments)
-            rows.launch(indices, kernels.add_moves, **arguments)
-        if is_rebuilt != 0 and may_rebuild:
-            rows.launch(n, kernels.rebuild_rows, **arguments)
+            moves, rebuilt = self.number(Control.MOVES), self.number(Control.ROWS)
+        rows.launch(moves, kernels.subtract_moves, **arguments)
+        rows.launch(moves, kernels.add_moves, **arguments)
+        if may_rebuild:
+            rows.launch(rebuilt, kernels.rebuild_rows, **arguments)
             rows.launch_lanes(kernels.rebuild_long_rows, **arguments)
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +11,7 @@ import pytest
 
 from jetpy.backends import get_backend, workers
 from jetpy.backends.base import Backend
-from jetpy.backends.numba_engine import engine as engine_module
+from jetpy.backends.numba_engine import compiling
 from jetpy.backends.numba_engine.engine import NumbaBackend
 from jetpy.backends.workers import compile_in_parallel, watch_compilations
 from jetpy.cache import read_entry, write_entry
@@ -59,29 +57,6 @@ def test_arrays_of_the_back_end(engine: Backend) -> None:
 
 # Cache
 
-WORK = """
-import jetpy, jetpy.workloads
-from jetpy.backends.numba_engine.engine import _launchers
-grid = jetpy.generators.grid(40, 40)
-for preset in ("default", "gkway"):
-    jetpy.partition(grid, 8, preset=preset, threads=1)
-jetpy.map_processes(grid, "4:2", "1:10", threads=1)
-live = jetpy.IncrementalPartitioner(grid, 8, threads=1)
-live.delete_edges([[0, 1], [5, 6]])
-live.insert_vertices(2)
-for module in jetpy.workloads.MODULES:
-    for name, (function, _) in _launchers(module).items():
-        if len(function.signatures) > 1:
-            print(name)
-"""
-
-
-@pytest.mark.usefixtures("compiled")
-def test_no_kernel_is_compiled_for_other_types_than_declared() -> None:
-    done = subprocess.run([sys.executable, "-c", WORK], capture_output=True, text=True, check=True)
-    assert done.stdout == ""
-
-
 PUT = "@pk.workunit\ndef put(i: int, out: pk.View1D[pk.int32]):\n    out[i] = {}\n"
 
 
@@ -106,10 +81,10 @@ def test_cache_is_used_by_name_and_text(
     empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = load_workunits(PUT.format(5), tmp_path, monkeypatch)
-    monkeypatch.setattr(engine_module, "_module", lambda name: module)
-    assert not engine_module._is_cached(module.__name__, "put")
-    engine_module.compile_one(module.__name__, "put")
-    assert engine_module._is_cached(module.__name__, "put")
+    monkeypatch.setattr(compiling, "_module", lambda name: module)
+    assert not compiling.is_cached(module.__name__, "put")
+    compiling.compile_all((module.__name__, "put"))
+    assert compiling.is_cached(module.__name__, "put")
     out = np.zeros(2, np.int32)
     NumbaBackend(1).parallel_for(2, module.put, out=out)
     assert out.tolist() == [5, 5]
@@ -129,13 +104,13 @@ def test_what_cannot_be_loaded_is_compiled_again(
     module = load_workunits(PUT.format(3), tmp_path, monkeypatch)
     out = np.zeros(2, np.int32)
     NumbaBackend(1).parallel_for(2, module.put, out=out)
-    [path] = empty_cache.rglob("*.kernel")
+    [path] = empty_cache.rglob("put-*.kernel")
     kept = path.read_bytes()
     if damage in DAMAGE:
         path.write_bytes(DAMAGE[damage])
     else:
         write_entry(path.relative_to(empty_cache), pickle.dumps(["no", "kernel"]))
-    engine_module._launchers.cache_clear()  # as in a new process
+    compiling.ranges.cache_clear()  # as in a new process
     out[:] = 0
     NumbaBackend(1).parallel_for(2, module.put, out=out)
     assert out.tolist() == [3, 3]
@@ -155,29 +130,31 @@ def test_a_read_only_cache_is_used_as_it_is(
     NumbaBackend(1).parallel_for(2, module.put, out=out)
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null/nowhere")
     monkeypatch.setattr("jetpy.cache.is_writable", lambda folder: False)
-    engine_module._launchers.cache_clear()  # as in a new process
+    compiling.ranges.cache_clear()  # as in a new process
     NumbaBackend(1).parallel_for(2, module.put, out=out)
-    function, _ = engine_module._launchers(module)["put"]
-    assert (out.tolist(), dict(function.stats.cache_misses)) == ([4, 4], {})
+    assert (out.tolist(), compiling.ranges(module)["put"].cache_hits) == ([4, 4], 1)
     other = load_workunits(PUT.format(5), tmp_path, monkeypatch)
     NumbaBackend(1).parallel_for(2, other.put, out=out)
     assert out.tolist() == [5, 5]
     assert "compiled kernels cannot be kept for later runs: " in caplog.text
-    assert len(list(empty_cache.rglob("*.kernel"))) == 1
+    assert len(list(empty_cache.rglob("put-*.kernel"))) == 1
 
 
 COMPILER = """
 import sys
 import jetpy.workloads
+from numba import typeof
 from jetpy.backends import pykokkos_standin
-from jetpy.backends.numba_engine.engine import _launchers
+from jetpy.backends.numba_engine.compiling import ranges
 sys.modules["pykokkos"] = pykokkos_standin
 import kernels_of_test
 
 def compile_all(*entries):
     for (workunit,) in entries:
-        function, signature = _launchers(kernels_of_test)[workunit]
-        function.compile(signature if workunit != "broken" else "(unicode_type, int64, int32[::1])")
+        function = ranges(kernels_of_test)[workunit]
+        if workunit == "broken":
+            function._sig = typeof("text")(*function._sig.args)
+        function.compile()
 """
 
 

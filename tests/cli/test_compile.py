@@ -22,22 +22,22 @@ from tests.cli.conftest import Run
 PROGRAM = """
 import sys
 from jetpy import workloads
-from jetpy.backends.numba_engine import engine
+from jetpy.backends.numba_engine import compiling
 from jetpy.cli import main
 workloads.MODULES[:] = [m for m in workloads.MODULES if m.__name__ == {module!r}]
-engine.COMPILE = sys.argv.pop(1)
+compiling.COMPILE = sys.argv.pop(1)
 main(prog_name="jetpy")
 """
 COMPILER = """
-from jetpy.backends.numba_engine import engine
+from jetpy.backends.numba_engine import compiling
 from jetpy.errors import BackendError
 
 def compile_all(*entries):
     if any(workunit == "inject" for _, workunit in entries):
         raise BackendError("line 7: no such thing as a part")
-    engine.compile_all(*entries)
+    compiling.compile_all(*entries)
 """
-ENGINE = "jetpy.backends.numba_engine.engine:compile_all"
+ENGINE = "jetpy.backends.numba_engine.compiling:compile_all"
 
 
 @pytest.fixture

@@ -80,7 +80,9 @@ class Iterations:
             limits=self.limits,
             k=self.k,
         )
-        self.backend.parallel_for(1, begin_iteration, room=room, tasks=tasks, n=n, state=state)
+        self.control.host[Control.ROOM] = room
+        self.backend.push(self.control)
+        self.backend.parallel_for(1, begin_iteration, tasks=tasks, n=n, state=state)
         self.plan.draw_up(state, self.best_weights.device)
         for array in (self.control, self.counters, self.best_weights):
             self.backend.pull(array)

@@ -20,7 +20,7 @@ from jetpy.problem import Problem, pose
 from jetpy.refinement.independent_set import IndependentSet
 from jetpy.refinement.jet import Refined, Refinement
 from jetpy.refinement.state import RefinementState
-from jetpy.workloads.control_block import Task
+from jetpy.workloads.control_block import Control, Request, Task
 from tests.graphs import SMALL_GRAPHS, from_edges, random_graph, star
 from tests.refinement.oracle import (
     LINE,
@@ -85,6 +85,17 @@ def moves_of_the_paper(
     return moving
 
 
+def launch(moving: IndependentSet) -> None:
+    """Make the moves of an iteration, as the host does if it is asked to."""
+    state, control = moving._state, moving._state.control_block
+    moving.launch()
+    state.backend.pull(control)
+    state.backend.synchronize()
+    if control.host[Control.REQUEST] == Request.MOVES:
+        set_control(state, request=Request.NOTHING)
+        moving.launch_many()
+
+
 def check_iterations(state: RefinementState, graph: Graph) -> list[int]:
     """Compare iterations with the oracle until none moves; return how many moved in each."""
     moving = IndependentSet(state)
@@ -92,7 +103,7 @@ def check_iterations(state: RefinementState, graph: Graph) -> list[int]:
     while not counts or counts[-1]:
         before, cut = parts_of(state), state.measures.cut
         set_control(state, task=Task.PROPAGATE, iteration_seed=12345 + len(counts))
-        moving.launch()
+        launch(moving)
         expected = moves_of_the_paper(
             graph, before, on_host(state, moving._legal.targets), state.problem
         )
@@ -181,7 +192,7 @@ def first_moved(
     problem = replace(problem_of(graph, k), limit=limit)
     state = state_of(backend, graph, parts, k, problem)
     set_control(state, task=Task.PROPAGATE, iteration_seed=1)
-    IndependentSet(state).launch()
+    launch(IndependentSet(state))
     after = parts_of(state)
     check_iterations(state_of(backend, graph, parts, k, problem), graph)
     return set(np.flatnonzero(after != parts).tolist())

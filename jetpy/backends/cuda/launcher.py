@@ -113,7 +113,7 @@ class Launcher:
 
     Attributes
     ----------
-    bind : callable
+    bind, places
         As of `Arguments`.
     call : callable
         Runs it with what `bind` returns; returns the total of a reduction or scan.
@@ -128,7 +128,7 @@ class Launcher:
         driver: Driver,
     ) -> None:
         self._arguments = Arguments(definition, memory)
-        self.bind = self._arguments.bind
+        self.bind, self.places = self._arguments.bind, self._arguments.places
         self.call: Callable[..., Any] = {
             Kind.FOR: self._run_for,
             Kind.REDUCE: self._run_reduce,

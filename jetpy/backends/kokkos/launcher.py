@@ -32,7 +32,7 @@ class Launcher:
 
     Attributes
     ----------
-    bind : callable
+    bind, places
         As of `Arguments`.
     call : callable
         Runs it with what `bind` returns; returns the total of a reduction or scan.
@@ -46,7 +46,8 @@ class Launcher:
             raise BackendError(f"{library} cannot be loaded, remove it: {error}") from error
         self._make.argtypes, self._make.restype = [ctypes.py_object], ctypes.py_object
         self.run_on(instance)
-        self.bind = Arguments(definition, memory).bind
+        arguments = Arguments(definition, memory)
+        self.bind, self.places = arguments.bind, arguments.places
 
     def launch(self, n: int, arguments: Mapping[str, Any]) -> Any:
         """Run it over 0..n-1; return the total of a reduction or scan."""

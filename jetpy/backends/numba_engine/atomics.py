@@ -1,7 +1,6 @@
-"""Pointers to array elements, and atomic read-modify-write on them by LLVM's instructions.
+"""Atomic read-modify-write on elements of arrays by LLVM's instructions.
 
-Device functions get plain pointers: passing arrays would cost seven words and a reference count
-each. Names and meaning of the atomics are PyKokkos's: each takes the pointer, the index and the
+Names and meaning of the atomics are PyKokkos's: each takes the pointer, the index and the
 operand and returns the value from before. All are relaxed (monotonic): a launch ends with a
 barrier, and workunits use atomics only where the outcome does not depend on order.
 """
@@ -13,19 +12,6 @@ from typing import Any
 from numba import types
 from numba.core.typing.templates import Signature
 from numba.extending import intrinsic
-from numba.np import arrayobj
-
-
-@intrinsic
-def pointer(typingctx: Any, array: Any) -> tuple[Signature, Any]:
-    """Return the address of a contiguous array's first element."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        struct: Any = arrayobj.make_array(signature.args[0])  # type: ignore[no-untyped-call]
-        return struct(context, builder, args[0]).data
-
-    address = types.CPointer(array.dtype)  # type: ignore[no-untyped-call]
-    return address(array), codegen
 
 
 def _fetch(name: str, signed: str, unsigned: str) -> Any:

@@ -1,205 +1,123 @@
-"""The `numba` back end: generated launchers, cached per user, behind the three verbs."""
+"""The `numba` back end: workunits compiled by Numba, launched on a crew of threads."""
 
 from __future__ import annotations
 
-import hashlib
-import linecache
-import os
+import operator
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache
-from pathlib import Path
-from types import ModuleType
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
-from weakref import WeakSet
 
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.backends.base import Array, Backend, Workunit
-from jetpy.backends.threads import after_fork, available_threads, limit_spinning, openmp_is_lost
-from jetpy.backends.workers import Entry, Group, announce, compile_in_parallel
-from jetpy.cache import cache_dirs, is_writable, read_entry
+from jetpy.backends.base import Count, Workunit
+from jetpy.backends.launching import LaunchingBackend, Step, Tape
+from jetpy.backends.memory import HostMemory, Memory
+from jetpy.backends.numba_engine import compiling
+from jetpy.backends.numba_engine.crew import Crew
+from jetpy.backends.numba_engine.launcher import Launcher
+from jetpy.backends.numba_engine.sharing import GRAIN
+from jetpy.backends.threads import available_threads
+from jetpy.backends.workers import Group, announce, compile_in_parallel
+from jetpy.cache import cache_dirs, is_writable
 from jetpy.kernel_language import read_workunits
 
-Bind = Callable[..., list[Any]]
+Words = npt.NDArray[np.int64]
 MAX_THREADS = 64
-SECONDS = 1.2
-"""To compile a kernel, about."""
-COMPILE = f"{__name__}:compile_all"
-IMPORTED = ("arithmetic.py", "atomics.py")
-"""What launchers are compiled from beside their own text."""
 
 
-def _import_numba(threads: int) -> ModuleType:
-    """Import Numba with room for `threads` threads, on a layer whose launches are cheap."""
-    if "numba" not in sys.modules:
-        most = max(threads, available_threads())
-        os.environ.setdefault("NUMBA_NUM_THREADS", str(most))
-        os.environ.setdefault("NUMBA_THREADING_LAYER_PRIORITY", "omp tbb workqueue")
-        limit_spinning()
-    import numba
-
-    return numba
-
-
-@cache
-def _launchers(module: ModuleType) -> dict[str, tuple[Any, str]]:
-    """Make the launchers of one module of workunits.
-
-    Returns, for each workunit, Numba's function and the signature that it is compiled for.
-    """
-    import numba
-    from numba.core.registry import cpu_target
-
-    from jetpy.backends.numba_engine import source
-    from jetpy.backends.numba_engine.storage import KernelCache
-
-    text = source.generate(module)
-    imported = "".join(Path(__file__).with_name(name).read_text() for name in IMPORTED)
-    processor = cpu_target.target_context.codegen().magic_tuple()
-    salt = f"{numba.__version__} {np.__version__} {sys.version} {processor}"
-    key = hashlib.sha256((text + imported + salt).encode()).hexdigest()[:16]
-    short = module.__name__.rpartition(".")[2]
-    generated = _import_text(f"jetpy_numba_{short}_{key}", text)
-    launchers = {}
-    for name, definition in read_workunits(module).items():
-        function = getattr(generated, f"launch_{name}")
-        function._cache = KernelCache(Path("numba", key), name)
-        launchers[name] = function, f"({', '.join(source.signature_of(definition))})"
-    return launchers
-
-
-def _import_text(name: str, text: str) -> ModuleType:
-    """Make a module of a text, whose lines error messages show."""
-    module, file = ModuleType(name), f"<{name}>"
-    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
-    sys.modules[name] = module
-    exec(compile(text, file, "exec"), module.__dict__)
-    return module
-
-
-def _module(name: str) -> ModuleType:
-    from jetpy import workloads
-
-    modules: dict[str, ModuleType] = {m.__name__: m for m in workloads.MODULES}
-    return modules[name]
-
-
-def compile_one(module_name: str, workunit: str) -> None:
-    """Load one launcher from the cache, or compile it."""
-    function, signature = _launchers(_module(module_name))[workunit]
-    function.compile(signature)
-
-
-def compile_all(*entries: Entry) -> None:
-    """Load or compile launchers, each given by the names of its module and workunit."""
-    for entry in entries:
-        compile_one(*entry)
-
-
-def _compile_here(groups: Iterable[Group]) -> Iterator[Group]:
-    """Compile launchers in this process, which keeps them in memory."""
-    for group in groups:
-        compile_all(*group)
-        yield group
-
-
-def _is_cached(module_name: str, workunit: str) -> bool:
-    """Whether there is compiled code on disk for a launcher."""
-    function, signature = _launchers(_module(module_name))[workunit]
-    return read_entry(function._cache.entry(signature)) is not None
-
-
-_living: WeakSet[NumbaBackend] = WeakSet()
-
-
-@after_fork
-def _use_one_thread() -> None:
-    if openmp_is_lost():
-        for backend in _living:
-            backend.threads = 1
-
-
-class NumbaBackend(Backend):
+class NumbaBackend(LaunchingBackend):
     """Workunits compiled by Numba; arrays are NumPy's.
 
     In a child forked from a process whose threads run, it has one thread.
+
+    Parameters
+    ----------
+    threads : int, optional
+        All that this process may use by default.
+    memory : Memory, optional
+        Where its arrays lie; the host's by default.
     """
 
     name = "numba"
-    _width = 0
-    """Threads that Numba was last told to use, which is one number for all back ends."""
 
-    def __init__(self, threads: int | None = None) -> None:
-        wanted = min(threads or available_threads(), MAX_THREADS)
-        self.threads = 1 if openmp_is_lost() else wanted
-        self.xp = np
-        self.launches = 0
-        self._numba = _import_numba(self.threads)
-        self._compiled: dict[Workunit, tuple[Callable[..., Any], Bind]] = {}
+    def __init__(self, threads: int | None = None, memory: Memory | None = None) -> None:
+        super().__init__(memory or HostMemory())
+        self._crew = Crew(min(threads or available_threads(), MAX_THREADS))
         self._loaded = False
-        self._tape: list[tuple[Callable[..., Any], int, list[Any]]] | None = None
-        _living.add(self)
 
-    def _launch(self, n: int, workunit: Workunit, arguments: dict[str, Any]) -> Any:
-        entry = self._compiled.get(workunit)
-        if entry is None:
-            entry = self._load(workunit)
-        function, bind = entry
-        passed = bind(**arguments)
-        if self._tape is not None:
-            self._tape.append((function, n, passed))
-            return 0
-        self._set_width()
-        self.launches += 1
-        return function(n, self.threads, *passed)
+    @property
+    def threads(self) -> int:  # type: ignore[override]
+        """Threads that a launch uses."""
+        return self._crew.threads
 
-    def _set_width(self) -> None:
-        if NumbaBackend._width != self.threads:
-            most = self._numba.config.NUMBA_NUM_THREADS
-            self._numba.set_num_threads(min(self.threads, most))
-            NumbaBackend._width = self.threads
+    def _launch(
+        self,
+        n: int | Count,
+        workunit: Workunit,
+        arguments: dict[str, Any],
+        total: Count | None = None,
+    ) -> Any:
+        if self._tape is None:
+            self._call_crew(operator.index(n))
+        return super()._launch(n, workunit, arguments, total)
 
-    def record(self, launches: Callable[[], None], /) -> Callable[[], None]:
-        tape = self._tape = []
-        try:
-            launches()
-        finally:
-            self._tape = None
+    def _call_crew(self, n: int) -> None:
+        """Start the threads, if they are needed for the first time."""
+        if n >= 2 * GRAIN and not self._crew.is_at_work and self.threads > 1:
+            self._crew.begin()
 
-        def play() -> None:
-            self._set_width()
-            self.launches += len(tape)
-            threads = self.threads
-            for function, n, passed in tape:
-                function(n, threads, *passed)
-
-        return play
-
-    def _load(self, workunit: Workunit) -> tuple[Callable[..., Any], Bind]:
+    def _load(self, workunit: Workunit) -> Launcher:
         module = sys.modules[workunit.__module__]
-        function, _ = _launchers(module)[workunit.__name__]
-        bind = read_workunits(module)[workunit.__name__].bind
-        self._compiled[workunit] = function, bind
-        return self._compiled[workunit]
+        name = workunit.__name__
+        made = Launcher(
+            read_workunits(module)[name],
+            compiling.address_of(module, name),
+            self._memory,
+            self._crew,
+        )
+        self._launchers[workunit] = made
+        return made
 
-    def parallel_for(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
-        self._launch(n, workunit, arguments)
+    def _repeatable(self, tape: Tape, until: Count | None, most: int) -> Callable[[], int]:
+        """Return a function that runs a program, without the interpreter between its launches."""
+        steps = [step for step in tape if isinstance(step, Step)]
+        if len(steps) < len(tape):
+            return super()._repeatable(tape, until, most)
+        blocks, program = self._program(steps)
+        kept = tape, blocks, until
+        run, crew, end = compiling.sharing()["run"], self._crew, self._place(until)
 
-    def reduce(self, n: int, workunit: Workunit, /, **arguments: Any) -> int:
-        return int(self._launch(n, workunit, arguments))
+        def repeat() -> int:
+            assert kept
+            self._call_crew(2 * GRAIN)
+            times: int = run(crew.address, crew.threads, program.ctypes.data, len(steps), end, most)
+            return times
 
-    def scan(self, n: int, workunit: Workunit, /, **arguments: Any) -> int:
-        return int(self._launch(n, workunit, arguments))
+        return repeat
 
-    def from_host(self, array: npt.NDArray[Any]) -> Array:
-        ready = np.ascontiguousarray(array)
-        return ready if ready.flags.writeable else ready.copy()
+    def _program(self, steps: Sequence[Step]) -> tuple[list[Words], Words]:
+        """Return the blocks of some steps, and them as a program (`sharing.run`)."""
+        blocks: list[Words] = []
+        program: list[int] = []
+        for step in steps:
+            assert isinstance(step.launcher, Launcher)
+            block = np.frombuffer(bytearray(step.launcher.block(*step.passed)), np.int64)
+            blocks.append(block)
+            program += [
+                step.launcher.function,
+                step.launcher.kind,
+                block.ctypes.data,
+                self._place(step.count),
+                step.places[-1] if step.places else 0,
+                self._place(step.total),
+            ]
+        return blocks, np.array(program, np.int64)
 
-    def to_host(self, array: Array) -> npt.NDArray[Any]:
-        return np.asarray(array)
+    def _place(self, count: Count | None) -> int:
+        """Return the address of a number; 0 for none."""
+        return 0 if count is None else self._memory.locate(count.array) + 8 * count.place
 
     def compile(
         self,
@@ -207,28 +125,37 @@ class NumbaBackend(Backend):
         jobs: int | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> float:
+        """Load every workunit, compiling what the cache lacks."""
         from jetpy import workloads
 
         if self._loaded:
             return 0.0
         started = time.perf_counter()
-        todo = [(m.__name__, name) for m in workloads.MODULES for name in _launchers(m)]
-        missing: list[Group] = [[entry] for entry in todo if not _is_cached(*entry)]
+        todo = [(m.__name__, name) for m in workloads.MODULES for name in read_workunits(m)]
+        missing: list[Group] = [[entry] for entry in todo if not compiling.is_cached(*entry)]
         done = len(todo) - len(missing)
         if missing:
             processes = jobs or available_threads()
             keeps = is_writable(cache_dirs()[-1])
-            announce(len(missing), SECONDS * len(missing) / (processes if keeps else 1))
+            announce(len(missing), compiling.SECONDS * len(missing) / (processes if keeps else 1))
             if progress is not None:
                 progress(done, len(todo))
             for group in (
-                compile_in_parallel(COMPILE, missing, processes)
+                compile_in_parallel(compiling.COMPILE, missing, processes)
                 if keeps
                 else _compile_here(missing)
             ):
                 done += len(group)
                 if progress is not None:
                     progress(done, len(todo))
-        compile_all(*todo)
+        compiling.sharing()
+        compiling.compile_all(*todo)
         self._loaded = True
         return time.perf_counter() - started
+
+
+def _compile_here(groups: Iterable[Group]) -> Iterator[Group]:
+    """Compile workunits in this process, which keeps them in memory."""
+    for group in groups:
+        compiling.compile_all(*group)
+        yield group

@@ -1,0 +1,91 @@
+"""Launches compiled workunits: arguments packed into a block, then one call."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from jetpy.backends.launching import Arguments
+from jetpy.backends.memory import Memory
+from jetpy.backends.numba_engine import sharing
+from jetpy.backends.numba_engine.compiling import sharing as compiled
+from jetpy.backends.numba_engine.crew import Crew
+from jetpy.kernel_language import Definition, Kind, View
+
+KINDS = {Kind.FOR: sharing.FOR, Kind.REDUCE: sharing.REDUCE, Kind.SCAN: sharing.SCAN}
+
+
+class Launcher:
+    """A compiled workunit, loaded.
+
+    Parameters
+    ----------
+    definition : Definition
+        Its name and parameters.
+    function : int
+        Address of its range (`source`).
+    memory : Memory
+        Where its arrays lie.
+    crew : Crew
+        Who runs it.
+
+    Attributes
+    ----------
+    function : int
+    kind : int
+        How it is launched, as `sharing` has it.
+    bind, places
+        As of `Arguments`.
+    call : callable
+        Runs it with what `bind` returns; returns the total of a reduction or scan.
+    """
+
+    def __init__(self, definition: Definition, function: int, memory: Memory, crew: Crew) -> None:
+        self.function, self.kind = function, KINDS[definition.kind]
+        self._name, self._crew = definition.name, crew
+        self._pack = struct.Struct("q" + "".join(map(_code, definition.arguments.values()))).pack
+        self._arguments = Arguments(definition, memory)
+        self.bind, self.places = self._arguments.bind, self._arguments.places
+        self.call: Callable[..., int] = self._run_block
+        self._call = compiled()["launch"]
+        self._run: Callable[..., int] = self._arguments.function(
+            "return _call(_crew.address, _crew.threads, _function, _kind, _pack(_n, {values}))",
+            _call=self._call,
+            _crew=crew,
+            _function=function,
+            _kind=self.kind,
+            _pack=self._pack,
+        )
+
+    def launch(self, n: int, arguments: Mapping[str, Any]) -> int:
+        """Run it over 0..n-1; return the total of a reduction or scan."""
+        try:
+            total: int = self._arguments.knowing(self._run, n, arguments)
+        except struct.error as error:
+            raise self._wrong(error) from error
+        return total
+
+    def block(self, *passed: Any) -> bytes:
+        """Return what `bind` returns as a block."""
+        try:
+            return self._pack(*passed)
+        except struct.error as error:
+            raise self._wrong(error) from error
+
+    def _run_block(self, *passed: Any) -> int:
+        crew = self._crew
+        total: int = self._call(
+            crew.address, crew.threads, self.function, self.kind, self.block(*passed)
+        )
+        return total
+
+    def _wrong(self, error: struct.error) -> TypeError:
+        return TypeError(f"an argument of {self._name} has the wrong type: {error}")
+
+
+def _code(kind: str | View) -> str:
+    """Return how `struct` packs an argument."""
+    if isinstance(kind, View):
+        return "Q"
+    return "d" if kind.startswith("float") else "q"
