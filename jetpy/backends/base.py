@@ -116,6 +116,10 @@ class Backend(ABC):
         only when ``last_pass`` is true.
         """
 
+    def run_tasks(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
+        """Run a *for* workunit whose indices take long, few as they may be."""
+        self.parallel_for(n, workunit, **arguments)
+
     def scan_into(
         self, total: Count, n: int | Count, workunit: Workunit, /, **arguments: Any
     ) -> None:

@@ -127,6 +127,10 @@ class Profiler(Backend):
         """Run and time a *for* workunit."""
         self._launched(Kind.FOR, self._engine.parallel_for, n, workunit, **arguments)
 
+    def run_tasks(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
+        """Run and time a *for* workunit whose indices take long."""
+        self._launched(Kind.FOR, self._engine.run_tasks, n, workunit, **arguments)
+
     def reduce(self, n: int, workunit: Workunit, /, **arguments: Any) -> int:
         """Run and time a *reduce* workunit."""
         return self._launched(Kind.REDUCE, self._engine.reduce, n, workunit, **arguments)

@@ -16,6 +16,7 @@ import pytest
 from jetpy.backends.base import Count
 from jetpy.backends.numba_engine.engine import NumbaBackend
 from jetpy.backends.numba_engine.sharing import GRAIN, MOST_PIECES, SMALLEST
+from jetpy.backends.selfcheck import Tallies
 from jetpy.workloads import selfcheck
 
 pytestmark = pytest.mark.usefixtures("compiled")
@@ -129,3 +130,16 @@ def test_programs(threads: int, most: int) -> None:
     play()
     assert state.tolist() == [length, 0, 0]
     assert backend.launches == before + 2 + 2 * most
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 40, MOST_PIECES + 5])
+def test_tasks(n: int) -> None:
+    """Few indices are shared, too."""
+    for threads in (1, 2, 5):
+        backend = NumbaBackend(threads)
+        numbers, sums = np.arange(n, dtype=np.int32), np.zeros(7, np.int64)
+        doubled, least, most = (np.zeros(max(n, 7), np.int32) for _ in range(3))
+        tallies = Tallies(doubled, sums, least, most)
+        backend.run_tasks(n, selfcheck.tally, numbers=numbers, tallies=tallies, buckets=7)
+        assert doubled[:n].tolist() == (2 * numbers).tolist()
+        assert backend.launches == 1

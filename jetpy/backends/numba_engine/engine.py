@@ -63,6 +63,15 @@ class NumbaBackend(LaunchingBackend):
             self._call_crew(operator.index(n))
         return super()._launch(n, workunit, arguments, total)
 
+    def run_tasks(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
+        """Run a *for* workunit whose indices take long, each worth a thread."""
+        if n > 1:
+            self._call_crew(2 * GRAIN)
+        launcher = self._launchers.get(workunit) or self._load(workunit)
+        assert isinstance(launcher, Launcher)
+        self.launches += 1
+        launcher.launch_tasks(n, arguments)
+
     def _call_crew(self, n: int) -> None:
         """Start the threads, if they are needed for the first time."""
         if n >= 2 * GRAIN and not self._crew.is_at_work and self.threads > 1:

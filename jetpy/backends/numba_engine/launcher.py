@@ -49,19 +49,29 @@ class Launcher:
         self.bind, self.places = self._arguments.bind, self._arguments.places
         self.call: Callable[..., int] = self._run_block
         self._call = compiled()["launch"]
-        self._run: Callable[..., int] = self._arguments.function(
+        self._run, self._run_tasks = self._runs_as(self.kind), self._runs_as(sharing.TASKS)
+
+    def _runs_as(self, kind: int) -> Callable[..., int]:
+        return self._arguments.function(
             "return _call(_crew.address, _crew.threads, _function, _kind, _pack(_n, {values}))",
             _call=self._call,
-            _crew=crew,
-            _function=function,
-            _kind=self.kind,
+            _crew=self._crew,
+            _function=self.function,
+            _kind=kind,
             _pack=self._pack,
         )
 
     def launch(self, n: int, arguments: Mapping[str, Any]) -> int:
         """Run it over 0..n-1; return the total of a reduction or scan."""
+        return self._launch(self._run, n, arguments)
+
+    def launch_tasks(self, n: int, arguments: Mapping[str, Any]) -> None:
+        """Run it over 0..n-1, each of which is worth a thread."""
+        self._launch(self._run_tasks, n, arguments)
+
+    def _launch(self, run: Callable[..., int], n: int, arguments: Mapping[str, Any]) -> int:
         try:
-            total: int = self._arguments.knowing(self._run, n, arguments)
+            total: int = self._arguments.knowing(run, n, arguments)
         except struct.error as error:
             raise self._wrong(error) from error
         return total

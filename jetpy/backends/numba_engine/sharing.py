@@ -35,9 +35,9 @@ from jetpy.backends.numba_engine.machine import (
     words_at,
 )
 
-FOR, REDUCE, SCAN = 0, 1, 2
-"""How a workunit is launched."""
-COUNTING = 3
+FOR, REDUCE, SCAN, TASKS = range(4)
+"""How a workunit is launched; each index of `TASKS` is worth a member."""
+COUNTING = 4
 """The first pass of a scan."""
 
 MOST_PIECES, SMALLEST = 1024, 256
@@ -144,11 +144,11 @@ def share(crew: Words, width: int) -> int:
 @inner
 def launch_shared(crew: Words, width: int, function: int, kind: int, n: int, block: int) -> int:
     """Run a launch by several members; return the total of a reduction or scan."""
-    size = max(SMALLEST, (n - 1) // MOST_PIECES + 1)
+    size = max(1 if kind == TASKS else SMALLEST, (n - 1) // MOST_PIECES + 1)
     store(after(crew, FUNCTION), function)
     store(after(crew, COUNT), n)
     store(after(crew, PIECE), size)
-    store(after(crew, PASS), COUNTING if kind == SCAN else kind)
+    store(after(crew, PASS), COUNTING if kind == SCAN else FOR if kind == TASKS else kind)
     store(after(crew, BLOCK), block)
     store(after(crew, WIDTH), width)
     total = share(crew, width)
@@ -168,7 +168,7 @@ def launch_shared(crew: Words, width: int, function: int, kind: int, n: int, blo
 def launch_led(crew: Words, threads: int, function: int, kind: int, block: int) -> int:
     """Run a launch, by as many members as it can feed; return the total of a reduction or scan."""
     n = load(words_at(block))
-    width = min(threads, n // GRAIN)
+    width = min(threads, n if kind == TASKS else n // GRAIN)
     if width <= 1:
         return call_range(function, 0, n, 0, 1, block)
     return launch_shared(crew, width, function, kind, n, block)
