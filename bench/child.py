@@ -29,7 +29,7 @@ def answers(module: str, *arguments: object, threads: int | None = None) -> Iter
     subprocess.CalledProcessError
         When it fails; what it wrote on standard error has been shown.
     """
-    names = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS") if threads else ()
+    names = ("OMP_NUM_THREADS",) if threads else ()
     command = [sys.executable, "-m", module, *map(str, arguments)]
     env = {**os.environ, **dict.fromkeys(names, str(threads))}
     with subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True) as child:

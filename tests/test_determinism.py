@@ -117,7 +117,7 @@ def in_another_process(threads: int) -> list[str]:
         "import json; from tests.test_determinism import all_digests\n"
         f"print(json.dumps(all_digests({threads})))"
     )
-    environment = {**os.environ, "NUMBA_NUM_THREADS": "3", "PYTHONHASHSEED": str(threads)}
+    environment = {**os.environ, "PYTHONHASHSEED": str(threads)}
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True
     )
