@@ -112,11 +112,11 @@ def _kaminpar(job: Job) -> Solve:
     return solve
 
 
-def _mtkahypar(job: Job) -> Solve:
+def _mtkahypar(quality: str, job: Job) -> Solve:
     import mtkahypar
 
     library = mtkahypar.initialize(job.threads, False)
-    context = library.context_from_preset(mtkahypar.PresetType.DEFAULT)
+    context = library.context_from_preset(getattr(mtkahypar.PresetType, quality))
     context.logging = False
     graph = library.graph_from_file(job.metis_file(), context)
 
@@ -157,7 +157,8 @@ TOOLS = {
     },
     "pymetis": Tool(_pymetis, threaded=False, preset="k-way"),
     "kaminpar": Tool(_kaminpar, threaded=True, preset="default"),
-    "mtkahypar": Tool(_mtkahypar, threaded=True, preset="default"),
+    "mtkahypar": Tool(partial(_mtkahypar, "DEFAULT"), threaded=True, preset="default"),
+    "mtkahypar-quality": Tool(partial(_mtkahypar, "QUALITY"), threaded=True, preset="quality"),
     "kahip": Tool(_kahip, threaded=False, preset="fast"),
 }
 """Tools by name; each is imported only when it is to get ready."""
