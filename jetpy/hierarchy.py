@@ -45,8 +45,8 @@ def coarsest_size(k: int, per_part: int | None = None) -> int:
     """Return the number of vertices at which coarsening ends, `per_part` for each part if given.
 
     Jet's own code goes down to 8 k, from k = 128 on to max(1024, 2 k). Stopping earlier pays:
-    bisecting 32 vertices a part costs METIS milliseconds and gives smaller cuts in the end. Dense
-    graphs are coarsened down to an eighth of that, until METIS can afford four tries.
+    bisecting 32 vertices a part costs milliseconds and gives smaller cuts in the end. Dense
+    graphs are coarsened down to an eighth of that, until four tries are affordable.
     """
     if per_part is not None:
         return per_part * k

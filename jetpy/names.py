@@ -6,6 +6,7 @@ from typing import Literal
 
 Preset = Literal["default", "fast", "ultra", "gkway"]
 Coarsening = Literal["two-hop", "union-find", "constrained"]
+Initial = Literal["bisection", "metis"]
 Refinement = Literal["jet", "independent-set"]
 Method = Literal["im", "hm", "hm-ultra"]
 Backend = Literal["auto", "cuda", "kokkos-cuda", "kokkos-openmp", "kokkos-serial", "numba"]

@@ -51,10 +51,12 @@ class CoarsenOptions:
 
 @dataclass(frozen=True)
 class InitialOptions:
-    """How often METIS is tried on the coarsest graph: parts_tried / k times, within two limits.
+    """How the coarsest graph is partitioned: parts_tried / k times, within two limits.
 
     Attributes
     ----------
+    method : {'bisection', 'metis'}
+        Recursive bisection by the back end, or by METIS.
     most_tries : int
     parts_tried : int
     most_entries : int
@@ -62,6 +64,7 @@ class InitialOptions:
         while where four tries would be too many.
     """
 
+    method: names.Initial = "bisection"
     most_tries: int = 8
     parts_tried: int = 64
     most_entries: int = 400_000

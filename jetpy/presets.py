@@ -46,7 +46,7 @@ def gkway() -> Options:
     """
     return Options(
         coarsen=CoarsenOptions(method="union-find", per_part=160, least_shrink=0.9),
-        initial=InitialOptions(most_tries=1, most_entries=4_000_000),
+        initial=InitialOptions(method="metis", most_tries=1, most_entries=4_000_000),
         refine=INDEPENDENT_SET,
         cycles=0,
     )

@@ -1,1 +1,1 @@
-"""Initial partition of the coarsest graph, on the host."""
+"""Initial partition of the coarsest graph."""

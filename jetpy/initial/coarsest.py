@@ -1,24 +1,28 @@
-"""Initial partition of the coarsest graph: tries of METIS, the best refined, the best kept."""
+"""Initial partition of the coarsest graph: several tries, the best refined, the best kept."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from jetpy.backends.base import Array
-from jetpy.backends.level import download
+from jetpy.backends.level import carry_graph, download
 from jetpy.graph import Graph, IntArray
 from jetpy.initial.assignment import assign_parts
+from jetpy.initial.bisection import bisect
 from jetpy.initial.blocks import split_blocks
 from jetpy.initial.metis import bisect_recursively, with_sorted_rows
+from jetpy.initial.roots import find_roots
 from jetpy.metrics import mapped_cut
 from jetpy.problem import Problem
 from jetpy.refinement.jet import Refined, Refinement
 
-REFINED_SHARE, FEWEST_REFINED = 4, 8
-"""A quarter of the tries is refined, those with the smallest cuts, and eight at least."""
+Parts = npt.NDArray[np.int32]
+REFINED_SHARE, FEWEST_REFINED = 4, 2
+"""A quarter of the tries is refined, those with the smallest cuts, and two at least."""
 
 
 def partition_coarsest(refinement: Refinement, groups: Array | None) -> Refined:
@@ -28,12 +32,14 @@ def partition_coarsest(refinement: Refinement, groups: Array | None) -> Refined:
     weight of a part above its limit, then smallest cut, then smallest cut before refinement.
     """
     backend, problem = refinement.backend, refinement.problem
-    graph = with_sorted_rows(download(backend, refinement.state.graph))
+    graph = download(backend, refinement.state.graph)
     within = None if groups is None else backend.to_host(groups)
     tries = _tries(problem, refinement.state.graph.size)
-    starts = [_start(graph, within, problem, number) for number in range(tries)]
+    starts = METHODS[problem.options.initial.method](refinement, graph, within, tries)
+    if groups is None and problem.metric.kind == 1:
+        starts = [assign_parts(graph, parts, problem) for parts in starts]
 
-    def refine(parts: npt.NDArray[np.int32]) -> Refined:
+    def refine(parts: Parts) -> Refined:
         refined = refinement.refine(backend.from_host(parts), finest=False)
         return replace(refined, parts=refined.parts.copy())
 
@@ -47,9 +53,9 @@ def partition_coarsest(refinement: Refinement, groups: Array | None) -> Refined:
 
 
 def _tries(problem: Problem, size: int) -> int:
-    """Return how often METIS is tried on so many vertices and directed edges together.
+    """Return how many partitions are tried of so many vertices and directed edges together.
 
-    The number of tries falls with k and the number of edges, as METIS takes longer; more parts
+    The number of tries falls with k and the number of edges, as each takes longer; more parts
     average out luck.
     """
     initial = problem.options.initial
@@ -57,12 +63,30 @@ def _tries(problem: Problem, size: int) -> int:
     return max(1, min(initial.most_tries, initial.parts_tried // problem.k, affordable))
 
 
-def _start(
-    graph: Graph, groups: IntArray | None, problem: Problem, attempt: int
-) -> npt.NDArray[np.int32]:
-    """Return what METIS finds (int32, shape (n,)); `attempt` varies the seed."""
-    seed = problem.seed * 1009 + attempt
+def _by_metis(
+    refinement: Refinement, graph: Graph, groups: IntArray | None, tries: int
+) -> list[Parts]:
+    problem, ordered = refinement.problem, with_sorted_rows(graph)
+    seeds = [problem.seed * 1009 + number for number in range(tries)]
     if groups is not None:
-        return split_blocks(graph, groups, problem, seed)
-    parts = bisect_recursively(graph, problem.k, problem.imbalance, seed)
-    return assign_parts(graph, parts, problem) if problem.metric.kind == 1 else parts
+        return [split_blocks(ordered, groups, problem, seed) for seed in seeds]
+    return [bisect_recursively(ordered, problem.k, problem.imbalance, seed) for seed in seeds]
+
+
+def _by_bisection(
+    refinement: Refinement, graph: Graph, groups: IntArray | None, tries: int
+) -> list[Parts]:
+    """Partition on the host: an index bisects a whole node, which is no work for a GPU's thread."""
+    problem, backend = refinement.problem, refinement.backend
+    parts, roots = find_roots(graph, groups, problem)
+    host = backend.host_engine or backend
+    level = carry_graph(refinement.state.graph, backend, host)
+    return bisect(host, level, parts, roots, tries, problem.seed * 1009)
+
+
+METHODS: dict[str, Callable[[Refinement, Graph, IntArray | None, int], list[Parts]]] = {
+    "bisection": _by_bisection,
+    "metis": _by_metis,
+}
+"""Given what refines the coarsest level, that level on the host, the groups of its vertices and how
+many, each returns so many partitions."""

@@ -195,13 +195,13 @@ def test_what_libraries_print_is_no_result(
     run: Run, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """METIS says so where it is asked for more than it can do: where C prints, that is."""
-    found = coarsest._start
+    found = coarsest.METHODS["bisection"]
 
     def start(*arguments: Any) -> Any:
         ctypes.CDLL(None).puts(b"***Cannot bisect")
         return found(*arguments)
 
-    monkeypatch.setattr(coarsest, "_start", start)
+    monkeypatch.setitem(coarsest.METHODS, "bisection", start)
     run("partition", "mesh.graph", "-k", 4, *ENGINE)
     ctypes.CDLL(None).fflush(None)
     written = capfd.readouterr()

@@ -1,0 +1,144 @@
+"""Recursive bisection by the back end: all tries, and all nodes of a depth, at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.backends.base import Array, Backend
+from jetpy.backends.level import DeviceGraph
+from jetpy.graph import INT32_MAX
+from jetpy.initial.roots import Root
+from jetpy.workloads import bisection as kernels
+from jetpy.workloads.bisection import VERTEX_ROOM, Node
+from jetpy.workloads.heaps import Number
+
+GROWINGS = 5
+"""Bisections of the coarsest level of a node, of which the best is kept."""
+PASSES = 8
+"""Most passes of Fiduccia and Mattheyses on a level."""
+ENTRY_ROOM = 3
+"""Room of a node for the entries of its levels, per entry."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """The nodes of a depth, as `jetpy.workloads.bisection` has them."""
+
+    nodes: Array
+    order: Array
+    parts: Array
+    places: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """Room for the levels of all nodes of a depth, as `jetpy.workloads.inner_levels` has it."""
+
+    rows: Array
+    weights: Array
+    coarse_of: Array
+    sides: Array
+    internal: Array
+    external: Array
+    moved: Array
+    heap: Array
+    positions: Array
+    ends: Array
+    edge_weights: Array
+    keys: Array
+    numbers: Array
+
+    @classmethod
+    def with_room(cls, backend: Backend, vertices: int, entries: int, nodes: int) -> Levels:
+        """Allocate levels of so many vertices and entries together."""
+        return cls(
+            rows=backend.empty(vertices),
+            weights=backend.empty(vertices),
+            coarse_of=backend.empty(vertices),
+            sides=backend.empty(vertices),
+            internal=backend.empty(vertices),
+            external=backend.empty(vertices),
+            moved=backend.empty(vertices),
+            heap=backend.empty(vertices),
+            positions=backend.empty(vertices),
+            keys=backend.empty(vertices, np.int64),
+            ends=backend.empty(entries),
+            edge_weights=backend.empty(entries),
+            numbers=backend.empty(nodes * Number.COUNT, np.int64),
+        )
+
+
+def bisect(
+    backend: Backend,
+    graph: DeviceGraph,
+    parts: npt.NDArray[np.int32],
+    roots: list[Root],
+    tries: int,
+    seed: int,
+) -> list[npt.NDArray[np.int32]]:
+    """Return partitions (int32, shape (n,)), so many, in which roots are cut into their parts.
+
+    `parts` (int32, shape (n,)) are those of the vertices that no root has.
+    """
+    if not roots:
+        return [parts] * tries
+    n, nnz = graph.n, graph.nnz
+    room = max(1, min(ENTRY_ROOM, INT32_MAX // max(tries * nnz, 1)))
+    tree = plant(backend, graph, parts, roots, tries)
+    depth = max((root.parts - 1).bit_length() for root in roots)
+    count = len(roots)
+    widest = tries * (count << max(depth - 1, 0))
+    levels = Levels.with_room(backend, VERTEX_ROOM * n * tries, room * nnz * tries, widest)
+    best = backend.empty(VERTEX_ROOM * n * tries)
+    for number in range(depth):
+        every = tries * count
+        size, both = {"count": count, "n": n}, {"tree": tree, "levels": levels}
+        children = backend.empty(2 * every * Node.COUNT, np.int64)
+        order = backend.empty(tries * n)
+        salt = (seed + number) & INT32_MAX
+        launch = partial(backend.run_tasks, every)
+        launch(kernels.extract, graph=graph, room=room, **size, **both)
+        launch(kernels.coarsen_nodes, seed=salt, **both)
+        launch(kernels.grow_nodes, best=best, growings=GROWINGS, **both)
+        launch(kernels.refine_nodes, passes=PASSES, **both)
+        launch(kernels.fill_sides, **both)
+        launch(kernels.divide, graph=graph, children=children, next_order=order, **size, **both)
+        tree = Tree(children, order, tree.parts, tree.places)
+        count *= 2
+    found = backend.to_host(tree.parts)
+    return [found[number * n : (number + 1) * n] for number in range(tries)]
+
+
+def plant(
+    backend: Backend,
+    graph: DeviceGraph,
+    parts: npt.NDArray[np.int32],
+    roots: list[Root],
+    tries: int,
+) -> Tree:
+    """Return the roots as nodes, in each try."""
+    degrees = np.diff(backend.to_host(graph.indptr)).astype(np.int64)
+    starts = parts.copy()
+    rows = np.zeros((tries, len(roots), Node.COUNT), np.int64)
+    begin = entry = 0
+    for number, root in enumerate(roots):
+        starts[root.members] = root.first
+        end = begin + len(root.members)
+        rows[:, number] = begin, end, entry, root.first, root.parts, root.limit
+        begin, entry = end, entry + int(degrees[root.members].sum())
+    numbers = np.arange(tries)[:, None]
+    rows[:, :, Node.BEGIN] += numbers * graph.n
+    rows[:, :, Node.END] += numbers * graph.n
+    rows[:, :, Node.ENTRY] += numbers * graph.nnz
+    order = np.zeros((tries, graph.n), np.int32)
+    order[:, :begin] = np.concatenate([root.members for root in roots])
+    return Tree(
+        backend.from_host(rows.ravel()),
+        backend.from_host(order.ravel()),
+        backend.from_host(np.tile(starts, tries)),
+        backend.empty(tries * graph.n),
+    )

@@ -1,0 +1,91 @@
+"""Two-way refinement in plain Python, after the paper: everything is counted anew at each step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jetpy.graph import Graph
+from jetpy.workloads.two_way import FEWEST_TRIED
+from tests.graphs import edge_dict
+
+
+def mix(x: int) -> int:
+    x &= 0xFFFFFFFF
+    x ^= x >> 16
+    x = x * 2146121005 & 0xFFFFFFFF
+    x ^= x >> 15
+    x = x * 1597334677 & 0xFFFFFFFF
+    return x ^ x >> 16
+
+
+@dataclass
+class TwoWay:
+    """A bisection: a side of each vertex, what side 0 should weigh, and what each may weigh."""
+
+    graph: Graph
+    sides: list[int]
+    target: int
+    most: tuple[int, int]
+    seed: int
+
+    def __post_init__(self) -> None:
+        self.edges = edge_dict(self.graph)
+
+    def weight(self, side: int) -> int:
+        weights = self.graph.vertex_weights.tolist()
+        return sum(w for w, s in zip(weights, self.sides, strict=True) if s == side)
+
+    @property
+    def cut(self) -> int:
+        return sum(w for (u, v), w in self.edges.items() if self.sides[u] < self.sides[v])
+
+    @property
+    def quality(self) -> tuple[int, int, int]:
+        overload = max(0, *(self.weight(side) - self.most[side] for side in (0, 1)))
+        return overload, self.cut, abs(self.weight(0) - self.target)
+
+    def external(self, v: int) -> int:
+        return sum(
+            w for (a, b), w in self.edges.items() if a == v and self.sides[b] != self.sides[v]
+        )
+
+    def key(self, v: int) -> tuple[int, int]:
+        degree = sum(w for (a, _), w in self.edges.items() if a == v)
+        return 2 * self.external(v) - degree, mix(v ^ self.seed)
+
+    def next_move(self, queued: set[int]) -> int | None:
+        tops = [
+            max((v for v in queued if self.sides[v] == s), key=self.key, default=None)
+            for s in (0, 1)
+        ]
+        side = 0 if self.weight(0) > self.target else 1
+        if None not in tops and self.quality[0] == 0:
+            weights = self.graph.vertex_weights
+            fits = [self.weight(1 - s) + int(weights[tops[s]]) <= self.most[1 - s] for s in (0, 1)]
+            gains = [self.key(v)[0] for v in tops if v is not None]
+            if fits == [True, True]:
+                side = side if gains[0] == gains[1] else gains.index(max(gains))
+            elif any(fits):
+                side = fits.index(True)
+        return tops[side]
+
+    def improve(self) -> bool:
+        """One pass; whether it has improved anything."""
+        best, kept, moves = self.quality, 0, []
+        n = self.graph.n
+        queued = {v for v in range(n) if best[0] > 0 or self.external(v) > 0}
+        while len(moves) - kept < max(FEWEST_TRIED, n // 50):
+            v = self.next_move(queued)
+            if v is None:
+                break
+            self.sides[v] = 1 - self.sides[v]
+            moves.append(v)
+            queued.discard(v)
+            for a, b in self.edges:
+                if a == v and b not in moves:
+                    (queued.add if self.external(b) > 0 else queued.discard)(b)
+            if self.quality < best:
+                best, kept = self.quality, len(moves)
+        for v in moves[kept:]:
+            self.sides[v] = 1 - self.sides[v]
+        return kept > 0

@@ -1,0 +1,168 @@
+"""Partitions by recursive bisection: complete, balanced, everywhere the same."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jetpy.backends import get_backend
+from jetpy.backends.base import Backend
+from jetpy.backends.level import upload
+from jetpy.generators import cube, delaunay, grid, rmat, road
+from jetpy.graph import Graph
+from jetpy.initial.bisection import bisect
+from jetpy.initial.metis import bisect_recursively, with_sorted_rows
+from jetpy.initial.roots import find_roots
+from jetpy.workloads import bisection as kernels
+from tests.graphs import SMALL_GRAPHS, isolated, random_graph, star, two_cliques
+from tests.kernel_language.cpp_engine import CppEngine
+from tests.mapping.oracle import cut_of
+from tests.refinement.oracle import problem_of
+from tests.strategies import weighted_graphs
+
+
+def weighted(graph: Graph, heaviest: int, seed: int = 1) -> Graph:
+    weights = np.random.default_rng(seed).integers(1, heaviest + 1, graph.n)
+    return replace(graph, vertex_weights=weights.astype(np.int32))
+
+
+GRAPHS: dict[str, Callable[[], Graph]] = {
+    "grid": lambda: grid(30, 40),
+    "delaunay": lambda: delaunay(1500),
+    "rmat": lambda: rmat(10, 8),
+    "road": lambda: road(2000),
+    "weighted": lambda: weighted(cube(9, 10, 11), 5),
+    "edges too": lambda: random_graph(400, 1500, 6, weighted=True),
+    "two components": lambda: two_cliques(40),
+    "isolated": lambda: isolated(900),
+    "star": lambda: star(700),
+}
+
+
+def partitions(
+    backend: Backend,
+    graph: Graph,
+    k: int,
+    imbalance: float = 0.05,
+    tries: int = 2,
+    blocks: np.ndarray | None = None,
+    seed: int = 5,
+) -> list[np.ndarray]:
+    """Partition, check that no part is empty and no vertex without one, and return the parts."""
+    groups = 1 if blocks is None else int(blocks.max()) + 1
+    limit = int((1 + imbalance) * -(-graph.total_vertex_weight // (k * groups)))
+    problem = problem_of(graph, k * groups, limit=limit, groups=groups)
+    parts, roots = find_roots(graph, blocks, problem)
+    found = bisect(backend, upload(backend, graph), parts, roots, tries, seed)
+    assert len(found) == tries
+    for one in found:
+        assert one.dtype == np.int32
+        assert one.shape == (graph.n,)
+        if blocks is None:
+            assert set(one.tolist()) == set(range(min(k, graph.n)))
+        else:
+            assert (one // k).tolist() == blocks.tolist()
+    return found
+
+
+@pytest.fixture
+def one_thread(compiled: None) -> Backend:
+    return get_backend("numba", 1)
+
+
+@pytest.mark.parametrize("name", SMALL_GRAPHS)
+@pytest.mark.parametrize("k", [2, 3, 4, 7, 100])
+def test_small_graphs(one_thread: Backend, name: str, k: int) -> None:
+    partitions(one_thread, SMALL_GRAPHS[name](), k)
+
+
+@pytest.mark.usefixtures("compiled")
+@given(weighted_graphs(), st.integers(1, 9), st.integers(0, 10**6))
+def test_random_graphs(graph: Graph, k: int, seed: int) -> None:
+    partitions(get_backend("numba", 1), graph, k, seed=seed)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("k", [2, 7, 16])
+def test_parts_are_balanced(one_thread: Backend, name: str, k: int) -> None:
+    """No part is much heavier than its limit; levels of few vertices decide how exactly."""
+    graph = GRAPHS[name]()
+    ideal = graph.total_vertex_weight / k
+    for parts in partitions(one_thread, graph, k):
+        weights = np.bincount(parts, graph.vertex_weights, k)
+        assert weights.max() <= 1.05 * ideal + 2 * graph.vertex_weights.max()
+
+
+@pytest.mark.parametrize("name", ["grid", "delaunay", "rmat", "road", "weighted", "edges too"])
+@pytest.mark.parametrize("k", [2, 8, 30])
+def test_cuts_are_those_of_metis(one_thread: Backend, name: str, k: int) -> None:
+    graph = with_sorted_rows(GRAPHS[name]())
+    ours = min(cut_of(graph, parts) for parts in partitions(one_thread, graph, k, tries=4))
+    metis = min(cut_of(graph, bisect_recursively(graph, k, 0.05, seed)) for seed in range(4))
+    assert ours <= 1.1 * metis
+
+
+@pytest.mark.parametrize("k", [600, 1100, 1199, 1200, 5000])
+def test_many_parts(one_thread: Backend, k: int) -> None:
+    for graph in (grid(30, 40), weighted(grid(30, 40), 100)):
+        partitions(one_thread, graph, k)
+
+
+def test_heavy_vertices_are_alone(one_thread: Backend) -> None:
+    graph = grid(20, 20)
+    weights = np.ones(400, np.int32)
+    weights[[7, 90, 333]] = 1000, 500, 900
+    for parts in partitions(one_thread, replace(graph, vertex_weights=weights), 8):
+        sizes = np.bincount(parts)
+        assert (sizes[parts[[7, 90, 333]]] == 1).all()
+
+
+def test_blocks_are_cut_at_once(one_thread: Backend) -> None:
+    graph = grid(30, 30)
+    blocks = np.repeat([0, 2, 3, 5], [500, 3, 7, 390]).astype(np.int32)
+    for parts in partitions(one_thread, graph, 6, 0.05, blocks=blocks):
+        assert len(set(parts[:500].tolist())) == len(set(parts[510:].tolist())) == 6
+        assert len(set(parts[500:503].tolist())) == 3
+        assert len(set(parts[503:510].tolist())) == 6
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_threads_and_orders_do_not_show(one_thread: Backend, threaded: Backend, name: str) -> None:
+    graph = GRAPHS[name]()
+    expected = partitions(one_thread, graph, 21)
+    assert [p.tolist() for p in partitions(threaded, graph, 21)] == [p.tolist() for p in expected]
+    rows = [slice(a, b) for a, b in zip(graph.indptr[:-1], graph.indptr[1:], strict=True)]
+    turned = replace(
+        graph,
+        indices=np.concatenate([graph.indices[row][::-1] for row in rows]),
+        edge_weights=np.concatenate([graph.edge_weights[row][::-1] for row in rows]),
+    )
+    assert [p.tolist() for p in partitions(threaded, turned, 21)] == [p.tolist() for p in expected]
+
+
+def test_tries_and_seeds_differ(one_thread: Backend) -> None:
+    graph = GRAPHS["delaunay"]()
+    found = [*partitions(one_thread, graph, 8, tries=3), *partitions(one_thread, graph, 8, seed=6)]
+    assert len({parts.tobytes() for parts in found}) == len(found)
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
+def test_cuda_c_computes_the_same(
+    one_thread: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernels as printed for a GPU, compiled for the host."""
+    printed = CppEngine(kernels, tmp_path)
+    for name in ("delaunay", "rmat", "edges too"):
+        graph = GRAPHS[name]()
+        expected = partitions(one_thread, graph, 11)
+        with monkeypatch.context() as patch:
+            patch.setattr(one_thread, "parallel_for", printed.parallel_for)
+            found = partitions(one_thread, graph, 11)
+        assert [p.tolist() for p in found] == [p.tolist() for p in expected]

@@ -1,0 +1,78 @@
+"""Growing and the refinement of Fiduccia and Mattheyses, against plain Python."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jetpy.backends import get_backend
+from jetpy.backends.base import Backend
+from jetpy.generators import grid
+from jetpy.graph import Graph
+from jetpy.workloads import bisection as kernels
+from jetpy.workloads.heaps import Number
+from tests.graphs import isolated, path, random_graph, two_cliques
+from tests.initial.oracle import TwoWay
+from tests.initial.trees import one_node
+from tests.strategies import weighted_graphs
+
+
+def refined(backend: Backend, start: TwoWay, passes: int) -> tuple[list[int], int]:
+    """Sides and cut after so many passes of the kernel."""
+    tree, levels = one_node(backend, start.graph, 2, start.graph.total_vertex_weight)
+    levels.sides[: start.graph.n] = start.sides
+    levels.numbers[Number.TARGET] = start.target
+    levels.numbers[Number.MOST : Number.MOST + 2] = start.most
+    levels.numbers[Number.SEED] = start.seed
+    backend.parallel_for(1, kernels.refine_nodes, tree=tree, levels=levels, passes=passes)
+    return levels.sides[: start.graph.n].tolist(), int(levels.numbers[Number.CUT])
+
+
+def check(graph: Graph, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    total = graph.total_vertex_weight
+    target = int(rng.integers(0, total + 1))
+    slack = int(rng.integers(0, max(1, total // 4) + 1))
+    sides = rng.integers(0, 2, graph.n).tolist()
+    expected = TwoWay(graph, sides, target, (target + slack, total - target + slack), seed)
+    backend = get_backend("numba", 1)
+    for _ in range(3):
+        before = TwoWay(graph, list(expected.sides), target, expected.most, seed)
+        expected.improve()
+        found, cut = refined(backend, before, 1)
+        assert found == expected.sides
+        assert cut == expected.cut
+        assert expected.quality <= before.quality
+
+
+@pytest.mark.usefixtures("compiled")
+@given(weighted_graphs(least=2), st.integers(0, 10**6))
+def test_a_pass_on_small_graphs(graph: Graph, seed: int) -> None:
+    check(graph, seed)
+
+
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("seed", range(4))
+def test_a_pass_that_ends_before_all_have_moved(seed: int) -> None:
+    check(random_graph(70, 160, seed, weighted=True), seed)
+
+
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("graph", [grid(8, 8), path(33), two_cliques(20), isolated(12)])
+def test_growing_keeps_room(graph: Graph) -> None:
+    """Sides of unit weights are as heavy as they may be at most, and the cut is what it is."""
+    backend = get_backend("numba", 1)
+    limit = graph.n // 2 + 1
+    tree, levels = one_node(backend, graph, 2, limit)
+    backend.parallel_for(1, kernels.coarsen_nodes, tree=tree, levels=levels, seed=3)
+    best = backend.empty(len(levels.sides))
+    backend.parallel_for(1, kernels.grow_nodes, tree=tree, levels=levels, best=best, growings=5)
+    backend.parallel_for(1, kernels.refine_nodes, tree=tree, levels=levels, passes=8)
+    sides = levels.sides[: graph.n]
+    assert max(np.bincount(sides, minlength=2)) <= limit
+    edges = graph.sources(0, graph.n), graph.indices
+    cut = int((sides[edges[0]] != sides[edges[1]]).sum()) // 2
+    assert cut == levels.numbers[Number.CUT]
+    assert cut <= {"grid-8x8": 10, "path33": 1}.get(graph.name, 0)

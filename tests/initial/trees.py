@@ -1,0 +1,33 @@
+"""One node of a tree of bisections, for tests of what is done with it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jetpy.backends.base import Backend
+from jetpy.backends.level import upload
+from jetpy.graph import Graph
+from jetpy.initial.bisection import ENTRY_ROOM, Levels, Tree, plant
+from jetpy.initial.roots import Root
+from jetpy.workloads import bisection as kernels
+from jetpy.workloads.bisection import VERTEX_ROOM
+
+
+def one_node(backend: Backend, graph: Graph, parts: int, limit: int) -> tuple[Tree, Levels]:
+    """All vertices as a node; places of the finest level are the vertices' numbers."""
+    device = upload(backend, graph)
+    root = Root(np.arange(graph.n), 0, parts, limit)
+    tree = plant(backend, device, np.zeros(graph.n, np.int32), [root], 1)
+    nnz = len(graph.indices)
+    levels = Levels.with_room(backend, VERTEX_ROOM * graph.n, ENTRY_ROOM * nnz, 1)
+    backend.parallel_for(
+        1,
+        kernels.extract,
+        count=1,
+        n=graph.n,
+        room=ENTRY_ROOM,
+        graph=device,
+        tree=tree,
+        levels=levels,
+    )
+    return tree, levels

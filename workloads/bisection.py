@@ -1,0 +1,277 @@
+"""Recursive bisection: all nodes of one depth of the tree, of all tries, in one launch each.
+
+A node is a stretch of the order of the vertices, which is to be cut into so many parts. An index
+works on its own node and on its own stretches of all arrays.
+"""
+
+from enum import IntEnum
+
+import pykokkos as pk
+
+from jetpy.workloads.groups import INT32_MAX, NO_VERTEX, Graph
+from jetpy.workloads.hashing import mix
+from jetpy.workloads.heaps import MOST_LEVELS, Number
+from jetpy.workloads.inner_levels import Levels, coarsen
+from jetpy.workloads.two_way import (
+    change_side,
+    grow,
+    improve,
+    measure,
+    overload_of,
+    refine,
+)
+
+VERTEX_ROOM = 4
+"""Room of a node for the vertices of its levels, per vertex."""
+COARSEST = 60
+"""Inner coarsening ends at so many vertices."""
+HEAVIEST, OF_AVERAGE = 3, 2
+"""No vertex of an inner level is to weigh more than 3/2 of the average of the coarsest."""
+
+
+class Node(IntEnum):
+    """Places in the row of a node."""
+
+    BEGIN = 0
+    """Its first place in the order."""
+    END = 1
+    ENTRY = 2
+    """Number of entries of the rows before, in the order."""
+    FIRST = 3
+    """The first of its parts."""
+    PARTS = 4
+    """The number of these; 0 of a node that does not exist."""
+    LIMIT = 5
+    """What a part should weigh at most."""
+    COUNT = 6
+
+
+class Tree:
+    """Nodes of one depth, and which vertices belong to them, of all tries one after the other."""
+
+    nodes: pk.View1D[pk.int64]
+    order: pk.View1D[pk.int32]
+    parts: pk.View1D[pk.int32]  # the first part of each vertex's node
+    places: pk.View1D[pk.int32]  # of vertices among those of the node's finest level
+
+
+@pk.function
+def halvings(parts: int) -> int:
+    """Return how many bisections lead to so many parts."""
+    depth: int = 0
+    count: int = 1
+    while count < parts:
+        count *= 2
+        depth += 1
+    return depth
+
+
+@pk.function
+def set_level(begin: int, end: int, here: int, levels: Levels):
+    """Go to a level, where sides may be heavier by an average vertex, by half of it on the finest.
+
+    Vertices are never as heavy as would fit exactly, and what this adds up to is refined later.
+    """
+    levels.numbers[here + Number.BEGIN] = begin
+    levels.numbers[here + Number.END] = end
+    mean: pk.int64 = levels.numbers[here + Number.TOTAL]
+    mean //= end - begin
+    if begin == levels.numbers[here + Number.LEVEL_BEGINS]:
+        mean = mean >> 1
+    for side in range(2):
+        room: pk.int64 = levels.numbers[here + Number.ROOMS + side]
+        levels.numbers[here + Number.MOST + side] = room + mean
+
+
+@pk.workunit
+def extract(i: int, count: int, n: int, room: int, graph: Graph, tree: Tree, levels: Levels):
+    """Make the finest level of a node: the subgraph of its vertices.
+
+    There are `count` nodes and `n` vertices for each try, and room for so many entries per entry.
+    """
+    begin: int = tree.nodes[i * Node.COUNT + Node.BEGIN]
+    end: int = tree.nodes[i * Node.COUNT + Node.END]
+    parts: int = tree.nodes[i * Node.COUNT + Node.PARTS]
+    if parts < 2:
+        return
+    start: int = i // count * n
+    first: int = VERTEX_ROOM * begin
+    total: pk.int64 = 0
+    for j in range(begin, end):
+        tree.places[start + tree.order[j]] = first + j - begin
+    entry: int = room * tree.nodes[i * Node.COUNT + Node.ENTRY]
+    size: int = 0
+    own: int = tree.nodes[i * Node.COUNT + Node.FIRST]
+    here: int = i * Number.COUNT
+    for j in range(begin, end):
+        v: int = tree.order[j]
+        levels.rows[first + j - begin] = entry
+        levels.weights[first + j - begin] = graph.vertex_weights[v]
+        total += graph.vertex_weights[v]
+        size += graph.indptr[v + 1] - graph.indptr[v]
+        for e in range(graph.indptr[v], graph.indptr[v + 1]):
+            u: int = graph.indices[e]
+            if tree.parts[start + u] == own:
+                levels.ends[entry] = tree.places[start + u]
+                levels.edge_weights[entry] = graph.edge_weights[e]
+                entry += 1
+    levels.rows[first + end - begin] = entry
+    levels.numbers[here + Number.BEGIN] = first
+    levels.numbers[here + Number.END] = first + end - begin
+    levels.numbers[here + Number.LEVELS] = 0
+    levels.numbers[here + Number.LEVEL_BEGINS] = first
+    levels.numbers[here + Number.ENTRIES] = entry
+    levels.numbers[here + Number.LAST_VERTEX] = VERTEX_ROOM * end
+    levels.numbers[here + Number.LAST_ENTRY] = room * (
+        tree.nodes[i * Node.COUNT + Node.ENTRY] + size
+    )
+    levels.numbers[here + Number.TOTAL] = total
+    share: pk.int64 = total * ((parts + 1) // 2)
+    share //= parts
+    levels.numbers[here + Number.TARGET] = share
+    depth: int = halvings(parts)
+    limit: pk.int64 = tree.nodes[i * Node.COUNT + Node.LIMIT]
+    for side in range(2):
+        slack: pk.int64 = limit * ((parts + 1 - side) // 2) - share
+        if slack < 0:
+            slack = 0
+        slack //= depth
+        levels.numbers[here + Number.ROOMS + side] = share + slack
+        share = total - share
+
+
+@pk.workunit
+def coarsen_nodes(i: int, tree: Tree, levels: Levels, seed: int):
+    """Make the inner levels of a node."""
+    if tree.nodes[i * Node.COUNT + Node.PARTS] < 2:
+        return
+    here: int = i * Number.COUNT
+    levels.numbers[here + Number.SEED] = mix(mix(seed) + i)
+    total: pk.int64 = levels.numbers[here + Number.TOTAL]
+    total = total * HEAVIEST
+    total //= OF_AVERAGE * COARSEST
+    heaviest: int = total
+    while (
+        levels.numbers[here + Number.END] - levels.numbers[here + Number.BEGIN] > COARSEST
+        and levels.numbers[here + Number.LEVELS] < MOST_LEVELS
+    ):
+        if not coarsen(heaviest, here, levels):
+            break
+
+
+@pk.workunit
+def grow_nodes(i: int, tree: Tree, levels: Levels, best: pk.View1D[pk.int32], growings: int):
+    """Bisect the coarsest level of a node, the best of several times."""
+    if tree.nodes[i * Node.COUNT + Node.PARTS] < 2:
+        return
+    here: int = i * Number.COUNT
+    begin: int = levels.numbers[here + Number.BEGIN]
+    end: int = levels.numbers[here + Number.END]
+    set_level(begin, end, here, levels)
+    overload: pk.int64 = 0
+    cut: pk.int64 = 0
+    for number in range(growings):
+        grow(number, here, levels)
+        improve(here, levels)
+        now: pk.int64 = overload_of(here, levels)
+        new_cut: pk.int64 = levels.numbers[here + Number.CUT]
+        if number == 0 or now < overload or (now == overload and new_cut < cut):
+            overload = now
+            cut = new_cut
+            for v in range(begin, end):
+                best[v] = levels.sides[v]
+    for v in range(begin, end):
+        levels.sides[v] = best[v]
+
+
+@pk.workunit
+def refine_nodes(i: int, tree: Tree, levels: Levels, passes: int):
+    """Bring the bisection of a node to its finest level, and refine it on each."""
+    if tree.nodes[i * Node.COUNT + Node.PARTS] < 2:
+        return
+    here: int = i * Number.COUNT
+    coarsest: int = levels.numbers[here + Number.LEVELS]
+    level: int = coarsest
+    while level >= 0:
+        if level < coarsest:
+            begin: int = levels.numbers[here + Number.LEVEL_BEGINS + level]
+            end: int = levels.numbers[here + Number.LEVEL_BEGINS + level + 1] - 1
+            for v in range(begin, end):
+                levels.sides[v] = levels.sides[levels.coarse_of[v]]
+            set_level(begin, end, here, levels)
+        measure(here, levels)
+        refine(passes, here, levels)
+        level -= 1
+
+
+@pk.function
+def lightest_on(side: int, begin: int, end: int, levels: Levels) -> int:
+    """Return the lightest vertex on a side, the first of these."""
+    best: int = NO_VERTEX
+    weight: int = INT32_MAX
+    for v in range(begin, end):
+        if levels.sides[v] == side and levels.weights[v] < weight:
+            best = v
+            weight = levels.weights[v]
+    return best
+
+
+@pk.workunit
+def fill_sides(i: int, tree: Tree, levels: Levels):
+    """Move vertices of a node, the lightest first, until no side has fewer of them than parts."""
+    parts: int = tree.nodes[i * Node.COUNT + Node.PARTS]
+    if parts < 2:
+        return
+    here: int = i * Number.COUNT
+    begin: int = levels.numbers[here + Number.BEGIN]
+    end: int = levels.numbers[here + Number.END]
+    for side in range(2):
+        lacking: int = (parts + 1 - side) // 2
+        for v in range(begin, end):
+            if levels.sides[v] == side:
+                lacking -= 1
+        while lacking > 0:
+            lacking -= 1
+            change_side(lightest_on(1 - side, begin, end, levels), 0, here, levels)
+
+
+@pk.workunit
+def divide(
+    i: int,
+    count: int,
+    n: int,
+    graph: Graph,
+    tree: Tree,
+    levels: Levels,
+    children: pk.View1D[pk.int64],
+    next_order: pk.View1D[pk.int32],
+):
+    """Make the two nodes that a node is divided into: those of its sides."""
+    begin: int = tree.nodes[i * Node.COUNT + Node.BEGIN]
+    end: int = tree.nodes[i * Node.COUNT + Node.END]
+    parts: int = tree.nodes[i * Node.COUNT + Node.PARTS]
+    entry: pk.int64 = tree.nodes[i * Node.COUNT + Node.ENTRY]
+    part: int = tree.nodes[i * Node.COUNT + Node.FIRST]
+    start: int = i // count * n
+    first: int = VERTEX_ROOM * begin
+    to: int = begin
+    for side in range(2):
+        own: int = (parts + 1 - side) // 2
+        child: int = (2 * i + side) * Node.COUNT
+        children[child + Node.BEGIN] = to
+        children[child + Node.ENTRY] = entry
+        children[child + Node.FIRST] = part
+        children[child + Node.PARTS] = own
+        children[child + Node.LIMIT] = tree.nodes[i * Node.COUNT + Node.LIMIT]
+        for j in range(begin, end):
+            is_here: bool = side == 0
+            if parts > 1:
+                is_here = levels.sides[first + j - begin] == side
+            if is_here:
+                v: int = tree.order[j]
+                next_order[to] = v
+                tree.parts[start + v] = part
+                entry += graph.indptr[v + 1] - graph.indptr[v]
+                to += 1
+        children[child + Node.END] = to
+        part += own

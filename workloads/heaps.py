@@ -1,0 +1,150 @@
+"""Two heaps of vertices for each bisection, which one index works on alone.
+
+Both lie in one stretch of an array, as no vertex is in both: that of side 0 grows from its begin,
+that of side 1 from its end. A vertex knows its position; keys are different from each other, so
+that which vertex is first does not depend on what has happened to a heap.
+"""
+
+from enum import IntEnum
+
+import pykokkos as pk
+
+NOT_QUEUED = -1
+DONE = -2
+"""Position of a vertex that has left its heap for good."""
+
+
+class Number(IntEnum):
+    """Places among the numbers of a bisection; what belongs to sides stands in a row."""
+
+    BEGIN = 0
+    """First vertex of the level at work."""
+    END = 1
+    """The vertex after its last."""
+    SIZES = 2
+    """Of the heaps."""
+    WEIGHTS = 4
+    """Of the sides."""
+    MOST = 6
+    """What each side may weigh."""
+    TARGET = 8
+    """What side 0 should weigh."""
+    CUT = 9
+    MOVED = 10
+    """Number of moves since the pass began."""
+    SEED = 11
+    LEVELS = 12
+    """Number of levels."""
+    ENTRIES = 13
+    """First entry that no level has."""
+    LAST_VERTEX = 14
+    """The end of the room for vertices."""
+    LAST_ENTRY = 15
+    """The end of the room for entries."""
+    ROOMS = 16
+    """What each side may weigh if weights can be had exactly."""
+    TOTAL = 18
+    """Weight of both sides."""
+    LEVEL_BEGINS = 20
+    """Where each level begins; between the end of one and the next is a gap of one."""
+    COUNT = 40
+
+
+MOST_LEVELS = 18
+"""Of one bisection: as many as have room among its numbers."""
+
+
+class Heaps:
+    """The heaps, by vertex and by place; and the numbers of each bisection, by `Number`."""
+
+    keys: pk.View1D[pk.int64]
+    heap: pk.View1D[pk.int32]
+    positions: pk.View1D[pk.int32]  # in the heap of the side; NOT_QUEUED, DONE
+    numbers: pk.View1D[pk.int64]
+
+
+@pk.function
+def top_of(side: int, here: int, heaps: Heaps) -> int:
+    """Return where the first vertex of a heap stands."""
+    if side == 0:
+        return heaps.numbers[here + Number.BEGIN]
+    return heaps.numbers[here + Number.END] - 1
+
+
+@pk.function
+def rise(v: int, j: int, side: int, here: int, heaps: Heaps):
+    """Put a vertex to a position of a heap that is free, or above it."""
+    top: int = top_of(side, here, heaps)
+    step: int = 1 - 2 * side
+    key: pk.int64 = heaps.keys[v]
+    hole: int = j
+    while hole > 0:
+        above: int = (hole - 1) >> 1
+        u: int = heaps.heap[top + step * above]
+        if heaps.keys[u] > key:
+            break
+        heaps.heap[top + step * hole] = u
+        heaps.positions[u] = hole
+        hole = above
+    heaps.heap[top + step * hole] = v
+    heaps.positions[v] = hole
+
+
+@pk.function
+def sink(v: int, j: int, side: int, here: int, heaps: Heaps):
+    """Put a vertex to a position of a heap that is free, or below it."""
+    top: int = top_of(side, here, heaps)
+    step: int = 1 - 2 * side
+    size: int = heaps.numbers[here + Number.SIZES + side]
+    key: pk.int64 = heaps.keys[v]
+    hole: int = j
+    while 2 * hole + 1 < size:
+        below: int = 2 * hole + 1
+        u: int = heaps.heap[top + step * below]
+        if below + 1 < size:
+            w: int = heaps.heap[top + step * (below + 1)]
+            if heaps.keys[w] > heaps.keys[u]:
+                below += 1
+                u = w
+        if heaps.keys[u] < key:
+            break
+        heaps.heap[top + step * hole] = u
+        heaps.positions[u] = hole
+        hole = below
+    heaps.heap[top + step * hole] = v
+    heaps.positions[v] = hole
+
+
+@pk.function
+def insert(v: int, key: pk.int64, side: int, here: int, heaps: Heaps):
+    """Put a vertex into a heap."""
+    size: int = heaps.numbers[here + Number.SIZES + side]
+    heaps.numbers[here + Number.SIZES + side] = size + 1
+    heaps.keys[v] = key
+    rise(v, size, side, here, heaps)
+
+
+@pk.function
+def rekey(v: int, key: pk.int64, side: int, here: int, heaps: Heaps):
+    """Give a vertex of a heap another key."""
+    old: pk.int64 = heaps.keys[v]
+    heaps.keys[v] = key
+    if key > old:
+        rise(v, heaps.positions[v], side, here, heaps)
+    elif key < old:
+        sink(v, heaps.positions[v], side, here, heaps)
+
+
+@pk.function
+def remove(v: int, side: int, here: int, heaps: Heaps):
+    """Take a vertex out of a heap."""
+    size: int = heaps.numbers[here + Number.SIZES + side] - 1
+    heaps.numbers[here + Number.SIZES + side] = size
+    j: int = heaps.positions[v]
+    heaps.positions[v] = NOT_QUEUED
+    last: int = heaps.heap[top_of(side, here, heaps) + (1 - 2 * side) * size]
+    if last != v:
+        if heaps.keys[last] > heaps.keys[v]:
+            rise(last, j, side, here, heaps)
+        else:
+            sink(last, j, side, here, heaps)
