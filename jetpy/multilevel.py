@@ -24,7 +24,7 @@ from jetpy.refinement.measures import Measures, cost_of
 from jetpy.result import Level
 from jetpy.stopwatch import Stopwatch
 from jetpy.subgraphs import within_blocks
-from jetpy.vcycle import run_cycles
+from jetpy.vcycle import Cycles
 
 
 def partition_multilevel(
@@ -130,6 +130,7 @@ def _uncoarsen(
     levels: list[Level] = []
     work, done = sum(level.graph.n for level in hierarchy), 0
     problem, *later = steps
+    cycles = Cycles()
     weight = hierarchy[0].graph.edge_weight // 2
     while hierarchy:
         level = hierarchy.pop()
@@ -142,7 +143,7 @@ def _uncoarsen(
                 parts = _extend(level, refined, later)
                 problem, *later = later
                 refined = level.refinement(problem).refine(parts, finest=depth == 0)
-            refined = run_cycles(level, hierarchy, problem, refined)
+            refined = cycles.run(level, hierarchy, problem, refined)
             if depth == 0:
                 refined = finish(level.refinement(problem), refined)
             known = refined.measures

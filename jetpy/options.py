@@ -96,10 +96,10 @@ class RefineOptions:
     method: names.Refinement = "jet"
     finest_ratios: tuple[int, ...] = (25,)
     coarse_ratios: tuple[int, ...] = (75,)
-    patience: int = 12
+    patience: int = 8
     tolerance: float = 0.999
-    weak_rounds: int = 2
-    overfill: int | None = None
+    weak_rounds: int = 4
+    overfill: int | None = 2
 
 
 @dataclass(frozen=True)
@@ -112,8 +112,11 @@ class Options:
         Options of the stages.
     cycles : int
         V-cycles after the refinement of a cycled level.
-    cycle_limit : int or None
-        Cycled is the finest level with at most so many vertices and directed edges together.
+    cycle_limits : tuple of int, or None
+        Cycled is the finest level with at most so many vertices and directed edges together, for
+        each limit; for those after the first only while that pays.
+    cycle_gain : float
+        Share of the cut that a cycled level has to gain for the next one to be cycled.
     cycle_step : int
         Where that is None, cycled is every so many-th level, the finest among them.
     cut_share : float or None
@@ -125,7 +128,8 @@ class Options:
     initial: InitialOptions = field(default_factory=InitialOptions)
     refine: RefineOptions = field(default_factory=RefineOptions)
     cycles: int = 1
-    cycle_limit: int | None = 1_000_000
+    cycle_limits: tuple[int, ...] | None = (100_000, 1_000_000)
+    cycle_gain: float = 0.01
     cycle_step: int = 3
     cut_share: float | None = None
 

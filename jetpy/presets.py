@@ -11,30 +11,36 @@ from jetpy.errors import OptionError
 from jetpy.options import CoarsenOptions, InitialOptions, Options, RefineOptions
 from jetpy.refinement.methods import REFINEMENTS
 
-INDEPENDENT_SET = RefineOptions(method="independent-set", tolerance=1.0)
+INDEPENDENT_SET = RefineOptions(
+    method="independent-set", patience=12, tolerance=1.0, weak_rounds=2, overfill=None
+)
 """Every move lowers the cut, and so may be the last but one."""
 OWN = {"independent-set": INDEPENDENT_SET}
 """Options of refinements that want others than the usual ones."""
 
 
 def default() -> Options:
-    """Return the paper's settings and one V-cycle: small cuts at good speed."""
+    """Return settings for small cuts at good speed: those of the paper, but for less patience.
+
+    Parts admit no more than they have room for, and 2 %, V-cycles go on to larger levels while they
+    pay.
+    """
     return Options()
 
 
 def fast() -> Options:
-    """Return settings that give up sooner on small gains (phi = 0.99), without a V-cycle."""
-    return Options(refine=RefineOptions(tolerance=0.99), cycles=0)
+    """Return settings that give up sooner, without a V-cycle."""
+    return Options(refine=RefineOptions(patience=5), cycles=0)
 
 
 def ultra() -> Options:
     """Return settings for the smallest cuts: more filter ratios, V-cycles on many levels."""
     ratios = (75, 50, 25)
     return Options(
-        refine=RefineOptions(finest_ratios=ratios, coarse_ratios=ratios),
+        refine=RefineOptions(finest_ratios=ratios, coarse_ratios=ratios, patience=12, overfill=5),
         initial=InitialOptions(most_tries=32, parts_tried=1024, most_entries=2_000_000),
         cycles=2,
-        cycle_limit=None,
+        cycle_limits=None,
     )
 
 

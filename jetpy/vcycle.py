@@ -17,22 +17,40 @@ from jetpy.refinement.jet import Refined
 from jetpy.stopwatch import Stopwatch
 
 
-def run_cycles(
-    level: HierarchyLevel, finer: Sequence[HierarchyLevel], problem: Problem, refined: Refined
-) -> Refined:
-    """Run as many V-cycles on a level as the options want there, given the finer levels."""
-    for cycle in range(_count(level, finer, problem.options)):
-        refined = _run(level, problem, refined, cycle, len(finer))
-    return refined
+class Cycles:
+    """The V-cycles on the way from the coarsest level to the finest.
 
+    Where levels are cycled by their size, larger ones are for as long as that pays.
+    """
 
-def _count(level: HierarchyLevel, finer: Sequence[HierarchyLevel], options: Options) -> int:
-    limit = options.cycle_limit
-    if limit is None:
-        is_cycled = len(finer) % options.cycle_step == 0
-    else:
-        is_cycled = level.graph.size <= limit and not (finer and finer[-1].graph.size <= limit)
-    return options.cycles if is_cycled else 0
+    def __init__(self) -> None:
+        self._pays = True
+
+    def run(
+        self,
+        level: HierarchyLevel,
+        finer: Sequence[HierarchyLevel],
+        problem: Problem,
+        refined: Refined,
+    ) -> Refined:
+        """Run as many V-cycles on a level as the options want there, given the finer levels."""
+        options, before = problem.options, refined.measures.cut
+        if options.cycles == 0 or not self._is_due(level, finer, options):
+            return refined
+        for cycle in range(options.cycles):
+            refined = _run(level, problem, refined, cycle, len(finer))
+        self._pays = refined.measures.cut <= (1 - options.cycle_gain) * before
+        return refined
+
+    def _is_due(
+        self, level: HierarchyLevel, finer: Sequence[HierarchyLevel], options: Options
+    ) -> bool:
+        if options.cycle_limits is None:
+            return len(finer) % options.cycle_step == 0
+        for number, limit in enumerate(options.cycle_limits):
+            if level.graph.size <= limit and not (finer and finer[-1].graph.size <= limit):
+                return number == 0 or self._pays
+        return False
 
 
 def _run(

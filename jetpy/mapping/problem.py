@@ -16,9 +16,9 @@ from jetpy.problem import EDGE_CUT, Problem, pose, slack
 
 METHODS: dict[str, names.Preset] = {"im": "default", "hm": "default", "hm-ultra": "ultra"}
 """Methods, and the preset of each."""
-WEAK_ROUNDS, OVERFILL = 4, 5
+OVERFILL, PATIENCE = 5, 12
 """What mapping has other than partitioning (see `jetpy.options`)."""
-PATIENCE, CUT_SHARE = 6, 0.02
+INTEGRATED_PATIENCE, CUT_SHARE = 6, 0.02
 """What integrated mapping has other than that; neither it nor `hm` makes V-cycles."""
 
 
@@ -33,12 +33,12 @@ def options_of(method: str) -> Options:
     if method not in METHODS:
         raise OptionError(f"unknown method {method!r}: choose one of {', '.join(METHODS)}")
     options = preset(METHODS[method])
-    refine = replace(options.refine, weak_rounds=WEAK_ROUNDS, overfill=OVERFILL)
+    refine = replace(options.refine, overfill=OVERFILL, patience=PATIENCE)
     if method == "hm-ultra":
         return replace(options, refine=refine)
     if method == "hm":
         return replace(options, refine=refine, cycles=0)
-    refine = replace(refine, patience=PATIENCE)
+    refine = replace(refine, patience=INTEGRATED_PATIENCE)
     return replace(options, refine=refine, cycles=0, cut_share=CUT_SHARE)
 
 
