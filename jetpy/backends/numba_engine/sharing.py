@@ -40,9 +40,9 @@ FOR, REDUCE, SCAN, TASKS = range(4)
 COUNTING = 4
 """The first pass of a scan."""
 
-MOST_PIECES, SMALLEST = 1024, 256
+MOST_PIECES, SMALLEST = 1024, 64
 """Pieces of a launch, and indices of one."""
-GRAIN = 512
+GRAIN = 256
 """Indices of a launch that are worth a member."""
 SPINS = 4000
 """Looks of a waiting member before it sleeps: some 50 to 200 us."""
