@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import struct
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -100,6 +101,21 @@ class Arguments:
                 if element is not None and id(value) not in self._memory.addresses[element]:
                     self._memory.keep_address(value, element, f"{name} of {self._definition.name}")
             return function(n, **arguments)
+
+
+def packer(definition: Definition) -> Callable[..., bytes]:
+    """Return what packs the number of indices and the arguments into a block.
+
+    A block is a word of 8 bytes for each: addresses of arrays, and numbers. It raises a
+    `struct.error` where a number is of the wrong type.
+    """
+    return struct.Struct("q" + "".join(map(_code, definition.arguments.values()))).pack
+
+
+def _code(kind: str | View) -> str:
+    if isinstance(kind, View):
+        return "Q"
+    return "d" if kind.startswith("float") else "q"
 
 
 def _addressed(value: str, kind: str | View) -> str:

@@ -17,13 +17,14 @@ def available_threads() -> int:
 
 
 def limit_spinning() -> None:
-    """Let waiting OpenMP threads spin for some 50 us, not for milliseconds.
+    """Let waiting OpenMP threads spin for some 500 us, not for milliseconds.
 
-    On a busy machine that is the difference between a launch of 10 us and one of a whole time
-    slice. To be called before an OpenMP runtime is loaded; what the user has set stays.
+    That is longer than what lies between launches, and on a busy machine less than the time slice
+    that a launch would wait for. To be called before an OpenMP runtime is loaded; what the user has
+    set stays.
     """
     if "OMP_WAIT_POLICY" not in os.environ:
-        os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+        os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 
 def after_fork(function: Callable[[], None]) -> Callable[[], None]:

@@ -486,10 +486,7 @@ import os
 import numpy as np
 from jetpy.backends import get_backend, gpu
 from jetpy.backends.selfcheck import Tallies, differences
-from jetpy.backends.selfcheck import differences
 from jetpy.errors import BackendError
-from jetpy.kernel_language import Definition
-from jetpy.kernel_language.pykokkos_printer import print_module
 from jetpy.workloads import selfcheck as kernels
 
 before = get_backend({before!r}, 2)
@@ -522,17 +519,42 @@ print(os.wait()[1], before.threads)
 @pytest.mark.parametrize("after", ["kokkos-openmp", "kokkos-serial", "numba"])
 @pytest.mark.parametrize("before", ["kokkos-openmp", "kokkos-serial"])
 def test_forked_processes_use_one_thread(before: str, after: str) -> None:
+    """Of Kokkos; those of numba are its own."""
     for name in {before, after} - {"numba"}:
         assert list(differences(made(name), 50_000)) == []  # compiles what the child will run
     answer = run(FORK.format(before=before, after=after))
     threads = "2" if before == "kokkos-openmp" else "1"
-    assert answer.stdout.split() == ["100000", "1", "1", "0", threads], answer.stderr
+    own = "2" if after == "numba" else "1"
+    assert answer.stdout.split() == ["100000", own, own, "0", threads], answer.stderr
+
+
+OPENMP = """
+import os
+os.environ["NUMBA_THREADING_LAYER"] = "omp"
+import numba
+import numpy as np
+
+@numba.njit(parallel=True)
+def use_openmp(numbers):
+    for i in numba.prange(len(numbers)):
+        numbers[i] += 1
+
+use_openmp(np.zeros(9))
+"""
+
+
+@pytest.mark.parametrize("after", NAMES)
+def test_kokkos_starts_after_a_fork_if_nobody_has_used_openmp(after: str) -> None:
+    made(after)
+    answer = run(FORK.format(before="numba", after=after))
+    threads = "2" if after == "kokkos-openmp" else "1"
+    assert answer.stdout.split() == ["100000", threads, threads, "0", "2"], answer.stderr
 
 
 @pytest.mark.parametrize("after", NAMES)
 def test_kokkos_does_not_start_where_openmp_is_lost(after: str) -> None:
     made(after)
-    answer = run(FORK.format(before="numba", after=after))
+    answer = run(OPENMP + FORK.format(before="numba", after=after))
     assert "Kokkos cannot start in a process forked from one that uses OpenMP: " in answer.stdout
     assert "spawn or forkserver" in answer.stdout
     assert answer.stdout.endswith("\n0 2\n"), answer.stderr

@@ -22,7 +22,7 @@ from jetpy.kernel_language import Kind, View, read_workunits
 
 LONGEST = 400
 """Longest line of an error message; the C++ that PyKokkos generates is one line, much longer."""
-_HEADERS = ("pybind11/pybind11.h", "Kokkos_Core.hpp", "cmath")
+_HEADERS = ("pybind11/pybind11.h", "Kokkos_Core.hpp", "cmath", "cstdint", "cstring")
 """Those that kernels need. PyKokkos's others, for sorting above all, take nvcc a third longer."""
 _COMMON = """
 template <class Type> Type argument(pybind11::handle passed) {
@@ -32,6 +32,28 @@ template <class Type> Type argument(pybind11::handle passed) {
     return Type(reinterpret_cast<typename Type::pointer_type>(address), longest);
   } else {
     return passed.cast<Type>();
+  }
+}
+
+template <class Type> Type argument(const std::int64_t& word) {
+  if constexpr (Kokkos::is_view_v<Type>) {
+    const auto longest = PTRDIFF_MAX / sizeof(typename Type::value_type);
+    return Type(reinterpret_cast<typename Type::pointer_type>(word), longest);
+  } else if constexpr (std::is_floating_point_v<Type>) {
+    double value;
+    std::memcpy(&value, &word, sizeof value);
+    return value;
+  } else {
+    return static_cast<Type>(word);
+  }
+}
+
+template <class Run> std::int64_t total(Run run) {
+  if constexpr (std::is_void_v<decltype(run())>) {
+    run();
+    return 0;
+  } else {
+    return run();
   }
 }
 
@@ -49,7 +71,8 @@ template <class Run> PyObject* answer(Run run) {
   }
 }
 """
-"""Takes arguments from Python, addresses for views of unknown length, and gives it results."""
+"""Takes arguments from Python or from the words of a block, addresses for views of unknown length,
+and gives results."""
 _ENTRY = """
 PyObject* launch(PyObject* space, PyObject* const* passed, Py_ssize_t) {{
   return answer([&] {{ {few} return {call}; }});
@@ -61,10 +84,20 @@ extern "C" PyObject* {symbol}(PyObject* space) {{
 """
 """Returns a Python function that launches a kernel in an execution space; None means without
 OpenMP's threads."""
+_RANGE = """
+extern "C" std::int64_t {symbol}_range(
+    std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t block) {{
+  const auto passed = reinterpret_cast<const std::int64_t*>(block);
+  return total([&] {{ {few} return {call}; }});
+}}
+"""
+"""Launches a kernel on processors, from a program: in the form of `numba_engine`'s ranges, of which
+it looks at the block alone."""
 _PASSED_VIEW = re.compile(r"(Kokkos::View<[^<>]*>) (\w+)(?=[,)])")
 """A view that a function takes by value: each copy looks whether views are counted."""
-_FEW = 2048
-"""Indices that one CPU thread runs, as with `numba`: starting all threads takes longer."""
+_FEW = {Kind.FOR: 1024, Kind.REDUCE: 1024, Kind.SCAN: 16384}
+"""Indices that one CPU thread runs, as starting all threads takes longer. OpenMP's scans start them
+twice, and go over the indices twice."""
 _EXACT = "-ffp-contract=off"
 """Lets no compiler round a product and a sum as one, which only some machines can do."""
 
@@ -131,9 +164,17 @@ def translate(space: str, source: Path) -> str:
         call, few = _call(binding, arguments, parameters), ""
         if space == "OpenMP" and importlib.import_module("kokkos").get_device_available("Serial"):
             lines.append(_serial(lines[-1]))
-            few = f"if (space == Py_None || argument<int>(passed[0]) <= {_FEW}) "
-            few += f"return {_serial(call)};"
+            is_few = f"argument<int>(passed[0]) <= {_FEW[definition.kind]}"
+            few = f"if (space == Py_None || {is_few}) return {_serial(call)};"
         lines.append(_ENTRY.format(call=call, few=few, symbol=symbol(folder)))
+        if space != "Cuda":
+            few, call = (
+                text.replace("space == Py_None || ", "").replace(
+                    "argument<pk_exec_space>(space)", "pk_exec_space()"
+                )
+                for text in (few, call)
+            )
+            lines.append(_RANGE.format(call=call, few=few, symbol=symbol(folder)))
     return "\n".join([f"namespace {name} {{", *lines, "}"])
 
 

@@ -9,15 +9,16 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakSet
 
-from jetpy.backends.base import Workunit
+from jetpy.backends.base import Count, Workunit
 from jetpy.backends.gpu import compiling_host_engine, prefer_gpu
 from jetpy.backends.gpu_memory import CudaMemory
 from jetpy.backends.kokkos import build
 from jetpy.backends.kokkos.cachekey import kernel_folder
 from jetpy.backends.kokkos.launcher import Launcher
 from jetpy.backends.kokkos.runtime import check_present, check_space, device_of_kokkos, start
-from jetpy.backends.launching import LaunchingBackend
+from jetpy.backends.launching import LaunchingBackend, Tape
 from jetpy.backends.memory import HostMemory
+from jetpy.backends.numba_engine.program import Program
 from jetpy.backends.threads import after_fork, available_threads, openmp_is_lost
 from jetpy.backends.workers import Entry, announce, compile_in_parallel
 from jetpy.kernel_language import read_workunits
@@ -92,6 +93,20 @@ class KokkosBackend(LaunchingBackend):
 
     def _check(self) -> None:
         check_space(self._space)
+
+    def _repeatable(self, tape: Tape, until: Count | None, most: int) -> Callable[[], int]:
+        """Return a function that runs a program, as long as OpenMP has its threads."""
+        program = None if self.copies or self._instance is None else Program.of(tape, self._memory)
+        if program is None:
+            return super()._repeatable(tape, until, most)
+        step_by_step = super()._repeatable(tape, until, most)
+
+        def repeat() -> int:
+            if self._instance is None:  # after a fork
+                return step_by_step()
+            return program.run(until, most)
+
+        return repeat
 
     def _load(self, workunit: Workunit) -> Launcher:
         """Load a workunit, compiled first if need be."""

@@ -9,8 +9,9 @@ from typing import Any
 
 from jetpy.backends.kokkos.build import BINARY, LIBRARY
 from jetpy.backends.kokkos.cpp import symbol
-from jetpy.backends.launching import Arguments
+from jetpy.backends.launching import Arguments, packer
 from jetpy.backends.memory import Memory
+from jetpy.backends.numba_engine import FOR
 from jetpy.errors import BackendError
 from jetpy.kernel_language import Definition
 
@@ -36,6 +37,8 @@ class Launcher:
         As of `Arguments`.
     call : callable
         Runs it with what `bind` returns; returns the total of a reduction or scan.
+    function, kind, block
+        What a program calls (`jetpy.backends.numba_engine.program`); on a GPU there is none.
     """
 
     def __init__(self, folder: Path, definition: Definition, instance: Any, memory: Memory) -> None:
@@ -45,6 +48,11 @@ class Launcher:
         except OSError as error:
             raise BackendError(f"{library} cannot be loaded, remove it: {error}") from error
         self._make.argtypes, self._make.restype = [ctypes.py_object], ctypes.py_object
+        self.kind, self.function = FOR, 0
+        if memory.stream is None:
+            native = ctypes.PyDLL(str(library))[f"{symbol(folder)}_range"]
+            self.function = ctypes.cast(native, ctypes.c_void_p).value or 0
+        self.block = packer(definition)
         self.run_on(instance)
         arguments = Arguments(definition, memory)
         self.bind, self.places = arguments.bind, arguments.places

@@ -5,25 +5,22 @@ from __future__ import annotations
 import operator
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from jetpy.backends.base import Count, Workunit
-from jetpy.backends.launching import LaunchingBackend, Step, Tape
+from jetpy.backends.launching import LaunchingBackend, Tape
 from jetpy.backends.memory import HostMemory, Memory
 from jetpy.backends.numba_engine import compiling
 from jetpy.backends.numba_engine.crew import Crew
 from jetpy.backends.numba_engine.launcher import Launcher
+from jetpy.backends.numba_engine.program import Program
 from jetpy.backends.numba_engine.sharing import GRAIN
 from jetpy.backends.threads import available_threads
 from jetpy.backends.workers import Group, announce, compile_in_parallel
 from jetpy.cache import cache_dirs, is_writable
 from jetpy.kernel_language import read_workunits
 
-Words = npt.NDArray[np.int64]
 MAX_THREADS = 64
 
 
@@ -91,42 +88,15 @@ class NumbaBackend(LaunchingBackend):
 
     def _repeatable(self, tape: Tape, until: Count | None, most: int) -> Callable[[], int]:
         """Return a function that runs a program, without the interpreter between its launches."""
-        steps = [step for step in tape if isinstance(step, Step)]
-        if len(steps) < len(tape):
+        program = Program.of(tape, self._memory)
+        if program is None:
             return super()._repeatable(tape, until, most)
-        blocks, program = self._program(steps)
-        kept = tape, blocks, until
-        run, crew, end = compiling.sharing()["run"], self._crew, self._place(until)
 
         def repeat() -> int:
-            assert kept
             self._call_crew(2 * GRAIN)
-            times: int = run(crew.address, crew.threads, program.ctypes.data, len(steps), end, most)
-            return times
+            return program.run(until, most, self._crew.address, self._crew.threads)
 
         return repeat
-
-    def _program(self, steps: Sequence[Step]) -> tuple[list[Words], Words]:
-        """Return the blocks of some steps, and them as a program (`sharing.run`)."""
-        blocks: list[Words] = []
-        program: list[int] = []
-        for step in steps:
-            assert isinstance(step.launcher, Launcher)
-            block = np.frombuffer(bytearray(step.launcher.block(*step.passed)), np.int64)
-            blocks.append(block)
-            program += [
-                step.launcher.function,
-                step.launcher.kind,
-                block.ctypes.data,
-                self._place(step.count),
-                step.places[-1] if step.places else 0,
-                self._place(step.total),
-            ]
-        return blocks, np.array(program, np.int64)
-
-    def _place(self, count: Count | None) -> int:
-        """Return the address of a number; 0 for none."""
-        return 0 if count is None else self._memory.locate(count.array) + 8 * count.place
 
     def compile(
         self,

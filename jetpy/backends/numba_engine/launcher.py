@@ -6,14 +6,14 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from jetpy.backends.launching import Arguments
+from jetpy.backends.launching import Arguments, packer
 from jetpy.backends.memory import Memory
-from jetpy.backends.numba_engine import sharing
-from jetpy.backends.numba_engine.compiling import sharing as compiled
+from jetpy.backends.numba_engine import FOR, REDUCE, SCAN, TASKS
+from jetpy.backends.numba_engine.compiling import sharing
 from jetpy.backends.numba_engine.crew import Crew
-from jetpy.kernel_language import Definition, Kind, View
+from jetpy.kernel_language import Definition, Kind
 
-KINDS = {Kind.FOR: sharing.FOR, Kind.REDUCE: sharing.REDUCE, Kind.SCAN: sharing.SCAN}
+KINDS = {Kind.FOR: FOR, Kind.REDUCE: REDUCE, Kind.SCAN: SCAN}
 
 
 class Launcher:
@@ -44,12 +44,12 @@ class Launcher:
     def __init__(self, definition: Definition, function: int, memory: Memory, crew: Crew) -> None:
         self.function, self.kind = function, KINDS[definition.kind]
         self._name, self._crew = definition.name, crew
-        self._pack = struct.Struct("q" + "".join(map(_code, definition.arguments.values()))).pack
+        self._pack = packer(definition)
         self._arguments = Arguments(definition, memory)
         self.bind, self.places = self._arguments.bind, self._arguments.places
         self.call: Callable[..., int] = self._run_block
-        self._call = compiled()["launch"]
-        self._run, self._run_tasks = self._runs_as(self.kind), self._runs_as(sharing.TASKS)
+        self._call = sharing()["launch"]
+        self._run, self._run_tasks = self._runs_as(self.kind), self._runs_as(TASKS)
 
     def _runs_as(self, kind: int) -> Callable[..., int]:
         return self._arguments.function(
@@ -92,10 +92,3 @@ class Launcher:
 
     def _wrong(self, error: struct.error) -> TypeError:
         return TypeError(f"an argument of {self._name} has the wrong type: {error}")
-
-
-def _code(kind: str | View) -> str:
-    """Return how `struct` packs an argument."""
-    if isinstance(kind, View):
-        return "Q"
-    return "d" if kind.startswith("float") else "q"

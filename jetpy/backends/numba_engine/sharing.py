@@ -16,6 +16,7 @@ from typing import Any
 
 from numba import njit
 
+from jetpy.backends.numba_engine import FOR, REDUCE, SCAN, TASKS
 from jetpy.backends.numba_engine.machine import (
     after,
     call_range,
@@ -35,8 +36,6 @@ from jetpy.backends.numba_engine.machine import (
     words_at,
 )
 
-FOR, REDUCE, SCAN, TASKS = range(4)
-"""How a workunit is launched; each index of `TASKS` is worth a member."""
 COUNTING = 4
 """The first pass of a scan."""
 
