@@ -36,6 +36,10 @@ from jetpy.backends.numba_engine.machine import (
     words_at,
 )
 
+Words = Any
+"""Pointer to int64 words."""
+inner = njit(error_model="numpy")
+
 COUNTING = 4
 """The first pass of a scan."""
 
@@ -56,21 +60,23 @@ STEP = 6
 """Words of a launch in a program, and how many."""
 
 LINE = 8
-IS_LED, JOB, SUMS = 0, LINE, 2 * LINE
-FUNCTION, COUNT, PIECE, PASS, BLOCK, WIDTH = range(JOB, JOB + 6)
+"""Words of a cache line."""
+FUNCTION, COUNT, PIECE, PASS, BLOCK, WIDTH = range(LINE, LINE + 6)
+"""Places of the job among the words of a crew, of which the first says whether somebody leads it."""
+SUMS = 2 * LINE
+"""Where the sums of a scan's pieces begin."""
 MEMBERS = SUMS + MOST_PIECES
-STATE, NEXT, STOP, SUM, MUTEX, CONDITION = 0, LINE, LINE + 1, LINE + 2, 2 * LINE, 4 * LINE
+"""Where the words of the members begin."""
+NEXT, STOP, SUM, MUTEX, CONDITION = LINE, LINE + 1, LINE + 2, 2 * LINE, 4 * LINE
+"""Places among the words of a member, of which the first is its state: the next of its pieces, the
+end of these, its sum, and what it sleeps by."""
 MEMBER = 6 * LINE
+"""Words of a member."""
 
 
 def words_of(members: int) -> int:
     """Return how many words a crew needs."""
     return MEMBERS + members * MEMBER
-
-
-Words = Any
-"""Pointer to int64 words."""
-inner = njit(error_model="numpy")
 
 
 @inner
