@@ -62,7 +62,7 @@ STEP = 6
 LINE = 8
 """Words of a cache line."""
 FUNCTION, COUNT, PIECE, PASS, BLOCK, WIDTH = range(LINE, LINE + 6)
-"""Places of the job among the words of a crew, of which the first says whether somebody leads it."""
+"""Places of the job among the words of a crew, of which the first says whether it is led."""
 SUMS = 2 * LINE
 """Where the sums of a scan's pieces begin."""
 MEMBERS = SUMS + MOST_PIECES
