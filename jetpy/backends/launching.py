@@ -255,14 +255,15 @@ class LaunchingBackend(Backend):
         arguments: dict[str, Any],
         total: Count | None = None,
     ) -> Any:
-        launcher = self._launchers.get(workunit)
-        if launcher is None:
-            launcher = self._load(workunit)
+        launcher = self._launcher(workunit)
         if self._tape is not None:
             self._tape.append(_step(launcher, n, arguments, total))
             return 0
         self.launches += 1
         return launcher.launch(operator.index(n), arguments)
+
+    def _launcher(self, workunit: Workunit) -> Launcher:
+        return self._launchers.get(workunit) or self._load(workunit)
 
     def dual_array(self, n: int) -> DualArray:
         """Return a small int64 array of zeros that exists on the host and on the back end."""

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.backends.base import Array
-from jetpy.backends.level import carry_graph, download
+from jetpy.backends.level import download, upload
 from jetpy.graph import Graph, IntArray
 from jetpy.initial.assignment import assign_parts
 from jetpy.initial.bisection import bisect
@@ -79,8 +79,9 @@ def _by_bisection(
     """Partition on the host: an index bisects a whole node, which is no work for a GPU's thread."""
     problem, backend = refinement.problem, refinement.backend
     parts, roots = find_roots(graph, groups, problem)
-    host = backend.host_engine or backend
-    level = carry_graph(refinement.state.graph, backend, host)
+    host, level = backend, refinement.state.graph
+    if backend.host_engine is not None:
+        host, level = backend.host_engine, upload(backend.host_engine, graph)
     return bisect(host, level, parts, roots, tries, problem.seed * 1009)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from jetpy.backends.base import Count
 from jetpy.refinement.state import RefinementState
 from jetpy.workloads.control_block import Control
 
@@ -22,7 +23,11 @@ class Recording:
     def __init__(self, state: RefinementState) -> None:
         self._state = state
         self._reached = -1
-        self._most = 1 + MOST_VERTICES // max(state.graph.n, 1)
+        self._until: Count | None = None
+        self._most = 1
+        if state.backend.prefers_lists:
+            self._until = state.number(Control.REQUEST)
+            self._most += MOST_VERTICES // max(state.graph.n, 1)
         self._program: Callable[[], None] = lambda: None
 
     def play(self, launches: Callable[[], None]) -> None:
@@ -30,9 +35,5 @@ class Recording:
         state, backend = self._state, self._state.backend
         if self._reached != state.active_count:
             self._reached = state.active_count
-            self._program = (
-                backend.record(launches, state.number(Control.REQUEST), self._most)
-                if backend.prefers_lists
-                else backend.record(launches)
-            )
+            self._program = backend.record(launches, self._until, self._most)
         self._program()

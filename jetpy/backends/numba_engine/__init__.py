@@ -4,3 +4,5 @@ SUFFIX = ".kernel"
 """Of the files that hold compiled code."""
 FOR, REDUCE, SCAN, TASKS = range(4)
 """How a workunit is launched; each index of `TASKS` is worth a thread."""
+GRAIN = 256
+"""Indices of other launches that are worth one."""

@@ -18,7 +18,7 @@ from jetpy.cache import read_entry
 from jetpy.kernel_language import read_workunits
 
 COMPILE = f"{__name__}:compile_all"
-SECONDS = 0.6
+SECONDS = 0.4
 """To compile a kernel, about."""
 IMPORTED = ("arithmetic.py", "atomics.py", "machine.py")
 """What ranges are compiled from beside their own text."""

@@ -25,9 +25,7 @@ def crews_are_lost() -> bool:
 @after_fork
 def _lose_crews() -> None:
     global _is_lost
-    for crew in _crews:
-        if crew.is_at_work:
-            _is_lost = True
+    _is_lost = _is_lost or any(crew.is_at_work for crew in _crews)
     if _is_lost:
         for crew in _crews:
             crew.threads = 1
@@ -57,8 +55,10 @@ class Crew:
         self.address = -(-self._words.ctypes.data // (8 * LINE)) * 8 * LINE
         _crews.add(self)
 
-    def begin(self) -> None:
-        """Start the threads, or as many as the system lets."""
+    def call(self) -> None:
+        """Start the threads, or as many as the system lets, when they are first called."""
+        if self.is_at_work or self.threads == 1:
+            return
         self.is_at_work = True
         functions = sharing()
         functions["found"](self.address, self.threads)

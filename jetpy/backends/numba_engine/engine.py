@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -15,7 +14,6 @@ from jetpy.backends.numba_engine import compiling
 from jetpy.backends.numba_engine.crew import Crew
 from jetpy.backends.numba_engine.launcher import Launcher
 from jetpy.backends.numba_engine.program import Program
-from jetpy.backends.numba_engine.sharing import GRAIN
 from jetpy.backends.threads import available_threads
 from jetpy.backends.workers import Group, announce, compile_in_parallel
 from jetpy.cache import cache_dirs, is_writable
@@ -49,30 +47,12 @@ class NumbaBackend(LaunchingBackend):
         """Threads that a launch uses."""
         return self._crew.threads
 
-    def _launch(
-        self,
-        n: int | Count,
-        workunit: Workunit,
-        arguments: dict[str, Any],
-        total: Count | None = None,
-    ) -> Any:
-        if self._tape is None:
-            self._call_crew(operator.index(n))
-        return super()._launch(n, workunit, arguments, total)
-
     def run_tasks(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
         """Run a *for* workunit whose indices take long, each worth a thread."""
-        if n > 1:
-            self._call_crew(2 * GRAIN)
-        launcher = self._launchers.get(workunit) or self._load(workunit)
+        launcher = self._launcher(workunit)
         assert isinstance(launcher, Launcher)
         self.launches += 1
         launcher.launch_tasks(n, arguments)
-
-    def _call_crew(self, n: int) -> None:
-        """Start the threads, if they are needed for the first time."""
-        if n >= 2 * GRAIN and not self._crew.is_at_work and self.threads > 1:
-            self._crew.begin()
 
     def _load(self, workunit: Workunit) -> Launcher:
         module = sys.modules[workunit.__module__]
@@ -93,7 +73,7 @@ class NumbaBackend(LaunchingBackend):
             return super()._repeatable(tape, until, most)
 
         def repeat() -> int:
-            self._call_crew(2 * GRAIN)
+            self._crew.call()
             return program.run(until, most, self._crew.address, self._crew.threads)
 
         return repeat

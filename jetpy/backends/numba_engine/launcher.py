@@ -8,7 +8,7 @@ from typing import Any
 
 from jetpy.backends.launching import Arguments, packer
 from jetpy.backends.memory import Memory
-from jetpy.backends.numba_engine import FOR, REDUCE, SCAN, TASKS
+from jetpy.backends.numba_engine import FOR, GRAIN, REDUCE, SCAN, TASKS
 from jetpy.backends.numba_engine.compiling import sharing
 from jetpy.backends.numba_engine.crew import Crew
 from jetpy.kernel_language import Definition, Kind
@@ -63,10 +63,14 @@ class Launcher:
 
     def launch(self, n: int, arguments: Mapping[str, Any]) -> int:
         """Run it over 0..n-1; return the total of a reduction or scan."""
+        if n >= 2 * GRAIN:
+            self._crew.call()
         return self._launch(self._run, n, arguments)
 
     def launch_tasks(self, n: int, arguments: Mapping[str, Any]) -> None:
         """Run it over 0..n-1, each of which is worth a thread."""
+        if n > 1:
+            self._crew.call()
         self._launch(self._run_tasks, n, arguments)
 
     def _launch(self, run: Callable[..., int], n: int, arguments: Mapping[str, Any]) -> int:

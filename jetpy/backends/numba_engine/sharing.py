@@ -16,7 +16,7 @@ from typing import Any
 
 from numba import njit
 
-from jetpy.backends.numba_engine import FOR, REDUCE, SCAN, TASKS
+from jetpy.backends.numba_engine import FOR, GRAIN, REDUCE, SCAN, TASKS
 from jetpy.backends.numba_engine.machine import (
     after,
     call_range,
@@ -45,8 +45,6 @@ COUNTING = 4
 
 MOST_PIECES, SMALLEST = 1024, 64
 """Pieces of a launch, and indices of one."""
-GRAIN = 256
-"""Indices of a launch that are worth a member."""
 SPINS = 4000
 """Looks of a waiting member before it sleeps: some 50 to 200 us."""
 PATIENCE = 200
@@ -116,6 +114,15 @@ def work(crew: Words, number: int) -> None:
 
 
 @inner
+def summon(member: Words, state: int) -> None:
+    """Give a member another state, and wake it if it sleeps."""
+    if exchange(member, state) == ASLEEP:
+        mutex_lock(after(member, MUTEX))
+        condition_signal(after(member, CONDITION))
+        mutex_unlock(after(member, MUTEX))
+
+
+@inner
 def share(crew: Words, width: int) -> int:
     """Have a job done by the leader and those of the members 1..width - 1 who come in time."""
     pieces = (load(after(crew, COUNT)) - 1) // load(after(crew, PIECE)) + 1
@@ -125,11 +132,7 @@ def share(crew: Words, width: int) -> int:
         store(after(member, STOP), pieces * (number + 1) // width)
         store(after(member, SUM), 0)
     for number in range(1, width):
-        member = member_of(crew, number)
-        if exchange(member, CALLED) == ASLEEP:
-            mutex_lock(after(member, MUTEX))
-            condition_signal(after(member, CONDITION))
-            mutex_unlock(after(member, MUTEX))
+        summon(member_of(crew, number), CALLED)
     work(crew, 0)
     total = load(after(member_of(crew, 0), SUM))
     for number in range(1, width):
@@ -260,9 +263,5 @@ def dismiss(crew_address: int, members: int) -> int:
     """Have all members leave."""
     crew = words_at(crew_address)
     for number in range(1, members):
-        member = member_of(crew, number)
-        if exchange(member, DISMISSED) == ASLEEP:
-            mutex_lock(after(member, MUTEX))
-            condition_signal(after(member, CONDITION))
-            mutex_unlock(after(member, MUTEX))
+        summon(member_of(crew, number), DISMISSED)
     return 0

@@ -32,11 +32,6 @@ class KernelCache:
     def __init__(self, folder: Path, name: str) -> None:
         self._folder, self._name = folder, name
 
-    @property
-    def cache_path(self) -> str:
-        """The folder, below the cache folder."""
-        return str(self._folder)
-
     def entry(self, signature: Any) -> Path:
         """Return the name of the entry for a signature."""
         arguments, _ = sigutils.normalize_signature(signature)  # type: ignore[no-untyped-call]
