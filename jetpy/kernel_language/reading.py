@@ -7,6 +7,7 @@ import inspect
 import sys
 from collections.abc import Mapping
 from functools import cache
+from threading import RLock
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -17,7 +18,10 @@ from jetpy.kernel_language.refusals import refuse
 from jetpy.kernel_language.types import Group, Refusal, View, group_type, named_type
 
 
-@cache
+_reading = RLock()
+"""Engines may compile at the same time, and a definition is there once."""
+
+
 def read_module(module: ModuleType) -> dict[str, Definition]:
     """Return the workunits and device functions of a module by name, in their order.
 
@@ -28,6 +32,12 @@ def read_module(module: ModuleType) -> dict[str, Definition]:
     BackendError
         If something in them is outside the language; the message names function and line.
     """
+    with _reading:
+        return _read_module(module)
+
+
+@cache
+def _read_module(module: ModuleType) -> dict[str, Definition]:
     return {name: _read(module, name) for name in _functions(module)}
 
 

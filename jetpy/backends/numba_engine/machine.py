@@ -1,7 +1,7 @@
 """What threads tell each other by, and calls by address: LLVM's instructions and POSIX threads.
 
-Pointers are to int64 words. Loads acquire, stores release, and exchanges do both, so that what a
-thread wrote before a store is seen by whoever loads what was stored.
+Pointers are to int64 words. What a thread wrote before a store is seen by whoever loads what was
+stored; loads and exchanges are in one order for all threads.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def load(typingctx: Any, words: Any) -> tuple[Signature, Any]:
     """Return the first word."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.load_atomic(args[0], "acquire", 8)
+        return builder.load_atomic(args[0], "seq_cst", 8)
 
     return types.int64(WORD), codegen
 
@@ -97,7 +97,7 @@ def store(typingctx: Any, words: Any, value: Any) -> tuple[Signature, Any]:
 def _exchange(operation: str) -> Any:
     def typing(typingctx: Any, words: Any, value: Any) -> tuple[Signature, Any]:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return builder.atomic_rmw(operation, args[0], args[1], "acq_rel")
+            return builder.atomic_rmw(operation, args[0], args[1], "seq_cst")
 
         return types.int64(WORD, types.int64), codegen
 
@@ -116,7 +116,7 @@ def compare_exchange(
     """Store the first word if it is what is expected; return what was there."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pair = builder.cmpxchg(*args, "acq_rel", "acquire")
+        pair = builder.cmpxchg(*args, "seq_cst", "seq_cst")
         return builder.extract_value(pair, 0)
 
     return types.int64(WORD, types.int64, types.int64), codegen
