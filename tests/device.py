@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jetpy.backends.base import Array, DualArray
-from jetpy.backends.memory import HostMemory
+from jetpy.backends.memory import HostMemory, Memory
 from jetpy.backends.numba_engine.engine import NumbaBackend
 
 
@@ -71,6 +71,9 @@ class DeviceMemory(HostMemory):
     """Memory whose arrays are not those of the host."""
 
     xp = _ArrayModule()
+
+    def empty(self, n: int, dtype: Any) -> Array:
+        return Memory.empty(self, n, dtype)
 
     def from_host(self, array: np.ndarray) -> Array:
         assert not isinstance(array, DeviceArray)

@@ -179,6 +179,20 @@ def build_row(v: int, graph: Graph, table: Connectivity, state: Refinement) -> p
         moved = 1
     while e < end:
         u: int = graph.indices[e]
+        if state.parts[u] != home:
+            break
+        if state.previous[u] != home:
+            moved = 1
+        internal += graph.edge_weights[e]
+        e += 1
+    if internal > 0:
+        s = row + home
+        if not is_direct(degree, table.k):
+            s = first_slot(home, row, size)
+        table.parts[s] = home
+        table.weights[s] = internal
+    while e < end:
+        u: int = graph.indices[e]
         p: int = state.parts[u]
         w: int = graph.edge_weights[e]
         if state.previous[u] != p:

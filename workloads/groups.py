@@ -8,9 +8,11 @@ import pykokkos as pk
 
 NO_PART = -1
 """In place of a part, where there is none."""
-UNKNOWN = -2
+UNWANTED = -2
+"""Target of a vertex that loses too much by a move to the best part."""
+UNKNOWN = -3
 """Target of a vertex whose connections have changed since it was chosen."""
-INACTIVE = -3
+INACTIVE = -4
 """Target of a vertex that is not listed as active."""
 NO_VERTEX = -1
 """In place of a vertex, in lists with gaps."""
@@ -84,7 +86,7 @@ class Refinement(Partition, Metric):
     control: pk.View1D[pk.int64]  # the control block, by Control
     counters: pk.View1D[pk.int64]  # by Counter
     active: pk.View1D[pk.int32]  # the vertices that iterations look at
-    targets: pk.View1D[pk.int32]  # best adjacent part; NO_PART, UNKNOWN, INACTIVE
+    targets: pk.View1D[pk.int32]  # best adjacent part; NO_PART, UNWANTED, UNKNOWN, INACTIVE
     gains: pk.View1D[pk.int32]  # what moving there gains
     internal: pk.View1D[pk.int32]  # weight of the edges into the own part
     priorities: pk.View1D[pk.int32]  # gains of vertices that want to move; else NO_PRIORITY

@@ -5,6 +5,7 @@ import pykokkos as pk
 from jetpy.workloads.control_block import Control
 from jetpy.workloads.groups import (
     NO_PRIORITY,
+    UNWANTED,
     Connectivity,
     Graph,
     LongRows,
@@ -75,8 +76,11 @@ def propose(i: int, graph: Graph, table: Connectivity, state: Refinement):
     if state.locks[v] == state.control[Control.LOCK]:
         return
     update_target(v, graph, table, state)
-    if state.targets[v] >= 0 and passes_first_filter(v, state):
-        state.priorities[v] = state.gains[v]
+    if state.targets[v] >= 0:
+        if passes_first_filter(v, state):
+            state.priorities[v] = state.gains[v]
+        else:
+            state.targets[v] = UNWANTED
 
 
 @pk.workunit

@@ -186,7 +186,7 @@ class Backend(ABC):
 
     def full(self, n: int, value: int, dtype: Any = np.int32) -> Array:
         """Return an array of shape (n,) filled with `value`."""
-        return self.xp.full(n, int(value), dtype)  # CuPy takes no member of an enumeration
+        return self.xp.full(n, int(value), dtype)
 
     def synchronize(self) -> None:
         """Wait until every launch has finished; a back end that never runs ahead need not."""

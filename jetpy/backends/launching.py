@@ -265,6 +265,16 @@ class LaunchingBackend(Backend):
     def _launcher(self, workunit: Workunit) -> Launcher:
         return self._launchers.get(workunit) or self._load(workunit)
 
+    def empty(self, n: int, dtype: Any = np.int32) -> Array:
+        """Return an uninitialised array of shape (n,)."""
+        return self._memory.empty(n, dtype)
+
+    def full(self, n: int, value: int, dtype: Any = np.int32) -> Array:
+        """Return an array of shape (n,) filled with `value`."""
+        array = self.empty(n, dtype)
+        array.fill(int(value))  # CuPy takes no member of an enumeration
+        return array
+
     def dual_array(self, n: int) -> DualArray:
         """Return a small int64 array of zeros that exists on the host and on the back end."""
         return self._memory.dual_array(n)

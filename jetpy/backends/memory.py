@@ -8,12 +8,14 @@ from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from jetpy.backends.base import Array, DualArray
+from jetpy.backends.pool import LEAST, Pool
 
 HEAD = object.__basicsize__
 """Where NumPy's arrays keep their address, by its binary interface, which any other way of asking
@@ -29,22 +31,40 @@ class _Types(dict[str, np.dtype[Any]]):
         return self[name]
 
 
-class _Known(weakref.ref[Any]):
-    """An array whose address is known; that is forgotten when it dies."""
+class _Elements(dict["np.dtype[Any]", str]):
+    """Names of NumPy's types: a type takes longer to tell it."""
 
-    __slots__ = ("addresses", "alive", "key")
+    def __missing__(self, kind: np.dtype[Any]) -> str:
+        self[kind] = kind.name
+        return self[kind]
+
+
+class _Known(weakref.ref[Any]):
+    """An array whose address is known; that is forgotten when it dies.
+
+    `release` is called then, if it is a function.
+    """
+
+    __slots__ = ("addresses", "alive", "key", "release")
 
     def __new__(cls, array: Array, *_: Any) -> _Known:
         return super().__new__(cls, array, _forget)
 
     def __init__(
-        self, array: Array, addresses: dict[int, int], key: int, alive: dict[int, _Known]
+        self,
+        array: Array,
+        addresses: dict[int, int],
+        key: int,
+        alive: dict[int, _Known],
+        release: Callable[[], None] | None,
     ) -> None:
-        self.addresses, self.key, self.alive = addresses, key, alive
+        self.addresses, self.key, self.alive, self.release = addresses, key, alive, release
 
 
 def _forget(known: _Known) -> None:
     del known.addresses[known.key], known.alive[known.key]
+    if known.release is not None:
+        known.release()
 
 
 class Memory(ABC):
@@ -65,7 +85,7 @@ class Memory(ABC):
 
     def __init__(self) -> None:
         self.addresses: defaultdict[str, dict[int, int]] = defaultdict(dict)
-        self._types = _Types()
+        self._types, self._elements = _Types(), _Elements()
         self._alive: dict[int, _Known] = {}
 
     @abstractmethod
@@ -129,15 +149,41 @@ class Memory(ABC):
             raise TypeError(f"{what} is an array of {element}, not of {array.dtype}")
         if array.ndim != 1 or not array.flags.c_contiguous:
             raise ValueError(f"{what} is a contiguous array of one dimension")
+        self._keep(array, element)
+
+    def empty(self, n: int, dtype: Any) -> Array:
+        """Return an uninitialised array of shape (n,), its address kept."""
+        array = self.xp.empty(n, dtype)
+        self._keep(array, self._elements[array.dtype])
+        return array
+
+    def _keep(
+        self, array: Array, element: str, release: Callable[[], None] | None = None
+    ) -> None:
         known, key = self.addresses[element], id(array)
         known[key] = self.locate(array)
-        self._alive[key] = _Known(array, known, key, self._alive)
+        self._alive[key] = _Known(array, known, key, self._alive, release)
 
 
 class HostMemory(Memory):
-    """NumPy arrays."""
+    """NumPy arrays; large ones lie in blocks of a pool, which get them back when they die."""
 
     xp = np
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pool = Pool()
+
+    def empty(self, n: int, dtype: Any) -> Array:
+        """Return an uninitialised array of shape (n,), its address kept."""
+        kind = np.dtype(dtype)
+        size = n * kind.itemsize
+        if size < LEAST:
+            return super().empty(n, dtype)
+        block = self._pool.take(size)
+        array = np.frombuffer(block, kind, n)
+        self._keep(array, self._elements[kind], partial(self._pool.give, block))
+        return array
 
     def from_host(self, array: npt.NDArray[Any]) -> Array:
         """Return the array itself, or a copy of one that must not be written to."""

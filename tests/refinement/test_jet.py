@@ -21,6 +21,7 @@ from jetpy.refinement.jetlp import LabelPropagation
 from jetpy.refinement.methods import REFINEMENTS
 from jetpy.refinement.state import RefinementState
 from jetpy.workloads.control_block import Task
+from jetpy.workloads.groups import INACTIVE, NO_PART, UNWANTED
 from tests.graphs import SMALL_GRAPHS, from_edges, random_graph, star
 from tests.refinement.oracle import (
     LINE,
@@ -61,14 +62,19 @@ def moves_of_the_paper(
         home = int(parts[v])
         others = set(row) - {home}
         if not others:
-            assert best[v] in (-1, -3)
+            assert best[v] in (NO_PART, INACTIVE)
             continue
         paid = {p: sum(w * distance(problem, p, q) for q, w in row.items()) for p in {home, *row}}
-        assert best[v] in others
-        assert paid[int(best[v])] == min(paid[p] for p in others)
-        gain = paid[home] - paid[int(best[v])]
-        lost = row.get(home, 0) * distance(problem, home, int(best[v]))
-        if gain >= 0 or -gain < lost * ratio // 100:
+        gain = paid[home] - min(paid[p] for p in others)
+        passing = {
+            p: gain >= 0 or -gain < row.get(home, 0) * distance(problem, home, p) * ratio // 100
+            for p in others
+            if paid[p] == paid[home] - gain
+        }
+        if best[v] == UNWANTED:
+            assert not all(passing.values())
+        else:
+            assert passing[int(best[v])]
             gains[v] = gain
     moving = {}
     for v, gain in gains.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from jetpy.backends.memory import Memory
 from jetpy.backends.numba_engine.compiling import sharing
 
 
-@runtime_checkable
 class Programmable(Protocol):
     """A launcher of compiled code that a program can call.
 
@@ -63,10 +62,10 @@ class Program:
 
     @classmethod
     def of(cls, tape: Tape, memory: Memory) -> Program | None:
-        """Return what is on a tape, or None if that is not only what a program can call."""
+        """Return the launches on a tape, whose launchers are programmable; None if it has copies."""
         steps = [step for step in tape if isinstance(step, Step)]
-        launchers = [s.launcher for s in steps if isinstance(s.launcher, Programmable)]
-        return cls(steps, launchers, memory) if len(launchers) == len(tape) else None
+        launchers = [cast("Programmable", step.launcher) for step in steps]
+        return cls(steps, launchers, memory) if len(steps) == len(tape) else None
 
     def run(self, until: Count | None, most: int, crew: int = 0, threads: int = 1) -> int:
         """Make the launches until a number is not zero, at most so many times; return how many.
