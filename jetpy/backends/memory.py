@@ -157,9 +157,7 @@ class Memory(ABC):
         self._keep(array, self._elements[array.dtype])
         return array
 
-    def _keep(
-        self, array: Array, element: str, release: Callable[[], None] | None = None
-    ) -> None:
+    def _keep(self, array: Array, element: str, release: Callable[[], None] | None = None) -> None:
         known, key = self.addresses[element], id(array)
         known[key] = self.locate(array)
         self._alive[key] = _Known(array, known, key, self._alive, release)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -53,3 +55,21 @@ def test_signatures_are_short(file: Path) -> None:
 def test_every_function_is_read() -> None:
     for module, file in zip(workloads.MODULES, FILES, strict=True):
         assert list(read_module(module)) == [function.name for function in functions(file)]
+
+
+def test_engines_that_read_at_the_same_time() -> None:
+    """A definition is there once: the functions that kernels share are told apart by that."""
+    code = (
+        "import sys\n"
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "from jetpy.kernel_language import read_workunits\n"
+        "from jetpy.workloads import MODULES\n"
+        "def read(first):\n"
+        "    modules = MODULES[first:] + MODULES[:first]\n"
+        "    return {d for m in modules for d in read_workunits(m).values()}\n"
+        "sys.setswitchinterval(1e-6)\n"
+        "with ThreadPoolExecutor(4) as readers:\n"
+        "    found = list(readers.map(read, range(0, 28, 7)))\n"
+        "assert all(own == found[0] for own in found)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], timeout=60, check=True)

@@ -284,7 +284,10 @@ def serve(crew_address: int, number: int) -> int:
         turn = load(turns)
         if turn != last and turn % 2 == 1:
             last = turn
-            if number < load(after(crew, WIDTH)) and compare_exchange(member, IDLE, WORKING) == IDLE:
+            if (
+                number < load(after(crew, WIDTH))
+                and compare_exchange(member, IDLE, WORKING) == IDLE
+            ):
                 if load(turns) == turn:
                     work(crew, number, turn)
                     looks = 0
