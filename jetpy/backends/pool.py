@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from threading import RLock
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +35,8 @@ class Pool:
                     block = self._blocks[larger].pop()
                     self._kept -= len(block)
                     return block
-        return memoryview(np.empty(size_of(number), np.uint8))
+        fresh: Any = np.empty(size_of(number), np.uint8)
+        return memoryview(fresh)
 
     def give(self, block: memoryview) -> None:
         """Keep a block for later; where that makes too many, instead of all others."""

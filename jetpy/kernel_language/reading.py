@@ -17,7 +17,6 @@ from jetpy.kernel_language.definition import Definition, Kind, place_name
 from jetpy.kernel_language.refusals import refuse
 from jetpy.kernel_language.types import Group, Refusal, View, group_type, named_type
 
-
 _reading = RLock()
 """Engines may compile at the same time, and a definition is there once."""
 

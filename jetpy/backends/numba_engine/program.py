@@ -62,7 +62,7 @@ class Program:
 
     @classmethod
     def of(cls, tape: Tape, memory: Memory) -> Program | None:
-        """Return the launches on a tape, whose launchers are programmable; None if it has copies."""
+        """Return the launches on a tape, all of them programmable; None if it has copies."""
         steps = [step for step in tape if isinstance(step, Step)]
         launchers = [cast("Programmable", step.launcher) for step in steps]
         return cls(steps, launchers, memory) if len(steps) == len(tape) else None

@@ -45,7 +45,7 @@ COUNTING = 4
 """The first pass of a scan."""
 
 MOST_PIECES, SMALLEST, LARGEST = 1024, 64, 2048
-"""Pieces of a launch, and indices of one; larger ones are cut only where there would be too many."""
+"""Pieces of a launch, and indices of one: more only where pieces would be too many."""
 EACH = 4
 """Pieces, at least, for each member, if they are not too small."""
 SPINS = 4000
