@@ -9,7 +9,7 @@ from enum import IntEnum
 SECTIONS = 64
 """Counters that a sum over many vertices is spread over, so that threads do not meet at one."""
 BLOCK_BITS = 9
-"""Blocks of 2^9 vertices are dealt round to the sections."""
+"""Blocks are of 2^9 vertices in a row."""
 
 
 class Control(IntEnum):

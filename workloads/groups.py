@@ -93,4 +93,5 @@ class Refinement(Partition, Metric):
     locks: pk.View1D[pk.int32]  # number of the Jetlp iteration that a vertex stays in
     moved: pk.View1D[pk.int32]  # lists of moved vertices, one for each section
     list_size: int  # of each of these lists
+    section_bits: int  # 2^section_bits vertices in a row are of one section
     share: int  # indices that share the edges of a moved vertex

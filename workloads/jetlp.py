@@ -14,9 +14,10 @@ from jetpy.workloads.groups import (
 from jetpy.workloads.hashing import mix, place_of
 from jetpy.workloads.iterations import propagates
 from jetpy.workloads.long_rows import end_of, first_entry, is_left_to_lanes, step_of, vertex_of
-from jetpy.workloads.losses import BUCKETS, loss_bucket, tally_place, tally_section
+from jetpy.workloads.losses import BUCKETS, loss_bucket, tally_place
 from jetpy.workloads.metric import MetricKind, distance_of
 from jetpy.workloads.moves import begin_vertex, move
+from jetpy.workloads.sections import tally_section
 from jetpy.workloads.targets import update_target
 
 PERCENT = 100
@@ -183,7 +184,7 @@ def tally_inflow(i: int, graph: Graph, state: Refinement, proposals: Proposals, 
     weight: int = graph.vertex_weights[v]
     rank: int = loss_bucket(proposals.gains[v], weight, state.scale)
     cap.ranks[v] = rank
-    section: int = tally_section(v, cap.sections)
+    section: int = tally_section(v, cap.sections, state)
     place: int = tally_place(section, state.targets[v], rank, state.k)
     pk.atomic_fetch_add(cap.incoming, [place], weight)
     pk.atomic_fetch_add(cap.outgoing, [section * state.k + state.parts[v]], weight)

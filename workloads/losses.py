@@ -2,8 +2,6 @@
 
 import pykokkos as pk
 
-from jetpy.workloads.control_block import BLOCK_BITS
-
 BUCKETS = 50
 NO_BUCKET = -1
 """Bucket of a vertex that is not sorted into any."""
@@ -36,15 +34,6 @@ def loss_bucket(loss: pk.int64, weight: int, scale: int) -> int:
         size = size * FACTOR
         bucket += 1
     return bucket
-
-
-@pk.function
-def tally_section(v: int, sections: int) -> int:
-    """Return the section that a vertex is tallied in: blocks of vertices are dealt round to them.
-
-    Its counters are far from those of others in memory, so that threads do not meet at one.
-    """
-    return (v >> BLOCK_BITS) % sections
 
 
 @pk.function

@@ -1,19 +1,23 @@
 """Heavy-edge matching by rounds of handshakes: two vertices match when each prefers the other.
 
-An edge is rated w(u,v)^2 / (c(u) c(v)); ties go to the higher hash of the edge, then to the
-lower neighbour. This order is the same from both ends, so every round matches at least the best
-remaining edge, and the outcome does not depend on who comes first.
+An edge is rated w(u,v)^2 / (c(u) c(v)), times one plus a hash of less than a millionth, which
+decides between equals; ties that are left go to the lower neighbour. This order is the same from
+both ends, so every round matches at least the best remaining edge, and the outcome does not depend
+on who comes first.
 """
 
 import pykokkos as pk
 
-from jetpy.workloads.constraints import may_join, room_beside
+from jetpy.workloads.constraints import room_beside
 from jetpy.workloads.groups import NO_VERTEX, Constraints, Graph, LongRows
 from jetpy.workloads.hashing import ODD, mix, stir
 from jetpy.workloads.long_rows import LANES, is_left_to_lanes, step_of, vertex_of
 
 NO_ENTRY = -1
 NOT_CHOSEN = -2
+NO_RATING = -1.0
+STRETCH_BITS = 52
+"""Ratings are multiplied by 2^52 plus a hash of 32 bits."""
 COMPARERS = 16
 """Indices that compare what the lanes of a row have found, before one compares what they find."""
 COMPARED = LANES // COMPARERS
@@ -32,6 +36,39 @@ class Handshakes:
 def hash_edge(u: int, v: int, seed: int) -> pk.uint32:
     """Return the hash of an edge, the same from both ends."""
     return stir(mix(u ^ seed) + mix(v ^ seed), ODD)
+
+
+@pk.function
+def rate(
+    u: int,
+    e: int,
+    room: int,
+    part: int,
+    graph: Graph,
+    handshakes: Handshakes,
+    constraints: Constraints,
+) -> pk.double:
+    """Return the rating of an edge, or `NO_RATING` if it leads to none that the vertex may join.
+
+    Conditions one by one, and nothing left out: that compiles to code without jumps, and a jump
+    that nobody can foresee costs more than all of it.
+    """
+    v: int = graph.indices[e]
+    w: pk.double = graph.edge_weights[e]
+    weight_u: pk.double = graph.vertex_weights[u]
+    weight_v: pk.double = graph.vertex_weights[v]
+    one: pk.int64 = 1
+    h: pk.int64 = hash_edge(u, v, handshakes.seed)
+    stretch: pk.double = (one << STRETCH_BITS) + h
+    rating: pk.double = (w * w) / (weight_u * weight_v) * stretch
+    if handshakes.match[v] != NO_VERTEX:
+        rating = NO_RATING
+    if graph.vertex_weights[v] > room:
+        rating = NO_RATING
+    if constraints.within_parts == 1:
+        if constraints.parts[v] != part:
+            rating = NO_RATING
+    return rating
 
 
 @pk.function
@@ -63,11 +100,9 @@ def best_entry(
     """
     room: int = room_beside(u, graph, constraints)
     part: int = constraints.parts[u]
-    weight_u: pk.double = graph.vertex_weights[u]
     best: int = NO_ENTRY
-    best_vertex: int = NO_VERTEX
-    best_rating: pk.double = -1.0
-    best_hash: pk.uint32 = 0
+    best_rating: pk.double = 0.0
+    is_tied: int = 0
     place: int = first
     while place < end:
         e: int = place
@@ -76,18 +111,25 @@ def best_entry(
             e = handshakes.lane_best[e]
             if e == NO_ENTRY:
                 continue
-        v: int = graph.indices[e]
-        if handshakes.match[v] == NO_VERTEX and may_join(v, room, part, graph, constraints):
-            w: pk.double = graph.edge_weights[e]
-            weight_v: pk.double = graph.vertex_weights[v]
-            rating: pk.double = (w * w) / (weight_u * weight_v)
-            if rating >= best_rating:
-                h: pk.uint32 = hash_edge(u, v, handshakes.seed)
-                if rating > best_rating or h > best_hash or (h == best_hash and v < best_vertex):
-                    best = e
-                    best_vertex = v
-                    best_rating = rating
-                    best_hash = h
+        rating: pk.double = rate(u, e, room, part, graph, handshakes, constraints)
+        if rating == best_rating:
+            is_tied = 1
+        if rating > best_rating:
+            best = e
+            best_rating = rating
+    if is_tied == 0:
+        return best
+    place = first
+    while place < end:
+        e: int = place
+        place += step
+        if of_lanes:
+            e = handshakes.lane_best[e]
+            if e == NO_ENTRY:
+                continue
+        rating: pk.double = rate(u, e, room, part, graph, handshakes, constraints)
+        if rating == best_rating and graph.indices[e] < graph.indices[best]:
+            best = e
     return best
 
 

@@ -14,7 +14,7 @@ from jetpy.workloads.connectivity import (
     clear_chunk,
     take_from_row,
 )
-from jetpy.workloads.control_block import BLOCK_BITS, SECTIONS, Control, Counter, Task
+from jetpy.workloads.control_block import SECTIONS, Control, Counter, Task
 from jetpy.workloads.groups import (
     INACTIVE,
     UNKNOWN,
@@ -32,6 +32,7 @@ from jetpy.workloads.long_rows import (
     step_of,
 )
 from jetpy.workloads.metric import MetricKind, distance_of
+from jetpy.workloads.sections import section_of
 
 
 @pk.function
@@ -55,7 +56,7 @@ def move(v: int, q: int, graph: Graph, state: Refinement):
     state.parts[v] = q
     pk.atomic_fetch_add(state.part_weights, [p], -weight)
     pk.atomic_fetch_add(state.part_weights, [q], weight)
-    section: int = (v >> BLOCK_BITS) & SECTIONS - 1
+    section: int = section_of(v, state)
     place: pk.int64 = pk.atomic_fetch_add(state.counters, [Counter.MOVED + section], one)
     state.moved[section * state.list_size + place] = v
 
@@ -90,11 +91,16 @@ def is_rebuilt(state: Refinement) -> bool:
 
 
 @pk.function
-def add_to_cut(i: int, change: pk.int64, state: Refinement):
-    """Add to the counters of twice the change of the cut."""
+def add_to_cut(i: int, v: int, change: pk.int64, state: Refinement):
+    """Add what index i found at a vertex to the counters of twice the change of the cut.
+
+    Neighbouring threads of a GPU do not meet at one, nor do those of processors.
+    """
     if change != 0:
-        counter: int = Counter.CUT_CHANGE + (i & SECTIONS - 1)
-        pk.atomic_fetch_add(state.counters, [counter], change)
+        section: int = section_of(v, state)
+        if state.share > 1:
+            section = i & SECTIONS - 1
+        pk.atomic_fetch_add(state.counters, [Counter.CUT_CHANGE + section], change)
 
 
 @pk.function
@@ -142,7 +148,7 @@ def subtract_edges(
                 activate(u, state)
             state.targets[u] = UNKNOWN
         e += step
-    add_to_cut(i, change, state)
+    add_to_cut(i, v, change, state)
 
 
 @pk.function
@@ -245,7 +251,7 @@ def rebuild_rows(
     if cost != NO_EDGES:
         if state.targets[i] == INACTIVE:
             activate(i, state)
-        add_to_cut(i, cost, state)
+        add_to_cut(i, i, cost, state)
 
 
 @pk.workunit
@@ -275,4 +281,4 @@ def rebuild_long_rows(
         e += step_of(i, 0)
     if moved == 1:
         state.targets[v] = UNKNOWN
-    add_to_cut(i, cost, state)
+    add_to_cut(i, v, cost, state)

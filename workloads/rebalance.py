@@ -12,9 +12,10 @@ from jetpy.workloads.control_block import BLOCK_BITS, Control, Counter, Task
 from jetpy.workloads.groups import INACTIVE, NO_PART, Connectivity, Graph, Refinement
 from jetpy.workloads.hashing import mix, place_of
 from jetpy.workloads.iterations import rebalances
-from jetpy.workloads.losses import BUCKETS, NO_BUCKET, loss_bucket, tally_place, tally_section
+from jetpy.workloads.losses import BUCKETS, NO_BUCKET, loss_bucket, tally_place
 from jetpy.workloads.moves import begin_vertex, move
 from jetpy.workloads.plan import NO_LIMIT, OPEN, Plan, Row
+from jetpy.workloads.sections import tally_section
 from jetpy.workloads.targets import NOT_ADJACENT, Wanted, best_slot, connection_to
 
 CANDIDATE = NO_PART - 1
@@ -101,7 +102,7 @@ def mean_connection(
 @pk.function
 def tally(v: int, p: int, bucket: int, graph: Graph, eviction: Eviction, state: Refinement):
     """Add a candidate's weight to its part and bucket."""
-    section: int = tally_section(v, eviction.sections)
+    section: int = tally_section(v, eviction.sections, state)
     place: int = tally_place(section, p, bucket, state.k)
     pk.atomic_fetch_add(eviction.histogram, [place], graph.vertex_weights[v])
 

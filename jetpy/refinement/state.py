@@ -79,7 +79,10 @@ class RefinementState:
         self.part_weights, self.counters = self.weights.device, self.counts.device
         self.control = self.control_block.device
         self.active, self.active_count = backend.full(max(n, 1), NO_VERTEX), 0
-        self.list_size = -(-n // (SECTIONS << BLOCK_BITS)) << BLOCK_BITS
+        self.section_bits = BLOCK_BITS
+        if backend.prefers_lists:
+            self.section_bits = max(0, (n - 1) // SECTIONS).bit_length()
+        self.list_size = -(-n // (SECTIONS << self.section_bits)) << self.section_bits
         self.moved = backend.empty(SECTIONS * self.list_size)
         self.share = 1 if backend.prefers_lists else SHARE
         self.table = _make_table(backend, graph, k)
