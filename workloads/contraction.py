@@ -149,8 +149,10 @@ def merge_edge(d: int, weight: int, start: int, size: int, used: int, tables: Ta
     end: int = start + used
     is_new: int = 0
     if size <= LONGEST_LIST:
-        while slot < end and tables.keys[slot] != d:
-            slot += 1
+        slot = end
+        for s in range(start, end):
+            if tables.keys[s] == d:
+                slot = s
         is_new = slot == end
     else:
         slot = find_slot(d, start + spread(d, size), start, size, tables.keys)
