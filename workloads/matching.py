@@ -207,7 +207,7 @@ def match_mutual(i: int, active: pk.View1D[pk.int32], handshakes: Handshakes):
 
 
 @pk.workunit
-def list_active(
+def match_and_list(
     i: int,
     acc: pk.Acc[pk.int64],
     last_pass: bool,
@@ -215,12 +215,17 @@ def list_active(
     handshakes: Handshakes,
     remaining: pk.View1D[pk.int32],
 ):
-    """List the vertices that may still find a partner in a later round."""
+    """Do what `match_mutual` does, and list the vertices that may still find a partner later."""
     u: int = active[i]
-    if handshakes.match[u] == NO_VERTEX and handshakes.preferred[u] != NO_VERTEX:
+    v: int = handshakes.preferred[u]
+    if v == NO_VERTEX:
+        return
+    if handshakes.preferred[v] != u:
         if last_pass:
             remaining[acc] = u
         acc += 1
+    elif last_pass:
+        handshakes.match[u] = v
 
 
 @pk.workunit

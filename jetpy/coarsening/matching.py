@@ -66,11 +66,12 @@ def match_vertices(
         long_rows.launch_whole(count, kernels.prefer_heaviest, vertices=active, **choosing)
         long_rows.launch_each(kernels.compare_lanes, share=COMPARERS, **choosing)
         long_rows.launch_each(kernels.prefer_lane_best, **choosing)
-        backend.parallel_for(count, kernels.match_mutual, active=active, handshakes=handshakes)
-        if backend.prefers_lists:
+        if not backend.prefers_lists:
+            backend.parallel_for(n, kernels.match_mutual, active=active, handshakes=handshakes)
+        else:
             count = backend.scan(
                 count,
-                kernels.list_active,
+                kernels.match_and_list,
                 active=active,
                 handshakes=handshakes,
                 remaining=remaining,
