@@ -155,11 +155,14 @@ def clear_long_rows(i: int, graph: Graph, long_rows: LongRows, table: Connectivi
 
 
 @pk.function
-def build_row(v: int, graph: Graph, table: Connectivity, state: Refinement) -> pk.int64:
+def build_row(
+    v: int, after_moves: bool, graph: Graph, table: Connectivity, state: Refinement
+) -> pk.int64:
     """Compute a row, and `internal`, from the parts of the neighbours.
 
     Returns what the edges to other parts cost, which may be nothing; `NO_EDGES` if there are none.
-    The target becomes unknown if the vertex is active and it or a neighbour has moved.
+    If this is done after moves, the target becomes unknown if the vertex is active and it or a
+    neighbour has moved.
     """
     e: int = graph.indptr[v]
     end: int = graph.indptr[v + 1]
@@ -175,13 +178,13 @@ def build_row(v: int, graph: Graph, table: Connectivity, state: Refinement) -> p
     external: int = 0
     cost: pk.int64 = 0
     moved: int = 0
-    if state.previous[v] != home:
+    if after_moves and state.previous[v] != home:
         moved = 1
     while e < end:
         u: int = graph.indices[e]
         if state.parts[u] != home:
             break
-        if state.previous[u] != home:
+        if after_moves and state.previous[u] != home:
             moved = 1
         internal += graph.edge_weights[e]
         e += 1
@@ -195,7 +198,7 @@ def build_row(v: int, graph: Graph, table: Connectivity, state: Refinement) -> p
         u: int = graph.indices[e]
         p: int = state.parts[u]
         w: int = graph.edge_weights[e]
-        if state.previous[u] != p:
+        if after_moves and state.previous[u] != p:
             moved = 1
         if p == home:
             internal += w
@@ -237,7 +240,7 @@ def build_rows(
         state.destinations[v] = NO_PART
         state.active[v] = NO_VERTEX
         if degree <= long_rows.longest:
-            if build_row(v, graph, table, state) == NO_EDGES:
+            if build_row(v, False, graph, table, state) == NO_EDGES:
                 state.targets[v] = INACTIVE
         return
     e: int = graph.indptr[v] + first_entry(i, count, long_rows)

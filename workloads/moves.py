@@ -247,7 +247,7 @@ def rebuild_rows(
         return
     if is_left_to_lanes(i, count, graph.indptr[i + 1] - graph.indptr[i], long_rows):
         return
-    cost: pk.int64 = build_row(i, graph, table, state)
+    cost: pk.int64 = build_row(i, True, graph, table, state)
     if cost != NO_EDGES:
         if state.targets[i] == INACTIVE:
             activate(i, state)
