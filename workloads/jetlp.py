@@ -135,14 +135,13 @@ def afterburn(
         u: int = graph.indices[e]
         p: int = state.previous[u]
         other: int = state.priorities[u]
-        if other != NO_PRIORITY:
-            if other > priority or (other == priority and u < v):
-                p = state.targets[u]
+        if other > priority or (other == priority and u < v):
+            p = state.targets[u]
         w: pk.int64 = graph.edge_weights[e]
         if state.metric_kind == MetricKind.EDGE_CUT:
             if p == target:
                 gain += w
-            elif p == source:
+            if p == source:
                 gain -= w
         else:
             nearer: int = distance_of(source, p, state)
