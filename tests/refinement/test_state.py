@@ -11,7 +11,7 @@ from jetpy.backends.base import Backend
 from jetpy.generators import grid, rmat
 from jetpy.graph import Graph
 from jetpy.refinement.state import RefinementState
-from jetpy.workloads.control_block import BLOCK_BITS, SECTIONS, Counter, Task
+from jetpy.workloads.control_block import SECTIONS, Counter, Task
 from tests.graphs import SMALL_GRAPHS, random_graph, star
 from tests.refinement.oracle import (
     LINE,
@@ -39,7 +39,7 @@ def move(state: RefinementState, vertices: np.ndarray, destinations: np.ndarray)
     state.weights.host[:] = np.bincount(parts, vertex_weights, state.k)
     lists = np.zeros((SECTIONS, state.list_size), np.int32)
     for v in vertices:
-        section = (v >> BLOCK_BITS) % SECTIONS
+        section = (v >> state.section_bits) % SECTIONS
         lists[section, counters[Counter.MOVED + section]] = v
         counters[Counter.MOVED + section] += 1
     state.moved[:] = backend.from_host(lists.ravel())
