@@ -15,7 +15,7 @@ from tests.device import DeviceBackend
 settings.register_profile("jetpy", derandomize=True, deadline=None)
 settings.load_profile("jetpy")
 
-MODES = ("lists", "recorded", "long rows", "apart", "lists apart")
+MODES = ("lists", "recorded", "long rows", "apart")
 FEW_INDICES = 1 << 12
 """Indices of recorded launches: as many as on a GPU take long one after the other."""
 
@@ -78,19 +78,13 @@ def backend(
 ) -> Backend:
     """Launches over lists as on a CPU, or from recordings and over long rows as on a GPU.
 
-    The last modes are memory apart from the host's for numba, and for others what they are; with
-    lists of what matters in refinement, or without.
+    The last mode is memory apart from the host's for numba, and for others what they are.
     """
     ready = working(backend_name)
     monkeypatch.setattr("jetpy.refinement.state.INDICES", FEW_INDICES)
-    if request.param.endswith("apart"):
-        engine = DeviceBackend(2) if backend_name == "numba" else ready
-        if "lists" in request.param and backend_name not in ("numba", "cuda"):
-            pytest.skip(f"{backend_name} has no programs, or prefers lists")
-        monkeypatch.setattr(engine, "lists_size", INT32_MAX if "lists" in request.param else 0)
-        return engine
+    if request.param == "apart":
+        return DeviceBackend(2) if backend_name == "numba" else ready
     engine = NumbaBackend(2) if backend_name == "numba" else ready
-    monkeypatch.setattr(engine, "lists_size", 0)
     if request.param == "lists" and engine.copies:
         pytest.skip(f"{backend_name} makes no lists: the host does not see their lengths at once")
     monkeypatch.setattr(engine, "prefers_lists", request.param == "lists")

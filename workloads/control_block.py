@@ -64,7 +64,7 @@ class Control(IntEnum):
     LISTED = 24
     """Vertices listed last."""
     MOVES = 25
-    """Those that share the lists of moved vertices and their edges, if rows are updated; else 0."""
+    """Those that share the lists of moved vertices, if rows are updated; else 0."""
     ROWS = 26
     """Rows, if they are built anew; else 0."""
 

@@ -81,7 +81,7 @@ def choose_update(i: int, state: Refinement, n: int, most_share: int):
         state.counters[Counter.REBUILD] = 1
         state.control[Control.ROWS] = n
     else:
-        state.control[Control.MOVES] = longest * SECTIONS * state.share
+        state.control[Control.MOVES] = longest * SECTIONS
 
 
 @pk.function

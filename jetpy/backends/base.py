@@ -49,8 +49,7 @@ class DualArray:
 class Count:
     """A number that launches read when they are due: of indices, or an argument.
 
-    For back ends on the host, where the results of one launch are there before the next, and for
-    recordings that are programs.
+    For back ends on the host, where the results of one launch are there before the next.
 
     Attributes
     ----------
@@ -80,9 +79,6 @@ class Backend(ABC):
         Whether it pays to list the vertices that matter before a launch over them, and to look
         at results between launches: where the host learns them at once. Else launches are
         recorded, and several iterations sent off before a look.
-    lists_size : int
-        Vertices and directed edges of the largest levels whose refinement is over lists even
-        where these are not preferred: where recorded launches read numbers by themselves.
     copies : bool
         Whether its arrays are copies in a memory of its own.
     longest_row : int
@@ -99,7 +95,6 @@ class Backend(ABC):
     xp: Any
     launches: int
     prefers_lists: bool = True
-    lists_size: int = 0
     copies: bool = False
     longest_row: int = INT32_MAX
     host_engine: Backend | None = None
@@ -153,19 +148,13 @@ class Backend(ABC):
 
     @abstractmethod
     def record(
-        self,
-        launches: Callable[[], None],
-        /,
-        until: Count | None = None,
-        most: int = 1,
-        size: int = 0,
+        self, launches: Callable[[], None], /, until: Count | None = None, most: int = 1
     ) -> Callable[[], None]:
         """Return a function that repeats what `launches` does, at less cost for each launch.
 
         `launches` makes calls of `parallel_for`, `scan_into`, `push` and `pull` and nothing else,
         with the same numbers and the same arrays each time. The function repeats it until a number
-        is not zero, if that is given, but at most so many times. `size` says about how many indices
-        the launches have that read it when they are due.
+        is not zero, if that is given, but at most so many times.
         """
 
     def using(self) -> AbstractContextManager[None]:

@@ -20,8 +20,6 @@ HOST_THREADS = 1
 """Several threads take longer to start than small levels do."""
 HOST_SIZE = 50_000
 """Vertices and directed edges up to which a level is refined sooner on the host's processors."""
-LISTS_SIZE = 500_000
-"""Vertices and directed edges up to which a level's iterations are sooner made as a program."""
 LOST = (
     "forked from one that uses {}: start processes by multiprocessing's method spawn or "
     "forkserver, or use the back end numba there"

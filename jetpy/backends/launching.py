@@ -160,15 +160,6 @@ class Step:
     places: list[int]
     total: Count | None
 
-    def wiring(self, memory: Memory) -> tuple[int, int, int]:
-        """Return what is read and written around the launch, as programs have it.
-
-        Address of the number of indices, or 0; a place in the block where that belongs, too;
-        address where the total goes, or 0.
-        """
-        also = self.places[-1] if self.places else 0
-        return address_of(self.count, memory), also, address_of(self.total, memory)
-
     def repeat(self) -> None:
         """Make the launch."""
         if self.count is not None:
@@ -182,19 +173,14 @@ class Step:
 Tape = list[Step | Copy]
 
 
-def address_of(count: Count | None, memory: Memory) -> int:
-    """Return the address of a number; 0 for none."""
-    return 0 if count is None else memory.locate(count.array) + 8 * count.place
-
-
 def _step(
     launcher: Launcher, n: int | Count, arguments: dict[str, Any], total: Count | None
 ) -> Step:
+    passed = launcher.bind(operator.index(n), arguments)
     if not isinstance(n, Count):
-        return Step(launcher, launcher.bind(n, arguments), arguments, None, [], total)
-    same = [name for name, value in arguments.items() if value is n]
-    passed = launcher.bind(0, arguments | dict.fromkeys(same, 0))
-    return Step(launcher, passed, arguments, n, [0, *(launcher.places[s] for s in same)], total)
+        return Step(launcher, passed, arguments, None, [], total)
+    same = [launcher.places[name] for name, value in arguments.items() if value is n]
+    return Step(launcher, passed, arguments, n, [0, *same], total)
 
 
 class LaunchingBackend(Backend):
@@ -308,12 +294,7 @@ class LaunchingBackend(Backend):
             copy(array)
 
     def record(
-        self,
-        launches: Callable[[], None],
-        /,
-        until: Count | None = None,
-        most: int = 1,
-        size: int = 0,
+        self, launches: Callable[[], None], /, until: Count | None = None, most: int = 1
     ) -> Callable[[], None]:
         """Return a function that repeats launches; on the GPU, as a CUDA graph."""
         tape: Tape = []
@@ -323,7 +304,7 @@ class LaunchingBackend(Backend):
         finally:
             self._tape = None
 
-        repeat = self._repeatable(tape, until, most, size)
+        repeat = self._repeatable(tape, until, most)
         launches_each_time = sum(isinstance(step, Step) for step in tape)
 
         def play() -> None:
@@ -332,9 +313,7 @@ class LaunchingBackend(Backend):
 
         return play
 
-    def _repeatable(
-        self, tape: Tape, until: Count | None, most: int, size: int
-    ) -> Callable[[], int]:
+    def _repeatable(self, tape: Tape, until: Count | None, most: int) -> Callable[[], int]:
         """Return a function that does what is on a tape, the quickest way for many times.
 
         It does so until a number is not zero, at most so many times, and returns how many.

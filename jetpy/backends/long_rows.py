@@ -85,20 +85,15 @@ class _Chunks:
     starts: Array
 
 
-def no_long_rows(backend: Backend) -> LongRows:
-    """Return what says of a graph that no row counts as long."""
-    none = backend.empty(0)
-    return LongRows(backend, INT32_MAX, Whole(none, INT32_MAX), 0, none, none, 0)
-
-
 def find_long_rows(backend: Backend, indptr: Array, entries: int) -> LongRows:
     """List the long rows of a graph, given the offsets of its rows (int32, shape (n + 1,)).
 
     `entries` is the sum of their lengths. Where launches run over lists of vertices no row counts
     as long: lanes run over every long row.
     """
+    none = backend.empty(0)
     if backend.prefers_lists or backend.longest_row == INT32_MAX:
-        return no_long_rows(backend)
+        return LongRows(backend, INT32_MAX, Whole(none, INT32_MAX), 0, none, none, 0)
     longest, rows = backend.longest_row, _Rows(indptr)
     listed = backend.empty(len(indptr) - 1)
     count = backend.scan(
@@ -106,7 +101,6 @@ def find_long_rows(backend: Backend, indptr: Array, entries: int) -> LongRows:
     )
     whole = Whole(listed, longest)
     if count == 0:
-        none = backend.empty(0)
         return LongRows(backend, longest, whole, 0, none, none, 0)
     most = count + entries // CHUNK
     chunks = _Chunks(backend.empty(most), backend.empty(most))

@@ -140,12 +140,7 @@ class Profiler(Backend):
         return self._launched(Kind.SCAN, self._engine.scan, n, workunit, **arguments)
 
     def record(
-        self,
-        launches: Callable[[], None],
-        /,
-        until: Count | None = None,
-        most: int = 1,
-        size: int = 0,
+        self, launches: Callable[[], None], /, until: Count | None = None, most: int = 1
     ) -> Callable[[], None]:
         """Return a function that makes the very calls, so that each launch is timed."""
 

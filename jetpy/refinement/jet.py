@@ -105,7 +105,7 @@ class Refinement:
 
         Launches for an iteration that is not due do nothing.
         """
-        if self.state.uses_lists:
+        if self.backend.prefers_lists:
             self._iterate.play(self._launch_any)
             return
         before = self._made

@@ -48,7 +48,7 @@ class LabelPropagation:
         self._cap = None if overfill is None else _inflow(state, overfill)
         needs_gains = state.graph.long_rows.count or self._cap is not None
         self._proposals = Proposals(
-            vertices=backend.empty(n) if state.uses_lists else state.active,
+            vertices=backend.empty(n) if backend.prefers_lists else state.active,
             gains=backend.full(n if needs_gains else 0, 0, np.int64),
             is_capped=int(self._cap is not None),
         )
@@ -60,7 +60,7 @@ class LabelPropagation:
         backend.parallel_for(
             count, kernels.propose, graph=state.graph, table=state.table, state=state
         )
-        if state.uses_lists:
+        if backend.prefers_lists:
             listed = state.number(Control.LISTED)
             backend.scan_into(
                 listed, count, kernels.list_proposers, state=state, proposals=self._proposals

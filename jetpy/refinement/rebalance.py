@@ -60,7 +60,7 @@ class Rebalancing:
         regions = (n >> REGION_BITS) + 1
         sums = backend.full(state.k // group_size * regions * REGION_SUMS, 0)
         self._evicted = EvictedSums(sums, regions)
-        self._vertices = backend.empty(n) if state.uses_lists else state.active
+        self._vertices = backend.empty(n) if backend.prefers_lists else state.active
 
     def start(self) -> None:
         """Forget what was summed up before a start, over vertices that may be active no more."""
@@ -135,9 +135,9 @@ class Rebalancing:
         return count
 
     def _list_candidates(self) -> int | Count:
-        """List the candidates up to the last bucket, where launches are over lists."""
+        """List the candidates up to the last bucket, where lists are preferred."""
         state, backend = self._state, self._state.backend
-        if not state.uses_lists:
+        if not backend.prefers_lists:
             return state.rebalancing
         listed = state.number(Control.LISTED)
         backend.scan_into(

@@ -15,8 +15,8 @@ MOST_VERTICES = 1 << 24
 class Recording:
     """A sequence of launches on a state, made again and again.
 
-    Played from a recording, as long as launches need no more room than when it was made. Where
-    they are over lists they read what they need, and are repeated until the host is asked for
+    Played from a recording, as long as launches need no more room than when it was made. Where the
+    back end prefers lists they read what they need, and are repeated until the host is asked for
     something.
     """
 
@@ -25,7 +25,7 @@ class Recording:
         self._reached = -1
         self._until: Count | None = None
         self._most = 1
-        if state.uses_lists:
+        if state.backend.prefers_lists:
             self._until = state.number(Control.REQUEST)
             self._most += MOST_VERTICES // max(state.graph.n, 1)
         self._program: Callable[[], None] = lambda: None
@@ -35,5 +35,5 @@ class Recording:
         state, backend = self._state, self._state.backend
         if self._reached != state.active_count:
             self._reached = state.active_count
-            self._program = backend.record(launches, self._until, self._most, state.graph.n)
+            self._program = backend.record(launches, self._until, self._most)
         self._program()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from jetpy.backends.base import Array, Backend, Count
 from jetpy.backends.level import DeviceGraph
-from jetpy.backends.long_rows import no_long_rows
 from jetpy.graph import INT32_MAX
 from jetpy.problem import Problem
 from jetpy.refinement.measures import Measures, measure, upload_metric
@@ -23,9 +22,6 @@ SHARE, INDICES = 8, 1 << 18
 """Indices that share the edges of a moved vertex, and most of them all, in a recorded launch."""
 SPARE = 1024
 """Active vertices that a launch from a recording has room for, beside half as many again."""
-PROGRAMMED = ("jet",)
-"""Refinements whose iterations over lists ask a GPU's host for little. Programs have to know their
-kernels (`program_modules` in `jetpy.backends.cuda.kernels`)."""
 LOOSE = 0.75
 """A vertex without adjacent parts is active if its edges weigh at most this share of what those
 of the average vertex do, each per vertex weight."""
@@ -46,16 +42,14 @@ class RefinementState:
 
     An iteration looks at the active vertices only: those that had an adjacent part at some time
     since the start, and those that little ties to their own. It is a sequence of launches without a
-    look at any result by the host: a `Recording`. Where `uses_lists`, the vertices that matter are
-    listed before, and launches read how many there are when they are due. Elsewhere these are over
-    all active vertices.
+    look at any result by the host: a `Recording`. Where the back end prefers lists, the vertices
+    that matter are listed before, and launches read how many there are when they are due. Elsewhere
+    these are over all active vertices.
 
     What kernels work on are attributes, those of group `Refinement` in `jetpy.workloads.groups`.
 
     Attributes
     ----------
-    uses_lists : bool
-        Whether launches are over lists. Then no row counts as long.
     measures : Measures
         Of `parts` at the start.
     table : Table
@@ -69,9 +63,6 @@ class RefinementState:
     """
 
     def __init__(self, backend: Backend, graph: DeviceGraph, problem: Problem) -> None:
-        self.uses_lists = _uses_lists(backend, graph, problem)
-        if self.uses_lists and graph.long_rows.count > 0:
-            graph = replace(graph, long_rows=no_long_rows(backend))
         self.backend, self.graph, self.problem = backend, graph, problem
         self.k = k = problem.k
         self.metric = upload_metric(backend, graph, problem.metric, k)
@@ -131,7 +122,7 @@ class RefinementState:
 
     def _choose_room(self) -> None:
         control, count = self.control_block.host, max(1, int(self.counts.host[Counter.ACTIVE]))
-        if self.uses_lists:
+        if self.backend.prefers_lists:
             control[Control.ROOM] = count + count // 4 + SPARE
         elif count > self.active_count:
             self.active_count = min(self.graph.n, count + count // 2 + SPARE)
@@ -146,19 +137,19 @@ class RefinementState:
 
     def number(self, place: Control) -> Count:
         """Return a number of the control block that launches read when they are due."""
-        return Count(self.control, int(place))
+        return Count(self.control, place)
 
     @property
     def propagating(self) -> int | Count:
         """Indices of a launch over the active vertices in an iteration that propagates."""
-        if self.uses_lists:
+        if self.backend.prefers_lists:
             return self.number(Control.PROPAGATING)
         return self.active_count
 
     @property
     def rebalancing(self) -> int | Count:
         """Indices of a launch over the active vertices in an iteration that rebalances."""
-        if self.uses_lists:
+        if self.backend.prefers_lists:
             return self.number(Control.REBALANCING)
         return self.active_count
 
@@ -185,31 +176,18 @@ class RefinementState:
         """
         backend, rows, n = self.backend, self.graph.long_rows, self.graph.n
         arguments = {"graph": self.graph, "table": self.table, "state": self}
-        may_rebuild = self.uses_lists or self.active_count == n
+        may_rebuild = backend.prefers_lists or self.active_count == n
         if may_rebuild:
             backend.parallel_for(1, kernels.choose_update, state=self, n=n, most_share=MOST_MOVED)
         moves: int | Count = min(INDICES, len(self.moved) * SHARE)
         rebuilt: int | Count = n
-        if self.uses_lists:
+        if backend.prefers_lists:
             moves, rebuilt = self.number(Control.MOVES), self.number(Control.ROWS)
         rows.launch(moves, kernels.subtract_moves, **arguments)
         rows.launch(moves, kernels.add_moves, **arguments)
         if may_rebuild:
             rows.launch(rebuilt, kernels.rebuild_rows, **arguments)
             rows.launch_lanes(kernels.rebuild_long_rows, **arguments)
-
-
-def _uses_lists(backend: Backend, graph: DeviceGraph, problem: Problem) -> bool:
-    """Whether refinement is over lists, as on processors: on a GPU on small levels, too.
-
-    There not where one index would take too long over a row, of several chunks.
-    """
-    rows = graph.long_rows
-    return backend.prefers_lists or (
-        graph.size <= backend.lists_size
-        and rows.chunk_count == rows.count
-        and problem.options.refine.method in PROGRAMMED
-    )
 
 
 def _make_table(backend: Backend, graph: DeviceGraph, k: int) -> Table:

@@ -15,17 +15,9 @@ import pytest
 from jetpy import workloads
 from jetpy.backends import get_backend
 from jetpy.backends.cuda import nvrtc
-from jetpy.backends.cuda.kernels import (
-    compiler_for,
-    cubins,
-    entry,
-    modules,
-    program_modules,
-    units,
-)
+from jetpy.backends.cuda.kernels import compiler_for, cubins, entry, modules
 from jetpy.backends.cuda.launcher import Launcher, Totals, kernel_codes, offsets
 from jetpy.backends.cuda.nvrtc import NVRTC
-from jetpy.backends.cuda.program_source import SYMBOL
 from jetpy.backends.cuda.source import source
 from jetpy.backends.cuda.templates import FOR_THREADS, SUM_BLOCKS, TILE
 from jetpy.backends.memory import HostMemory
@@ -102,12 +94,6 @@ def test_every_kernel_compiles(compiler: NVRTC, module: ModuleType, cache: Path)
     assert cubin[:4] == b"\x7fELF"
     assert all(f"run_{name}\0".encode() in cubin for name in read_workunits(module))
     assert read_entry(entry(module, compiler, SM_90)) == cubin
-
-
-def test_programs_compile(compiler: NVRTC, cache: Path) -> None:
-    cubin = cubins([program_modules()], compiler, SM_90)[program_modules()]
-    assert f"{SYMBOL}\0".encode() in cubin
-    assert entry(program_modules(), compiler, SM_90).name.startswith("program-")
 
 
 def test_the_oldest_and_newest_architectures(compiler: NVRTC) -> None:
@@ -248,8 +234,8 @@ def test_compilation_ahead(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(nvrtc, "load", lambda: compiler)
     compile_all = compiler_for([SM_90, "sm_80", SM_90])
     compile_all(jobs=2, progress=lambda *numbers: told.append(numbers))
-    assert len(compiler.compiled) == 2 * len(units())
-    kernels = 1 + sum(len(read_workunits(module)) for module in modules())
+    assert len(compiler.compiled) == 2 * len(modules())
+    kernels = sum(len(read_workunits(module)) for module in modules())
     assert told[0] == (0, 2 * kernels)
     assert told[-1] == (2 * kernels, 2 * kernels)
     assert {path.parent.name for path in cache.rglob("*.cubin")} == {SM_90, "sm_80"}

@@ -19,7 +19,7 @@ import jetpy
 from jetpy.backends import forget_backends, get_backend, gpu
 from jetpy.backends.base import Backend
 from jetpy.backends.cuda import engine, nvrtc
-from jetpy.backends.cuda.kernels import units
+from jetpy.backends.cuda.kernels import modules
 from jetpy.backends.numba_engine.engine import NumbaBackend
 from jetpy.backends.room import at_work
 from jetpy.errors import BackendError, JetpyError, OptionError, OutOfMemoryError
@@ -52,14 +52,9 @@ class Cupy(ModuleType):
                 getDevice=lambda: self.current,
                 setDevice=self.set_device,
                 memGetInfo=lambda: (GIB, 4 * GIB),
-                deviceGetAttribute=lambda attribute, device: 3,
             ),
             function=SimpleNamespace(Module=lambda: SimpleNamespace(**self.module())),
-            driver=SimpleNamespace(
-                launchKernel=self.launch,
-                launchCooperativeKernel=self.launch,
-                CUDADriverError=DriverError,
-            ),
+            driver=SimpleNamespace(launchKernel=self.launch, CUDADriverError=DriverError),
             memory=SimpleNamespace(OutOfMemoryError=Full),
         )
 
@@ -114,7 +109,6 @@ def test_it_is_treated_as_a_gpu(cupy: Cupy) -> None:
     backend = get_backend("cuda")
     assert (backend.name, backend.threads, backend.copies) == ("cuda", 1, True)
     assert not backend.prefers_lists
-    assert backend.lists_size == gpu.LISTS_SIZE
     assert backend.host_engine is not None
     assert backend.host_engine.threads == 1
 
@@ -135,7 +129,7 @@ def test_its_gpu_is_the_current_one_while_it_is_used(cupy: Cupy) -> None:
     backend = get_backend("cuda", device=1)
     assert cupy.current == 0
     backend.compile()
-    assert cupy.loaded == [1] * len(units())
+    assert cupy.loaded == [1] * len(modules())
     with suppress(KeyError), backend.using():
         assert cupy.current == 1
         raise KeyError

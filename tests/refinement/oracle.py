@@ -144,7 +144,7 @@ def check_active(state: RefinementState, rows: list[dict[int, int]], parts: list
     targets = on_host(state, state.targets).tolist()
     assert active == {v for v, target in enumerate(targets) if target != INACTIVE}
     assert active >= {v for v, row in enumerate(rows) if set(row) - {parts[v]}}
-    assert state.uses_lists or state.active_count >= count
+    assert state.backend.prefers_lists or state.active_count >= count
 
 
 def activate_all(state: RefinementState) -> None:

@@ -76,7 +76,7 @@ def rebalance(
 
 def make_iteration(refinement: Refinement) -> None:
     """Make one iteration; a recording would go on where lists are preferred."""
-    if refinement.state.uses_lists:
+    if refinement.backend.prefers_lists:
         refinement._launch_rebalancing()
     else:
         refinement.rebalance()

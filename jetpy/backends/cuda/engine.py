@@ -6,33 +6,24 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from types import ModuleType
 from typing import Any
 from weakref import WeakSet
 
-from jetpy.backends.base import Count, Workunit
+from jetpy.backends.base import Workunit
 from jetpy.backends.cuda import nvrtc
 from jetpy.backends.cuda.diagnosis import problems
 from jetpy.backends.cuda.installation import examine
-from jetpy.backends.cuda.kernels import Unit, cubins, program_modules, units
+from jetpy.backends.cuda.kernels import cubins, modules
 from jetpy.backends.cuda.launcher import Launcher, Totals
-from jetpy.backends.cuda.program import Processor, Program
-from jetpy.backends.cuda.program_source import SYMBOL, cases
 from jetpy.backends.cuda.source import symbol
-from jetpy.backends.gpu import (
-    LISTS_SIZE,
-    check_after_fork,
-    check_device,
-    compiling_host_engine,
-    prefer_gpu,
-)
+from jetpy.backends.gpu import check_after_fork, check_device, compiling_host_engine, prefer_gpu
 from jetpy.backends.gpu_memory import CudaMemory
-from jetpy.backends.launching import LaunchingBackend, Tape
+from jetpy.backends.launching import LaunchingBackend
 from jetpy.backends.threads import after_fork, available_threads
 from jetpy.errors import BackendError
 from jetpy.kernel_language import read_workunits
 
-MULTIPROCESSORS = 16
-"""Number of the attribute of a GPU that says how many it has."""
 _living: WeakSet[CudaBackend] = WeakSet()
 
 
@@ -74,14 +65,11 @@ class CudaBackend(LaunchingBackend):
         self._architecture = chosen
         memory = CudaMemory(device)
         super().__init__(memory)
-        self._device = device
         self._cuda = memory.xp.cuda
         with memory.using():
             self._totals = Totals(memory)
         self._modules: list[Any] = []
-        self._processor: Processor | None = None
         prefer_gpu(self)
-        self.lists_size = LISTS_SIZE
         _living.add(self)
 
     def compile(
@@ -96,42 +84,27 @@ class CudaBackend(LaunchingBackend):
         if not self._complete:
             with compiling_host_engine(self, jobs):
                 made = cubins(
-                    units(),
+                    modules(),
                     self._compiler,
                     self._architecture,
                     jobs=jobs or available_threads(),
                     progress=progress,
                 )
-            for unit, cubin in made.items():
-                self._load_unit(unit, cubin)
+            for module, cubin in made.items():
+                self._load_module(module, cubin)
             self._complete = True
         return time.perf_counter() - started
 
     def _load(self, workunit: Workunit) -> Launcher:
         check_after_fork()
-        self._find(sys.modules[workunit.__module__])
+        module = sys.modules[workunit.__module__]
+        self._load_module(module, cubins([module], self._compiler, self._architecture)[module])
         launcher = self._launchers[workunit]
         assert isinstance(launcher, Launcher)
         return launcher
 
-    def _repeatable(
-        self, tape: Tape, until: Count | None, most: int, size: int
-    ) -> Callable[[], int]:
-        """Return a function that runs a program, if something ends it, or a CUDA graph."""
-        if until is None:
-            return super()._repeatable(tape, until, most, size)
-        if self._processor is None:
-            check_after_fork()
-            self._find(program_modules())
-        assert self._processor is not None
-        return Program(self._processor, tape, until, most, size).run
-
-    def _find(self, unit: Unit) -> None:
-        """Bring a unit to the GPU, compiled first if need be."""
-        self._load_unit(unit, cubins([unit], self._compiler, self._architecture)[unit])
-
-    def _load_unit(self, unit: Unit, cubin: bytes) -> None:
-        """Bring the workunits of a module to the GPU, or what runs programs."""
+    def _load_module(self, module: ModuleType, cubin: bytes) -> None:
+        """Bring the workunits of a module to the GPU."""
         with self.using():
             loaded = self._cuda.function.Module()
             try:
@@ -139,17 +112,8 @@ class CudaBackend(LaunchingBackend):
             except self._cuda.driver.CUDADriverError as error:
                 raise BackendError(f"the driver does not load kernels: {error}") from error
             self._modules.append(loaded)
-            if isinstance(unit, tuple):
-                self._processor = Processor(
-                    loaded.get_function(SYMBOL).ptr,
-                    cases(unit),
-                    self._memory,
-                    self._cuda.driver,
-                    self._cuda.runtime.deviceGetAttribute(MULTIPROCESSORS, self._device),
-                )
-                return
-            for name, definition in read_workunits(unit).items():
-                self._launchers[getattr(unit, name)] = Launcher(
+            for name, definition in read_workunits(module).items():
+                self._launchers[getattr(module, name)] = Launcher(
                     definition,
                     loaded.get_function(symbol(name)).ptr,
                     self._memory,

@@ -17,7 +17,7 @@ from jetpy.backends.cuda.templates import (
     TILE,
     TILE_BYTES,
 )
-from jetpy.backends.launching import Arguments, packer
+from jetpy.backends.launching import Arguments
 from jetpy.backends.memory import Memory
 from jetpy.kernel_language import Definition, Kind, View
 
@@ -53,21 +53,6 @@ class Driver(Protocol):
         stream: int,
         kernel_params: int,
         extra: int,
-        /,
-    ) -> None: ...
-
-    def launchCooperativeKernel(  # noqa: D102
-        self,
-        f: int,
-        grid_dim_x: int,
-        grid_dim_y: int,
-        grid_dim_z: int,
-        block_dim_x: int,
-        block_dim_y: int,
-        block_dim_z: int,
-        shared_mem_bytes: int,
-        stream: int,
-        kernel_params: int,
         /,
     ) -> None: ...
 
@@ -128,7 +113,6 @@ class Launcher:
 
     Attributes
     ----------
-    name : str
     bind, places
         As of `Arguments`.
     call : callable
@@ -150,8 +134,7 @@ class Launcher:
             Kind.REDUCE: self._run_reduce,
             Kind.SCAN: self._run_scan,
         }[definition.kind]
-        self.name, self._totals = definition.name, totals
-        self._pack_block = packer(definition)
+        self._name, self._totals = definition.name, totals
         codes = kernel_codes(definition)
         layout = struct.Struct(codes)
         self._pack = layout.pack_into
@@ -181,13 +164,6 @@ class Launcher:
             self._run(-(-n // FOR_THREADS), FOR_THREADS)
         return None
 
-    def block(self, *passed: Any) -> bytes:
-        """Return what `bind` returns as a block."""
-        try:
-            return self._pack_block(*passed)
-        except struct.error as error:
-            raise self._wrong(error) from error
-
     def _launch(self, blocks: int, threads: int, values: tuple[Any, ...]) -> None:
         try:
             self._pack(self._buffer, 0, *values)
@@ -196,7 +172,7 @@ class Launcher:
         self._run(blocks, threads)
 
     def _wrong(self, error: struct.error) -> TypeError:
-        return TypeError(f"an argument of {self.name} has the wrong type: {error}")
+        return TypeError(f"an argument of {self._name} has the wrong type: {error}")
 
     def _run(self, blocks: int, threads: int) -> None:
         """Launch the kernel with the arguments that have been packed."""

@@ -9,7 +9,6 @@ from jetpy.backends.cuda import templates
 from jetpy.kernel_language import Definition, Kind, View, read_workunits, with_callees
 from jetpy.kernel_language.cuda_printer import TYPES, print_function
 
-HEAD = templates.ATOMICS, templates.WARPS, templates.VERBS
 _KERNELS = {
     Kind.FOR: templates.FOR,
     Kind.REDUCE: templates.REDUCE,
@@ -25,7 +24,7 @@ def source(module: ModuleType) -> str:
     """
     own = read_workunits(module).values()
     functions = map(print_function, with_callees(own))
-    return "\n".join([*HEAD, *functions, *map(_kernel, own)])
+    return "\n".join([templates.ATOMICS, templates.VERBS, *functions, *map(_kernel, own)])
 
 
 def symbol(workunit: str) -> str:
@@ -35,12 +34,11 @@ def symbol(workunit: str) -> str:
 
 def _kernel(definition: Definition) -> str:
     own = {f"{name}_": kind for name, kind in definition.arguments.items()}
-    declared = "".join(f", {type_of(kind)} {name}" for name, kind in own.items())
+    declared = "".join(f", {_type(kind)} {name}" for name, kind in own.items())
     given = "".join(f", {name}" for name in own)
     template = _KERNELS[definition.kind]
     return template.format(name=definition.name, declared=declared, given=given)
 
 
-def type_of(kind: str | View) -> str:
-    """Return the type of an argument in CUDA C."""
+def _type(kind: str | View) -> str:
     return f"{TYPES[kind.element]}*" if isinstance(kind, View) else TYPES[kind]

@@ -50,32 +50,10 @@ template <class T> __device__ __forceinline__ T atomic_compare_exchange(
 }
 """
 
-WARPS = """
-namespace jet {
-
-constexpr unsigned ALL = 0xffffffffu;
-
-__device__ __forceinline__ long long sum_of_warp(long long value) {
-  for (int distance = 16; distance > 0; distance /= 2) {
-    value += __shfl_xor_sync(ALL, value, distance);
-  }
-  return value;
-}
-
-/* The sum of this lane's value and those of the lanes before it. */
-__device__ __forceinline__ long long sum_up_to(long long value, unsigned lane) {
-  for (unsigned distance = 1; distance < 32; distance *= 2) {
-    long long other = __shfl_up_sync(ALL, value, distance);
-    if (lane >= distance) value += other;
-  }
-  return value;
-}
-
-}  // namespace jet
-"""
-
 VERBS = f"""
 namespace jet {{
+
+constexpr unsigned ALL = 0xffffffffu;
 
 /* Of a reduction: what blocks have added up, and how many; zeros before and after each. */
 struct Sum {{
@@ -90,6 +68,22 @@ struct Tile {{
   long long end;
   unsigned state;
 }};
+
+__device__ __forceinline__ long long sum_of_warp(long long value) {{
+  for (int distance = 16; distance > 0; distance /= 2) {{
+    value += __shfl_xor_sync(ALL, value, distance);
+  }}
+  return value;
+}}
+
+/* The sum of this lane's value and those of the lanes before it. */
+__device__ __forceinline__ long long sum_up_to(long long value, unsigned lane) {{
+  for (unsigned distance = 1; distance < 32; distance *= 2) {{
+    long long other = __shfl_up_sync(ALL, value, distance);
+    if (lane >= distance) value += other;
+  }}
+  return value;
+}}
 
 __device__ __forceinline__ void add_up(long long value, Sum* sum, long long* answer) {{
   __shared__ long long warps[{SUM_THREADS} / 32];

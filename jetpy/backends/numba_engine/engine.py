@@ -66,13 +66,11 @@ class NumbaBackend(LaunchingBackend):
         self._launchers[workunit] = made
         return made
 
-    def _repeatable(
-        self, tape: Tape, until: Count | None, most: int, size: int
-    ) -> Callable[[], int]:
+    def _repeatable(self, tape: Tape, until: Count | None, most: int) -> Callable[[], int]:
         """Return a function that runs a program, without the interpreter between its launches."""
         program = Program.of(tape, self._memory)
         if program is None:
-            return super()._repeatable(tape, until, most, size)
+            return super()._repeatable(tape, until, most)
 
         def repeat() -> int:
             self._crew.call()

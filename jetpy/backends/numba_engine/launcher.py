@@ -32,7 +32,6 @@ class Launcher:
 
     Attributes
     ----------
-    name : str
     function : int
     kind : int
         How it is launched, as `sharing` has it.
@@ -44,7 +43,7 @@ class Launcher:
 
     def __init__(self, definition: Definition, function: int, memory: Memory, crew: Crew) -> None:
         self.function, self.kind = function, KINDS[definition.kind]
-        self.name, self._crew = definition.name, crew
+        self._name, self._crew = definition.name, crew
         self._pack = packer(definition)
         self._arguments = Arguments(definition, memory)
         self.bind, self.places = self._arguments.bind, self._arguments.places
@@ -96,4 +95,4 @@ class Launcher:
         return total
 
     def _wrong(self, error: struct.error) -> TypeError:
-        return TypeError(f"an argument of {self.name} has the wrong type: {error}")
+        return TypeError(f"an argument of {self._name} has the wrong type: {error}")

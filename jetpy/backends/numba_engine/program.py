@@ -8,7 +8,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 
 from jetpy.backends.base import Count
-from jetpy.backends.launching import Step, Tape, address_of
+from jetpy.backends.launching import Step, Tape
 from jetpy.backends.memory import Memory
 from jetpy.backends.numba_engine.compiling import sharing
 
@@ -55,7 +55,9 @@ class Program:
         first = memory.locate(self._blocks)
         words: list[int] = []
         for step, launcher, start in zip(steps, launchers, starts, strict=True):
-            words += [launcher.function, launcher.kind, first + start, *step.wiring(memory)]
+            also = step.places[-1] if step.places else 0
+            places = self._place(step.count), also, self._place(step.total)
+            words += [launcher.function, launcher.kind, first + start, *places]
         self._words = np.array(words, np.int64)
 
     @classmethod
@@ -71,6 +73,9 @@ class Program:
         `crew` is the address of the words of a crew, whose threads share launches.
         """
         program, steps = self._memory.locate(self._words), len(self._kept)
-        end = address_of(until, self._memory)
-        times: int = self._run(crew, threads, program, steps, end, most)
+        times: int = self._run(crew, threads, program, steps, self._place(until), most)
         return times
+
+    def _place(self, count: Count | None) -> int:
+        """Return the address of a number; 0 for none."""
+        return 0 if count is None else self._memory.locate(count.array) + 8 * count.place
