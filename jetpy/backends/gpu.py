@@ -11,13 +11,13 @@ from typing import Any
 
 from jetpy.backends.base import Backend
 from jetpy.backends.memory import Memory
-from jetpy.backends.threads import after_fork
+from jetpy.backends.threads import after_fork, available_threads
 from jetpy.errors import BackendError, OptionError
 
 LONGEST_ROW = 256
 """Degree above which one thread of a GPU takes too long over a row."""
-HOST_THREADS = 1
-"""Several threads take longer to start than small levels do."""
+HOST_THREADS = min(8, available_threads())
+"""More gain nothing on small levels."""
 HOST_SIZE = 50_000
 """Vertices and directed edges up to which a level is refined sooner on the host's processors."""
 LOST = (
