@@ -30,7 +30,7 @@ def default() -> Options:
 
 def fast() -> Options:
     """Return settings that give up sooner, without a V-cycle."""
-    return Options(refine=RefineOptions(patience=5), cycles=0)
+    return Options(refine=RefineOptions(patience=6, tolerance=0.995), cycles=0)
 
 
 def ultra() -> Options:

@@ -47,18 +47,10 @@ class _Known(weakref.ref[Any]):
 
     __slots__ = ("addresses", "alive", "key", "release")
 
-    def __new__(cls, array: Array, *_: Any) -> _Known:
-        return super().__new__(cls, array, _forget)
-
-    def __init__(
-        self,
-        array: Array,
-        addresses: dict[int, int],
-        key: int,
-        alive: dict[int, _Known],
-        release: Callable[[], None] | None,
-    ) -> None:
-        self.addresses, self.key, self.alive, self.release = addresses, key, alive, release
+    addresses: dict[int, int]
+    alive: dict[int, _Known]
+    key: int
+    release: Callable[[], None] | None
 
 
 def _forget(known: _Known) -> None:
@@ -157,10 +149,13 @@ class Memory(ABC):
         self._keep(array, self._elements[array.dtype])
         return array
 
-    def _keep(self, array: Array, element: str, release: Callable[[], None] | None = None) -> None:
-        known, key = self.addresses[element], id(array)
-        known[key] = self.locate(array)
-        self._alive[key] = _Known(array, known, key, self._alive, release)
+    def _keep(
+        self, array: Array, element: str, release: Callable[[], None] | None = None
+    ) -> None:
+        known = _Known(array, _forget)
+        known.addresses, known.alive = self.addresses[element], self._alive
+        known.key, known.release = id(array), release
+        known.addresses[known.key], known.alive[known.key] = self.locate(array), known
 
 
 class HostMemory(Memory):

@@ -20,6 +20,7 @@ from jetpy.backends import forget_backends, get_backend, gpu
 from jetpy.backends.base import Backend
 from jetpy.backends.cuda import engine, nvrtc
 from jetpy.backends.cuda.kernels import modules
+from jetpy.backends.gpu import HOST_THREADS
 from jetpy.backends.numba_engine.engine import NumbaBackend
 from jetpy.backends.room import at_work
 from jetpy.errors import BackendError, JetpyError, OptionError, OutOfMemoryError
@@ -110,7 +111,7 @@ def test_it_is_treated_as_a_gpu(cupy: Cupy) -> None:
     assert (backend.name, backend.threads, backend.copies) == ("cuda", 1, True)
     assert not backend.prefers_lists
     assert backend.host_engine is not None
-    assert backend.host_engine.threads == 1
+    assert backend.host_engine.threads == HOST_THREADS
 
 
 def test_there_is_one_for_each_gpu(cupy: Cupy) -> None:
