@@ -149,9 +149,7 @@ class Memory(ABC):
         self._keep(array, self._elements[array.dtype])
         return array
 
-    def _keep(
-        self, array: Array, element: str, release: Callable[[], None] | None = None
-    ) -> None:
+    def _keep(self, array: Array, element: str, release: Callable[[], None] | None = None) -> None:
         known = _Known(array, _forget)
         known.addresses, known.alive = self.addresses[element], self._alive
         known.key, known.release = id(array), release
