@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from statistics import geometric_mean
 from typing import NamedTuple
@@ -73,17 +74,28 @@ def _mean(
 def draw(panels: Sequence[tuple[int, Sequence[Point]]], files: Sequence[Path]) -> None:
     """Draw a panel for each number of threads, into each of some files."""
     from matplotlib.figure import Figure
-    from matplotlib.ticker import ScalarFormatter
+    from matplotlib.ticker import LogLocator, NullLocator, ScalarFormatter
 
     figure = Figure(figsize=(5 * len(panels), 4), layout="constrained")
     row = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
     for axes, (threads, found) in zip(row, panels, strict=True):
         best = front(found)
         axes.plot([p.time for p in best], [p.cut for p in best], color="0.7", zorder=0)
+        middle = geometric_mean((min(p.time for p in found), max(p.time for p in found)))
         for point in found:
+            side, offset = ("left", 5) if point.time < middle else ("right", -5)
             axes.scatter(point.time, point.cut, color="C0" if "jetpy" in point.label else "C1")
-            axes.annotate(point.label, (point.time, point.cut), fontsize=7)
+            axes.annotate(
+                _short(point.label),
+                (point.time, point.cut),
+                xytext=(offset, 5),
+                textcoords="offset points",
+                ha=side,
+                fontsize=8,
+            )
         axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_minor_locator(NullLocator())
         axes.xaxis.set_major_formatter(ScalarFormatter())
         axes.set(title=f"threads: {threads}", xlabel="time over METIS's")
         axes.grid(alpha=0.3)
@@ -92,18 +104,36 @@ def draw(panels: Sequence[tuple[int, Sequence[Point]]], files: Sequence[Path]) -
         figure.savefig(file, dpi=150)
 
 
+def _short(label: str) -> str:
+    """Return the tool and its preset, of those that have several.
+
+    >>> _short("jetpy/numba/fast/2"), _short("kaminpar/default/2")
+    ('jetpy fast', 'kaminpar')
+    """
+    tool, *_, preset, _ = label.split("/")
+    return f"{tool} {preset}" if tool == "jetpy" else tool
+
+
 def main() -> None:
     """Print a table and draw a panel for each number of threads."""
     parser = argparse.ArgumentParser(prog="python -m bench.pareto", description=__doc__)
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--baseline", default="pymetis")
-    parser.add_argument("--results", type=Path, default=RESULTS, metavar="DIR")
+    parser.add_argument(
+        "--results",
+        nargs="+",
+        type=Path,
+        default=[RESULTS],
+        metavar="DIR",
+        help="one for each machine; the figure goes into the first",
+    )
     parser.add_argument("--markdown", action="store_true", help="print Markdown")
     options = parser.parse_args()
-    rows = read_rows(options.results / "portability.csv")
     panels = []
-    for threads in options.threads:
-        cases, found = points(rows, threads, options.baseline)
+    for folder, threads in product(options.results, options.threads):
+        cases, found = points(read_rows(folder / "portability.csv"), threads, options.baseline)
+        if len(found) <= 1:
+            continue
         best = front(found)
         panels.append((threads, found))
         show(
@@ -115,7 +145,9 @@ def main() -> None:
             ],
             markdown=options.markdown,
         )
-    files = [options.results / f"pareto{suffix}" for suffix in (".png", ".svg")]
+    if not panels:
+        raise SystemExit("no case that all tools have solved")
+    files = [options.results[0] / f"pareto{suffix}" for suffix in (".png", ".svg")]
     try:
         draw(panels, files)
     except ImportError as error:
