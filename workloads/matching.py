@@ -84,6 +84,14 @@ def has_chosen(u: int, handshakes: Handshakes) -> bool:
 
 
 @pk.function
+def entry_at(place: int, of_lanes: bool, handshakes: Handshakes) -> int:
+    """Return the entry at a place: that one, or what a lane has noted there, maybe `NO_ENTRY`."""
+    if of_lanes:
+        return handshakes.lane_best[place]
+    return place
+
+
+@pk.function
 def best_entry(
     u: int,
     first: int,
@@ -105,28 +113,22 @@ def best_entry(
     is_tied: int = 0
     place: int = first
     while place < end:
-        e: int = place
+        e: int = entry_at(place, of_lanes, handshakes)
         place += step
-        if of_lanes:
-            e = handshakes.lane_best[e]
-            if e == NO_ENTRY:
-                continue
+        if of_lanes and e == NO_ENTRY:
+            continue
         rating: pk.double = rate(u, e, room, part, graph, handshakes, constraints)
         if rating == best_rating:
             is_tied = 1
         if rating > best_rating:
             best = e
             best_rating = rating
-    if is_tied == 0:
-        return best
     place = first
-    while place < end:
-        e: int = place
+    while is_tied == 1 and place < end:
+        e: int = entry_at(place, of_lanes, handshakes)
         place += step
-        if of_lanes:
-            e = handshakes.lane_best[e]
-            if e == NO_ENTRY:
-                continue
+        if of_lanes and e == NO_ENTRY:
+            continue
         rating: pk.double = rate(u, e, room, part, graph, handshakes, constraints)
         if rating == best_rating and graph.indices[e] < graph.indices[best]:
             best = e

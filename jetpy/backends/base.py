@@ -180,13 +180,13 @@ class Backend(ABC):
         """Copy a dual array to the host, in order with launches; there after `synchronize`."""
         return
 
+    @abstractmethod
     def empty(self, n: int, dtype: Any = np.int32) -> Array:
         """Return an uninitialised array of shape (n,)."""
-        return self.xp.empty(n, dtype)
 
+    @abstractmethod
     def full(self, n: int, value: int, dtype: Any = np.int32) -> Array:
         """Return an array of shape (n,) filled with `value`."""
-        return self.xp.full(n, int(value), dtype)
 
     def synchronize(self) -> None:
         """Wait until every launch has finished; a back end that never runs ahead need not."""

@@ -66,9 +66,7 @@ def match_vertices(
         long_rows.launch_whole(count, kernels.prefer_heaviest, vertices=active, **choosing)
         long_rows.launch_each(kernels.compare_lanes, share=COMPARERS, **choosing)
         long_rows.launch_each(kernels.prefer_lane_best, **choosing)
-        if not backend.prefers_lists:
-            backend.parallel_for(n, kernels.match_mutual, active=active, handshakes=handshakes)
-        else:
+        if backend.prefers_lists:
             count = backend.scan(
                 count,
                 kernels.match_and_list,
@@ -79,5 +77,7 @@ def match_vertices(
             active, remaining = remaining, active
             if count == 0:
                 break
+        else:
+            backend.parallel_for(n, kernels.match_mutual, active=active, handshakes=handshakes)
     match_two_hop(backend, graph, options, handshakes.match, constraints)
     return handshakes.match

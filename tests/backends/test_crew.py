@@ -15,7 +15,7 @@ import pytest
 
 from jetpy.backends.base import Count
 from jetpy.backends.numba_engine.engine import NumbaBackend
-from jetpy.backends.numba_engine.sharing import GRAIN, MOST_PIECES, SMALLEST
+from jetpy.backends.numba_engine.sharing import GRAIN, LARGEST, MOST_PIECES, SMALLEST
 from jetpy.backends.selfcheck import Tallies
 from jetpy.workloads import selfcheck
 
@@ -28,6 +28,7 @@ SIZES = (
     SMALLEST * MOST_PIECES,
     SMALLEST * MOST_PIECES + 1,
     1_000_003,
+    LARGEST * MOST_PIECES + 1,
 )
 
 
