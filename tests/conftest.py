@@ -15,7 +15,7 @@ from tests.device import DeviceBackend
 settings.register_profile("jetpy", derandomize=True, deadline=None)
 settings.load_profile("jetpy")
 
-MODES = ("lists", "recorded", "long rows", "apart")
+MODES = ("lists", "lists and long rows", "recorded", "long rows", "apart")
 FEW_INDICES = 1 << 12
 """Indices of recorded launches: as many as on a GPU take long one after the other."""
 
@@ -76,7 +76,7 @@ def compiled() -> None:
 def backend(
     request: pytest.FixtureRequest, backend_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> Backend:
-    """Launches over lists as on a CPU, or from recordings and over long rows as on a GPU.
+    """Launches over lists as on a CPU, with long rows as by many threads; or recorded, as on a GPU.
 
     The last mode is memory apart from the host's for numba, and for others what they are.
     """
@@ -85,10 +85,10 @@ def backend(
     if request.param == "apart":
         return DeviceBackend(2) if backend_name == "numba" else ready
     engine = NumbaBackend(2) if backend_name == "numba" else ready
-    if request.param == "lists" and engine.copies:
+    if "lists" in request.param and engine.copies:
         pytest.skip(f"{backend_name} makes no lists: the host does not see their lengths at once")
-    monkeypatch.setattr(engine, "prefers_lists", request.param == "lists")
-    monkeypatch.setattr(engine, "longest_row", 3 if request.param == "long rows" else INT32_MAX)
+    monkeypatch.setattr(engine, "prefers_lists", "lists" in request.param)
+    monkeypatch.setattr(engine, "longest_row", 3 if "long rows" in request.param else INT32_MAX)
     return engine
 
 

@@ -22,7 +22,7 @@ from jetpy.workloads.groups import (
 )
 from jetpy.workloads.hash_table import claim_slot, find_slot, next_slot, slot_of_claim
 from jetpy.workloads.hashing import spread
-from jetpy.workloads.long_rows import end_of, first_entry, row_of, step_of
+from jetpy.workloads.long_rows import end_of, first_entry, is_lane, row_of, step_of
 from jetpy.workloads.metric import MetricKind, distance_of
 
 UNUSED, FREED = -1, -2
@@ -137,21 +137,21 @@ def clear_slot(s: int, row: int, degree: int, table: Connectivity):
 
 
 @pk.function
-def clear_chunk(i: int, count: int, graph: Graph, long_rows: LongRows, table: Connectivity):
+def clear_chunk(i: int, graph: Graph, long_rows: LongRows, table: Connectivity):
     """Empty the slots that a lane has of a long row."""
-    v: int = row_of(i, count, long_rows)
+    v: int = row_of(i, long_rows)
     degree: int = graph.indptr[v + 1] - graph.indptr[v]
-    s: int = first_entry(i, count, long_rows)
-    end: int = end_of(i, count, capacity(degree, table.k), long_rows)
+    s: int = first_entry(i, long_rows)
+    end: int = end_of(i, capacity(degree, table.k), long_rows)
     while s < end:
         clear_slot(s, table.rows[v], degree, table)
-        s += step_of(i, count)
+        s += step_of(i, long_rows)
 
 
 @pk.workunit
 def clear_long_rows(i: int, graph: Graph, long_rows: LongRows, table: Connectivity):
     """Empty the long rows."""
-    clear_chunk(i, 0, graph, long_rows, table)
+    clear_chunk(i, graph, long_rows, table)
 
 
 @pk.function
@@ -224,17 +224,15 @@ def build_row(
 
 
 @pk.workunit
-def build_rows(
-    i: int, count: int, graph: Graph, long_rows: LongRows, table: Connectivity, state: Refinement
-):
+def build_rows(i: int, graph: Graph, long_rows: LongRows, table: Connectivity, state: Refinement):
     """Compute every row, long ones from empty ones, and forget what was known of the vertices.
 
     Targets become unknown, or that of a vertex without adjacent parts inactive. High-degree
     vertices are all active.
     """
-    v: int = row_of(i, count, long_rows)
+    v: int = row_of(i, long_rows)
     degree: int = graph.indptr[v + 1] - graph.indptr[v]
-    if i < count:
+    if not is_lane(i, long_rows):
         state.targets[v] = UNKNOWN
         state.priorities[v] = NO_PRIORITY
         state.destinations[v] = NO_PART
@@ -243,8 +241,8 @@ def build_rows(
             if build_row(v, False, graph, table, state) == NO_EDGES:
                 state.targets[v] = INACTIVE
         return
-    e: int = graph.indptr[v] + first_entry(i, count, long_rows)
-    end: int = graph.indptr[v] + end_of(i, count, degree, long_rows)
+    e: int = graph.indptr[v] + first_entry(i, long_rows)
+    end: int = graph.indptr[v] + end_of(i, degree, long_rows)
     while e < end:
         add_to_row(v, degree, state.parts[graph.indices[e]], graph.edge_weights[e], table)
-        e += step_of(i, count)
+        e += step_of(i, long_rows)

@@ -9,7 +9,7 @@ import pykokkos as pk
 from jetpy.workloads.groups import NO_VERTEX, Graph, LongRows
 from jetpy.workloads.hash_table import FREE, claim_slot, find_slot, slot_of_claim
 from jetpy.workloads.hashing import spread
-from jetpy.workloads.long_rows import LANES, end_of, first_entry, is_left_to_lanes, row_of, step_of
+from jetpy.workloads.long_rows import end_of, first_entry, is_left_to_lanes, row_of, step_of
 from jetpy.workloads.packing import lower_of, pack, upper_of
 
 LONGEST_LIST = 24
@@ -114,22 +114,20 @@ def join_groups(v: int, graph: Graph, grouping: Grouping, coarse_weights: pk.Vie
 
 
 @pk.workunit
-def gather_rows(
-    i: int, count: int, graph: Graph, grouping: Grouping, gathered: Graph, long_rows: LongRows
-):
+def gather_rows(i: int, graph: Graph, grouping: Grouping, gathered: Graph, long_rows: LongRows):
     """Copy a vertex's edges, to coarse vertices, into the row of its group."""
-    v: int = row_of(i, count, long_rows)
+    v: int = row_of(i, long_rows)
     degree: int = graph.indptr[v + 1] - graph.indptr[v]
-    if is_left_to_lanes(i, count, degree, long_rows):
+    if is_left_to_lanes(i, degree, long_rows):
         return
     source: int = graph.indptr[v]
     target: int = gathered.indptr[grouping.coarse_of[v]] + grouping.places[v]
-    entry: int = first_entry(i, count, long_rows)
-    end: int = end_of(i, count, degree, long_rows)
+    entry: int = first_entry(i, long_rows)
+    end: int = end_of(i, degree, long_rows)
     while entry < end:
         gathered.indices[target + entry] = grouping.coarse_of[graph.indices[source + entry]]
         gathered.edge_weights[target + entry] = graph.edge_weights[source + entry]
-        entry += step_of(i, count)
+        entry += step_of(i, long_rows)
 
 
 @pk.function
@@ -178,14 +176,14 @@ def close_gaps(start: int, used: int, tables: Tables):
 
 
 @pk.workunit
-def merge_rows(c: int, graph: Graph, pairs: Pairs, tables: Tables, long_rows: LongRows):
+def merge_rows(c: int, graph: Graph, pairs: Pairs, tables: Tables, longest: int):
     """Merge the edges of a pair into a coarse row; its entries end up at the front of its slots.
 
-    Long rows are left to lanes (`merge_long_rows`).
+    Rows longer than `longest` are left to lanes (`merge_long_rows`).
     """
     start: int = tables.offsets[c]
     size: int = tables.offsets[c + 1] - start
-    if size > long_rows.longest:
+    if size > longest:
         return
     if size > LONGEST_LIST:
         clear_table(start, size, tables)
@@ -210,15 +208,15 @@ def merge_rows(c: int, graph: Graph, pairs: Pairs, tables: Tables, long_rows: Lo
 @pk.workunit
 def clear_long_rows(i: int, tables: Tables, long_rows: LongRows):
     """Empty the tables of coarse rows that are left to lanes."""
-    c: int = row_of(i, 0, long_rows)
+    c: int = row_of(i, long_rows)
     start: int = tables.offsets[c]
     size: int = tables.offsets[c + 1] - start
-    slot: int = start + first_entry(i, 0, long_rows)
-    end: int = start + end_of(i, 0, size, long_rows)
+    slot: int = start + first_entry(i, long_rows)
+    end: int = start + end_of(i, size, long_rows)
     while slot < end:
         tables.keys[slot] = FREE
         tables.sums[slot] = 0
-        slot += LANES
+        slot += step_of(i, long_rows)
     tables.counts[c] = 0
 
 
@@ -228,20 +226,20 @@ def merge_long_rows(i: int, graph: Graph, pairs: Pairs, tables: Tables, long_row
 
     The order of a row's entries is left to chance; nothing may depend on it.
     """
-    c: int = row_of(i, 0, long_rows)
+    c: int = row_of(i, long_rows)
     u: int = pairs.representatives[c]
     partner: int = pairs.match[u]
     degree: int = graph.indptr[u + 1] - graph.indptr[u]
     start: int = tables.offsets[c]
     size: int = tables.offsets[c + 1] - start
-    entry: int = first_entry(i, 0, long_rows)
-    end: int = end_of(i, 0, size, long_rows)
+    entry: int = first_entry(i, long_rows)
+    end: int = end_of(i, size, long_rows)
     added: int = 0
     while entry < end:
         e: int = graph.indptr[u] + entry
         if entry >= degree:
             e = graph.indptr[partner] + (entry - degree)
-        entry += LANES
+        entry += step_of(i, long_rows)
         d: int = pairs.coarse_of[graph.indices[e]]
         if d != c:
             claim: int = claim_slot(d, start + spread(d, size), start, size, tables.keys)
@@ -255,17 +253,17 @@ def merge_long_rows(i: int, graph: Graph, pairs: Pairs, tables: Tables, long_row
 @pk.workunit
 def copy_long_rows(i: int, tables: Tables, coarse: Graph, long_rows: LongRows):
     """Let a lane copy its share of a merged row out of the table; uses up `counts`."""
-    c: int = row_of(i, 0, long_rows)
+    c: int = row_of(i, long_rows)
     start: int = tables.offsets[c]
     size: int = tables.offsets[c + 1] - start
-    first: int = start + first_entry(i, 0, long_rows)
-    end: int = start + end_of(i, 0, size, long_rows)
+    first: int = start + first_entry(i, long_rows)
+    end: int = start + end_of(i, size, long_rows)
     used: int = 0
     slot: int = first
     while slot < end:
         if tables.keys[slot] != FREE:
             used += 1
-        slot += LANES
+        slot += step_of(i, long_rows)
     if used == 0:
         return
     left: int = pk.atomic_fetch_add(tables.counts, [c], -used)
@@ -276,7 +274,7 @@ def copy_long_rows(i: int, tables: Tables, coarse: Graph, long_rows: LongRows):
             coarse.indices[target] = tables.keys[slot]
             coarse.edge_weights[target] = tables.sums[slot]
             target += 1
-        slot += LANES
+        slot += step_of(i, long_rows)
 
 
 @pk.workunit
@@ -296,10 +294,10 @@ def offset_rows(
 
 
 @pk.workunit
-def copy_rows(c: int, tables: Tables, coarse: Graph, long_rows: LongRows):
-    """Copy the merged rows out of the tables, but for long ones."""
+def copy_rows(c: int, tables: Tables, coarse: Graph, longest: int):
+    """Copy the merged rows out of the tables, but for those longer than `longest`."""
     source: int = tables.offsets[c]
-    if tables.offsets[c + 1] - source > long_rows.longest:
+    if tables.offsets[c + 1] - source > longest:
         return
     target: int = coarse.indptr[c]
     end: int = coarse.indptr[c + 1]

@@ -36,6 +36,8 @@ class LongRows:
     vertices: pk.View1D[pk.int32]  # of each chunk
     starts: pk.View1D[pk.int32]  # first entry of each chunk
     longest: int  # length of the longest row that is not cut
+    lanes: int  # indices that walk chunks
+    lane_bits: int  # of them for each chunk: a power of two, its exponent
 
 
 class Constraints:

@@ -18,7 +18,14 @@ from jetpy.workloads.groups import (
     Refinement,
 )
 from jetpy.workloads.iterations import propagates
-from jetpy.workloads.long_rows import end_of, first_entry, is_left_to_lanes, step_of, vertex_of
+from jetpy.workloads.long_rows import (
+    end_of,
+    first_entry,
+    is_lane,
+    is_left_to_lanes,
+    step_of,
+    vertex_of,
+)
 from jetpy.workloads.moves import begin_vertex, move
 from jetpy.workloads.targets import Wanted, best_slot, gain_of, update_target
 
@@ -99,31 +106,29 @@ def find_legal(i: int, graph: Graph, table: Connectivity, state: Refinement, leg
 
 
 @pk.workunit
-def keep_lowest(
-    i: int, count: int, graph: Graph, long_rows: LongRows, state: Refinement, legal: Legal
-):
+def keep_lowest(i: int, graph: Graph, long_rows: LongRows, state: Refinement, legal: Legal):
     """Let a vertex stay if a lower neighbour has a legal move: the others are independent."""
     if not propagates(state):
         return
-    v: int = vertex_of(i, count, state.active, long_rows)
+    v: int = vertex_of(i, state.active, long_rows)
     if v < 0:
         return
-    if i < count:
+    if not is_lane(i, long_rows):
         begin_vertex(v, state)
     if state.priorities[v] == NO_PRIORITY:
         return
     e: int = graph.indptr[v]
     end: int = graph.indptr[v + 1]
-    if is_left_to_lanes(i, count, end - e, long_rows):
+    if is_left_to_lanes(i, end - e, long_rows):
         return
-    end = e + end_of(i, count, end - e, long_rows)
-    e += first_entry(i, count, long_rows)
+    end = e + end_of(i, end - e, long_rows)
+    e += first_entry(i, long_rows)
     while e < end:
         u: int = graph.indices[e]
         if u < v and state.priorities[u] != NO_PRIORITY:
             legal.targets[v] = NO_PART
             break
-        e += step_of(i, count)
+        e += step_of(i, long_rows)
 
 
 # Sorting them

@@ -13,7 +13,14 @@ from jetpy.workloads.groups import (
 )
 from jetpy.workloads.hashing import mix, place_of
 from jetpy.workloads.iterations import propagates
-from jetpy.workloads.long_rows import end_of, first_entry, is_left_to_lanes, step_of, vertex_of
+from jetpy.workloads.long_rows import (
+    end_of,
+    first_entry,
+    is_lane,
+    is_left_to_lanes,
+    step_of,
+    vertex_of,
+)
 from jetpy.workloads.losses import BUCKETS, loss_bucket, tally_place
 from jetpy.workloads.metric import MetricKind, distance_of
 from jetpy.workloads.moves import begin_vertex, move
@@ -105,9 +112,7 @@ def accept(v: int, graph: Graph, state: Refinement):
 
 
 @pk.workunit
-def afterburn(
-    i: int, count: int, graph: Graph, long_rows: LongRows, state: Refinement, proposals: Proposals
-):
+def afterburn(i: int, graph: Graph, long_rows: LongRows, state: Refinement, proposals: Proposals):
     """Recompute a proposal's gain as if all neighbours of higher priority had moved.
 
     Where that is not negative, the vertex moves. Parts are read from `previous`, as others may be
@@ -116,7 +121,7 @@ def afterburn(
     """
     if not propagates(state):
         return
-    v: int = vertex_of(i, count, proposals.vertices, long_rows)
+    v: int = vertex_of(i, proposals.vertices, long_rows)
     if v < 0:
         return
     priority: int = state.priorities[v]
@@ -127,10 +132,10 @@ def afterburn(
     gain: pk.int64 = 0
     e: int = graph.indptr[v]
     end: int = graph.indptr[v + 1]
-    if is_left_to_lanes(i, count, end - e, long_rows):
+    if is_left_to_lanes(i, end - e, long_rows):
         return
-    end = e + end_of(i, count, end - e, long_rows)
-    e += first_entry(i, count, long_rows)
+    end = e + end_of(i, end - e, long_rows)
+    e += first_entry(i, long_rows)
     while e < end:
         u: int = graph.indices[e]
         p: int = state.previous[u]
@@ -147,8 +152,8 @@ def afterburn(
             nearer: int = distance_of(source, p, state)
             nearer -= distance_of(target, p, state)
             gain += w * nearer
-        e += step_of(i, count)
-    if i >= count:
+        e += step_of(i, long_rows)
+    if is_lane(i, long_rows):
         pk.atomic_fetch_add(proposals.gains, [v], gain)
     elif proposals.is_capped == 1:
         proposals.gains[v] = gain

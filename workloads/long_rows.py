@@ -1,66 +1,73 @@
 """Long rows: how a launch over vertices shares out the rows of high-degree vertices.
 
-The row of a vertex whose degree is above a limit is cut into chunks of `CHUNK` entries. A launch
-over `count` vertices has `LANES` more indices, lanes, for each chunk. An index below `count` walks
-the whole row of its vertex, unless that is a long one; a lane takes every `LANES`-th entry of its
-chunk. Where there are no long rows there are no lanes.
+The row of a vertex whose degree is above a limit is cut into chunks of `CHUNK` entries. The first
+indices of a launch are lanes, `LANES` for each chunk on a GPU and one on processors, and the others
+walk whole rows, but for the long ones. A lane takes every so many-th entry of its chunk. Where
+there are no long rows there are no lanes.
 """
 
 import pykokkos as pk
 
 from jetpy.workloads.groups import Graph, LongRows
 
-LANES = 128
+LANE_BITS = 7
+LANES = 1 << LANE_BITS
 CHUNK = 1024
 
 
 @pk.function
-def row_of(i: int, count: int, long_rows: LongRows) -> int:
+def is_lane(i: int, long_rows: LongRows) -> bool:
+    """Whether an index is a lane."""
+    return i < long_rows.lanes
+
+
+@pk.function
+def row_of(i: int, long_rows: LongRows) -> int:
     """Return the row of an index of a launch over all rows."""
-    if i < count:
-        return i
-    return long_rows.vertices[(i - count) // LANES]
+    if i < long_rows.lanes:
+        return long_rows.vertices[i >> long_rows.lane_bits]
+    return i - long_rows.lanes
 
 
 @pk.function
-def vertex_of(i: int, count: int, vertices: pk.View1D[pk.int32], long_rows: LongRows) -> int:
+def vertex_of(i: int, vertices: pk.View1D[pk.int32], long_rows: LongRows) -> int:
     """Return the vertex of an index of a launch over listed vertices."""
-    if i < count:
-        return vertices[i]
-    return long_rows.vertices[(i - count) // LANES]
+    if i < long_rows.lanes:
+        return long_rows.vertices[i >> long_rows.lane_bits]
+    return vertices[i - long_rows.lanes]
 
 
 @pk.function
-def first_entry(i: int, count: int, long_rows: LongRows) -> int:
+def step_of(i: int, long_rows: LongRows) -> int:
+    """Return the distance between the entries that an index takes."""
+    if i < long_rows.lanes:
+        return 1 << long_rows.lane_bits
+    return 1
+
+
+@pk.function
+def first_entry(i: int, long_rows: LongRows) -> int:
     """Return the first entry that an index takes of its row."""
-    if i < count:
-        return 0
-    return long_rows.starts[(i - count) // LANES] + (i - count) % LANES
+    if i < long_rows.lanes:
+        lane: int = i & (1 << long_rows.lane_bits) - 1
+        return long_rows.starts[i >> long_rows.lane_bits] + lane
+    return 0
 
 
 @pk.function
-def end_of(i: int, count: int, length: int, long_rows: LongRows) -> int:
+def end_of(i: int, length: int, long_rows: LongRows) -> int:
     """Return the end of the entries that an index takes of a row of some length."""
-    if i < count:
-        return length
-    end: int = long_rows.starts[(i - count) // LANES] + CHUNK
-    if end < length:
-        return end
+    if i < long_rows.lanes:
+        end: int = long_rows.starts[i >> long_rows.lane_bits] + CHUNK
+        if end < length:
+            return end
     return length
 
 
 @pk.function
-def step_of(i: int, count: int) -> int:
-    """Return the distance between the entries that an index takes."""
-    if i < count:
-        return 1
-    return LANES
-
-
-@pk.function
-def is_left_to_lanes(i: int, count: int, length: int, long_rows: LongRows) -> bool:
+def is_left_to_lanes(i: int, length: int, long_rows: LongRows) -> bool:
     """Whether an index has nothing to do, as lanes walk its row."""
-    return i < count and length > long_rows.longest
+    return i >= long_rows.lanes and length > long_rows.longest
 
 
 @pk.workunit

@@ -11,7 +11,7 @@ import pykokkos as pk
 from jetpy.workloads.constraints import room_beside
 from jetpy.workloads.groups import NO_VERTEX, Constraints, Graph, LongRows
 from jetpy.workloads.hashing import ODD, mix, stir
-from jetpy.workloads.long_rows import LANES, is_left_to_lanes, step_of, vertex_of
+from jetpy.workloads.long_rows import LANES, is_lane, is_left_to_lanes, step_of, vertex_of
 
 NO_ENTRY = -1
 NOT_CHOSEN = -2
@@ -146,7 +146,6 @@ def prefer(u: int, e: int, graph: Graph, handshakes: Handshakes):
 @pk.workunit
 def prefer_heaviest(
     i: int,
-    count: int,
     vertices: pk.View1D[pk.int32],
     graph: Graph,
     handshakes: Handshakes,
@@ -157,20 +156,20 @@ def prefer_heaviest(
 
     A lane notes the best edge that it finds; here a long row is one chunk.
     """
-    u: int = vertex_of(i, count, vertices, long_rows)
+    u: int = vertex_of(i, vertices, long_rows)
     if has_chosen(u, handshakes):
         return
     first: int = graph.indptr[u]
     end: int = graph.indptr[u + 1]
-    if is_left_to_lanes(i, count, end - first, long_rows):
+    if is_left_to_lanes(i, end - first, long_rows):
         return
-    if i >= count:
-        first += (i - count) % LANES
-    e: int = best_entry(u, first, end, step_of(i, count), False, graph, handshakes, constraints)
-    if i < count:
-        prefer(u, e, graph, handshakes)
+    if is_lane(i, long_rows):
+        first += i % LANES
+    e: int = best_entry(u, first, end, step_of(i, long_rows), False, graph, handshakes, constraints)
+    if is_lane(i, long_rows):
+        handshakes.lane_best[i] = e
     else:
-        handshakes.lane_best[i - count] = e
+        prefer(u, e, graph, handshakes)
 
 
 @pk.workunit

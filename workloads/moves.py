@@ -24,9 +24,9 @@ from jetpy.workloads.groups import (
     Refinement,
 )
 from jetpy.workloads.long_rows import (
-    LANES,
     end_of,
     first_entry,
+    is_lane,
     is_left_to_lanes,
     row_of,
     step_of,
@@ -175,27 +175,29 @@ def update_rows(
 ):
     """Take the edges of moved vertices out of their neighbours' rows, or add them.
 
-    `share` indices share the edges of a moved vertex whose row is short.
+    `count` indices, which follow the lanes, do so for the moved vertices whose rows are short;
+    `share` of them share the edges of one.
     """
     if state.control[Control.TASK] == Task.NOTHING or state.counters[Counter.REBUILD] == 1:
         return
     v: int = 0
     e: int = 0
     end: int = 0
-    if i >= count:
-        v = row_of(i, count, long_rows)
+    if is_lane(i, long_rows):
+        v = row_of(i, long_rows)
         if state.parts[v] != state.previous[v]:
             e = graph.indptr[v]
-            end = e + end_of(i, count, graph.indptr[v + 1] - e, long_rows)
-            e += first_entry(i, count, long_rows)
+            end = e + end_of(i, graph.indptr[v + 1] - e, long_rows)
+            e += first_entry(i, long_rows)
             if is_adding:
-                add_edges(v, e, end, LANES, graph, table, state)
+                add_edges(v, e, end, step_of(i, long_rows), graph, table, state)
             else:
-                subtract_edges(i, v, e, end, LANES, graph, table, state)
+                subtract_edges(i, v, e, end, step_of(i, long_rows), graph, table, state)
         return
+    j: int = i - long_rows.lanes
     width: int = count // (SECTIONS * state.share)
-    section: int = i // (width * state.share)
-    place: int = i // state.share - section * width
+    section: int = j // (width * state.share)
+    place: int = j // state.share - section * width
     while place < state.counters[Counter.MOVED + section]:
         v = state.moved[section * state.list_size + place]
         e = graph.indptr[v]
@@ -203,7 +205,7 @@ def update_rows(
         if not is_adding:
             state.targets[v] = UNKNOWN
         if end - e <= long_rows.longest:
-            e += i % state.share
+            e += j % state.share
             if is_adding:
                 add_edges(v, e, end, state.share, graph, table, state)
             else:
@@ -232,9 +234,7 @@ def add_moves(
 
 
 @pk.workunit
-def rebuild_rows(
-    i: int, count: int, graph: Graph, long_rows: LongRows, table: Connectivity, state: Refinement
-):
+def rebuild_rows(i: int, graph: Graph, long_rows: LongRows, table: Connectivity, state: Refinement):
     """Compute every row anew after many moves; long ones are emptied.
 
     Sums up what the edges between parts cost, each twice. The targets of moved vertices and their
@@ -242,16 +242,17 @@ def rebuild_rows(
     """
     if not is_rebuilt(state):
         return
-    if i >= count:
-        clear_chunk(i, count, graph, long_rows, table)
+    if is_lane(i, long_rows):
+        clear_chunk(i, graph, long_rows, table)
         return
-    if is_left_to_lanes(i, count, graph.indptr[i + 1] - graph.indptr[i], long_rows):
+    v: int = row_of(i, long_rows)
+    if is_left_to_lanes(i, graph.indptr[v + 1] - graph.indptr[v], long_rows):
         return
-    cost: pk.int64 = build_row(i, True, graph, table, state)
+    cost: pk.int64 = build_row(v, True, graph, table, state)
     if cost != NO_EDGES:
-        if state.targets[i] == INACTIVE:
-            activate(i, state)
-        add_to_cut(i, i, cost, state)
+        if state.targets[v] == INACTIVE:
+            activate(v, state)
+        add_to_cut(v, v, cost, state)
 
 
 @pk.workunit
@@ -261,15 +262,15 @@ def rebuild_long_rows(
     """Fill the long rows that `rebuild_rows` has emptied; what it sums up and marks, too."""
     if not is_rebuilt(state):
         return
-    v: int = row_of(i, 0, long_rows)
+    v: int = row_of(i, long_rows)
     degree: int = graph.indptr[v + 1] - graph.indptr[v]
     home: int = state.parts[v]
     cost: pk.int64 = 0
     moved: int = 0
     if state.previous[v] != home:
         moved = 1
-    e: int = graph.indptr[v] + first_entry(i, 0, long_rows)
-    end: int = graph.indptr[v] + end_of(i, 0, degree, long_rows)
+    e: int = graph.indptr[v] + first_entry(i, long_rows)
+    end: int = graph.indptr[v] + end_of(i, degree, long_rows)
     while e < end:
         u: int = graph.indices[e]
         p: int = state.parts[u]
@@ -278,7 +279,7 @@ def rebuild_long_rows(
         if state.previous[u] != p:
             moved = 1
         add_to_row(v, degree, p, graph.edge_weights[e], table)
-        e += step_of(i, 0)
+        e += step_of(i, long_rows)
     if moved == 1:
         state.targets[v] = UNKNOWN
     add_to_cut(i, v, cost, state)

@@ -9,25 +9,24 @@ from jetpy.workloads.long_rows import end_of, first_entry, is_left_to_lanes, row
 @pk.workunit
 def mark_inside(
     i: int,
-    count: int,
     graph: Graph,
     blocks: pk.View1D[pk.int32],
     marks: pk.View1D[pk.int32],
     long_rows: LongRows,
 ):
     """Mark each directed edge within a block by 1, every other by 0."""
-    v: int = row_of(i, count, long_rows)
+    v: int = row_of(i, long_rows)
     e: int = graph.indptr[v]
     end: int = graph.indptr[v + 1]
-    if is_left_to_lanes(i, count, end - e, long_rows):
+    if is_left_to_lanes(i, end - e, long_rows):
         return
-    end = e + end_of(i, count, end - e, long_rows)
-    e += first_entry(i, count, long_rows)
+    end = e + end_of(i, end - e, long_rows)
+    e += first_entry(i, long_rows)
     while e < end:
         marks[e] = 0
         if blocks[graph.indices[e]] == blocks[v]:
             marks[e] = 1
-        e += step_of(i, count)
+        e += step_of(i, long_rows)
 
 
 @pk.workunit

@@ -92,19 +92,19 @@ def find_matchmakers(
 
     Both in one number.
     """
-    v: int = row_of(i, 0, long_rows)
+    v: int = row_of(i, long_rows)
     if match[v] != NO_VERTEX:
         return
-    e: int = graph.indptr[v] + first_entry(i, 0, long_rows)
+    e: int = graph.indptr[v] + first_entry(i, long_rows)
     degree: int = graph.indptr[v + 1] - graph.indptr[v]
-    end: int = graph.indptr[v] + end_of(i, 0, degree, long_rows)
+    end: int = graph.indptr[v] + end_of(i, degree, long_rows)
     best: pk.int64 = matchmakers[v]
     while e < end:
         u: int = graph.indices[e]
         found: pk.int64 = pack(graph.indptr[u + 1] - graph.indptr[u], u)
         if found < best:
             best = found
-        e += step_of(i, 0)
+        e += step_of(i, long_rows)
     pk.atomic_fetch_min(matchmakers, [v], best)
 
 
@@ -116,18 +116,18 @@ def key_relatives(
     matchmakers: pk.View1D[pk.int64],
     keys: pk.View1D[pk.int64],
     highest_degree: int,
-    long_rows: LongRows,
+    longest: int,
 ):
     """Group a vertex by its matchmaker: the neighbour of lowest degree, unless that is high.
 
-    High-degree vertices have theirs found by `find_matchmakers`.
+    Those of rows longer than `longest` have been found by `find_matchmakers`.
     """
     v: int = unmatched[i]
     matchmaker: int = NO_GROUP
     lowest: int = highest_degree + 1
     e: int = graph.indptr[v]
     end: int = graph.indptr[v + 1]
-    if end - e > long_rows.longest:
+    if end - e > longest:
         if upper_of(matchmakers[v]) < lowest:
             matchmaker = lower_of(matchmakers[v])
         e = end

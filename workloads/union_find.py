@@ -10,7 +10,14 @@ import pykokkos as pk
 from jetpy.workloads.constraints import may_join, room_beside
 from jetpy.workloads.groups import NO_VERTEX, Constraints, Graph, LongRows
 from jetpy.workloads.hashing import mix
-from jetpy.workloads.long_rows import end_of, first_entry, is_left_to_lanes, row_of, step_of
+from jetpy.workloads.long_rows import (
+    end_of,
+    first_entry,
+    is_lane,
+    is_left_to_lanes,
+    row_of,
+    step_of,
+)
 
 NO_SCORE = -1
 """The score of a neighbour that is no candidate: below all others."""
@@ -96,7 +103,6 @@ def chosen(choice: pk.int64) -> int:
 @pk.workunit
 def select_neighbours(
     i: int,
-    count: int,
     graph: Graph,
     selection: Selection,
     constraints: Constraints,
@@ -106,13 +112,13 @@ def select_neighbours(
 
     No two vertices that weigh more than is allowed together select each other.
     """
-    u: int = row_of(i, count, long_rows)
+    u: int = row_of(i, long_rows)
     e: int = graph.indptr[u]
     end: int = graph.indptr[u + 1]
-    if is_left_to_lanes(i, count, end - e, long_rows):
+    if is_left_to_lanes(i, end - e, long_rows):
         return
-    end = e + end_of(i, count, end - e, long_rows)
-    e += first_entry(i, count, long_rows)
+    end = e + end_of(i, end - e, long_rows)
+    e += first_entry(i, long_rows)
     room: int = room_beside(u, graph, constraints)
     part: int = constraints.parts[u]
     highest: pk.int64 = NO_SCORE
@@ -124,11 +130,11 @@ def select_neighbours(
             if score > highest or choice > best:
                 highest = score
                 best = choice
-        e += step_of(i, count)
-    if i < count:
-        selection.selected[u] = chosen(best)
-    else:
+        e += step_of(i, long_rows)
+    if is_lane(i, long_rows):
         pk.atomic_fetch_max(selection.scores, [u], highest)
+    else:
+        selection.selected[u] = chosen(best)
 
 
 @pk.workunit
@@ -136,13 +142,13 @@ def compare_choices(
     i: int, graph: Graph, selection: Selection, constraints: Constraints, long_rows: LongRows
 ):
     """Find the first choice among the neighbours of highest score in a long row."""
-    u: int = row_of(i, 0, long_rows)
+    u: int = row_of(i, long_rows)
     highest: pk.int64 = selection.scores[u]
     if highest == NO_SCORE:
         return
     degree: int = graph.indptr[u + 1] - graph.indptr[u]
-    e: int = graph.indptr[u] + first_entry(i, 0, long_rows)
-    end: int = graph.indptr[u] + end_of(i, 0, degree, long_rows)
+    e: int = graph.indptr[u] + first_entry(i, long_rows)
+    end: int = graph.indptr[u] + end_of(i, degree, long_rows)
     room: int = room_beside(u, graph, constraints)
     part: int = constraints.parts[u]
     best: pk.int64 = NO_CHOICE
@@ -151,7 +157,7 @@ def compare_choices(
             choice: pk.int64 = choice_of(graph.indices[e], selection.seed)
             if choice > best:
                 best = choice
-        e += step_of(i, 0)
+        e += step_of(i, long_rows)
     pk.atomic_fetch_max(selection.choices, [u], best)
 
 

@@ -47,7 +47,7 @@ class DualArray:
 
 @dataclass(frozen=True, eq=False)
 class Count:
-    """A number that launches read when they are due: of indices, or an argument.
+    """A number that launches read when they are due: of indices, and as an argument, without more.
 
     For back ends on the host, where the results of one launch are there before the next.
 
@@ -55,13 +55,19 @@ class Count:
     ----------
     array : int64, on the back end
     place : int
+    more : int
+        What is added to the number there.
     """
 
     array: Array
     place: int
+    more: int = 0
 
     def __index__(self) -> int:
-        return int(self.array[self.place])
+        return int(self.array[self.place]) + self.more
+
+    def __add__(self, more: int) -> Count:
+        return Count(self.array, self.place, self.more + more)
 
 
 class Backend(ABC):
@@ -82,8 +88,7 @@ class Backend(ABC):
     copies : bool
         Whether its arrays are copies in a memory of its own.
     longest_row : int
-        Degree above which a row is shared out to many indices of a launch, unless lists are
-        preferred.
+        Degree above which a row is shared out to several indices of a launch.
     host_engine : Backend or None
         Back end of the host that takes over where launches cost more than the work: on levels
         of at most `host_size` vertices and directed edges.

@@ -148,7 +148,7 @@ class Step:
     count : Count or None
         The number of indices, if that is read when the launch is due.
     places : list of int
-        Where the same number is among `passed`.
+        Where the same number is an argument, among `passed`.
     total : Count or None
         Where the total of a scan goes.
     """
@@ -163,8 +163,9 @@ class Step:
     def repeat(self) -> None:
         """Make the launch."""
         if self.count is not None:
+            self.passed[0] = operator.index(self.count)
             for place in self.places:
-                self.passed[place] = operator.index(self.count)
+                self.passed[place] = self.passed[0] - self.count.more
         total = self.launcher.call(*self.passed)
         if self.total is not None:
             self.total.array[self.total.place] = total
@@ -179,8 +180,8 @@ def _step(
     passed = launcher.bind(operator.index(n), arguments)
     if not isinstance(n, Count):
         return Step(launcher, passed, arguments, None, [], total)
-    same = [launcher.places[name] for name, value in arguments.items() if value is n]
-    return Step(launcher, passed, arguments, n, [0, *same], total)
+    same = [launcher.places[name] for name, value in arguments.items() if isinstance(value, Count)]
+    return Step(launcher, passed, arguments, n, same, total)
 
 
 class LaunchingBackend(Backend):

@@ -113,13 +113,14 @@ def _merge(
     tables = Tables(offsets, backend.empty(room), backend.empty(room), backend.empty(n))
     fine = {"graph": graph, "pairs": pairs, "tables": tables}
     long_rows = find_long_rows(backend, offsets, room)
-    backend.parallel_for(n, kernels.merge_rows, long_rows=long_rows, **fine)
+    longest = long_rows.chunks.longest
+    backend.parallel_for(n, kernels.merge_rows, longest=longest, **fine)
     long_rows.launch_lanes(kernels.clear_long_rows, tables=tables)
     long_rows.launch_lanes(kernels.merge_long_rows, **fine)
     indptr = backend.full(n + 1, 0)
     nnz = backend.scan(n, kernels.offset_rows, counts=tables.counts, indptr=indptr)
     coarse = Adjacency(indptr, backend.empty(nnz), backend.empty(nnz))
-    backend.parallel_for(n, kernels.copy_rows, tables=tables, coarse=coarse, long_rows=long_rows)
+    backend.parallel_for(n, kernels.copy_rows, tables=tables, coarse=coarse, longest=longest)
     long_rows.launch_lanes(kernels.copy_long_rows, tables=tables, coarse=coarse)
     weight = backend.reduce(nnz, kernels.add_weights, edge_weights=coarse.edge_weights)
     return DeviceGraph(

@@ -46,7 +46,7 @@ def match_vertices(
     No pair weighs more than `heaviest`; both vertices of a pair are in the same part where
     `parts` (int32, shape (n,)) are given.
     """
-    n, long_rows = graph.n, graph.long_rows
+    n, long_rows = graph.n, graph.long_rows.fine
     constraints = constrain(graph, heaviest, parts)
     handshakes = Handshakes(
         backend.full(n, NO_VERTEX),

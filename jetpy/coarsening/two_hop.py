@@ -46,7 +46,8 @@ def match_two_hop(
     def of_relatives() -> dict[str, Any]:
         digests.fill(0)
         matchmakers = _find_matchmakers(backend, graph, match)
-        return {"matchmakers": matchmakers, "long_rows": graph.long_rows, **limit}
+        longest = graph.long_rows.chunks.longest
+        return {"matchmakers": matchmakers, "longest": longest, **limit}
 
     stages: tuple[tuple[Workunit, Callable[[], dict[str, Any]]], ...] = (
         (kernels.key_leaves, lambda: {"n": n}),

@@ -92,7 +92,7 @@ class RefinementState:
 
         `known` are its measures, where the caller has them.
         """
-        backend, rows = self.backend, self.graph.long_rows
+        backend, rows = self.backend, self.graph.long_rows.fine
         self.parts[:] = parts
         self.previous[:] = parts
         self.best_parts[:] = parts
@@ -183,11 +183,11 @@ class RefinementState:
         rebuilt: int | Count = n
         if backend.prefers_lists:
             moves, rebuilt = self.number(Control.MOVES), self.number(Control.ROWS)
-        rows.launch(moves, kernels.subtract_moves, **arguments)
-        rows.launch(moves, kernels.add_moves, **arguments)
+        rows.launch(moves, kernels.subtract_moves, count=moves, **arguments)
+        rows.launch(moves, kernels.add_moves, count=moves, **arguments)
         if may_rebuild:
-            rows.launch(rebuilt, kernels.rebuild_rows, **arguments)
-            rows.launch_lanes(kernels.rebuild_long_rows, **arguments)
+            rows.fine.launch(rebuilt, kernels.rebuild_rows, **arguments)
+            rows.fine.launch_lanes(kernels.rebuild_long_rows, **arguments)
 
 
 def _make_table(backend: Backend, graph: DeviceGraph, k: int) -> Table:

@@ -1,4 +1,4 @@
-"""Which vertices are rows, and that lists and lanes do not meet."""
+"""Which rows are long, and what lanes they have."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from jetpy.backends.long_rows import find_long_rows
-from jetpy.backends.numba_engine.engine import NumbaBackend
+from jetpy.backends.numba_engine.engine import LONGEST_ROW, NumbaBackend
 from jetpy.generators import rmat
-from jetpy.graph import INT32_MAX
-from jetpy.workloads.long_rows import CHUNK
+from jetpy.workloads.long_rows import CHUNK, LANES
 
 pytestmark = pytest.mark.usefixtures("compiled")
 
@@ -19,7 +18,7 @@ def test_rows_are_the_rows_above_the_limit() -> None:
     engine.longest_row, engine.prefers_lists = 20, False
     rows = find_long_rows(engine, graph.indptr, graph.indices.size)
     expected = np.flatnonzero(graph.degrees > 20)
-    assert rows.longest == 20
+    assert rows.chunks.longest == 20
     assert rows.whole.vertices[: rows.count].tolist() == expected.tolist()
 
 
@@ -32,13 +31,28 @@ def test_chunks_cover_the_rows_of_rows() -> None:
         for v in np.flatnonzero(graph.degrees > 256)
         for start in range(0, graph.degrees[v], CHUNK)
     ]
-    assert rows.chunk_count > rows.count > 0
-    chunks = zip(rows.vertices, rows.starts, strict=True)
-    assert list(chunks)[: rows.chunk_count] == expected
+    chunks = list(zip(rows.chunks.vertices, rows.chunks.starts, strict=True))
+    assert chunks[: len(expected)] == expected
+    assert rows.chunks.lanes == LANES * len(expected) > LANES * rows.count > 0
 
 
-def test_launches_over_lists_know_no_rows() -> None:
-    graph, engine = rmat(10, 8), NumbaBackend(2)
-    engine.longest_row = 20
-    rows = find_long_rows(engine, graph.indptr, graph.indices.size)
-    assert (rows.count, rows.longest) == (0, INT32_MAX)
+def test_processors_have_a_lane_a_chunk() -> None:
+    graph = rmat(13, 16)
+    lanes = {}
+    for lists in (True, False):
+        engine = NumbaBackend(2)
+        engine.longest_row, engine.prefers_lists = 256, lists
+        rows = find_long_rows(engine, graph.indptr, graph.indices.size)
+        lanes[lists] = rows.chunks.lanes
+        assert rows.fine.count == (0 if lists else rows.count)
+    assert lanes[False] == LANES * lanes[True] > LANES * rows.count
+
+
+def test_two_threads_share_no_rows() -> None:
+    graph = rmat(13, 16)
+    assert graph.degrees.max() > LONGEST_ROW
+    counts = [
+        find_long_rows(NumbaBackend(threads), graph.indptr, graph.indices.size).count
+        for threads in (1, 2, 4)
+    ]
+    assert counts == [0, 0, (graph.degrees > LONGEST_ROW).sum()]

@@ -20,6 +20,8 @@ from jetpy.cache import cache_dirs, is_writable
 from jetpy.kernel_language import read_workunits
 
 MAX_THREADS = 64
+MANY, LONGEST_ROW = 4, 2048
+"""From so many threads on, rows are shared out that are longer: one thread on one holds all up."""
 
 
 class NumbaBackend(LaunchingBackend):
@@ -40,6 +42,8 @@ class NumbaBackend(LaunchingBackend):
     def __init__(self, threads: int | None = None, memory: Memory | None = None) -> None:
         super().__init__(memory or HostMemory())
         self._crew = Crew(min(threads or available_threads(), MAX_THREADS))
+        if self._crew.threads >= MANY:
+            self.longest_row = LONGEST_ROW
         self._loaded = False
 
     @property

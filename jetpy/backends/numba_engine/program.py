@@ -55,8 +55,9 @@ class Program:
         first = memory.locate(self._blocks)
         words: list[int] = []
         for step, launcher, start in zip(steps, launchers, starts, strict=True):
-            also = step.places[-1] if step.places else 0
-            places = self._place(step.count), also, self._place(step.total)
+            also = step.places[0] if step.places else 0
+            more = 0 if step.count is None else step.count.more
+            places = self._place(step.count), more, also, self._place(step.total)
             words += [launcher.function, launcher.kind, first + start, *places]
         self._words = np.array(words, np.int64)
 

@@ -56,8 +56,8 @@ PATIENCE = 200
 IDLE, WORKING, ASLEEP, DISMISSED = range(4)
 """States of a member."""
 
-FUNCTION_OF, KIND_OF, BLOCK_OF, COUNT_OF, PLACE_OF, TOTAL_OF = range(6)
-STEP = 6
+FUNCTION_OF, KIND_OF, BLOCK_OF, COUNT_OF, MORE_OF, PLACE_OF, TOTAL_OF = range(7)
+STEP = 7
 """Words of a launch in a program, and how many."""
 
 LINE = 8
@@ -233,9 +233,10 @@ def launch(crew_address: int, threads: int, function: int, kind: int, block: int
 def run(crew_address: int, threads: int, program: int, steps: int, until: int, most: int) -> int:
     """Run a program until a word is not zero, at most so many times; return how many.
 
-    A program is launches in a row, `STEP` words each: function, kind and block; where the number of
-    indices is read, and a place in the block where that belongs, too; where the total goes.
-    Addresses may be zero: the number is in the block, the total is not wanted, there is no end.
+    A program is launches in a row, `STEP` words each: function, kind and block; where a number is
+    read, by how many indices are more than that, and a place in the block where the number belongs;
+    where the total goes. Addresses and the place may be zero: the number of indices is in the
+    block, and no argument; the total is not wanted; there is no end.
     """
     crew = words_at(crew_address)
     leads = threads > 1 and compare_exchange(crew, 0, 1) == 0
@@ -248,8 +249,9 @@ def run(crew_address: int, threads: int, program: int, steps: int, until: int, m
             block = step[BLOCK_OF]
             if step[COUNT_OF] != 0:
                 n = load(words_at(step[COUNT_OF]))
-                words_at(block)[0] = n
-                words_at(block)[step[PLACE_OF]] = n
+                if step[PLACE_OF] != 0:
+                    words_at(block)[step[PLACE_OF]] = n
+                words_at(block)[0] = n + step[MORE_OF]
             total = launch_led(crew, width, step[FUNCTION_OF], step[KIND_OF], block)
             if step[TOTAL_OF] != 0:
                 store(words_at(step[TOTAL_OF]), total)
