@@ -37,6 +37,10 @@ class Table:
     k: int
 
 
+MOST_COUNTED = 1024
+"""Parts and sections that are worth a histogram each."""
+
+
 class RefinementState:
     """A partition of one level, mutable, with everything that depends on it kept up to date.
 
@@ -165,8 +169,13 @@ class RefinementState:
 
     @property
     def sections(self) -> int:
-        """Counters that stand for each one where vertices are counted by part and bucket."""
-        return 8 if self.k <= 128 and self.backend.prefers_lists else 1
+        """Counters that stand for each one where vertices are counted by part and bucket.
+
+        A thread of a processor has its own, unless there are many parts.
+        """
+        if not self.backend.prefers_lists:
+            return 1
+        return max(1, min(self.backend.threads, SECTIONS, MOST_COUNTED // self.k))
 
     def launch_update(self) -> None:
         """Bring the table, the cut and the targets up to date with moves just made.
