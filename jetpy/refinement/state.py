@@ -175,7 +175,8 @@ class RefinementState:
         """
         if not self.backend.prefers_lists:
             return 1
-        return max(1, min(self.backend.threads, SECTIONS, MOST_COUNTED // self.k))
+        most: int = min(SECTIONS, MOST_COUNTED // self.k)
+        return max(1, min(self.backend.threads, most))
 
     def launch_update(self) -> None:
         """Bring the table, the cut and the targets up to date with moves just made.
