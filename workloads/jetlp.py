@@ -24,7 +24,7 @@ from jetpy.workloads.long_rows import (
 from jetpy.workloads.losses import BUCKETS, loss_bucket, tally_place
 from jetpy.workloads.metric import MetricKind, distance_of
 from jetpy.workloads.moves import begin_vertex, move
-from jetpy.workloads.sections import tally_section
+from jetpy.workloads.sections import section_place, tally_section
 from jetpy.workloads.targets import update_target
 
 PERCENT = 100
@@ -188,10 +188,10 @@ def tally_inflow(i: int, graph: Graph, state: Refinement, proposals: Proposals, 
     weight: int = graph.vertex_weights[v]
     rank: int = loss_bucket(proposals.gains[v], weight, state.scale)
     cap.ranks[v] = rank
-    section: int = tally_section(v, cap.sections, state)
+    section: int = tally_section(i, state.control[Control.LISTED], cap.sections)
     place: int = tally_place(section, state.targets[v], rank, state.k)
     pk.atomic_fetch_add(cap.incoming, [place], weight)
-    pk.atomic_fetch_add(cap.outgoing, [section * state.k + state.parts[v]], weight)
+    pk.atomic_fetch_add(cap.outgoing, [section_place(section, state.parts[v], state.k)], weight)
 
 
 @pk.workunit
@@ -207,8 +207,9 @@ def cap_inflow(p: int, state: Refinement, cap: Inflow):
     room = room // PERCENT - state.part_weights[p]
     section: int = 0
     while section < cap.sections:
-        room += cap.outgoing[section * state.k + p]
-        cap.outgoing[section * state.k + p] = 0
+        counter: int = section_place(section, p, state.k)
+        room += cap.outgoing[counter]
+        cap.outgoing[counter] = 0
         section += 1
     if room < 0:
         room = 0

@@ -100,9 +100,9 @@ def mean_connection(
 
 
 @pk.function
-def tally(v: int, p: int, bucket: int, graph: Graph, eviction: Eviction, state: Refinement):
-    """Add a candidate's weight to its part and bucket."""
-    section: int = tally_section(v, eviction.sections, state)
+def tally(i: int, v: int, p: int, bucket: int, graph: Graph, eviction: Eviction, state: Refinement):
+    """Add the weight of a candidate, that of index i, to its part and bucket."""
+    section: int = tally_section(i, state.control[Control.REBALANCING], eviction.sections)
     place: int = tally_place(section, p, bucket, state.k)
     pk.atomic_fetch_add(eviction.histogram, [place], graph.vertex_weights[v])
 
@@ -193,7 +193,7 @@ def rate_losses(
             loss -= found
     bucket: int = loss_bucket(loss, graph.vertex_weights[v], state.scale)
     eviction.buckets[v] = bucket
-    tally(v, p, bucket, graph, eviction, state)
+    tally(i, v, p, bucket, graph, eviction, state)
 
 
 @pk.workunit

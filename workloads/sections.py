@@ -9,6 +9,9 @@ import pykokkos as pk
 from jetpy.workloads.control_block import SECTIONS
 from jetpy.workloads.groups import Refinement
 
+APART = 16
+"""Counters between those of two sections, so that no cache line has some of both."""
+
 
 @pk.function
 def section_of(v: int, state: Refinement) -> int:
@@ -17,6 +20,17 @@ def section_of(v: int, state: Refinement) -> int:
 
 
 @pk.function
-def tally_section(v: int, sections: int, state: Refinement) -> int:
-    """Return the section of a vertex where there are only so many."""
-    return section_of(v, state) * sections // SECTIONS
+def tally_section(i: int, count: pk.int64, sections: int) -> int:
+    """Return the section of an index of so many, dealt to threads in as many sections.
+
+    Unlike vertices, all of which may be in a few sections.
+    """
+    if sections == 1:
+        return 0
+    return i * sections // count
+
+
+@pk.function
+def section_place(section: int, p: int, k: int) -> int:
+    """Return the place of a section's counter for a part."""
+    return section * (k + APART) + p

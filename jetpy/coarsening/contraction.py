@@ -112,7 +112,7 @@ def _merge(
     n, room = len(vertex_weights), len(graph.indices)
     tables = Tables(offsets, backend.empty(room), backend.empty(room), backend.empty(n))
     fine = {"graph": graph, "pairs": pairs, "tables": tables}
-    long_rows = find_long_rows(backend, offsets, room)
+    long_rows = find_long_rows(backend, offsets, room).fine
     longest = long_rows.chunks.longest
     backend.parallel_for(n, kernels.merge_rows, longest=longest, **fine)
     long_rows.launch_lanes(kernels.clear_long_rows, tables=tables)

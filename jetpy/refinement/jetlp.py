@@ -12,6 +12,7 @@ from jetpy.refinement.state import RefinementState
 from jetpy.workloads import jetlp as kernels
 from jetpy.workloads.control_block import Control
 from jetpy.workloads.losses import BUCKETS
+from jetpy.workloads.sections import APART
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +90,7 @@ def _inflow(state: RefinementState, overfill: int) -> Inflow:
     return Inflow(
         ranks=backend.empty(state.graph.n),
         incoming=backend.full(k * BUCKETS * sections, 0),
-        outgoing=backend.full(k * sections, 0),
+        outgoing=backend.full((k + APART) * sections, 0),
         lowest_ranks=backend.empty(k),
         shares=backend.empty(k, np.int64),
         sections=sections,
