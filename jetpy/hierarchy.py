@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import DeviceGraph, carry, carry_graph
 from jetpy.coarsening.methods import COARSENINGS
-from jetpy.problem import Problem
+from jetpy.problem import Problem, loosened
 from jetpy.progress import Progress
 from jetpy.projection import inject_parts, project_parts
 from jetpy.refinement.jet import Refinement
@@ -27,13 +27,17 @@ class HierarchyLevel:
     graph: DeviceGraph
     coarse_of: Array | None
     watch: Stopwatch
-    last: list[Refinement] = field(default_factory=list)
+    last: list[tuple[Problem, Refinement]] = field(default_factory=list)
 
     def refinement(self, problem: Problem) -> Refinement:
-        """Return what refines the level: the same as the last time, if the problem is."""
-        if not self.last or self.last[0].problem is not problem:
-            self.last[:] = [Refinement(self.backend, self.graph, problem)]
-        return self.last[0]
+        """Return what refines the level: the same as the last time, if the problem is.
+
+        On coarse levels it keeps looser limits.
+        """
+        if not self.last or self.last[0][0] is not problem:
+            own = problem if self.coarse_of is None else loosened(problem, self.graph.n)
+            self.last[:] = [(problem, Refinement(self.backend, self.graph, own))]
+        return self.last[0][1]
 
 
 def finest_level(backend: Backend, graph: DeviceGraph) -> HierarchyLevel:

@@ -157,6 +157,17 @@ def in_units(problem: Problem, unit: int) -> Problem:
     return replace(problem, limit=problem.limit // unit, unit=unit)
 
 
+def loosened(problem: Problem, n: int) -> Problem:
+    """Return the problem on a coarse level of n vertices: parts may be heavier by half a vertex.
+
+    Half of an average one, as vertices there are too heavy to fill parts up to a limit. Finer
+    levels have less to mend than a level that keeps the limit has to give up.
+    """
+    more = problem.ideal * problem.k // (2 * n * problem.unit)
+    limits = None if problem.group_limits is None else problem.group_limits + more
+    return replace(problem, limit=problem.limit + more, group_limits=limits)
+
+
 def within(step: Problem, last: Problem, weights: npt.NDArray[np.int64], cuts_left: int) -> Problem:
     """Return the problem of cutting each of some parts into the parts of a step.
 

@@ -56,11 +56,8 @@ class Cycles:
 def _run(
     finest: HierarchyLevel, problem: Problem, start: Refined, cycle: int, depth: int
 ) -> Refined:
-    """Run a V-cycle on level `depth`.
-
-    Never worse than `start`: contraction within parts keeps the cut and all part weights, and
-    refinement keeps the best.
-    """
+    """Run a V-cycle on level `depth`, and return the better of its result and `start`."""
+    kept = start.parts.copy()
     hierarchy, parts = coarsen(finest, [problem], start.parts, no_progress, depth, cycle + 1)
     known, iterations = start.measures, start.iterations
     while hierarchy:
@@ -71,4 +68,7 @@ def _run(
         known = refined.measures
         iterations += refined.iterations
         parts = project(level, refined.parts, hierarchy)
+    own = finest.refinement(problem).problem
+    if start.measures.quality(own) <= known.quality(own):
+        refined = replace(start, parts=kept)
     return replace(refined, cut_before=start.cut_before, iterations=iterations)

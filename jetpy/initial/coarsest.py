@@ -43,13 +43,9 @@ def partition_coarsest(refinement: Refinement, groups: Array | None) -> Refined:
         refined = refinement.refine(backend.from_host(parts), finest=False)
         return replace(refined, parts=refined.parts.copy())
 
-    def quality(refined: Refined) -> tuple[int, int]:
-        measures = refined.measures
-        return max(measures.overload(problem), 0), measures.cut
-
     starts.sort(key=lambda parts: mapped_cut(graph, parts, problem.metric, problem.k))
     promising = starts[: max(FEWEST_REFINED, len(starts) // REFINED_SHARE)]
-    return min(map(refine, promising), key=quality)
+    return min(map(refine, promising), key=lambda refined: refined.measures.quality(problem))
 
 
 def _tries(problem: Problem, size: int) -> int:

@@ -36,6 +36,10 @@ class Measures:
         """Return the most that a part weighs above its limit; not positive where none does."""
         return int((self.part_weights - problem.limits).max())
 
+    def quality(self, problem: Problem) -> tuple[int, int]:
+        """Return what is smaller of the better partition: weight above a limit, then the cut."""
+        return max(self.overload(problem), 0), self.cut
+
 
 @dataclass(frozen=True, eq=False)
 class DeviceMetric:
