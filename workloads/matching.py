@@ -4,6 +4,10 @@ An edge is rated w(u,v)^2 / (c(u) c(v)), times one plus a hash of less than a mi
 decides between equals; ties that are left go to the lower neighbour. This order is the same from
 both ends, so every round matches at least the best remaining edge, and the outcome does not depend
 on who comes first.
+
+An edge is too light if it weighs less than half of the heaviest one of each of its ends: vertices
+whose heavy neighbours are taken stay alone, rather than being put together with others that a good
+cut parts them from.
 """
 
 import pykokkos as pk
@@ -11,7 +15,16 @@ import pykokkos as pk
 from jetpy.workloads.constraints import room_beside
 from jetpy.workloads.groups import NO_VERTEX, Constraints, Graph, LongRows
 from jetpy.workloads.hashing import ODD, mix, stir
-from jetpy.workloads.long_rows import LANES, is_lane, is_left_to_lanes, step_of, vertex_of
+from jetpy.workloads.long_rows import (
+    LANES,
+    end_of,
+    first_entry,
+    is_lane,
+    is_left_to_lanes,
+    row_of,
+    step_of,
+    vertex_of,
+)
 
 NO_ENTRY = -1
 NOT_CHOSEN = -2
@@ -29,7 +42,27 @@ class Handshakes:
     match: pk.View1D[pk.int32]  # each vertex's partner, or NO_VERTEX
     preferred: pk.View1D[pk.int32]  # the neighbour that it prefers; NO_VERTEX, NOT_CHOSEN
     lane_best: pk.View1D[pk.int32]  # the entry of the best edge that each lane has found
+    least: pk.View1D[pk.int32]  # half the weight of each vertex's heaviest edge, rounded up
+    is_weighted: int  # 0 if all edges weigh the same, so that none is too light
     seed: int
+
+
+@pk.workunit
+def find_least(i: int, graph: Graph, long_rows: LongRows, least: pk.View1D[pk.int32]):
+    """Find what an edge of a vertex should weigh at least; zero before."""
+    v: int = row_of(i, long_rows)
+    e: int = graph.indptr[v]
+    end: int = graph.indptr[v + 1]
+    if is_left_to_lanes(i, end - e, long_rows):
+        return
+    end = e + end_of(i, end - e, long_rows)
+    e += first_entry(i, long_rows)
+    heaviest: int = 0
+    while e < end:
+        if graph.edge_weights[e] > heaviest:
+            heaviest = graph.edge_weights[e]
+        e += step_of(i, long_rows)
+    pk.atomic_fetch_max(least, [v], heaviest - heaviest // 2)
 
 
 @pk.function
@@ -65,6 +98,12 @@ def rate(
         rating = NO_RATING
     if graph.vertex_weights[v] > room:
         rating = NO_RATING
+    if handshakes.is_weighted == 1:
+        least: int = handshakes.least[u]
+        if handshakes.least[v] < least:
+            least = handshakes.least[v]
+        if graph.edge_weights[e] < least:
+            rating = NO_RATING
     if constraints.within_parts == 1:
         if constraints.parts[v] != part:
             rating = NO_RATING

@@ -24,12 +24,16 @@ class Handshakes:
     ----------
     match, preferred : int32, shape (n,)
     lane_best : int32, shape (LANES * number of long rows,)
+    least : int32, shape (n,), or empty unless `is_weighted`
+    is_weighted : int
     seed : int
     """
 
     match: Array
     preferred: Array
     lane_best: Array
+    least: Array
+    is_weighted: int
     seed: int
 
 
@@ -52,6 +56,8 @@ def match_vertices(
         backend.full(n, NO_VERTEX),
         backend.full(n, NOT_CHOSEN),
         backend.empty(LANES * long_rows.count),
+        _find_least(backend, graph),
+        int(graph.edge_weight != graph.nnz),
         seed,
     )
     choosing: dict[str, Any] = {
@@ -81,3 +87,12 @@ def match_vertices(
             backend.parallel_for(n, kernels.match_mutual, active=active, handshakes=handshakes)
     match_two_hop(backend, graph, options, handshakes.match, constraints)
     return handshakes.match
+
+
+def _find_least(backend: Backend, graph: DeviceGraph) -> Array:
+    """Return what an edge of each vertex should weigh at least; nothing if all edges weigh 1."""
+    if graph.edge_weight == graph.nnz:
+        return backend.empty(0)
+    least = backend.full(graph.n, 0)
+    graph.long_rows.launch(graph.n, kernels.find_least, graph=graph, least=least)
+    return least

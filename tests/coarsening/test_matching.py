@@ -80,10 +80,12 @@ def greedy(graph: Graph, heaviest: int, seed: int, parts: list[int] | None) -> s
         return (w * w) / (float(weights[u]) * float(weights[v])), edge_hash(u, v, seed)
 
     edges = {(u, v): w for (u, v), w in edge_dict(graph).items() if u < v}
+    most = [max((w for edge, w in edges.items() if v in edge), default=0) for v in range(graph.n)]
     assert len({order(edge) for edge in edges}) == len(edges), "no two edges of one hash"
     free, taken = set(range(graph.n)), set()
     for u, v in sorted(edges, key=order, reverse=True):
         fits = weights[u] + weights[v] <= heaviest
+        fits &= 2 * edges[u, v] >= min(most[u], most[v])
         if {u, v} <= free and fits and (parts is None or parts[u] == parts[v]):
             free -= {u, v}
             taken.add(frozenset((u, v)))
@@ -116,7 +118,7 @@ def test_two_hop_pairs_share_a_neighbour(
 @pytest.mark.parametrize("rounds", [1, 2, 3])
 def test_fewer_rounds_match_the_best_edges(backend: Backend, rounds: int) -> None:
     """Weights rise along a path: each round matches the heaviest edge that is left."""
-    graph = from_edges(20, [(v, v + 1) for v in range(19)], [v + 1 for v in range(19)])
+    graph = from_edges(20, [(v, v + 1) for v in range(19)], [v + 20 for v in range(19)])
     match = matched(backend, graph, CoarsenOptions(rounds=rounds, two_hop_share=1.0))
     best = {frozenset((18 - 2 * i, 19 - 2 * i)) for i in range(rounds)}
     assert pairs_of(match) == best
@@ -126,6 +128,13 @@ def test_ratings_prefer_light_vertices(backend: Backend) -> None:
     """2*2/(1*1) beats 3*3/(1*9)."""
     graph = from_edges(3, [(0, 1), (1, 2)], [2, 3], [1, 1, 9])
     assert matched(backend, graph, HEAVY_ONLY) == [1, 0, -1]
+
+
+@pytest.mark.parametrize(("middle", "expected"), [(4, [-1, -1]), (5, [3, 2])])
+def test_light_edges_match_nobody(backend: Backend, middle: int, expected: list[int]) -> None:
+    """The heavier neighbours of 2 and 3 are taken, by edges of weight 10."""
+    graph = from_edges(6, [(v, v + 1) for v in range(5)], [20, 10, middle, 10, 20])
+    assert matched(backend, graph, HEAVY_ONLY) == [1, 0, *expected, 5, 4]
 
 
 def test_large_graphs_match_most_vertices(backend: Backend) -> None:
