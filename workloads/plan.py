@@ -13,8 +13,6 @@ from jetpy.workloads.control_block import Control, Counter, Task
 from jetpy.workloads.groups import Refinement
 from jetpy.workloads.iterations import begin_task
 
-OPEN = -1
-"""`HEAVIEST` of an open part, which nothing leaves."""
 NO_LIMIT = -1
 """`TIE_LIMIT` of a part that vertices may leave however much ties them to it."""
 THRESHOLD_PERCENT, PERCENT = 99, 100
@@ -31,7 +29,7 @@ class Row(IntEnum):
 
     HEAVIEST = 0
     """By part: weight of the heaviest vertices that may leave it; 0 if it is not overweight or no
-    part is open; `OPEN` if it is."""
+    part is open; of an open one, minus what it has room for below its limit."""
     TIE_LIMIT = 1
     """By part: how little must tie a vertex to it that may leave without having an adjacent part
     (`is_tied`); or `NO_LIMIT`."""
@@ -259,7 +257,7 @@ def plan_part(p: int, plan: Plan, blocks: BlockSums, groups: GroupSums, state: R
         if room < overload:
             above_threshold = limit - threshold
         above_threshold *= place - first + 1
-        plan.numbers[Row.HEAVIEST * state.k + p] = OPEN
+        plan.numbers[Row.HEAVIEST * state.k + p] = own - limit
         plan.numbers[Row.OPEN_PART * state.k + place] = p
         plan.numbers[Row.ROOM * state.k + place] = room_before + threshold - own + above_threshold
 

@@ -14,7 +14,7 @@ from jetpy.workloads.hashing import mix, place_of
 from jetpy.workloads.iterations import rebalances
 from jetpy.workloads.losses import BUCKETS, NO_BUCKET, loss_bucket, tally_place
 from jetpy.workloads.moves import begin_vertex, move
-from jetpy.workloads.plan import NO_LIMIT, OPEN, Plan, Row
+from jetpy.workloads.plan import NO_LIMIT, Plan, Row
 from jetpy.workloads.sections import tally_section
 from jetpy.workloads.targets import NOT_ADJACENT, Wanted, best_slot, connection_to
 
@@ -88,7 +88,7 @@ def mean_connection(
             internal = table.weights[s]
         elif q >= 0 and table.weights[s] > 0:
             is_adjacent = 1
-            if plan.numbers[Row.HEAVIEST * state.k + q] == OPEN:
+            if plan.numbers[Row.HEAVIEST * state.k + q] < 0:
                 external += table.weights[s]
                 open_count += 1
     state.internal[v] = internal

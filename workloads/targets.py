@@ -30,7 +30,8 @@ class Wanted(IntEnum):
     WITH_ROOM = 1
     """Those that are not above their limit with the vertex."""
     OPEN = 2
-    """Those that rebalancing may fill: whose load is negative (`plan`)."""
+    """Those that rebalancing may fill and that have room for the vertex: their load is minus what
+    they have room for (`plan`)."""
 
 
 @pk.function
@@ -65,7 +66,7 @@ def qualifies(
     if wanted == Wanted.WITH_ROOM:
         return loads[q] + weight <= limits[q]
     if wanted == Wanted.OPEN:
-        return loads[q] < 0
+        return loads[q] + weight <= 0
     return True
 
 

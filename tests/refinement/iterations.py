@@ -10,7 +10,7 @@ from jetpy.backends.base import Backend
 from jetpy.refinement.plan import Plan
 from jetpy.workloads.control_block import Control, Counter, Tasks
 from jetpy.workloads.iterations import begin_iteration
-from jetpy.workloads.plan import OPEN, Row
+from jetpy.workloads.plan import Row
 
 PATIENCE, WEAK_ITERATIONS, TIE_LIMIT = 3, 2, 77
 
@@ -120,6 +120,7 @@ class Iterations:
         assert plan[Row.EXCESS].tolist() == overload.tolist()
         assert plan[Row.OPEN_PART][:count].tolist() == (first + open_parts).tolist()
         assert plan[Row.ROOM][:count].tolist() == np.cumsum(room).tolist()
-        assert plan[Row.HEAVIEST].tolist() == np.where(weights < threshold, OPEN, heaviest).tolist()
+        leaving = np.where(weights < threshold, weights - limit, heaviest)
+        assert plan[Row.HEAVIEST].tolist() == leaving.tolist()
         assert (plan[Row.TIE_LIMIT] == TIE_LIMIT).all()
         return bool(overload.any())

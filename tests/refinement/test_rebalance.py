@@ -181,6 +181,15 @@ def test_weak_prefers_the_best_open_part(backend: Backend) -> None:
     assert parts_of(state)[1:4].tolist() == [2, 1, 2]
 
 
+@pytest.mark.parametrize(("weight", "expected"), [(3, 1), (4, 2), (6, 2)])
+def test_weak_prefers_parts_that_have_room(backend: Backend, weight: int, expected: int) -> None:
+    """Vertex 1 has edges of weight 7 to part 1, which has room for 3, and 5 to 2: room for 6."""
+    graph = from_edges(4, [(1, 2), (1, 3)], [7, 5], [10, weight, 7, 4])
+    state, moved = rebalance(backend, graph, [0, 0, 1, 2], 3, "weak", 10)
+    assert moved == 1
+    assert parts_of(state)[1] == expected
+
+
 @pytest.mark.parametrize(("metric", "expected"), [(EDGE_CUT, 2), (ON_A_LINE, 1)])
 def test_weak_prefers_where_edges_cost_least(
     backend: Backend, metric: Metric, expected: int
