@@ -98,7 +98,7 @@ class RefineOptions:
     coarse_ratios: tuple[int, ...] = (75,)
     patience: int = 8
     tolerance: float = 0.999
-    weak_rounds: int = 4
+    weak_rounds: int = 8
     overfill: int | None = 2
 
 
