@@ -58,10 +58,12 @@ class Instance:
 
 
 def real_instances(folder: Path) -> Iterator[Instance]:
-    """Graphs that the MANIFEST.csv of a folder lists, each in NAME.graph.xz."""
+    """Graphs that the MANIFEST.csv of a folder lists, each in NAME.npz or NAME.graph.xz."""
     with open(folder / "MANIFEST.csv", newline="", encoding="utf-8") as stream:
         for row in csv.DictReader(stream):
-            load = partial(read_graph, folder / f"{row['name']}.graph.xz")
+            archive = folder / f"{row['name']}.npz"
+            file = archive if archive.exists() else folder / f"{row['name']}.graph.xz"
+            load = partial(read_graph, file)
             yield Instance(row["name"], _short(row["class"]), "real", int(row["n"]), load)
 
 

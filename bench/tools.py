@@ -36,6 +36,7 @@ class Job:
     folder: Path
     preset: str
     threads: int
+    imbalance: float = IMBALANCE
 
     def metis_file(self) -> str:
         """Return the name of a METIS file of the graph, written by the first that asks."""
@@ -61,7 +62,7 @@ def _jetpy(backend: str, job: Job) -> Solve:
         result = jetpy.partition(
             job.graph,
             k,
-            imbalance=IMBALANCE,
+            imbalance=job.imbalance,
             seed=seed,
             preset=job.preset,
             backend=backend,
@@ -80,9 +81,10 @@ def _pymetis(job: Job) -> Solve:
         for name in ("indptr", "indices", "edge_weights", "vertex_weights")
     )
     adjacency = pymetis.CSRAdjacency(indptr, indices)
+    ufactor = max(1, round(1000 * job.imbalance))  # METIS takes no smaller one
 
     def solve(k: int, seed: int) -> tuple[npt.ArrayLike, float]:
-        options = pymetis.Options(ufactor=round(1000 * IMBALANCE), seed=seed)
+        options = pymetis.Options(ufactor=ufactor, seed=seed)
         start = perf_counter()
         parts = pymetis.part_graph(
             k,
@@ -101,12 +103,13 @@ def _kaminpar(job: Job) -> Solve:
     import kaminpar
 
     graph = kaminpar.load_graph(job.metis_file(), kaminpar.GraphFileFormat.METIS)
+    eps = max(job.imbalance, 1e-9)  # 0 stands for no limit given
 
     def solve(k: int, seed: int) -> tuple[npt.ArrayLike, float]:
         kaminpar.reseed(seed)
         partitioner = kaminpar.KaMinPar(job.threads, kaminpar.default_context())
         start = perf_counter()
-        parts = partitioner.compute_partition(graph, k=k, eps=IMBALANCE)
+        parts = partitioner.compute_partition(graph, k=k, eps=eps)
         return parts, perf_counter() - start
 
     return solve
@@ -121,7 +124,7 @@ def _mtkahypar(quality: str, job: Job) -> Solve:
     graph = library.graph_from_file(job.metis_file(), context)
 
     def solve(k: int, seed: int) -> tuple[npt.ArrayLike, float]:
-        context.set_partitioning_parameters(k, IMBALANCE, mtkahypar.Objective.CUT)
+        context.set_partitioning_parameters(k, job.imbalance, mtkahypar.Objective.CUT)
         mtkahypar.set_seed(seed)
         start = perf_counter()
         result = graph.partition(context)
@@ -140,9 +143,8 @@ def _kahip(job: Job) -> Solve:
 
     def solve(k: int, seed: int) -> tuple[npt.ArrayLike, float]:
         start = perf_counter()
-        _, parts = kahip.kaffpa(
-            vertex_weights, indptr, edge_weights, indices, k, IMBALANCE, True, seed, kahip.FAST
-        )
+        graph = vertex_weights, indptr, edge_weights, indices
+        _, parts = kahip.kaffpa(*graph, k, job.imbalance, True, seed, kahip.FAST)
         return parts, perf_counter() - start
 
     return solve
@@ -164,9 +166,10 @@ TOOLS = {
 """Tools by name; each is imported only when it is to get ready."""
 
 
-def summary(graph: jetpy.Graph, solve: Solve, k: int, seeds: list[int]) -> dict[str, Any]:
+def summary(job: Job, solve: Solve, k: int, seeds: list[int]) -> dict[str, Any]:
     """Partition into k parts once per seed and summarise the runs, which are checked here."""
-    limit = pose(graph.total_vertex_weight, k, IMBALANCE, 0, preset("default")).limit
+    graph = job.graph
+    limit = pose(graph.total_vertex_weight, k, job.imbalance, 0, preset("default")).limit
     cuts, heaviest, seconds = [], [], []
     for seed in seeds:
         parts, elapsed = solve(k, seed)
@@ -176,6 +179,9 @@ def summary(graph: jetpy.Graph, solve: Solve, k: int, seeds: list[int]) -> dict[
     share = -(-graph.total_vertex_weight // k)
     return {
         "k": k,
+        "cuts": cuts,
+        "balanced": [weight <= limit for weight in heaviest],
+        "seconds": [round(elapsed, 6) for elapsed in seconds],
         "median_cut": median(cuts),
         "max_imbalance": round(max(heaviest) / share - 1, 5),
         "feasible": sum(weight <= limit for weight in heaviest),
@@ -192,9 +198,16 @@ def main() -> None:
     parser.add_argument("threads", type=int)
     parser.add_argument("--ks", nargs="+", type=int, required=True)
     parser.add_argument("--seeds", nargs="+", type=int, required=True)
+    parser.add_argument("--imbalance", type=float, default=IMBALANCE)
     options = parser.parse_args()
     answer = answering()
-    job = Job(load_arrays(options.folder), options.folder, options.preset, options.threads)
+    job = Job(
+        load_arrays(options.folder),
+        options.folder,
+        options.preset,
+        options.threads,
+        options.imbalance,
+    )
     try:
         solve = TOOLS[options.tool].prepare(job)
     except (ImportError, jetpy.BackendError) as error:
@@ -202,7 +215,7 @@ def main() -> None:
         return
     solve(options.ks[0], options.seeds[0])  # warm-up
     for k in options.ks:
-        answer(summary(job.graph, solve, k, options.seeds))
+        answer(summary(job, solve, k, options.seeds))
 
 
 if __name__ == "__main__":

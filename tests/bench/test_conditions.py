@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bench import comparisons, conditions
+from bench.alterations import CONDITIONS, K
+from bench.child import answers
+from bench.comparisons import Record, results
+from jetpy import Graph, as_graph, generators, write_graph
+
+OWN, PEER, OTHER = "jetpy/numba/default/2", "pymetis/k-way/1", "kaminpar/default/2"
+
+
+def record(
+    tool: str,
+    cuts: list[int],
+    balanced: list[bool] | None = None,
+    cls: str = "mesh",
+    **about: object,
+) -> Record:
+    return {
+        "graph": "a",
+        "class": cls,
+        "condition": "plain",
+        "k": 2,
+        "seeds": list(range(len(cuts))),
+        "tool": tool,
+        "cuts": cuts,
+        "balanced": balanced or [True] * len(cuts),
+        "seconds": [0.5 if tool == OWN else 1.0] * len(cuts),
+        **about,
+    }
+
+
+RECORDS = [
+    record(OWN, [99, 99, 99]),
+    record(OWN, [10, 11, 12]),
+    record(PEER, [10, 10, 3], [True, True, False]),
+    record(OTHER, [22, 22, 22]),
+    record(OWN, [30, 30, 30], condition="edge"),
+    record(PEER, [40, 40, 40], condition="edge"),
+    record(OTHER, [1, 1, 1], [False] * 3, condition="edge"),
+    record(OWN, [0, 0, 0], graph="b", cls="road"),
+    record(PEER, [5, 5, 5], graph="b", cls="road"),
+]
+
+
+@pytest.mark.parametrize("name", CONDITIONS)
+def test_altered_graphs_are_sound_and_always_the_same(name: str) -> None:
+    graph = generators.grid(30, 20)
+    condition = CONDITIONS[name]
+    altered, again = condition.apply(graph, "grid"), condition.apply(graph, "grid")
+    as_graph((altered.indptr, altered.indices, altered.edge_weights, altered.vertex_weights))
+    for array in ("indptr", "indices", "edge_weights", "vertex_weights"):
+        assert np.array_equal(getattr(altered, array), getattr(again, array))
+
+
+def altered(name: str) -> Graph:
+    return CONDITIONS[name].apply(generators.grid(100, 100), "grid")
+
+
+def test_weights() -> None:
+    assert set(altered("vertex").vertex_weights.tolist()) == set(range(1, 101))
+    assert altered("vertex").edge_weights.max() == 1
+    assert set(altered("edge").edge_weights.tolist()) == set(range(1, 98))
+    assert altered("both").vertex_weights.max() == 100
+    assert altered("both").edge_weights.max() == 97
+    assert np.array_equal(altered("degree").vertex_weights, altered("degree").degrees)
+    heavy = altered("heavy")
+    assert 100 < heavy.vertex_weights.max() <= heavy.total_vertex_weight / K
+    assert np.median(heavy.vertex_weights) <= 2
+
+
+def test_other_graphs_of_a_kind() -> None:
+    graph = generators.grid(100, 100)
+    assert altered("relabelled").m == graph.m
+    assert sorted(altered("relabelled").degrees) == sorted(graph.degrees)
+    assert not np.array_equal(altered("relabelled").indices, graph.indices)
+    assert altered("dropped").n == graph.n
+    assert 0.96 < altered("dropped").m / graph.m < 0.98
+    contracted = altered("contracted")
+    assert contracted.n < graph.n
+    assert contracted.total_vertex_weight == graph.n
+    assert contracted.total_edge_weight < graph.m
+
+
+def test_cuts() -> None:
+    rows = comparisons.cut_rows(OWN, [PEER, OTHER], results(RECORDS))
+    assert rows == [
+        ["plain", "2", "1.100", "0.500", "1.100", "1.100 a k=2"],
+        ["edge", "1", "0.750", "-", "0.750", "0.750 a k=2"],
+        ["all", "3", "0.908", "0.500", "0.908", "1.100 a k=2"],
+    ]
+
+
+def test_cases_above_the_limits() -> None:
+    found = results(RECORDS)
+    rows = comparisons.above_rows(OWN, [PEER, OTHER], found)
+    assert rows == [["a", "plain", "2", PEER, "1.100"]]
+    title = comparisons.above_title(OWN, [PEER, OTHER], found)
+    assert "of 2 cases 1 above 1.05, 0 above 1.10" in title
+
+
+def test_cases_without_a_ratio() -> None:
+    more = [record(OWN, [7, 7], graph="c"), record(PEER, [8, 8], graph="c")]
+    found = results([*RECORDS, *more, record(OTHER, [0, 0], graph="c")])
+    assert comparisons.without_ratio(OWN, [PEER, OTHER], found) == [
+        f"b plain k=2 ({OWN} 0, best 5)",
+        f"c plain k=2 ({OWN} 7, best 0)",
+    ]
+    assert comparisons.without_ratio(OWN, [OTHER], found) == [
+        f"a edge k=2 ({OWN} 30, best -)",
+        f"c plain k=2 ({OWN} 7, best 0)",
+    ]
+
+
+def test_times_spreads_and_feasible_runs() -> None:
+    found = results(RECORDS)
+    assert comparisons.time_rows(OWN, [PEER], found)[-1] == ["all", "0.500"]
+    assert comparisons.spread_rows(found) == [
+        ["mesh", "1.095", "1.000", "1.000"],
+        ["road", "-", "1.000", "-"],
+        ["all", "1.095", "1.000", "1.000"],
+    ]
+    assert comparisons.feasible_rows(found) == [
+        ["plain", "6/6", "5/6", "3/3"],
+        ["edge", "3/3", "3/3", "0/3"],
+        ["all", "9/9", "8/9", "3/6"],
+    ]
+
+
+def _quick(module: str, tool: str, *others: object, threads: int) -> Iterator[Record]:
+    """Run other tools than jetpy, whose kernels would be compiled."""
+    if tool != "jetpy/numba":
+        yield from answers(module, tool, *others, threads=threads)
+        return
+    for k in others[others.index("--ks") + 1 : others.index("--seeds")]:
+        yield {"k": k, "cuts": [9] * 3, "balanced": [True] * 3, "seconds": [1.0] * 3}
+
+
+def test_what_is_there_is_not_measured_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_graph(tmp_path / "small.npz", generators.grid(20, 20))
+    (tmp_path / "MANIFEST.csv").write_text('name,n,m,class\nsmall,400,760,"mesh (made up)"\n')
+    words = "conditions --ks 2 --threads 1 --tools jetpy/numba pymetis --conditions plain both"
+    folders = ["--graphs", str(tmp_path), "--results", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", words.split() + folders)
+    monkeypatch.setattr(conditions, "answers", _quick)
+    conditions.main()
+    own, peers = (tmp_path / name for name in (conditions.JETPY_FILE, conditions.PEERS_FILE))
+    lines = [json.loads(line) for line in own.read_text().splitlines()]
+    assert [(line["condition"], line["k"], len(line["cuts"])) for line in lines] == [
+        ("plain", 2, 3),
+        ("both", 16, 3),
+    ]
+    assert {line["class"] for line in lines} == {"mesh"}
+    assert all(json.loads(line)["tool"] == PEER for line in peers.read_text().splitlines())
+    before = peers.read_text()
+    own.unlink()
+    capsys.readouterr()
+    conditions.main()
+    assert peers.read_text() == before
+    assert "jetpy/numba/default/1: cut over that of" in capsys.readouterr().out

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bench.formats import READERS
+from bench.unseen import GENERATOR, Entry, checksum, contents, difference, made, make, read_list
+from jetpy import generators, read_graph
+
+GRID = Entry("small", "mesh", 6, 7, GENERATOR, "", "rows=2 cols=3", "grid", "")
+
+
+def _clone(folder: Path) -> str:
+    """Make a repository with an edge list; return its commit."""
+
+    def git(*words: str) -> str:
+        command = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@b", *words]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    folder.mkdir()
+    (folder / "edges.txt").write_text("0 1\n1 2\n")
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "edges")
+    return git("rev-parse", "HEAD")
+
+
+def test_the_list_is_sound() -> None:
+    entries = read_list()
+    assert len({entry.name for entry in entries}) == len(entries) == 30
+    generated = [entry for entry in entries if entry.source == GENERATOR]
+    assert 3 * len(generated) <= len(entries)
+    for entry in entries:
+        known = generators.GENERATORS if entry.source == GENERATOR else READERS
+        assert entry.format in known
+        assert 2_000 <= entry.n <= 1_000_000
+        assert len(entry.sha256) == 64
+
+
+def test_generated_graphs_take_their_arguments(tmp_path: Path) -> None:
+    graph = make(GRID, tmp_path)
+    assert (graph.n, graph.m) == (6, 7)
+    rgg = replace(GRID, format="rgg", path="n=50 seed=3 radius=0.4")
+    assert checksum(make(rgg, tmp_path)) == checksum(
+        generators.random_geometric(50, seed=3, radius=0.4)
+    )
+
+
+def test_files_come_from_a_commit(tmp_path: Path) -> None:
+    commit = _clone(tmp_path / "me+graphs")
+    (tmp_path / "me+graphs" / "edges.txt").unlink()
+    entry = Entry("path", "path", 3, 2, "me/graphs", commit, "edges.txt", "pairs", "")
+    assert contents(tmp_path / "me+graphs", commit, "edges.txt") == b"0 1\n1 2\n"
+    assert make(entry, tmp_path).indices.tolist() == [1, 0, 2, 1]
+
+
+def test_what_is_missing_or_differs_is_told(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    good = replace(GRID, sha256=checksum(generators.grid(2, 3)))
+    gone = replace(GRID, name="gone", source="nobody/nothing", format="pairs")
+    other = replace(GRID, name="other")
+    assert [entry.name for entry in made([gone, other, good], tmp_path, tmp_path)] == ["small"]
+    told = capfd.readouterr().err
+    assert "gone: no clone" in told
+    assert "other: n=6, m=7, sha256" in told
+    assert read_graph(tmp_path / "small.npz").n == 6
+    assert not (tmp_path / "other.npz").exists()
+    assert not difference(good, read_graph(tmp_path / "small.npz"))
+    before = (tmp_path / "small.npz").read_bytes()
+    assert list(made([good], tmp_path, tmp_path)) == [good]
+    assert (tmp_path / "small.npz").read_bytes() == before
