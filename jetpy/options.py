@@ -89,6 +89,8 @@ class RefineOptions:
         A cut below this times the best one resets the patience (phi of the paper).
     weak_rounds : int
         Weak rebalancing iterations before strong ones.
+    coarse_slack : float
+        By how much of an average vertex a part may outgrow its limit on coarse levels.
     overfill : int or None
         By how much, in percent, a part may outgrow its limit in label propagation; None: any.
     """
@@ -99,6 +101,7 @@ class RefineOptions:
     patience: int = 8
     tolerance: float = 0.999
     weak_rounds: int = 8
+    coarse_slack: float = 0.5
     overfill: int | None = 2
 
 

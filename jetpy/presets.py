@@ -12,9 +12,14 @@ from jetpy.options import CoarsenOptions, InitialOptions, Options, RefineOptions
 from jetpy.refinement.methods import REFINEMENTS
 
 INDEPENDENT_SET = RefineOptions(
-    method="independent-set", patience=12, tolerance=1.0, weak_rounds=2, overfill=None
+    method="independent-set",
+    patience=12,
+    tolerance=1.0,
+    weak_rounds=2,
+    coarse_slack=0.0,
+    overfill=None,
 )
-"""Every move lowers the cut, and so may be the last but one."""
+"""Every move lowers the cut, and so may be the last but one; none goes beyond a limit."""
 OWN = {"independent-set": INDEPENDENT_SET}
 """Options of refinements that want others than the usual ones."""
 

@@ -158,12 +158,13 @@ def in_units(problem: Problem, unit: int) -> Problem:
 
 
 def loosened(problem: Problem, n: int) -> Problem:
-    """Return the problem on a coarse level of n vertices: parts may be heavier by half a vertex.
+    """Return the problem on a coarse level of n vertices, where parts may be a little heavier.
 
-    Half of an average one, as vertices there are too heavy to fill parts up to a limit. Finer
-    levels have less to mend than a level that keeps the limit has to give up.
+    By a share of an average vertex, as vertices there are too heavy to fill parts up to a limit.
+    Finer levels have less to mend than a level that keeps the limit has to give up.
     """
-    more = problem.ideal * problem.k // (2 * n * problem.unit)
+    average = problem.ideal * problem.k / (n * problem.unit)
+    more = int(problem.options.refine.coarse_slack * average)
     limits = None if problem.group_limits is None else problem.group_limits + more
     return replace(problem, limit=problem.limit + more, group_limits=limits)
 

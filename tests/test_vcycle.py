@@ -13,7 +13,7 @@ from jetpy import vcycle
 from jetpy.backends import get_backend
 from jetpy.backends.level import upload
 from jetpy.hierarchy import finest_level
-from jetpy.metrics import edge_cut
+from jetpy.metrics import edge_cut, part_weights
 from jetpy.options import Options
 from jetpy.presets import preset
 from jetpy.problem import pose
@@ -60,6 +60,25 @@ def test_levels_that_several_limits_or_none_mean(monkeypatch: pytest.MonkeyPatch
     assert cycled(monkeypatch, [20, 10], replace(options, cycles=0)) == []
     every = replace(options, cycle_limits=None, cycle_step=2)
     assert cycled(monkeypatch, [50, 40, 30, 20, 10], every) == [10, 30, 50]
+
+
+@pytest.mark.parametrize("imbalance", [0.0, 0.001, 0.03])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_cycle_of_a_good_partition_is_never_worse(seed: int, imbalance: float) -> None:
+    """Coarse levels do not keep the limit; what the finest one cannot mend is not taken."""
+    graph = jetpy.generators.delaunay(2000, seed=seed)
+    backend = get_backend("numba", 1)
+    options = replace(preset("default"), cycle_limits=None, cycle_step=1)
+    problem = pose(graph.n, 8, imbalance, seed, options)
+    found = jetpy.partition(graph, 8, imbalance=imbalance, seed=seed, backend="numba", threads=1)
+    level = finest_level(backend, upload(backend, graph))
+    start = level.refinement(problem).refine(backend.from_host(found.parts), finest=True)
+    start = replace(start, parts=start.parts.copy())
+    again = Cycles().run(level, [], problem, start)
+    assert again.measures.quality(problem) <= start.measures.quality(problem)
+    parts = backend.to_host(again.parts)
+    assert edge_cut(graph, parts) == again.measures.cut
+    assert part_weights(graph, parts, 8).tolist() == again.measures.part_weights.tolist()
 
 
 def test_a_cycle_is_never_worse() -> None:

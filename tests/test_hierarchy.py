@@ -1,0 +1,45 @@
+"""What is asked of each level: limits that are loose on coarse ones, and strict on the finest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from jetpy import generators
+from jetpy.backends import get_backend
+from jetpy.backends.level import upload
+from jetpy.hierarchy import coarsen, finest_level
+from jetpy.presets import preset
+from jetpy.problem import in_units, loosened, pose
+from jetpy.progress import no_progress
+
+pytestmark = pytest.mark.usefixtures("compiled")
+
+
+@pytest.mark.parametrize(("name", "slack"), [("default", 0.5), ("gkway", 0.0)])
+def test_limits_of_levels(name: str, slack: float) -> None:
+    graph = generators.delaunay(5000, seed=1)
+    backend = get_backend("numba", 1)
+    problem = pose(graph.n, 7, 0.03, 1, preset(name))
+    finest = finest_level(backend, upload(backend, graph))
+    levels, _ = coarsen(finest, [problem], None, no_progress)
+    assert len(levels) > 1
+    assert levels[0].refinement(problem).problem is problem
+    for level in levels[1:]:
+        own = level.refinement(problem)
+        assert own is level.refinement(problem)
+        assert own.problem.limit == problem.limit + int(slack * 7 * problem.ideal / level.graph.n)
+        assert (own.problem.limits == own.problem.limit).all()
+
+
+def test_looser_limits_of_groups_and_units() -> None:
+    problem = replace(
+        in_units(pose(6000, 4, 0.03, 1, preset("default")), 10),
+        groups=2,
+        group_limits=np.array([150, 170]),
+    )
+    own = loosened(problem, 20)  # an average vertex weighs 30 units
+    assert own.limit == problem.limit + 15
+    assert own.limits.tolist() == [165, 165, 185, 185]
