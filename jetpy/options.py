@@ -132,7 +132,7 @@ class Options:
     refine: RefineOptions = field(default_factory=RefineOptions)
     cycles: int = 1
     cycle_limits: tuple[int, ...] | None = (100_000, 1_000_000)
-    cycle_gain: float = 0.02
+    cycle_gain: float = 0.03
     cycle_step: int = 3
     cut_share: float | None = None
 
