@@ -10,16 +10,13 @@ import json
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from subprocess import CalledProcessError
-from typing import Any
 
 from bench import comparisons
 from bench.alterations import CONDITIONS
 from bench.arrays import save_arrays
-from bench.child import Absent, answers
 from bench.comparisons import Record
 from bench.instances import Instance, add_options, chosen
-from bench.portability import Competitor, competitors
+from bench.portability import Competitor, answers_of, competitors
 from bench.quality import RESULTS, read_records
 from bench.tables import note, show
 from bench.tools import TOOLS
@@ -92,25 +89,9 @@ def measure(
             save_arrays(Path(folder), altered)
             for competitor, ks in todo.items():
                 note(f"{instance.name} {name} {competitor.label}")
-                try:
-                    for answer in _runs(competitor, folder, ks, options.seeds, condition.imbalance):
-                        yield competitor, {**about, "tool": competitor.label, **answer}
-                except Absent as reason:
-                    note(f"  left out: {reason}")
-                    absent.add(competitor.tool)
-                except CalledProcessError as error:
-                    note(f"  failed, status {error.returncode}")
-
-
-def _runs(
-    competitor: Competitor, folder: str, ks: list[int], seeds: list[int], imbalance: float
-) -> Iterator[Any]:
-    return answers(
-        "bench.tools",
-        *(competitor.tool, folder, competitor.preset, competitor.threads),
-        *("--ks", *ks, "--seeds", *seeds, "--imbalance", imbalance),
-        threads=competitor.threads,
-    )
+                limit = ("--imbalance", condition.imbalance)
+                for answer in answers_of(competitor, folder, ks, options.seeds, absent, *limit):
+                    yield competitor, {**about, "tool": competitor.label, **answer}
 
 
 def run(options: argparse.Namespace) -> None:

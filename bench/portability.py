@@ -8,11 +8,12 @@ from __future__ import annotations
 import argparse
 import csv
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import geometric_mean
 from subprocess import CalledProcessError
+from typing import Any
 
 from bench.arrays import save_arrays
 from bench.child import Absent, answers
@@ -92,43 +93,52 @@ def measure(
             if competitor.tool in absent:
                 continue
             note(f"{instance.name} {competitor.label}")
-            try:
-                yield from _rows(instance, graph, folder, competitor, ks, seeds)
-            except Absent as reason:
-                note(f"  left out: {reason}")
-                absent.add(competitor.tool)
-            except CalledProcessError as error:
-                note(f"  failed, status {error.returncode}")
+            fixed = _about(instance, graph, competitor, seeds)
+            for answer in answers_of(competitor, folder, ks, seeds, absent):
+                row = {**fixed, **answer}
+                yield {column: str(row[column]) for column in COLUMNS}
 
 
-def _rows(
-    instance: Instance,
-    graph: Graph,
-    folder: str,
+def answers_of(
     competitor: Competitor,
-    ks: list[int],
-    seeds: list[int],
-) -> Iterator[Row]:
+    folder: str,
+    ks: Sequence[int],
+    seeds: Sequence[int],
+    absent: set[str],
+    *more: object,
+) -> Iterator[Any]:
+    """Run a competitor in a process of its own, on the graph in a folder, and yield its answers.
+
+    `more` are further arguments of `bench.tools`. If the tool is found absent it is added; that,
+    and failures, are told and end the answers.
+    """
+    try:
+        yield from answers(
+            "bench.tools",
+            *(competitor.tool, folder, competitor.preset, competitor.threads),
+            *("--ks", *ks, "--seeds", *seeds, *more),
+            threads=competitor.threads,
+        )
+    except Absent as reason:
+        note(f"  left out: {reason}")
+        absent.add(competitor.tool)
+    except CalledProcessError as error:
+        note(f"  failed, status {error.returncode}")
+
+
+def _about(instance: Instance, graph: Graph, competitor: Competitor, seeds: list[int]) -> Row:
     tool, _, backend = competitor.tool.partition("/")
-    fixed = {
+    return {
         "graph": instance.name,
         "class": instance.cls,
-        "n": graph.n,
-        "m": graph.m,
+        "n": str(graph.n),
+        "m": str(graph.m),
         "tool": tool,
         "backend": backend,
-        "threads": competitor.threads,
+        "threads": str(competitor.threads),
         "preset": competitor.preset,
         "seeds": _text(seeds),
     }
-    for answer in answers(
-        "bench.tools",
-        *(competitor.tool, folder, competitor.preset, competitor.threads),
-        *("--ks", *ks, "--seeds", *seeds),
-        threads=competitor.threads,
-    ):
-        row = {**fixed, **answer}
-        yield {column: str(row[column]) for column in COLUMNS}
 
 
 def missing(

@@ -22,7 +22,15 @@ from jetpy.workloads.groups import (
 )
 from jetpy.workloads.hash_table import claim_slot, find_slot, next_slot, slot_of_claim
 from jetpy.workloads.hashing import spread
-from jetpy.workloads.long_rows import end_of, first_entry, is_lane, row_of, step_of
+from jetpy.workloads.long_rows import (
+    edges_from,
+    edges_to,
+    end_of,
+    first_entry,
+    is_lane,
+    row_of,
+    step_of,
+)
 from jetpy.workloads.metric import MetricKind, distance_of
 
 UNUSED, FREED = -1, -2
@@ -241,8 +249,8 @@ def build_rows(i: int, graph: Graph, long_rows: LongRows, table: Connectivity, s
             if build_row(v, False, graph, table, state) == NO_EDGES:
                 state.targets[v] = INACTIVE
         return
-    e: int = graph.indptr[v] + first_entry(i, long_rows)
-    end: int = graph.indptr[v] + end_of(i, degree, long_rows)
+    e: int = edges_from(i, v, graph, long_rows)
+    end: int = edges_to(i, v, graph, long_rows)
     while e < end:
         add_to_row(v, degree, state.parts[graph.indices[e]], graph.edge_weights[e], table)
         e += step_of(i, long_rows)

@@ -19,8 +19,8 @@ from jetpy.workloads.groups import (
 )
 from jetpy.workloads.iterations import propagates
 from jetpy.workloads.long_rows import (
-    end_of,
-    first_entry,
+    edges_from,
+    edges_to,
     is_lane,
     is_left_to_lanes,
     step_of,
@@ -117,12 +117,10 @@ def keep_lowest(i: int, graph: Graph, long_rows: LongRows, state: Refinement, le
         begin_vertex(v, state)
     if state.priorities[v] == NO_PRIORITY:
         return
-    e: int = graph.indptr[v]
-    end: int = graph.indptr[v + 1]
-    if is_left_to_lanes(i, end - e, long_rows):
+    if is_left_to_lanes(i, graph.indptr[v + 1] - graph.indptr[v], long_rows):
         return
-    end = e + end_of(i, end - e, long_rows)
-    e += first_entry(i, long_rows)
+    e: int = edges_from(i, v, graph, long_rows)
+    end: int = edges_to(i, v, graph, long_rows)
     while e < end:
         u: int = graph.indices[e]
         if u < v and state.priorities[u] != NO_PRIORITY:

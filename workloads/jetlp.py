@@ -14,8 +14,8 @@ from jetpy.workloads.groups import (
 from jetpy.workloads.hashing import mix, place_of
 from jetpy.workloads.iterations import propagates
 from jetpy.workloads.long_rows import (
-    end_of,
-    first_entry,
+    edges_from,
+    edges_to,
     is_lane,
     is_left_to_lanes,
     step_of,
@@ -130,12 +130,10 @@ def afterburn(i: int, graph: Graph, long_rows: LongRows, state: Refinement, prop
     source: int = state.previous[v]
     target: int = state.targets[v]
     gain: pk.int64 = 0
-    e: int = graph.indptr[v]
-    end: int = graph.indptr[v + 1]
-    if is_left_to_lanes(i, end - e, long_rows):
+    if is_left_to_lanes(i, graph.indptr[v + 1] - graph.indptr[v], long_rows):
         return
-    end = e + end_of(i, end - e, long_rows)
-    e += first_entry(i, long_rows)
+    e: int = edges_from(i, v, graph, long_rows)
+    end: int = edges_to(i, v, graph, long_rows)
     while e < end:
         u: int = graph.indices[e]
         p: int = state.previous[u]

@@ -65,6 +65,18 @@ def end_of(i: int, length: int, long_rows: LongRows) -> int:
 
 
 @pk.function
+def edges_from(i: int, v: int, graph: Graph, long_rows: LongRows) -> int:
+    """Return the first of the edges of its vertex that an index takes."""
+    return graph.indptr[v] + first_entry(i, long_rows)
+
+
+@pk.function
+def edges_to(i: int, v: int, graph: Graph, long_rows: LongRows) -> int:
+    """Return the end of the edges of its vertex that an index takes."""
+    return graph.indptr[v] + end_of(i, graph.indptr[v + 1] - graph.indptr[v], long_rows)
+
+
+@pk.function
 def is_left_to_lanes(i: int, length: int, long_rows: LongRows) -> bool:
     """Whether an index has nothing to do, as lanes walk its row."""
     return i >= long_rows.lanes and length > long_rows.longest

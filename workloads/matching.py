@@ -17,8 +17,8 @@ from jetpy.workloads.groups import NO_VERTEX, Constraints, Graph, LongRows
 from jetpy.workloads.hashing import ODD, mix, stir
 from jetpy.workloads.long_rows import (
     LANES,
-    end_of,
-    first_entry,
+    edges_from,
+    edges_to,
     is_lane,
     is_left_to_lanes,
     row_of,
@@ -43,7 +43,7 @@ class Handshakes:
     preferred: pk.View1D[pk.int32]  # the neighbour that it prefers; NO_VERTEX, NOT_CHOSEN
     lane_best: pk.View1D[pk.int32]  # the entry of the best edge that each lane has found
     least: pk.View1D[pk.int32]  # half the weight of each vertex's heaviest edge, rounded up
-    is_weighted: int  # 0 if all edges weigh the same, so that none is too light
+    is_weighted: int  # 0 if all edges weigh 1, so that none is too light
     seed: int
 
 
@@ -51,18 +51,19 @@ class Handshakes:
 def find_least(i: int, graph: Graph, long_rows: LongRows, least: pk.View1D[pk.int32]):
     """Find what an edge of a vertex should weigh at least; zero before."""
     v: int = row_of(i, long_rows)
-    e: int = graph.indptr[v]
-    end: int = graph.indptr[v + 1]
-    if is_left_to_lanes(i, end - e, long_rows):
+    if is_left_to_lanes(i, graph.indptr[v + 1] - graph.indptr[v], long_rows):
         return
-    end = e + end_of(i, end - e, long_rows)
-    e += first_entry(i, long_rows)
+    e: int = edges_from(i, v, graph, long_rows)
+    end: int = edges_to(i, v, graph, long_rows)
     heaviest: int = 0
     while e < end:
         if graph.edge_weights[e] > heaviest:
             heaviest = graph.edge_weights[e]
         e += step_of(i, long_rows)
-    pk.atomic_fetch_max(least, [v], heaviest - heaviest // 2)
+    if is_lane(i, long_rows):
+        pk.atomic_fetch_max(least, [v], heaviest - heaviest // 2)
+    else:
+        least[v] = heaviest - heaviest // 2
 
 
 @pk.function

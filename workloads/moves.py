@@ -24,8 +24,8 @@ from jetpy.workloads.groups import (
     Refinement,
 )
 from jetpy.workloads.long_rows import (
-    end_of,
-    first_entry,
+    edges_from,
+    edges_to,
     is_lane,
     is_left_to_lanes,
     row_of,
@@ -186,9 +186,8 @@ def update_rows(
     if is_lane(i, long_rows):
         v = row_of(i, long_rows)
         if state.parts[v] != state.previous[v]:
-            e = graph.indptr[v]
-            end = e + end_of(i, graph.indptr[v + 1] - e, long_rows)
-            e += first_entry(i, long_rows)
+            e = edges_from(i, v, graph, long_rows)
+            end = edges_to(i, v, graph, long_rows)
             if is_adding:
                 add_edges(v, e, end, step_of(i, long_rows), graph, table, state)
             else:
@@ -269,8 +268,8 @@ def rebuild_long_rows(
     moved: int = 0
     if state.previous[v] != home:
         moved = 1
-    e: int = graph.indptr[v] + first_entry(i, long_rows)
-    end: int = graph.indptr[v] + end_of(i, degree, long_rows)
+    e: int = edges_from(i, v, graph, long_rows)
+    end: int = edges_to(i, v, graph, long_rows)
     while e < end:
         u: int = graph.indices[e]
         p: int = state.parts[u]

@@ -3,7 +3,7 @@
 import pykokkos as pk
 
 from jetpy.workloads.groups import Graph, LongRows
-from jetpy.workloads.long_rows import end_of, first_entry, is_left_to_lanes, row_of, step_of
+from jetpy.workloads.long_rows import edges_from, edges_to, is_left_to_lanes, row_of, step_of
 
 
 @pk.workunit
@@ -16,12 +16,10 @@ def mark_inside(
 ):
     """Mark each directed edge within a block by 1, every other by 0."""
     v: int = row_of(i, long_rows)
-    e: int = graph.indptr[v]
-    end: int = graph.indptr[v + 1]
-    if is_left_to_lanes(i, end - e, long_rows):
+    if is_left_to_lanes(i, graph.indptr[v + 1] - graph.indptr[v], long_rows):
         return
-    end = e + end_of(i, end - e, long_rows)
-    e += first_entry(i, long_rows)
+    e: int = edges_from(i, v, graph, long_rows)
+    end: int = edges_to(i, v, graph, long_rows)
     while e < end:
         marks[e] = 0
         if blocks[graph.indices[e]] == blocks[v]:

@@ -10,7 +10,7 @@ import pykokkos as pk
 from jetpy.workloads.constraints import may_join, room_beside
 from jetpy.workloads.groups import NO_VERTEX, Constraints, Graph, LongRows
 from jetpy.workloads.hashing import ODD, mix, stir
-from jetpy.workloads.long_rows import end_of, first_entry, row_of, step_of
+from jetpy.workloads.long_rows import edges_from, edges_to, row_of, step_of
 from jetpy.workloads.packing import lower_of, pack, upper_of
 
 NO_GROUP = -1
@@ -95,9 +95,8 @@ def find_matchmakers(
     v: int = row_of(i, long_rows)
     if match[v] != NO_VERTEX:
         return
-    e: int = graph.indptr[v] + first_entry(i, long_rows)
-    degree: int = graph.indptr[v + 1] - graph.indptr[v]
-    end: int = graph.indptr[v] + end_of(i, degree, long_rows)
+    e: int = edges_from(i, v, graph, long_rows)
+    end: int = edges_to(i, v, graph, long_rows)
     best: pk.int64 = matchmakers[v]
     while e < end:
         u: int = graph.indices[e]

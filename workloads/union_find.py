@@ -11,8 +11,8 @@ from jetpy.workloads.constraints import may_join, room_beside
 from jetpy.workloads.groups import NO_VERTEX, Constraints, Graph, LongRows
 from jetpy.workloads.hashing import mix
 from jetpy.workloads.long_rows import (
-    end_of,
-    first_entry,
+    edges_from,
+    edges_to,
     is_lane,
     is_left_to_lanes,
     row_of,
@@ -113,12 +113,10 @@ def select_neighbours(
     No two vertices that weigh more than is allowed together select each other.
     """
     u: int = row_of(i, long_rows)
-    e: int = graph.indptr[u]
-    end: int = graph.indptr[u + 1]
-    if is_left_to_lanes(i, end - e, long_rows):
+    if is_left_to_lanes(i, graph.indptr[u + 1] - graph.indptr[u], long_rows):
         return
-    end = e + end_of(i, end - e, long_rows)
-    e += first_entry(i, long_rows)
+    e: int = edges_from(i, u, graph, long_rows)
+    end: int = edges_to(i, u, graph, long_rows)
     room: int = room_beside(u, graph, constraints)
     part: int = constraints.parts[u]
     highest: pk.int64 = NO_SCORE
@@ -146,9 +144,8 @@ def compare_choices(
     highest: pk.int64 = selection.scores[u]
     if highest == NO_SCORE:
         return
-    degree: int = graph.indptr[u + 1] - graph.indptr[u]
-    e: int = graph.indptr[u] + first_entry(i, long_rows)
-    end: int = graph.indptr[u] + end_of(i, degree, long_rows)
+    e: int = edges_from(i, u, graph, long_rows)
+    end: int = edges_to(i, u, graph, long_rows)
     room: int = room_beside(u, graph, constraints)
     part: int = constraints.parts[u]
     best: pk.int64 = NO_CHOICE

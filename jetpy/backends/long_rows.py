@@ -96,6 +96,11 @@ def none_of(backend: Backend) -> LongRows:
     return LongRows(backend, 0, none, none)
 
 
+def find_fine_rows(backend: Backend, indptr: Array, entries: int) -> LongRows:
+    """List the long rows for kernels that want those of `LongRows.fine` alone."""
+    return none_of(backend) if backend.prefers_lists else find_long_rows(backend, indptr, entries)
+
+
 def find_long_rows(backend: Backend, indptr: Array, entries: int) -> LongRows:
     """List the long rows of a graph, given the offsets of its rows (int32, shape (n + 1,)).
 

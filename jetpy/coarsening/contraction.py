@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import Adjacency, DeviceGraph
-from jetpy.backends.long_rows import find_long_rows
+from jetpy.backends.long_rows import find_fine_rows, find_long_rows
 from jetpy.workloads import contraction as kernels
 from jetpy.workloads.groups import NO_VERTEX
 from jetpy.workloads.packing import LOWER_BITS
@@ -112,7 +112,7 @@ def _merge(
     n, room = len(vertex_weights), len(graph.indices)
     tables = Tables(offsets, backend.empty(room), backend.empty(room), backend.empty(n))
     fine = {"graph": graph, "pairs": pairs, "tables": tables}
-    long_rows = find_long_rows(backend, offsets, room).fine
+    long_rows = find_fine_rows(backend, offsets, room)
     longest = long_rows.chunks.longest
     backend.parallel_for(n, kernels.merge_rows, longest=longest, **fine)
     long_rows.launch_lanes(kernels.clear_long_rows, tables=tables)

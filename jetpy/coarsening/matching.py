@@ -52,12 +52,13 @@ def match_vertices(
     """
     n, long_rows = graph.n, graph.long_rows.fine
     constraints = constrain(graph, heaviest, parts)
+    is_weighted = graph.edge_weight != graph.nnz
     handshakes = Handshakes(
         backend.full(n, NO_VERTEX),
         backend.full(n, NOT_CHOSEN),
         backend.empty(LANES * long_rows.count),
-        _find_least(backend, graph),
-        int(graph.edge_weight != graph.nnz),
+        _find_least(backend, graph) if is_weighted else backend.empty(0),
+        int(is_weighted),
         seed,
     )
     choosing: dict[str, Any] = {
@@ -90,9 +91,7 @@ def match_vertices(
 
 
 def _find_least(backend: Backend, graph: DeviceGraph) -> Array:
-    """Return what an edge of each vertex should weigh at least; nothing if all edges weigh 1."""
-    if graph.edge_weight == graph.nnz:
-        return backend.empty(0)
+    """Return what an edge of each vertex should weigh at least (int32, shape (n,))."""
     least = backend.full(graph.n, 0)
     graph.long_rows.launch(graph.n, kernels.find_least, graph=graph, least=least)
     return least

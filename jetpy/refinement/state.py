@@ -22,6 +22,8 @@ SHARE, INDICES = 8, 1 << 18
 """Indices that share the edges of a moved vertex, and most of them all, in a recorded launch."""
 SPARE = 1024
 """Active vertices that a launch from a recording has room for, beside half as many again."""
+MOST_COUNTED = 1024
+"""Parts and sections that are worth a histogram each."""
 LOOSE = 0.75
 """A vertex without adjacent parts is active if its edges weigh at most this share of what those
 of the average vertex do, each per vertex weight."""
@@ -35,10 +37,6 @@ class Table:
     parts: Array
     weights: Array
     k: int
-
-
-MOST_COUNTED = 1024
-"""Parts and sections that are worth a histogram each."""
 
 
 class RefinementState:
