@@ -24,7 +24,7 @@ from jetpy.refinement.measures import Measures, cost_of
 from jetpy.result import Level
 from jetpy.stopwatch import Stopwatch
 from jetpy.subgraphs import within_blocks
-from jetpy.vcycle import Cycles
+from jetpy.vcycle import run_cycles
 
 
 def partition_multilevel(
@@ -130,20 +130,22 @@ def _uncoarsen(
     levels: list[Level] = []
     work, done = sum(level.graph.n for level in hierarchy), 0
     problem, *later = steps
-    cycles = Cycles()
     weight = hierarchy[0].graph.edge_weight // 2
     while hierarchy:
         level = hierarchy.pop()
         depth = len(hierarchy)
         with Stopwatch(level.backend, "refine", depth) as watch:
-            refined = level.refinement(problem).refine(parts, finest=depth == 0, known=known)
+            flows = problem.options.refine.has_flows(depth)
+            refined = level.refinement(problem).refine(
+                parts, finest=depth == 0, known=known, flows=flows
+            )
             while later and (
                 depth == 0 or _is_time(level, later[0], refined, problem.metric.farthest * weight)
             ):
                 parts = _extend(level, refined, later)
                 problem, *later = later
-                refined = level.refinement(problem).refine(parts, finest=depth == 0)
-            refined = cycles.run(level, hierarchy, problem, refined)
+                refined = level.refinement(problem).refine(parts, finest=depth == 0, flows=flows)
+            refined = run_cycles(level, hierarchy, problem, refined)
             if depth == 0:
                 refined = finish(level.refinement(problem), refined)
             known = refined.measures

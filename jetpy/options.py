@@ -93,6 +93,14 @@ class RefineOptions:
         By how much of an average vertex a part may outgrow its limit on coarse levels.
     overfill : int or None
         By how much, in percent, a part may outgrow its limit in label propagation; None: any.
+    flow_sweeps : int
+        How often flows look at each pair of parts, at most; 0: no flows.
+    flow_hops : int
+        Steps from the cut between two parts within which vertices may move by a flow.
+    flow_step : int
+        Flows are on every so many-th level, the finest among them.
+    flow_size : int
+        They are on levels of at most so many vertices and directed edges together.
     """
 
     method: names.Refinement = "jet"
@@ -103,6 +111,14 @@ class RefineOptions:
     weak_rounds: int = 8
     coarse_slack: float = 0.5
     overfill: int | None = 2
+    flow_sweeps: int = 1
+    flow_hops: int = 3
+    flow_step: int = 3
+    flow_size: int = 100_000_000
+
+    def has_flows(self, depth: int) -> bool:
+        """Whether there may be flows on a level, the finest being 0."""
+        return self.flow_sweeps > 0 and depth % self.flow_step == 0
 
 
 @dataclass(frozen=True)
@@ -115,11 +131,8 @@ class Options:
         Options of the stages.
     cycles : int
         V-cycles after the refinement of a cycled level.
-    cycle_limits : tuple of int, or None
-        Cycled is the finest level with at most so many vertices and directed edges together, for
-        each limit; for those after the first only while that pays.
-    cycle_gain : float
-        Share of the cut that a cycled level has to gain for the next one to be cycled.
+    cycle_limit : int or None
+        Cycled is the finest level with at most so many vertices and directed edges together.
     cycle_step : int
         Where that is None, cycled is every so many-th level, the finest among them.
     cut_share : float or None
@@ -131,8 +144,7 @@ class Options:
     initial: InitialOptions = field(default_factory=InitialOptions)
     refine: RefineOptions = field(default_factory=RefineOptions)
     cycles: int = 1
-    cycle_limits: tuple[int, ...] | None = (100_000, 1_000_000)
-    cycle_gain: float = 0.03
+    cycle_limit: int | None = 30_000
     cycle_step: int = 3
     cut_share: float | None = None
 

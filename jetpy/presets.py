@@ -18,6 +18,7 @@ INDEPENDENT_SET = RefineOptions(
     weak_rounds=2,
     coarse_slack=0.0,
     overfill=None,
+    flow_sweeps=0,
 )
 """Every move lowers the cut, and so may be the last but one; none goes beyond a limit."""
 OWN = {"independent-set": INDEPENDENT_SET}
@@ -27,25 +28,32 @@ OWN = {"independent-set": INDEPENDENT_SET}
 def default() -> Options:
     """Return settings for small cuts at good speed: those of the paper, but for less patience.
 
-    Parts admit no more than they have room for, and 2 %, V-cycles go on to larger levels while they
-    pay.
+    Parts admit no more than they have room for, and 2 %; a V-cycle on a coarse level, and flows on
+    every third.
     """
     return Options()
 
 
 def fast() -> Options:
-    """Return settings that give up sooner, without a V-cycle."""
-    return Options(refine=RefineOptions(patience=6, tolerance=0.995), cycles=0)
+    """Return settings that give up sooner, without V-cycles and flows."""
+    return Options(refine=RefineOptions(patience=6, tolerance=0.995, flow_sweeps=0), cycles=0)
 
 
 def ultra() -> Options:
-    """Return settings for the smallest cuts: more filter ratios, V-cycles on many levels."""
-    ratios = (75, 50, 25)
+    """Return settings for the smallest cuts: two filter ratios, more flows, more V-cycles."""
+    ratios = (75, 25)
     return Options(
-        refine=RefineOptions(finest_ratios=ratios, coarse_ratios=ratios, patience=12, overfill=5),
+        refine=RefineOptions(
+            finest_ratios=ratios,
+            coarse_ratios=ratios,
+            patience=12,
+            overfill=5,
+            flow_sweeps=3,
+            flow_step=2,
+        ),
         initial=InitialOptions(most_tries=32, parts_tried=1024, most_entries=2_000_000),
         cycles=2,
-        cycle_limits=None,
+        cycle_limit=None,
     )
 
 

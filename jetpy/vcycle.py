@@ -17,40 +17,24 @@ from jetpy.refinement.jet import Refined
 from jetpy.stopwatch import Stopwatch
 
 
-class Cycles:
-    """The V-cycles on the way from the coarsest level to the finest.
-
-    Where levels are cycled by their size, larger ones are for as long as that pays.
-    """
-
-    def __init__(self) -> None:
-        self._pays = True
-
-    def run(
-        self,
-        level: HierarchyLevel,
-        finer: Sequence[HierarchyLevel],
-        problem: Problem,
-        refined: Refined,
-    ) -> Refined:
-        """Run as many V-cycles on a level as the options want there, given the finer levels."""
-        options, before = problem.options, refined.measures.cut
-        if options.cycles == 0 or not self._is_due(level, finer, options):
-            return refined
-        for cycle in range(options.cycles):
+def run_cycles(
+    level: HierarchyLevel,
+    finer: Sequence[HierarchyLevel],
+    problem: Problem,
+    refined: Refined,
+) -> Refined:
+    """Run as many V-cycles on a level as the options want there, given the finer levels."""
+    if _is_cycled(level, finer, problem.options):
+        for cycle in range(problem.options.cycles):
             refined = _run(level, problem, refined, cycle, len(finer))
-        self._pays = refined.measures.cut <= (1 - options.cycle_gain) * before
-        return refined
+    return refined
 
-    def _is_due(
-        self, level: HierarchyLevel, finer: Sequence[HierarchyLevel], options: Options
-    ) -> bool:
-        if options.cycle_limits is None:
-            return len(finer) % options.cycle_step == 0
-        for number, limit in enumerate(options.cycle_limits):
-            if level.graph.size <= limit and not (finer and finer[-1].graph.size <= limit):
-                return number == 0 or self._pays
-        return False
+
+def _is_cycled(level: HierarchyLevel, finer: Sequence[HierarchyLevel], options: Options) -> bool:
+    limit = options.cycle_limit
+    if limit is None:
+        return len(finer) % options.cycle_step == 0
+    return level.graph.size <= limit and not (finer and finer[-1].graph.size <= limit)
 
 
 def _run(
@@ -64,7 +48,12 @@ def _run(
         level = hierarchy.pop()
         current = depth + len(hierarchy)
         with Stopwatch(level.backend, "refine", current):
-            refined = level.refinement(problem).refine(parts, finest=current == 0, known=known)
+            refined = level.refinement(problem).refine(
+                parts,
+                finest=current == 0,
+                known=known,
+                flows=problem.options.refine.has_flows(current),
+            )
         known = refined.measures
         iterations += refined.iterations
         parts = project(level, refined.parts, hierarchy)

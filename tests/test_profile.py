@@ -201,7 +201,7 @@ def test_trace(result: Partition, tmp_path: Path) -> None:
 
 
 def test_v_cycles_belong_to_the_level_that_they_are_for(graph: jetpy.Graph) -> None:
-    profile = profile_of(jetpy.partition(graph, 6, profile=True, **ENGINE))
+    profile = profile_of(jetpy.partition(graph, 6, preset="ultra", profile=True, **ENGINE))
     steps = [event for event in profile.events if event.kind.value == "step"]
     within = {event.name for event in steps if event.owner == ("refine", 0)}
     assert {"refine, level 0", "refine, level 1", "coarsen, level 1"} <= within

@@ -17,48 +17,32 @@ from jetpy.metrics import edge_cut, part_weights
 from jetpy.options import Options
 from jetpy.presets import preset
 from jetpy.problem import pose
-from jetpy.refinement.measures import Measures
-from jetpy.vcycle import Cycles
-
-CUT = 1000
+from jetpy.vcycle import run_cycles
 
 
-def cycled(
-    monkeypatch: pytest.MonkeyPatch, sizes: list[int], options: Options, gain: int = 0
-) -> list[int]:
-    """Return the sizes of the levels that are cycled, if each V-cycle gains so much of the cut."""
+def cycled(monkeypatch: pytest.MonkeyPatch, sizes: list[int], options: Options) -> list[int]:
+    """Return the sizes of the levels that are cycled."""
     found: list[int] = []
 
-    def run(level: SimpleNamespace, *_: object) -> SimpleNamespace:
+    def run(level: SimpleNamespace, *_: object) -> None:
         found.append(level.graph.size)
-        return SimpleNamespace(measures=Measures(CUT - gain, np.zeros(1)))
 
     monkeypatch.setattr(vcycle, "_run", run)
     levels = [SimpleNamespace(graph=SimpleNamespace(size=size)) for size in sizes]
-    cycles, problem = Cycles(), SimpleNamespace(options=options)
+    problem = SimpleNamespace(options=options)
     while levels:
-        start = SimpleNamespace(measures=Measures(CUT, np.zeros(1)))
-        cycles.run(levels.pop(), levels, problem, start)
+        run_cycles(levels.pop(), levels, problem, None)
     return found
 
 
-@pytest.mark.parametrize(
-    ("gain", "expected"), [(9, [30, 30]), (10, [30, 30, 90, 90]), (500, [30, 30, 90, 90])]
-)
-def test_larger_levels_only_while_that_pays(
-    gain: int, expected: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    options = Options(cycles=2, cycle_limits=(40, 100), cycle_gain=0.01)
-    assert cycled(monkeypatch, [300, 200, 90, 60, 30, 10], options, gain) == expected
-
-
-def test_levels_that_several_limits_or_none_mean(monkeypatch: pytest.MonkeyPatch) -> None:
-    options = Options(cycle_limits=(40, 100))
-    assert cycled(monkeypatch, [20, 10], options, 500) == [20]
+def test_levels_that_are_cycled(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = Options(cycles=2, cycle_limit=100)
+    assert cycled(monkeypatch, [300, 200, 90, 60, 30, 10], options) == [90, 90]
+    options = Options(cycle_limit=100)
     assert cycled(monkeypatch, [90, 60], options) == [90]
-    assert cycled(monkeypatch, [300, 200], options, 500) == []
+    assert cycled(monkeypatch, [300, 200], options) == []
     assert cycled(monkeypatch, [20, 10], replace(options, cycles=0)) == []
-    every = replace(options, cycle_limits=None, cycle_step=2)
+    every = replace(options, cycle_limit=None, cycle_step=2)
     assert cycled(monkeypatch, [50, 40, 30, 20, 10], every) == [10, 30, 50]
 
 
@@ -68,13 +52,13 @@ def test_a_cycle_of_a_good_partition_is_never_worse(seed: int, imbalance: float)
     """Coarse levels do not keep the limit; what the finest one cannot mend is not taken."""
     graph = jetpy.generators.delaunay(2000, seed=seed)
     backend = get_backend("numba", 1)
-    options = replace(preset("default"), cycle_limits=None, cycle_step=1)
+    options = replace(preset("default"), cycle_limit=None, cycle_step=1)
     problem = pose(graph.n, 8, imbalance, seed, options)
     found = jetpy.partition(graph, 8, imbalance=imbalance, seed=seed, backend="numba", threads=1)
     level = finest_level(backend, upload(backend, graph))
     start = level.refinement(problem).refine(backend.from_host(found.parts), finest=True)
     start = replace(start, parts=start.parts.copy())
-    again = Cycles().run(level, [], problem, start)
+    again = run_cycles(level, [], problem, start)
     assert again.measures.quality(problem) <= start.measures.quality(problem)
     parts = backend.to_host(again.parts)
     assert edge_cut(graph, parts) == again.measures.cut
@@ -85,11 +69,11 @@ def test_a_cycle_is_never_worse() -> None:
     graph = jetpy.generators.delaunay(3000, seed=3)
     backend = get_backend("numba", 1)
     level = finest_level(backend, upload(backend, graph))
-    problem = pose(graph.n, 6, 0.03, 5, replace(preset("default"), cycle_limits=None, cycle_step=1))
+    problem = pose(graph.n, 6, 0.03, 5, replace(preset("default"), cycle_limit=None, cycle_step=1))
     parts = backend.from_host((np.arange(graph.n) % 6).astype(np.int32))
     refined = level.refinement(problem).refine(parts, finest=True)
     before = refined.measures
-    again = Cycles().run(level, [], problem, replace(refined, parts=refined.parts.copy()))
+    again = run_cycles(level, [], problem, replace(refined, parts=refined.parts.copy()))
     assert again.measures.cut < before.cut  # from parts so bad, that is
     assert edge_cut(graph, backend.to_host(again.parts)) == again.measures.cut
     assert again.measures.part_weights.sum() == graph.n

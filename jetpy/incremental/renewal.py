@@ -34,7 +34,7 @@ def refine_again(
     trivial = trivial_partition(graph.n, graph.edge_weight // 2, problem.k)
     if trivial is not None:
         return trivial
-    options = replace(problem.options, cycles=max(problem.options.cycles, 1), cycle_limits=None)
+    options = replace(problem.options, cycles=max(problem.options.cycles, 1), cycle_limit=None)
     return refine_uploaded(backend, graph, parts, replace(problem, options=options), progress)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import DeviceGraph
 from jetpy.problem import Problem
+from jetpy.refinement.flows import Flows
 from jetpy.refinement.measures import Measures
 from jetpy.refinement.methods import REFINEMENTS
 from jetpy.refinement.rebalance import Rebalancing
@@ -44,12 +45,15 @@ class Refinement:
         self.state = RefinementState(backend, graph, problem)
         self.improvement = REFINEMENTS[problem.options.refine.method](self.state)
         self.rebalancing = Rebalancing(self.state)
+        self._flows = Flows(backend, graph, problem)
         self._best_weights = backend.dual_array(problem.k)
         self._propagate, self._rebalance = Recording(self.state), Recording(self.state)
         self._iterate = Recording(self.state)
 
-    def refine(self, parts: Array, *, finest: bool, known: Measures | None = None) -> Refined:
-        """Refine `parts` (int32, shape (n,)) until patience runs out.
+    def refine(
+        self, parts: Array, *, finest: bool, known: Measures | None = None, flows: bool = False
+    ) -> Refined:
+        """Refine `parts` (int32, shape (n,)) until patience runs out, and by flows after that.
 
         `known` are the measures of `parts`, where the caller has them.
         """
@@ -65,6 +69,8 @@ class Refinement:
             parts, measures = self._best()
         assert measures is not None
         assert cut_before is not None
+        if flows and self._flows.are_due(measures):
+            parts, measures = self._flows.improve(parts, measures)
         iterations = int(self.state.control_block.host[Control.ITERATIONS])
         return Refined(parts, measures, cut_before, iterations)
 

@@ -1,0 +1,249 @@
+"""Maximum flows between pairs of parts: cuts that single moves do not find.
+
+Source: Sanders, Schulz, "Engineering multilevel graph partitioning algorithms", ESA 2011; the
+order of the pairs: Gottesbüren, Heuer, Sanders, "Parallel flow-based hypergraph partitioning",
+SEA 2022. The host does it beside a GPU, too: a thread has a whole pair.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.backends.base import Array, Backend
+from jetpy.backends.level import DeviceGraph, carry, carry_graph
+from jetpy.problem import EDGE_CUT, Problem
+from jetpy.refinement.measures import Measures
+from jetpy.workloads import flow_cuts, flow_networks, regions
+from jetpy.workloads.flow_networks import TERMINALS
+from jetpy.workloads.regions import OUTSIDE, Pair
+
+MOST_CUT = 0.1
+"""Share of the edge weight that is cut above which there are no flows: they gain little there."""
+REGION_SHARE = 4
+"""A region has at most one in so many of the weight of a part."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Pairs of parts and their regions, as kernels take them."""
+
+    rows: Array
+    tails: Array
+    heads: Array
+    order: Array
+    hops: Array
+    places: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """Room for the flow networks of all regions, and their trees, as kernels take it."""
+
+    rows: Array
+    sides: Array
+    parents: Array
+    distances: Array
+    checked: Array
+    waiting: Array
+    orphans: Array
+    heads: Array
+    twins: Array
+    capacities: Array
+
+    @classmethod
+    def with_room(cls, backend: Backend, nodes: int, arcs: int) -> Trees:
+        """Allocate networks of so many nodes and arcs together."""
+        return cls(
+            *(backend.empty(nodes) for _ in range(7)), *(backend.empty(arcs) for _ in range(3))
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Moves:
+    """What flows change, as kernels take it."""
+
+    vertex_weights: Array
+    parts: Array
+
+
+@dataclass(frozen=True, eq=False)
+class CutEdges:
+    """The edges between parts, pair by pair.
+
+    Attributes
+    ----------
+    pairs : int32, shape (pairs, 2)
+        Parts, the lower one first.
+    starts : int64, shape (pairs + 1,)
+        Where the edges of each pair begin.
+    weights : int64, shape (pairs,)
+    tails, heads : int32, shape (edges,)
+    """
+
+    pairs: npt.NDArray[np.int32]
+    starts: npt.NDArray[np.int64]
+    weights: npt.NDArray[np.int64]
+    tails: npt.NDArray[np.int32]
+    heads: npt.NDArray[np.int32]
+
+
+class Flows:
+    """Flows on one level, any number of times."""
+
+    def __init__(self, backend: Backend, graph: DeviceGraph, problem: Problem) -> None:
+        self.problem = problem
+        self._source, self._device = backend, graph
+        self.backend = backend.host_engine or backend
+
+    @cached_property
+    def graph(self) -> DeviceGraph:
+        """The level, where flows are found."""
+        return carry_graph(self._device, self._source, self.backend)
+
+    def are_due(self, measures: Measures) -> bool:
+        """Whether the level is one for flows, given the measures of a partition."""
+        options, graph = self.problem.options.refine, self._device
+        return (
+            self.problem.metric is EDGE_CUT
+            and graph.size <= options.flow_size
+            and 0 < 2 * measures.cut <= MOST_CUT * graph.edge_weight
+        )
+
+    def improve(self, parts: Array, measures: Measures) -> tuple[Array, Measures]:
+        """Return a partition (int32, shape (n,)) with smaller cuts between pairs, and its measures.
+
+        `parts` may be overwritten.
+        """
+        found = carry(parts, self._source, self.backend)
+        weights = measures.part_weights.copy()
+        cut, unsettled = measures.cut, np.ones(self.problem.k, np.bool_)
+        for _ in range(self.problem.options.refine.flow_sweeps):
+            gains = self._sweep(found, weights, unsettled)
+            cut -= int(gains.sum()) // 2
+            unsettled = gains > 0
+            if not unsettled.any():
+                break
+        if cut == measures.cut:
+            return parts, measures
+        return carry(found, self.backend, self._source), Measures(cut, weights)
+
+    def _sweep(
+        self, parts: Array, weights: npt.NDArray[np.int64], unsettled: npt.NDArray[np.bool_]
+    ) -> npt.NDArray[np.int64]:
+        """Improve each pair with an unsettled part once; return what each part's cuts gained."""
+        backend, k = self.backend, self.problem.k
+        edges = find_cut_edges(backend, self.graph, parts, k)
+        sizes = np.bincount(backend.to_host(parts), minlength=k)
+        tails, heads = backend.from_host(edges.tails), backend.from_host(edges.heads)
+        order, hops = backend.empty(self.graph.n), backend.empty(self.graph.n)
+        places = backend.full(self.graph.n, OUTSIDE)
+        gains = np.zeros(k, np.int64)
+        chosen = np.flatnonzero(unsettled[edges.pairs].any(axis=1))
+        for turn in turns(edges.pairs[chosen], edges.weights[chosen]):
+            rows = _rows(edges, chosen[turn], sizes, weights, self.problem.limits)
+            pairs = Pairs(backend.from_host(rows.ravel()), tails, heads, order, hops, places)
+            rows = self.improve_pairs(pairs, parts)
+            first, second = rows[:, Pair.PARTS], rows[:, Pair.PARTS + 1]
+            for values, moved in ((weights, Pair.WEIGHT), (sizes, Pair.VERTICES)):
+                values[first] -= rows[:, moved]
+                values[second] += rows[:, moved]
+            gains[first] += rows[:, Pair.GAIN]
+            gains[second] += rows[:, Pair.GAIN]
+        return gains
+
+    def improve_pairs(self, pairs: Pairs, parts: Array) -> npt.NDArray[np.int64]:
+        """Improve pairs without a common part at once; return their rows after that."""
+        backend, graph = self.backend, self.graph
+        count = len(pairs.rows) // Pair.COUNT
+        hops = self.problem.options.refine.flow_hops
+        backend.run_tasks(
+            count, regions.grow_region, graph=graph, pairs=pairs, parts=parts, most_hops=hops
+        )
+        rows = backend.to_host(pairs.rows).reshape(count, Pair.COUNT)
+        nodes = rows[:, Pair.SIZE] + TERMINALS + 1
+        arcs = rows[:, Pair.ARCS]
+        rows[:, Pair.NODE] = np.cumsum(nodes) - nodes
+        rows[:, Pair.ARC] = np.cumsum(arcs) - arcs
+        pairs = replace(pairs, rows=backend.from_host(rows.ravel()))
+        trees = Trees.with_room(backend, int(nodes.sum()), int(arcs.sum()))
+        backend.run_tasks(
+            count,
+            flow_networks.build_network,
+            graph=graph,
+            pairs=pairs,
+            parts=parts,
+            next_arcs=trees.parents,
+            arcs=trees,
+        )
+        moves = Moves(graph.vertex_weights, parts)
+        backend.run_tasks(count, flow_cuts.improve_pair, pairs=pairs, moves=moves, trees=trees)
+        return backend.to_host(pairs.rows).reshape(count, Pair.COUNT)
+
+
+def find_cut_edges(backend: Backend, graph: DeviceGraph, parts: Array, k: int) -> CutEdges:
+    """Return the edges between parts, those of a pair in the order of their vertices."""
+    found = backend.empty(graph.nnz // 2)
+    count = backend.scan(graph.n, regions.list_cut_edges, graph=graph, parts=parts, cut_edges=found)
+    edges = backend.to_host(found[:count])
+    indptr, indices = backend.to_host(graph.indptr), backend.to_host(graph.indices)
+    host = backend.to_host(parts)
+    tails = np.searchsorted(indptr, edges, side="right").astype(np.int32) - 1
+    heads = indices[edges]
+    keys = host[tails].astype(np.int64) * k + host[heads]
+    order = np.argsort(keys, kind="stable")
+    keys, tails, heads = keys[order], tails[order], heads[order]
+    named, starts = np.unique(keys, return_index=True)
+    weights = backend.to_host(graph.edge_weights)[edges[order]].astype(np.int64)
+    return CutEdges(
+        np.stack([named // k, named % k], axis=1).astype(np.int32),
+        np.append(starts, count),
+        np.add.reduceat(weights, starts) if count else np.zeros(0, np.int64),
+        tails,
+        heads,
+    )
+
+
+def turns(
+    pairs: npt.NDArray[np.int32], weights: npt.NDArray[np.int64]
+) -> list[npt.NDArray[np.int64]]:
+    """Return numbers of pairs in as many turns as it takes: none has two pairs with a common part.
+
+    Pairs (int32, shape (count, 2)) of larger weight (int64, shape (count,)) come first.
+    """
+    taken: dict[int, int] = {}
+    result: list[list[int]] = []
+    order = np.argsort(-weights, kind="stable")
+    for number, (p, q) in zip(order.tolist(), pairs[order].tolist(), strict=True):
+        both = taken.get(p, 0) | taken.get(q, 0)
+        turn = (~both & both + 1).bit_length() - 1
+        taken[p] = taken.get(p, 0) | 1 << turn
+        taken[q] = taken.get(q, 0) | 1 << turn
+        if turn == len(result):
+            result.append([])
+        result[turn].append(number)
+    return [np.array(turn) for turn in result]
+
+
+def _rows(
+    edges: CutEdges,
+    chosen: npt.NDArray[np.int64],
+    sizes: npt.NDArray[np.int64],
+    weights: npt.NDArray[np.int64],
+    limits: npt.NDArray[np.int64],
+) -> npt.NDArray[np.int64]:
+    """Return the rows of pairs, given how many vertices parts have, their weights and limits."""
+    pairs = edges.pairs[chosen]
+    rows = np.zeros((len(chosen), Pair.COUNT), np.int64)
+    rows[:, Pair.PARTS : Pair.PARTS + 2] = pairs
+    rows[:, Pair.EDGES] = edges.starts[chosen]
+    rows[:, Pair.EDGES_END] = edges.starts[chosen + 1]
+    both = sizes[pairs].sum(axis=1)
+    rows[:, Pair.FIRST] = np.cumsum(both) - both
+    rows[:, Pair.ROOMS : Pair.ROOMS + 2] = weights[pairs] // REGION_SHARE
+    rows[:, Pair.WEIGHTS : Pair.WEIGHTS + 2] = weights[pairs]
+    rows[:, Pair.LIMITS : Pair.LIMITS + 2] = limits[pairs]
+    return rows

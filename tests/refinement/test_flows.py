@@ -1,0 +1,257 @@
+"""Flows between pairs of parts: against SciPy's maximum flows, and what they keep."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_flow
+
+from jetpy import generators, partition
+from jetpy.backends import get_backend
+from jetpy.backends.base import Backend
+from jetpy.backends.level import upload
+from jetpy.graph import Graph
+from jetpy.metrics import edge_cut, part_weights
+from jetpy.presets import preset
+from jetpy.problem import Problem, pose
+from jetpy.refinement.flows import CutEdges, Flows, Pairs, find_cut_edges, turns
+from jetpy.refinement.measures import Measures
+from jetpy.workloads import regions
+from jetpy.workloads.regions import OUTSIDE, Pair
+from tests.graphs import isolated, random_graph, star, two_cliques
+from tests.strategies import weighted_graphs
+
+GRAPHS = {
+    "delaunay": generators.delaunay(900),
+    "grid": generators.grid(30, 40),
+    "cube": generators.cube(8, 8, 8),
+    "random": random_graph(300, 900, 4, weighted=True),
+    "rmat": generators.rmat(9, 8),
+    "star": star(60),
+    "cliques": two_cliques(30),
+    "isolated": isolated(40),
+}
+
+
+def flows_on(
+    backend: Backend, graph: Graph, k: int, imbalance: float = 0.1, **options: object
+) -> tuple[Flows, Problem]:
+    usual = preset("default")
+    options = {"flow_sweeps": 2, **options}
+    problem = pose(
+        graph.total_vertex_weight,
+        k,
+        imbalance,
+        1,
+        replace(usual, refine=replace(usual.refine, **options)),
+    )
+    return Flows(backend, upload(backend, graph), problem), problem
+
+
+def measures_of(graph: Graph, parts: np.ndarray, k: int) -> Measures:
+    return Measures(edge_cut(graph, parts), part_weights(graph, parts, k))
+
+
+def in_stripes(graph: Graph, k: int, seed: int) -> np.ndarray:
+    """Parts of vertices in a row, with some vertices of any."""
+    random = np.random.default_rng(seed)
+    parts = (np.arange(graph.n) * k // graph.n).astype(np.int32)
+    anywhere = random.random(graph.n) < 0.1
+    parts[anywhere] = random.integers(0, k, int(anywhere.sum()))
+    return parts
+
+
+def pairs_of(backend: Backend, rows: np.ndarray, edges: CutEdges, n: int) -> Pairs:
+    order, hops, places = (backend.full(n, OUTSIDE) for _ in range(3))
+    return Pairs(rows.ravel(), edges.tails, edges.heads, order, hops, places)
+
+
+def network_of(graph: Graph, region: list[int], parts: np.ndarray) -> csr_array:
+    """The flow network of a region between parts 0 and 1: source, sink, then its vertices."""
+    node = {v: 2 + j for j, v in enumerate(region)}
+    capacities = np.zeros((len(region) + 2, len(region) + 2), np.int32)
+    for v in region:
+        for e in range(graph.indptr[v], graph.indptr[v + 1]):
+            u = int(graph.indices[e])
+            if parts[u] < 2:
+                other = node.get(u, int(parts[u]))
+                capacities[node[v], other] += graph.edge_weights[e]
+                if u not in node:
+                    capacities[other, node[v]] += graph.edge_weights[e]
+    return csr_array(capacities)
+
+
+@given(weighted_graphs(2, 14), st.integers(0, 99), st.integers(0, 3))
+def test_the_flow_is_the_largest(graph: Graph, seed: int, hops: int) -> None:
+    """Without limits of weight, the new cut of a region is a minimum cut."""
+    backend = get_backend("numba", 1)
+    random = np.random.default_rng(seed)
+    start = random.integers(0, 3, graph.n).astype(np.int32)
+    flows, _ = flows_on(backend, graph, 3, imbalance=0.9, flow_hops=hops)
+    device = upload(backend, graph)
+    edges = find_cut_edges(backend, device, start, 3)
+    chosen = [j for j, pair in enumerate(edges.pairs.tolist()) if pair == [0, 1]]
+    if not chosen:
+        return
+    rows = np.zeros((1, Pair.COUNT), np.int64)
+    weights = part_weights(graph, start, 3)
+    rows[0, Pair.PARTS + 1] = 1
+    rows[0, Pair.EDGES] = edges.starts[chosen[0]]
+    rows[0, Pair.EDGES_END] = edges.starts[chosen[0] + 1]
+    rows[0, Pair.ROOMS : Pair.ROOMS + 2] = np.maximum(weights[:2] - 1, 0)
+    rows[0, Pair.WEIGHTS : Pair.WEIGHTS + 2] = weights[:2]
+    rows[0, Pair.LIMITS : Pair.LIMITS + 2] = graph.total_vertex_weight
+    places = backend.full(graph.n, OUTSIDE)
+    pairs = Pairs(
+        rows.ravel(),
+        edges.tails,
+        edges.heads,
+        *(backend.full(graph.n, -1) for _ in range(2)),
+        places,
+    )
+    parts = start.copy()
+    result = flows.improve_pairs(pairs, parts)[0]
+    region = pairs.order[: result[Pair.SIZE]].tolist()
+    assert len(set(region)) == len(region)
+    assert (pairs.places == OUTSIDE).all()
+    untouched = np.ones(graph.n, bool)
+    untouched[region] = False
+    assert (parts[untouched] == start[untouched]).all()
+    before, after = (edge_cut(graph, p) for p in (start, parts))
+    assert before - after == result[Pair.GAIN]
+    flow = maximum_flow(network_of(graph, region, start), 0, 1).flow_value
+    assert result[Pair.CUT] - result[Pair.GAIN] == flow
+    moved = part_weights(graph, parts, 3) - weights
+    assert moved.tolist() == [-result[Pair.WEIGHT], result[Pair.WEIGHT], 0]
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize(("k", "imbalance"), [(2, 0.0), (2, 0.1), (5, 0.02), (9, 0.3)])
+def test_what_flows_keep(backend: Backend, name: str, k: int, imbalance: float) -> None:
+    """The cut shrinks by what is said, no limit is broken further, others do as well."""
+    graph = GRAPHS[name]
+    start = in_stripes(graph, k, 3)
+    before = measures_of(graph, start, k)
+    flows, problem = flows_on(backend, graph, k, imbalance)
+    parts, after = flows.improve(backend.from_host(start.copy()), before)
+    found = backend.to_host(parts)
+    assert after.cut == edge_cut(graph, found) <= before.cut
+    assert after.part_weights.tolist() == part_weights(graph, found, k).tolist()
+    allowed = np.maximum(before.part_weights, problem.limits)
+    assert (after.part_weights <= allowed).all()
+    plain = get_backend("numba", 1)
+    again, _ = flows_on(plain, graph, k, imbalance)[0].improve(start.copy(), before)
+    assert (again == found).all()
+
+
+def test_a_straight_cut_is_found(backend: Backend) -> None:
+    """Of a strip, whose parts meet in a ragged line."""
+    graph = generators.grid(40, 8)
+    across = np.arange(graph.n) // 8 if graph.indices[1] == 8 else np.arange(graph.n) % 40
+    ragged = across + np.random.default_rng(1).integers(-2, 3, graph.n)
+    start = (ragged >= 20).astype(np.int32)
+    flows, _ = flows_on(backend, graph, 2, 0.1)
+    before = measures_of(graph, start, 2)
+    _, after = flows.improve(backend.from_host(start), before)
+    assert after.cut == 8 < before.cut
+
+
+def test_heavy_edges_are_no_trouble(backend: Backend) -> None:
+    """Capacities add up to twice the weight of an edge."""
+    heavy = 2**28
+    graph = generators.grid(2, 2)
+    graph = replace(graph, edge_weights=np.full(len(graph.indices), heavy - 1, np.int32))
+    start = np.array([0, 1, 1, 0], np.int32)
+    flows, _ = flows_on(backend, graph, 2, 0.5)
+    before = measures_of(graph, start, 2)
+    parts, after = flows.improve(backend.from_host(start), before)
+    assert after.cut == edge_cut(graph, backend.to_host(parts))
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=30),
+    st.integers(0, 99),
+)
+def test_turns(pairs: list[tuple[int, int]], seed: int) -> None:
+    """Each pair has a turn, none has a part twice, and the heaviest are in the first."""
+    named = np.array(sorted({(min(p), max(p)) for p in pairs if p[0] != p[1]}), np.int32)
+    named = named.reshape(-1, 2)
+    weights = np.random.default_rng(seed).integers(1, 9, len(named))
+    found = turns(named, weights)
+    assert sorted(np.concatenate([*found, []]).astype(int).tolist()) == list(range(len(named)))
+    for turn in found:
+        parts = named[turn].ravel().tolist()
+        assert len(set(parts)) == len(parts)
+    if len(named):
+        assert weights[found[0]].max() == weights.max()
+
+
+@given(weighted_graphs(1, 12), st.integers(1, 5), st.integers(0, 99))
+def test_cut_edges(graph: Graph, k: int, seed: int) -> None:
+    backend = get_backend("numba", 1)
+    parts = np.random.default_rng(seed).integers(0, k, graph.n).astype(np.int32)
+    edges = find_cut_edges(backend, upload(backend, graph), parts, k)
+    expected: dict[tuple[int, int], int] = {}
+    for v in range(graph.n):
+        for e in range(graph.indptr[v], graph.indptr[v + 1]):
+            p, q = int(parts[v]), int(parts[graph.indices[e]])
+            if p < q:
+                expected[p, q] = expected.get((p, q), 0) + int(graph.edge_weights[e])
+    pairs = [tuple(pair) for pair in edges.pairs.tolist()]
+    assert dict(zip(pairs, edges.weights.tolist(), strict=True)) == expected
+    assert edges.weights.sum() == edge_cut(graph, parts)
+    for number, (p, q) in enumerate(pairs):
+        stretch = slice(edges.starts[number], edges.starts[number + 1])
+        assert set(parts[edges.tails[stretch]].tolist()) == {p}
+        assert set(parts[edges.heads[stretch]].tolist()) == {q}
+
+
+def test_where_flows_are_due() -> None:
+    """Not where most edges are cut, none is, or the level is too large."""
+    graph = GRAPHS["grid"]
+    backend = get_backend("numba", 1)
+    flows, _ = flows_on(backend, graph, 2)
+    weights = np.array([600, 600])
+    assert flows.are_due(Measures(40, weights))
+    assert not flows.are_due(Measures(0, weights))
+    assert not flows.are_due(Measures(graph.total_edge_weight // 2, weights))
+    small, _ = flows_on(backend, graph, 2, flow_size=graph.n)
+    assert not small.are_due(Measures(40, weights))
+
+
+@pytest.mark.parametrize("k", [2, 7])
+def test_flows_make_cuts_smaller(k: int) -> None:
+    """Of whole runs, on average over seeds."""
+    graph = generators.delaunay(6000)
+    cuts = [
+        [partition(graph, k, preset=name, seed=seed, threads=1).cut for seed in range(4)]
+        for name in ("fast", "default")
+    ]
+    assert sum(cuts[1]) < sum(cuts[0])
+
+
+def test_regions_stay_near_the_cut() -> None:
+    """Every vertex of a region is as many steps from the cut as its place says, or further."""
+    backend = get_backend("numba", 1)
+    graph = generators.grid(20, 20)
+    parts = (np.arange(graph.n) >= graph.n // 2).astype(np.int32)
+    device = upload(backend, graph)
+    edges = find_cut_edges(backend, device, parts, 2)
+    rows = np.zeros((1, Pair.COUNT), np.int64)
+    rows[0, Pair.PARTS + 1] = 1
+    rows[0, Pair.EDGES_END] = edges.starts[1]
+    rows[0, Pair.ROOMS : Pair.ROOMS + 2] = 100
+    order, hops = backend.full(graph.n, -1), backend.full(graph.n, -1)
+    pairs = Pairs(
+        rows.ravel(), edges.tails, edges.heads, order, hops, backend.full(graph.n, OUTSIDE)
+    )
+    backend.run_tasks(1, regions.grow_region, graph=device, pairs=pairs, parts=parts, most_hops=2)
+    size = int(pairs.rows[Pair.SIZE])
+    assert size == 2 * 3 * 20
+    assert np.bincount(pairs.hops[:size]).tolist() == [40, 40, 40]
+    assert pairs.rows[Pair.CUT] == edge_cut(graph, parts)

@@ -1,0 +1,116 @@
+"""Flow networks of the regions between pairs of parts: an index builds a whole network.
+
+The nodes of a network are a source and a sink, which stand for the rest of the two parts, and the
+vertices of its region; an edge is two arcs, each of which takes its weight.
+"""
+
+from enum import IntEnum
+
+import pykokkos as pk
+
+from jetpy.workloads.groups import Graph
+from jetpy.workloads.regions import OUTSIDE, Pair, Pairs, is_in_pair
+
+TERMINALS = 2
+"""The first nodes of a network: its source and its sink."""
+
+
+class Side(IntEnum):
+    """Which tree a node is in (`max_flow`)."""
+
+    NEITHER = 0
+    SOURCE = 1
+    SINK = 2
+
+
+class Arcs:
+    """The arcs of all networks, those of a node in a row; an arc is its place."""
+
+    rows: pk.View1D[pk.int32]  # first arc of each node, and the end of the last one's
+    heads: pk.View1D[pk.int32]  # the node that an arc leads to
+    twins: pk.View1D[pk.int32]  # the arc back
+    capacities: pk.View1D[pk.int32]  # what an arc still takes
+
+
+@pk.function
+def inner_begin(row: int, pairs: Pairs) -> int:
+    """Return the first node of a network that is a vertex."""
+    return pairs.rows[row + Pair.NODE] + TERMINALS
+
+
+@pk.function
+def end_of(row: int, pairs: Pairs) -> int:
+    """Return the node after the last one of a network."""
+    return pairs.rows[row + Pair.NODE] + TERMINALS + pairs.rows[row + Pair.SIZE]
+
+
+@pk.function
+def node_of(u: int, row: int, pairs: Pairs, parts: pk.View1D[pk.int32]) -> int:
+    """Return the node that a vertex of one of the two parts belongs to."""
+    node: int = pairs.rows[row + Pair.NODE]
+    if pairs.places[u] != OUTSIDE:
+        return node + TERMINALS + pairs.places[u]
+    if parts[u] != pairs.rows[row + Pair.PARTS]:
+        return node + 1
+    return node
+
+
+@pk.function
+def connect(a: int, b: int, weight: int, next_arcs: pk.View1D[pk.int32], arcs: Arcs):
+    """Add the two arcs of an edge at the places that come next."""
+    arc: int = next_arcs[a]
+    twin: int = next_arcs[b]
+    next_arcs[a] += 1
+    next_arcs[b] += 1
+    arcs.heads[arc] = b
+    arcs.heads[twin] = a
+    arcs.twins[arc] = twin
+    arcs.twins[twin] = arc
+    arcs.capacities[arc] = weight
+    arcs.capacities[twin] = weight
+
+
+@pk.workunit
+def build_network(
+    i: int,
+    graph: Graph,
+    pairs: Pairs,
+    parts: pk.View1D[pk.int32],
+    next_arcs: pk.View1D[pk.int32],
+    arcs: Arcs,
+):
+    """Build the network of a region, and forget the places of its vertices."""
+    row: int = i * Pair.COUNT
+    begin: int = pairs.rows[row + Pair.NODE]
+    end: int = end_of(row, pairs)
+    first: int = pairs.rows[row + Pair.FIRST]
+    last: int = first + pairs.rows[row + Pair.SIZE]
+    for node in range(begin, end):
+        next_arcs[node] = 0
+    for place in range(first, last):
+        v: int = pairs.order[place]
+        a: int = node_of(v, row, pairs, parts)
+        for e in range(graph.indptr[v], graph.indptr[v + 1]):
+            u: int = graph.indices[e]
+            if is_in_pair(parts[u], row, pairs):
+                b: int = node_of(u, row, pairs, parts)
+                if b < a:
+                    next_arcs[a] += 1
+                    next_arcs[b] += 1
+    arc: int = pairs.rows[row + Pair.ARC]
+    for node in range(begin, end):
+        arcs.rows[node] = arc
+        arc += next_arcs[node]
+        next_arcs[node] = arcs.rows[node]
+    arcs.rows[end] = arc
+    for place in range(first, last):
+        v: int = pairs.order[place]
+        a: int = node_of(v, row, pairs, parts)
+        for e in range(graph.indptr[v], graph.indptr[v + 1]):
+            u: int = graph.indices[e]
+            if is_in_pair(parts[u], row, pairs):
+                b: int = node_of(u, row, pairs, parts)
+                if b < a:
+                    connect(a, b, graph.edge_weights[e], next_arcs, arcs)
+    for place in range(first, last):
+        pairs.places[pairs.order[place]] = OUTSIDE
