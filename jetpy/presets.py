@@ -49,10 +49,10 @@ def ultra() -> Options:
             patience=12,
             overfill=5,
             flow_sweeps=3,
+            flow_hops=5,
             flow_step=2,
         ),
         initial=InitialOptions(most_tries=32, parts_tried=1024, most_entries=2_000_000),
-        cycles=2,
         cycle_limit=None,
     )
 
