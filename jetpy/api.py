@@ -15,12 +15,14 @@ from jetpy.backends.base import Backend
 from jetpy.backends.profiler import Profiler
 from jetpy.backends.room import at_work
 from jetpy.build import as_graph
+from jetpy.evolution import evolve
 from jetpy.graph import Graph
 from jetpy.mapping.machine import Levels, machine
 from jetpy.mapping.mapping import Mapping
 from jetpy.mapping.problem import METHODS, pose_mapping
 from jetpy.metrics import checked_parts
 from jetpy.multilevel import partition_multilevel, refine_partition
+from jetpy.options import choose_effort
 from jetpy.outcome import Outcome, trivial_outcome, trivial_partition
 from jetpy.presets import choose
 from jetpy.presets import preset as preset_options
@@ -39,6 +41,8 @@ def partition(
     preset: names.Preset = "default",
     coarsening: names.Coarsening | None = None,
     refinement: names.Refinement | None = None,
+    generations: int | None = None,
+    time_limit: float | None = None,
     backend: names.Backend = "auto",
     threads: int | None = None,
     device: int | None = None,
@@ -66,14 +70,23 @@ def partition(
         Let the imbalance be 1 or more. Without this it is refused: 3, say, would mean 300 %.
     seed : int
         Chooses among equally good decisions, 0..2**31 - 1.
-    preset : {'default', 'fast', 'ultra', 'gkway'}
-        How much time to spend for a smaller cut; or the algorithm of G-kway.
+    preset : {'default', 'fast', 'ultra', 'max', 'gkway'}
+        How much time to spend for a smaller cut; or the algorithm of G-kway. `max` is `ultra` for
+        16 generations.
     coarsening : {'two-hop', 'union-find', 'constrained'}, optional
         How to coarsen, where not as the preset does: pairs of vertices (Jet), subsets of any size
         (G-kway), or groups of up to six vertices (iG-kway).
     refinement : {'jet', 'independent-set'}, optional
         How to refine, where not as the preset does: label propagation (Jet), or independent sets of
         moves that each lower the cut (G-kway).
+    generations : int, optional
+        How many partitions to find, by the preset's options, or to recombine from two of those
+        before; the best of them is the result. By default one, but for `max`. More are never
+        worse. Source: Sanders, Schulz, "Distributed evolutionary graph partitioning", ALENEX 2012.
+    time_limit : float, optional
+        Seconds, above 0: as many generations as they allow, but one at least, and at most
+        `generations` where that is given, too. How many there were is the result's `generations`:
+        as many without a time limit give the same parts. Reading and compiling are not counted.
     backend : {'auto', 'numba', 'cuda', 'kokkos-cuda', 'kokkos-openmp', 'kokkos-serial'}
         What runs the kernels; `auto` takes the first that works.
     threads : int, optional
@@ -84,7 +97,8 @@ def partition(
     repair : bool
         Mend self-loops, duplicate and one-directional edges rather than refuse them.
     progress : callable
-        Called as ``progress(stage, done, total)`` with stages compile, coarsen and refine.
+        Called as ``progress(stage, done, total)`` with stages compile, coarsen and refine,
+        and, for several generations, evolve.
     profile : bool
         Time every kernel and count launches, synchronisations and bytes: see the result's
         `profile`. The parts stay the same; the run takes longer, on a GPU in particular, as
@@ -109,12 +123,13 @@ def partition(
     """
     checked = as_graph(graph, repair=repair)
     options = choose(preset, coarsening, refinement)
+    effort = choose_effort(options, generations, time_limit)
     imbalance = checked_imbalance(imbalance, large=large_imbalance)
     problem = replace(pose(checked.total_vertex_weight, k, imbalance, seed, options), fill=True)
 
     def work(engine: Backend) -> Outcome:
         trivial = trivial_partition(checked.n, checked.total_edge_weight, problem.k)
-        return trivial or partition_multilevel(engine, checked, [problem], progress)
+        return trivial or evolve(engine, checked, problem, effort, progress)
 
     engine = get_backend(backend, threads, device)
     return _run(work, checked, problem, preset, engine, progress, profile)[0]
@@ -146,7 +161,7 @@ def refine(
     ----------
     graph, imbalance, large_imbalance, seed, preset, backend, threads, device, repair
     progress, profile
-        As for `partition`.
+        As for `partition`; the preset `max` is `ultra` here.
     parts : array of int, shape (n,)
         Part of each vertex, 0..k-1.
     k : int, optional
@@ -278,6 +293,7 @@ def _run(
         seconds={"compile": compiled, **outcome.seconds},
         levels=outcome.levels,
         launches=engine.all_launches - launches,
+        generations=outcome.generations,
         profile=None if profiler is None else profiler.profile(title),
     )
     return partition, outcome.cost

@@ -67,8 +67,8 @@ def coarsen(
 ) -> tuple[list[HierarchyLevel], Array | None]:
     """Return the hierarchy, finest first, and the parts of the coarsest level.
 
-    Vertices stay within `parts` where these are given. `depth` is the number of the level that
-    `finest` is.
+    Vertices stay within `parts`, or any blocks, where these are given. `depth` is the number of the
+    level that `finest` is.
     """
     problem = steps[-1]
     seed = problem.seed + 7919 * cycle
@@ -88,13 +88,18 @@ def coarsen(
         if coarse.n > options.least_shrink * finer.graph.n or coarse.n < target // 8:
             break
         suited = backend.for_size(coarse.size)
-        if parts is not None:
-            parts = inject_parts(backend, coarse.n, coarse_of, parts)
-            parts = carry(parts, backend, suited)
         coarse = carry_graph(coarse, backend, suited)
         levels.append(HierarchyLevel(suited, coarse, coarse_of, watch))
+        if parts is not None:
+            parts = inject(finer, levels[-1], parts)
         progress("coarsen", finest.graph.n - coarse.n, finest.graph.n - target)
     return levels, parts
+
+
+def inject(finer: HierarchyLevel, level: HierarchyLevel, parts: Array) -> Array:
+    """Return the finer level's parts as a level's: vertices that became one share theirs."""
+    coarse_parts = inject_parts(finer.backend, level.graph.n, level.coarse_of, parts)
+    return carry(coarse_parts, finer.backend, level.backend)
 
 
 def project(level: HierarchyLevel, parts: Array, finer: Sequence[HierarchyLevel]) -> Array:

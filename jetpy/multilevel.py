@@ -6,6 +6,8 @@ The only module that knows the order of the stages of a run (Jet, Algorithm 2.1)
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +16,10 @@ from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import DeviceGraph, divide_weights, upload
 from jetpy.balance.finish import finish
 from jetpy.graph import Graph
-from jetpy.hierarchy import HierarchyLevel, coarsen, coarsest_size, finest_level, project
+from jetpy.hierarchy import HierarchyLevel, coarsen, coarsest_size, finest_level, inject, project
 from jetpy.initial.coarsest import partition_coarsest
 from jetpy.outcome import Outcome, Solution, level_report, stage_seconds
+from jetpy.overlay import overlay
 from jetpy.problem import EDGE_CUT, Problem, in_units, within
 from jetpy.progress import Progress, no_progress
 from jetpy.refinement.jet import Refined
@@ -49,7 +52,7 @@ def partition_uploaded(
 ) -> Outcome:
     """Partition a graph that is on the back end from scratch, as `partition_multilevel` does."""
     reduced, unit = divide_weights(backend, device)
-    solution = _solve(backend, reduced, [in_units(s, unit) for s in steps], None, progress)
+    solution = solve(backend, reduced, [in_units(s, unit) for s in steps], None, progress)
     with Stopwatch(backend, "refine") as fetching:
         refined = solution.refined
         cut, cost = refined.measures.cut, refined.measures.cut * steps[-1].metric.factor
@@ -93,14 +96,14 @@ def refine_uploaded(
     return Outcome(result, cut, cut, levels, stage_seconds(refine=watch.seconds))
 
 
-def _solve(
+def solve(
     backend: Backend,
     graph: DeviceGraph,
     steps: Sequence[Problem],
     groups: Array | None,
     progress: Progress,
 ) -> Solution:
-    """Partition a graph that is on the back end.
+    """Partition a graph that is on the back end, its vertex weights without a common divisor.
 
     `groups` are those of the vertices (int32, shape (n,)), where the first step has several.
     """
@@ -112,6 +115,37 @@ def _solve(
     with Stopwatch(backend, "refine") as refining:
         refined, levels = _uncoarsen(hierarchy, steps, start.parts, start.measures, progress)
     seconds = stage_seconds(coarsening.seconds, initial.seconds, refining.seconds)
+    return Solution(refined, levels, seconds)
+
+
+def recombine(
+    backend: Backend,
+    graph: DeviceGraph,
+    problem: Problem,
+    better: Solution,
+    other: Solution,
+) -> Solution:
+    """Return what two partitions of a graph make together, never worse than the better of them.
+
+    Vertices become one only with those that both partitions keep in the same part: so every level
+    has the better one, from which refinement starts, and each block of vertices on which the other
+    one differs may move as a whole. There are no V-cycles on the way, as this is one itself.
+    Source: Sanders, Schulz, "Distributed evolutionary graph partitioning", ALENEX 2012.
+    """
+    problem = replace(problem, options=replace(problem.options, cycles=0))
+    start = better.refined
+    with Stopwatch(backend, "coarsen") as coarsening:
+        blocks = overlay(backend, start.parts, other.refined.parts, problem.k)
+        finest = finest_level(backend, graph)
+        hierarchy, _ = coarsen(finest, [problem], blocks, no_progress)
+        parts = start.parts
+        for finer, level in pairwise(hierarchy):
+            parts = inject(finer, level, parts)
+    with Stopwatch(backend, "refine") as refining:
+        refined, levels = _uncoarsen(hierarchy, [problem], parts, start.measures, no_progress)
+    seconds = stage_seconds(coarsening.seconds, 0.0, refining.seconds)
+    if refined.measures.quality(problem) > start.measures.quality(problem):
+        return replace(better, seconds=seconds)
     return Solution(refined, levels, seconds)
 
 
@@ -181,4 +215,4 @@ def _extend(level: HierarchyLevel, refined: Refined, steps: Sequence[Problem]) -
     backend = level.backend
     inside = within_blocks(backend, level.graph, refined.parts)
     problem = within(steps[0], steps[-1], refined.measures.part_weights, len(steps))
-    return _solve(backend, inside, [problem], refined.parts, no_progress).refined.parts
+    return solve(backend, inside, [problem], refined.parts, no_progress).refined.parts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-Preset = Literal["default", "fast", "ultra", "gkway"]
+Preset = Literal["default", "fast", "ultra", "max", "gkway"]
 Coarsening = Literal["two-hop", "union-find", "constrained"]
 Initial = Literal["bisection", "metis"]
 Refinement = Literal["jet", "independent-set"]

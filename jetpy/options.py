@@ -114,7 +114,7 @@ class RefineOptions:
     flow_sweeps: int = 1
     flow_hops: int = 3
     flow_step: int = 3
-    flow_size: int = 100_000_000
+    flow_size: int = 4_000_000
 
     def has_flows(self, depth: int) -> bool:
         """Whether there may be flows on a level, the finest being 0."""
@@ -138,6 +138,9 @@ class Options:
     cut_share : float or None
         Where parts are cut again, this is done on coarse levels if the cut is at most this share
         of what it would be if it were all edges; None: on the finest level.
+    generations : int
+        Partitions that are found or recombined (`jetpy.evolution`), where nothing else is asked
+        for.
     """
 
     coarsen: CoarsenOptions = field(default_factory=CoarsenOptions)
@@ -147,6 +150,52 @@ class Options:
     cycle_limit: int | None = 30_000
     cycle_step: int = 3
     cut_share: float | None = None
+    generations: int = 1
+
+
+@dataclass(frozen=True)
+class Effort:
+    """When a population of partitions is done: by what comes first.
+
+    Attributes
+    ----------
+    generations : int or None
+        After so many, 1 or more; None: whenever the time is over.
+    time_limit : float or None
+        When another generation would take longer than so many seconds in all; None: never.
+
+    Raises
+    ------
+    OptionError
+        If a number is out of range, or no number.
+    """
+
+    generations: int | None = None
+    time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.generations is not None:
+            object.__setattr__(self, "generations", _whole("generations", self.generations, 1))
+        if self.time_limit is not None:
+            seconds = finite_number("time_limit", self.time_limit)
+            if seconds == 0:
+                raise OptionError(
+                    f"time_limit is {self.time_limit}; a number of seconds above 0 is needed"
+                )
+            object.__setattr__(self, "time_limit", seconds)
+
+
+def choose_effort(options: Options, generations: int | None, time_limit: float | None) -> Effort:
+    """Return the effort that is asked for; that of the options, if nothing is.
+
+    Raises
+    ------
+    OptionError
+        If a number is out of range, or no number.
+    """
+    if generations is None and time_limit is None:
+        return Effort(options.generations)
+    return Effort(generations, time_limit)
 
 
 @dataclass(frozen=True)
@@ -193,12 +242,13 @@ class IncrementalOptions:
             raise OptionError("tries is 0; one at least is needed")
 
 
-def _whole(name: str, value: Any) -> int:
+def _whole(name: str, value: Any, least: int = 0) -> int:
     if not isinstance(value, bool) and hasattr(value, "__index__"):
         number = operator.index(value)
-        if 0 <= number <= INT32_MAX:
+        if least <= number <= INT32_MAX:
             return number
-    raise OptionError(f"{name} is {value!r:.40}; a whole number from 0 to {INT32_MAX} is needed")
+    wanted = f"a whole number from {least} to {INT32_MAX}"
+    raise OptionError(f"{name} is {value!r:.40}; {wanted} is needed")
 
 
 def finite_number(name: str, value: Any) -> float:

@@ -14,12 +14,15 @@ from jetpy.refinement.jet import Refined
 from jetpy.result import Level
 from jetpy.stopwatch import Stopwatch
 
+STAGES = ("coarsen", "initial", "refine")
+
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """Parts (int32, shape (n,)), their cut, the levels (finest first) and seconds by stage.
 
-    `cost` is what refinement reduces: each cut edge times the distance of its parts.
+    `cost` is what refinement reduces: each cut edge times the distance of its parts. `generations`
+    are the partitions that were found or recombined.
     """
 
     parts: npt.NDArray[np.int32]
@@ -27,10 +30,11 @@ class Outcome:
     cost: int
     levels: Sequence[Level]
     seconds: Mapping[str, float]
+    generations: int = 1
 
     def with_more(self, stage: str, seconds: float) -> Outcome:
         """Return the outcome of a run that spent more seconds on a stage."""
-        spent = {name: self.seconds[name] for name in ("coarsen", "initial", "refine")}
+        spent = {name: self.seconds[name] for name in STAGES}
         spent[stage] += seconds
         return replace(self, seconds=stage_seconds(**spent))
 
@@ -50,6 +54,11 @@ def stage_seconds(
     """Return wall seconds by stage, and their total."""
     total = coarsen + initial + refine
     return {"coarsen": coarsen, "initial": initial, "refine": refine, "total": total}
+
+
+def all_seconds(spent: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return the seconds by stage of several runs together."""
+    return stage_seconds(*(sum(s[stage] for s in spent) for stage in STAGES))
 
 
 def trivial_outcome(parts: npt.NDArray[np.int32], cut: int) -> Outcome:

@@ -51,10 +51,19 @@ def ultra() -> Options:
             flow_sweeps=3,
             flow_hops=5,
             flow_step=2,
+            flow_size=100_000_000,
         ),
         initial=InitialOptions(most_tries=32, parts_tried=1024, most_entries=2_000_000),
         cycle_limit=None,
     )
+
+
+def most() -> Options:
+    """Return the settings of `ultra` for the best of a population of partitions.
+
+    Source: Sanders, Schulz, "Distributed evolutionary graph partitioning", ALENEX 2012.
+    """
+    return replace(ultra(), generations=16)
 
 
 def gkway() -> Options:
@@ -75,6 +84,7 @@ PRESETS: dict[str, Callable[[], Options]] = {
     "default": default,
     "fast": fast,
     "ultra": ultra,
+    "max": most,
     "gkway": gkway,
 }
 

@@ -57,6 +57,9 @@ class Partition:
         Empty where there was nothing to decide (k = 1, or no more vertices than parts).
     launches : int
         Number of kernel launches.
+    generations : int
+        Partitions that were found or recombined; this one is the best of them, `levels` are its
+        own, `seconds` and `launches` those of all.
     profile : Profile or None
         Where the time went, if that was asked for.
     """
@@ -75,6 +78,7 @@ class Partition:
     seconds: Mapping[str, float]
     levels: Sequence[Level]
     launches: int
+    generations: int = 1
     profile: Profile | None = None
 
     @cached_property

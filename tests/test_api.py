@@ -245,7 +245,7 @@ def test_more_imbalance_is_used() -> None:
         ({"imbalance": -1, "large_imbalance": True}, "imbalance is -1"),
         ({"seed": -1}, "seed is -1"),
         ({"seed": 2**31}, "seed is 2147483648"),
-        ({"preset": "x"}, "unknown preset 'x'.*default, fast, ultra, gkway"),
+        ({"preset": "x"}, "unknown preset 'x'.*default, fast, ultra, max, gkway"),
         ({"backend": "x"}, "unknown backend 'x'.*auto.*numba"),
         ({"threads": 0}, "threads is 0"),
         ({"threads": -3}, "threads is -3"),
@@ -275,6 +275,33 @@ def test_unknown_methods_are_refused(options: dict[str, Any], words: str) -> Non
     for n in (0, 10):
         with pytest.raises(jetpy.OptionError, match=words):
             partition(path(n), 2, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"generations": 0}, "generations is 0; a whole number from 1 to"),
+        ({"generations": -2}, "generations is -2"),
+        ({"generations": 2**31}, "generations is 2147483648"),
+        ({"generations": 2.0}, "generations is 2.0"),
+        ({"generations": True}, "generations is True"),
+        ({"generations": "3"}, "generations is '3'"),
+        ({"time_limit": 0}, "time_limit is 0; a number of seconds above 0 is needed"),
+        ({"time_limit": -1.0}, "time_limit is -1.0"),
+        ({"time_limit": math.nan}, "time_limit is nan"),
+        ({"time_limit": math.inf}, "time_limit is inf"),
+        ({"time_limit": 10**400}, "time_limit is 1000"),
+        ({"time_limit": "60"}, "time_limit is '60'"),
+        ({"time_limit": True}, "time_limit is True"),
+        ({"time_limit": 1.0, "generations": 0}, "generations is 0"),
+    ],
+    ids=str,
+)
+def test_bad_efforts_are_refused(options: dict[str, Any], words: str) -> None:
+    for n in (0, 10):
+        for preset in ("default", "max"):
+            with pytest.raises(jetpy.OptionError, match=words):
+                partition(path(n), 2, preset=preset, **options)
 
 
 def test_extreme_options_are_accepted() -> None:

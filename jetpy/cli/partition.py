@@ -54,6 +54,20 @@ from jetpy.cli.results import conclude, read_timed, write_files
     help="Refine by label propagation (Jet) or independent sets of moves (G-kway); as the preset "
     "does by default.",
 )
+@click.option(
+    "--generations",
+    type=int,
+    metavar="N",
+    help="Find partitions and recombine them, N in all, and take the best; 16 with the preset max, "
+    "else 1 by default.",
+)
+@click.option(
+    "--time-limit",
+    type=float,
+    metavar="SECONDS",
+    help="As many generations as so much time allows, one at least; reading and compiling are not "
+    "counted.",
+)
 @backend_option
 @threads_option
 @device_option
@@ -79,6 +93,8 @@ def partition_command(
     preset: names.Preset,
     coarsening: names.Coarsening | None,
     refinement: names.Refinement | None,
+    generations: int | None,
+    time_limit: float | None,
     backend: names.Backend,
     threads: int | None,
     device: int | None,
@@ -100,6 +116,7 @@ def partition_command(
     from jetpy.backends import get_backend
     from jetpy.cli.tables import summary
     from jetpy.incremental.partitioner import IncrementalPartitioner
+    from jetpy.options import choose_effort
     from jetpy.presets import choose
     from jetpy.problem import checked_imbalance, pose
     from jetpy.report import stats
@@ -108,6 +125,7 @@ def partition_command(
     # refuse wrong numbers before reading
     imbalance = checked_imbalance(imbalance, large=large_imbalance)
     pose(0, k, imbalance, seed, options)
+    choose_effort(options, generations, time_limit)
     get_backend(backend, threads, device)
 
     with progress_bars(quiet=quiet) as bars:
@@ -129,6 +147,8 @@ def partition_command(
                 loaded,
                 k,
                 **asked,
+                generations=generations,
+                time_limit=time_limit,
                 progress=bars.stage,
                 profile=trace_file is not None,
             )

@@ -16,6 +16,7 @@ STAGES = {
     "compile": "Compiling kernels",
     "coarsen": "Coarsening",
     "refine": "Refining",
+    "evolve": "Recombining",
 }
 """What a stage's bar is called."""
 

@@ -76,6 +76,8 @@ def summary(partition: Partition, read_seconds: float) -> Text:
         run += f", coarsening {partition.coarsening}"
     if partition.refinement != own.refine.method:
         run += f", refinement {partition.refinement}"
+    if partition.generations > 1:
+        run += f", {count(partition.generations, 'generation')}"
     return facts(
         [
             ("graph", graph_text(partition.graph)),

@@ -96,7 +96,7 @@ class IncrementalPartitioner:
     Parameters
     ----------
     graph, k, imbalance, large_imbalance, seed, preset, coarsening, refinement
-        As for `jetpy.partition`, which finds the first partition.
+        As for `jetpy.partition`, which finds the first partition; the preset `max` is `ultra` here.
     backend, threads, device, repair, progress
         As for `jetpy.partition`.
     parts : array of int, shape (n,), optional

@@ -18,7 +18,7 @@ from tests.graphs import heavy_vertex, isolated
 
 FIELDS = {
     *("version", "graph", "n", "m", "k", "seed", "backend", "threads"),
-    *("preset", "coarsening", "refinement"),
+    *("preset", "coarsening", "refinement", "generations"),
     *("cut", "imbalance", "limit", "feasible", "empty_parts", "disconnected_parts"),
     *("part_weights", "levels", "seconds", "launches"),
 }
@@ -101,6 +101,30 @@ def test_threads_do_not_matter(run: Run) -> None:
         engine = ("--backend", "numba", "--threads", threads)
         run("partition", "mesh.graph", "-k", 8, "-o", f"{threads}.part", *engine)
     assert Path("1.part").read_bytes() == Path("2.part").read_bytes()
+
+
+def test_generations(run: Run) -> None:
+    asked = ("partition", "mesh.graph", "-k", 4, "--seed", 2, *ENGINE)
+    result = run(*asked, "--generations", 5, "-o", "five.part", "--json", "five.json")
+    assert "preset default, 5 generations, numba" in result.stdout
+    report = json.loads(Path("five.json").read_text())
+    assert report["generations"] == 5
+    expected = jetpy.partition(
+        read_graph("mesh.graph"), 4, seed=2, generations=5, backend="numba", threads=1
+    )
+    assert read_parts("five.part").tolist() == expected.parts.tolist()
+    assert report["cut"] == expected.cut
+
+
+def test_time_limit(run: Run) -> None:
+    limited = ("--preset", "max", "--time-limit", 0.5, "--session", "mesh.npz")
+    asked = ("partition", "mesh.graph", "-k", 4, "--json", "-", *ENGINE)
+    report = json.loads(run(*asked, *limited).stdout)
+    assert report["generations"] > 1
+    assert 0 < report["seconds"]["total"] < 5
+    done = ("--preset", "ultra", "--generations", report["generations"])
+    assert json.loads(run(*asked, *done).stdout)["cut"] == report["cut"]
+    assert jetpy.IncrementalPartitioner.load("mesh.npz", backend="numba").cut == report["cut"]
 
 
 @pytest.mark.parametrize("preset", PRESETS)

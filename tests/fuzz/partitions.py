@@ -88,7 +88,8 @@ class Refining:
 
 def partitioning(rng: Random) -> Partitioning:
     graph = any_graph(rng)
-    return Partitioning(graph, any_k(rng, graph.n), {**any_goal(rng), **any_methods(rng)})
+    options = {**any_goal(rng), **any_methods(rng), "generations": one_of(rng, [None, 1, 2, 5])}
+    return Partitioning(graph, any_k(rng, graph.n), options)
 
 
 def refining(rng: Random) -> Refining:
