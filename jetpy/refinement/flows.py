@@ -21,8 +21,9 @@ from jetpy.workloads import flow_cuts, flow_networks, regions
 from jetpy.workloads.flow_networks import TERMINALS
 from jetpy.workloads.regions import OUTSIDE, Pair
 
-MOST_CUT = 0.1
-"""Share of the edge weight that is cut above which there are no flows: they gain little there."""
+MOST_CUT, MOST_CUT_COARSE = 0.1, 0.05
+"""Share of the edge weight that is cut above which there are no flows, on the finest level and on
+others: they gain little there, and take long."""
 REGION_SHARE = 4
 """A region has at most one in so many of the weight of a part."""
 
@@ -104,13 +105,14 @@ class Flows:
         """The level, where flows are found."""
         return carry_graph(self._device, self._source, self.backend)
 
-    def are_due(self, measures: Measures) -> bool:
+    def are_due(self, measures: Measures, *, finest: bool) -> bool:
         """Whether the level is one for flows, given the measures of a partition."""
         options, graph = self.problem.options.refine, self._device
+        share = MOST_CUT if finest else MOST_CUT_COARSE
         return (
             self.problem.metric is EDGE_CUT
             and graph.size <= options.flow_size
-            and 0 < 2 * measures.cut <= MOST_CUT * graph.edge_weight
+            and 0 < 2 * measures.cut <= share * graph.edge_weight
         )
 
     def improve(self, parts: Array, measures: Measures) -> tuple[Array, Measures]:

@@ -69,7 +69,7 @@ class Refinement:
             parts, measures = self._best()
         assert measures is not None
         assert cut_before is not None
-        if flows and self._flows.are_due(measures):
+        if flows and self._flows.are_due(measures, finest=finest):
             parts, measures = self._flows.improve(parts, measures)
         iterations = int(self.state.control_block.host[Control.ITERATIONS])
         return Refined(parts, measures, cut_before, iterations)

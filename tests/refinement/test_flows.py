@@ -217,11 +217,14 @@ def test_where_flows_are_due() -> None:
     backend = get_backend("numba", 1)
     flows, _ = flows_on(backend, graph, 2)
     weights = np.array([600, 600])
-    assert flows.are_due(Measures(40, weights))
-    assert not flows.are_due(Measures(0, weights))
-    assert not flows.are_due(Measures(graph.total_edge_weight // 2, weights))
+    assert flows.are_due(Measures(40, weights), finest=False)
+    assert not flows.are_due(Measures(0, weights), finest=True)
+    several = Measures(graph.total_edge_weight // 13, weights)
+    assert flows.are_due(several, finest=True)
+    assert not flows.are_due(several, finest=False)
+    assert not flows.are_due(Measures(graph.total_edge_weight // 2, weights), finest=True)
     small, _ = flows_on(backend, graph, 2, flow_size=graph.n)
-    assert not small.are_due(Measures(40, weights))
+    assert not small.are_due(Measures(40, weights), finest=True)
 
 
 @pytest.mark.parametrize("k", [2, 7])
