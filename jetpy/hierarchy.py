@@ -11,7 +11,8 @@ from jetpy.coarsening.methods import COARSENINGS
 from jetpy.problem import Problem, loosened
 from jetpy.progress import Progress
 from jetpy.projection import inject_parts, project_parts
-from jetpy.refinement.jet import Refinement
+from jetpy.refinement.jet import Refined, Refinement
+from jetpy.refinement.measures import Measures
 from jetpy.stopwatch import Stopwatch
 
 
@@ -38,6 +39,16 @@ class HierarchyLevel:
             own = problem if self.coarse_of is None else loosened(problem, self.graph.n)
             self.last[:] = [(problem, Refinement(self.backend, self.graph, own))]
         return self.last[0][1]
+
+    def refine(
+        self, problem: Problem, parts: Array, depth: int, known: Measures | None = None
+    ) -> Refined:
+        """Refine parts (int32, shape (n,)) of the level, whose number is `depth`.
+
+        `known` are their measures, where the caller has them.
+        """
+        flows = problem.options.refine.has_flows(depth)
+        return self.refinement(problem).refine(parts, finest=depth == 0, known=known, flows=flows)
 
 
 def finest_level(backend: Backend, graph: DeviceGraph) -> HierarchyLevel:

@@ -169,16 +169,13 @@ def _uncoarsen(
         level = hierarchy.pop()
         depth = len(hierarchy)
         with Stopwatch(level.backend, "refine", depth) as watch:
-            flows = problem.options.refine.has_flows(depth)
-            refined = level.refinement(problem).refine(
-                parts, finest=depth == 0, known=known, flows=flows
-            )
+            refined = level.refine(problem, parts, depth, known)
             while later and (
                 depth == 0 or _is_time(level, later[0], refined, problem.metric.farthest * weight)
             ):
                 parts = _extend(level, refined, later)
                 problem, *later = later
-                refined = level.refinement(problem).refine(parts, finest=depth == 0, flows=flows)
+                refined = level.refine(problem, parts, depth)
             refined = run_cycles(level, hierarchy, problem, refined)
             if depth == 0:
                 refined = finish(level.refinement(problem), refined)

@@ -48,12 +48,7 @@ def _run(
         level = hierarchy.pop()
         current = depth + len(hierarchy)
         with Stopwatch(level.backend, "refine", current):
-            refined = level.refinement(problem).refine(
-                parts,
-                finest=current == 0,
-                known=known,
-                flows=problem.options.refine.has_flows(current),
-            )
+            refined = level.refine(problem, parts, current, known)
         known = refined.measures
         iterations += refined.iterations
         parts = project(level, refined.parts, hierarchy)

@@ -111,7 +111,10 @@ def is_beside(node: int, side: int, trees: Trees) -> bool:
 
 @pk.function
 def pierce(side: int, most: int, row: int, pairs: Pairs, moves: Moves, trees: Trees) -> bool:
-    """Make terminals of a side and the most wanted nodes beside it; return if there are any."""
+    """Make terminals of a side and the most wanted nodes beside it; return if there are any.
+
+    So many of these at most, those beside nodes that have just become terminals among them.
+    """
     begin: int = inner_begin(row, pairs)
     end: int = end_of(row, pairs)
     highest: int = -FULL

@@ -70,6 +70,33 @@ def connect(a: int, b: int, weight: int, next_arcs: pk.View1D[pk.int32], arcs: A
     arcs.capacities[twin] = weight
 
 
+@pk.function
+def take_edges(
+    is_adding: bool,
+    row: int,
+    graph: Graph,
+    pairs: Pairs,
+    parts: pk.View1D[pk.int32],
+    next_arcs: pk.View1D[pk.int32],
+    arcs: Arcs,
+):
+    """Add the arcs of a region's edges, or count them for each node."""
+    first: int = pairs.rows[row + Pair.FIRST]
+    last: int = first + pairs.rows[row + Pair.SIZE]
+    for place in range(first, last):
+        v: int = pairs.order[place]
+        a: int = node_of(v, row, pairs, parts)
+        for e in range(graph.indptr[v], graph.indptr[v + 1]):
+            u: int = graph.indices[e]
+            if is_in_pair(parts[u], row, pairs):
+                b: int = node_of(u, row, pairs, parts)
+                if b < a and is_adding:
+                    connect(a, b, graph.edge_weights[e], next_arcs, arcs)
+                elif b < a:
+                    next_arcs[a] += 1
+                    next_arcs[b] += 1
+
+
 @pk.workunit
 def build_network(
     i: int,
@@ -83,34 +110,17 @@ def build_network(
     row: int = i * Pair.COUNT
     begin: int = pairs.rows[row + Pair.NODE]
     end: int = end_of(row, pairs)
-    first: int = pairs.rows[row + Pair.FIRST]
-    last: int = first + pairs.rows[row + Pair.SIZE]
     for node in range(begin, end):
         next_arcs[node] = 0
-    for place in range(first, last):
-        v: int = pairs.order[place]
-        a: int = node_of(v, row, pairs, parts)
-        for e in range(graph.indptr[v], graph.indptr[v + 1]):
-            u: int = graph.indices[e]
-            if is_in_pair(parts[u], row, pairs):
-                b: int = node_of(u, row, pairs, parts)
-                if b < a:
-                    next_arcs[a] += 1
-                    next_arcs[b] += 1
+    take_edges(False, row, graph, pairs, parts, next_arcs, arcs)
     arc: int = pairs.rows[row + Pair.ARC]
     for node in range(begin, end):
         arcs.rows[node] = arc
         arc += next_arcs[node]
         next_arcs[node] = arcs.rows[node]
     arcs.rows[end] = arc
-    for place in range(first, last):
-        v: int = pairs.order[place]
-        a: int = node_of(v, row, pairs, parts)
-        for e in range(graph.indptr[v], graph.indptr[v + 1]):
-            u: int = graph.indices[e]
-            if is_in_pair(parts[u], row, pairs):
-                b: int = node_of(u, row, pairs, parts)
-                if b < a:
-                    connect(a, b, graph.edge_weights[e], next_arcs, arcs)
+    take_edges(True, row, graph, pairs, parts, next_arcs, arcs)
+    first: int = pairs.rows[row + Pair.FIRST]
+    last: int = first + pairs.rows[row + Pair.SIZE]
     for place in range(first, last):
         pairs.places[pairs.order[place]] = OUTSIDE

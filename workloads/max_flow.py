@@ -3,7 +3,7 @@
 Two trees of arcs that are not full grow from the sources and from the sinks. Where they meet, flow
 is sent along the path; nodes that this cuts off, orphans, look for another parent in their tree.
 When neither tree can grow, the flow is maximal, and the trees have all nodes that the sources
-reach and all that reach the sinks: these do not depend on the order in which paths were found.
+reach and all that reach the sinks: with the same terminals always the same.
 Source: Boykov, Kolmogorov, "An experimental comparison of min-cut/max-flow algorithms for energy
 minimization in vision", IEEE Transactions on Pattern Analysis and Machine Intelligence 26 (2004).
 """
@@ -82,6 +82,15 @@ def room_away(arc: int, side: int, trees: Trees) -> int:
 
 
 @pk.function
+def become_child(arc: int, node: int, trees: Trees):
+    """Make a child of the node that an arc of another leads to."""
+    head: int = trees.heads[arc]
+    trees.parents[head] = trees.twins[arc]
+    trees.checked[head] = trees.checked[node]
+    trees.distances[head] = trees.distances[node] + 1
+
+
+@pk.function
 def grow_from(node: int, row: int, pairs: Pairs, trees: Trees) -> int:
     """Let a tree take what an active node leads to; return an arc to the other tree, if any."""
     side: int = trees.sides[node]
@@ -90,9 +99,7 @@ def grow_from(node: int, row: int, pairs: Pairs, trees: Trees) -> int:
             head: int = trees.heads[arc]
             if trees.sides[head] == Side.NEITHER:
                 trees.sides[head] = side
-                trees.parents[head] = trees.twins[arc]
-                trees.checked[head] = trees.checked[node]
-                trees.distances[head] = trees.distances[node] + 1
+                become_child(arc, node, trees)
                 activate(head, row, pairs, trees)
             elif trees.sides[head] != side:
                 return arc
@@ -100,9 +107,7 @@ def grow_from(node: int, row: int, pairs: Pairs, trees: Trees) -> int:
                 trees.checked[head] <= trees.checked[node]
                 and trees.distances[head] > trees.distances[node]
             ):
-                trees.parents[head] = trees.twins[arc]
-                trees.checked[head] = trees.checked[node]
-                trees.distances[head] = trees.distances[node] + 1
+                become_child(arc, node, trees)
     return NONE
 
 

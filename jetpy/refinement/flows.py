@@ -165,7 +165,7 @@ class Flows:
         backend.run_tasks(
             count, regions.grow_region, graph=graph, pairs=pairs, parts=parts, most_hops=hops
         )
-        rows = backend.to_host(pairs.rows).reshape(count, Pair.COUNT)
+        rows = backend.to_host(pairs.rows).reshape(count, Pair.COUNT).copy()
         nodes = rows[:, Pair.SIZE] + TERMINALS + 1
         arcs = rows[:, Pair.ARCS]
         rows[:, Pair.NODE] = np.cumsum(nodes) - nodes
@@ -198,7 +198,8 @@ def find_cut_edges(backend: Backend, graph: DeviceGraph, parts: Array, k: int) -
     keys = host[tails].astype(np.int64) * k + host[heads]
     order = np.argsort(keys, kind="stable")
     keys, tails, heads = keys[order], tails[order], heads[order]
-    named, starts = np.unique(keys, return_index=True)
+    starts = np.flatnonzero(np.diff(keys, prepend=-1))
+    named = keys[starts]
     weights = backend.to_host(graph.edge_weights)[edges[order]].astype(np.int64)
     return CutEdges(
         np.stack([named // k, named % k], axis=1).astype(np.int32),
