@@ -9,6 +9,7 @@ Strasser, "Graph bisection with Pareto optimization", JEA 23 (2018)), as in k-wa
 import pykokkos as pk
 
 from jetpy.workloads.flow_networks import TERMINALS, Side, end_of, inner_begin
+from jetpy.workloads.groups import INT32_MAX
 from jetpy.workloads.max_flow import ROOT, Trees, add_terminal, begin_flow, maximise_flow
 from jetpy.workloads.regions import Pair, Pairs
 
@@ -17,6 +18,8 @@ ROUNDS_PER_DOUBLING = 4
 MOST_DOUBLINGS = 20
 FULL = 1 << 20
 """Added to the preference for nodes through which no more flow can pass."""
+UNWANTED = -FULL
+"""Below all preferences."""
 
 
 class Moves:
@@ -110,29 +113,51 @@ def is_beside(node: int, side: int, trees: Trees) -> bool:
 
 
 @pk.function
+def hold(side: int, row: int, pairs: Pairs, trees: Trees):
+    """Make terminals of all nodes of a side."""
+    for node in range(inner_begin(row, pairs), end_of(row, pairs)):
+        if trees.sides[node] == side:
+            trees.parents[node] = ROOT
+            trees.distances[node] = 0
+
+
+@pk.function
+def could_pierce(node: int, side: int, trees: Trees) -> bool:
+    """Whether a node may become a terminal of a side: beside it, and no terminal of the other."""
+    return (
+        trees.sides[node] != side and trees.parents[node] != ROOT and is_beside(node, side, trees)
+    )
+
+
+@pk.function
+def next_preference(
+    bound: int, side: int, row: int, pairs: Pairs, moves: Moves, trees: Trees
+) -> int:
+    """Return the highest preference below a bound of the nodes that could pierce; `UNWANTED`."""
+    highest: int = UNWANTED
+    for node in range(inner_begin(row, pairs), end_of(row, pairs)):
+        wanted: int = preference(node, side, row, pairs, moves, trees)
+        if highest < wanted and wanted < bound and could_pierce(node, side, trees):
+            highest = wanted
+    return highest
+
+
+@pk.function
 def pierce(side: int, most: int, row: int, pairs: Pairs, moves: Moves, trees: Trees) -> bool:
     """Make terminals of a side and the most wanted nodes beside it; return if there are any.
 
     So many of these at most, those beside nodes that have just become terminals among them.
     """
-    begin: int = inner_begin(row, pairs)
-    end: int = end_of(row, pairs)
-    highest: int = -FULL
-    for node in range(begin, end):
-        if trees.sides[node] == side:
-            trees.parents[node] = ROOT
-            trees.distances[node] = 0
-        elif trees.parents[node] != ROOT and is_beside(node, side, trees):
-            wanted: int = preference(node, side, row, pairs, moves, trees)
-            if wanted > highest:
-                highest = wanted
+    hold(side, row, pairs, trees)
     left: int = most
-    for node in range(begin, end):
-        if left > 0 and trees.sides[node] != side and trees.parents[node] != ROOT:
-            if preference(node, side, row, pairs, moves, trees) == highest:
-                if is_beside(node, side, trees):
+    wanted: int = next_preference(INT32_MAX, side, row, pairs, moves, trees)
+    while left > 0 and wanted != UNWANTED:
+        for node in range(inner_begin(row, pairs), end_of(row, pairs)):
+            if left > 0 and preference(node, side, row, pairs, moves, trees) == wanted:
+                if could_pierce(node, side, trees):
                     add_terminal(node, side, row, pairs, trees)
                     left -= 1
+        wanted = next_preference(wanted, side, row, pairs, moves, trees)
     return left < most
 
 

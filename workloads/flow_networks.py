@@ -71,6 +71,18 @@ def connect(a: int, b: int, weight: int, next_arcs: pk.View1D[pk.int32], arcs: A
 
 
 @pk.function
+def take_edge(
+    is_adding: bool, a: int, b: int, weight: int, next_arcs: pk.View1D[pk.int32], arcs: Arcs
+):
+    """Add the arcs of an edge, or count them for both nodes."""
+    if is_adding:
+        connect(a, b, weight, next_arcs, arcs)
+    else:
+        next_arcs[a] += 1
+        next_arcs[b] += 1
+
+
+@pk.function
 def take_edges(
     is_adding: bool,
     row: int,
@@ -80,21 +92,30 @@ def take_edges(
     next_arcs: pk.View1D[pk.int32],
     arcs: Arcs,
 ):
-    """Add the arcs of a region's edges, or count them for each node."""
+    """Take all edges of a region; those of a vertex to the same terminal are one."""
+    source: int = pairs.rows[row + Pair.NODE]
+    sink: int = source + 1
     first: int = pairs.rows[row + Pair.FIRST]
     last: int = first + pairs.rows[row + Pair.SIZE]
     for place in range(first, last):
         v: int = pairs.order[place]
         a: int = node_of(v, row, pairs, parts)
+        to_source: int = 0
+        to_sink: int = 0
         for e in range(graph.indptr[v], graph.indptr[v + 1]):
             u: int = graph.indices[e]
             if is_in_pair(parts[u], row, pairs):
                 b: int = node_of(u, row, pairs, parts)
-                if b < a and is_adding:
-                    connect(a, b, graph.edge_weights[e], next_arcs, arcs)
+                if b == source:
+                    to_source += graph.edge_weights[e]
+                elif b == sink:
+                    to_sink += graph.edge_weights[e]
                 elif b < a:
-                    next_arcs[a] += 1
-                    next_arcs[b] += 1
+                    take_edge(is_adding, a, b, graph.edge_weights[e], next_arcs, arcs)
+        if to_source > 0:
+            take_edge(is_adding, a, source, to_source, next_arcs, arcs)
+        if to_sink > 0:
+            take_edge(is_adding, a, sink, to_sink, next_arcs, arcs)
 
 
 @pk.workunit

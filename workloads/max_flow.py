@@ -51,13 +51,22 @@ def begin_flow(row: int, pairs: Pairs, trees: Trees):
 
 
 @pk.function
+def put_first(node: int, row: int, pairs: Pairs, trees: Trees):
+    """Make a node the first active one: its tree will grow from its first arc on."""
+    pairs.rows[row + Pair.FIRST_ACTIVE] = node
+    pairs.rows[row + Pair.NEXT_ARC] = trees.rows[node]
+
+
+@pk.function
 def activate(node: int, row: int, pairs: Pairs, trees: Trees):
-    """Let a node wait until its tree grows from there."""
+    """Let a node wait until its tree grows from there; if it does already, it begins anew."""
+    if pairs.rows[row + Pair.FIRST_ACTIVE] == node:
+        put_first(node, row, pairs, trees)
     if trees.waiting[node] != NOT_WAITING:
         return
     trees.waiting[node] = LAST_WAITING
     if pairs.rows[row + Pair.FIRST_ACTIVE] == NONE:
-        pairs.rows[row + Pair.FIRST_ACTIVE] = node
+        put_first(node, row, pairs, trees)
     else:
         trees.waiting[pairs.rows[row + Pair.LAST_ACTIVE]] = node
     pairs.rows[row + Pair.LAST_ACTIVE] = node
@@ -67,9 +76,10 @@ def activate(node: int, row: int, pairs: Pairs, trees: Trees):
 def drop_active(row: int, pairs: Pairs, trees: Trees):
     """Let the first active node wait no longer."""
     node: int = pairs.rows[row + Pair.FIRST_ACTIVE]
-    pairs.rows[row + Pair.FIRST_ACTIVE] = trees.waiting[node]
     if trees.waiting[node] == LAST_WAITING:
         pairs.rows[row + Pair.FIRST_ACTIVE] = NONE
+    else:
+        put_first(trees.waiting[node], row, pairs, trees)
     trees.waiting[node] = NOT_WAITING
 
 
@@ -92,9 +102,10 @@ def become_child(arc: int, node: int, trees: Trees):
 
 @pk.function
 def grow_from(node: int, row: int, pairs: Pairs, trees: Trees) -> int:
-    """Let a tree take what an active node leads to; return an arc to the other tree, if any."""
+    """Let a tree take what the first active node leads to; return an arc to the other tree."""
     side: int = trees.sides[node]
-    for arc in range(trees.rows[node], trees.rows[node + 1]):
+    begin: int = pairs.rows[row + Pair.NEXT_ARC]
+    for arc in range(begin, trees.rows[node + 1]):
         if room_away(arc, side, trees) > 0:
             head: int = trees.heads[arc]
             if trees.sides[head] == Side.NEITHER:
@@ -102,6 +113,7 @@ def grow_from(node: int, row: int, pairs: Pairs, trees: Trees) -> int:
                 become_child(arc, node, trees)
                 activate(head, row, pairs, trees)
             elif trees.sides[head] != side:
+                pairs.rows[row + Pair.NEXT_ARC] = arc
                 return arc
             elif (
                 trees.checked[head] <= trees.checked[node]

@@ -27,34 +27,38 @@ class Pair(IntEnum):
     SIZE = 5
     """Number of vertices of the region."""
     ARCS = 6
-    """Number of arcs of its network."""
+    """Room for the arcs of its network."""
     CUT = 7
     """Weight of the edges between the two parts that have an end in the region."""
     ROOMS = 8
     """What the vertices of each part may weigh that are still to come."""
-    NODE = 10
+    MOST_EDGES = 10
+    """Vertices with more edges are in no region: most of these lead to other parts."""
+    NODE = 11
     """First node of the network."""
-    ARC = 11
+    ARC = 12
     """First arc of the network."""
-    FLOW = 12
-    FIRST_ACTIVE = 13
+    FLOW = 13
+    FIRST_ACTIVE = 14
     """First of the nodes that wait (`max_flow`)."""
-    LAST_ACTIVE = 14
-    ORPHANS = 15
+    LAST_ACTIVE = 15
+    NEXT_ARC = 16
+    """The arc of the first active node from which it goes on growing."""
+    ORPHANS = 17
     """The end of the stack of orphans."""
-    PATHS = 16
+    PATHS = 18
     """Number of paths found."""
-    GAIN = 17
+    GAIN = 19
     """What the new cut is smaller by."""
-    WEIGHT = 18
+    WEIGHT = 20
     """Weight that has moved from the first part to the second."""
-    VERTICES = 19
+    VERTICES = 21
     """Number of vertices that have."""
-    WEIGHTS = 20
+    WEIGHTS = 22
     """What the parts weigh."""
-    LIMITS = 22
+    LIMITS = 24
     """What they may weigh."""
-    COUNT = 24
+    COUNT = 26
 
 
 class Pairs:
@@ -94,7 +98,8 @@ def is_in_pair(p: int, row: int, pairs: Pairs) -> bool:
 @pk.function
 def admit(v: int, hop: int, row: int, graph: Graph, pairs: Pairs, parts: pk.View1D[pk.int32]):
     """Let a vertex into a region, if it is not there yet and there is room for it."""
-    if pairs.places[v] != OUTSIDE:
+    degree: int = graph.indptr[v + 1] - graph.indptr[v]
+    if pairs.places[v] != OUTSIDE or degree > pairs.rows[row + Pair.MOST_EDGES]:
         return
     side: int = 0
     if parts[v] != pairs.rows[row + Pair.PARTS]:

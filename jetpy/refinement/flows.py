@@ -146,7 +146,7 @@ class Flows:
         gains = np.zeros(k, np.int64)
         chosen = np.flatnonzero(unsettled[edges.pairs].any(axis=1))
         for turn in turns(edges.pairs[chosen], edges.weights[chosen]):
-            rows = _rows(edges, chosen[turn], sizes, weights, self.problem.limits)
+            rows = region_rows(edges, chosen[turn], sizes, weights, self.problem.limits)
             pairs = Pairs(backend.from_host(rows.ravel()), tails, heads, order, hops, places)
             rows = self.improve_pairs(pairs, parts)
             first, second = rows[:, Pair.PARTS], rows[:, Pair.PARTS + 1]
@@ -231,7 +231,7 @@ def turns(
     return [np.array(turn) for turn in result]
 
 
-def _rows(
+def region_rows(
     edges: CutEdges,
     chosen: npt.NDArray[np.int64],
     sizes: npt.NDArray[np.int64],
@@ -246,6 +246,7 @@ def _rows(
     rows[:, Pair.EDGES_END] = edges.starts[chosen + 1]
     both = sizes[pairs].sum(axis=1)
     rows[:, Pair.FIRST] = np.cumsum(both) - both
+    rows[:, Pair.MOST_EDGES] = both
     rows[:, Pair.ROOMS : Pair.ROOMS + 2] = weights[pairs] // REGION_SHARE
     rows[:, Pair.WEIGHTS : Pair.WEIGHTS + 2] = weights[pairs]
     rows[:, Pair.LIMITS : Pair.LIMITS + 2] = limits[pairs]

@@ -19,9 +19,18 @@ from jetpy.graph import Graph
 from jetpy.metrics import edge_cut, part_weights
 from jetpy.presets import preset
 from jetpy.problem import Problem, pose
-from jetpy.refinement.flows import CutEdges, Flows, Pairs, find_cut_edges, turns
+from jetpy.refinement.flows import (
+    REGION_SHARE,
+    Flows,
+    Pairs,
+    Trees,
+    find_cut_edges,
+    region_rows,
+    turns,
+)
 from jetpy.refinement.measures import Measures
-from jetpy.workloads import regions
+from jetpy.workloads import flow_networks, regions
+from jetpy.workloads.flow_networks import TERMINALS
 from jetpy.workloads.regions import OUTSIDE, Pair
 from tests.graphs import isolated, random_graph, star, two_cliques
 from tests.strategies import weighted_graphs
@@ -66,9 +75,23 @@ def in_stripes(graph: Graph, k: int, seed: int) -> np.ndarray:
     return parts
 
 
-def pairs_of(backend: Backend, rows: np.ndarray, edges: CutEdges, n: int) -> Pairs:
-    order, hops, places = (backend.full(n, OUTSIDE) for _ in range(3))
-    return Pairs(rows.ravel(), edges.tails, edges.heads, order, hops, places)
+def first_pair(
+    backend: Backend, graph: Graph, parts: np.ndarray, rooms: int | np.ndarray, limits: int = 0
+) -> Pairs:
+    """Parts 0 and 1, and what their region may weigh."""
+    k = int(parts.max()) + 1
+    edges = find_cut_edges(backend, upload(backend, graph), parts, k)
+    number = edges.pairs.tolist().index([0, 1])
+    row = np.zeros(Pair.COUNT, np.int64)
+    row[Pair.PARTS + 1] = 1
+    row[Pair.EDGES] = edges.starts[number]
+    row[Pair.EDGES_END] = edges.starts[number + 1]
+    row[Pair.ROOMS : Pair.ROOMS + 2] = rooms
+    row[Pair.MOST_EDGES] = graph.n
+    row[Pair.WEIGHTS : Pair.WEIGHTS + 2] = part_weights(graph, parts, k)[:2]
+    row[Pair.LIMITS : Pair.LIMITS + 2] = limits
+    order, hops, places = (backend.full(graph.n, OUTSIDE) for _ in range(3))
+    return Pairs(row, edges.tails, edges.heads, order, hops, places)
 
 
 def network_of(graph: Graph, region: list[int], parts: np.ndarray) -> csr_array:
@@ -93,27 +116,12 @@ def test_the_flow_is_the_largest(graph: Graph, seed: int, hops: int) -> None:
     random = np.random.default_rng(seed)
     start = random.integers(0, 3, graph.n).astype(np.int32)
     flows, _ = flows_on(backend, graph, 3, imbalance=0.9, flow_hops=hops)
-    device = upload(backend, graph)
-    edges = find_cut_edges(backend, device, start, 3)
-    chosen = [j for j, pair in enumerate(edges.pairs.tolist()) if pair == [0, 1]]
-    if not chosen:
+    ends = np.repeat(start, np.diff(graph.indptr)), start[graph.indices]
+    if not ((ends[0] == 0) & (ends[1] == 1)).any():
         return
-    rows = np.zeros((1, Pair.COUNT), np.int64)
     weights = part_weights(graph, start, 3)
-    rows[0, Pair.PARTS + 1] = 1
-    rows[0, Pair.EDGES] = edges.starts[chosen[0]]
-    rows[0, Pair.EDGES_END] = edges.starts[chosen[0] + 1]
-    rows[0, Pair.ROOMS : Pair.ROOMS + 2] = np.maximum(weights[:2] - 1, 0)
-    rows[0, Pair.WEIGHTS : Pair.WEIGHTS + 2] = weights[:2]
-    rows[0, Pair.LIMITS : Pair.LIMITS + 2] = graph.total_vertex_weight
-    places = backend.full(graph.n, OUTSIDE)
-    pairs = Pairs(
-        rows.ravel(),
-        edges.tails,
-        edges.heads,
-        *(backend.full(graph.n, -1) for _ in range(2)),
-        places,
-    )
+    rooms = np.maximum(weights[:2] - 1, 0)
+    pairs = first_pair(backend, graph, start, rooms, graph.total_vertex_weight)
     parts = start.copy()
     result = flows.improve_pairs(pairs, parts)[0]
     region = pairs.order[: result[Pair.SIZE]].tolist()
@@ -238,21 +246,49 @@ def test_flows_make_cuts_smaller(k: int) -> None:
     assert sum(cuts[1]) < sum(cuts[0])
 
 
+def test_a_vertex_has_one_arc_to_a_terminal() -> None:
+    """However many edges lead to the rest of a part: paths through hubs are short work."""
+    backend = get_backend("numba", 1)
+    graph = star(400)
+    parts = (np.arange(graph.n) >= 3).astype(np.int32)
+    device = upload(backend, graph)
+    pairs = first_pair(backend, graph, parts, rooms=5)
+    region = {"graph": device, "pairs": pairs, "parts": parts}
+    backend.run_tasks(1, regions.grow_region, **region, most_hops=0)
+    nodes = int(pairs.rows[Pair.SIZE]) + TERMINALS
+    trees = Trees.with_room(backend, nodes + 1, int(pairs.rows[Pair.ARCS]))
+    backend.run_tasks(1, flow_networks.build_network, **region, next_arcs=trees.parents, arcs=trees)
+    source, sink, hub = range(3)
+    leaves = list(range(3, nodes))
+    arcs = [trees.heads[trees.rows[v] : trees.rows[v + 1]].tolist() for v in range(nodes)]
+    assert arcs[hub] == [source, sink, *leaves]
+    assert arcs[source] == arcs[sink] == [hub]
+    assert arcs[leaves[0]] == [hub]
+    assert trees.capacities[trees.rows[sink]] == 398 - len(leaves)
+
+
+def test_hubs_of_other_parts_are_in_no_region() -> None:
+    """Of a vertex with more edges than two parts have vertices, most lead elsewhere."""
+    backend = get_backend("numba", 1)
+    graph = star(60)
+    parts = (np.arange(graph.n) // 10).astype(np.int32)
+    flows, _ = flows_on(backend, graph, 7)
+    edges = find_cut_edges(backend, upload(backend, graph), parts, 7)
+    sizes = np.bincount(parts)
+    rows = region_rows(edges, np.arange(1), sizes, sizes, flows.problem.limits)
+    order, hops, places = (backend.full(graph.n, OUTSIDE) for _ in range(3))
+    pairs = Pairs(rows.ravel(), edges.tails, edges.heads, order, hops, places)
+    assert flows.improve_pairs(pairs, parts)[0, Pair.SIZE] == 10 // REGION_SHARE
+    assert 0 not in pairs.order
+
+
 def test_regions_stay_near_the_cut() -> None:
     """Every vertex of a region is as many steps from the cut as its place says, or further."""
     backend = get_backend("numba", 1)
     graph = generators.grid(20, 20)
     parts = (np.arange(graph.n) >= graph.n // 2).astype(np.int32)
     device = upload(backend, graph)
-    edges = find_cut_edges(backend, device, parts, 2)
-    rows = np.zeros((1, Pair.COUNT), np.int64)
-    rows[0, Pair.PARTS + 1] = 1
-    rows[0, Pair.EDGES_END] = edges.starts[1]
-    rows[0, Pair.ROOMS : Pair.ROOMS + 2] = 100
-    order, hops = backend.full(graph.n, -1), backend.full(graph.n, -1)
-    pairs = Pairs(
-        rows.ravel(), edges.tails, edges.heads, order, hops, backend.full(graph.n, OUTSIDE)
-    )
+    pairs = first_pair(backend, graph, parts, rooms=100)
     backend.run_tasks(1, regions.grow_region, graph=device, pairs=pairs, parts=parts, most_hops=2)
     size = int(pairs.rows[Pair.SIZE])
     assert size == 2 * 3 * 20
