@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import DeviceGraph, carry, carry_graph
@@ -21,13 +21,15 @@ class HierarchyLevel:
     """A level of a hierarchy, on the back end that suits its size.
 
     `coarse_of` maps the next finer level's vertices to this one's (None on the finest level) and
-    is on that one's back end. `watch` is that of its coarsening.
+    is on that one's back end. `watch` is that of its coarsening. `blocks` (int32, shape (n,), or
+    None for a single one) are never left: only vertices of the same one become one.
     """
 
     backend: Backend
     graph: DeviceGraph
     coarse_of: Array | None
     watch: Stopwatch
+    blocks: Array | None = None
     last: list[tuple[Problem, Refinement]] = field(default_factory=list)
 
     def refinement(self, problem: Problem) -> Refinement:
@@ -51,9 +53,11 @@ class HierarchyLevel:
         return self.refinement(problem).refine(parts, finest=depth == 0, known=known, flows=flows)
 
 
-def finest_level(backend: Backend, graph: DeviceGraph) -> HierarchyLevel:
-    """Return a graph as the first level of a hierarchy."""
-    return HierarchyLevel(backend, graph, None, Stopwatch(backend, "coarsen", 0))
+def finest_level(
+    backend: Backend, graph: DeviceGraph, blocks: Array | None = None
+) -> HierarchyLevel:
+    """Return a graph, and the blocks of its vertices, as the first level of a hierarchy."""
+    return HierarchyLevel(backend, graph, None, Stopwatch(backend, "coarsen", 0), blocks)
 
 
 def coarsest_size(k: int, per_part: int | None = None) -> int:
@@ -71,18 +75,16 @@ def coarsest_size(k: int, per_part: int | None = None) -> int:
 def coarsen(
     finest: HierarchyLevel,
     steps: Sequence[Problem],
-    parts: Array | None,
     progress: Progress,
     depth: int = 0,
-    cycle: int = 0,
-) -> tuple[list[HierarchyLevel], Array | None]:
-    """Return the hierarchy, finest first, and the parts of the coarsest level.
+    variant: int = 0,
+) -> list[HierarchyLevel]:
+    """Return the hierarchy of a level, that one first.
 
-    Vertices stay within `parts`, or any blocks, where these are given. `depth` is the number of the
-    level that `finest` is.
+    `depth` is the number of the level that `finest` is; each `variant` makes other choices.
     """
     problem = steps[-1]
-    seed = problem.seed + 7919 * cycle
+    seed = problem.seed + 7919 * variant
     options = problem.options.coarsen
     coarsening = COARSENINGS[options.method]
     target = coarsest_size(steps[0].k, options.per_part)
@@ -94,17 +96,18 @@ def coarsen(
         salt = (seed + len(levels)) & 0x7FFFFFFF
         with Stopwatch(backend, "coarsen", depth + len(levels)) as watch:
             coarse, coarse_of = coarsening(
-                backend, finer.graph, options, problem.limit, salt, parts
+                backend, finer.graph, options, problem.limit, salt, finer.blocks
             )
         if coarse.n > options.least_shrink * finer.graph.n or coarse.n < target // 8:
             break
         suited = backend.for_size(coarse.size)
         coarse = carry_graph(coarse, backend, suited)
-        levels.append(HierarchyLevel(suited, coarse, coarse_of, watch))
-        if parts is not None:
-            parts = inject(finer, levels[-1], parts)
+        level = HierarchyLevel(suited, coarse, coarse_of, watch)
+        if finer.blocks is not None:
+            level = replace(level, blocks=inject(finer, level, finer.blocks))
+        levels.append(level)
         progress("coarsen", finest.graph.n - coarse.n, finest.graph.n - target)
-    return levels, parts
+    return levels
 
 
 def inject(finer: HierarchyLevel, level: HierarchyLevel, parts: Array) -> Array:

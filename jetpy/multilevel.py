@@ -15,9 +15,9 @@ import numpy.typing as npt
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import DeviceGraph, divide_weights, upload
 from jetpy.balance.finish import finish
+from jetpy.branches import branch_off, partition_best
 from jetpy.graph import Graph
 from jetpy.hierarchy import HierarchyLevel, coarsen, coarsest_size, finest_level, inject, project
-from jetpy.initial.coarsest import partition_coarsest
 from jetpy.outcome import Outcome, Solution, level_report, stage_seconds
 from jetpy.overlay import overlay
 from jetpy.problem import EDGE_CUT, Problem, in_units, within
@@ -107,11 +107,11 @@ def solve(
 
     `groups` are those of the vertices (int32, shape (n,)), where the first step has several.
     """
-    finest = finest_level(backend, graph)
     with Stopwatch(backend, "coarsen") as coarsening:
-        hierarchy, groups = coarsen(finest, steps, groups, progress)
-    with Stopwatch(backend, "initial", len(hierarchy) - 1) as initial:
-        start = partition_coarsest(hierarchy[-1].refinement(steps[0]), groups)
+        hierarchy = coarsen(finest_level(backend, graph, groups), steps, progress)
+        branches = branch_off(hierarchy, steps)
+    with Stopwatch(backend, "initial") as initial:
+        hierarchy, start = partition_best([hierarchy, *branches], steps[0])
     with Stopwatch(backend, "refine") as refining:
         refined, levels = _uncoarsen(hierarchy, steps, start.parts, start.measures, progress)
     seconds = stage_seconds(coarsening.seconds, initial.seconds, refining.seconds)
@@ -136,8 +136,7 @@ def recombine(
     start = better.refined
     with Stopwatch(backend, "coarsen") as coarsening:
         blocks = overlay(backend, start.parts, other.refined.parts, problem.k)
-        finest = finest_level(backend, graph)
-        hierarchy, _ = coarsen(finest, [problem], blocks, no_progress)
+        hierarchy = coarsen(finest_level(backend, graph, blocks), [problem], no_progress)
         parts = start.parts
         for finer, level in pairwise(hierarchy):
             parts = inject(finer, level, parts)

@@ -129,6 +129,10 @@ class Options:
     ----------
     coarsen, initial, refine
         Options of the stages.
+    branches : tuple of {'two-hop', 'union-find', 'constrained'}
+        Coarsenings of other hierarchies, which branch off at one level (`jetpy.branches`).
+    branch_limit : int
+        That is the finest one with at most so many vertices and directed edges together.
     cycles : int
         V-cycles after the refinement of a cycled level.
     cycle_limit : int or None
@@ -146,6 +150,8 @@ class Options:
     coarsen: CoarsenOptions = field(default_factory=CoarsenOptions)
     initial: InitialOptions = field(default_factory=InitialOptions)
     refine: RefineOptions = field(default_factory=RefineOptions)
+    branches: tuple[names.Coarsening, ...] = ("union-find",)
+    branch_limit: int = 200_000
     cycles: int = 1
     cycle_limit: int | None = 30_000
     cycle_step: int = 3

@@ -28,19 +28,20 @@ OWN = {"independent-set": INDEPENDENT_SET}
 def default() -> Options:
     """Return settings for small cuts at good speed: those of the paper, but for less patience.
 
-    Parts admit no more than they have room for, and 2 %; a V-cycle on a coarse level, and flows on
-    every third.
+    Parts admit no more than they have room for, and 2 %; a second hierarchy of coarse levels, a
+    V-cycle on one of them, and flows on every third.
     """
     return Options()
 
 
 def fast() -> Options:
-    """Return settings that give up sooner, without V-cycles and flows."""
-    return Options(refine=RefineOptions(patience=6, tolerance=0.995, flow_sweeps=0), cycles=0)
+    """Return settings that give up sooner, without second hierarchies, V-cycles and flows."""
+    refine = RefineOptions(patience=6, tolerance=0.995, flow_sweeps=0)
+    return Options(refine=refine, branches=(), cycles=0)
 
 
 def ultra() -> Options:
-    """Return settings for the smallest cuts: two filter ratios, more flows, more V-cycles."""
+    """Return settings for the smallest cuts: two filter ratios, more of all else."""
     ratios = (75, 25)
     return Options(
         refine=RefineOptions(
@@ -54,6 +55,7 @@ def ultra() -> Options:
             flow_size=100_000_000,
         ),
         initial=InitialOptions(most_tries=32, parts_tried=1024, most_entries=2_000_000),
+        branches=("union-find", "constrained"),
         cycle_limit=None,
     )
 
@@ -76,6 +78,7 @@ def gkway() -> Options:
         coarsen=CoarsenOptions(method="union-find", per_part=160, least_shrink=0.9),
         initial=InitialOptions(method="metis", most_tries=1, most_entries=4_000_000),
         refine=INDEPENDENT_SET,
+        branches=(),
         cycles=0,
     )
 

@@ -61,7 +61,7 @@ class Step:
 
     Attributes
     ----------
-    stage : {'coarsen', 'initial', 'refine'}
+    stage : {'coarsen', 'branch', 'initial', 'refine'}
     level : int or None
         0 is the input graph; None stands for what belongs to no level: the way of the graph to
         the device, and that of the parts back.
@@ -117,7 +117,8 @@ class Profile:
     def steps(self) -> list[Step]:
         """Work by stage and level, in the order in which it began.
 
-        What a V-cycle does on coarser levels counts as refinement of the level that it is for.
+        What a V-cycle does on coarser levels counts as refinement of the level that it is for, and
+        the coarsening of other hierarchies as branch of the level from which they branch off.
         """
         events: dict[Owner, list[Event]] = {owner: [] for owner in self.seconds}
         for event in self.events:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from jetpy.backends.base import Array
 from jetpy.hierarchy import HierarchyLevel, coarsen, project
 from jetpy.options import Options
 from jetpy.problem import Problem
@@ -42,7 +43,9 @@ def _run(
 ) -> Refined:
     """Run a V-cycle on level `depth`, and return the better of its result and `start`."""
     kept = start.parts.copy()
-    hierarchy, parts = coarsen(finest, [problem], start.parts, no_progress, depth, cycle + 1)
+    within = replace(finest, blocks=start.parts)
+    hierarchy = coarsen(within, [problem], no_progress, depth, cycle + 1)
+    parts: Array = hierarchy[-1].blocks
     known, iterations = start.measures, start.iterations
     while hierarchy:
         level = hierarchy.pop()

@@ -24,7 +24,7 @@ def test_limits_of_levels(name: str, slack: float) -> None:
     backend = get_backend("numba", 1)
     problem = pose(graph.n, 7, 0.03, 1, preset(name))
     finest = finest_level(backend, upload(backend, graph))
-    levels, _ = coarsen(finest, [problem], None, no_progress)
+    levels = coarsen(finest, [problem], no_progress)
     assert len(levels) > 1
     assert levels[0].refinement(problem).problem is problem
     for level in levels[1:]:

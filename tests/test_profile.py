@@ -25,7 +25,7 @@ from jetpy.profile import Profile
 from jetpy.result import Partition
 from jetpy.workloads import projection
 
-ENGINE: dict[str, Any] = {"backend": "numba", "threads": 2}
+ENGINE: dict[str, Any] = {"backend": "numba", "threads": 2, "seed": 3}
 
 
 @pytest.fixture(scope="module")
@@ -80,13 +80,27 @@ def test_every_stage_and_level_is_there(result: Partition) -> None:
     assert last >= 2
     coarser = [("coarsen", level) for level in range(1, last + 1)]
     finer = [("refine", level) for level in range(last, -1, -1)]
-    assert steps == [("coarsen", None), *coarser, ("initial", last), ("refine", None), *finer]
+    assert steps[: last + 4] == [
+        ("coarsen", None),
+        *coarser,
+        ("branch", 0),
+        ("initial", None),
+        ("initial", last),
+    ]
+    (branch, below), *others = steps[last + 4 :]
+    assert branch == "initial"
+    assert 0 < below < last
+    assert others == [("refine", None), *finer]
 
 
 def test_seconds_add_up(result: Partition) -> None:
     profile = profile_of(result)
-    for stage in ("coarsen", "initial", "refine"):
-        seconds = sum(step.seconds for step in profile.steps if step.stage == stage)
+    for stage, kinds in {
+        "coarsen": ("coarsen", "branch"),
+        "initial": ("initial",),
+        "refine": ("refine",),
+    }.items():
+        seconds = sum(step.seconds for step in profile.steps if step.stage in kinds)
         assert seconds == pytest.approx(result.seconds[stage], abs=0.05)
     for step in profile.steps:
         assert 0 <= step.kernel_seconds <= step.seconds
@@ -156,7 +170,7 @@ def test_small_levels_on_a_host_engine_are_profiled(graph: jetpy.Graph) -> None:
     engine.host_engine, engine.host_size = NumbaBackend(1), 5000
     engine.host_engine.name = "host engine"
     profiler = Profiler(engine)
-    problem = pose(graph.n, 6, 0.03, 0, preset("default"))
+    problem = pose(graph.n, 6, 0.03, 3, preset("default"))
     outcome = partition_multilevel(profiler, graph, [problem])
     profile = profiler.profile("host engine")
     assert profiler.all_launches == engine.all_launches

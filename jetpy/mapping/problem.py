@@ -19,7 +19,7 @@ METHODS: dict[str, names.Preset] = {"im": "default", "hm": "default", "hm-ultra"
 OVERFILL, PATIENCE = 5, 12
 """What mapping has other than partitioning (see `jetpy.options`)."""
 INTEGRATED_PATIENCE, CUT_SHARE = 6, 0.02
-"""What integrated mapping has other than that; neither it nor `hm` makes V-cycles."""
+"""What integrated mapping has other than that; neither it nor `hm` has V-cycles and branches."""
 
 
 def options_of(method: str) -> Options:
@@ -36,10 +36,11 @@ def options_of(method: str) -> Options:
     refine = replace(options.refine, overfill=OVERFILL, patience=PATIENCE)
     if method == "hm-ultra":
         return replace(options, refine=refine)
+    options = replace(options, branches=(), cycles=0)
     if method == "hm":
-        return replace(options, refine=refine, cycles=0)
+        return replace(options, refine=refine)
     refine = replace(refine, patience=INTEGRATED_PATIENCE)
-    return replace(options, refine=refine, cycles=0, cut_share=CUT_SHARE)
+    return replace(options, refine=refine, cut_share=CUT_SHARE)
 
 
 def pose_mapping(
