@@ -3,55 +3,141 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.graph import Graph, IntArray
+from jetpy.backends.base import Array, Backend
+from jetpy.backends.level import DeviceGraph
+from jetpy.graph import INT32_MAX, IntArray
+from jetpy.workloads import balance as kernels
+
+FEW = 256
+"""Up to so many empty parts, a GPU's host fetches the rows of vertices that it moves, one by one;
+if there are more, it fetches all."""
 
 
-def fill(
-    graph: Graph, parts: IntArray, internal: npt.NDArray[np.int64], k: int
-) -> tuple[npt.NDArray[np.int32], int]:
-    """Return parts (int32, shape (n,)), none of them empty, and by how much the cut has grown.
+class Held(NamedTuple):
+    """What holds a vertex in a part: the weight of its edges there."""
 
-    `internal` (int64, shape (n,)) are the weights of the edges of each vertex to its own part.
+    weight: int
+    vertex: int
+    part: int
 
-    Each empty part gets a vertex of a part of two or more: the one that has least edges to its own
-    part, by weight. With fewer vertices than parts, some stay empty.
+
+class Filled(NamedTuple):
+    """Vertices (int32), the empty parts that they go to (int32), and by how much the cut grows."""
+
+    vertices: npt.NDArray[np.int32]
+    parts: npt.NDArray[np.int32]
+    growth: int
+
+
+def fill(backend: Backend, graph: DeviceGraph, parts: Array, k: int) -> Filled:
+    """Return which vertices the empty parts of a partition (int32, shape (n,)) get.
+
+    Each gets a vertex of a part of two or more: the one that has least edges to its own part, by
+    weight. With fewer vertices than parts, some stay empty.
     """
-    result, sizes = parts.astype(np.int32), np.bincount(parts, minlength=k)
-    empty, internal = np.flatnonzero(sizes == 0), internal.copy()
-    candidates = np.flatnonzero(sizes[parts] > 1)
-    loosest = _smallest(internal, candidates, 2 * len(empty))
-    heap = sorted(zip(internal[loosest].tolist(), loosest.tolist(), strict=True))
+    counts = backend.full(k, 0)
+    backend.parallel_for(graph.n, kernels.count_vertices, parts=parts, sizes=counts)
+    sizes = backend.to_host(counts).tolist()
+    empty = [p for p, size in enumerate(sizes) if size == 0]
+    internal = internal_weights(backend, graph, parts)
+    heap = _loosest(backend, parts, counts, internal, 2 * len(empty))
+    neighbours = _Neighbours(backend, graph, parts, internal, whole=len(empty) > FEW)
+    moved: dict[int, int] = {}
+    now: dict[int, int] = {}
     growth = 0
-    for p in empty.tolist():
-        while heap and (sizes[result[heap[0][1]]] < 2 or heap[0][0] != internal[heap[0][1]]):
+    for p in empty:
+        while heap and (
+            sizes[heap[0].part] < 2
+            or heap[0].vertex in moved
+            or heap[0].weight != now.get(heap[0].vertex, heap[0].weight)
+        ):
             heapq.heappop(heap)
         if not heap:
             break
-        loss, v = heapq.heappop(heap)
-        row = slice(graph.indptr[v], graph.indptr[v + 1])
-        inside = result[graph.indices[row]] == result[v]
-        left = graph.indices[row][inside]
-        np.subtract.at(internal, left, graph.edge_weights[row][inside])
-        for u in left.tolist():
-            heapq.heappush(heap, (int(internal[u]), u))
-        sizes[result[v]] -= 1
-        result[v], sizes[p], internal[v] = p, 1, 0
-        growth += loss
-    return result, growth
+        loosest = heapq.heappop(heap)
+        moved[loosest.vertex] = p
+        growth += loosest.weight
+        sizes[loosest.part] -= 1
+        for u, before, weight in neighbours.inside(loosest):
+            if u not in moved:
+                now[u] = now.get(u, before) - weight
+                heapq.heappush(heap, Held(now[u], u, loosest.part))
+    vertices, new = np.array(list(moved), np.int32), np.array(list(moved.values()), np.int32)
+    return Filled(vertices, new, growth)
 
 
-def _smallest(
-    values: npt.NDArray[np.int64], candidates: npt.NDArray[np.intp], count: int
-) -> npt.NDArray[np.intp]:
-    """Return candidates among which are the first `count` by value, then number."""
-    if len(candidates) <= count:
-        return candidates
-    own = values[candidates]
-    most = np.partition(own, count - 1)[count - 1]
-    last = np.flatnonzero(own == most)[:count]
-    smallest: npt.NDArray[np.intp] = candidates[np.concatenate([np.flatnonzero(own < most), last])]
-    return smallest
+def internal_weights(backend: Backend, graph: DeviceGraph, parts: Array) -> Array:
+    """Return the weight of the edges of each vertex to its own part, int64, shape (n,)."""
+    internal = backend.empty(graph.n, np.int64)
+    backend.parallel_for(
+        graph.n, kernels.weigh_internal, graph=graph, parts=parts, internal=internal
+    )
+    return internal
+
+
+def _loosest(
+    backend: Backend, parts: Array, sizes: Array, internal: Array, count: int
+) -> list[Held]:
+    """Return the first `count` vertices of parts of two or more, as they are held, or all."""
+    n = len(parts)
+    host_sizes = backend.to_host(sizes)
+    count = min(count, int(host_sizes[host_sizes > 1].sum()))
+    loose = backend.empty(n)
+    heaviest, found = 0, -1
+    while found < count:
+        heaviest = min(2 * heaviest + 1, INT32_MAX)
+        found = backend.scan(
+            n,
+            kernels.list_loose,
+            parts=parts,
+            sizes=sizes,
+            internal=internal,
+            heaviest=heaviest,
+            loose=loose,
+        )
+    listed = loose[:found]
+    vertices, weights = backend.to_host(listed), backend.to_host(internal[listed])
+    first = _smallest(weights, count)
+    within = backend.to_host(parts[listed])[first]
+    columns = (weights[first].tolist(), vertices[first].tolist(), within.tolist())
+    return sorted(Held(*row) for row in zip(*columns, strict=True))
+
+
+def _smallest(values: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.intp]:
+    """Return the places of the first `count` by value, then place."""
+    if len(values) <= count:
+        return np.arange(len(values))
+    most = np.partition(values, count - 1)[count - 1]
+    less, last = np.flatnonzero(values < most), np.flatnonzero(values == most)
+    places: npt.NDArray[np.intp] = np.concatenate([less, last[: count - len(less)]])
+    return places
+
+
+class _Neighbours:
+    """The neighbours of a vertex within its part, from the back end or, `whole`, from the host."""
+
+    def __init__(
+        self, backend: Backend, graph: DeviceGraph, parts: Array, internal: Array, *, whole: bool
+    ) -> None:
+        arrays = (graph.indptr, graph.indices, graph.edge_weights, parts, internal)
+        self._fetch = np.asarray if whole else backend.to_host
+        self._arrays = tuple(map(backend.to_host, arrays)) if whole else arrays
+
+    def inside(self, held: Held) -> Iterator[tuple[int, int, int]]:
+        """Return those neighbours, their internal weights, and the weights of the edges."""
+        indptr, indices, edge_weights, parts, internal = self._arrays
+        begin, end = self._fetch(indptr[held.vertex : held.vertex + 2]).tolist()
+        row = indices[begin:end]
+        inside: IntArray = self._fetch(parts[row]) == held.part
+        columns = (
+            self._fetch(row),
+            self._fetch(internal[row]),
+            self._fetch(edge_weights[begin:end]),
+        )
+        return zip(*(column[inside].tolist() for column in columns), strict=True)

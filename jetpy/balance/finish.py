@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
-from jetpy.backends.base import Array, Backend
-from jetpy.backends.level import DeviceGraph, download
-from jetpy.balance.filling import fill
+from jetpy.backends.level import download
+from jetpy.balance.filling import fill, internal_weights
 from jetpy.balance.packing import fit
 from jetpy.refinement.jet import Refined, Refinement
 from jetpy.refinement.measures import Measures
-from jetpy.workloads import balance as kernels
 
 
 def finish(refinement: Refinement, refined: Refined) -> Refined:
@@ -37,7 +34,7 @@ def _pack(refinement: Refinement, refined: Refined) -> Refined:
     if refined.measures.heaviest == graph.vertex_weights.max():
         return refined
     parts = backend.to_host(refined.parts)
-    internal = internal_weights(backend, device, refined.parts)
+    internal = backend.to_host(internal_weights(backend, device, refined.parts))
     fitted = fit(graph, parts, internal, problem.limit, problem.k)
     if np.array_equal(fitted, parts):
         return refined
@@ -48,19 +45,12 @@ def _pack(refinement: Refinement, refined: Refined) -> Refined:
 
 def _fill(refinement: Refinement, refined: Refined) -> Refined:
     """Return the partition with a vertex in each part, if there are vertices enough."""
-    backend, k, device = refinement.backend, refinement.problem.k, refinement.state.graph
-    graph = download(backend, device)
-    internal = internal_weights(backend, device, refined.parts)
-    filled, growth = fill(graph, backend.to_host(refined.parts), internal, k)
-    weights = np.bincount(filled, graph.vertex_weights, k).astype(np.int64)
-    measures = Measures(refined.measures.cut + growth, weights)
-    return replace(refined, parts=backend.from_host(filled), measures=measures)
-
-
-def internal_weights(backend: Backend, graph: DeviceGraph, parts: Array) -> npt.NDArray[np.int64]:
-    """Return the weight of the edges of each vertex to its own part, int64, shape (n,)."""
-    internal = backend.empty(graph.n, np.int64)
-    backend.parallel_for(
-        graph.n, kernels.weigh_internal, graph=graph, parts=parts, internal=internal
-    )
-    return backend.to_host(internal)
+    backend, device = refinement.backend, refinement.state.graph
+    vertices, new, growth = fill(backend, device, refined.parts, refinement.problem.k)
+    moved, parts = backend.from_host(vertices), refined.parts
+    held = backend.to_host(device.vertex_weights[moved])
+    weights = refined.measures.part_weights.copy()
+    np.subtract.at(weights, backend.to_host(parts[moved]), held)
+    weights[new] += held
+    parts[moved] = backend.from_host(new)
+    return replace(refined, measures=Measures(refined.measures.cut + growth, weights))

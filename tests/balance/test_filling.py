@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+import pytest
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from jetpy.backends.base import Backend
+from jetpy.backends.level import upload
+from jetpy.balance import filling
 from jetpy.balance.filling import fill
 from jetpy.graph import Graph
 from jetpy.metrics import edge_cut
@@ -26,24 +30,40 @@ def filled(graph: Graph, parts: list[int], k: int) -> list[int]:
     return parts
 
 
-@given(weighted_graphs(), st.integers(1, 20), st.integers(0, 10**6))
-def test_each_empty_part_gets_the_loosest_vertex(graph: Graph, k: int, seed: int) -> None:
+def with_no_part_empty(
+    backend: Backend, graph: Graph, parts: np.ndarray, k: int
+) -> tuple[np.ndarray, int]:
+    vertices, new, growth = fill(backend, upload(backend, graph), backend.from_host(parts), k)
+    found = parts.copy()
+    found[vertices] = new
+    return found, growth
+
+
+@pytest.mark.parametrize("few", [0, 256])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(graph=weighted_graphs(), k=st.integers(1, 20), seed=st.integers(0, 10**6))
+def test_each_empty_part_gets_the_loosest_vertex(
+    backend: Backend, few: int, graph: Graph, k: int, seed: int
+) -> None:
+    """Whether the host fetches rows or the whole graph."""
     rng = np.random.default_rng(seed)
     parts = rng.integers(0, rng.integers(1, k + 1), graph.n).astype(np.int32)
-    found, growth = fill(graph, parts, internal_of(graph, parts), k)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(filling, "FEW", few)
+        found, growth = with_no_part_empty(backend, graph, parts, k)
     assert found.tolist() == filled(graph, parts.tolist(), k)
     assert growth == edge_cut(graph, found) - edge_cut(graph, parts)
     assert len(set(found.tolist())) >= min(graph.n, k)
 
 
-def test_what_is_full_stays() -> None:
+def test_what_is_full_stays(backend: Backend) -> None:
     parts = np.array([0, 0, 1, 1], np.int32)
-    found, growth = fill(path(4), parts, internal_of(path(4), parts), 2)
+    found, growth = with_no_part_empty(backend, path(4), parts, 2)
     assert (found.tolist(), growth) == ([0, 0, 1, 1], 0)
 
 
-def test_all_vertices_out_of_one_part() -> None:
+def test_all_vertices_out_of_one_part(backend: Backend) -> None:
     parts = np.zeros(5, np.int32)
-    found, growth = fill(clique(5), parts, internal_of(clique(5), parts), 5)
+    found, growth = with_no_part_empty(backend, clique(5), parts, 5)
     assert sorted(found.tolist()) == [0, 1, 2, 3, 4]
     assert growth == 10
