@@ -15,6 +15,9 @@ from jetpy.backends.base import Backend
 from jetpy.backends.profiler import Profiler
 from jetpy.backends.room import at_work
 from jetpy.build import as_graph
+from jetpy.constraints.fixed import checked_places
+from jetpy.constraints.targets import one_each
+from jetpy.constraints.terminals import with_terminals
 from jetpy.evolution import evolve
 from jetpy.graph import Graph
 from jetpy.mapping.machine import Levels, machine
@@ -37,6 +40,10 @@ def partition(
     *,
     imbalance: float = 0.03,
     large_imbalance: bool = False,
+    targets: npt.ArrayLike | None = None,
+    fixed: npt.ArrayLike | None = None,
+    home: npt.ArrayLike | None = None,
+    migration: float = 1.0,
     seed: int = 0,
     preset: names.Preset = "default",
     coarsening: names.Coarsening | None = None,
@@ -66,6 +73,19 @@ def partition(
         weight. That is kept wherever it can be by putting the next heaviest vertex into the
         lightest part, again and again. Where vertices are too heavy, the result is the most
         balanced partition found and its `feasible` is false.
+    targets : array of numbers, shape (k,), optional
+        What parts should weigh, relative to each other: [2, 1, 1, 1] makes the first twice as
+        heavy as each of the others. ceil(W / k) is then each part's own share of W, rounded up;
+        what is heavy goes to the part with most room left.
+    fixed : array of int, shape (n,), optional
+        Parts of vertices that have to be there; -1 of others. What they weigh may be above the
+        limit: then the result is not feasible, and all other parts are balanced.
+    home : array of int, shape (n,), optional
+        Parts of vertices so far; -1 of others. They may leave them, at a cost: the cut, plus
+        `migration` times the weight of all vertices that do, becomes small.
+    migration : float
+        What it costs to move a unit of vertex weight, in units of edge weight, from 0 on. Only
+        used with `home`.
     large_imbalance : bool
         Let the imbalance be 1 or more. Without this it is refused: 3, say, would mean 300 %.
     seed : int
@@ -125,10 +145,26 @@ def partition(
     options = choose(preset, coarsening, refinement)
     effort = choose_effort(options, generations, time_limit)
     imbalance = checked_imbalance(imbalance, large=large_imbalance)
-    problem = replace(pose(checked.total_vertex_weight, k, imbalance, seed, options), fill=True)
+    problem = pose(checked.total_vertex_weight, k, imbalance, seed, options, targets)
+    problem = replace(problem, fill=True)
+    places = checked_places(checked.n, problem.k, fixed, home, migration)
+    terminals = None if places is None or k == 1 else with_terminals(checked, problem, places)
 
     def work(engine: Backend) -> Outcome:
+        if terminals is not None:
+            with_them = evolve(
+                engine,
+                terminals.graph,
+                terminals.problem,
+                effort,
+                progress,
+                terminals.pinned,
+                terminals.home,
+            )
+            return terminals.without(with_them)
         trivial = trivial_partition(checked.n, checked.total_edge_weight, problem.k)
+        if trivial is not None and problem.targets is not None:
+            trivial = replace(trivial, parts=one_each(checked.vertex_weights, problem.targets))
         return trivial or evolve(engine, checked, problem, effort, progress)
 
     engine = get_backend(backend, threads, device)
@@ -142,6 +178,8 @@ def refine(
     *,
     imbalance: float = 0.03,
     large_imbalance: bool = False,
+    targets: npt.ArrayLike | None = None,
+    fixed: npt.ArrayLike | None = None,
     seed: int = 0,
     preset: names.Preset = "default",
     fill_empty: bool = False,
@@ -159,9 +197,11 @@ def refine(
 
     Parameters
     ----------
-    graph, imbalance, large_imbalance, seed, preset, backend, threads, device, repair
+    graph, imbalance, large_imbalance, targets, seed, preset, backend, threads, device, repair
     progress, profile
         As for `partition`; the preset `max` is `ultra` here.
+    fixed : array of int, shape (n,), optional
+        As for `partition`; these vertices start where they are fixed, whatever `parts` says.
     parts : array of int, shape (n,)
         Part of each vertex, 0..k-1.
     k : int, optional
@@ -180,12 +220,22 @@ def refine(
     count = k if k is not None else int(given.max(initial=0)) + 1
     imbalance = checked_imbalance(imbalance, large=large_imbalance)
     options = preset_options(preset)
-    problem = pose(checked.total_vertex_weight, count, imbalance, seed, options)
+    problem = pose(checked.total_vertex_weight, count, imbalance, seed, options, targets)
     problem = replace(problem, fill=fill_empty)
+
+    places = checked_places(checked.n, problem.k, fixed)
+    terminals = None if places is None else with_terminals(checked, problem, places)
 
     def work(engine: Backend) -> Outcome:
         if count == 1 or checked.n == 0:
             return trivial_outcome(given, 0)
+        if terminals is not None:
+            start, pinned = terminals.start(given), terminals.pinned
+            return terminals.without(
+                refine_partition(
+                    engine, terminals.graph, start, terminals.problem, progress, pinned
+                )
+            )
         return refine_partition(engine, checked, given, problem, progress)
 
     engine = get_backend(backend, threads, device)
@@ -283,7 +333,8 @@ def _run(
         parts=outcome.parts,
         k=problem.k,
         cut=outcome.cut,
-        limit=problem.limit,
+        ideals=problem.ideals,
+        limits=problem.limits,
         seed=problem.seed,
         preset=preset,
         coarsening=problem.options.coarsen.method,

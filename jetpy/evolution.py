@@ -14,10 +14,13 @@ from itertools import count
 from math import isqrt
 from random import Random
 
+import numpy as np
+import numpy.typing as npt
+
 from jetpy.backends.base import Backend
 from jetpy.backends.level import DeviceGraph, divide_weights, upload
 from jetpy.graph import Graph
-from jetpy.multilevel import recombine, solve
+from jetpy.multilevel import improve, recombine, solve
 from jetpy.options import Effort
 from jetpy.outcome import Outcome, Solution, all_seconds, stage_seconds
 from jetpy.overlay import difference
@@ -68,15 +71,20 @@ def evolve(
     problem: Problem,
     effort: Effort,
     progress: Progress = no_progress,
+    pinned: npt.NDArray[np.int32] | None = None,
+    home: npt.NDArray[np.int32] | None = None,
 ) -> Outcome:
     """Return the best of a population of partitions, after as many generations as effort allows.
 
     The first generation is a multilevel run. What a generation does depends on the seed, on its
-    number, and on those before it; the clock only ends the run.
+    number, and on those before it; the clock only ends the run. `pinned` (int32, shape (n,)) are
+    the parts of vertices that are to be there, -1 of others; `home` (likewise) are the parts so
+    far: the first generation is recombined with what refinement makes of them.
     """
     pace = Pace(effort)
     with Stopwatch(backend, "coarsen") as transfer:
         device, unit = divide_weights(backend, upload(backend, graph))
+        kept = None if pinned is None else backend.from_host(pinned)
     problem = in_units(problem, unit)
     spent: list[Mapping[str, float]] = [stage_seconds(coarsen=transfer.seconds)]
     population: list[Solution] = []
@@ -87,10 +95,15 @@ def evolve(
         own = replace(problem, seed=(problem.seed + SEED_STEP * generation) % SEEDS)
         if new:
             within = progress if generation == 0 else no_progress
-            child = solve(backend, device, [own], None, within)
+            child = solve(backend, device, [own], None, within, kept)
+            if generation == 0 and home is not None:
+                start = np.where(home < 0, backend.to_host(child.refined.parts), home)
+                before = improve(backend, device, backend.from_host(start), own, within, kept)
+                spent += [child.seconds, before.seconds]
+                child = recombine(backend, device, own, *by_quality(child, before, own), kept)
             population.append(child)
         else:
-            child = recombine(backend, device, own, *choose_parents(population, own))
+            child = recombine(backend, device, own, *choose_parents(population, own), kept)
             with Stopwatch(backend, "refine") as replacing:
                 replace_similar(backend, device, problem, population, child)
             spent.append(stage_seconds(refine=replacing.seconds))
@@ -121,8 +134,13 @@ def choose_parents(population: Sequence[Solution], problem: Problem) -> tuple[So
         return min((members[int(random.random() * len(members))] for _ in range(2)), key=quality)
 
     first = win(population)
-    second = win([member for member in population if member is not first])
-    return (first, second) if quality(first) <= quality(second) else (second, first)
+    return by_quality(first, win([member for member in population if member is not first]), problem)
+
+
+def by_quality(one: Solution, two: Solution, problem: Problem) -> tuple[Solution, Solution]:
+    """Return two members, the better one first; the first one if they are as good."""
+    qualities = [member.refined.measures.quality(problem) for member in (one, two)]
+    return (one, two) if qualities[0] <= qualities[1] else (two, one)
 
 
 def replace_similar(

@@ -10,7 +10,7 @@ from jetpy.backends.level import DeviceGraph, carry, carry_graph
 from jetpy.coarsening.methods import COARSENINGS
 from jetpy.problem import Problem, loosened
 from jetpy.progress import Progress
-from jetpy.projection import inject_parts, project_parts
+from jetpy.projection import inject_parts, label, project_parts
 from jetpy.refinement.jet import Refined, Refinement
 from jetpy.refinement.measures import Measures
 from jetpy.stopwatch import Stopwatch
@@ -22,7 +22,8 @@ class HierarchyLevel:
 
     `coarse_of` maps the next finer level's vertices to this one's (None on the finest level) and
     is on that one's back end. `watch` is that of its coarsening. `blocks` (int32, shape (n,), or
-    None for a single one) are never left: only vertices of the same one become one.
+    None for a single one) are never left: only vertices of the same one become one. `pinned`
+    (int32, shape (n,), or None) are the parts of vertices that never move, -1 of others.
     """
 
     backend: Backend
@@ -30,6 +31,7 @@ class HierarchyLevel:
     coarse_of: Array | None
     watch: Stopwatch
     blocks: Array | None = None
+    pinned: Array | None = None
     last: list[tuple[Problem, Refinement]] = field(default_factory=list)
 
     def refinement(self, problem: Problem) -> Refinement:
@@ -39,8 +41,18 @@ class HierarchyLevel:
         """
         if not self.last or self.last[0][0] is not problem:
             own = problem if self.coarse_of is None else loosened(problem, self.graph.n)
-            self.last[:] = [(problem, Refinement(self.backend, self.graph, own))]
+            self.last[:] = [(problem, Refinement(self.backend, self.graph, own, self.pinned))]
         return self.last[0][1]
+
+    @property
+    def labels(self) -> Array | None:
+        """Only vertices of equal labels become one: those of a block, or pinned to the same part.
+
+        Labels are int32, shape (n,); None where all are equal.
+        """
+        if self.pinned is None:
+            return self.blocks
+        return label(self.backend, self.pinned, self.blocks)
 
     def refine(
         self, problem: Problem, parts: Array, depth: int, known: Measures | None = None
@@ -54,10 +66,13 @@ class HierarchyLevel:
 
 
 def finest_level(
-    backend: Backend, graph: DeviceGraph, blocks: Array | None = None
+    backend: Backend,
+    graph: DeviceGraph,
+    blocks: Array | None = None,
+    pinned: Array | None = None,
 ) -> HierarchyLevel:
-    """Return a graph, and the blocks of its vertices, as the first level of a hierarchy."""
-    return HierarchyLevel(backend, graph, None, Stopwatch(backend, "coarsen", 0), blocks)
+    """Return a graph as the first level of a hierarchy; the rest as `HierarchyLevel` has it."""
+    return HierarchyLevel(backend, graph, None, Stopwatch(backend, "coarsen", 0), blocks, pinned)
 
 
 def coarsest_size(k: int, per_part: int | None = None) -> int:
@@ -96,7 +111,7 @@ def coarsen(
         salt = (seed + len(levels)) & 0x7FFFFFFF
         with Stopwatch(backend, "coarsen", depth + len(levels)) as watch:
             coarse, coarse_of = coarsening(
-                backend, finer.graph, options, problem.limit, salt, finer.blocks
+                backend, finer.graph, options, problem.limit, salt, finer.labels
             )
         if coarse.n > options.least_shrink * finer.graph.n or coarse.n < target // 8:
             break
@@ -105,6 +120,8 @@ def coarsen(
         level = HierarchyLevel(suited, coarse, coarse_of, watch)
         if finer.blocks is not None:
             level = replace(level, blocks=inject(finer, level, finer.blocks))
+        if finer.pinned is not None:
+            level = replace(level, pinned=inject(finer, level, finer.pinned))
         levels.append(level)
         progress("coarsen", finest.graph.n - coarse.n, finest.graph.n - target)
     return levels

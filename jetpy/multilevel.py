@@ -69,11 +69,12 @@ def refine_partition(
     parts: npt.NDArray[np.int32],
     problem: Problem,
     progress: Progress = no_progress,
+    pinned: npt.NDArray[np.int32] | None = None,
 ) -> Outcome:
-    """Refine a given partition (int32, shape (n,)) on the graph itself."""
+    """Refine a given partition (int32, shape (n,)) on the graph itself; `pinned` as for `solve`."""
     with Stopwatch(backend, "refine") as transfer:
         device = upload(backend, graph)
-    outcome = refine_uploaded(backend, device, parts, problem, progress)
+    outcome = refine_uploaded(backend, device, parts, problem, progress, pinned)
     return outcome.with_more("refine", transfer.seconds)
 
 
@@ -83,17 +84,32 @@ def refine_uploaded(
     parts: npt.NDArray[np.int32],
     problem: Problem,
     progress: Progress = no_progress,
+    pinned: npt.NDArray[np.int32] | None = None,
 ) -> Outcome:
     """Refine a partition of a graph that is on the back end, as `refine_partition` does."""
     with Stopwatch(backend, "refine") as watch:
         reduced, unit = divide_weights(backend, device)
-        finest = finest_level(backend, reduced)
+        kept = None if pinned is None else backend.from_host(pinned)
         start = backend.from_host(parts.copy())
-        steps = [in_units(problem, unit)]
-        refined, levels = _uncoarsen([finest], steps, start, None, progress)
-        result = backend.to_host(refined.parts)
-    cut = refined.measures.cut
-    return Outcome(result, cut, cut, levels, stage_seconds(refine=watch.seconds))
+        solution = improve(backend, reduced, start, in_units(problem, unit), progress, kept)
+        result = backend.to_host(solution.refined.parts)
+    cut = solution.refined.measures.cut
+    return Outcome(result, cut, cut, solution.levels, stage_seconds(refine=watch.seconds))
+
+
+def improve(
+    backend: Backend,
+    graph: DeviceGraph,
+    parts: Array,
+    problem: Problem,
+    progress: Progress,
+    pinned: Array | None = None,
+) -> Solution:
+    """Refine a partition (int32, shape (n,)) on the graph alone; the rest is as for `solve`."""
+    with Stopwatch(backend, "refine") as watch:
+        finest = finest_level(backend, graph, None, pinned)
+        refined, levels = _uncoarsen([finest], [problem], parts, None, progress)
+    return Solution(refined, levels, stage_seconds(refine=watch.seconds))
 
 
 def solve(
@@ -102,13 +118,15 @@ def solve(
     steps: Sequence[Problem],
     groups: Array | None,
     progress: Progress,
+    pinned: Array | None = None,
 ) -> Solution:
     """Partition a graph that is on the back end, its vertex weights without a common divisor.
 
-    `groups` are those of the vertices (int32, shape (n,)), where the first step has several.
+    `groups` are those of the vertices (int32, shape (n,)), where the first step has several;
+    `pinned` (int32, shape (n,)) the parts of those that are to be there, -1 of others.
     """
     with Stopwatch(backend, "coarsen") as coarsening:
-        hierarchy = coarsen(finest_level(backend, graph, groups), steps, progress)
+        hierarchy = coarsen(finest_level(backend, graph, groups, pinned), steps, progress)
         branches = branch_off(hierarchy, steps)
     with Stopwatch(backend, "initial") as initial:
         hierarchy, start = partition_best([hierarchy, *branches], steps[0])
@@ -124,19 +142,21 @@ def recombine(
     problem: Problem,
     better: Solution,
     other: Solution,
+    pinned: Array | None = None,
 ) -> Solution:
     """Return what two partitions of a graph make together, never worse than the better of them.
 
     Vertices become one only with those that both partitions keep in the same part: so every level
     has the better one, from which refinement starts, and each block of vertices on which the other
     one differs may move as a whole. There are no V-cycles on the way, as this is one itself.
+    `pinned` as for `solve`.
     Source: Sanders, Schulz, "Distributed evolutionary graph partitioning", ALENEX 2012.
     """
     problem = replace(problem, options=replace(problem.options, cycles=0))
     start = better.refined
     with Stopwatch(backend, "coarsen") as coarsening:
         blocks = overlay(backend, start.parts, other.refined.parts, problem.k)
-        hierarchy = coarsen(finest_level(backend, graph, blocks), [problem], no_progress)
+        hierarchy = coarsen(finest_level(backend, graph, blocks, pinned), [problem], no_progress)
         parts = start.parts
         for finer, level in pairwise(hierarchy):
             parts = inject(finer, level, parts)

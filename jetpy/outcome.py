@@ -85,7 +85,7 @@ def level_report(
         m=level.graph.nnz // 2,
         cut_before=refined.cut_before,
         cut_after=refined.measures.cut,
-        imbalance=refined.measures.heaviest * problem.unit / problem.ideal - 1,
+        imbalance=problem.imbalance_of(refined.measures.part_weights),
         iterations=refined.iterations,
         coarsen_seconds=level.watch.seconds,
         refine_seconds=watch.seconds,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.constraints.targets import checked_targets, ideals
 from jetpy.errors import OptionError
 from jetpy.graph import INT32_MAX, IntArray
 from jetpy.options import Options, finite_number
@@ -58,16 +59,19 @@ class Problem:
     ----------
     k : int
     imbalance : float
-    ideal : int
-        ceil(W / k), W being the total vertex weight.
+    total : int
+        Total vertex weight W.
     limit : int
-        Largest part weight allowed, that of the part that may weigh least, in units.
+        Largest part weight allowed, in units; with `part_limits`, that of an average part.
     seed : int
     options : Options
     groups : int
         Each vertex belongs to one of so many groups of parts, k / groups in a row.
-    group_limits : int64, shape (groups,), or None
-        Largest part weights in each group, where they are not all `limit`.
+    part_limits : int64, shape (k,), or None
+        Largest part weights, where they are not all `limit`.
+    targets : int64, shape (k,), or None
+        What parts should weigh, relative to each other, where that is not the same; then there are
+        no groups.
     metric : Metric
         What is to become small is the weight of edges between parts times their distance.
     fill : bool
@@ -78,15 +82,21 @@ class Problem:
 
     k: int
     imbalance: float
-    ideal: int
+    total: int
     limit: int
     seed: int
     options: Options
     groups: int = 1
-    group_limits: npt.NDArray[np.int64] | None = None
+    part_limits: npt.NDArray[np.int64] | None = None
+    targets: npt.NDArray[np.int64] | None = None
     metric: Metric = EDGE_CUT
     fill: bool = False
     unit: int = 1
+
+    @property
+    def ideal(self) -> int:
+        """ceil(W / k)."""
+        return -(-self.total // self.k)
 
     @property
     def group_size(self) -> int:
@@ -96,9 +106,25 @@ class Problem:
     @cached_property
     def limits(self) -> npt.NDArray[np.int64]:
         """Largest weight of each part, int64, shape (k,)."""
-        if self.group_limits is None:
+        if self.part_limits is None:
             return np.full(self.k, self.limit, np.int64)
-        return np.repeat(self.group_limits, self.group_size)
+        return self.part_limits
+
+    @cached_property
+    def shares(self) -> npt.NDArray[np.int64]:
+        """What each part should weigh relative to the others of its group, int64, shape (k,)."""
+        return np.ones(self.k, np.int64) if self.targets is None else self.targets
+
+    def imbalance_of(self, part_weights: npt.NDArray[np.int64]) -> float:
+        """Return how much heavier than its target a part is, at most, as a share of that."""
+        return float((part_weights * self.unit / self.ideals).max()) - 1
+
+    @cached_property
+    def ideals(self) -> npt.NDArray[np.int64]:
+        """What each part should weigh, rounded up, int64, shape (k,)."""
+        if self.targets is None:
+            return np.full(self.k, self.ideal, np.int64)
+        return ideals(self.total, self.targets)
 
 
 def _integer(name: str, value: object) -> int:
@@ -128,7 +154,12 @@ def checked_imbalance(imbalance: Any, *, large: bool) -> float:
 
 
 def pose(
-    total_vertex_weight: int, k: int, imbalance: float, seed: int, options: Options
+    total_vertex_weight: int,
+    k: int,
+    imbalance: float,
+    seed: int,
+    options: Options,
+    targets: npt.ArrayLike | None = None,
 ) -> Problem:
     """Check the numbers and return the problem.
 
@@ -143,9 +174,19 @@ def pose(
     imbalance = checked_imbalance(imbalance, large=True)
     if not 0 <= seed < SEEDS:
         raise OptionError(f"seed is {seed}; it must lie in 0..{SEEDS - 1}")
-    ideal = -(-total_vertex_weight // k)
-    limit = int(min(ideal * (1 + imbalance) + 1e-9, INT32_MAX))
-    return Problem(k, imbalance, ideal, limit, seed, options)
+    limit = int(limits_of(np.int64(-(-total_vertex_weight // k)), imbalance))
+    problem = Problem(k, imbalance, total_vertex_weight, limit, seed, options)
+    shares = checked_targets(targets, k)
+    if shares is None:
+        return problem
+    part_limits = limits_of(ideals(total_vertex_weight, shares), imbalance)
+    return replace(problem, targets=shares, part_limits=part_limits)
+
+
+def limits_of(ideal: Any, imbalance: float) -> Any:
+    """Return how much parts may weigh, given what they should (int64)."""
+    factor = min(1 + imbalance, INT32_MAX)
+    return np.minimum(ideal * factor + 1e-9, INT32_MAX).astype(np.int64)
 
 
 def in_units(problem: Problem, unit: int) -> Problem:
@@ -154,7 +195,8 @@ def in_units(problem: Problem, unit: int) -> Problem:
     Graphs whose weights are multiples of each other then differ in nothing, and what is left below
     a limit is not less than any vertex weighs.
     """
-    return replace(problem, limit=problem.limit // unit, unit=unit)
+    part_limits = None if problem.part_limits is None else problem.part_limits // unit
+    return replace(problem, limit=problem.limit // unit, part_limits=part_limits, unit=unit)
 
 
 def loosened(problem: Problem, n: int) -> Problem:
@@ -165,8 +207,8 @@ def loosened(problem: Problem, n: int) -> Problem:
     """
     average = problem.ideal * problem.k / (n * problem.unit)
     more = int(problem.options.refine.coarse_slack * average)
-    limits = None if problem.group_limits is None else problem.group_limits + more
-    return replace(problem, limit=problem.limit + more, group_limits=limits)
+    limits = None if problem.part_limits is None else problem.part_limits + more
+    return replace(problem, limit=problem.limit + more, part_limits=limits)
 
 
 def within(step: Problem, last: Problem, weights: npt.NDArray[np.int64], cuts_left: int) -> Problem:
@@ -186,7 +228,7 @@ def within(step: Problem, last: Problem, weights: npt.NDArray[np.int64], cuts_le
         step,
         limit=max(min(limits), last.limit),
         groups=count,
-        group_limits=np.array(limits, np.int64),
+        part_limits=np.repeat(np.array(limits, np.int64), arity),
         metric=EDGE_CUT,
     )
 

@@ -1,4 +1,4 @@
-"""Moves a partition between a graph and its contraction."""
+"""Moves a partition between a graph and its contraction, which keeps to labels."""
 
 from __future__ import annotations
 
@@ -30,3 +30,15 @@ def inject_parts(backend: Backend, coarse_n: int, coarse_of: Array, parts: Array
         coarse_parts=coarse_parts,
     )
     return coarse_parts
+
+
+def label(backend: Backend, pinned: Array, blocks: Array | None) -> Array:
+    """Return labels (int32, shape (n,)): blocks, but others for vertices that are pinned to a part.
+
+    `pinned` (int32, shape (n,)) are these parts, -1 of others; without `blocks` there is one.
+    """
+    labels = backend.full(len(pinned), 0)
+    if blocks is not None:
+        labels[:] = blocks
+    backend.parallel_for(len(pinned), kernels.label_pinned, pinned=pinned, labels=labels)
+    return labels

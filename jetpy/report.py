@@ -99,6 +99,7 @@ def _balance(partition: Partition) -> dict[str, Any]:
     return {
         "imbalance": partition.imbalance,
         "limit": partition.limit,
+        "limits": partition.limits.tolist(),
         "feasible": partition.feasible,
         "part_weights": partition.part_weights.tolist(),
     }

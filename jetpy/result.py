@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.graph import Graph
-from jetpy.metrics import components_per_part, imbalance, part_weights
+from jetpy.metrics import components_per_part, part_weights
 from jetpy.profile import Profile
 
 
@@ -48,9 +48,12 @@ class Partition:
         Number of parts asked for.
     cut : int
         Total weight of undirected edges whose ends lie in different parts.
-    limit : int
-        Largest part weight allowed: floor((1 + imbalance option) * ceil(W / k)), where W is the
-        total vertex weight; for a mapping ceil((1 + imbalance option) * W / k).
+    ideals : int64, shape (k,)
+        What each part should weigh: ceil(W / k), where W is the total vertex weight, or its share
+        of W by the targets, rounded up.
+    limits : int64, shape (k,)
+        Largest part weights allowed: floor((1 + imbalance option) * ideal); for a mapping
+        ceil((1 + imbalance option) * W / k).
     seconds : mapping from stage to wall seconds
         Stages are compile, coarsen, initial, refine and total; `total` is partitioning alone.
     levels : sequence of `Level`, finest first
@@ -68,7 +71,8 @@ class Partition:
     parts: npt.NDArray[np.int32]
     k: int
     cut: int
-    limit: int
+    ideals: npt.NDArray[np.int64]
+    limits: npt.NDArray[np.int64]
     seed: int
     preset: str
     coarsening: str
@@ -87,14 +91,20 @@ class Partition:
         return part_weights(self.graph, self.parts, self.k)
 
     @property
+    def limit(self) -> int:
+        """Largest part weight allowed; with targets, that of the part that may weigh most."""
+        return int(self.limits.max())
+
+    @property
     def imbalance(self) -> float:
-        """max(part_weights) / ceil(W / k) - 1; 0 for a graph without vertices."""
-        return imbalance(self.graph, self.parts, self.k)
+        """max(part_weights / ideals) - 1; 0 for a graph without vertices."""
+        weights = self.part_weights
+        return float((weights / self.ideals).max()) - 1 if weights.any() else 0.0
 
     @property
     def feasible(self) -> bool:
-        """Whether every part weighs at most `limit`."""
-        return int(self.part_weights.max()) <= self.limit
+        """Whether every part keeps its limit."""
+        return bool((self.part_weights <= self.limits).all())
 
     @property
     def empty_parts(self) -> int:

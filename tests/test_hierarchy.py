@@ -38,7 +38,7 @@ def test_looser_limits_of_groups_and_units() -> None:
     problem = replace(
         in_units(pose(6000, 4, 0.03, 1, preset("default")), 10),
         groups=2,
-        group_limits=np.array([150, 170]),
+        part_limits=np.array([150, 150, 170, 170]),
     )
     own = loosened(problem, 20)  # an average vertex weighs 30 units
     assert own.limit == problem.limit + 15

@@ -6,7 +6,7 @@ They have had an adjacent part at some time since the start, or little ties them
 import pykokkos as pk
 
 from jetpy.workloads.control_block import Counter
-from jetpy.workloads.groups import INACTIVE, NO_PART, UNKNOWN, Graph, Refinement
+from jetpy.workloads.groups import INACTIVE, NO_PART, PINNED, UNKNOWN, Graph, Refinement
 
 TIE_SCALE = 128
 """Limits of ties are given in parts of this."""
@@ -30,12 +30,20 @@ def activate(v: int, state: Refinement):
 
 
 @pk.workunit
+def pin(v: int, pinned: pk.View1D[pk.int32], state: Refinement):
+    """Let a vertex stay where it is for good, if it has a part to be in."""
+    if pinned[v] != NO_PART:
+        state.targets[v] = PINNED
+
+
+@pk.workunit
 def list_active(
     v: int, acc: pk.Acc[pk.int64], last_pass: bool, graph: Graph, state: Refinement, tie_limit: int
 ):
     """List the active vertices in ascending order, and those that little ties to their part."""
-    if state.targets[v] > INACTIVE or not is_tied(
-        state.internal[v], graph.vertex_weights[v], tie_limit
+    if state.targets[v] > INACTIVE or (
+        state.targets[v] == INACTIVE
+        and not is_tied(state.internal[v], graph.vertex_weights[v], tie_limit)
     ):
         if last_pass:
             state.active[acc] = v

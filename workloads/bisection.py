@@ -13,6 +13,7 @@ from jetpy.workloads.hashing import mix
 from jetpy.workloads.heaps import MOST_LEVELS, Number
 from jetpy.workloads.inner_levels import Levels, coarsen
 from jetpy.workloads.two_way import (
+    MOVABLE,
     change_side,
     grow,
     improve,
@@ -41,9 +42,7 @@ class Node(IntEnum):
     """The first of its parts."""
     PARTS = 4
     """The number of these; 0 of a node that does not exist."""
-    LIMIT = 5
-    """What a part should weigh at most."""
-    COUNT = 6
+    COUNT = 5
 
 
 class Tree:
@@ -53,6 +52,9 @@ class Tree:
     order: pk.View1D[pk.int32]
     parts: pk.View1D[pk.int32]  # the first part of each vertex's node
     places: pk.View1D[pk.int32]  # of vertices among those of the node's finest level
+    shares: pk.View1D[pk.int64]  # what the parts before each should weigh, relative to each other
+    rooms: pk.View1D[pk.int64]  # and what these should weigh at most
+    pinned: pk.View1D[pk.int32]  # parts of vertices that have to be there; -1 of others
 
 
 @pk.function
@@ -83,6 +85,16 @@ def set_level(begin: int, end: int, here: int, levels: Levels):
         levels.numbers[here + Number.MOST + side] = room + mean
 
 
+@pk.function
+def side_of(p: int, middle: int) -> int:
+    """Return the side that a vertex pinned to a part has to be on, or `MOVABLE`."""
+    if p < 0:
+        return MOVABLE
+    if p < middle:
+        return 0
+    return 1
+
+
 @pk.workunit
 def extract(i: int, count: int, n: int, room: int, graph: Graph, tree: Tree, levels: Levels):
     """Make the finest level of a node: the subgraph of its vertices.
@@ -101,10 +113,15 @@ def extract(i: int, count: int, n: int, room: int, graph: Graph, tree: Tree, lev
         tree.places[start + tree.order[j]] = first + j - begin
     entry: int = room * tree.nodes[i * Node.COUNT + Node.ENTRY]
     size: int = 0
+    pinned: int = 0
     own: int = tree.nodes[i * Node.COUNT + Node.FIRST]
+    middle: int = own + (parts + 1) // 2
     here: int = i * Number.COUNT
     for j in range(begin, end):
         v: int = tree.order[j]
+        levels.pins[first + j - begin] = side_of(tree.pinned[v], middle)
+        if tree.pinned[v] >= 0:
+            pinned += 1
         levels.rows[first + j - begin] = entry
         levels.weights[first + j - begin] = graph.vertex_weights[v]
         total += graph.vertex_weights[v]
@@ -126,13 +143,15 @@ def extract(i: int, count: int, n: int, room: int, graph: Graph, tree: Tree, lev
         tree.nodes[i * Node.COUNT + Node.ENTRY] + size
     )
     levels.numbers[here + Number.TOTAL] = total
-    share: pk.int64 = total * ((parts + 1) // 2)
-    share //= parts
+    levels.numbers[here + Number.PINNED] = pinned
+    share: pk.int64 = total * (tree.shares[middle] - tree.shares[own])
+    share //= tree.shares[own + parts] - tree.shares[own]
     levels.numbers[here + Number.TARGET] = share
     depth: int = halvings(parts)
-    limit: pk.int64 = tree.nodes[i * Node.COUNT + Node.LIMIT]
     for side in range(2):
-        slack: pk.int64 = limit * ((parts + 1 - side) // 2) - share
+        slack: pk.int64 = tree.rooms[middle] - tree.rooms[own] - share
+        if side == 1:
+            slack = tree.rooms[own + parts] - tree.rooms[middle] - share
         if slack < 0:
             slack = 0
         slack //= depth
@@ -206,11 +225,11 @@ def refine_nodes(i: int, tree: Tree, levels: Levels, passes: int):
 
 @pk.function
 def lightest_on(side: int, begin: int, end: int, levels: Levels) -> int:
-    """Return the lightest vertex on a side, the first of these."""
+    """Return the lightest vertex on a side that may leave it, the first of these; `NO_VERTEX`."""
     best: int = NO_VERTEX
     weight: int = INT32_MAX
     for v in range(begin, end):
-        if levels.sides[v] == side and levels.weights[v] < weight:
+        if levels.sides[v] == side and levels.pins[v] == MOVABLE and levels.weights[v] < weight:
             best = v
             weight = levels.weights[v]
     return best
@@ -232,7 +251,9 @@ def fill_sides(i: int, tree: Tree, levels: Levels):
                 lacking -= 1
         while lacking > 0:
             lacking -= 1
-            change_side(lightest_on(1 - side, begin, end, levels), 0, here, levels)
+            lightest: int = lightest_on(1 - side, begin, end, levels)
+            if lightest != NO_VERTEX:
+                change_side(lightest, 0, here, levels)
 
 
 @pk.workunit
@@ -262,7 +283,6 @@ def divide(
         children[child + Node.ENTRY] = entry
         children[child + Node.FIRST] = part
         children[child + Node.PARTS] = own
-        children[child + Node.LIMIT] = tree.nodes[i * Node.COUNT + Node.LIMIT]
         for j in range(begin, end):
             is_here: bool = side == 0
             if parts > 1:

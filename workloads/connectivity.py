@@ -222,7 +222,7 @@ def build_row(
         table.weights[s] += w
         e += 1
     state.internal[v] = internal
-    if moved == 1 and state.targets[v] != INACTIVE:
+    if moved == 1 and state.targets[v] > INACTIVE:
         state.targets[v] = UNKNOWN
     if external == 0:
         return NO_EDGES

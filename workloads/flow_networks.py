@@ -48,7 +48,7 @@ def end_of(row: int, pairs: Pairs) -> int:
 def node_of(u: int, row: int, pairs: Pairs, parts: pk.View1D[pk.int32]) -> int:
     """Return the node that a vertex of one of the two parts belongs to."""
     node: int = pairs.rows[row + Pair.NODE]
-    if pairs.places[u] != OUTSIDE:
+    if pairs.places[u] >= 0:
         return node + TERMINALS + pairs.places[u]
     if parts[u] != pairs.rows[row + Pair.PARTS]:
         return node + 1

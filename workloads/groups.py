@@ -14,6 +14,8 @@ UNKNOWN = -3
 """Target of a vertex whose connections have changed since it was chosen."""
 INACTIVE = -4
 """Target of a vertex that is not listed as active."""
+PINNED = -5
+"""Target of a vertex that never moves."""
 NO_VERTEX = -1
 """In place of a vertex, in lists with gaps."""
 INT32_MAX = 2**31 - 1
@@ -88,7 +90,7 @@ class Refinement(Partition, Metric):
     control: pk.View1D[pk.int64]  # the control block, by Control
     counters: pk.View1D[pk.int64]  # by Counter
     active: pk.View1D[pk.int32]  # the vertices that iterations look at
-    targets: pk.View1D[pk.int32]  # best adjacent part; NO_PART, UNWANTED, UNKNOWN, INACTIVE
+    targets: pk.View1D[pk.int32]  # best adjacent part; NO_PART, UNWANTED, UNKNOWN, INACTIVE, PINNED
     gains: pk.View1D[pk.int32]  # what moving there gains
     internal: pk.View1D[pk.int32]  # weight of the edges into the own part
     priorities: pk.View1D[pk.int32]  # gains of vertices that want to move; else NO_PRIORITY

@@ -45,6 +45,8 @@ class Number(IntEnum):
     """What each side may weigh if weights can be had exactly."""
     TOTAL = 18
     """Weight of both sides."""
+    PINNED = 19
+    """Number of vertices that have to be on a side."""
     LEVEL_BEGINS = 20
     """Where each level begins; between the end of one and the next is a gap of one."""
     COUNT = 40

@@ -11,7 +11,7 @@ import pykokkos as pk
 from jetpy.workloads.groups import NO_VERTEX
 from jetpy.workloads.hashing import mix, place_of
 from jetpy.workloads.heaps import Number
-from jetpy.workloads.two_way import Sides
+from jetpy.workloads.two_way import MOVABLE, Sides
 
 FREE = -1
 LARGEST, OF_BEFORE = 19, 20
@@ -43,7 +43,11 @@ def mate_of(u: int, heaviest: int, seed: pk.uint32, levels: Levels) -> int:
         w: int = levels.edge_weights[e]
         if w >= best_weight:
             v: int = levels.ends[e]
-            if levels.positions[v] == FREE and levels.weights[u] + levels.weights[v] <= heaviest:
+            if (
+                levels.positions[v] == FREE
+                and levels.weights[u] + levels.weights[v] <= heaviest
+                and levels.pins[v] == MOVABLE
+            ):
                 h: pk.uint32 = mix(v ^ seed)
                 if w > best_weight or h > best_hash:
                     best = v
@@ -56,7 +60,7 @@ def mate_of(u: int, heaviest: int, seed: pk.uint32, levels: Levels) -> int:
 def match_level(begin: int, end: int, heaviest: int, seed: pk.uint32, levels: Levels):
     """Match the vertices of a level, which weigh no more than `heaviest` together.
 
-    Mates are left in `positions`; a vertex without one is its own.
+    Mates are left in `positions`; a vertex without one is its own, and so is one that is pinned.
     """
     shuffle(begin, end, seed, levels.heap)
     for v in range(begin, end):
@@ -64,7 +68,9 @@ def match_level(begin: int, end: int, heaviest: int, seed: pk.uint32, levels: Le
     lone: int = NO_VERTEX
     for j in range(begin, end):
         u: int = levels.heap[j]
-        if levels.positions[u] == FREE:
+        if levels.pins[u] != MOVABLE:
+            levels.positions[u] = u
+        elif levels.positions[u] == FREE:
             mate: int = mate_of(u, heaviest, seed, levels)
             if levels.rows[u] == levels.rows[u + 1]:
                 mate = lone
@@ -89,6 +95,7 @@ def number_pairs(begin: int, end: int, levels: Levels) -> int:
             levels.coarse_of[u] = c
             levels.coarse_of[mate] = c
             levels.weights[c] = levels.weights[u]
+            levels.pins[c] = levels.pins[u]
             if mate != u:
                 levels.weights[c] += levels.weights[mate]
             levels.moved[c] = NO_VERTEX

@@ -12,7 +12,7 @@ cut parts them from.
 
 import pykokkos as pk
 
-from jetpy.workloads.constraints import room_beside
+from jetpy.workloads.constraints import is_pinned, room_beside
 from jetpy.workloads.groups import NO_VERTEX, Constraints, Graph, LongRows
 from jetpy.workloads.hashing import ODD, mix, stir
 from jetpy.workloads.long_rows import (
@@ -48,8 +48,17 @@ class Handshakes:
 
 
 @pk.workunit
-def find_least(i: int, graph: Graph, long_rows: LongRows, least: pk.View1D[pk.int32]):
-    """Find what an edge of a vertex should weigh at least; zero before."""
+def find_least(
+    i: int,
+    graph: Graph,
+    long_rows: LongRows,
+    constraints: Constraints,
+    least: pk.View1D[pk.int32],
+):
+    """Find what an edge of a vertex should weigh at least; zero before.
+
+    Edges to pinned vertices do not count, as none of them can be taken.
+    """
     v: int = row_of(i, long_rows)
     if is_left_to_lanes(i, graph.indptr[v + 1] - graph.indptr[v], long_rows):
         return
@@ -57,7 +66,7 @@ def find_least(i: int, graph: Graph, long_rows: LongRows, least: pk.View1D[pk.in
     end: int = edges_to(i, v, graph, long_rows)
     heaviest: int = 0
     while e < end:
-        if graph.edge_weights[e] > heaviest:
+        if graph.edge_weights[e] > heaviest and not is_pinned(graph.indices[e], constraints):
             heaviest = graph.edge_weights[e]
         e += step_of(i, long_rows)
     if is_lane(i, long_rows):

@@ -17,6 +17,7 @@ from jetpy.workloads.connectivity import (
 from jetpy.workloads.control_block import SECTIONS, Control, Counter, Task
 from jetpy.workloads.groups import (
     INACTIVE,
+    PINNED,
     UNKNOWN,
     Connectivity,
     Graph,
@@ -143,7 +144,7 @@ def subtract_edges(
         w: int = graph.edge_weights[e]
         take_from_row(u, graph.indptr[u + 1] - graph.indptr[u], old, w, table)
         change += change_of_cut(w, old, new, u, state)
-        if state.targets[u] != UNKNOWN:
+        if state.targets[u] != UNKNOWN and state.targets[u] != PINNED:
             if state.targets[u] == INACTIVE:
                 activate(u, state)
             state.targets[u] = UNKNOWN
@@ -279,6 +280,6 @@ def rebuild_long_rows(
             moved = 1
         add_to_row(v, degree, p, graph.edge_weights[e], table)
         e += step_of(i, long_rows)
-    if moved == 1:
+    if moved == 1 and state.targets[v] != PINNED:
         state.targets[v] = UNKNOWN
     add_to_cut(i, v, cost, state)

@@ -1,8 +1,7 @@
 """The plan of an iteration that rebalances: what may leave which part, and for where.
 
-Each group of parts in a row, which have the same limit, has a plan of its own. A part is open if it
-weighs less than max(0.99 limit, limit - 100); if none of the group does, every part of it below the
-limit is.
+Each group of parts in a row has a plan of its own. A part is open if it weighs less than
+max(0.99 limit, limit - 100); if none of the group does, every part of it below its limit is.
 """
 
 from enum import IntEnum
@@ -15,8 +14,6 @@ from jetpy.workloads.iterations import begin_task
 
 NO_LIMIT = -1
 """`TIE_LIMIT` of a part that vertices may leave however much ties them to it."""
-THRESHOLD_PERCENT, PERCENT = 99, 100
-MOST_BELOW_LIMIT = 100
 HALVES_ABOVE_AVERAGE = 3
 """The heaviest vertices that may leave weigh so many halves of what the part does above average."""
 
@@ -49,16 +46,19 @@ class Plan:
 
     numbers: pk.View1D[pk.int64]  # by Row
     group_size: int
+    shares: pk.View1D[pk.int64]  # of each part: what it should weigh relative to the others
+    all_shares: pk.int64  # of a group
+    thresholds: pk.View1D[pk.int64]  # weights below which parts are usually open
 
 
 class BlockSums:
     """Sums over blocks of at most `span` parts in a row of a group, where groups are large."""
 
-    lightest: pk.View1D[pk.int64]  # weight of the lightest part
     weight: pk.View1D[pk.int64]
     overload: pk.View1D[pk.int64]  # weight above limits
     open_count: pk.View1D[pk.int64]  # parts below the usual threshold; then open parts before
     room: pk.View1D[pk.int64]  # below the usual threshold; then that of open parts before
+    above: pk.View1D[pk.int64]  # from there to the limits of these; then of open parts before
     count_at_limit: pk.View1D[pk.int64]  # parts below the limit
     room_at_limit: pk.View1D[pk.int64]
     span: int
@@ -67,7 +67,7 @@ class BlockSums:
 class GroupSums:
     """Sums over large groups."""
 
-    threshold: pk.View1D[pk.int64]  # weight below which parts are open
+    at_limit: pk.View1D[pk.int64]  # 1 if parts are open up to their limits
     weight: pk.View1D[pk.int64]
     overload: pk.View1D[pk.int64]
     open_count: pk.View1D[pk.int64]
@@ -84,13 +84,11 @@ def is_to_rebalance(state: Refinement) -> bool:
 
 
 @pk.function
-def usual_threshold(limit: pk.int64) -> pk.int64:
-    """Return the weight below which parts are open: max(0.99 limit, limit - 100)."""
-    threshold: pk.int64 = limit * THRESHOLD_PERCENT
-    threshold //= PERCENT
-    if threshold < limit - MOST_BELOW_LIMIT:
-        threshold = limit - MOST_BELOW_LIMIT
-    return threshold
+def threshold_of(p: int, at_limit: int, plan: Plan, state: Refinement) -> pk.int64:
+    """Return the weight below which a part is open."""
+    if at_limit == 1:
+        return state.limits[p]
+    return plan.thresholds[p]
 
 
 @pk.function
@@ -110,33 +108,32 @@ def sum_up_block(b: int, plan: Plan, blocks: BlockSums, state: Refinement):
     end: int = start + blocks.span
     if end > first + plan.group_size:
         end = first + plan.group_size
-    limit: pk.int64 = state.limits[first]
-    threshold: pk.int64 = usual_threshold(limit)
-    lightest: pk.int64 = state.part_weights[start]
     all_weight: pk.int64 = 0
     overload: pk.int64 = 0
     open_count: int = 0
     room: pk.int64 = 0
+    above: pk.int64 = 0
     count_at_limit: int = 0
     room_at_limit: pk.int64 = 0
     for q in range(start, end):
         weight: pk.int64 = state.part_weights[q]
+        limit: pk.int64 = state.limits[q]
+        threshold: pk.int64 = plan.thresholds[q]
         all_weight += weight
-        if weight < lightest:
-            lightest = weight
         if weight > limit:
             overload += weight - limit
         if weight < threshold:
             open_count += 1
             room += threshold - weight
+            above += limit - threshold
         if weight < limit:
             count_at_limit += 1
             room_at_limit += limit - weight
-    blocks.lightest[b] = lightest
     blocks.weight[b] = all_weight
     blocks.overload[b] = overload
     blocks.open_count[b] = open_count
     blocks.room[b] = room
+    blocks.above[b] = above
     blocks.count_at_limit[b] = count_at_limit
     blocks.room_at_limit[b] = room_at_limit
 
@@ -148,31 +145,31 @@ def add_up_blocks(g: int, plan: Plan, blocks: BlockSums, groups: GroupSums, stat
         return
     per_group: int = blocks_per_group(plan.group_size, blocks.span)
     first: int = g * per_group
-    limit: pk.int64 = state.limits[g * plan.group_size]
-    threshold: pk.int64 = usual_threshold(limit)
-    lightest: pk.int64 = blocks.lightest[first]
     weight: pk.int64 = 0
     overload: pk.int64 = 0
+    at_limit: int = 1
     for b in range(first, first + per_group):
-        if blocks.lightest[b] < lightest:
-            lightest = blocks.lightest[b]
         weight += blocks.weight[b]
         overload += blocks.overload[b]
-    if lightest >= threshold:
-        threshold = limit
+        if blocks.open_count[b] > 0:
+            at_limit = 0
     count: pk.int64 = 0
     room: pk.int64 = 0
+    above: pk.int64 = 0
     for b in range(first, first + per_group):
         count_here: pk.int64 = blocks.open_count[b]
         room_here: pk.int64 = blocks.room[b]
-        if threshold == limit:
+        above_here: pk.int64 = blocks.above[b]
+        if at_limit == 1:
             count_here = blocks.count_at_limit[b]
             room_here = blocks.room_at_limit[b]
         blocks.open_count[b] = count
         blocks.room[b] = room
+        blocks.above[b] = above
         count += count_here
         room += room_here
-    groups.threshold[g] = threshold
+        above += above_here
+    groups.at_limit[g] = at_limit
     groups.weight[g] = weight
     groups.overload[g] = overload
     groups.open_count[g] = count
@@ -180,10 +177,11 @@ def add_up_blocks(g: int, plan: Plan, blocks: BlockSums, groups: GroupSums, stat
 
 
 @pk.function
-def heaviest_to_leave(weight: pk.int64, group_weight: pk.int64, group_size: pk.int64) -> pk.int64:
-    """Return the weight of the heaviest vertices that may leave a part of some weight."""
-    heaviest: pk.int64 = HALVES_ABOVE_AVERAGE * (group_size * weight - group_weight)
-    heaviest //= 2 * group_size
+def heaviest_to_leave(p: int, group_weight: pk.int64, plan: Plan, state: Refinement) -> pk.int64:
+    """Return the weight of the heaviest vertices that may leave a part."""
+    above: pk.int64 = plan.all_shares * state.part_weights[p] - plan.shares[p] * group_weight
+    heaviest: pk.int64 = HALVES_ABOVE_AVERAGE * above
+    heaviest //= 2 * plan.all_shares
     if heaviest < 1:
         return 1
     return heaviest
@@ -193,18 +191,18 @@ def heaviest_to_leave(weight: pk.int64, group_weight: pk.int64, group_size: pk.i
 def plan_part(p: int, plan: Plan, blocks: BlockSums, groups: GroupSums, state: Refinement):
     """Write the plan's numbers of a part, and those of its place if it is open."""
     first: int = p // plan.group_size * plan.group_size
-    limit: pk.int64 = state.limits[p]
-    threshold: pk.int64 = usual_threshold(limit)
+    at_limit: int = 1
     group_weight: pk.int64 = 0
     overload: pk.int64 = 0
     open_count: int = 0
     room: pk.int64 = 0
     place: int = first
     room_before: pk.int64 = 0
+    above: pk.int64 = 0
     q: int = first
     if plan.group_size > blocks.span:
         g: int = p // plan.group_size
-        threshold = groups.threshold[g]
+        at_limit = groups.at_limit[g]
         group_weight = groups.weight[g]
         overload = groups.overload[g]
         open_count = groups.open_count[g]
@@ -213,53 +211,54 @@ def plan_part(p: int, plan: Plan, blocks: BlockSums, groups: GroupSums, state: R
         b: int = g * blocks_per_group(plan.group_size, blocks.span) + number
         place += blocks.open_count[b]
         room_before = blocks.room[b]
+        above = blocks.above[b]
         q += number * blocks.span
         while q < p:
-            if state.part_weights[q] < threshold:
+            below: pk.int64 = threshold_of(q, at_limit, plan, state)
+            if state.part_weights[q] < below:
                 place += 1
-                room_before += threshold - state.part_weights[q]
+                room_before += below - state.part_weights[q]
+                above += state.limits[q] - below
             q += 1
     else:
         end: int = first + plan.group_size
-        lightest: pk.int64 = state.part_weights[first]
         while q < end:
             weight: pk.int64 = state.part_weights[q]
             group_weight += weight
-            if weight < lightest:
-                lightest = weight
-            if weight > limit:
-                overload += weight - limit
+            if weight > state.limits[q]:
+                overload += weight - state.limits[q]
+            if weight < plan.thresholds[q]:
+                at_limit = 0
             q += 1
-        if lightest >= threshold:
-            threshold = limit
         q = first
         while q < end:
-            room_there: pk.int64 = threshold - state.part_weights[q]
+            bound: pk.int64 = threshold_of(q, at_limit, plan, state)
+            room_there: pk.int64 = bound - state.part_weights[q]
             if room_there > 0:
                 if q < p:
                     place += 1
                     room_before += room_there
+                    above += state.limits[q] - bound
                 open_count += 1
                 room += room_there
             q += 1
     own: pk.int64 = state.part_weights[p]
+    limit: pk.int64 = state.limits[p]
+    threshold: pk.int64 = threshold_of(p, at_limit, plan, state)
     plan.numbers[Row.HEAVIEST * state.k + p] = 0
     plan.numbers[Row.TIE_LIMIT * state.k + p] = state.control[Control.TIE_LIMIT]
     plan.numbers[Row.OPEN_COUNT * state.k + p] = open_count
     plan.numbers[Row.EXCESS * state.k + p] = 0
     if own > limit and open_count > 0:
-        plan.numbers[Row.HEAVIEST * state.k + p] = heaviest_to_leave(
-            own, group_weight, plan.group_size
-        )
+        plan.numbers[Row.HEAVIEST * state.k + p] = heaviest_to_leave(p, group_weight, plan, state)
         plan.numbers[Row.EXCESS * state.k + p] = own - limit
     if own < threshold:
-        above_threshold: pk.int64 = 0
-        if room < overload:
-            above_threshold = limit - threshold
-        above_threshold *= place - first + 1
+        above += limit - threshold
+        if room >= overload:
+            above = 0
         plan.numbers[Row.HEAVIEST * state.k + p] = own - limit
         plan.numbers[Row.OPEN_PART * state.k + place] = p
-        plan.numbers[Row.ROOM * state.k + place] = room_before + threshold - own + above_threshold
+        plan.numbers[Row.ROOM * state.k + place] = room_before + threshold - own + above
 
 
 @pk.workunit

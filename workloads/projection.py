@@ -29,6 +29,13 @@ def inject(
 
 
 @pk.workunit
+def label_pinned(v: int, pinned: pk.View1D[pk.int32], labels: pk.View1D[pk.int32]):
+    """Give a vertex that is pinned to a part the label of that part, below all blocks."""
+    if pinned[v] >= 0:
+        labels[v] = -1 - pinned[v]
+
+
+@pk.workunit
 def cost_of_vertex(
     v: int, acc: pk.Acc[pk.int64], graph: Graph, parts: pk.View1D[pk.int32], metric: Metric
 ):

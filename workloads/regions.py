@@ -11,8 +11,8 @@ import pykokkos as pk
 
 from jetpy.workloads.groups import Graph
 
-OUTSIDE = -1
-"""The place of a vertex that is in no region."""
+OUTSIDE, KEPT_OUTSIDE = -1, -2
+"""The places of a vertex that is in no region, and of one that never will be."""
 
 
 class Pair(IntEnum):

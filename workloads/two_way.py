@@ -13,6 +13,8 @@ from jetpy.workloads.groups import NO_VERTEX
 from jetpy.workloads.hashing import mix, place_of
 from jetpy.workloads.heaps import DONE, NOT_QUEUED, Heaps, Number, insert, rekey, remove
 
+MOVABLE = -1
+"""In place of a side, of a vertex that may be on both."""
 KEY_BITS = 32
 FEWEST_TRIED, MOST_TRIED = 25, 150
 """Moves without success after which a pass ends, on small and large levels."""
@@ -30,6 +32,7 @@ class Sides(Heaps):
     internal: pk.View1D[pk.int32]  # weight of the edges to the own side
     external: pk.View1D[pk.int32]  # to the other side
     moved: pk.View1D[pk.int32]  # the vertices in the order of their moves
+    pins: pk.View1D[pk.int32]  # the side that a vertex has to be on; MOVABLE
 
 
 @pk.function
@@ -105,11 +108,15 @@ def measure(here: int, state: Sides):
 
 @pk.function
 def clear_queues(here: int, state: Sides):
-    """Let every vertex be out of the queues, and not yet moved."""
+    """Let every vertex be out of the queues, and not yet moved; pinned ones for good."""
     begin: int = state.numbers[here + Number.BEGIN]
     end: int = state.numbers[here + Number.END]
     for v in range(begin, end):
         state.positions[v] = NOT_QUEUED
+    if state.numbers[here + Number.PINNED] > 0:
+        for v in range(begin, end):
+            if state.pins[v] != MOVABLE:
+                state.positions[v] = DONE
     state.numbers[here + Number.SIZES] = 0
     state.numbers[here + Number.SIZES + 1] = 0
     state.numbers[here + Number.MOVED] = 0
@@ -208,7 +215,8 @@ def improve(here: int, state: Sides) -> bool:
     distance: pk.int64 = distance_of(here, state)
     for v in range(begin, end):
         if state.external[v] > 0 or overload > 0:
-            insert(v, key_of(v, here, state), state.sides[v], here, state)
+            if state.positions[v] != DONE:
+                insert(v, key_of(v, here, state), state.sides[v], here, state)
     most: int = (end - begin) // TRIED_SHARE
     if most < FEWEST_TRIED:
         most = FEWEST_TRIED
@@ -253,14 +261,22 @@ def refine(passes: int, here: int, state: Sides):
 def grow(salt: int, here: int, state: Sides):
     """Let side 0 grow from a vertex, always by the one of highest gain, until it is heavy enough.
 
-    What it cannot reach is reached from another vertex.
+    What it cannot reach is reached from another vertex. It grows from those that are pinned to it,
+    if there are any.
     """
     begin: int = state.numbers[here + Number.BEGIN]
     end: int = state.numbers[here + Number.END]
     for v in range(begin, end):
         state.sides[v] = 1
+    if state.numbers[here + Number.PINNED] > 0:
+        for v in range(begin, end):
+            if state.pins[v] == 0:
+                state.sides[v] = 0
     measure(here, state)
     clear_queues(here, state)
+    if state.numbers[here + Number.PINNED] > 0:
+        for v in range(begin, end):
+            queue(v, here, state)
     seed: pk.uint32 = state.numbers[here + Number.SEED]
     next_seed: int = begin + place_of(mix(mix(seed + salt)), end - begin)
     left: int = end - begin

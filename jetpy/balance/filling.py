@@ -14,6 +14,8 @@ from jetpy.backends.level import DeviceGraph
 from jetpy.graph import INT32_MAX, IntArray
 from jetpy.workloads import balance as kernels
 
+HELD_FOR_EVER = 2**62
+"""Internal weight of a vertex that is pinned to its part."""
 FEW = 256
 """Up to so many empty parts, a GPU's host fetches the rows of vertices that it moves, one by one;
 if there are more, it fetches all."""
@@ -35,17 +37,22 @@ class Filled(NamedTuple):
     growth: int
 
 
-def fill(backend: Backend, graph: DeviceGraph, parts: Array, k: int) -> Filled:
+def fill(
+    backend: Backend, graph: DeviceGraph, parts: Array, k: int, pinned: Array | None = None
+) -> Filled:
     """Return which vertices the empty parts of a partition (int32, shape (n,)) get.
 
     Each gets a vertex of a part of two or more: the one that has least edges to its own part, by
-    weight. With fewer vertices than parts, some stay empty.
+    weight. With fewer vertices than parts, some stay empty. `pinned` (int32, shape (n,)) is not
+    negative for vertices that stay.
     """
     counts = backend.full(k, 0)
     backend.parallel_for(graph.n, kernels.count_vertices, parts=parts, sizes=counts)
     sizes = backend.to_host(counts).tolist()
     empty = [p for p, size in enumerate(sizes) if size == 0]
     internal = internal_weights(backend, graph, parts)
+    if pinned is not None:
+        internal[pinned >= 0] = HELD_FOR_EVER
     heap = _loosest(backend, parts, counts, internal, 2 * len(empty))
     neighbours = _Neighbours(backend, graph, parts, internal, whole=len(empty) > FEW)
     moved: dict[int, int] = {}
@@ -58,7 +65,7 @@ def fill(backend: Backend, graph: DeviceGraph, parts: Array, k: int) -> Filled:
             or heap[0].weight != now.get(heap[0].vertex, heap[0].weight)
         ):
             heapq.heappop(heap)
-        if not heap:
+        if not heap or heap[0].weight > INT32_MAX:
             break
         loosest = heapq.heappop(heap)
         moved[loosest.vertex] = p
@@ -90,7 +97,7 @@ def _loosest(
     count = min(count, int(host_sizes[host_sizes > 1].sum()))
     loose = backend.empty(n)
     heaviest, found = 0, -1
-    while found < count:
+    while found < count and heaviest < INT32_MAX:
         heaviest = min(2 * heaviest + 1, INT32_MAX)
         found = backend.scan(
             n,

@@ -11,6 +11,7 @@ from jetpy.balance.filling import fill, internal_weights
 from jetpy.balance.packing import fit
 from jetpy.refinement.jet import Refined, Refinement
 from jetpy.refinement.measures import Measures
+from jetpy.workloads.groups import NO_PART
 
 
 def finish(refinement: Refinement, refined: Refined) -> Refined:
@@ -31,11 +32,14 @@ def _pack(refinement: Refinement, refined: Refined) -> Refined:
     """Return what packing makes of a partition, refined again; the same if nothing can be done."""
     backend, problem, device = refinement.backend, refinement.problem, refinement.state.graph
     graph = download(backend, device)
-    if refined.measures.heaviest == graph.vertex_weights.max():
+    is_plain = problem.targets is None and refinement.pinned is None
+    if is_plain and refined.measures.heaviest == graph.vertex_weights.max():
         return refined
     parts = backend.to_host(refined.parts)
     internal = backend.to_host(internal_weights(backend, device, refined.parts))
-    fitted = fit(graph, parts, internal, problem.limit, problem.k)
+    pinned = refinement.pinned
+    free = None if pinned is None else backend.to_host(pinned) == NO_PART
+    fitted = fit(graph, parts, internal, problem.limits, free)
     if np.array_equal(fitted, parts):
         return refined
     again = refinement.refine(backend.from_host(fitted), finest=True)
@@ -45,8 +49,8 @@ def _pack(refinement: Refinement, refined: Refined) -> Refined:
 
 def _fill(refinement: Refinement, refined: Refined) -> Refined:
     """Return the partition with a vertex in each part, if there are vertices enough."""
-    backend, device = refinement.backend, refinement.state.graph
-    vertices, new, growth = fill(backend, device, refined.parts, refinement.problem.k)
+    backend, device, k = refinement.backend, refinement.state.graph, refinement.problem.k
+    vertices, new, growth = fill(backend, device, refined.parts, k, refinement.pinned)
     moved, parts = backend.from_host(vertices), refined.parts
     held = backend.to_host(device.vertex_weights[moved])
     weights = refined.measures.part_weights.copy()

@@ -14,44 +14,57 @@ Weights = npt.NDArray[np.int64]
 Vertices = npt.NDArray[np.intp]
 
 
-def pack(weights: IntArray | Weights, k: int) -> npt.NDArray[np.int32]:
-    """Return parts (int32, shape (n,)): the next heaviest vertex goes to the lightest part.
+def pack(weights: IntArray | Weights, limits: Weights) -> npt.NDArray[np.int32]:
+    """Return parts (int32, shape (n,)): the next heaviest vertex goes where most room is left.
+
+    `limits` are what parts may weigh, int64, shape (k,). If they are the same, that is the lightest
+    part.
 
     Source: Graham, "Bounds on multiprocessing timing anomalies", SIAM Journal on Applied
     Mathematics 17 (1969), longest processing time first.
     """
     parts = np.empty(len(weights), np.int32)
-    heap = [(0, p) for p in range(k)]
+    heap = [(-limit, p) for p, limit in enumerate(limits.tolist())]
+    heapq.heapify(heap)
     for v in _heaviest_first(weights):
-        load, p = heap[0]
-        heapq.heapreplace(heap, (load + int(weights[v]), p))
+        excess, p = heap[0]
+        heapq.heapreplace(heap, (excess + int(weights[v]), p))
         parts[v] = p
     return parts
 
 
 def fit(
-    graph: Graph, parts: IntArray, internal: Weights, limit: int, k: int
+    graph: Graph,
+    parts: IntArray,
+    internal: Weights,
+    limits: Weights,
+    free: npt.NDArray[np.bool_] | None = None,
 ) -> npt.NDArray[np.int32]:
-    """Return parts (int32, shape (n,)) that keep the limit, most of them as they were.
+    """Return parts (int32, shape (n,)) that keep their limits, most of them as they were.
 
-    `internal` (int64, shape (n,)) are the weights of the edges of each vertex to its own part.
+    `internal` (int64, shape (n,)) are the weights of the edges of each vertex to its own part,
+    `limits` (int64, shape (k,)) what parts may weigh; `free` (bool, shape (n,)) tells which
+    vertices may move, all by default.
 
-    Where `pack` does not keep it, neither need they, but no part is heavier than its heaviest.
+    Where `pack` does not keep these, neither need they, but no part is above its limit by more.
 
     The lightest vertices of overweight parts are put where they have most edges, if there is room,
-    else into the lightest part. Where that fails, it is done with more of them, and with those of
-    other parts, first of the parts that weigh least; at last with all vertices, as `pack` does.
+    else where most is left. Where that fails, it is done with more of them, and with those of other
+    parts, first of those with most room; at last with all vertices, as `pack` does.
     """
-    weights = graph.vertex_weights
-    most = max(limit, int(np.bincount(pack(weights, k), weights, k).max()))
+    weights, k = graph.vertex_weights, len(limits)
+    free = np.ones(graph.n, np.bool_) if free is None else free
+    rooms = limits - np.bincount(parts[~free], weights[~free], k).astype(np.int64)
+    packed = np.bincount(pack(weights[free], rooms), weights[free], k).astype(np.int64)
+    most = limits + max(0, int((packed - rooms).max()))
     loads = np.bincount(parts, weights, k).astype(np.int64)
-    order, losses = np.argsort(loads, kind="stable"), 2 * internal - _degrees(graph)
+    order, losses = np.argsort(loads - most, kind="stable"), 2 * internal - _degrees(graph)
     amounts = np.maximum(loads - most, 0)
     over, excess, share = int((amounts > 0).sum()), int(amounts.max()), 1
     while True:
-        loose = _lightest(parts, weights, losses, amounts)
+        loose = _lightest(parts, weights, losses, np.where(free, amounts[parts], 0))
         for near in (True, False):
-            result = _place(graph, parts, loose, most, k, near=near)
+            result = _place(graph, parts, loose, most, near=near)
             if result is not None:
                 return result
         involved = np.concatenate([order[: share * over], order[k - over :]])
@@ -73,27 +86,29 @@ def _degrees(graph: Graph) -> Weights:
 def _lightest(parts: IntArray, weights: IntArray, losses: Weights, amounts: Weights) -> Vertices:
     """Return the lightest vertices of each part, and of least loss, that weigh an amount.
 
-    `amounts` are those of the parts, int64, shape (k,).
+    `amounts` (int64, shape (n,)) are those of the vertices' parts; 0 of vertices that stay.
     """
-    inside = np.flatnonzero(amounts[parts] > 0)
+    inside = np.flatnonzero(amounts > 0)
     ordered = inside[np.lexsort((losses[inside], weights[inside], parts[inside]))]
     homes, own = parts[ordered], weights[ordered].astype(np.int64)
     before = np.cumsum(own) - own
     first = np.searchsorted(homes, homes)
-    return ordered[before - before[first] < amounts[homes]]
+    return ordered[before - before[first] < amounts[ordered]]
 
 
 def _place(
-    graph: Graph, parts: IntArray, vertices: Vertices, limit: int, k: int, *, near: bool
+    graph: Graph, parts: IntArray, vertices: Vertices, limits: Weights, *, near: bool
 ) -> npt.NDArray[np.int32] | None:
     """Return the parts after some vertices were put anew, heaviest first; None without room.
 
-    Each goes to the lightest part; if `near`, rather to that of the most edges, if there is room.
+    Each goes where most room is left; if `near`, rather to the part of the most edges, if that has
+    room.
     """
     result = parts.astype(np.int32)
     result[vertices] = -1
     rest = result >= 0
-    room = (limit - np.bincount(result[rest], graph.vertex_weights[rest], k)).astype(int).tolist()
+    held = np.bincount(result[rest], graph.vertex_weights[rest], len(limits))
+    room = (limits - held).astype(int).tolist()
     heap = [(-space, p) for p, space in enumerate(room)]
     heapq.heapify(heap)
     for i in _heaviest_first(graph.vertex_weights[vertices]):

@@ -50,6 +50,13 @@ json_option = click.option(
     help="Write the result as JSON; with - to standard output, instead of the summary.",
 )
 
+targets_option = click.option(
+    "--targets",
+    metavar="SHARES",
+    help="What parts should weigh relative to each other, as in 2:1:1:1; or a file of such "
+    "numbers, one a line, or .npy.",
+)
+
 seed_option = click.option(
     "--seed",
     type=int,

@@ -21,6 +21,7 @@ from jetpy.cli.options import (
     quiet_option,
     repair_option,
     seed_option,
+    targets_option,
     threads_option,
 )
 from jetpy.cli.output import check_outputs, standard_output_kept
@@ -34,6 +35,7 @@ from jetpy.cli.results import conclude, read_timed, write_files
 @imbalance_option(
     "A part may weigh (1 + this) times the average, rounded up before and down after."
 )
+@targets_option
 @seed_option
 @click.option(
     "--preset",
@@ -89,6 +91,7 @@ def partition_command(
     k: int,
     imbalance: float,
     large_imbalance: bool,
+    targets: str | None,
     seed: int,
     preset: names.Preset,
     coarsening: names.Coarsening | None,
@@ -111,10 +114,13 @@ def partition_command(
     (.txt, .edges, .el, .tsv, .csv), each also compressed (.gz, .bz2, .xz, .zst).
     """
     check_outputs([session, trace_file], json_file, inputs=[graph], parts=output)
+    if session is not None and targets is not None:
+        raise click.UsageError("--session has no --targets: parts of a session have equal limits")
 
     from jetpy.api import partition
     from jetpy.backends import get_backend
     from jetpy.cli.tables import summary
+    from jetpy.constraints.targets import read_targets
     from jetpy.incremental.partitioner import IncrementalPartitioner
     from jetpy.options import choose_effort
     from jetpy.presets import choose
@@ -124,7 +130,8 @@ def partition_command(
     options = choose(preset, coarsening, refinement)
     # refuse wrong numbers before reading
     imbalance = checked_imbalance(imbalance, large=large_imbalance)
-    pose(0, k, imbalance, seed, options)
+    shares = None if targets is None else read_targets(targets)
+    pose(0, k, imbalance, seed, options, shares)
     choose_effort(options, generations, time_limit)
     get_backend(backend, threads, device)
 
@@ -147,6 +154,7 @@ def partition_command(
                 loaded,
                 k,
                 **asked,
+                targets=shares,
                 generations=generations,
                 time_limit=time_limit,
                 progress=bars.stage,

@@ -60,7 +60,8 @@ def conclude(
         console.print(summary)
         if partition.profile is not None:
             console.print(steps(partition.profile), kernels(partition.profile))
-    exit_unless_balanced(ctx, int(partition.part_weights.max()), partition.limit, names)
+    p = int((partition.part_weights - partition.limits).argmax())
+    exit_unless_balanced(ctx, int(partition.part_weights[p]), int(partition.limits[p]), names)
 
 
 def exit_unless_balanced(

@@ -155,10 +155,15 @@ def _engine(partition: Partition) -> str:
 
 
 def _balance(partition: Partition, noun: str) -> list[tuple[str, str]]:
-    heaviest = int(partition.part_weights.max())
+    weights, limits = partition.part_weights, partition.limits
+    p = int((weights / limits.clip(1)).argmax())
+    limit = f"{limits[p]:,}; the heaviest {noun} weighs {weights[p]:,}"
+    if (limits != limits[0]).any():
+        range_of = f"{limits.min():,} to {limits.max():,}"
+        limit = f"{range_of}; {noun} {p} weighs {weights[p]:,} of {limits[p]:,}"
     return [
         ("imbalance", f"{partition.imbalance:.4f}"),
-        ("limit", f"{partition.limit:,}; the heaviest {noun} weighs {heaviest:,}"),
+        ("limit", limit),
         ("feasible", "yes" if partition.feasible else "NO"),
     ]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import DeviceGraph
-from jetpy.coarsening.constraints import constrain
+from jetpy.coarsening.constraints import Constraints, constrain
 from jetpy.coarsening.two_hop import match_two_hop
 from jetpy.options import CoarsenOptions
 from jetpy.workloads import matching as kernels
@@ -57,7 +57,7 @@ def match_vertices(
         backend.full(n, NO_VERTEX),
         backend.full(n, NOT_CHOSEN),
         backend.empty(LANES * long_rows.count),
-        _find_least(backend, graph) if is_weighted else backend.empty(0),
+        _find_least(backend, graph, constraints) if is_weighted else backend.empty(0),
         int(is_weighted),
         seed,
     )
@@ -90,8 +90,10 @@ def match_vertices(
     return handshakes.match
 
 
-def _find_least(backend: Backend, graph: DeviceGraph) -> Array:
+def _find_least(backend: Backend, graph: DeviceGraph, constraints: Constraints) -> Array:
     """Return what an edge of each vertex should weigh at least (int32, shape (n,))."""
     least = backend.full(graph.n, 0)
-    graph.long_rows.launch(graph.n, kernels.find_least, graph=graph, least=least)
+    graph.long_rows.launch(
+        graph.n, kernels.find_least, graph=graph, constraints=constraints, least=least
+    )
     return least

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -14,6 +14,7 @@ from jetpy.graph import INT32_MAX
 from jetpy.initial.roots import Root
 from jetpy.workloads import bisection as kernels
 from jetpy.workloads.bisection import VERTEX_ROOM, Node
+from jetpy.workloads.groups import NO_PART
 from jetpy.workloads.heaps import Number
 
 GROWINGS = 5
@@ -32,6 +33,9 @@ class Tree:
     order: Array
     parts: Array
     places: Array
+    shares: Array
+    rooms: Array
+    pinned: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +49,7 @@ class Levels:
     internal: Array
     external: Array
     moved: Array
+    pins: Array
     heap: Array
     positions: Array
     ends: Array
@@ -63,6 +68,7 @@ class Levels:
             internal=backend.empty(vertices),
             external=backend.empty(vertices),
             moved=backend.empty(vertices),
+            pins=backend.empty(vertices),
             heap=backend.empty(vertices),
             positions=backend.empty(vertices),
             keys=backend.empty(vertices, np.int64),
@@ -79,16 +85,18 @@ def bisect(
     roots: list[Root],
     tries: int,
     seed: int,
+    pinned: npt.NDArray[np.int32] | None = None,
 ) -> list[npt.NDArray[np.int32]]:
     """Return partitions (int32, shape (n,)), so many, in which roots are cut into their parts.
 
-    `parts` (int32, shape (n,)) are those of the vertices that no root has.
+    `parts` (int32, shape (n,)) are those of the vertices that no root has, `pinned` (int32, shape
+    (n,)) those that vertices have to be in, -1 of others.
     """
     if not roots:
         return [parts] * tries
     n, nnz = graph.n, graph.nnz
     room = max(1, min(ENTRY_ROOM, INT32_MAX // max(tries * nnz, 1)))
-    tree = plant(backend, graph, parts, roots, tries)
+    tree = plant(backend, graph, parts, roots, tries, pinned)
     depth = max((root.parts - 1).bit_length() for root in roots)
     count = len(roots)
     widest = tries * (count << max(depth - 1, 0))
@@ -107,7 +115,7 @@ def bisect(
         launch(kernels.refine_nodes, passes=PASSES, **both)
         launch(kernels.fill_sides, **both)
         launch(kernels.divide, graph=graph, children=children, next_order=order, **size, **both)
-        tree = Tree(children, order, tree.parts, tree.places)
+        tree = replace(tree, nodes=children, order=order)
         count *= 2
     found = backend.to_host(tree.parts)
     return [found[number * n : (number + 1) * n] for number in range(tries)]
@@ -119,6 +127,7 @@ def plant(
     parts: npt.NDArray[np.int32],
     roots: list[Root],
     tries: int,
+    pinned: npt.NDArray[np.int32] | None = None,
 ) -> Tree:
     """Return the roots as nodes, in each try."""
     degrees = np.diff(backend.to_host(graph.indptr)).astype(np.int64)
@@ -128,7 +137,7 @@ def plant(
     for number, root in enumerate(roots):
         starts[root.members] = root.first
         end = begin + len(root.members)
-        rows[:, number] = begin, end, entry, root.first, root.parts, root.limit
+        rows[:, number] = begin, end, entry, root.first, root.parts
         begin, entry = end, entry + int(degrees[root.members].sum())
     numbers = np.arange(tries)[:, None]
     rows[:, :, Node.BEGIN] += numbers * graph.n
@@ -141,4 +150,15 @@ def plant(
         backend.from_host(order.ravel()),
         backend.from_host(np.tile(starts, tries)),
         backend.empty(tries * graph.n),
+        shares=backend.from_host(_sums(roots, [root.shares for root in roots])),
+        rooms=backend.from_host(_sums(roots, [root.limits for root in roots])),
+        pinned=backend.full(graph.n, NO_PART) if pinned is None else backend.from_host(pinned),
     )
+
+
+def _sums(roots: list[Root], numbers: list[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+    """Return the sum over the parts before each, given numbers of the parts of roots."""
+    sums = np.zeros(1 + max(root.first + root.parts for root in roots), np.int64)
+    for root, own in zip(roots, numbers, strict=True):
+        sums[root.first + 1 : root.first + root.parts + 1] = own
+    return sums.cumsum()

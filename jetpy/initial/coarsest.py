@@ -29,13 +29,17 @@ def partition_coarsest(refinement: Refinement, groups: Array | None) -> Refined:
     """Return the best partition found, given what refines the coarsest level.
 
     `groups` are those of its vertices (int32, shape (n,)), where there are several. Best is: least
-    weight of a part above its limit, then smallest cut, then smallest cut before refinement.
+    weight of a part above its limit, then smallest cut, then smallest cut before refinement. METIS
+    is not asked where parts should not weigh the same, or vertices are pinned.
     """
     backend, problem = refinement.backend, refinement.problem
     graph = download(backend, refinement.state.graph)
     within = None if groups is None else backend.to_host(groups)
     tries = _tries(problem, refinement.state.graph.size)
-    starts = METHODS[problem.options.initial.method](refinement, graph, within, tries)
+    method = problem.options.initial.method
+    if problem.targets is not None or refinement.pinned is not None:
+        method = "bisection"
+    starts = METHODS[method](refinement, graph, within, tries)
     if groups is None and problem.metric.kind == 1:
         starts = [assign_parts(graph, parts, problem) for parts in starts]
 
@@ -74,11 +78,12 @@ def _by_bisection(
 ) -> list[Parts]:
     """Partition on the host: an index bisects a whole node, which is no work for a GPU's thread."""
     problem, backend = refinement.problem, refinement.backend
-    parts, roots = find_roots(graph, groups, problem)
+    pinned = None if refinement.pinned is None else backend.to_host(refinement.pinned)
+    parts, roots = find_roots(graph, groups, problem, pinned)
     host, level = backend, refinement.state.graph
     if backend.host_engine is not None:
         host, level = backend.host_engine, upload(backend.host_engine, graph)
-    return bisect(host, level, parts, roots, tries, problem.seed * 1009)
+    return bisect(host, level, parts, roots, tries, problem.seed * 1009, pinned)
 
 
 METHODS: dict[str, Callable[[Refinement, Graph, IntArray | None, int], list[Parts]]] = {

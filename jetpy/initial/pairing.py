@@ -31,4 +31,5 @@ def pair(graph: Graph, k: int) -> npt.NDArray[np.int32]:
             is_free[u] = is_free[v] = False
             leader[v], joins = u, joins - 1
     leaders, units = np.unique(leader, return_inverse=True)
-    return pack(np.bincount(units, weights, len(leaders)).astype(np.int64), k)[units]
+    sums = np.bincount(units, weights, len(leaders)).astype(np.int64)
+    return pack(sums, np.zeros(k, np.int64))[units]

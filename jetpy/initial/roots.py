@@ -7,52 +7,63 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.balance.packing import pack
 from jetpy.graph import Graph, IntArray
 from jetpy.initial.metis import MOST_IMBALANCE, heaviest_vertices
 from jetpy.initial.pairing import pair
 from jetpy.initial.subgraphs import subgraphs
 from jetpy.problem import Problem
+from jetpy.workloads.groups import NO_PART
 
 Vertices = npt.NDArray[np.intp]
+Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class Root:
     """Vertices (in ascending order) that are to be cut into `parts` parts, from `first` on.
 
-    No part should weigh more than `limit`.
+    `shares` and `limits` (int64, shape (parts,)) are what these should weigh, relative to each
+    other, and at most.
     """
 
     members: Vertices
     first: int
     parts: int
-    limit: int
+    shares: Numbers
+    limits: Numbers
 
 
 def find_roots(
-    graph: Graph, blocks: IntArray | None, problem: Problem
+    graph: Graph, blocks: IntArray | None, problem: Problem, pinned: IntArray | None = None
 ) -> tuple[npt.NDArray[np.int32], list[Root]]:
     """Return parts (int32, shape (n,)) of vertices that need no bisection, and roots of the others.
 
     There is a root for each block (int32, shape (n,)), or one for all vertices. Much heavier
-    vertices than the average part get a part each; less than two vertices a part are paired.
+    vertices than the average part get a part each; less than two vertices a part are paired. If
+    parts should not weigh the same, or vertices are pinned to parts (int32, shape (n,), -1 of
+    others), there are no heavy vertices, and such few are packed.
     """
+    is_plain = problem.targets is None and pinned is None
     arity = problem.group_size
     parts, pairings = np.zeros(graph.n, np.int32), np.zeros(graph.n, np.int32)
     roots: list[Root] = []
     paired: list[Root] = []
     for block, members in _members(graph, blocks, problem.groups):
-        root = _without_heavy(graph, members, block * arity, arity, parts)
-        n, k = len(root.members), root.parts
-        weight = int(graph.vertex_weights[root.members].sum(dtype=np.int64))
-        limit = min(int(problem.limits[block * arity]), int((1 + MOST_IMBALANCE) * weight / k) + 1)
-        if n <= k or k == 1:
-            parts[root.members] = root.first + np.arange(n) * (k > 1)
-        elif n < 2 * k:
-            paired.append(root)
-            pairings[root.members] = len(paired)
+        first = block * arity
+        if is_plain:
+            members, first = _without_heavy(graph, members, first, arity, parts)
+        n, k = len(members), (block + 1) * arity - first
+        root = _root(graph, members, first, k, problem)
+        if n >= 2 * k > 2:
+            roots.append(root)
+        elif not is_plain:
+            parts[:] = _packed(graph, problem, pinned)
+        elif n <= k or k == 1:
+            parts[members] = first + np.arange(n) * (k > 1)
         else:
-            roots.append(Root(root.members, root.first, k, limit))
+            paired.append(root)
+            pairings[members] = len(paired)
     if paired:
         for number, members, inside in subgraphs(graph, pairings, len(paired) + 1):
             if number > 0:
@@ -71,10 +82,27 @@ def _members(graph: Graph, blocks: IntArray | None, count: int) -> list[tuple[in
     return [(block, members) for block, members in enumerate(parted) if len(members)]
 
 
+def _root(graph: Graph, members: Vertices, first: int, k: int, problem: Problem) -> Root:
+    own = slice(first, first + k)
+    shares, limits = problem.shares[own], problem.limits[own]
+    weight = int(graph.vertex_weights[members].sum(dtype=np.int64))
+    most = ((1 + MOST_IMBALANCE) * weight * shares / shares.sum()).astype(np.int64) + 1
+    return Root(members, first, k, shares, np.minimum(limits, most))
+
+
 def _without_heavy(
     graph: Graph, members: Vertices, first: int, k: int, parts: npt.NDArray[np.int32]
-) -> Root:
-    """Give the heaviest vertices a part each; return what is left, the limit being undefined."""
+) -> tuple[Vertices, int]:
+    """Give the heaviest vertices a part each; return those that are left, and their first part."""
     heavy = heaviest_vertices(graph.vertex_weights[members], k)
     parts[members[heavy]] = first + np.arange(len(heavy))
-    return Root(np.delete(members, heavy), first + len(heavy), k - len(heavy), 0)
+    return np.delete(members, heavy), first + len(heavy)
+
+
+def _packed(graph: Graph, problem: Problem, pinned: IntArray | None) -> npt.NDArray[np.int32]:
+    """Return parts (int32, shape (n,)) of the only block, by weight."""
+    parts = np.full(graph.n, NO_PART, np.int32) if pinned is None else pinned.copy()
+    free, weights = parts == NO_PART, graph.vertex_weights
+    held = np.bincount(parts[~free], weights[~free], problem.k).astype(np.int64)
+    parts[free] = pack(weights[free], problem.limits - held)
+    return parts

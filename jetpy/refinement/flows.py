@@ -19,7 +19,8 @@ from jetpy.problem import EDGE_CUT, Problem
 from jetpy.refinement.measures import Measures
 from jetpy.workloads import flow_cuts, flow_networks, regions
 from jetpy.workloads.flow_networks import TERMINALS
-from jetpy.workloads.regions import OUTSIDE, Pair
+from jetpy.workloads.groups import NO_PART
+from jetpy.workloads.regions import KEPT_OUTSIDE, OUTSIDE, Pair
 
 MOST_CUT, MOST_CUT_COARSE = 0.1, 0.05
 """Share of the edge weight that is cut above which there are no flows, on the finest level and on
@@ -95,9 +96,15 @@ class CutEdges:
 class Flows:
     """Flows on one level, any number of times."""
 
-    def __init__(self, backend: Backend, graph: DeviceGraph, problem: Problem) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        graph: DeviceGraph,
+        problem: Problem,
+        pinned: Array | None = None,
+    ) -> None:
         self.problem = problem
-        self._source, self._device = backend, graph
+        self._source, self._device, self._pinned = backend, graph, pinned
         self.backend = backend.host_engine or backend
 
     @cached_property
@@ -142,7 +149,7 @@ class Flows:
         sizes = np.bincount(backend.to_host(parts), minlength=k)
         tails, heads = backend.from_host(edges.tails), backend.from_host(edges.heads)
         order, hops = backend.empty(self.graph.n), backend.empty(self.graph.n)
-        places = backend.full(self.graph.n, OUTSIDE)
+        places = self._places()
         gains = np.zeros(k, np.int64)
         chosen = np.flatnonzero(unsettled[edges.pairs].any(axis=1))
         for turn in turns(edges.pairs[chosen], edges.weights[chosen]):
@@ -156,6 +163,13 @@ class Flows:
             gains[first] += rows[:, Pair.GAIN]
             gains[second] += rows[:, Pair.GAIN]
         return gains
+
+    def _places(self) -> Array:
+        if self._pinned is None:
+            return self.backend.full(self.graph.n, OUTSIDE)
+        pinned = self._source.to_host(self._pinned)
+        places = np.where(pinned == NO_PART, OUTSIDE, KEPT_OUTSIDE).astype(np.int32)
+        return self.backend.from_host(places)
 
     def improve_pairs(self, pairs: Pairs, parts: Array) -> npt.NDArray[np.int64]:
         """Improve pairs without a common part at once; return their rows after that."""

@@ -36,16 +36,25 @@ class Refined:
 class Refinement:
     """Refinement of one level, any number of times.
 
+    `pinned` (int32, shape (n,), or None) are the parts of vertices that never move, -1 of others;
+    partitions have them there.
+
     The back end goes from one iteration to the next by itself (`jetpy.workloads.iterations`); the
     host is asked for what has to be launched differently.
     """
 
-    def __init__(self, backend: Backend, graph: DeviceGraph, problem: Problem) -> None:
-        self.backend, self.problem = backend, problem
-        self.state = RefinementState(backend, graph, problem)
+    def __init__(
+        self,
+        backend: Backend,
+        graph: DeviceGraph,
+        problem: Problem,
+        pinned: Array | None = None,
+    ) -> None:
+        self.backend, self.problem, self.pinned = backend, problem, pinned
+        self.state = RefinementState(backend, graph, problem, pinned)
         self.improvement = REFINEMENTS[problem.options.refine.method](self.state)
         self.rebalancing = Rebalancing(self.state)
-        self._flows = Flows(backend, graph, problem)
+        self._flows = Flows(backend, graph, problem, pinned)
         self._best_weights = backend.dual_array(problem.k)
         self._propagate, self._rebalance = Recording(self.state), Recording(self.state)
         self._iterate = Recording(self.state)

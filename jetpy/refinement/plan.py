@@ -8,11 +8,15 @@ from functools import partial
 import numpy as np
 
 from jetpy.backends.base import Array, Backend
+from jetpy.problem import Problem
 from jetpy.refinement.state import RefinementState
 from jetpy.workloads import plan as kernels
 from jetpy.workloads.control_block import Counter
 from jetpy.workloads.plan import Row
 
+PERCENT_OPEN, MOST_BELOW_LIMIT = 99, 100
+"""Parts are usually open below so many percent of their limit, or so much below it if that is
+more."""
 WIDE, SPAN = 512, 64
 """Size of a group up to which each part looks at all; else blocks of so many are summed up."""
 
@@ -21,11 +25,11 @@ WIDE, SPAN = 512, 64
 class BlockSums:
     """Sums over blocks of parts, int64, as `jetpy.workloads.plan` takes them."""
 
-    lightest: Array
     weight: Array
     overload: Array
     open_count: Array
     room: Array
+    above: Array
     count_at_limit: Array
     room_at_limit: Array
     span: int
@@ -35,7 +39,7 @@ class BlockSums:
 class GroupSums:
     """Sums over groups of parts, int64, as `jetpy.workloads.plan` takes them."""
 
-    threshold: Array
+    at_limit: Array
     weight: Array
     overload: Array
     open_count: Array
@@ -50,13 +54,26 @@ class Plan:
     numbers : int64, shape (6 k,)
         Rows of k numbers, by `Row`.
     group_size : int
+    shares : int64, shape (k,)
+        What each part should weigh relative to the others of its group.
+    all_shares : int
+        Those of a group together.
+    thresholds : int64, shape (k,)
+        Weights below which parts are usually open.
     """
 
     def __init__(
-        self, backend: Backend, k: int, group_size: int, wide: int = WIDE, span: int = SPAN
+        self, backend: Backend, problem: Problem, wide: int = WIDE, span: int = SPAN
     ) -> None:
+        k, group_size = problem.k, problem.group_size
         self.numbers: Array = backend.empty(len(Row) * k, np.int64)
         self.group_size = group_size
+        self.shares: Array = backend.from_host(problem.shares)
+        self.all_shares = int(problem.shares[:group_size].sum())
+        limits = problem.limits
+        self.thresholds: Array = backend.from_host(
+            np.maximum(limits * PERCENT_OPEN // 100, limits - MOST_BELOW_LIMIT)
+        )
         self._backend, self._k = backend, k
         is_wide = group_size > wide
         span = span if is_wide else group_size
@@ -95,11 +112,11 @@ class Plan:
 def _block_sums(backend: Backend, blocks: int, span: int) -> BlockSums:
     array = partial(backend.empty, blocks, np.int64)
     return BlockSums(
-        lightest=array(),
         weight=array(),
         overload=array(),
         open_count=array(),
         room=array(),
+        above=array(),
         count_at_limit=array(),
         room_at_limit=array(),
         span=span,
@@ -109,5 +126,5 @@ def _block_sums(backend: Backend, blocks: int, span: int) -> BlockSums:
 def _group_sums(backend: Backend, groups: int) -> GroupSums:
     array = partial(backend.empty, groups, np.int64)
     return GroupSums(
-        threshold=array(), weight=array(), overload=array(), open_count=array(), room=array()
+        at_limit=array(), weight=array(), overload=array(), open_count=array(), room=array()
     )

@@ -55,7 +55,7 @@ class Rebalancing:
     def __init__(self, state: RefinementState) -> None:
         self._state = state
         backend, n, group_size = state.backend, state.graph.n, state.problem.group_size
-        self.plan = Plan(backend, state.k, group_size)
+        self.plan = Plan(backend, state.problem)
         self._eviction = _eviction(state)
         regions = (n >> REGION_BITS) + 1
         sums = backend.full(state.k // group_size * regions * REGION_SUMS, 0)

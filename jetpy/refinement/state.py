@@ -52,6 +52,8 @@ class RefinementState:
 
     Attributes
     ----------
+    pinned : int32, shape (n,), or None
+        Parts of vertices that never move, in which they are; `NO_PART` of others.
     measures : Measures
         Of `parts` at the start.
     table : Table
@@ -64,8 +66,15 @@ class RefinementState:
         Of `part_weights`, `counters` and `control`.
     """
 
-    def __init__(self, backend: Backend, graph: DeviceGraph, problem: Problem) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        graph: DeviceGraph,
+        problem: Problem,
+        pinned: Array | None = None,
+    ) -> None:
         self.backend, self.graph, self.problem = backend, graph, problem
+        self.pinned = pinned
         self.k = k = problem.k
         self.metric = upload_metric(backend, graph, problem.metric, k)
         self.metric_kind, self.distances = self.metric.metric_kind, self.metric.distances
@@ -103,6 +112,8 @@ class RefinementState:
         rows.launch(
             self.graph.n, table_kernels.build_rows, graph=self.graph, table=self.table, state=self
         )
+        if self.pinned is not None:
+            backend.parallel_for(self.graph.n, active_kernels.pin, pinned=self.pinned, state=self)
         weight = max(1, int(self.measures.part_weights.sum()))
         tie_limit = LOOSE * TIE_SCALE * self.graph.edge_weight / weight
         self.tie_limit = int(min(tie_limit, INT32_MAX))

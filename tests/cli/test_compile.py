@@ -72,12 +72,12 @@ def test_interrupted_and_resumed(cache: Path) -> None:
     os.killpg(process.pid, signal.SIGINT)
     summary, words = process.communicate(timeout=60)
     assert (process.returncode, words) == (130, "jetpy: interrupted\n")
-    assert re.fullmatch(r"4: (1 compiled, )?[34] left", kernels_of(summary))
+    assert re.fullmatch(r"5: (1 compiled, )?[45] left", kernels_of(summary))
 
     process = start(2)
     summary, words = process.communicate(timeout=120)
     assert (process.returncode, words) == (0, "")
-    assert re.fullmatch(r"4: [23] compiled, [12] found in the cache", kernels_of(summary))
+    assert re.fullmatch(r"5: [34] compiled, [12] found in the cache", kernels_of(summary))
     assert re.search(r"^slowest +\w+, [0-9.]+ s$", summary, re.MULTILINE)
     assert re.search(r"^seconds +[0-9.]+$", summary, re.MULTILINE)
     assert summary.endswith(f"cache folder  {cache}\n")
@@ -94,7 +94,7 @@ def test_one_failure_does_not_stop_the_others(
     assert words == (
         "jetpy: error: compiling workunit inject failed:\nline 7: no such thing as a part\n"
     )
-    assert kernels_of(summary) == "4: 3 compiled, 1 FAILED"
+    assert kernels_of(summary) == "5: 4 compiled, 1 FAILED"
 
 
 def test_all_are_ready(run: Run) -> None:

@@ -21,7 +21,7 @@ from tests.mapping.oracle import cost_of, cut_of, dense
 FIELDS = {
     *("version", "graph", "n", "m", "k", "method", "seed", "backend", "threads"),
     *("hierarchy", "distances", "cost", "cost_by_level", "cut"),
-    *("imbalance", "limit", "feasible", "part_weights", "seconds", "launches"),
+    *("imbalance", "limit", "limits", "feasible", "part_weights", "seconds", "launches"),
 }
 MACHINE = ("--hierarchy", "2:4", "--distance", "1:10")
 DISTANCES = dense([2, 4], [1, 10])

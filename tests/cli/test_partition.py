@@ -19,7 +19,7 @@ from tests.graphs import heavy_vertex, isolated
 FIELDS = {
     *("version", "graph", "n", "m", "k", "seed", "backend", "threads"),
     *("preset", "coarsening", "refinement", "generations"),
-    *("cut", "imbalance", "limit", "feasible", "empty_parts", "disconnected_parts"),
+    *("cut", "imbalance", "limit", "limits", "feasible", "empty_parts", "disconnected_parts"),
     *("part_weights", "levels", "seconds", "launches"),
 }
 LEVEL_FIELDS = {
@@ -94,6 +94,35 @@ def test_a_large_imbalance_is_asked_for(run: Run) -> None:
     options = ("--imbalance", 1.5, "--large-imbalance", "--json", "-")
     report = json.loads(run("partition", "mesh.graph", "-k", 4, *options, *ENGINE).stdout)
     assert report["limit"] == 750
+
+
+@pytest.mark.parametrize("targets", ["2:1:1", "shares.txt"])
+def test_targets(run: Run, targets: str) -> None:
+    Path("shares.txt").write_text("2\n1\n1\n")
+    options = ("--targets", targets, "-o", "parts.txt", "--json", "report.json")
+    result = run("partition", "mesh.graph", "-k", 3, *options, *ENGINE)
+    report = json.loads(Path("report.json").read_text())
+    assert report["limits"] == [618, 309, 309]
+    assert report["feasible"]
+    assert "309 to 618" in result.stdout
+    expected = jetpy.partition(
+        read_graph("mesh.graph"), 3, targets=[2, 1, 1], backend="numba", threads=1
+    )
+    assert read_parts("parts.txt").tolist() == expected.parts.tolist()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--targets", "2:1"), "targets must be 3 numbers"),
+        (("--targets", "2:x:1"), "neither numbers such as 2:1:1:1 nor a file"),
+        (("--targets", "2:0:1"), "the target of part 1 is 0"),
+        (("--targets", "2:1:1", "--session", "live.npz"), "--session has no --targets"),
+    ],
+)
+def test_bad_targets(run: Run, options: tuple[str, ...], message: str) -> None:
+    result = run("partition", "mesh.graph", "-k", 3, *options, *ENGINE, code=2)
+    assert message in result.stderr
 
 
 def test_threads_do_not_matter(run: Run) -> None:

@@ -176,7 +176,7 @@ def test_compiling_processes_end_too(
         children = children_of(process.pid)
         code, said, words = end(process, number)
     assert (code, words) == (CODES[number], "jetpy: interrupted\n")
-    assert "4 left" in said
+    assert "5 left" in said
     assert not any(Path(f"/proc/{child}/cmdline").exists() for child in children)
 
 

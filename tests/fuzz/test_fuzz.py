@@ -34,12 +34,12 @@ def test_runs_of_a_seed_are_always_the_same() -> None:
     [
         ({}, None),
         ({"cut": -1}, "cut"),
-        ({"limit": 10}, "limit"),
+        ({"limits": np.full(4, 10, np.int32)}, "limit"),
         ({"parts": np.arange(36) % 4}, "parts"),
         ({"parts": np.arange(36, dtype=np.int32)}, "parts"),
         ({"parts": np.zeros(35, np.int32)}, "parts"),
         ({"parts": np.zeros(36, np.int32)}, "feasible"),
-        ({"parts": np.zeros(36, np.int32), "limit": 40}, "feasible tells"),
+        ({"parts": np.zeros(36, np.int32), "limits": np.full(4, 40, np.int32)}, "feasible tells"),
     ],
 )
 def test_what_is_wrong_is_seen(change: dict[str, object], check: str | None) -> None:

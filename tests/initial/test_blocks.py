@@ -105,7 +105,7 @@ def test_parts_of_each_block_keep_nearly_their_limits() -> None:
     graph = grid(20, 20)
     blocks = (np.arange(400) >= 300).astype(np.int64)
     limits = np.array([83, 28], np.int64)
-    problem = problem_of(graph, 8, groups=2, limit=28, group_limits=limits)
+    problem = problem_of(graph, 8, groups=2, limit=28, part_limits=np.repeat(limits, 4))
     found = split_blocks(graph, blocks.astype(np.int32), problem, 1)
     weights = np.bincount(found, minlength=8)
     assert (weights <= np.repeat(1.05 * limits, 4)).all()

@@ -16,7 +16,7 @@ from jetpy.workloads.bisection import VERTEX_ROOM
 def one_node(backend: Backend, graph: Graph, parts: int, limit: int) -> tuple[Tree, Levels]:
     """All vertices as a node; places of the finest level are the vertices' numbers."""
     device = upload(backend, graph)
-    root = Root(np.arange(graph.n), 0, parts, limit)
+    root = Root(np.arange(graph.n), 0, parts, np.ones(parts, np.int64), np.full(parts, limit))
     tree = plant(backend, device, np.zeros(graph.n, np.int32), [root], 1)
     nnz = len(graph.indices)
     levels = Levels.with_room(backend, VERTEX_ROOM * graph.n, ENTRY_ROOM * nnz, 1)

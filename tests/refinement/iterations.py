@@ -7,6 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 
 from jetpy.backends.base import Backend
+from jetpy.options import Options
+from jetpy.problem import Problem
 from jetpy.refinement.plan import Plan
 from jetpy.workloads.control_block import Control, Counter, Tasks
 from jetpy.workloads.iterations import begin_iteration
@@ -26,16 +28,20 @@ class Iterations:
         limits: np.ndarray,
         groups: int = 1,
         span: int = 99,
+        targets: np.ndarray | None = None,
     ) -> None:
         self.backend, self.k = backend, len(weights)
         self.group_size = self.k // groups
+        problem = Problem(
+            self.k, 0.0, 0, 0, 1, Options(), groups, part_limits=limits, targets=targets
+        )
         self.limits = backend.from_host(np.asarray(limits, np.int64))
         self.control, self.counters = (
             backend.dual_array(len(Control)),
             backend.dual_array(max(Counter) + 1),
         )
         self.weights, self.best_weights = backend.dual_array(self.k), backend.dual_array(self.k)
-        self.plan = Plan(backend, self.k, self.group_size, wide=span, span=span)
+        self.plan = Plan(backend, problem, wide=span, span=span)
         for place, value in {
             Control.CUT: cut,
             Control.BEST_CUT: cut,
@@ -94,17 +100,18 @@ class Iterations:
         asked = False
         for first in range(0, self.k, self.group_size):
             group = slice(first, first + self.group_size)
-            asked |= self._check_group(weights[group], int(limits[first]), first)
+            asked |= self._check_group(weights[group], limits[group], first)
         return asked
 
-    def _check_group(self, weights: np.ndarray, limit: int, first: int) -> bool:
+    def _check_group(self, weights: np.ndarray, limits: np.ndarray, first: int) -> bool:
         """Compare the plan of the group whose first part is given."""
         numbers = self.backend.to_host(self.plan.numbers).reshape(len(Row), -1)
         plan = numbers[:, first : first + len(weights)]
-        overload = np.maximum(weights - limit, 0)
-        threshold = max(limit * 99 // 100, limit - 100)
+        shares = self.backend.to_host(self.plan.shares)[first : first + len(weights)]
+        overload = np.maximum(weights - limits, 0)
+        threshold = np.maximum(limits * 99 // 100, limits - 100)
         if not (weights < threshold).any():
-            threshold = limit
+            threshold = limits
         open_parts = np.flatnonzero(weights < threshold)
         count = len(open_parts)
         assert (plan[Row.OPEN_COUNT] == count).all()
@@ -112,15 +119,16 @@ class Iterations:
             assert not plan[Row.EXCESS].any()
             assert not plan[Row.HEAVIEST].any()
             return False
-        room = threshold - weights[open_parts]
+        room = (threshold - weights)[open_parts]
         if room.sum() < overload.sum():
-            room += limit - threshold
-        over_average = 3 * (len(weights) * weights - weights.sum()) // (2 * len(weights))
+            room += (limits - threshold)[open_parts]
+        total = shares.sum()
+        over_average = 3 * (total * weights - weights.sum() * shares) // (2 * total)
         heaviest = np.where(overload > 0, np.maximum(over_average, 1), 0)
         assert plan[Row.EXCESS].tolist() == overload.tolist()
         assert plan[Row.OPEN_PART][:count].tolist() == (first + open_parts).tolist()
         assert plan[Row.ROOM][:count].tolist() == np.cumsum(room).tolist()
-        leaving = np.where(weights < threshold, weights - limit, heaviest)
+        leaving = np.where(weights < threshold, weights - limits, heaviest)
         assert plan[Row.HEAVIEST].tolist() == leaving.tolist()
         assert (plan[Row.TIE_LIMIT] == TIE_LIMIT).all()
         return bool(overload.any())

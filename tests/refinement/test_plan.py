@@ -34,7 +34,12 @@ def test_plans_are_those_of_numpy(
     weights = 300 + rng.integers(0, spread, groups * group_size)
     limits = np.repeat(weights.reshape(groups, -1).mean(1).astype(int) + slack, group_size)
     limits[:group_size] = weights[:group_size].max() - 1
-    iterations = Iterations(backend, weights, 100, limits, groups, span)
+    targets = None
+    if groups == 1 and rng.random() < 0.5:
+        targets = rng.integers(1, 1000, group_size)
+        limits += rng.integers(-200, 200, group_size)
+        limits[weights.argmax()] = weights.max() - 1
+    iterations = Iterations(backend, weights, 100, limits, groups, span, targets)
     assert iterations.begin()[Control.TASK] == Task.REBALANCE_WEAKLY
     iterations.check_plan(weights, limits)
 

@@ -213,7 +213,14 @@ def test_groups_keep_to_themselves(backend: Backend, graph: Graph, kind: str) ->
     weights = part_weights(graph, group, 3)
     limits = -(-weights // 4) + 2
     state, moved = rebalance(
-        backend, graph, before, 12, kind, int(limits.min()), groups=3, group_limits=limits
+        backend,
+        graph,
+        before,
+        12,
+        kind,
+        int(limits.min()),
+        groups=3,
+        part_limits=np.repeat(limits, 4),
     )
     check_state(state, graph)
     after = parts_of(state)

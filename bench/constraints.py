@@ -1,0 +1,251 @@
+"""Cuts under constraints, beside those of METIS and Mt-KaHyPar; goes on where it stopped.
+
+Without --graphs and --generated it only prints the tables of what it has.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+
+import jetpy
+from bench.arrays import load_arrays, save_arrays
+from bench.child import Absent, answering, run_module
+from bench.conditions import summarise
+from bench.instances import Instance, add_options, chosen
+from bench.quality import RESULTS, read_records
+from bench.tables import note
+from bench.tools import IMBALANCE
+from jetpy.constraints.targets import checked_targets, ideals
+from jetpy.metrics import edge_cut
+
+FILE = "constraints.jsonl"
+NO_PART = -1
+
+Array = npt.NDArray[Any]
+Random = np.random.Generator
+Solve = Callable[[int], npt.ArrayLike]
+"""Partitions with a seed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A graph, the number of parts, what they should weigh, and the parts of fixed vertices."""
+
+    graph: jetpy.Graph
+    targets: Array
+    fixed: Array
+
+    @property
+    def k(self) -> int:
+        """Number of parts."""
+        return len(self.targets)
+
+    @property
+    def limits(self) -> Array:
+        """What each part may weigh, int64, shape (k,)."""
+        shares = checked_targets(self.targets, self.k)
+        total = self.graph.total_vertex_weight
+        own = ideals(total, np.ones(self.k, np.int64) if shares is None else shares)
+        return np.floor(own * (1 + IMBALANCE) + 1e-9).astype(np.int64)
+
+    def save(self, folder: Path) -> None:
+        """Write arrays of it into a folder."""
+        save_arrays(folder, self.graph)
+        np.save(folder / "targets.npy", self.targets)
+        np.save(folder / "fixed.npy", self.fixed)
+
+    @classmethod
+    def load(cls, folder: Path) -> Task:
+        """Return what `save` wrote."""
+        own = (np.load(folder / f"{name}.npy") for name in ("targets", "fixed"))
+        return cls(load_arrays(folder), *own)
+
+
+def _with_targets(targets: list[int], graph: jetpy.Graph, rng: Random) -> Task:
+    return Task(graph, np.array(targets), np.full(graph.n, NO_PART))
+
+
+def _random(share: float, k: int, graph: jetpy.Graph, rng: Random) -> Task:
+    """Some vertices anywhere, in any parts."""
+    fixed = np.where(rng.random(graph.n) < share, rng.integers(0, k, graph.n), NO_PART)
+    return Task(graph, np.ones(k), fixed)
+
+
+def _near(share: float, k: int, graph: jetpy.Graph, rng: Random) -> Task:
+    """Some vertices in the parts that METIS gives them."""
+    parts = np.asarray(_pymetis(Task(graph, np.ones(k), np.full(graph.n, NO_PART)))(0))
+    return Task(graph, np.ones(k), np.where(rng.random(graph.n) < share, parts, NO_PART))
+
+
+CONDITIONS: dict[str, Callable[[jetpy.Graph, Random], Task]] = {
+    "targets 2:1:1:1": partial(_with_targets, [2, 1, 1, 1]),
+    "targets 10 of 17": partial(_with_targets, [10, 1, 1, 1, 1, 1, 1, 1]),
+    "targets 1 to 16": partial(_with_targets, list(range(1, 17))),
+    "fixed: 1 %, k = 2": partial(_random, 0.01, 2),
+    "fixed: 1 %, k = 16": partial(_random, 0.01, 16),
+    "fixed: 10 %, k = 16": partial(_random, 0.1, 16),
+    "fixed by METIS: 1 %, k = 16": partial(_near, 0.01, 16),
+    "fixed by METIS: 20 %, k = 16": partial(_near, 0.2, 16),
+}
+
+
+def _jetpy(task: Task) -> Solve:
+    def solve(seed: int) -> npt.ArrayLike:
+        constraints: dict[str, Any] = {"targets": task.targets, "fixed": task.fixed}
+        engine: dict[str, Any] = {"backend": "numba", "threads": 1}
+        return jetpy.partition(task.graph, task.k, seed=seed, **constraints, **engine).parts
+
+    return solve
+
+
+def _pymetis(task: Task) -> Solve:
+    import pymetis
+
+    graph = task.graph
+    adjacency = pymetis.CSRAdjacency(graph.indptr, graph.indices)
+    options = {"vweights": graph.vertex_weights, "eweights": graph.edge_weights}
+    if (task.targets != task.targets[0]).any():
+        options["tpwgts"] = (task.targets / task.targets.sum()).tolist()
+
+    def solve(seed: int) -> npt.ArrayLike:
+        own = pymetis.Options(ufactor=round(1000 * IMBALANCE), seed=seed)
+        found = pymetis.part_graph(task.k, adjacency, options=own, recursive=False, **options)
+        return np.asarray(found.vertex_part)
+
+    return solve
+
+
+def _mtkahypar(task: Task) -> Solve:
+    import mtkahypar
+
+    library = mtkahypar.initialize(1, False)
+    context = library.context_from_preset(mtkahypar.PresetType.DEFAULT)
+    context.logging = False
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "graph.graph"
+        jetpy.write_graph(file, task.graph)
+        graph = library.graph_from_file(str(file), context)
+    context.set_partitioning_parameters(task.k, IMBALANCE, mtkahypar.Objective.CUT)
+    if (task.targets != task.targets[0]).any():
+        context.set_individual_target_block_weights(task.limits.tolist())
+    if (task.fixed != NO_PART).any():
+        graph.add_fixed_vertices(task.fixed.tolist(), task.k)
+
+    def solve(seed: int) -> npt.ArrayLike:
+        mtkahypar.set_seed(seed)
+        return np.asarray(graph.partition(context).get_partition())
+
+    return solve
+
+
+TOOLS = {"jetpy/numba/default/1": _jetpy, "pymetis": _pymetis, "mtkahypar": _mtkahypar}
+
+
+def can(tool: str, condition: str) -> bool:
+    """Whether a tool knows the constraint; METIS has no fixed vertices."""
+    return tool != "pymetis" or not condition.startswith("fixed")
+
+
+def answer_for(tool: str, folder: Path, seeds: list[int]) -> dict[str, Any]:
+    """Solve a task with each seed, and check the parts here."""
+    task = Task.load(folder)
+    solve = TOOLS[tool](task)
+    solve(seeds[0])
+    cuts, balanced, seconds = [], [], []
+    for seed in seeds:
+        start = perf_counter()
+        parts = np.asarray(solve(seed), np.int32)
+        seconds.append(round(perf_counter() - start, 6))
+        kept = task.fixed == NO_PART
+        if not (kept | (parts == task.fixed)).all():
+            raise SystemExit(f"{tool} has moved a fixed vertex")
+        weights = np.bincount(parts, task.graph.vertex_weights, task.k)
+        cuts.append(edge_cut(task.graph, parts))
+        balanced.append(bool((weights <= task.limits).all()))
+    return {"cuts": cuts, "balanced": balanced, "seconds": seconds, "median_cut": median(cuts)}
+
+
+def measure(instance: Instance, options: argparse.Namespace, done: set[Any]) -> Iterator[Any]:
+    """Run what is missing of a graph, each tool and condition in a process of its own."""
+    for condition in options.conditions:
+        todo = [
+            tool
+            for tool in options.tools
+            if can(tool, condition) and (instance.name, condition, tool) not in done
+        ]
+        if not todo:
+            continue
+        graph = instance.load()
+        rng = np.random.default_rng(crc32(f"{instance.name} {condition}".encode()))
+        task = CONDITIONS[condition](graph, rng)
+        with tempfile.TemporaryDirectory() as folder:
+            task.save(Path(folder))
+            about = {"graph": instance.name, "class": instance.cls, "n": graph.n, "k": task.k}
+            for tool in todo:
+                note(f"{instance.name} {condition} {tool}")
+                arguments = ("--child", tool, folder, "--seeds", *options.seeds)
+                try:
+                    found = run_module("bench.constraints", *arguments, threads=1)
+                except Absent as reason:
+                    note(str(reason))
+                    continue
+                yield {**about, "condition": condition, "tool": tool, **found}
+
+
+def run(options: argparse.Namespace) -> None:
+    """Measure what the file lacks, and add it at once."""
+    options.results.mkdir(parents=True, exist_ok=True)
+    path = options.results / FILE
+    keys = ("graph", "condition", "tool")
+    done = {tuple(record[key] for key in keys) for record in read_records(path)}
+    for instance in chosen(options):
+        if options.max_n and instance.n > options.max_n:
+            continue
+        for record in measure(instance, options, done):
+            with open(path, "a") as stream:
+                stream.write(json.dumps(record) + "\n")
+
+
+def main() -> None:
+    """Measure what is missing, then print the tables of all there is."""
+    parser = argparse.ArgumentParser(prog="python -m bench.constraints", description=__doc__)
+    add_options(parser)
+    parser.add_argument("--max-n", type=int, metavar="N", help="no graphs with more vertices")
+    parser.add_argument("--conditions", nargs="+", choices=CONDITIONS, default=list(CONDITIONS))
+    parser.add_argument("--tools", nargs="+", choices=TOOLS, default=list(TOOLS))
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
+    parser.add_argument("--results", type=Path, default=RESULTS, metavar="DIR")
+    parser.add_argument("--markdown", action="store_true", help="print Markdown")
+    parser.add_argument("--child", nargs=2, metavar=("TOOL", "DIR"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        answer = answering()
+        tool, folder = options.child
+        try:
+            answer(answer_for(tool, Path(folder), options.seeds))
+        except ImportError as error:
+            answer({"absent": str(error)})
+        return
+    if options.graphs or options.generated:
+        run(options)
+    records = read_records(options.results / FILE)
+    if not records:
+        raise SystemExit(f"no results in {options.results}")
+    summarise(records, options.markdown)
+
+
+if __name__ == "__main__":
+    main()

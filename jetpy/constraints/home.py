@@ -1,0 +1,55 @@
+"""Numbers of parts: those that vertices had, wherever that costs no cut."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.constraints.fixed import NO_PART, Places
+from jetpy.graph import IntArray
+
+
+def keep_numbers(
+    parts: IntArray, places: Places, weights: IntArray, ideals: npt.NDArray[np.int64]
+) -> IntArray:
+    """Return the same parts, numbered so that little weight is away from home.
+
+    The part and the home that have most weight in common get the same number, then the next, and so
+    on; not if anything is fixed in one of them, or if they should not weigh the same.
+
+    Parameters
+    ----------
+    parts, weights : int32, shape (n,)
+        Of the vertices.
+    places : Places
+    ideals : int64, shape (k,)
+        What parts should weigh.
+
+    Returns
+    -------
+    int32, shape (n,)
+        `parts` themselves where other numbers would be no better, or there are no homes.
+    """
+    if places.home is None:
+        return parts
+    k, home = len(ideals), places.home
+    at_home = home != NO_PART
+    pairs, place = np.unique(
+        home[at_home].astype(np.int64) * k + parts[at_home], return_inverse=True
+    )
+    common = np.bincount(place, weights[at_home]).astype(np.int64)
+    bound = np.zeros(k, np.bool_)
+    bound[places.fixed[places.fixed != NO_PART]] = True
+    number = np.where(bound, np.arange(k), NO_PART).astype(np.int32)
+    taken = bound.copy()
+    heaviest_first = np.lexsort((pairs, -common))
+    for old, new in zip(*np.divmod(pairs[heaviest_first], k), strict=True):
+        if number[new] == NO_PART and not taken[old] and ideals[old] == ideals[new]:
+            number[new] = old
+            taken[old] = True
+    for ideal in np.unique(ideals[number == NO_PART]):
+        left = (ideals == ideal) & (number == NO_PART)
+        number[left] = np.flatnonzero((ideals == ideal) & ~taken)
+    renumbered = number[parts]
+    before, after = (weights[at_home & (p != home)].sum() for p in (parts, renumbered))
+    return renumbered if after < before else parts

@@ -1,0 +1,141 @@
+"""Terminals: one vertex for all that are fixed in a part, which never moves.
+
+What is fixed in a part hangs together there whatever else happens, so that it can be one vertex
+from the start: coarsening then has not more than k vertices to go around, and no edge is lost.
+Edges between a vertex and the terminal of its home make it cost something to leave that. Sources:
+Aykanat, Cambazoglu, Uçar, "Multi-level direct k-way hypergraph partitioning with multiple
+constraints and fixed vertices", JPDC 68 (2008), section 4.2; Catalyurek et al., "Hypergraph-based
+dynamic load balancing for adaptive scientific computations", IPDPS 2007, section 3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import coo_array
+
+from jetpy.constraints.fixed import NO_PART, Places
+from jetpy.constraints.home import keep_numbers
+from jetpy.errors import OptionError
+from jetpy.graph import INT32_MAX, Graph, IntArray
+from jetpy.metrics import edge_cut
+from jetpy.outcome import Outcome
+from jetpy.problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class WithTerminals:
+    """A graph in which terminals stand for the vertices that are fixed.
+
+    Attributes
+    ----------
+    origin : Graph
+        What it was made from.
+    places : Places
+    graph : Graph
+        The vertices that are not fixed, in their order, then the terminals.
+    problem : Problem
+        That of the graph: parts may be as heavy as what is fixed in them.
+    pinned : int32, shape (graph.n,)
+        Parts of the terminals; -1 of other vertices.
+    numbers : int32, shape (origin.n,)
+        What each vertex has become.
+    """
+
+    origin: Graph
+    places: Places
+    graph: Graph
+    problem: Problem
+    pinned: IntArray
+    numbers: IntArray
+
+    @property
+    def home(self) -> IntArray | None:
+        """Parts of the graph's vertices so far, int32, shape (graph.n,), -1: none."""
+        return None if self.places.home is None else self.start(self.places.home)
+
+    def start(self, parts: IntArray) -> IntArray:
+        """Return the parts of the graph's vertices, given those of the origin's."""
+        started = self.pinned.copy()
+        free = self.places.fixed == NO_PART
+        started[self.numbers[free]] = parts[free]
+        return started
+
+    def without(self, outcome: Outcome) -> Outcome:
+        """Return what an outcome is for the origin; parts keep their numbers where they can."""
+        parts = outcome.parts[self.numbers]
+        parts = keep_numbers(parts, self.places, self.origin.vertex_weights, self.problem.ideals)
+        return replace(outcome, parts=parts, cut=edge_cut(self.origin, parts))
+
+
+def with_terminals(graph: Graph, problem: Problem, places: Places) -> WithTerminals:
+    """Return a graph with terminals, whose cut is that of the graph plus the cost of migration.
+
+    Raises
+    ------
+    OptionError
+        If these together may be 2**31 or more.
+    """
+    fixed, home = places.fixed, places.home
+    free = fixed == NO_PART
+    count = int(free.sum())
+    used = [fixed[~free]] if home is None else [fixed[~free], home[home != NO_PART]]
+    parts = np.unique(np.concatenate(used))
+    place = np.full(problem.k, NO_PART, np.int32)
+    place[parts] = count + np.arange(len(parts), dtype=np.int32)
+    numbers = np.where(free, np.cumsum(free) - 1, place[fixed]).astype(np.int32)
+    held = np.bincount(fixed[~free], graph.vertex_weights[~free], problem.k).astype(np.int64)
+    bare = np.zeros(problem.k, np.int64)
+    bare[parts] = held[parts] == 0
+    weights = np.concatenate(
+        [graph.vertex_weights[free].astype(np.int64), np.maximum(held[parts], 1)]
+    )
+    if weights.sum() > INT32_MAX:
+        raise OptionError("the weights of vertices and parts overflow: together 2**31 or more")
+    n = count + len(parts)
+    rows = _rows(graph, places, numbers, place, n)
+    pinned = np.full(n, NO_PART, np.int32)
+    pinned[count:] = parts
+    return WithTerminals(
+        graph,
+        places,
+        Graph(rows.indptr, rows.indices, rows.data, weights.astype(np.int32), graph.name),
+        replace(problem, part_limits=np.maximum(problem.limits, held) + bare),
+        pinned,
+        numbers,
+    )
+
+
+def _rows(graph: Graph, places: Places, numbers: IntArray, place: IntArray, n: int) -> coo_array:
+    """Return the adjacency of n vertices, given the terminal of each part (-1: none).
+
+    Edges between terminals, which cannot be saved, are left out.
+    """
+    home, migration = places.home, places.migration
+    terminals = int(place[place != NO_PART].min(initial=n))
+    u, v = numbers[graph.sources(0, graph.n)], numbers[graph.indices]
+    kept = (u < terminals) | (v < terminals)
+    movable = np.zeros(0, np.intp)
+    if home is not None and migration:
+        movable = np.flatnonzero(home != NO_PART)
+        homes = place[home[movable]]
+    else:
+        homes = np.zeros(0, np.int32)
+    movers = numbers[movable]
+    costs = graph.vertex_weights[movable].astype(np.int64) * migration.numerator
+    edges: npt.NDArray[np.int64] = graph.edge_weights[kept].astype(np.int64)
+    edges *= migration.denominator
+    total = int(edges.sum() + 2 * costs.sum())
+    if total > INT32_MAX:
+        raise OptionError(
+            f"cut and migration may cost {total} together, 2**31 or more; choose a migration that "
+            "is smaller, or a fraction of a smaller denominator"
+        )
+    entries = np.concatenate([edges, costs, costs]).astype(np.int32)
+    tails = np.concatenate([u[kept], movers, homes])
+    heads = np.concatenate([v[kept], homes, movers])
+    rows = coo_array((entries, (tails, heads)), shape=(n, n)).tocsr()
+    rows.sum_duplicates()
+    return rows
