@@ -121,9 +121,12 @@ def _mtkahypar(quality: str, job: Job) -> Solve:
     library = mtkahypar.initialize(job.threads, False)
     context = library.context_from_preset(getattr(mtkahypar.PresetType, quality))
     context.logging = False
-    graph = library.graph_from_file(job.metis_file(), context)
+    load = partial(library.graph_from_file, job.metis_file(), context)
+    loaded = load()
 
     def solve(k: int, seed: int) -> tuple[npt.ArrayLike, float]:
+        # a second run on the same graph crashes with HIGHEST_QUALITY
+        graph = load() if quality == "HIGHEST_QUALITY" else loaded
         context.set_partitioning_parameters(k, job.imbalance, mtkahypar.Objective.CUT)
         mtkahypar.set_seed(seed)
         start = perf_counter()
@@ -133,7 +136,7 @@ def _mtkahypar(quality: str, job: Job) -> Solve:
     return solve
 
 
-def _kahip(job: Job) -> Solve:
+def _kahip(mode: str, job: Job) -> Solve:
     import kahip
 
     indptr, indices, edge_weights, vertex_weights = (
@@ -144,7 +147,7 @@ def _kahip(job: Job) -> Solve:
     def solve(k: int, seed: int) -> tuple[npt.ArrayLike, float]:
         start = perf_counter()
         graph = vertex_weights, indptr, edge_weights, indices
-        _, parts = kahip.kaffpa(*graph, k, job.imbalance, True, seed, kahip.FAST)
+        _, parts = kahip.kaffpa(*graph, k, job.imbalance, True, seed, getattr(kahip, mode))
         return parts, perf_counter() - start
 
     return solve
@@ -161,9 +164,15 @@ TOOLS = {
     "kaminpar": Tool(_kaminpar, threaded=True, preset="default"),
     "mtkahypar": Tool(partial(_mtkahypar, "DEFAULT"), threaded=True, preset="default"),
     "mtkahypar-quality": Tool(partial(_mtkahypar, "QUALITY"), threaded=True, preset="quality"),
-    "kahip": Tool(_kahip, threaded=False, preset="fast"),
+    "kahip": Tool(partial(_kahip, "FAST"), threaded=False, preset="fast"),
 }
 """Tools by name; each is imported only when it is to get ready."""
+
+STRONGEST = {
+    "mtkahypar-highest-quality": Tool(partial(_mtkahypar, "HIGHEST_QUALITY"), threaded=True),
+    "kahip-strong": Tool(partial(_kahip, "STRONG"), threaded=False),
+}
+"""Peers whose cuts are smallest, whatever the time."""
 
 
 def summary(job: Job, solve: Solve, k: int, seeds: list[int]) -> dict[str, Any]:

@@ -168,7 +168,8 @@ def partition(
         return trivial or evolve(engine, checked, problem, effort, progress)
 
     engine = get_backend(backend, threads, device)
-    return _run(work, checked, problem, preset, engine, progress, profile)[0]
+    result = _run(work, checked, problem, preset, engine, progress, profile)[0]
+    return result if places is None else replace(result, home=places.home)
 
 
 def refine(

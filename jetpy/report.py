@@ -50,6 +50,7 @@ def stats(partition: Partition, read_seconds: float) -> dict[str, Any]:
         **_run(partition),
         "cut": partition.cut,
         **_balance(partition),
+        **_migration(partition),
         "empty_parts": partition.empty_parts,
         "disconnected_parts": partition.disconnected_parts,
         "levels": [_level(level) for level in partition.levels],
@@ -103,6 +104,12 @@ def _balance(partition: Partition) -> dict[str, Any]:
         "feasible": partition.feasible,
         "part_weights": partition.part_weights.tolist(),
     }
+
+
+def _migration(partition: Partition) -> dict[str, Any]:
+    if partition.home is None:
+        return {}
+    return {"moved_vertices": len(partition.moved), "moved_weight": partition.moved_weight}
 
 
 def _effort(partition: Partition, read_seconds: float) -> dict[str, Any]:

@@ -63,6 +63,8 @@ class Partition:
     generations : int
         Partitions that were found or recombined; this one is the best of them, `levels` are its
         own, `seconds` and `launches` those of all.
+    home : int32, shape (n,), or None
+        Parts of vertices before, if these were given; -1 of others.
     profile : Profile or None
         Where the time went, if that was asked for.
     """
@@ -83,6 +85,7 @@ class Partition:
     levels: Sequence[Level]
     launches: int
     generations: int = 1
+    home: npt.NDArray[np.int32] | None = None
     profile: Profile | None = None
 
     @cached_property
@@ -105,6 +108,19 @@ class Partition:
     def feasible(self) -> bool:
         """Whether every part keeps its limit."""
         return bool((self.part_weights <= self.limits).all())
+
+    @cached_property
+    def moved(self) -> npt.NDArray[np.int32]:
+        """Vertices that are no longer in the part that they were in, ascending, int32."""
+        if self.home is None:
+            return np.zeros(0, np.int32)
+        away = (self.home >= 0) & (self.home != self.parts)
+        return np.flatnonzero(away).astype(np.int32)
+
+    @property
+    def moved_weight(self) -> int:
+        """Weight of the vertices that have moved."""
+        return int(self.graph.vertex_weights[self.moved].sum(dtype=np.int64))
 
     @property
     def empty_parts(self) -> int:

@@ -65,6 +65,28 @@ seed_option = click.option(
     help="Chooses among equally good decisions; the same seed gives the same result.",
 )
 
+fixed_option = click.option(
+    "--fixed",
+    type=INPUT_FILE,
+    metavar="PARTS",
+    help="Parts in which vertices have to be, in a file of any format of --output; -1 of others.",
+)
+
+home_option = click.option(
+    "--home",
+    type=INPUT_FILE,
+    metavar="PARTS",
+    help="Parts so far, in such a file; leaving them costs as much as --migration says.",
+)
+
+migration_option = click.option(
+    "--migration",
+    type=float,
+    default=1.0,
+    show_default=True,
+    help="What it costs to move a unit of vertex weight away from --home, in units of edge weight.",
+)
+
 profile_option = click.option(
     "--profile",
     "trace_file",

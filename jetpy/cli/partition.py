@@ -13,9 +13,12 @@ from jetpy.cli.options import (
     OUTPUT_FILE,
     backend_option,
     device_option,
+    fixed_option,
     graph_argument,
+    home_option,
     imbalance_option,
     json_option,
+    migration_option,
     parts_option,
     profile_option,
     quiet_option,
@@ -36,6 +39,9 @@ from jetpy.cli.results import conclude, read_timed, write_files
     "A part may weigh (1 + this) times the average, rounded up before and down after."
 )
 @targets_option
+@fixed_option
+@home_option
+@migration_option
 @seed_option
 @click.option(
     "--preset",
@@ -92,6 +98,9 @@ def partition_command(
     imbalance: float,
     large_imbalance: bool,
     targets: str | None,
+    fixed: Path | None,
+    home: Path | None,
+    migration: float,
     seed: int,
     preset: names.Preset,
     coarsening: names.Coarsening | None,
@@ -113,15 +122,16 @@ def partition_command(
     GRAPH is a file, whose name tells its format: .graph or .metis, .mtx, .npz, or an edge list
     (.txt, .edges, .el, .tsv, .csv), each also compressed (.gz, .bz2, .xz, .zst).
     """
-    check_outputs([session, trace_file], json_file, inputs=[graph], parts=output)
-    if session is not None and targets is not None:
-        raise click.UsageError("--session has no --targets: parts of a session have equal limits")
+    check_outputs([session, trace_file], json_file, inputs=[graph, fixed, home], parts=output)
+    if session is not None and any(given is not None for given in (targets, fixed, home)):
+        raise click.UsageError("--session goes without --targets, --fixed and --home")
 
     from jetpy.api import partition
     from jetpy.backends import get_backend
     from jetpy.cli.tables import summary
     from jetpy.constraints.targets import read_targets
     from jetpy.incremental.partitioner import IncrementalPartitioner
+    from jetpy.io import read_parts
     from jetpy.options import choose_effort
     from jetpy.presets import choose
     from jetpy.problem import checked_imbalance, pose
@@ -137,6 +147,10 @@ def partition_command(
 
     with progress_bars(quiet=quiet) as bars:
         loaded, read_seconds = read_timed(graph, repair, bars)
+        places: dict[str, Any] = {
+            name: None if file is None else read_parts(file, loaded.n, partial=True)
+            for name, file in (("fixed", fixed), ("home", home))
+        }
         bars.busy("Preparing")
         asked: dict[str, Any] = {
             "imbalance": imbalance,
@@ -154,7 +168,9 @@ def partition_command(
                 loaded,
                 k,
                 **asked,
+                **places,
                 targets=shares,
+                migration=migration,
                 generations=generations,
                 time_limit=time_limit,
                 progress=bars.stage,

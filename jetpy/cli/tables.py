@@ -84,6 +84,7 @@ def summary(partition: Partition, read_seconds: float) -> Text:
             ("run", f"{run}, {_engine(partition)}"),
             ("cut", cut_text(partition.cut, partition.graph)),
             *_balance(partition, "part"),
+            *_migration(partition),
             ("empty parts", f"{partition.empty_parts:,}"),
             ("disconnected parts", f"{partition.disconnected_parts:,}"),
             *_times(partition, read_seconds),
@@ -166,6 +167,15 @@ def _balance(partition: Partition, noun: str) -> list[tuple[str, str]]:
         ("limit", limit),
         ("feasible", "yes" if partition.feasible else "NO"),
     ]
+
+
+def _migration(partition: Partition) -> list[tuple[str, str]]:
+    if partition.home is None:
+        return []
+    total = partition.graph.total_vertex_weight
+    share = 100 * partition.moved_weight / max(total, 1)
+    weight = f"weight {partition.moved_weight:,}, {share:.1f} % of all"
+    return [("moved vertices", f"{len(partition.moved):,}; {weight}")]
 
 
 def _times(partition: Partition, read_seconds: float) -> list[tuple[str, str]]:

@@ -26,7 +26,7 @@ class Places:
     fixed : int32, shape (n,)
         Parts in which vertices stay; -1 of others.
     home : int32, shape (n,), or None
-        Parts that vertices were in; -1 of others, and of those that are fixed.
+        Parts that vertices were in; -1 of others.
     migration : Fraction
         What it costs to move a unit of weight away from home.
     """
@@ -34,6 +34,13 @@ class Places:
     fixed: IntArray
     home: IntArray | None
     migration: Fraction
+
+    @property
+    def left(self) -> IntArray:
+        """Homes that vertices may leave: those of vertices that are not fixed, -1 of others."""
+        if self.home is None:
+            return np.full(len(self.fixed), NO_PART, np.int32)
+        return np.where(self.fixed == NO_PART, self.home, NO_PART)
 
 
 def checked_places(
@@ -57,8 +64,6 @@ def checked_places(
         return None
     if kept is None:
         kept = np.full(n, NO_PART, np.int32)
-    if homes is not None:
-        homes = np.where(kept == NO_PART, homes, NO_PART)
     return Places(kept, homes, cost)
 
 

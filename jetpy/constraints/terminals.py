@@ -78,11 +78,10 @@ def with_terminals(graph: Graph, problem: Problem, places: Places) -> WithTermin
     OptionError
         If these together may be 2**31 or more.
     """
-    fixed, home = places.fixed, places.home
+    fixed, home = places.fixed, places.left
     free = fixed == NO_PART
     count = int(free.sum())
-    used = [fixed[~free]] if home is None else [fixed[~free], home[home != NO_PART]]
-    parts = np.unique(np.concatenate(used))
+    parts = np.unique(np.concatenate([fixed[~free], home[home != NO_PART]]))
     place = np.full(problem.k, NO_PART, np.int32)
     place[parts] = count + np.arange(len(parts), dtype=np.int32)
     numbers = np.where(free, np.cumsum(free) - 1, place[fixed]).astype(np.int32)
@@ -113,17 +112,12 @@ def _rows(graph: Graph, places: Places, numbers: IntArray, place: IntArray, n: i
 
     Edges between terminals, which cannot be saved, are left out.
     """
-    home, migration = places.home, places.migration
+    home, migration = places.left, places.migration
     terminals = int(place[place != NO_PART].min(initial=n))
     u, v = numbers[graph.sources(0, graph.n)], numbers[graph.indices]
     kept = (u < terminals) | (v < terminals)
-    movable = np.zeros(0, np.intp)
-    if home is not None and migration:
-        movable = np.flatnonzero(home != NO_PART)
-        homes = place[home[movable]]
-    else:
-        homes = np.zeros(0, np.int32)
-    movers = numbers[movable]
+    movable = np.flatnonzero(home != NO_PART) if migration else np.zeros(0, np.intp)
+    movers, homes = numbers[movable], place[home[movable]]
     costs = graph.vertex_weights[movable].astype(np.int64) * migration.numerator
     edges: npt.NDArray[np.int64] = graph.edge_weights[kept].astype(np.int64)
     edges *= migration.denominator

@@ -92,7 +92,7 @@ def bisect(
     `parts` (int32, shape (n,)) are those of the vertices that no root has, `pinned` (int32, shape
     (n,)) those that vertices have to be in, -1 of others.
     """
-    if not roots:
+    if not roots or not tries:
         return [parts] * tries
     n, nnz = graph.n, graph.nnz
     room = max(1, min(ENTRY_ROOM, INT32_MAX // max(tries * nnz, 1)))

@@ -14,6 +14,7 @@ from jetpy.graph import Graph, IntArray
 from jetpy.initial.assignment import assign_parts
 from jetpy.initial.bisection import bisect
 from jetpy.initial.blocks import split_blocks
+from jetpy.initial.matching import MOST_PARTS, match_to_pinned
 from jetpy.initial.metis import bisect_recursively, with_sorted_rows
 from jetpy.initial.roots import find_roots
 from jetpy.metrics import mapped_cut
@@ -76,14 +77,26 @@ def _by_metis(
 def _by_bisection(
     refinement: Refinement, graph: Graph, groups: IntArray | None, tries: int
 ) -> list[Parts]:
-    """Partition on the host: an index bisects a whole node, which is no work for a GPU's thread."""
+    """Partition on the host: an index bisects a whole node, which is no work for a GPU's thread.
+
+    Half of the tries leave it open where pinned vertices are: bisections have to part them early,
+    by the numbers of their parts, whether these are neighbours or not.
+    """
     problem, backend = refinement.problem, refinement.backend
     pinned = None if refinement.pinned is None else backend.to_host(refinement.pinned)
-    parts, roots = find_roots(graph, groups, problem, pinned)
     host, level = backend, refinement.state.graph
     if backend.host_engine is not None:
         host, level = backend.host_engine, upload(backend.host_engine, graph)
-    return bisect(host, level, parts, roots, tries, problem.seed * 1009, pinned)
+
+    def solve(tries: int, pinned: IntArray | None) -> list[Parts]:
+        parts, roots = find_roots(graph, groups, problem, pinned)
+        return bisect(host, level, parts, roots, tries, problem.seed * 1009, pinned)
+
+    if pinned is None or problem.targets is not None or problem.k > MOST_PARTS:
+        return solve(tries, pinned)
+    apart = tries // 2
+    matched = [match_to_pinned(graph, parts, pinned, problem.k) for parts in solve(apart, None)]
+    return solve(tries - apart, pinned) + matched
 
 
 METHODS: dict[str, Callable[[Refinement, Graph, IntArray | None, int], list[Parts]]] = {

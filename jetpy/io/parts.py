@@ -34,15 +34,19 @@ OTHERS = (
 )
 """Suffixes that promise another format."""
 BLOCK = 1 << 20  # vertices
+NO_PART = -1
 
 
 class _Format(NamedTuple):
-    read: Callable[[BinaryIO, int | None], npt.NDArray[Any]]
-    """Reads parts; of many more than so many, if that is known, not all."""
+    read: Callable[[BinaryIO, int | None, int], npt.NDArray[Any]]
+    """Reads parts, which are not below the last number; of many more than so many, if that is
+    known, not all."""
     write: Callable[[BinaryIO, IntArray], None]
 
 
-def read_parts(path: str | os.PathLike[str], n: int | None = None) -> IntArray:
+def read_parts(
+    path: str | os.PathLike[str], n: int | None = None, *, partial: bool = False
+) -> IntArray:
     """Read a partition.
 
     Parameters
@@ -52,6 +56,8 @@ def read_parts(path: str | os.PathLike[str], n: int | None = None) -> IntArray:
         otherwise. A suffix of compression may follow.
     n : int, optional
         Number of vertices that it must be for.
+    partial : bool
+        Whether vertices may have no part, which -1 stands for.
 
     Returns
     -------
@@ -62,13 +68,13 @@ def read_parts(path: str | os.PathLike[str], n: int | None = None) -> IntArray:
     ------
     FileFormatError
         When the file is not of that format or damaged, or does not hold one non-negative integer
-        for each vertex.
+        (or -1, if `partial`) for each vertex.
     JetpyError
         When the file cannot be read.
     """
-    form = _format(path)
+    form, least = _format(path), NO_PART if partial else 0
     with open_input(path) as stream:
-        parts = _checked(form.read(stream, n), 0)
+        parts = _checked(form.read(stream, n, least), least)
         if n is not None and len(parts) != n:
             raise FileFormatError(f"{len(parts)} part ids, but the graph has {n} vertices")
     return parts
@@ -81,7 +87,7 @@ def write_parts(path: str | os.PathLike[str], parts: npt.ArrayLike) -> None:
     ----------
     path : path
     parts : integers, shape (n,)
-        Not negative, but for -1, which stands for a deleted vertex (`read_parts` refuses it).
+        Not negative, but for -1, which stands for none, as that of a deleted vertex.
 
     Raises
     ------
@@ -91,7 +97,7 @@ def write_parts(path: str | os.PathLike[str], parts: npt.ArrayLike) -> None:
         When the file cannot be written.
     """
     form = _format(path)
-    checked = _checked(np.asarray(parts), -1)
+    checked = _checked(np.asarray(parts), NO_PART)
     with open_output(path) as stream:
         form.write(stream, checked)
 
@@ -128,7 +134,7 @@ def _checked(parts: npt.NDArray[Any], least: int) -> IntArray:
     return np.ascontiguousarray(parts, np.int32)
 
 
-def _read_text(stream: BinaryIO, n: int | None) -> IntArray:
+def _read_text(stream: BinaryIO, n: int | None, least: int) -> IntArray:
     found, count = [np.empty(0, np.int32)], 0
     for rows in read_rows(stream, head=first_line(stream)):
         wrong = rows.counts != 1
@@ -137,8 +143,8 @@ def _read_text(stream: BinaryIO, n: int | None) -> IntArray:
             raise FileFormatError(
                 f"line {rows.lines[i]}: one part id is expected, not {rows.counts[i]} integers"
             )
-        if rows.values.min(initial=0) < 0:
-            i = int((rows.values < 0).argmax())
+        if rows.values.min(initial=0) < least:
+            i = int((rows.values < least).argmax())
             raise FileFormatError(f"line {rows.lines[i]}: part {rows.values[i]} is negative")
         count += len(rows.values)
         if n is None or count <= n:
@@ -148,7 +154,7 @@ def _read_text(stream: BinaryIO, n: int | None) -> IntArray:
     return np.concatenate(found)
 
 
-def _read_npz(stream: BinaryIO, n: int | None) -> npt.NDArray[Any]:
+def _read_npz(stream: BinaryIO, n: int | None, least: int) -> npt.NDArray[Any]:
     arrays = read_archive(stream, "an .npz archive")
     if "parts" not in arrays:
         raise FileFormatError(f"no array parts in the archive, only {', '.join(arrays)}")
@@ -161,7 +167,7 @@ def _write_npz(stream: BinaryIO, parts: IntArray) -> None:
     stream.write(content.getbuffer())
 
 
-def _read_csv(stream: BinaryIO, n: int | None) -> npt.NDArray[Any]:
+def _read_csv(stream: BinaryIO, n: int | None, least: int) -> npt.NDArray[Any]:
     """Read ``vertex,part`` in any order; or the parts alone, in order."""
     first = first_line(stream)
     head = b"\n" if first[:1].isalpha() or first[:1] in (b'"', b"'") else first
@@ -185,7 +191,7 @@ def _read_csv(stream: BinaryIO, n: int | None) -> npt.NDArray[Any]:
     return result
 
 
-def _read_json(stream: BinaryIO, n: int | None) -> npt.NDArray[Any]:
+def _read_json(stream: BinaryIO, n: int | None, least: int) -> npt.NDArray[Any]:
     content = stream.read()
     try:
         parts = json.loads(content.decode("utf-8-sig"))
@@ -194,8 +200,10 @@ def _read_json(stream: BinaryIO, n: int | None) -> npt.NDArray[Any]:
     if not isinstance(parts, list):
         raise FileFormatError("this is no list of part ids")
     for v, part in enumerate(parts):
-        if type(part) is not int or not 0 <= part < INT32_MAX:
-            raise FileFormatError(f"vertex {v} is in part {part!r:.40}; parts are 0..2147483646")
+        if type(part) is not int or not least <= part < INT32_MAX:
+            raise FileFormatError(
+                f"vertex {v} is in part {part!r:.40}; parts are {least}..2147483646"
+            )
     return np.array(parts, np.int32)
 
 
@@ -226,7 +234,7 @@ def _texts(table: IntArray) -> Iterator[bytes]:
 _TEXT = _Format(_read_text, lambda stream, parts: stream.writelines(_texts(parts[:, None])))
 _FORMATS = {
     ".npy": _Format(
-        lambda stream, n: read_array(stream),
+        lambda stream, n, least: read_array(stream),
         lambda stream, parts: np.lib.format.write_array(stream, parts),
     ),
     ".npz": _Format(_read_npz, _write_npz),

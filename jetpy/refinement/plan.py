@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 
 from jetpy.backends.base import Array, Backend
 from jetpy.problem import Problem
@@ -68,12 +69,11 @@ class Plan:
         k, group_size = problem.k, problem.group_size
         self.numbers: Array = backend.empty(len(Row) * k, np.int64)
         self.group_size = group_size
-        self.shares: Array = backend.from_host(problem.shares)
-        self.all_shares = int(problem.shares[:group_size].sum())
         limits = problem.limits
-        self.thresholds: Array = backend.from_host(
-            np.maximum(limits * PERCENT_OPEN // 100, limits - MOST_BELOW_LIMIT)
-        )
+        thresholds = np.maximum(limits * PERCENT_OPEN // 100, limits - MOST_BELOW_LIMIT)
+        self.shares: Array = _on_device(backend, problem.shares)
+        self.all_shares = int(problem.shares[:group_size].sum())
+        self.thresholds: Array = _on_device(backend, thresholds)
         self._backend, self._k = backend, k
         is_wide = group_size > wide
         span = span if is_wide else group_size
@@ -107,6 +107,14 @@ class Plan:
             state=state,
             **self._sums,
         )
+
+
+def _on_device(backend: Backend, numbers: npt.NDArray[np.int64]) -> Array:
+    """Return a copy on the back end: without waiting for it, if the numbers are all the same."""
+    first = int(numbers[0])
+    if (numbers == first).all():
+        return backend.full(len(numbers), first, np.int64)
+    return backend.from_host(numbers)
 
 
 def _block_sums(backend: Backend, blocks: int, span: int) -> BlockSums:

@@ -7,11 +7,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import jetpy
 from jetpy.initial import coarsest
-from jetpy.io import read_graph, read_parts, write_graph
+from jetpy.io import read_graph, read_parts, write_graph, write_parts
 from jetpy.presets import PRESETS
 from tests.cli.conftest import ENGINE, Run
 from tests.graphs import heavy_vertex, isolated
@@ -117,11 +118,57 @@ def test_targets(run: Run, targets: str) -> None:
         (("--targets", "2:1"), "targets must be 3 numbers"),
         (("--targets", "2:x:1"), "neither numbers such as 2:1:1:1 nor a file"),
         (("--targets", "2:0:1"), "the target of part 1 is 0"),
-        (("--targets", "2:1:1", "--session", "live.npz"), "--session has no --targets"),
+        (("--targets", "2:1:1", "--session", "live.npz"), "--session goes without --targets"),
     ],
 )
 def test_bad_targets(run: Run, options: tuple[str, ...], message: str) -> None:
     result = run("partition", "mesh.graph", "-k", 3, *options, *ENGINE, code=2)
+    assert message in result.stderr
+
+
+def test_fixed_and_home(run: Run) -> None:
+    n = read_graph("mesh.graph").n
+    home = np.arange(n) * 4 // n
+    fixed = np.where(np.arange(n) % 9 == 0, (home + 1) % 4, -1)
+    write_parts("home.npy", home)
+    write_parts("fixed.txt", fixed)
+    options = ("--fixed", "fixed.txt", "--home", "home.npy", "--migration", 0.5)
+    files = ("-o", "parts.txt", "--json", "report.json")
+    result = run("partition", "mesh.graph", "-k", 4, *options, *files, *ENGINE)
+    parts = read_parts("parts.txt")
+    expected = jetpy.partition(
+        read_graph("mesh.graph"),
+        4,
+        fixed=fixed,
+        home=home,
+        migration=0.5,
+        backend="numba",
+        threads=1,
+    )
+    assert parts.tolist() == expected.parts.tolist()
+    assert (parts == fixed)[fixed >= 0].all()
+    report = json.loads(Path("report.json").read_text())
+    assert report["moved_vertices"] == (parts != home).sum() > 0
+    assert report["moved_weight"] == expected.moved_weight
+    assert "moved vertices" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (("--fixed", "short.txt"), 1, "2 part ids, but the graph has 1200 vertices"),
+        (("--fixed", "none.txt"), 2, "none.txt"),
+        (("--home", "minus.txt"), 1, "part -2 is negative"),
+        (("--home", "many.txt"), 2, "home has vertex 0 in part 7; parts are 0..2"),
+        (("--migration", "-1"), 2, "migration is -1"),
+        (("--home", "many.txt", "--session", "live.npz"), 2, "--session goes without"),
+    ],
+)
+def test_bad_places(run: Run, options: tuple[str, ...], code: int, message: str) -> None:
+    Path("short.txt").write_text("0\n1\n")
+    Path("many.txt").write_text("7\n" * 1200)
+    Path("minus.txt").write_text("-2\n" * 1200)
+    result = run("partition", "mesh.graph", "-k", 3, *options, *ENGINE, code=code)
     assert message in result.stderr
 
 

@@ -56,6 +56,7 @@ def test_what_others_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["p", "p.npy", "p.npz", "p.csv", "p.json"])
 def test_deleted_vertices_are_written_but_belong_to_no_partition(tmp_path: Path, name: str) -> None:
     write_parts(tmp_path / name, [1, -1, 0])
+    assert read_parts(tmp_path / name, 3, partial=True).tolist() == [1, -1, 0]
     with pytest.raises(FileFormatError, match="part -1"):
         read_parts(tmp_path / name)
 

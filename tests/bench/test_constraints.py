@@ -1,0 +1,37 @@
+"""Tasks of the benchmark of constraints, and what deadlines are judged by."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+import jetpy
+from bench.constraints import CONDITIONS, Task, can
+from bench.deadline import best_known
+
+
+def test_limits_follow_the_targets() -> None:
+    grid = jetpy.generators.grid(10, 10)
+    task = Task(grid, np.array([2, 1, 1]), np.full(100, -1))
+    assert task.limits.tolist() == [51, 25, 25]
+    assert Task(grid, np.ones(3), task.fixed).limits.tolist() == [35, 35, 35]
+
+
+def test_tasks_survive_files(tmp_path: Path) -> None:
+    grid = jetpy.generators.grid(30, 30)
+    for name, condition in CONDITIONS.items():
+        task = condition(grid, np.random.default_rng(1))
+        task.save(tmp_path)
+        again = Task.load(tmp_path)
+        assert again.targets.tolist() == task.targets.tolist()
+        assert again.fixed.tolist() == task.fixed.tolist()
+        assert again.graph.indices.tolist() == grid.indices.tolist()
+        assert can("pymetis", name) == (task.fixed < 0).all()
+
+
+def test_best_known(tmp_path: Path) -> None:
+    file = tmp_path / "best.csv"
+    file.write_text("graph,k,imbalance,best_cut\nuk,2,0.05,18\nuk,4,0.03,41\n")
+    assert best_known(file, 0.05) == {("uk", 2): 18}
+    assert best_known(None, 0.05) == {}

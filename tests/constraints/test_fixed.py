@@ -1,0 +1,167 @@
+"""Fixed vertices: they stay where they are, and the rest is as good as can be."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import jetpy
+from jetpy.backends.base import Backend
+from jetpy.errors import OptionError
+from jetpy.graph import Graph
+from jetpy.metrics import edge_cut, part_weights
+from tests.graphs import from_edges, path
+from tests.strategies import weighted_graphs
+
+ENGINE: dict[str, Any] = {"backend": "numba", "threads": 1}
+
+
+def some_fixed(n: int, k: int, seed: int, share: float) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return np.where(rng.random(n) < share, rng.integers(0, k, n), -1)
+
+
+def smallest_cut(graph: Graph, k: int, fixed: np.ndarray, limits: np.ndarray) -> int | None:
+    """Smallest cut of all partitions that keep the limits and fixed vertices; None without any."""
+    choices = [range(k) if p < 0 else [p] for p in fixed.tolist()]
+    cuts = [
+        edge_cut(graph, np.array(parts))
+        for parts in product(*choices)
+        if (part_weights(graph, np.array(parts), k) <= limits).all()
+    ]
+    return min(cuts, default=None)
+
+
+@settings(max_examples=60, deadline=None)
+@given(weighted_graphs(most=7), st.integers(2, 3), st.integers(0, 99), st.sampled_from([0.2, 0.6]))
+def test_beside_all_partitions(graph: Graph, k: int, seed: int, share: float) -> None:
+    fixed = some_fixed(graph.n, k, seed, share)
+    result = jetpy.partition(graph, k, fixed=fixed, imbalance=0.5, seed=seed, **ENGINE)
+    kept = fixed >= 0
+    assert (result.parts[kept] == fixed[kept]).all()
+    assert result.cut == edge_cut(graph, result.parts)
+    best = smallest_cut(graph, k, fixed, result.limits)
+    if best is not None and result.feasible:
+        assert result.cut >= best
+    if best is None:
+        assert not result.feasible
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    weighted_graphs(most=40),
+    st.integers(1, 9),
+    st.integers(0, 99),
+    st.sampled_from([0.0, 0.1, 0.5, 1.0]),
+    st.sampled_from(["default", "ultra", "gkway"]),
+    st.booleans(),
+)
+def test_fixed_vertices_stay(
+    graph: Graph, k: int, seed: int, share: float, preset: Any, with_targets: bool
+) -> None:
+    fixed = some_fixed(graph.n, k, seed, share)
+    targets = np.arange(1, k + 1) if with_targets else None
+    options: dict[str, Any] = {"preset": preset, "targets": targets, "seed": seed}
+    result = jetpy.partition(graph, k, fixed=fixed, **options, **ENGINE)
+    kept = fixed >= 0
+    assert (result.parts[kept] == fixed[kept]).all()
+    assert ((result.parts >= 0) & (result.parts < k)).all()
+    held = np.bincount(fixed[kept], graph.vertex_weights[kept], k)
+    heaviest = graph.vertex_weights.max(initial=0)
+    excess = result.part_weights - np.maximum(result.limits, held)
+    assert (excess <= heaviest).all()
+
+
+def test_nearly_the_best_cut_on_small_graphs() -> None:
+    found, best = 0, 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        edges = [(u, v) for u in range(9) for v in range(u) if rng.random() < 0.35]
+        graph = from_edges(9, edges)
+        fixed = some_fixed(9, 3, seed, 0.3)
+        result = jetpy.partition(graph, 3, fixed=fixed, imbalance=0.34, seed=seed, **ENGINE)
+        least = smallest_cut(graph, 3, fixed, result.limits)
+        if least is not None:
+            assert result.feasible
+            found, best = found + result.cut, best + least
+    assert best > 100
+    assert found <= 1.06 * best
+
+
+def test_a_grid_is_cut_where_its_corners_say(backend: Backend) -> None:
+    grid = jetpy.generators.grid(24, 24)
+    fixed = np.full(grid.n, -1)
+    fixed[[0, 23, 24 * 23, 24 * 24 - 1]] = [3, 1, 0, 2]
+    options: dict[str, Any] = {"backend": backend.name, "threads": backend.threads}
+    result = jetpy.partition(grid, 4, fixed=fixed, **options)
+    assert result.parts[[0, 23, 24 * 23, 24 * 24 - 1]].tolist() == [3, 1, 0, 2]
+    assert result.feasible
+    assert result.cut <= 52
+    expected = jetpy.partition(grid, 4, fixed=fixed, **ENGINE)
+    assert result.parts.tolist() == expected.parts.tolist()
+
+
+def test_parts_that_are_too_heavy_already_get_no_more() -> None:
+    grid = jetpy.generators.grid(30, 30)
+    fixed = np.full(grid.n, -1)
+    fixed[:400] = 0
+    result = jetpy.partition(grid, 4, fixed=fixed, **ENGINE)
+    assert not result.feasible
+    assert result.part_weights[0] == 400
+    assert result.part_weights[1:].max() <= result.limit
+
+
+def test_all_fixed_or_none() -> None:
+    grid = jetpy.generators.grid(10, 10)
+    parts = np.arange(100) % 5
+    result = jetpy.partition(grid, 5, fixed=parts, **ENGINE)
+    assert result.parts.tolist() == parts.tolist()
+    assert result.cut == edge_cut(grid, parts)
+    free = jetpy.partition(grid, 5, fixed=np.full(100, -1), **ENGINE)
+    assert free.parts.tolist() == jetpy.partition(grid, 5, **ENGINE).parts.tolist()
+
+
+def test_more_parts_than_vertices() -> None:
+    result = jetpy.partition(path(3), 7, fixed=[-1, 5, -1], **ENGINE)
+    assert result.parts[1] == 5
+    assert len(set(result.parts.tolist())) == 3
+
+
+@pytest.mark.parametrize("start", ["random", "as fixed"])
+def test_refining(start: str) -> None:
+    grid = jetpy.generators.grid(20, 20)
+    fixed = some_fixed(grid.n, 4, 1, 0.05)
+    given_parts = np.random.default_rng(2).integers(0, 4, grid.n)
+    if start == "as fixed":
+        given_parts = np.where(fixed < 0, given_parts, fixed)
+    result = jetpy.refine(grid, given_parts, 4, fixed=fixed, **ENGINE)
+    kept = fixed >= 0
+    assert (result.parts[kept] == fixed[kept]).all()
+    assert result.feasible
+    assert result.cut < edge_cut(grid, given_parts)
+
+
+@pytest.mark.parametrize(
+    ("fixed", "message"),
+    [
+        ([0, 1], "fixed must have a part for each of 9 vertices (-1: none), not the shape (2,)"),
+        ([[0] * 9], "not the shape (1, 9)"),
+        ([0.0] * 9, "fixed must hold integers, not float64"),
+        ([0] * 8 + [3], "fixed has vertex 8 in part 3; parts are 0..2, and -1 means none"),
+        ([-2] + [0] * 8, "fixed has vertex 0 in part -2"),
+        ([None] * 9, "fixed must hold integers, not object"),
+    ],
+)
+def test_bad_parts(fixed: Any, message: str) -> None:
+    for call in (
+        lambda: jetpy.partition(path(9), 3, fixed=fixed, **ENGINE),
+        lambda: jetpy.refine(path(9), [0, 1, 2] * 3, 3, fixed=fixed, **ENGINE),
+    ):
+        with pytest.raises(OptionError) as error:
+            call()
+        assert message in str(error.value)
