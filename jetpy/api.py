@@ -67,7 +67,8 @@ def partition(
     graph : Graph, SciPy sparse matrix, tuple of arrays, or networkx.Graph
         See `as_graph`; a tuple is (indptr, indices[, edge_weights[, vertex_weights]]).
     k : int
-        Number of parts. None is empty, unless k > n: then every vertex gets a part of its own.
+        Number of parts. None is empty, unless k > n: then every vertex gets a part of its own; or
+        constraints want it so.
     imbalance : float
         Every part may weigh floor((1 + imbalance) * ceil(W / k)), W being the total vertex
         weight. That is kept wherever it can be by putting the next heaviest vertex into the

@@ -38,13 +38,19 @@ class Filled(NamedTuple):
 
 
 def fill(
-    backend: Backend, graph: DeviceGraph, parts: Array, k: int, pinned: Array | None = None
+    backend: Backend,
+    graph: DeviceGraph,
+    parts: Array,
+    k: int,
+    pinned: Array | None = None,
+    limits: npt.NDArray[np.int64] | None = None,
 ) -> Filled:
     """Return which vertices the empty parts of a partition (int32, shape (n,)) get.
 
     Each gets a vertex of a part of two or more: the one that has least edges to its own part, by
     weight. With fewer vertices than parts, some stay empty. `pinned` (int32, shape (n,)) is not
-    negative for vertices that stay.
+    negative for vertices that stay. Where `limits` are given (int64, shape (k,)), vertices that
+    weigh more do not go to a part.
     """
     counts = backend.full(k, 0)
     backend.parallel_for(graph.n, kernels.count_vertices, parts=parts, sizes=counts)
@@ -53,7 +59,13 @@ def fill(
     internal = internal_weights(backend, graph, parts)
     if pinned is not None:
         internal[pinned >= 0] = HELD_FOR_EVER
-    heap = _loosest(backend, parts, counts, internal, 2 * len(empty))
+    candidates = 2 * len(empty)
+    most = np.full(k, INT32_MAX, np.int64) if limits is None else limits
+    weights = np.zeros(graph.n, np.int32)
+    if limits is not None:
+        candidates, weights = graph.n, backend.to_host(graph.vertex_weights)
+        empty.sort(key=lambda p: -most[p])
+    heap = _loosest(backend, parts, counts, internal, candidates)
     neighbours = _Neighbours(backend, graph, parts, internal, whole=len(empty) > FEW)
     moved: dict[int, int] = {}
     now: dict[int, int] = {}
@@ -63,6 +75,7 @@ def fill(
             sizes[heap[0].part] < 2
             or heap[0].vertex in moved
             or heap[0].weight != now.get(heap[0].vertex, heap[0].weight)
+            or weights[heap[0].vertex] > most[p]
         ):
             heapq.heappop(heap)
         if not heap or heap[0].weight > INT32_MAX:

@@ -49,8 +49,9 @@ def _pack(refinement: Refinement, refined: Refined) -> Refined:
 
 def _fill(refinement: Refinement, refined: Refined) -> Refined:
     """Return the partition with a vertex in each part, if there are vertices enough."""
-    backend, device, k = refinement.backend, refinement.state.graph, refinement.problem.k
-    vertices, new, growth = fill(backend, device, refined.parts, k, refinement.pinned)
+    backend, device, problem = refinement.backend, refinement.state.graph, refinement.problem
+    own = refinement.pinned, problem.part_limits
+    vertices, new, growth = fill(backend, device, refined.parts, problem.k, *own)
     moved, parts = backend.from_host(vertices), refined.parts
     held = backend.to_host(device.vertex_weights[moved])
     weights = refined.measures.part_weights.copy()

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tests.fuzz.changes import changing
+from tests.fuzz.constrained import constrained
 from tests.fuzz.draws import Engine, Problem
 from tests.fuzz.mappings import mapping
 from tests.fuzz.mistakes import mistake
@@ -23,9 +24,10 @@ from tests.fuzz.partitions import partitioning, refining
 from tests.fuzz.structures import Random
 
 KINDS: Mapping[Callable[[Random], Problem], float] = {
-    partitioning: 0.5,
-    refining: 0.2,
-    mapping: 0.18,
+    partitioning: 0.4,
+    refining: 0.18,
+    mapping: 0.16,
+    constrained: 0.14,
     changing: 0.08,
     mistake: 0.04,
 }
