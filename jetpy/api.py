@@ -165,7 +165,9 @@ def partition(
             return terminals.without(with_them)
         trivial = trivial_partition(checked.n, checked.total_edge_weight, problem.k)
         if trivial is not None and problem.targets is not None:
-            trivial = replace(trivial, parts=one_each(checked.vertex_weights, problem.targets))
+            trivial = replace(
+                trivial, parts=one_each(checked.vertex_weights, problem.targets, problem.limits)
+            )
         return trivial or evolve(engine, checked, problem, effort, progress)
 
     engine = get_backend(backend, threads, device)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.balance.packing import pack
 from jetpy.errors import OptionError
 from jetpy.graph import IntArray
 
@@ -57,14 +58,21 @@ def ideals(total: int, shares: Shares) -> npt.NDArray[np.int64]:
     return np.asarray(-(-total * shares // int(shares.sum())))
 
 
-def one_each(weights: IntArray, shares: Shares) -> npt.NDArray[np.int32]:
+def one_each(
+    weights: IntArray, shares: Shares, limits: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int32]:
     """Return a part (int32, shape (n,)) for each of no more vertices than parts.
 
-    The heaviest vertex gets the part of the largest share.
+    The heaviest vertex gets the part of the largest share; unless limits (int64, shape (k,)) are
+    kept only where parts share vertices and others are empty.
     """
     parts = np.empty(len(weights), np.int32)
     heaviest_first = np.argsort(-weights.astype(np.int64), kind="stable")
     parts[heaviest_first] = np.argsort(-shares, kind="stable")[: len(weights)]
+    packed = pack(weights, limits)
+    loads = np.bincount(packed, weights, len(limits))
+    if (weights > limits[parts]).any() and (loads <= limits).all():
+        return packed
     return parts
 
 
