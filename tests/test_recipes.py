@@ -5,10 +5,19 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
+from threading import Barrier
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
+
+import jetpy
+from tests.graphs import edge_dict, random_graph
 
 RECIPES = Path(__file__).parents[1] / "docs" / "recipes.md"
 
@@ -49,5 +58,60 @@ def test_recipe(
     assert sections()[title]
     for block in sections()[title]:
         for package in packages(block):
-            pytest.importorskip(package)
+            pytest.importorskip(package.partition(".")[0])
         exec(compile(block, RECIPES, "exec"), names)
+
+
+@dataclass
+class Process:
+    """What the recipe for DOLFINx uses of an MPI communicator, among threads."""
+
+    rank: int
+    values: list[Any]
+    barrier: Barrier
+
+    def _from_all(self, value: Any) -> list[Any]:
+        self.values[self.rank] = value
+        self.barrier.wait()
+        found = self.values.copy()
+        self.barrier.wait()
+        return found
+
+    def gather(self, value: Any) -> list[Any] | None:
+        found = self._from_all(value)
+        return None if self.rank else found
+
+    def bcast(self, value: Any) -> Any:
+        return self._from_all(value)[0]
+
+    def scan(self, value: int) -> int:
+        return sum(self._from_all(value)[: self.rank + 1])
+
+
+@pytest.mark.parametrize("ghosting", [False, True])
+@pytest.mark.parametrize("bounds", [[0, 90], [0, 40, 90], [0, 0, 25, 90]])
+def test_destinations_in_dolfinx(bounds: list[int], ghosting: bool, compiled: None) -> None:
+    """Each cell goes to its owner first, then to the owners of its neighbours."""
+    names: dict[str, Any] = {}
+    exec(sections()["DOLFINx: a partitioner of the dual graph"][0], names)
+    graph, processes = random_graph(90, 200, 1), len(bounds) - 1
+    values, barrier = [None] * processes, Barrier(processes, timeout=60)
+
+    def work(rank: int) -> list[list[int]]:
+        starts = graph.indptr[bounds[rank] : bounds[rank + 1] + 1]
+        rows = SimpleNamespace(
+            offsets=starts - starts[0], array=graph.indices[starts[0] : starts[-1]].astype(np.int64)
+        )
+        process = Process(rank, values, barrier)
+        found, offsets = names["destinations"](process, processes, rows, ghosting)
+        assert found.dtype == offsets.dtype == np.int32
+        return [found[a:b].tolist() for a, b in pairwise(offsets)]
+
+    with ThreadPoolExecutor(processes) as threads:
+        found = [to for cells in threads.map(work, range(processes)) for to in cells]
+    parts = jetpy.partition(graph, processes).parts.tolist()
+    expected = [{part} for part in parts]
+    for u, v in edge_dict(graph) if ghosting else ():
+        expected[u].add(parts[v])
+    assert [to[0] for to in found] == parts
+    assert [sorted(to) for to in found] == [sorted(to) for to in expected]
