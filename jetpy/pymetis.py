@@ -1,0 +1,221 @@
+"""A drop-in for pymetis: ``import jetpy.pymetis as pymetis``, and `part_graph` is jetpy's.
+
+Everything else is pymetis's own: ordering and meshes go on to METIS, and options, enumerations and
+named tuples are the same objects. What `part_graph` cannot honour it tells by a warning, each once
+in a process; errors are those of jetpy.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pymetis
+from pymetis import CSRAdjacency, GraphPartition, Options
+
+import jetpy
+from jetpy.errors import GraphError, OptionError
+from jetpy.graph import INT32_MAX, Graph
+
+Integers = Sequence[int] | npt.NDArray[Any]
+Adjacency = CSRAdjacency | Sequence[Integers] | Mapping[int, Integers]
+
+__all__ = ["CSRAdjacency", "part_graph", "zero_copy_dtype"]
+__all__ += [name for name in pymetis.__all__ if name not in __all__]
+
+DEFAULT = -1
+"""What METIS takes for an option that is not set."""
+RECURSIVE_UFACTOR, KWAY_UFACTOR = 1, 30
+"""METIS's imbalance, in thousandths, where nothing else is asked for."""
+WITHOUT_COUNTERPART: dict[str, int] = {
+    "objtype": int(pymetis.ObjType.CUT),
+    "ctype": int(pymetis.CType.SHEM),
+    "iptype": DEFAULT,
+    "rtype": DEFAULT,
+    "niter": 10,
+    "no2hop": 0,
+    "minconn": 0,
+    "dbglvl": 0,
+}
+"""Options of METIS's partitioning that jetpy lacks, and the values that ask for nothing special."""
+
+
+def part_graph(
+    nparts: int,
+    adjacency: Adjacency | None = None,
+    xadj: Integers | None = None,
+    adjncy: Integers | None = None,
+    *,
+    vweights: Integers | None = None,
+    eweights: Integers | None = None,
+    tpwgts: Sequence[float] | npt.NDArray[np.floating] | None = None,
+    recursive: bool | None = None,
+    contiguous: bool | None = None,
+    options: Options | None = None,
+    warn_on_copies: bool = False,
+) -> GraphPartition:
+    """Partition a graph as `pymetis.part_graph` does, by `jetpy.partition`.
+
+    Parameters
+    ----------
+    nparts : int
+        Number of parts.
+    adjacency : CSRAdjacency, or the neighbours of each vertex, optional
+        The latter by number of the vertex: a sequence, or a mapping from 0..n - 1. Self-loops,
+        duplicate and one-directional edges are mended, with a warning.
+    xadj, adjncy : integers, shapes (n + 1,) and (2 m,), optional
+        The adjacency in compressed sparse row form, instead of `adjacency`.
+    vweights : positive integers, shape (n,), optional
+    eweights : positive integers, shape (2 m,), optional
+        In the order of the neighbours.
+    tpwgts : positive numbers, shape (nparts,), optional
+        What parts should weigh, relative to each other: `targets` of `jetpy.partition`.
+    recursive : bool, optional
+        Only chooses the imbalance where `options` do not: 0.001 if true, else 0.03, as METIS
+        does. By default, whether there are at most 8 parts.
+    contiguous : bool, optional
+        As option `contig`: parts in one piece.
+    options : Options, optional
+        `ufactor` is the imbalance in thousandths, `seed` the seed, and of `ncuts` partitions
+        (`generations` of `jetpy.partition`) the best is taken. Others that METIS would use are
+        left out, with a warning.
+    warn_on_copies : bool
+        Give a BytesWarning for each argument that is not a contiguous array of `zero_copy_dtype`.
+
+    Returns
+    -------
+    GraphPartition
+        pymetis's named tuple: `edge_cuts`, the total weight of cut edges, and `vertex_part`, a
+        list of n integers.
+
+    Raises
+    ------
+    TypeError
+        If the graph is given twice or not at all.
+    GraphError
+        If it breaks a rule that cannot be mended: a neighbour that is no vertex, a weight that is
+        not positive.
+    OptionError
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> import jetpy.pymetis as pymetis
+    >>> pymetis.part_graph(2, [[1, 2], [0, 2], [0, 1, 3], [2, 4, 5], [3, 5], [3, 4]])
+    GraphPartition(edge_cuts=1, vertex_part=[1, 1, 1, 0, 0, 0])
+    """
+    starts, neighbours = _rows(adjacency, xadj, adjncy)
+    if warn_on_copies:
+        arrays = {"xadj": starts, "adjncy": neighbours, "vweights": vweights, "eweights": eweights}
+        for name in _copied(arrays):
+            text = f"{name} is copied; a contiguous array of {zero_copy_dtype()} is not"
+            warnings.warn(text, BytesWarning, stacklevel=2)
+    graph, defect = _mended(starts, neighbours, eweights, vweights)
+    if defect is not None:
+        _tell(defect)
+    settings = Options() if options is None else options
+    if settings.numbering not in (DEFAULT, 0):
+        raise OptionError(f"numbering is {settings.numbering}; vertices are numbered from 0 only")
+    for name in _left_out(settings):
+        _tell(f"jetpy has no counterpart of METIS's option {name}; it is left out")
+    arguments = _arguments(settings, nparts <= 8 if recursive is None else recursive)
+    if contiguous or settings.contig > 0:
+        if "connected" in inspect.signature(jetpy.partition).parameters:
+            arguments["connected"] = True
+        else:
+            _tell("jetpy does not keep parts in one piece; contiguous is left out")
+    targets = None if tpwgts is None or len(tpwgts) == 0 else tpwgts
+    result = jetpy.partition(graph, nparts, targets=targets, **arguments)
+    return GraphPartition(result.cut, result.parts.tolist())
+
+
+def zero_copy_dtype() -> np.dtype[np.int32]:
+    """Return the type of integers that `part_graph` takes over without a copy."""
+    return np.dtype(np.int32)
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(pymetis, name)
+
+
+@lru_cache
+def _tell(text: str) -> None:
+    """Warn the caller of `part_graph`, once."""
+    warnings.warn(text, stacklevel=3)
+
+
+def _rows(
+    adjacency: Adjacency | None, xadj: Integers | None, adjncy: Integers | None
+) -> tuple[Integers, Integers]:
+    """Return the adjacency in compressed sparse row form, however it is given."""
+    if adjacency is None:
+        if xadj is None or adjncy is None:
+            raise TypeError("a graph is needed: give adjacency, or both xadj and adjncy")
+        return xadj, adjncy
+    if xadj is not None or adjncy is not None:
+        raise TypeError("the graph is given twice: give adjacency, or both xadj and adjncy")
+    if isinstance(adjacency, CSRAdjacency):
+        return adjacency.adj_starts, adjacency.adjacent
+    try:
+        rows = [adjacency[v] for v in range(len(adjacency))]
+    except KeyError as error:
+        raise GraphError(
+            f"the adjacency of {len(adjacency)} vertices lacks vertex {error}; "
+            "a vertex without neighbours needs an empty list"
+        ) from None
+    starts = np.cumsum([0, *map(len, rows)])
+    return starts, np.fromiter(chain.from_iterable(rows), np.int64, int(starts[-1]))
+
+
+def _copied(arrays: Mapping[str, Integers | None]) -> list[str]:
+    """Return the names of arrays that jetpy cannot take over as they are."""
+    return [
+        name
+        for name, values in arrays.items()
+        if values is not None
+        and not (
+            isinstance(values, np.ndarray)
+            and values.dtype == zero_copy_dtype()
+            and values.flags.c_contiguous
+        )
+    ]
+
+
+def _mended(
+    starts: Integers, neighbours: Integers, eweights: Integers | None, vweights: Integers | None
+) -> tuple[Graph, str | None]:
+    """Return the graph, and what had to be mended, by its first example; None if nothing."""
+    data = starts, neighbours, eweights, vweights
+    try:
+        return jetpy.as_graph(data), None
+    except GraphError as error:
+        defect = str(error).partition(";")[0]
+    return jetpy.as_graph(data, repair=True), f"{defect}; this and its like are mended"
+
+
+def _left_out(settings: Options) -> list[str]:
+    """Return the options that are set, and that jetpy has no counterpart of."""
+    return [
+        name
+        for name, usual in WITHOUT_COUNTERPART.items()
+        if getattr(settings, name) not in (DEFAULT, usual)
+    ]
+
+
+def _arguments(settings: Options, recursive: bool) -> dict[str, Any]:
+    """Return the options of `jetpy.partition` that those of METIS stand for."""
+    ufactor = RECURSIVE_UFACTOR if recursive else KWAY_UFACTOR
+    if settings.ufactor != DEFAULT:
+        ufactor = settings.ufactor
+    arguments: dict[str, Any] = {"imbalance": ufactor / 1000, "large_imbalance": True}
+    if settings.seed != DEFAULT:
+        arguments["seed"] = settings.seed & INT32_MAX
+    if settings.ncuts != DEFAULT:
+        arguments["generations"] = settings.ncuts
+    return arguments

@@ -1,0 +1,257 @@
+"""`jetpy.pymetis`: part_graph is jetpy's, in the form of pymetis; the rest is METIS's."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pymetis as original
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import jetpy
+import jetpy.pymetis as pymetis
+from jetpy.errors import GraphError, OptionError
+from jetpy.generators import grid
+from jetpy.graph import Graph
+from jetpy.metrics import edge_cut, part_weights
+from tests.graphs import SMALL_GRAPHS, isolated, path, random_graph, two_cliques
+from tests.strategies import weighted_graphs
+
+pytestmark = pytest.mark.usefixtures("compiled")
+
+GRAPH = random_graph(300, 900, 1, weighted=True)
+
+
+@pytest.fixture(autouse=True)
+def nothing_told_yet() -> Iterator[None]:
+    pymetis._tell.cache_clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def csr(graph: Graph) -> Any:
+    return pymetis.CSRAdjacency(graph.indptr, graph.indices)
+
+
+def weights(graph: Graph) -> dict[str, Any]:
+    return {"vweights": graph.vertex_weights, "eweights": graph.edge_weights}
+
+
+def rows(graph: Graph) -> list[list[int]]:
+    starts, neighbours = graph.indptr.tolist(), graph.indices.tolist()
+    return [neighbours[a:b] for a, b in pairwise(starts)]
+
+
+# on jetpy
+
+
+@pytest.mark.parametrize(
+    ("nparts", "asked", "stands_for"),
+    [
+        (8, {}, {"imbalance": 0.001}),
+        (9, {}, {"imbalance": 0.03}),
+        (8, {"recursive": False}, {"imbalance": 0.03}),
+        (9, {"recursive": True}, {"imbalance": 0.001}),
+        (9, {"options": {"ufactor": 200}}, {"imbalance": 0.2}),
+        (4, {"options": {"ufactor": 1500}}, {"imbalance": 1.5, "large_imbalance": True}),
+        (4, {"options": {"seed": 5}}, {"imbalance": 0.001, "seed": 5}),
+        (4, {"options": {"seed": -2}}, {"imbalance": 0.001, "seed": 2**31 - 2}),
+        (4, {"options": {"ncuts": 3}}, {"imbalance": 0.001, "generations": 3}),
+        (3, {"tpwgts": [0.5, 0.3, 0.2]}, {"imbalance": 0.001, "targets": [0.5, 0.3, 0.2]}),
+        (3, {"tpwgts": np.array([5, 3, 2])}, {"imbalance": 0.001, "targets": [5, 3, 2]}),
+        (3, {"tpwgts": []}, {"imbalance": 0.001}),
+    ],
+)
+def test_parts_are_those_of_jetpy(
+    nparts: int, asked: dict[str, Any], stands_for: dict[str, Any]
+) -> None:
+    if "options" in asked:
+        asked = {**asked, "options": pymetis.Options(**asked["options"])}
+    found = pymetis.part_graph(nparts, csr(GRAPH), **weights(GRAPH), **asked)
+    expected = jetpy.partition(GRAPH, nparts, **stands_for)
+    assert type(found) is original.GraphPartition
+    assert type(found.edge_cuts) is int
+    assert type(found.vertex_part) is list
+    assert found == (expected.cut, expected.parts.tolist())
+
+
+def test_options_change_the_parts() -> None:
+    """The table above would hold where they are ignored by both."""
+    found = {
+        tuple(pymetis.part_graph(9, csr(GRAPH), options=pymetis.Options(**options)).vertex_part)
+        for options in ({}, {"seed": 5}, {"ufactor": 200}, {"ncuts": 8})
+    }
+    assert len(found) == 4
+
+
+@given(weighted_graphs(), st.integers(1, 5))
+def test_answers_describe_the_graph(graph: Graph, nparts: int) -> None:
+    cut, parts = pymetis.part_graph(nparts, csr(graph), **weights(graph))
+    assert len(parts) == graph.n
+    assert set(parts) <= set(range(nparts))
+    assert cut == edge_cut(graph, np.array(parts))
+
+
+@pytest.mark.parametrize("name", SMALL_GRAPHS)
+def test_every_form_of_adjacency(name: str) -> None:
+    graph = SMALL_GRAPHS[name]()
+    lists, given = rows(graph), weights(graph)
+    expected = pymetis.part_graph(2, csr(graph), **given)
+    for adjacency in (
+        lists,
+        [np.array(row) for row in lists],
+        dict(enumerate(lists)),
+        pymetis.CSRAdjacency(graph.indptr.tolist(), graph.indices.astype(np.int64)),
+    ):
+        assert pymetis.part_graph(2, adjacency, **given) == expected
+    assert pymetis.part_graph(2, xadj=graph.indptr, adjncy=graph.indices, **given) == expected
+
+
+def test_one_part_and_more_parts_than_vertices() -> None:
+    assert pymetis.part_graph(1, rows(path(3))) == (0, [0, 0, 0])
+    cut, parts = pymetis.part_graph(5, rows(path(3)))
+    assert (cut, len(set(parts))) == (2, 3)
+    assert pymetis.part_graph(2, []) == (0, [])
+
+
+def test_targets_are_met_to_the_vertex() -> None:
+    graph = grid(10, 10)
+    _, parts = pymetis.part_graph(2, csr(graph), tpwgts=[0.8, 0.2])
+    assert part_weights(graph, np.array(parts), 2).tolist() == [80, 20]
+
+
+# what is told
+
+
+def test_an_asymmetric_adjacency_is_mended() -> None:
+    broken, mended = [[1, 2], [2], [3], []], [[1, 2], [0, 2], [0, 1, 3], [2]]
+    with pytest.warns(UserWarning, match=r"^edge \(0, 1\) is listed, but not its reverse.*mended"):
+        found = pymetis.part_graph(2, broken)
+    assert found == pymetis.part_graph(2, mended)
+    assert pymetis.part_graph(2, broken) == found  # and is told once only
+
+
+def test_loops_and_duplicates_are_mended() -> None:
+    with pytest.warns(UserWarning, match=r"^edge \(1, 1\) is a self-loop; this"):
+        assert pymetis.part_graph(2, [[1], [0, 1]]) == (1, [0, 1])
+    with pytest.warns(UserWarning, match=r"^edge \(0, 1\) is listed more than once; this"):
+        cut, _ = pymetis.part_graph(2, [[1, 1], [0, 0]])
+    assert cut == 2
+    found = pymetis.CSRAdjacency([0, 1, 2], [1, 0])
+    with pytest.warns(UserWarning, match=r"^edge \(0, 1\) has weight 2, but its reverse"):
+        assert pymetis.part_graph(2, found, eweights=[2, 7])[0] == 7
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("objtype", pymetis.ObjType.VOL),
+        ("ctype", pymetis.CType.RM),
+        ("iptype", pymetis.IPType.RANDOM),
+        ("rtype", pymetis.RType.GREEDY),
+        ("niter", 20),
+        ("no2hop", 1),
+        ("minconn", 1),
+        ("dbglvl", 1),
+    ],
+)
+def test_an_option_without_counterpart_is_told_once(name: str, value: Any) -> None:
+    options = pymetis.Options(**{name: int(value)})
+    expected = pymetis.part_graph(2, csr(GRAPH))
+    with pytest.warns(UserWarning, match=f"option {name}; it is left out") as told:
+        assert pymetis.part_graph(2, csr(GRAPH), options=options) == expected
+    assert [record.filename for record in told] == [__file__]
+    assert pymetis.part_graph(2, csr(GRAPH), options=options) == expected
+
+
+def test_options_that_ask_for_nothing_are_not_told() -> None:
+    usual = {"niter": 10, "no2hop": 0, "minconn": 0, "dbglvl": 0, "contig": 0, "numbering": 0}
+    for_ordering = {"nseps": 3, "compress": 1, "ccorder": 1, "pfactor": 100}
+    options = pymetis.Options(**usual, **for_ordering)
+    assert pymetis.part_graph(2, csr(GRAPH), options=options) == pymetis.part_graph(2, csr(GRAPH))
+
+
+@pytest.mark.parametrize("asked", [{"contiguous": True}, {"options": pymetis.Options(contig=1)}])
+def test_contiguous(asked: dict[str, Any]) -> None:
+    graph = two_cliques(6)
+    if "connected" in inspect.signature(jetpy.partition).parameters:
+        expected = jetpy.partition(graph, 2, imbalance=0.001, connected=True)
+        assert pymetis.part_graph(2, csr(graph), **asked)[1] == expected.parts.tolist()
+    else:
+        with pytest.warns(UserWarning, match="contiguous is left out"):
+            pymetis.part_graph(2, csr(graph), **asked)
+
+
+def test_copies_are_told_of_on_request() -> None:
+    dtype = pymetis.zero_copy_dtype()
+    starts, neighbours = np.array([0, 1, 2], dtype), np.array([1, 0], dtype)
+    own = pymetis.CSRAdjacency(starts, neighbours)
+    pymetis.part_graph(2, own, eweights=np.ones(2, dtype), warn_on_copies=True)
+    for copied, arguments in {
+        "xadj": {"adjacency": pymetis.CSRAdjacency([0, 1, 2], neighbours)},
+        "adjncy": {"adjacency": pymetis.CSRAdjacency(starts, neighbours.astype(np.int64))},
+        "vweights": {"adjacency": own, "vweights": np.ones(4, dtype)[::2]},
+        "eweights": {"adjacency": own, "eweights": [1, 1]},
+    }.items():
+        with pytest.warns(BytesWarning, match=f"^{copied} is copied"):
+            pymetis.part_graph(2, **arguments, warn_on_copies=True)
+        pymetis.part_graph(2, **arguments)
+
+
+# what is refused
+
+EDGE = [[1], [0]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "message"),
+    [
+        ({}, TypeError, "a graph is needed"),
+        ({"xadj": [0, 0]}, TypeError, "a graph is needed"),
+        ({"adjacency": EDGE, "adjncy": [1, 0]}, TypeError, "given twice"),
+        ({"adjacency": [[1], [2]]}, GraphError, "2 is not a vertex"),
+        ({"adjacency": {0: [2], 2: [0]}}, GraphError, "lacks vertex 1"),
+        ({"xadj": [0, 2], "adjncy": [0]}, GraphError, "indptr ends with 2"),
+        ({"adjacency": EDGE, "vweights": [1, 0]}, GraphError, "weights must be positive"),
+        ({"adjacency": EDGE, "vweights": [1]}, GraphError, "2 vertex weights are needed"),
+        ({"adjacency": EDGE, "eweights": [1, 0.5]}, GraphError, "not a whole number"),
+        ({"adjacency": EDGE, "tpwgts": [1.0]}, OptionError, "targets must be 2 numbers"),
+        ({"adjacency": EDGE, "tpwgts": [1.0, -1.0]}, OptionError, "the target of part 1 is -1"),
+        ({"adjacency": EDGE, "options": {"numbering": 1}}, OptionError, "numbering is 1"),
+        ({"adjacency": EDGE, "options": {"ufactor": -5}}, OptionError, "imbalance is -0.005"),
+        ({"adjacency": EDGE, "options": {"ncuts": 0}}, OptionError, "generations is 0"),
+    ],
+)
+def test_bad_input(arguments: dict[str, Any], kind: type[Exception], message: str) -> None:
+    if "options" in arguments:
+        arguments = {**arguments, "options": pymetis.Options(**arguments["options"])}
+    with pytest.raises(kind, match=message):
+        pymetis.part_graph(2, **arguments)
+
+
+# METIS's own
+
+
+def test_the_signature_is_pymetis_own() -> None:
+    ours, theirs = (inspect.signature(m.part_graph).parameters for m in (pymetis, original))
+    assert [(p.name, p.kind, p.default) for p in ours.values()] == [
+        (p.name, p.kind, p.default) for p in theirs.values()
+    ]
+
+
+def test_everything_else_is_pymetis_own() -> None:
+    own = {"part_graph", "zero_copy_dtype"}
+    assert set(pymetis.__all__) == {*original.__all__, "CSRAdjacency"}
+    for name in {*pymetis.__all__, "verify_nd", "version"} - own:
+        assert getattr(pymetis, name) is getattr(original, name)
+    with pytest.raises(AttributeError, match="yoink"):
+        pymetis.yoink  # noqa: B018
+    lists = rows(isolated(3))
+    assert pymetis.nested_dissection(lists) == original.nested_dissection(lists)

@@ -1,0 +1,117 @@
+"""The recipes run, block after block of each section, as far as their packages are installed."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from threading import Barrier
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jetpy
+from tests.graphs import edge_dict, random_graph
+
+RECIPES = Path(__file__).parents[1] / "docs" / "recipes.md"
+
+
+def sections() -> dict[str, list[str]]:
+    """Blocks of Python by section; each with as many lines above it as in the file."""
+    found: dict[str, list[str]] = defaultdict(list)
+    title, block = "", ""
+    for number, line in enumerate(RECIPES.read_text("utf-8").splitlines()):
+        if line == "```python":
+            block = "\n" * (number + 1)
+        elif line == "```" and block:
+            found[title].append(block)
+            block = ""
+        elif block:
+            block += line + "\n"
+        elif line.startswith("## "):
+            title = line.removeprefix("## ")
+            found[title] = []
+    return found
+
+
+def packages(code: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.module is not None
+            yield node.module
+
+
+@pytest.mark.parametrize("title", sections())
+def test_recipe(
+    title: str, compiled: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    assert sections()[title]
+    for block in sections()[title]:
+        for package in packages(block):
+            pytest.importorskip(package.partition(".")[0])
+        exec(compile(block, RECIPES, "exec"), names)
+
+
+@dataclass
+class Process:
+    """What the recipe for DOLFINx uses of an MPI communicator, among threads."""
+
+    rank: int
+    values: list[Any]
+    barrier: Barrier
+
+    def _from_all(self, value: Any) -> list[Any]:
+        self.values[self.rank] = value
+        self.barrier.wait()
+        found = self.values.copy()
+        self.barrier.wait()
+        return found
+
+    def gather(self, value: Any) -> list[Any] | None:
+        found = self._from_all(value)
+        return None if self.rank else found
+
+    def bcast(self, value: Any) -> Any:
+        return self._from_all(value)[0]
+
+    def scan(self, value: int) -> int:
+        return sum(self._from_all(value)[: self.rank + 1])
+
+
+@pytest.mark.parametrize("ghosting", [False, True])
+@pytest.mark.parametrize("bounds", [[0, 90], [0, 40, 90], [0, 0, 25, 90]])
+def test_destinations_in_dolfinx(bounds: list[int], ghosting: bool, compiled: None) -> None:
+    """Each cell goes to its owner first, then to the owners of its neighbours."""
+    names: dict[str, Any] = {}
+    exec(sections()["DOLFINx: a partitioner of the dual graph"][0], names)
+    graph, processes = random_graph(90, 200, 1), len(bounds) - 1
+    values, barrier = [None] * processes, Barrier(processes, timeout=60)
+
+    def work(rank: int) -> list[list[int]]:
+        starts = graph.indptr[bounds[rank] : bounds[rank + 1] + 1]
+        rows = SimpleNamespace(
+            offsets=starts - starts[0], array=graph.indices[starts[0] : starts[-1]].astype(np.int64)
+        )
+        process = Process(rank, values, barrier)
+        found, offsets = names["destinations"](process, processes, rows, ghosting)
+        assert found.dtype == offsets.dtype == np.int32
+        return [found[a:b].tolist() for a, b in pairwise(offsets)]
+
+    with ThreadPoolExecutor(processes) as threads:
+        found = [to for cells in threads.map(work, range(processes)) for to in cells]
+    parts = jetpy.partition(graph, processes).parts.tolist()
+    expected = [{part} for part in parts]
+    for u, v in edge_dict(graph) if ghosting else ():
+        expected[u].add(parts[v])
+    assert [to[0] for to in found] == parts
+    assert [sorted(to) for to in found] == [sorted(to) for to in expected]
