@@ -1,15 +1,18 @@
 """Cuts under constraints, beside those of METIS and Mt-KaHyPar; goes on where it stopped.
 
+METIS gets several weights of each vertex by the C function that pymetis has within.
+
 Without --graphs and --generated it only prints the tables of what it has.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -33,6 +36,8 @@ from jetpy.metrics import edge_cut
 
 FILE = "constraints.jsonl"
 NO_PART = -1
+METIS_OPTIONS, METIS_SEED = 40, 8
+"""How many options METIS has, and which of them is the seed."""
 
 Array = npt.NDArray[Any]
 Random = np.random.Generator
@@ -42,11 +47,15 @@ Solve = Callable[[int], npt.ArrayLike]
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A graph, the number of parts, what they should weigh, and the parts of fixed vertices."""
+    """A graph, the number of parts, what they should weigh, and the parts of fixed vertices.
+
+    `weights` are of shape (n, c): several of each vertex, or none with c = 0.
+    """
 
     graph: jetpy.Graph
     targets: Array
     fixed: Array
+    weights: Array
 
     @property
     def k(self) -> int:
@@ -54,11 +63,17 @@ class Task:
         return len(self.targets)
 
     @property
+    def all_weights(self) -> Array:
+        """The weights that count, shape (n, c), c at least 1."""
+        return self.weights if self.weights.shape[1] else self.graph.vertex_weights[:, None]
+
+    @property
     def limits(self) -> Array:
-        """What each part may weigh, int64, shape (k,)."""
+        """What each part may weigh, int64, shape (k, c)."""
         shares = checked_targets(self.targets, self.k)
-        total = self.graph.total_vertex_weight
-        own = ideals(total, np.ones(self.k, np.int64) if shares is None else shares)
+        shares = np.ones(self.k, np.int64) if shares is None else shares
+        totals = self.all_weights.sum(axis=0, dtype=np.int64).tolist()
+        own = np.stack([ideals(total, shares) for total in totals], axis=1)
         return np.floor(own * (1 + IMBALANCE) + 1e-9).astype(np.int64)
 
     def save(self, folder: Path) -> None:
@@ -66,28 +81,47 @@ class Task:
         save_arrays(folder, self.graph)
         np.save(folder / "targets.npy", self.targets)
         np.save(folder / "fixed.npy", self.fixed)
+        np.save(folder / "weights.npy", self.weights)
 
     @classmethod
     def load(cls, folder: Path) -> Task:
         """Return what `save` wrote."""
-        own = (np.load(folder / f"{name}.npy") for name in ("targets", "fixed"))
+        own = (np.load(folder / f"{name}.npy") for name in ("targets", "fixed", "weights"))
         return cls(load_arrays(folder), *own)
 
 
+def _task(graph: jetpy.Graph, targets: Array, fixed: Array | None = None) -> Task:
+    fixed = np.full(graph.n, NO_PART) if fixed is None else fixed
+    return Task(graph, targets, fixed, np.zeros((graph.n, 0), np.int32))
+
+
 def _with_targets(targets: list[int], graph: jetpy.Graph, rng: Random) -> Task:
-    return Task(graph, np.array(targets), np.full(graph.n, NO_PART))
+    return _task(graph, np.array(targets))
 
 
 def _random(share: float, k: int, graph: jetpy.Graph, rng: Random) -> Task:
     """Some vertices anywhere, in any parts."""
     fixed = np.where(rng.random(graph.n) < share, rng.integers(0, k, graph.n), NO_PART)
-    return Task(graph, np.ones(k), fixed)
+    return _task(graph, np.ones(k), fixed)
 
 
 def _near(share: float, k: int, graph: jetpy.Graph, rng: Random) -> Task:
     """Some vertices in the parts that METIS gives them."""
-    parts = np.asarray(_pymetis(Task(graph, np.ones(k), np.full(graph.n, NO_PART)))(0))
-    return Task(graph, np.ones(k), np.where(rng.random(graph.n) < share, parts, NO_PART))
+    parts = np.asarray(_pymetis(_task(graph, np.ones(k)))(0))
+    return _task(graph, np.ones(k), np.where(rng.random(graph.n) < share, parts, NO_PART))
+
+
+def _several(kind: str, k: int, graph: jetpy.Graph, rng: Random) -> Task:
+    """Several weights: random ones, degrees, or work in a fourth of the vertices only."""
+    ones = np.ones(graph.n, np.int64)
+    columns = {
+        "random": [rng.integers(0, 20, graph.n), rng.integers(0, 20, graph.n)],
+        "degree": [ones, graph.degrees],
+        "region": [ones, ones * (np.arange(graph.n) < graph.n // 4)],
+        "three": [ones, rng.integers(0, 5, graph.n), ones * (np.arange(graph.n) % 10 == 0)],
+    }
+    weights = np.stack(columns[kind], axis=1).astype(np.int32)
+    return replace(_task(graph, np.ones(k)), weights=weights)
 
 
 CONDITIONS: dict[str, Callable[[jetpy.Graph, Random], Task]] = {
@@ -99,12 +133,19 @@ CONDITIONS: dict[str, Callable[[jetpy.Graph, Random], Task]] = {
     "fixed: 10 %, k = 16": partial(_random, 0.1, 16),
     "fixed by METIS: 1 %, k = 16": partial(_near, 0.01, 16),
     "fixed by METIS: 20 %, k = 16": partial(_near, 0.2, 16),
+    **{
+        f"several weights: {kind}, k = {k}": partial(_several, kind, k)
+        for kind in ("random", "degree", "region", "three")
+        for k in (4, 16, 64)
+    },
 }
 
 
 def _jetpy(task: Task) -> Solve:
     def solve(seed: int) -> npt.ArrayLike:
         constraints: dict[str, Any] = {"targets": task.targets, "fixed": task.fixed}
+        if task.weights.shape[1]:
+            constraints = {"targets": task.targets, "vertex_weights": task.weights}
         engine: dict[str, Any] = {"backend": "numba", "threads": 1}
         return jetpy.partition(task.graph, task.k, seed=seed, **constraints, **engine).parts
 
@@ -114,6 +155,8 @@ def _jetpy(task: Task) -> Solve:
 def _pymetis(task: Task) -> Solve:
     import pymetis
 
+    if task.weights.shape[1]:
+        return _metis_by_c(task)
     graph = task.graph
     adjacency = pymetis.CSRAdjacency(graph.indptr, graph.indices)
     options = {"vweights": graph.vertex_weights, "eweights": graph.edge_weights}
@@ -124,6 +167,36 @@ def _pymetis(task: Task) -> Solve:
         own = pymetis.Options(ufactor=round(1000 * IMBALANCE), seed=seed)
         found = pymetis.part_graph(task.k, adjacency, options=own, recursive=False, **options)
         return np.asarray(found.vertex_part)
+
+    return solve
+
+
+def _metis_by_c(task: Task) -> Solve:
+    """METIS with several weights, which pymetis's own functions do not take."""
+    import pymetis
+    from pymetis import _internal
+
+    library, integer = ctypes.CDLL(_internal.__file__), pymetis.zero_copy_dtype()
+    graph, kinds = task.graph, task.weights.shape[1]
+    arrays = [
+        np.ascontiguousarray(array, integer)
+        for array in (graph.indptr, graph.indices, task.weights.ravel(), graph.edge_weights)
+    ]
+    allowed = np.full(kinds, 1 + IMBALANCE, np.float32)
+
+    def solve(seed: int) -> npt.ArrayLike:
+        options, parts = np.zeros(METIS_OPTIONS, integer), np.zeros(graph.n, integer)
+        numbers = [np.array([number], integer) for number in (graph.n, kinds, task.k, 0)]
+        place = [ctypes.c_void_p(array.ctypes.data) for array in (*numbers, *arrays)]
+        n, weights_each, k, cut, indptr, indices, weights, edge_weights = place
+        rest = [ctypes.c_void_p(array.ctypes.data) for array in (allowed, options, parts)]
+        library.METIS_SetDefaultOptions(rest[1])
+        options[METIS_SEED] = seed
+        graph_of = (n, weights_each, indptr, indices, weights, None, edge_weights)
+        status = library.METIS_PartGraphKway(*graph_of, k, None, *rest[:2], cut, rest[2])
+        if status != 1:
+            raise SystemExit(f"METIS returns {status}")
+        return parts
 
     return solve
 
@@ -155,8 +228,9 @@ TOOLS = {"jetpy/numba/default/1": _jetpy, "pymetis": _pymetis, "mtkahypar": _mtk
 
 
 def can(tool: str, condition: str) -> bool:
-    """Whether a tool knows the constraint; METIS has no fixed vertices."""
-    return tool != "pymetis" or not condition.startswith("fixed")
+    """Whether a tool knows a constraint."""
+    lacks = {"pymetis": "fixed", "mtkahypar": "several"}
+    return tool not in lacks or not condition.startswith(lacks[tool])
 
 
 def answer_for(tool: str, folder: Path, seeds: list[int]) -> dict[str, Any]:
@@ -172,7 +246,8 @@ def answer_for(tool: str, folder: Path, seeds: list[int]) -> dict[str, Any]:
         kept = task.fixed == NO_PART
         if not (kept | (parts == task.fixed)).all():
             raise SystemExit(f"{tool} has moved a fixed vertex")
-        weights = np.bincount(parts, task.graph.vertex_weights, task.k)
+        weights = np.zeros_like(task.limits)
+        np.add.at(weights, parts, task.all_weights)
         cuts.append(edge_cut(task.graph, parts))
         balanced.append(bool((weights <= task.limits).all()))
     return {"cuts": cuts, "balanced": balanced, "seconds": seconds, "median_cut": median(cuts)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,8 +16,15 @@ from jetpy.backends.profiler import Profiler
 from jetpy.backends.room import at_work
 from jetpy.build import as_graph
 from jetpy.constraints.fixed import checked_places
+from jetpy.constraints.several import (
+    checked_imbalances,
+    checked_weights,
+    in_one,
+    pose_several,
+)
 from jetpy.constraints.targets import one_each
 from jetpy.constraints.terminals import with_terminals
+from jetpy.errors import OptionError
 from jetpy.evolution import evolve
 from jetpy.graph import Graph
 from jetpy.mapping.machine import Levels, machine
@@ -32,13 +39,15 @@ from jetpy.presets import preset as preset_options
 from jetpy.problem import Problem, checked_imbalance, pose
 from jetpy.progress import Progress, no_progress
 from jetpy.result import Partition
+from jetpy.several import evolve_several
 
 
 def partition(
     graph: Any,
     k: int,
     *,
-    imbalance: float = 0.03,
+    vertex_weights: npt.ArrayLike | None = None,
+    imbalance: float | Sequence[float] = 0.03,
     large_imbalance: bool = False,
     targets: npt.ArrayLike | None = None,
     fixed: npt.ArrayLike | None = None,
@@ -69,7 +78,13 @@ def partition(
     k : int
         Number of parts. None is empty, unless k > n: then every vertex gets a part of its own; or
         constraints want it so.
-    imbalance : float
+    vertex_weights : array of int, shape (n,) or (n, c), optional
+        Weights of the vertices, instead of the graph's. Several for each vertex, from 0 on, are
+        constraints of their own: every part keeps a limit for each; where that was not found, the
+        result's `feasible` is false, and `part_weights` and `limits`, both of shape (k, c), tell
+        which. Source: Karypis, Kumar, "Multilevel algorithms for multi-constraint graph
+        partitioning", SC 1998.
+    imbalance : float, or c of them
         Every part may weigh floor((1 + imbalance) * ceil(W / k)), W being the total vertex
         weight. That is kept wherever it can be by putting the next heaviest vertex into the
         lightest part, again and again. Where vertices are too heavy, the result is the most
@@ -142,16 +157,24 @@ def partition(
     >>> result.feasible, result.part_weights.sum()
     (True, np.int64(400))
     """
-    checked = as_graph(graph, repair=repair)
+    checked, several_weights = _weighted(as_graph(graph, repair=repair), vertex_weights)
     options = choose(preset, coarsening, refinement)
     effort = choose_effort(options, generations, time_limit)
-    imbalance = checked_imbalance(imbalance, large=large_imbalance)
-    problem = pose(checked.total_vertex_weight, k, imbalance, seed, options, targets)
+    kinds = 1 if several_weights is None else several_weights.shape[1]
+    imbalances = checked_imbalances(imbalance, kinds, large=large_imbalance)
+    problem = pose(checked.total_vertex_weight, k, max(imbalances), seed, options, targets)
     problem = replace(problem, fill=True)
+    several = None
+    if several_weights is not None:
+        several = pose_several(several_weights, imbalances, problem.shares)
+        if fixed is not None or home is not None:
+            raise OptionError("several weights go without fixed and home")
     places = checked_places(checked.n, problem.k, fixed, home, migration)
     terminals = None if places is None or k == 1 else with_terminals(checked, problem, places)
 
     def work(engine: Backend) -> Outcome:
+        if several is not None and 1 < k < checked.n:
+            return evolve_several(engine, checked, problem, several, effort, progress)
         if terminals is not None:
             with_them = evolve(
                 engine,
@@ -172,6 +195,9 @@ def partition(
 
     engine = get_backend(backend, threads, device)
     result = _run(work, checked, problem, preset, engine, progress, profile)[0]
+    if several is not None:
+        result = replace(result, weights=several.weights)
+        return replace(result, ideals=several.ideals, limits=several.limits)
     return result if places is None else replace(result, home=places.home)
 
 
@@ -314,6 +340,23 @@ def map_processes(
     engine = get_backend(backend, threads, device)
     run, cost = _run(work, checked, steps[-1], METHODS[method], engine, progress, profile)
     return Mapping(run, target, method, 2 * cost)
+
+
+def _weighted(
+    graph: Graph, weights: npt.ArrayLike | None
+) -> tuple[Graph, npt.NDArray[np.int32] | None]:
+    """Return a graph with other vertex weights; if there are several of each, these beside it.
+
+    Its own weights then are one that stands for all.
+    """
+    if weights is None:
+        return graph, None
+    if np.ndim(weights) == 1:
+        return as_graph(
+            (graph.indptr, graph.indices, graph.edge_weights, weights), name=graph.name
+        ), None
+    several = checked_weights(weights, graph.n)
+    return replace(graph, vertex_weights=in_one(several)), several
 
 
 def _run(

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.constraints.several import loads
 from jetpy.graph import Graph
 from jetpy.metrics import components_per_part, part_weights
 from jetpy.profile import Profile
@@ -48,10 +49,10 @@ class Partition:
         Number of parts asked for.
     cut : int
         Total weight of undirected edges whose ends lie in different parts.
-    ideals : int64, shape (k,)
+    ideals : int64, shape (k,) or (k, c)
         What each part should weigh: ceil(W / k), where W is the total vertex weight, or its share
-        of W by the targets, rounded up.
-    limits : int64, shape (k,)
+        of W by the targets, rounded up. Of each weight, where vertices have several.
+    limits : int64, shape (k,) or (k, c)
         Largest part weights allowed: floor((1 + imbalance option) * ideal); for a mapping
         ceil((1 + imbalance option) * W / k).
     seconds : mapping from stage to wall seconds
@@ -63,6 +64,8 @@ class Partition:
     generations : int
         Partitions that were found or recombined; this one is the best of them, `levels` are its
         own, `seconds` and `launches` those of all.
+    weights : int32, shape (n, c), or None
+        Weights of the vertices, where these have several.
     home : int32, shape (n,), or None
         Parts of vertices before, if these were given; -1 of others.
     profile : Profile or None
@@ -85,24 +88,27 @@ class Partition:
     levels: Sequence[Level]
     launches: int
     generations: int = 1
+    weights: npt.NDArray[np.int32] | None = None
     home: npt.NDArray[np.int32] | None = None
     profile: Profile | None = None
 
     @cached_property
     def part_weights(self) -> npt.NDArray[np.int64]:
-        """Total vertex weight of each part, int64, shape (k,)."""
+        """Total vertex weight of each part, int64, shape (k,); each weight, shape (k, c)."""
+        if self.weights is not None:
+            return loads(self.weights, self.parts, self.k)
         return part_weights(self.graph, self.parts, self.k)
 
     @property
     def limit(self) -> int:
-        """Largest part weight allowed; with targets, that of the part that may weigh most."""
+        """Largest part weight allowed; that of the part and of the weight where it is largest."""
         return int(self.limits.max())
 
     @property
     def imbalance(self) -> float:
         """max(part_weights / ideals) - 1; 0 for a graph without vertices."""
         weights = self.part_weights
-        return float((weights / self.ideals).max()) - 1 if weights.any() else 0.0
+        return float((weights / self.ideals.clip(1)).max()) - 1 if weights.any() else 0.0
 
     @property
     def feasible(self) -> bool:
@@ -125,7 +131,7 @@ class Partition:
     @property
     def empty_parts(self) -> int:
         """Number of parts without a vertex."""
-        return int((self.part_weights == 0).sum())
+        return int((np.bincount(self.parts, minlength=self.k) == 0).sum())
 
     @cached_property
     def disconnected_parts(self) -> int:

@@ -60,8 +60,11 @@ def conclude(
         console.print(summary)
         if partition.profile is not None:
             console.print(steps(partition.profile), kernels(partition.profile))
-    p = int((partition.part_weights - partition.limits).argmax())
-    exit_unless_balanced(ctx, int(partition.part_weights[p]), int(partition.limits[p]), names)
+    worst = int((partition.part_weights - partition.limits).argmax())
+    heaviest, limit = (
+        int(numbers.flat[worst]) for numbers in (partition.part_weights, partition.limits)
+    )
+    exit_unless_balanced(ctx, heaviest, limit, names)
 
 
 def exit_unless_balanced(

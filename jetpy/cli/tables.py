@@ -9,6 +9,8 @@ from jetpy.presets import preset
 from jetpy.profile import Profile, Step
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -157,16 +159,24 @@ def _engine(partition: Partition) -> str:
 
 def _balance(partition: Partition, noun: str) -> list[tuple[str, str]]:
     weights, limits = partition.part_weights, partition.limits
-    p = int((weights / limits.clip(1)).argmax())
-    limit = f"{limits[p]:,}; the heaviest {noun} weighs {weights[p]:,}"
-    if (limits != limits[0]).any():
-        range_of = f"{limits.min():,} to {limits.max():,}"
-        limit = f"{range_of}; {noun} {p} weighs {weights[p]:,} of {limits[p]:,}"
+    if weights.ndim == 1:
+        rows = [("limit", _limit(weights, limits, noun))]
+    else:
+        columns = enumerate(zip(weights.T, limits.T, strict=True))
+        rows = [(f"limit, weight {j}", _limit(*both, noun)) for j, both in columns]
     return [
         ("imbalance", f"{partition.imbalance:.4f}"),
-        ("limit", limit),
+        *rows,
         ("feasible", "yes" if partition.feasible else "NO"),
     ]
+
+
+def _limit(weights: npt.NDArray[np.int64], limits: npt.NDArray[np.int64], noun: str) -> str:
+    p = int((weights / limits.clip(1)).argmax())
+    if (limits == limits[0]).all():
+        return f"{limits[p]:,}; the heaviest {noun} weighs {weights[p]:,}"
+    range_of = f"{limits.min():,} to {limits.max():,}"
+    return f"{range_of}; {noun} {p} weighs {weights[p]:,} of {limits[p]:,}"
 
 
 def _migration(partition: Partition) -> list[tuple[str, str]]:

@@ -30,8 +30,24 @@ def partition_coarsest(refinement: Refinement, groups: Array | None) -> Refined:
     """Return the best partition found, given what refines the coarsest level.
 
     `groups` are those of its vertices (int32, shape (n,)), where there are several. Best is: least
-    weight of a part above its limit, then smallest cut, then smallest cut before refinement. METIS
-    is not asked where parts should not weigh the same, or vertices are pinned.
+    weight of a part above its limit, then smallest cut, then smallest cut before refinement.
+    """
+    backend, problem = refinement.backend, refinement.problem
+    starts = starting_partitions(refinement, groups)
+
+    def refine(parts: Parts) -> Refined:
+        refined = refinement.refine(backend.from_host(parts), finest=False)
+        return replace(refined, parts=refined.parts.copy())
+
+    promising = starts[: max(FEWEST_REFINED, len(starts) // REFINED_SHARE)]
+    return min(map(refine, promising), key=lambda refined: refined.measures.quality(problem))
+
+
+def starting_partitions(refinement: Refinement, groups: Array | None = None) -> list[Parts]:
+    """Return partitions (int32, shape (n,)) of the coarsest level, the smallest cuts first.
+
+    `groups` as for `partition_coarsest`. METIS is not asked where parts should not weigh the same,
+    or vertices are pinned.
     """
     backend, problem = refinement.backend, refinement.problem
     graph = download(backend, refinement.state.graph)
@@ -43,14 +59,7 @@ def partition_coarsest(refinement: Refinement, groups: Array | None) -> Refined:
     starts = METHODS[method](refinement, graph, within, tries)
     if groups is None and problem.metric.kind == 1:
         starts = [assign_parts(graph, parts, problem) for parts in starts]
-
-    def refine(parts: Parts) -> Refined:
-        refined = refinement.refine(backend.from_host(parts), finest=False)
-        return replace(refined, parts=refined.parts.copy())
-
-    starts.sort(key=lambda parts: mapped_cut(graph, parts, problem.metric, problem.k))
-    promising = starts[: max(FEWEST_REFINED, len(starts) // REFINED_SHARE)]
-    return min(map(refine, promising), key=lambda refined: refined.measures.quality(problem))
+    return sorted(starts, key=lambda parts: mapped_cut(graph, parts, problem.metric, problem.k))
 
 
 def _tries(problem: Problem, size: int) -> int:

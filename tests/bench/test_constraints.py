@@ -13,9 +13,11 @@ from bench.deadline import best_known
 
 def test_limits_follow_the_targets() -> None:
     grid = jetpy.generators.grid(10, 10)
-    task = Task(grid, np.array([2, 1, 1]), np.full(100, -1))
-    assert task.limits.tolist() == [51, 25, 25]
-    assert Task(grid, np.ones(3), task.fixed).limits.tolist() == [35, 35, 35]
+    fixed, none = np.full(100, -1), np.zeros((100, 0), np.int32)
+    assert Task(grid, np.array([2, 1, 1]), fixed, none).limits.tolist() == [[51], [25], [25]]
+    assert Task(grid, np.ones(3), fixed, none).limits.tolist() == [[35]] * 3
+    two = np.ones((100, 2), np.int32) * [1, 3]
+    assert Task(grid, np.ones(3), fixed, two).limits.tolist() == [[35, 103]] * 3
 
 
 def test_tasks_survive_files(tmp_path: Path) -> None:
@@ -27,7 +29,9 @@ def test_tasks_survive_files(tmp_path: Path) -> None:
         assert again.targets.tolist() == task.targets.tolist()
         assert again.fixed.tolist() == task.fixed.tolist()
         assert again.graph.indices.tolist() == grid.indices.tolist()
+        assert again.weights.tolist() == task.weights.tolist()
         assert can("pymetis", name) == (task.fixed < 0).all()
+        assert can("mtkahypar", name) == (task.weights.shape[1] == 0)
 
 
 def test_best_known(tmp_path: Path) -> None:

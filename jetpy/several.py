@@ -1,0 +1,200 @@
+"""The multilevel method for vertices of several weights.
+
+The hierarchy and the first partitions are those of one weight, to which all contribute the same. On
+every level one index of the host then relieves parts that are above a limit, and improves the cut
+within all limits; V-cycles do it again. Source: Karypis, Kumar, "Multilevel algorithms for
+multi-constraint graph partitioning", SC 1998.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.backends.base import Array, Backend
+from jetpy.backends.level import DeviceGraph, carry_graph, download, upload
+from jetpy.constraints.several import Several
+from jetpy.evolution import SEED_STEP, Pace
+from jetpy.graph import Graph, IntArray
+from jetpy.hierarchy import HierarchyLevel, coarsen, finest_level, inject, project
+from jetpy.initial.coarsest import starting_partitions
+from jetpy.metrics import edge_cut
+from jetpy.options import Effort
+from jetpy.outcome import Outcome, all_seconds, stage_seconds
+from jetpy.problem import SEEDS, Problem
+from jetpy.progress import Progress, no_progress
+from jetpy.stopwatch import Stopwatch
+from jetpy.workloads import several_weights as kernels
+from jetpy.workloads.heaps import Number
+
+PASSES = 10
+"""Most passes of refinement on a level."""
+CYCLES = 3
+"""V-cycles for each that a preset has."""
+
+Parts = npt.NDArray[np.int32]
+Quality = tuple[int, int]
+"""How far parts are above their limits, and the cut: the less, the better."""
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """What `jetpy.workloads.several_weights` works on."""
+
+    weights: Array
+    limits: Array
+    loads: Array
+    factors: Array
+    parts: Array
+    connections: Array
+    moved: Array
+    origins: Array
+    keys: Array
+    heap: Array
+    positions: Array
+    numbers: Array
+    kinds: int
+
+    @classmethod
+    def of(cls, host: Backend, several: Several, parts: IntArray) -> State:
+        """Return the state of a level with a partition of it (int32, shape (n,))."""
+        n, (k, kinds) = len(parts), several.limits.shape
+        numbers = np.zeros(Number.COUNT, np.int64)
+        numbers[Number.END] = n
+        return cls(
+            weights=host.from_host(several.weights.ravel()),
+            limits=host.from_host(several.limits.ravel()),
+            loads=host.full(k * kinds, 0, np.int64),
+            factors=host.from_host(several.factors),
+            parts=host.from_host(parts.copy()),
+            connections=host.full(k, 0, np.int64),
+            moved=host.empty(n),
+            origins=host.empty(n),
+            keys=host.empty(n, np.int64),
+            heap=host.empty(n),
+            positions=host.empty(n),
+            numbers=host.from_host(numbers),
+            kinds=kinds,
+        )
+
+
+class Levels:
+    """A hierarchy, and the weights and limits of each level; those of coarse ones are looser."""
+
+    def __init__(self, hierarchy: list[HierarchyLevel], several: Several) -> None:
+        self._host = hierarchy[0].backend.host_engine or hierarchy[0].backend
+        self.hierarchy, self._several = hierarchy, [several]
+        for finer, level in pairwise(hierarchy):
+            coarse_of = finer.backend.to_host(level.coarse_of)
+            self._several.append(self._several[-1].coarsened(coarse_of, level.graph.n))
+        self._several[1:] = [own.loosened() for own in self._several[1:]]
+
+    def refine(self, depth: int, parts: IntArray, seed: int) -> Parts:
+        """Refine a partition (int32, shape (n,)) of a level on the host."""
+        level, several = self.hierarchy[depth], self._several[depth]
+        graph = carry_graph(level.graph, level.backend, self._host)
+        state = State.of(self._host, several, parts)
+        size = {"n": graph.n, "k": len(several.limits)}
+        self._host.run_tasks(
+            1, kernels.refine_level, passes=PASSES, seed=seed, graph=graph, state=state, **size
+        )
+        return self._host.to_host(state.parts)
+
+    def quality(self, depth: int, parts: IntArray) -> Quality:
+        """Return how good a partition of a level is."""
+        level = self.hierarchy[depth]
+        graph = download(level.backend, level.graph)
+        return self._several[depth].excess(parts), edge_cut(graph, parts)
+
+    def coarsest(self, parts: IntArray) -> Parts:
+        """Return the parts of the coarsest level's vertices, which keep within parts."""
+        found = self.hierarchy[0].backend.from_host(parts)
+        for finer, level in pairwise(self.hierarchy):
+            found = inject(finer, level, found)
+        return self.hierarchy[-1].backend.to_host(found)
+
+    def uncoarsen(self, parts: IntArray, seed: int) -> Parts:
+        """Refine a partition of the coarsest level on all finer ones."""
+        for depth in range(len(self.hierarchy) - 2, -1, -1):
+            level = self.hierarchy[depth + 1]
+            coarse = level.backend.from_host(parts)
+            fine = project(level, coarse, self.hierarchy[: depth + 1])
+            parts = self.refine(depth, self.hierarchy[depth].backend.to_host(fine), seed)
+        return parts
+
+
+def evolve_several(
+    backend: Backend,
+    graph: Graph,
+    problem: Problem,
+    several: Several,
+    effort: Effort,
+    progress: Progress = no_progress,
+) -> Outcome:
+    """Return the best of as many partitions as effort allows, each from a seed of its own."""
+    pace = Pace(effort)
+    found: list[tuple[Quality, Outcome]] = []
+    while pace.allows(len(found), new=True):
+        own = replace(problem, seed=(problem.seed + SEED_STEP * len(found)) % SEEDS)
+        outcome = partition_several(
+            backend, graph, own, several, no_progress if found else progress
+        )
+        found.append(((several.excess(outcome.parts), outcome.cut), outcome))
+        pace.end(new=True)
+    _, best = min(found, key=lambda one: one[0])
+    seconds = all_seconds([outcome.seconds for _, outcome in found])
+    return replace(best, seconds=seconds, generations=len(found))
+
+
+def partition_several(
+    backend: Backend,
+    graph: Graph,
+    problem: Problem,
+    several: Several,
+    progress: Progress = no_progress,
+) -> Outcome:
+    """Partition a graph of several weights; its own is one that stands for all of them."""
+    cycles = CYCLES * problem.options.cycles
+    with Stopwatch(backend, "coarsen") as coarsening:
+        device = upload(backend, graph)
+        levels = Levels(coarsen(finest_level(backend, device), [problem], progress), several)
+    with Stopwatch(backend, "initial") as initial:
+        parts = _begin(levels, problem)
+    with Stopwatch(backend, "refine") as refining:
+        parts = levels.uncoarsen(parts, problem.seed)
+        quality = levels.quality(0, parts)
+        for cycle in range(1, cycles + 1):
+            found = _cycle(backend, device, problem, several, parts, cycle)
+            now = levels.quality(0, found)
+            if now < quality:
+                parts, quality = found, now
+            progress("refine", cycle, cycles)
+    cut = quality[1]
+    seconds = stage_seconds(coarsening.seconds, initial.seconds, refining.seconds)
+    return Outcome(parts, cut, cut, [], seconds)
+
+
+def _begin(levels: Levels, problem: Problem) -> Parts:
+    """Return the best partition of the coarsest level."""
+    last = len(levels.hierarchy) - 1
+    starts = starting_partitions(levels.hierarchy[last].refinement(problem))
+    refined = [levels.refine(last, parts, problem.seed) for parts in starts]
+    return min(refined, key=lambda parts: levels.quality(last, parts))
+
+
+def _cycle(
+    backend: Backend,
+    device: DeviceGraph,
+    problem: Problem,
+    several: Several,
+    parts: IntArray,
+    number: int,
+) -> Parts:
+    """Coarsen within parts, and refine from the coarsest level up: a V-cycle."""
+    finest = finest_level(backend, device, backend.from_host(parts))
+    levels = Levels(coarsen(finest, [problem], no_progress, variant=number), several)
+    last, seed = len(levels.hierarchy) - 1, problem.seed + number
+    return levels.uncoarsen(levels.refine(last, levels.coarsest(parts), seed), seed)
