@@ -213,7 +213,7 @@ def _mtkahypar(task: Task) -> Solve:
         graph = library.graph_from_file(str(file), context)
     context.set_partitioning_parameters(task.k, IMBALANCE, mtkahypar.Objective.CUT)
     if (task.targets != task.targets[0]).any():
-        context.set_individual_target_block_weights(task.limits.tolist())
+        context.set_individual_target_block_weights(task.limits[:, 0].tolist())
     if (task.fixed != NO_PART).any():
         graph.add_fixed_vertices(task.fixed.tolist(), task.k)
 
