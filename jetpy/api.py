@@ -16,6 +16,7 @@ from jetpy.backends.profiler import Profiler
 from jetpy.backends.room import at_work
 from jetpy.build import as_graph
 from jetpy.constraints.fixed import checked_places
+from jetpy.constraints.objective import checked_objective, with_less_volume
 from jetpy.constraints.several import (
     checked_imbalances,
     checked_weights,
@@ -53,6 +54,7 @@ def partition(
     fixed: npt.ArrayLike | None = None,
     home: npt.ArrayLike | None = None,
     migration: float = 1.0,
+    objective: names.Objective = "cut",
     seed: int = 0,
     preset: names.Preset = "default",
     coarsening: names.Coarsening | None = None,
@@ -102,6 +104,10 @@ def partition(
     migration : float
         What it costs to move a unit of vertex weight, in units of edge weight, from 0 on. Only
         used with `home`.
+    objective : {'cut', 'volume'}
+        What is to become small: the weight of cut edges, or the communication volume, which is the
+        sum over the vertices of how many other parts they have neighbours in. The volume of a
+        partition with a small cut is reduced by moves of single vertices, on the host.
     large_imbalance : bool
         Let the imbalance be 1 or more. Without this it is refused: 3, say, would mean 300 %.
     seed : int
@@ -169,10 +175,13 @@ def partition(
         several = pose_several(several_weights, imbalances, problem.shares)
         if fixed is not None or home is not None:
             raise OptionError("several weights go without fixed and home")
+        if objective != "cut":
+            raise OptionError("several weights go without an objective other than cut")
+    shrinks = checked_objective(objective) == "volume"
     places = checked_places(checked.n, problem.k, fixed, home, migration)
     terminals = None if places is None or k == 1 else with_terminals(checked, problem, places)
 
-    def work(engine: Backend) -> Outcome:
+    def reduce_cut(engine: Backend) -> Outcome:
         if several is not None and 1 < k < checked.n:
             return evolve_several(engine, checked, problem, several, effort, progress)
         if terminals is not None:
@@ -193,6 +202,10 @@ def partition(
             )
         return trivial or evolve(engine, checked, problem, effort, progress)
 
+    def work(engine: Backend) -> Outcome:
+        found = reduce_cut(engine)
+        return with_less_volume(engine, checked, problem, places, found) if shrinks else found
+
     engine = get_backend(backend, threads, device)
     result = _run(work, checked, problem, preset, engine, progress, profile)[0]
     if several is not None:
@@ -210,6 +223,7 @@ def refine(
     large_imbalance: bool = False,
     targets: npt.ArrayLike | None = None,
     fixed: npt.ArrayLike | None = None,
+    objective: names.Objective = "cut",
     seed: int = 0,
     preset: names.Preset = "default",
     fill_empty: bool = False,
@@ -227,8 +241,8 @@ def refine(
 
     Parameters
     ----------
-    graph, imbalance, large_imbalance, targets, seed, preset, backend, threads, device, repair
-    progress, profile
+    graph, imbalance, large_imbalance, targets, objective, seed, preset, backend, threads, device
+    repair, progress, profile
         As for `partition`; the preset `max` is `ultra` here.
     fixed : array of int, shape (n,), optional
         As for `partition`; these vertices start where they are fixed, whatever `parts` says.
@@ -253,10 +267,11 @@ def refine(
     problem = pose(checked.total_vertex_weight, count, imbalance, seed, options, targets)
     problem = replace(problem, fill=fill_empty)
 
+    shrinks = checked_objective(objective) == "volume"
     places = checked_places(checked.n, problem.k, fixed)
     terminals = None if places is None else with_terminals(checked, problem, places)
 
-    def work(engine: Backend) -> Outcome:
+    def reduce_cut(engine: Backend) -> Outcome:
         if count == 1 or checked.n == 0:
             return trivial_outcome(given, 0)
         if terminals is not None:
@@ -267,6 +282,10 @@ def refine(
                 )
             )
         return refine_partition(engine, checked, given, problem, progress)
+
+    def work(engine: Backend) -> Outcome:
+        found = reduce_cut(engine)
+        return with_less_volume(engine, checked, problem, places, found) if shrinks else found
 
     engine = get_backend(backend, threads, device)
     return _run(work, checked, problem, preset, engine, progress, profile)[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+Objective = Literal["cut", "volume"]
 Preset = Literal["default", "fast", "ultra", "max", "gkway"]
 Coarsening = Literal["two-hop", "union-find", "constrained"]
 Initial = Literal["bisection", "metis"]

@@ -49,6 +49,7 @@ def stats(partition: Partition, read_seconds: float) -> dict[str, Any]:
         "generations": partition.generations,
         **_run(partition),
         "cut": partition.cut,
+        "communication_volume": partition.communication_volume,
         **_balance(partition),
         **_migration(partition),
         "empty_parts": partition.empty_parts,

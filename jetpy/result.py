@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from jetpy.constraints.several import loads
 from jetpy.graph import Graph
-from jetpy.metrics import components_per_part, part_weights
+from jetpy.metrics import communication_volume, components_per_part, part_weights
 from jetpy.profile import Profile
 
 
@@ -132,6 +132,11 @@ class Partition:
     def empty_parts(self) -> int:
         """Number of parts without a vertex."""
         return int((np.bincount(self.parts, minlength=self.k) == 0).sum())
+
+    @cached_property
+    def communication_volume(self) -> int:
+        """Sum over the vertices of how many other parts they have neighbours in."""
+        return communication_volume(self.graph, self.parts)
 
     @cached_property
     def disconnected_parts(self) -> int:

@@ -65,6 +65,14 @@ seed_option = click.option(
     help="Chooses among equally good decisions; the same seed gives the same result.",
 )
 
+objective_option = click.option(
+    "--objective",
+    type=click.Choice(get_args(names.Objective)),
+    default="cut",
+    show_default=True,
+    help="What is to become small: the weight of cut edges, or the communication volume.",
+)
+
 fixed_option = click.option(
     "--fixed",
     type=INPUT_FILE,

@@ -19,6 +19,7 @@ from jetpy.cli.options import (
     imbalance_option,
     json_option,
     migration_option,
+    objective_option,
     parts_option,
     profile_option,
     quiet_option,
@@ -42,6 +43,7 @@ from jetpy.cli.results import conclude, read_timed, write_files
 @fixed_option
 @home_option
 @migration_option
+@objective_option
 @seed_option
 @click.option(
     "--preset",
@@ -101,6 +103,7 @@ def partition_command(
     fixed: Path | None,
     home: Path | None,
     migration: float,
+    objective: names.Objective,
     seed: int,
     preset: names.Preset,
     coarsening: names.Coarsening | None,
@@ -171,6 +174,7 @@ def partition_command(
                 **places,
                 targets=shares,
                 migration=migration,
+                objective=objective,
                 generations=generations,
                 time_limit=time_limit,
                 progress=bars.stage,
@@ -180,6 +184,6 @@ def partition_command(
         write_files(result, output, trace_file)
         if session is not None:
             IncrementalPartitioner(loaded, k, **asked, parts=result.parts).save(session)
-        report = stats(result, read_seconds)
+        report = {} if json_file is None else stats(result, read_seconds)
     names = "partition", "part"
     conclude(ctx, result, summary(result, read_seconds), report, json_file, quiet, names)

@@ -96,7 +96,7 @@ class RefinementState:
         self.list_size = -(-n // (SECTIONS << self.section_bits)) << self.section_bits
         self.moved = backend.empty(SECTIONS * self.list_size)
         self.share = 1 if backend.prefers_lists else SHARE
-        self.table = _make_table(backend, graph, k)
+        self.table = make_table(backend, graph, k)
 
     def start(self, parts: Array, known: Measures | None = None) -> None:
         """Take over the contents of `parts` (int32, shape (n,)).
@@ -209,7 +209,7 @@ class RefinementState:
             rows.fine.launch_lanes(kernels.rebuild_long_rows, **arguments)
 
 
-def _make_table(backend: Backend, graph: DeviceGraph, k: int) -> Table:
+def make_table(backend: Backend, graph: DeviceGraph, k: int) -> Table:
     """Allocate a connectivity table."""
     rows, none = backend.empty(graph.n), backend.empty(0)
     size = backend.scan(

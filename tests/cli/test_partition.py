@@ -20,7 +20,16 @@ from tests.graphs import heavy_vertex, isolated
 FIELDS = {
     *("version", "graph", "n", "m", "k", "seed", "backend", "threads"),
     *("preset", "coarsening", "refinement", "generations"),
-    *("cut", "imbalance", "limit", "limits", "feasible", "empty_parts", "disconnected_parts"),
+    *(
+        "cut",
+        "communication_volume",
+        "imbalance",
+        "limit",
+        "limits",
+        "feasible",
+        "empty_parts",
+        "disconnected_parts",
+    ),
     *("part_weights", "levels", "seconds", "launches"),
 }
 LEVEL_FIELDS = {
