@@ -20,6 +20,7 @@ from jetpy.build import as_graph
 from jetpy.communication import communication
 from jetpy.errors import GraphError, OptionError
 from jetpy.graph import Graph, IntArray
+from jetpy.notebook import evaluation_html
 from jetpy.problem import Metric
 
 
@@ -86,6 +87,9 @@ class Evaluation:
         """How many other parts each part has edges to, int64, shape (k,)."""
         counts: npt.NDArray[np.int64] = np.diff(self.cut_matrix.indptr).astype(np.int64)
         return counts
+
+    def _repr_html_(self) -> str:
+        return evaluation_html(self)
 
 
 def checked_parts(graph: Graph, parts: npt.ArrayLike, k: int | None = None) -> IntArray:

@@ -23,6 +23,7 @@ from jetpy.members import (
     subgraph,
 )
 from jetpy.metrics import communication_volume, components_per_part, part_weights
+from jetpy.notebook import partition_html
 from jetpy.profile import Profile
 
 
@@ -248,3 +249,6 @@ class Partition:
     def __repr__(self) -> str:
         state = "feasible" if self.feasible else "NOT feasible"
         return f"Partition(k={self.k}, cut={self.cut}, imbalance={self.imbalance:.4f}, {state})"
+
+    def _repr_html_(self) -> str:
+        return partition_html(self)

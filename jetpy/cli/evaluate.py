@@ -11,21 +11,20 @@ import click
 from jetpy.cli.command import Command
 from jetpy.cli.options import (
     INPUT_FILE,
+    OUTPUT_FILE,
     distance_option,
     graph_argument,
     hierarchy_option,
     json_option,
     repair_option,
 )
-from jetpy.cli.output import STDOUT, check_outputs, write_json
+from jetpy.cli.output import STDOUT, check_cut_matrix, check_outputs, write_json
 from jetpy.cli.progress import progress_bars
 
 if TYPE_CHECKING:
     from jetpy.graph import Graph
     from jetpy.mapping.machine import Machine
     from jetpy.metrics import Evaluation
-
-MOST_ROWS = 32
 
 
 @click.command("evaluate", cls=Command)
@@ -37,6 +36,12 @@ MOST_ROWS = 32
 @hierarchy_option
 @distance_option(required=False)
 @repair_option
+@click.option(
+    "--cut-matrix",
+    type=OUTPUT_FILE,
+    metavar="FILE",
+    help="Write the weight of the edges between each two parts, as .npy, .mtx or .csv.",
+)
 @json_option
 def evaluate_command(
     graph: Path,
@@ -45,6 +50,7 @@ def evaluate_command(
     hierarchy: str | None,
     distance: str | None,
     repair: bool,
+    cut_matrix: Path | None,
     json_file: Path | None,
 ) -> None:
     """Compute cut, balance, communication and connectedness.
@@ -56,9 +62,11 @@ def evaluate_command(
     from jetpy.io.distances import matrix_file
 
     matrix = matrix_file(distance or "")
-    check_outputs(json_file=json_file, inputs=[graph, parts, matrix])
+    check_cut_matrix(cut_matrix)
+    check_outputs([cut_matrix], json_file, inputs=[graph, parts, matrix])
 
     from jetpy.io import read_graph, read_parts
+    from jetpy.io.cut_matrix import write_cut_matrix
     from jetpy.mapping.cost import communication_cost, cost_by_level
     from jetpy.metrics import evaluate
     from jetpy.report import cost_report, evaluation
@@ -73,6 +81,8 @@ def evaluate_command(
         if target is not None:
             cost = communication_cost(loaded, ids, target)
             costs = cost_report(target, cost, cost_by_level(loaded, ids, target).tolist())
+    if cut_matrix is not None:
+        write_cut_matrix(cut_matrix, result.cut_matrix)
     if json_file is not None:
         write_json(json_file, {**evaluation(loaded, result), **costs})
     if json_file != STDOUT:
@@ -95,29 +105,25 @@ def _machine(hierarchy: str | None, distance: str | None, k: int | None) -> Mach
 
 
 def _print(graph: Graph, result: Evaluation, costs: Mapping[str, Any]) -> None:
-    from jetpy.cli.tables import columns, cost_rows, cut_text, facts, graph_text, stdout_console
+    from jetpy.cli.tables import columns, facts, stdout_console
+    from jetpy.summary import (
+        MOST_PARTS,
+        PART_HEADERS,
+        cost_rows,
+        cut_text,
+        evaluation_rows,
+        graph_text,
+        part_rows,
+    )
 
-    ideal = -(-graph.total_vertex_weight // result.k)
-    weights = result.part_weights
+    console = stdout_console()
     rows = [
         ("graph", graph_text(graph)),
         ("k", f"{result.k:,}"),
         *(cost_rows(costs["cost"], costs["cost_by_level"]) if costs else []),
         ("cut", cut_text(result.cut, graph)),
-        ("imbalance", f"{result.imbalance:.4f}"),
-        ("part weights", f"{weights.min():,} to {weights.max():,}; the average is {ideal:,}"),
-        ("boundary vertices", f"{result.boundary_vertices:,}"),
-        ("communication volume", f"{result.communication_volume:,}"),
-        ("empty parts", f"{result.empty_parts:,}"),
-        ("disconnected parts", f"{result.disconnected_parts:,}"),
+        *evaluation_rows(result),
     ]
-    console = stdout_console()
     console.print(facts(rows))
-    if result.k <= MOST_ROWS:
-        cells = (
-            (f"{part}", f"{weight:,}", f"{components:,}")
-            for part, (weight, components) in enumerate(
-                zip(weights, result.components, strict=True)
-            )
-        )
-        console.print(columns(("part", "weight", "components"), cells))
+    if result.k <= MOST_PARTS:
+        console.print(columns(PART_HEADERS, part_rows(result)))
