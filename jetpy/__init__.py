@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from jetpy import generators
     from jetpy.api import map_processes, partition, refine
     from jetpy.build import as_graph
+    from jetpy.convert.tables import from_edges
     from jetpy.errors import (
         BackendError,
         FileFormatError,
@@ -53,6 +54,7 @@ __all__ = [
     "__version__",
     "as_graph",
     "evaluate",
+    "from_edges",
     "generators",
     "map_processes",
     "partition",
@@ -66,6 +68,7 @@ __all__ = [
 _HOMES = {
     "api": ("map_processes", "partition", "refine"),
     "build": ("as_graph",),
+    "convert.tables": ("from_edges",),
     "errors": (
         "BackendError",
         "FileFormatError",

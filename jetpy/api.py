@@ -48,6 +48,9 @@ def partition(
     k: int,
     *,
     vertex_weights: npt.ArrayLike | None = None,
+    edge_weights: npt.ArrayLike | None = None,
+    weight: str | None = "weight",
+    node_weight: str | None = "weight",
     imbalance: float | Sequence[float] = 0.03,
     large_imbalance: bool = False,
     targets: npt.ArrayLike | None = None,
@@ -65,6 +68,8 @@ def partition(
     threads: int | None = None,
     device: int | None = None,
     repair: bool = False,
+    pattern: bool = False,
+    scale: bool = False,
     progress: Progress = no_progress,
     profile: bool = False,
 ) -> Partition:
@@ -86,6 +91,8 @@ def partition(
         result's `feasible` is false, and `part_weights` and `limits`, both of shape (k, c), tell
         which. Source: Karypis, Kumar, "Multilevel algorithms for multi-constraint graph
         partitioning", SC 1998.
+    edge_weights, weight, node_weight, repair, pattern, scale
+        As for `as_graph`.
     imbalance : float, or c of them
         Every part may weigh floor((1 + imbalance) * ceil(W / k)), W being the total vertex
         weight. That is kept wherever it can be by putting the next heaviest vertex into the
@@ -136,8 +143,6 @@ def partition(
     device : int, optional
         Number of the GPU, as CUDA counts them; the first by default. Only for back ends on GPUs:
         `auto` then takes one of these, or fails.
-    repair : bool
-        Mend self-loops, duplicate and one-directional edges rather than refuse them.
     progress : callable
         Called as ``progress(stage, done, total)`` with stages compile, coarsen and refine,
         and, for several generations, evolve.
@@ -163,7 +168,20 @@ def partition(
     >>> result.feasible, result.part_weights.sum()
     (True, np.int64(400))
     """
-    checked, several_weights = _weighted(as_graph(graph, repair=repair), vertex_weights)
+    columns = vertex_weights if np.ndim(vertex_weights) > 1 else None  # type: ignore[arg-type]
+    checked = as_graph(
+        graph,
+        vertex_weights=vertex_weights if columns is None else None,
+        edge_weights=edge_weights,
+        weight=weight,
+        node_weight=node_weight,
+        repair=repair,
+        pattern=pattern,
+        scale=scale,
+    )
+    several_weights = None if columns is None else checked_weights(columns, checked.n)
+    if several_weights is not None:
+        checked = replace(checked, vertex_weights=in_one(several_weights))
     options = choose(preset, coarsening, refinement)
     effort = choose_effort(options, generations, time_limit)
     kinds = 1 if several_weights is None else several_weights.shape[1]
@@ -219,6 +237,8 @@ def refine(
     parts: npt.ArrayLike,
     k: int | None = None,
     *,
+    vertex_weights: npt.ArrayLike | None = None,
+    edge_weights: npt.ArrayLike | None = None,
     imbalance: float = 0.03,
     large_imbalance: bool = False,
     targets: npt.ArrayLike | None = None,
@@ -231,6 +251,8 @@ def refine(
     threads: int | None = None,
     device: int | None = None,
     repair: bool = False,
+    pattern: bool = False,
+    scale: bool = False,
     progress: Progress = no_progress,
     profile: bool = False,
 ) -> Partition:
@@ -241,9 +263,11 @@ def refine(
 
     Parameters
     ----------
-    graph, imbalance, large_imbalance, targets, objective, seed, preset, backend, threads, device
-    repair, progress, profile
+    graph, edge_weights, imbalance, large_imbalance, targets, objective, seed, preset, backend
+    threads, device, repair, pattern, scale, progress, profile
         As for `partition`; the preset `max` is `ultra` here.
+    vertex_weights : array of int, shape (n,), optional
+        Weights of the vertices, instead of the graph's.
     fixed : array of int, shape (n,), optional
         As for `partition`; these vertices start where they are fixed, whatever `parts` says.
     parts : array of int, shape (n,)
@@ -259,7 +283,14 @@ def refine(
     GraphError, OptionError, BackendError
         As for `partition`; GraphError also where `parts` does not fit the graph or `k`.
     """
-    checked = as_graph(graph, repair=repair)
+    checked = as_graph(
+        graph,
+        vertex_weights=vertex_weights,
+        edge_weights=edge_weights,
+        repair=repair,
+        pattern=pattern,
+        scale=scale,
+    )
     given = checked_parts(checked, parts, k)
     count = k if k is not None else int(given.max(initial=0)) + 1
     imbalance = checked_imbalance(imbalance, large=large_imbalance)
@@ -297,6 +328,8 @@ def map_processes(
     distances: Levels | npt.ArrayLike,
     *,
     method: names.Method = "im",
+    vertex_weights: npt.ArrayLike | None = None,
+    edge_weights: npt.ArrayLike | None = None,
     imbalance: float = 0.03,
     large_imbalance: bool = False,
     seed: int = 0,
@@ -304,6 +337,8 @@ def map_processes(
     threads: int | None = None,
     device: int | None = None,
     repair: bool = False,
+    pattern: bool = False,
+    scale: bool = False,
     progress: Progress = no_progress,
     profile: bool = False,
 ) -> Mapping:
@@ -316,8 +351,10 @@ def map_processes(
 
     Parameters
     ----------
-    graph, large_imbalance, seed, backend, threads, device, repair, progress, profile
-        As for `partition`; vertices are tasks, edge weights what they communicate.
+    graph, vertex_weights, edge_weights, large_imbalance, seed, backend, threads, device, repair
+    pattern, scale, progress, profile
+        As for `partition`, with one weight a vertex; vertices are tasks, edge weights what they
+        communicate.
     hierarchy : str or sequence of int, or None
         a_1:...:a_l, as in "4:8:6": a_1 PEs a processor, a_2 processors a node and so on. PE p is
         in processor p // a_1, node p // (a_1 a_2) and so on.
@@ -347,7 +384,14 @@ def map_processes(
     (True, np.int32(7))
     """
     target = machine(hierarchy, distances)
-    checked = as_graph(graph, repair=repair)
+    checked = as_graph(
+        graph,
+        vertex_weights=vertex_weights,
+        edge_weights=edge_weights,
+        repair=repair,
+        pattern=pattern,
+        scale=scale,
+    )
     imbalance = checked_imbalance(imbalance, large=large_imbalance)
     steps = pose_mapping(checked.total_vertex_weight, target, method, imbalance, seed)
 
@@ -359,23 +403,6 @@ def map_processes(
     engine = get_backend(backend, threads, device)
     run, cost = _run(work, checked, steps[-1], METHODS[method], engine, progress, profile)
     return Mapping(run, target, method, 2 * cost)
-
-
-def _weighted(
-    graph: Graph, weights: npt.ArrayLike | None
-) -> tuple[Graph, npt.NDArray[np.int32] | None]:
-    """Return a graph with other vertex weights; if there are several of each, these beside it.
-
-    Its own weights then are one that stands for all.
-    """
-    if weights is None:
-        return graph, None
-    if np.ndim(weights) == 1:
-        return as_graph(
-            (graph.indptr, graph.indices, graph.edge_weights, weights), name=graph.name
-        ), None
-    several = checked_weights(weights, graph.n)
-    return replace(graph, vertex_weights=in_one(several)), several
 
 
 def _run(

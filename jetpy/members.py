@@ -45,7 +45,7 @@ class Subgraph:
         Vertices 0..owned - 1 are those of the part, ascending by their number in the whole graph;
         all others are *ghosts*, neighbours in other parts, by owner, then ascending. All edges of
         owned vertices, to each other and to ghosts, are there in both directions; edges between
-        ghosts are not. Weights are those of the whole graph.
+        ghosts are not. Weights and names are those of the whole graph.
     global_ids : int32, shape (graph.n,)
         What each vertex is called in the whole graph.
     owned : int
@@ -149,7 +149,8 @@ def subgraph(graph: Graph, parts: IntArray, members: Members, part: int, halo: i
     pieces = _with_ghosts if halo else _without_ghosts
     adjacency, ghosts = pieces(graph, parts, members, rows)
     ids = np.concatenate((rows.owned, ghosts))
-    local = Graph(*adjacency, graph.vertex_weights[ids], f"{graph.name}, part {part}")
+    names = None if graph.names is None else tuple(graph.names[v] for v in ids)
+    local = Graph(*adjacency, graph.vertex_weights[ids], f"{graph.name}, part {part}", names)
     return Subgraph(part, local, ids, len(rows.owned), parts[ghosts])
 
 

@@ -191,7 +191,15 @@ def components_per_part(graph: Graph, parts: npt.ArrayLike, k: int) -> npt.NDArr
 
 
 def evaluate(
-    graph: Any, parts: npt.ArrayLike, k: int | None = None, *, repair: bool = False
+    graph: Any,
+    parts: npt.ArrayLike,
+    k: int | None = None,
+    *,
+    vertex_weights: npt.ArrayLike | None = None,
+    edge_weights: npt.ArrayLike | None = None,
+    repair: bool = False,
+    pattern: bool = False,
+    scale: bool = False,
 ) -> Evaluation:
     """Compute all metrics of a partition.
 
@@ -202,8 +210,8 @@ def evaluate(
     parts : integers in 0..k - 1, shape (n,)
     k : int, optional
         Number of parts; by default the largest part id plus 1, at least 1.
-    repair : bool
-        Mend self-loops, duplicate and one-directional edges rather than refuse them.
+    vertex_weights, edge_weights, repair, pattern, scale
+        As for `as_graph`.
 
     Raises
     ------
@@ -221,7 +229,14 @@ def evaluate(
            [1, 0, 1],
            [1, 1, 0]])
     """
-    graph = as_graph(graph, repair=repair)
+    graph = as_graph(
+        graph,
+        vertex_weights=vertex_weights,
+        edge_weights=edge_weights,
+        repair=repair,
+        pattern=pattern,
+        scale=scale,
+    )
     ids = checked_parts(graph, parts, k)
     if k is None:
         k = int(ids.max(initial=0)) + 1

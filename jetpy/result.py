@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from jetpy.constraints.several import loads
+from jetpy.errors import GraphError
 from jetpy.graph import Graph
 from jetpy.io.parts import write_parts
 from jetpy.members import (
@@ -245,6 +247,31 @@ class Partition:
     @cached_property
     def _members(self) -> Members:
         return sort_by_part(self.parts, self.k)
+
+    def as_dict(self) -> dict[Any, int]:
+        """Return the part of each vertex by its name, or by its number if the graph has no names.
+
+        >>> import jetpy
+        >>> graph = jetpy.from_edges({"a": ["x", "y"], "b": ["y", "z"]}, "a", "b")
+        >>> sorted(jetpy.partition(graph, 1, threads=1).as_dict())
+        ['x', 'y', 'z']
+        """
+        names = range(self.graph.n) if self.graph.names is None else self.graph.names
+        return dict(zip(names, self.parts.tolist(), strict=True))
+
+    def parts_of(self, names: Iterable[Any]) -> npt.NDArray[np.int32]:
+        """Return the parts of named vertices, in that order: a column to join to a table.
+
+        Raises
+        ------
+        GraphError
+            If there is no vertex of a name.
+        """
+        found = self.as_dict()
+        try:
+            return np.array([found[name] for name in names], np.int32)
+        except KeyError as error:
+            raise GraphError(f"there is no vertex {error}") from None
 
     def __repr__(self) -> str:
         state = "feasible" if self.feasible else "NOT feasible"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,13 @@ def test_subgraphs_of_a_mesh() -> None:
             mine = set(result.members(q).tolist())
             assert set(wanted) <= mine
             assert p in ghosts[q]
+
+
+def test_names_go_along() -> None:
+    graph = replace(path(4), names=("a", "b", "c", "d"))
+    found = as_partition(graph, [1, 1, 0, 0], 2).subgraph(0, halo=1).graph
+    assert found.names == ("c", "d", "b")
+    assert found.name == "path4, part 0"
 
 
 def test_what_is_returned_is_the_callers() -> None:

@@ -16,10 +16,12 @@ from jetpy.cli.options import (
     graph_argument,
     hierarchy_option,
     json_option,
-    repair_option,
+    reading_options,
+    vertex_weights_option,
 )
 from jetpy.cli.output import STDOUT, check_cut_matrix, check_outputs, write_json
 from jetpy.cli.progress import progress_bars
+from jetpy.cli.results import read_weights
 
 if TYPE_CHECKING:
     from jetpy.graph import Graph
@@ -35,7 +37,8 @@ if TYPE_CHECKING:
 )
 @hierarchy_option
 @distance_option(required=False)
-@repair_option
+@reading_options
+@vertex_weights_option
 @click.option(
     "--cut-matrix",
     type=OUTPUT_FILE,
@@ -50,6 +53,9 @@ def evaluate_command(
     hierarchy: str | None,
     distance: str | None,
     repair: bool,
+    pattern: bool,
+    scale: bool,
+    vertex_weights: Path | None,
     cut_matrix: Path | None,
     json_file: Path | None,
 ) -> None:
@@ -63,8 +69,9 @@ def evaluate_command(
 
     matrix = matrix_file(distance or "")
     check_cut_matrix(cut_matrix)
-    check_outputs([cut_matrix], json_file, inputs=[graph, parts, matrix])
+    check_outputs([cut_matrix], json_file, inputs=[graph, parts, matrix, vertex_weights])
 
+    from jetpy.build import as_graph
     from jetpy.io import read_graph, read_parts
     from jetpy.io.cut_matrix import write_cut_matrix
     from jetpy.mapping.cost import communication_cost, cost_by_level
@@ -73,7 +80,9 @@ def evaluate_command(
 
     target = _machine(hierarchy, distance, k)
     with progress_bars() as bars:
-        loaded = read_graph(graph, repair=repair, progress=bars.read)
+        loaded = read_graph(graph, repair=repair, pattern=pattern, scale=scale, progress=bars.read)
+        weights = read_weights(vertex_weights, loaded.n)
+        loaded = as_graph(loaded, vertex_weights=weights, scale=scale)
         bars.busy("Evaluating")
         ids = read_parts(parts, loaded.n)
         result = evaluate(loaded, ids, k if target is None else target.k)

@@ -20,13 +20,14 @@ from jetpy.cli.options import (
     parts_option,
     profile_option,
     quiet_option,
-    repair_option,
+    reading_options,
     seed_option,
     threads_option,
+    vertex_weights_option,
 )
 from jetpy.cli.output import check_outputs, standard_output_kept
 from jetpy.cli.progress import progress_bars
-from jetpy.cli.results import conclude, read_timed, write_files
+from jetpy.cli.results import conclude, read_timed, read_weights, write_files
 
 
 @click.command("map", cls=Command)
@@ -46,7 +47,8 @@ from jetpy.cli.results import conclude, read_timed, write_files
 @backend_option
 @threads_option
 @device_option
-@repair_option
+@reading_options
+@vertex_weights_option
 @parts_option("PES", "Write the PE of each task.")
 @json_option
 @profile_option
@@ -65,6 +67,9 @@ def map_command(
     threads: int | None,
     device: int | None,
     repair: bool,
+    pattern: bool,
+    scale: bool,
+    vertex_weights: Path | None,
     output: Path | None,
     json_file: Path | None,
     trace_file: Path | None,
@@ -78,7 +83,7 @@ def map_command(
     """
     from jetpy.io.distances import matrix_file, read_distances
 
-    inputs = [graph, matrix_file(distance)]
+    inputs = [graph, matrix_file(distance), vertex_weights]
     check_outputs([trace_file], json_file, inputs=inputs, parts=output)
 
     from jetpy.api import map_processes
@@ -99,7 +104,8 @@ def map_command(
         notify("warning", f"the distances {distance} do not grow from level to level")
 
     with progress_bars(quiet=quiet) as bars:
-        loaded, read_seconds = read_timed(graph, repair, bars)
+        loaded, read_seconds = read_timed(graph, bars, repair=repair, pattern=pattern, scale=scale)
+        weights = read_weights(vertex_weights, loaded.n)
         bars.busy("Preparing")
         with standard_output_kept():
             result = map_processes(
@@ -113,6 +119,8 @@ def map_command(
                 backend=backend,
                 threads=threads,
                 device=device,
+                vertex_weights=weights,
+                scale=scale,
                 progress=bars.stage,
                 profile=trace_file is not None,
             )
