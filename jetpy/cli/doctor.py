@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from jetpy.bars import progress_bars
 from jetpy.cli.command import Command
-from jetpy.cli.progress import progress_bars
 from jetpy.errors import BackendError
 from jetpy.names import DISTRIBUTION
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jetpy.bars import progress_bars
 from jetpy.cli.command import Command
 from jetpy.cli.options import (
     INPUT_FILE,
@@ -20,7 +21,6 @@ from jetpy.cli.options import (
     vertex_weights_option,
 )
 from jetpy.cli.output import STDOUT, check_cut_matrix, check_outputs, write_json
-from jetpy.cli.progress import progress_bars
 from jetpy.cli.results import read_weights
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jetpy.bars import progress_bars
 from jetpy.cli.command import Command
 from jetpy.cli.options import OUTPUT_FILE
 from jetpy.cli.output import check_outputs
-from jetpy.cli.progress import progress_bars
 
 if TYPE_CHECKING:
     from jetpy.graph import Graph
