@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import builtins
 import logging
-import os
-import pty
-import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from types import ModuleType, SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
@@ -21,6 +17,7 @@ from jetpy import bars
 from jetpy.bars import progress_bars, telling
 from jetpy.errors import OptionError
 from jetpy.progress import no_progress
+from tests.children import shown_on_a_terminal
 
 ENGINE: dict[str, Any] = {"backend": "numba", "threads": 1}
 GRID = jetpy.generators.grid(40, 40)
@@ -98,17 +95,15 @@ def test_bars_go_when_a_run_fails(shown: list[str]) -> None:
 def test_runs_show_bars_on_request(
     run: Callable[..., Any], shown: list[str], compiled: None
 ) -> None:
-    quiet = [run(wish) for wish in (None, False)]
+    results = [run(wish) for wish in (None, False)]
     assert shown == []
-    watched = run(True)
+    results.append(run(True))
     assert any("Refining" in html for html in shown)
     calls: list[tuple[str, int, int]] = []
-    told = run(lambda *call: calls.append(call))
+    results.append(run(lambda *call: calls.append(call)))
     assert calls[-1][0] == "refine"
-    parts = [
-        getattr(r, "pe", None) if hasattr(r, "pe") else r.parts for r in [*quiet, watched, told]
-    ]
-    assert all((p == parts[0]).all() for p in parts)
+    parts = [getattr(result, "pe" if hasattr(result, "pe") else "parts") for result in results]
+    assert all((found == parts[0]).all() for found in parts)
 
 
 @pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
@@ -133,14 +128,6 @@ def test_a_terminal_shows_bars() -> None:
         "import jetpy; grid = jetpy.generators.grid(40, 40);"
         "jetpy.partition(grid, 4, backend='numba', threads=1, progress={})"
     )
-    for wish, expected in (("True", True), ("False", False)):
-        terminal, end = pty.openpty()
-        output = b""
-        with subprocess.Popen([sys.executable, "-c", code.format(wish)], stderr=end) as process:
-            os.close(end)
-            with suppress(OSError):  # at the end Linux tells of an error
-                while chunk := os.read(terminal, 1 << 16):
-                    output += chunk
-        os.close(terminal)
-        assert process.returncode == 0
-        assert ("Refining" in output.decode()) == expected
+    command = [sys.executable, "-c"]
+    assert "Refining" in shown_on_a_terminal([*command, code.format("True")])
+    assert shown_on_a_terminal([*command, code.format("False")]) == ""
