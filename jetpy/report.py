@@ -68,6 +68,7 @@ def mapping_stats(mapping: Mapping, read_seconds: float) -> dict[str, Any]:
         **cost_report(mapping.machine, mapping.cost, mapping.cost_by_level.tolist()),
         "cut": mapping.cut,
         **_balance(partition),
+        "empty_pes": mapping.empty_pes,
         **_effort(partition, read_seconds),
     }
 
