@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from jetpy.backends.base import Backend
 from jetpy.graph import INT32_MAX, Graph
+from jetpy.mapping.greedy import place_greedily
 from jetpy.mapping.machine import MOST_PES_IN_MATRIX, Machine
 from jetpy.mapping.problem import options_of, pose_mapping
 from jetpy.mapping.swaps import swap_all, swap_near
@@ -52,10 +53,13 @@ def place_one_each(
     """
     part = used_part(machine, graph.n)
     best = np.arange(graph.n, dtype=np.int32)
-    least, spent = mapped_cut(graph, best, machine.metric, machine.k), [stage_seconds()]
+    least = mapped_cut(graph, best, machine.metric, machine.k)
+    spent: list[Mapping[str, float]] = [stage_seconds()]
     if least and not part.is_uniform:
         few = part.k <= MOST_PES_IN_MATRIX
         starts = [best]
+        if few and part.matrix is not None:
+            starts.append(place_greedily(graph, part.matrix))
         for number in range(TRIES if few else 1):
             for places, seconds in _starts(backend, graph, part, method, (seed + number) % SEEDS):
                 starts.append(places)

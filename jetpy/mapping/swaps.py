@@ -159,4 +159,5 @@ def _apart(graph: Graph, u: Places, v: Places) -> npt.NDArray[np.bool_]:
     np.minimum.at(best, v, rank)
     around, sources = best.copy(), graph.sources(0, graph.n)
     np.minimum.at(around, sources, best[graph.indices])
-    return (around[u] == rank) & (around[v] == rank)
+    apart: npt.NDArray[np.bool_] = (around[u] == rank) & (around[v] == rank)
+    return apart
