@@ -28,8 +28,11 @@ from jetpy.problem import SEEDS, Problem, pose
 from jetpy.stopwatch import Stopwatch
 
 TRIES = 4
-"""How often to cut the tasks, with seeds one apart, where PEs are few enough to try all swaps."""
+"""How often to cut the tasks, with seeds one apart, where swaps are quick."""
+QUICK = 1 << 25
+"""Swaps are quick if the neighbours of all tasks, times the PEs, are at most so many."""
 MOST_CLOSENESS = 1 << 20
+"""How close PEs of distance 0 are, times their number; all closenesses sum to an int32."""
 
 Places = npt.NDArray[np.int32]
 
@@ -57,14 +60,15 @@ def place_one_each(
     spent: list[Mapping[str, float]] = [stage_seconds()]
     if least and not part.is_uniform:
         few = part.k <= MOST_PES_IN_MATRIX
+        quick = few and len(graph.indices) * part.k <= QUICK
         starts = [best]
         if few and part.matrix is not None:
             starts.append(place_greedily(graph, part.matrix))
-        for number in range(TRIES if few else 1):
+        for number in range(TRIES if quick else 1):
             for places, seconds in _starts(backend, graph, part, method, (seed + number) % SEEDS):
                 starts.append(places)
                 spent.append(seconds)
-        if not few:
+        if not quick:
             starts = [min(starts, key=lambda start: mapped_cut(graph, start, part.metric, part.k))]
         with Stopwatch(backend, "refine") as watch:
             for start in starts:

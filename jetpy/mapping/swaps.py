@@ -16,6 +16,8 @@ import scipy.sparse as sp
 from jetpy.graph import Graph
 from jetpy.problem import Metric
 
+MOST_CHANGES = 1 << 30
+"""How many costs to change, at most; only where all tasks talk to hundreds is that too few."""
 MOST_TERMS = 1 << 27
 """How many distances to look at for all pairs of near tasks, at most."""
 BLOCK = 1 << 22
@@ -28,8 +30,8 @@ Integers = npt.NDArray[np.int64]
 def swap_all(graph: Graph, places: Places, distances: npt.NDArray[np.int32]) -> Places:
     """Return places such that no task gains by changing with another, or by going to an empty PE.
 
-    Task after task takes the best of all places, until none does. Time and memory of a sweep grow
-    as the square of the number of PEs.
+    Task after task takes the best of all places, until none does, or the swaps have changed
+    `MOST_CHANGES` costs of tasks on PEs. Memory grows as the square of the number of PEs.
 
     Parameters
     ----------
@@ -51,7 +53,8 @@ def swap_all(graph: Graph, places: Places, distances: npt.NDArray[np.int32]) -> 
     costs[: graph.n] = matrix @ table[places]
     own = costs[np.arange(k), place]
     tasks, waiting, u = np.flatnonzero(graph.degrees), 0, 0
-    while waiting < len(tasks):
+    changes = 0
+    while waiting < len(tasks) and changes < MOST_CHANGES:
         task = int(tasks[u])
         u, waiting = (u + 1) % len(tasks), waiting + 1
         here = place[task]
@@ -70,6 +73,7 @@ def swap_all(graph: Graph, places: Places, distances: npt.NDArray[np.int32]) -> 
                 row = slice(graph.indptr[moved], graph.indptr[moved + 1])
                 weights = graph.edge_weights[row].astype(np.int64)
                 costs[graph.indices[row]] += weights[:, None] * (table[new] - table[old])
+                changes += k * len(weights)
         own = costs[np.arange(k), place]
     return place[: graph.n].astype(np.int32)
 
