@@ -135,6 +135,9 @@ def cost_report(machine: Machine, cost: int, by_level: list[int]) -> dict[str, A
 
 def evaluation(graph: Graph, result: Evaluation) -> dict[str, Any]:
     """Describe the evaluation of a partition of `graph`."""
+    costs = {}
+    if result.machine is not None and result.cost is not None and result.cost_by_level is not None:
+        costs = cost_report(result.machine, result.cost, result.cost_by_level.tolist())
     return {
         **_header(graph, result.k),
         "cut": result.cut,
@@ -145,6 +148,7 @@ def evaluation(graph: Graph, result: Evaluation) -> dict[str, Any]:
         "disconnected_parts": result.disconnected_parts,
         "part_weights": result.part_weights.tolist(),
         "components": result.components.tolist(),
+        **costs,
     }
 
 
