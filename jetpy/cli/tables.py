@@ -106,6 +106,7 @@ def mapping_summary(mapping: Mapping, read_seconds: float) -> Text:
             *cost_rows(mapping.cost, mapping.cost_by_level.tolist()),
             ("cut", cut_text(mapping.cut, partition.graph)),
             *_balance(partition, "PE"),
+            ("empty PEs", f"{mapping.empty_pes:,}"),
             *_times(partition, read_seconds),
         ]
     )

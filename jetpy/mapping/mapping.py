@@ -61,13 +61,21 @@ class Mapping:
 
     @property
     def limit(self) -> int:
-        """Largest weight that a PE may get: ceil((1 + imbalance option) * W / k)."""
+        """Largest weight that a PE may get: ceil((1 + imbalance option) * W / k).
+
+        At least that of the heaviest task, where there are no more tasks than PEs.
+        """
         return self.partition.limit
 
     @property
     def feasible(self) -> bool:
         """Whether no PE gets more than `limit`."""
         return self.partition.feasible
+
+    @property
+    def empty_pes(self) -> int:
+        """Number of PEs without a task."""
+        return self.partition.empty_parts
 
     @property
     def seconds(self) -> MappingType[str, float]:
