@@ -39,7 +39,7 @@ def read_hosts(text: str) -> list[str]:
     ['node1', 'node2']
     """
     path = Path(text)
-    if path.exists():
+    if path.is_file():
         lines = path.read_text("utf-8-sig", "replace").splitlines()
         words = [line.partition("#")[0].split() for line in lines]
         names = [found[0] for found in words if found]
