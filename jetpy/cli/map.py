@@ -8,6 +8,7 @@ from typing import get_args
 import click
 
 from jetpy import names
+from jetpy.bars import progress_bars
 from jetpy.cli.command import Command, notify
 from jetpy.cli.options import (
     OUTPUT_FILE,
@@ -27,7 +28,6 @@ from jetpy.cli.options import (
     vertex_weights_option,
 )
 from jetpy.cli.output import check_outputs, standard_output_kept
-from jetpy.cli.progress import progress_bars
 from jetpy.cli.results import conclude, read_timed, read_weights, write_files
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from jetpy.mapping.cost import cost_by_level
 from jetpy.mapping.machine import Machine
+from jetpy.notebook import mapping_html
 from jetpy.result import Partition
 
 
@@ -85,3 +86,6 @@ class Mapping:
     def __repr__(self) -> str:
         state = "feasible" if self.feasible else "NOT feasible"
         return f"Mapping({self.machine}, cost={self.cost}, imbalance={self.imbalance:.4f}, {state})"
+
+    def _repr_html_(self) -> str:
+        return mapping_html(self)
