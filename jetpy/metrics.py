@@ -21,7 +21,6 @@ from jetpy.communication import communication
 from jetpy.errors import GraphError, OptionError
 from jetpy.graph import Graph, IntArray
 from jetpy.mapping.machine import Levels, Machine, described
-from jetpy.notebook import evaluation_html
 from jetpy.problem import Metric
 
 
@@ -99,6 +98,8 @@ class Evaluation:
         return counts
 
     def _repr_html_(self) -> str:
+        from jetpy.notebook import evaluation_html
+
         return evaluation_html(self)
 
 

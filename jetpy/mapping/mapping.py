@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from jetpy.mapping.cost import cost_by_level
 from jetpy.mapping.machine import Machine
-from jetpy.notebook import mapping_html
 from jetpy.result import Partition
 
 
@@ -88,4 +87,6 @@ class Mapping:
         return f"Mapping({self.machine}, cost={self.cost}, imbalance={self.imbalance:.4f}, {state})"
 
     def _repr_html_(self) -> str:
+        from jetpy.notebook import mapping_html
+
         return mapping_html(self)
