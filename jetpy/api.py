@@ -31,6 +31,7 @@ from jetpy.evolution import evolve
 from jetpy.graph import Graph
 from jetpy.mapping.machine import Levels, machine
 from jetpy.mapping.mapping import Mapping
+from jetpy.mapping.one_each import place_one_each
 from jetpy.mapping.problem import METHODS, pose_mapping
 from jetpy.metrics import checked_parts
 from jetpy.multilevel import partition_multilevel, refine_partition
@@ -349,6 +350,10 @@ def map_processes(
     and options give the same mapping on every back end. Source: Samoldekin, Schulz, Woydt,
     "GPU-Accelerated Algorithms for Process Mapping" (2025).
 
+    Where there are no more tasks than PEs, no PE gets more than one, whatever they weigh, and the
+    cost is at most that of task i on PE i. Source: Schulz, Träff, "Better Process Mapping and
+    Sparse Quadratic Assignment", SEA 2017.
+
     Parameters
     ----------
     graph, vertex_weights, edge_weights, large_imbalance, seed, backend, threads, device, repair
@@ -365,9 +370,10 @@ def map_processes(
     method : {'im', 'hm', 'hm-ultra'}
         Integrated mapping: one multilevel run that reduces the cost itself. Hierarchical
         multisection: partition along the hierarchy, from the top; slower, at less cost, in
-        particular with the preset `ultra`.
+        particular with the preset `ultra`. With one task on each PE, `im` is the same as `hm`.
     imbalance : float
-        Every PE may get ceil((1 + imbalance) * W / k), W being the total vertex weight.
+        Every PE may get ceil((1 + imbalance) * W / k), W being the total vertex weight; or one
+        task, where there are no more tasks than PEs.
 
     Raises
     ------
@@ -394,14 +400,20 @@ def map_processes(
     )
     imbalance = checked_imbalance(imbalance, large=large_imbalance)
     steps = pose_mapping(checked.total_vertex_weight, target, method, imbalance, seed)
+    problem = steps[-1]
+    if checked.n <= target.k:
+        heaviest = int(checked.vertex_weights.max(initial=0))
+        problem = replace(problem, limit=max(problem.limit, heaviest))
 
     def work(engine: Backend, tell: Progress) -> Outcome:
         if target.k == 1 or checked.n == 0:
             return trivial_outcome(np.zeros(checked.n, np.int32), 0)
+        if checked.n <= target.k:
+            return place_one_each(engine, checked, target, method, problem.seed)
         return partition_multilevel(engine, checked, steps, tell)
 
     engine = get_backend(backend, threads, device)
-    run, cost = _run(work, checked, steps[-1], METHODS[method], engine, progress, profile)
+    run, cost = _run(work, checked, problem, METHODS[method], engine, progress, profile)
     return Mapping(run, target, method, 2 * cost)
 
 

@@ -20,7 +20,7 @@ from jetpy.build import as_graph
 from jetpy.communication import communication
 from jetpy.errors import GraphError, OptionError
 from jetpy.graph import Graph, IntArray
-from jetpy.notebook import evaluation_html
+from jetpy.mapping.machine import Levels, Machine, described
 from jetpy.problem import Metric
 
 
@@ -53,6 +53,12 @@ class Evaluation:
         Number of parts without a vertex.
     disconnected_parts : int
         Number of parts whose induced subgraph has more than one component.
+    machine : Machine or None
+        That of which parts are the PEs, if one was given.
+    cost : int or None
+        Given a machine: J, as `jetpy.mapping.cost.communication_cost`.
+    cost_by_level : int64, shape (levels,), or None
+        Given a machine: the share of each level of its hierarchy in the cost, lowest first.
     """
 
     k: int
@@ -66,6 +72,9 @@ class Evaluation:
     components: npt.NDArray[np.int64]
     empty_parts: int
     disconnected_parts: int
+    machine: Machine | None = None
+    cost: int | None = None
+    cost_by_level: npt.NDArray[np.int64] | None = None
 
     @property
     def communication_volume(self) -> int:
@@ -89,6 +98,8 @@ class Evaluation:
         return counts
 
     def _repr_html_(self) -> str:
+        from jetpy.notebook import evaluation_html
+
         return evaluation_html(self)
 
 
@@ -195,6 +206,8 @@ def evaluate(
     parts: npt.ArrayLike,
     k: int | None = None,
     *,
+    hierarchy: Levels | None = None,
+    distances: Levels | npt.ArrayLike | None = None,
     vertex_weights: npt.ArrayLike | None = None,
     edge_weights: npt.ArrayLike | None = None,
     repair: bool = False,
@@ -209,14 +222,17 @@ def evaluate(
         As for `jetpy.partition`.
     parts : integers in 0..k - 1, shape (n,)
     k : int, optional
-        Number of parts; by default the largest part id plus 1, at least 1.
+        Number of parts; by default the largest part id plus 1, at least 1, or that of the PEs.
+    hierarchy, distances : optional
+        A machine, as for `jetpy.map_processes`, of which parts are the PEs.
     vertex_weights, edge_weights, repair, pattern, scale
         As for `as_graph`.
 
     Raises
     ------
     GraphError, OptionError
-        As `as_graph` and `checked_parts` do.
+        As `as_graph` and `checked_parts` do; OptionError also where the machine has another
+        number of PEs than `k`, or is none.
 
     Examples
     --------
@@ -228,7 +244,14 @@ def evaluate(
     array([[0, 1, 1],
            [1, 0, 1],
            [1, 1, 0]])
+    >>> found = evaluate(grid(2, 2), [0, 1, 2, 3], hierarchy="2:2", distances="1:10")
+    >>> found.cut, found.cost, found.cost_by_level
+    (4, 44, array([ 4, 40]))
     """
+    from jetpy.mapping.cost import communication_cost, cost_by_level
+
+    target = described(hierarchy, distances, k)
+    k = k if target is None else target.k
     graph = as_graph(
         graph,
         vertex_weights=vertex_weights,
@@ -254,6 +277,9 @@ def evaluate(
         components=components,
         empty_parts=int((components == 0).sum()),
         disconnected_parts=int((components > 1).sum()),
+        machine=target,
+        cost=None if target is None else communication_cost(graph, ids, target),
+        cost_by_level=None if target is None else cost_by_level(graph, ids, target),
     )
 
 

@@ -69,6 +69,7 @@ def mapping_stats(mapping: Mapping, read_seconds: float) -> dict[str, Any]:
         **cost_report(mapping.machine, mapping.cost, mapping.cost_by_level.tolist()),
         "cut": mapping.cut,
         **_balance(partition),
+        "empty_pes": mapping.empty_pes,
         **_effort(partition, read_seconds),
     }
 
@@ -135,6 +136,9 @@ def cost_report(machine: Machine, cost: int, by_level: list[int]) -> dict[str, A
 
 def evaluation(graph: Graph, result: Evaluation) -> dict[str, Any]:
     """Describe the evaluation of a partition of `graph`."""
+    costs = {}
+    if result.machine is not None and result.cost is not None and result.cost_by_level is not None:
+        costs = cost_report(result.machine, result.cost, result.cost_by_level.tolist())
     return {
         **_header(graph, result.k),
         "cut": result.cut,
@@ -150,6 +154,7 @@ def evaluation(graph: Graph, result: Evaluation) -> dict[str, Any]:
         "part_neighbours": result.part_neighbours.tolist(),
         "part_boundary_vertices": result.part_boundary_vertices.tolist(),
         "part_isolated_vertices": result.part_isolated_vertices.tolist(),
+        **costs,
     }
 
 

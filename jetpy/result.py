@@ -25,7 +25,6 @@ from jetpy.members import (
     subgraph,
 )
 from jetpy.metrics import communication_volume, components_per_part, part_weights
-from jetpy.notebook import partition_html
 from jetpy.profile import Profile
 
 
@@ -278,4 +277,6 @@ class Partition:
         return f"Partition(k={self.k}, cut={self.cut}, imbalance={self.imbalance:.4f}, {state})"
 
     def _repr_html_(self) -> str:
+        from jetpy.notebook import partition_html
+
         return partition_html(self)

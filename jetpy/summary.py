@@ -56,6 +56,7 @@ def mapping_rows(mapping: Mapping) -> Rows:
         *cost_rows(mapping.cost, mapping.cost_by_level.tolist()),
         ("cut", cut_text(mapping.cut, partition.graph)),
         *_balance(partition, "PE"),
+        ("empty PEs", f"{mapping.empty_pes:,}"),
     ]
 
 

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from jetpy import metrics
 from jetpy.errors import GraphError, OptionError
 from jetpy.graph import Graph
+from jetpy.mapping.cost import communication_cost, cost_by_level
+from jetpy.mapping.machine import machine
 from tests.graphs import SMALL_GRAPHS, clique, edge_dict, path, star
 
 
@@ -71,6 +73,21 @@ def test_all_metrics_agree_with_networkx(case: tuple[Graph, list[int], int], blo
     assert found.components.tolist() == components
     assert found.empty_parts == components.count(0)
     assert found.disconnected_parts == sum(c > 1 for c in components)
+
+
+@given(partitions())
+def test_machines_are_evaluated(case: tuple[Graph, list[int], int]) -> None:
+    graph, parts, _ = case
+    found = metrics.evaluate(graph, parts, hierarchy="2:3", distances="1:10")
+    target = machine("2:3", "1:10")
+    assert found.cost == communication_cost(graph, parts, target)
+    assert found.cost_by_level is not None
+    assert found.cost_by_level.tolist() == cost_by_level(graph, parts, target).tolist()
+    assert found.machine is not None
+    assert (found.k, found.machine.hierarchy) == (6, (2, 3))
+    without = metrics.evaluate(graph, parts, 6)
+    assert (without.machine, without.cost, without.cost_by_level) == (None, None, None)
+    assert (without.cut, without.components.tolist()) == (found.cut, found.components.tolist())
 
 
 def test_known_values() -> None:

@@ -29,6 +29,8 @@ MOST_LOOKUPS = 1 << 12
 LONGEST_LOOK = 32
 """Vertices of fewer neighbours, and these, are looked at again after a move nearby; others when it
 is their turn."""
+MOST_THAT_MATTER = 2
+"""More neighbours in a part than so many, and one more or less changes no gain."""
 ONLY_HEAP = 0
 NOT_LISTED = -1
 
@@ -163,7 +165,9 @@ def queue_around(v: int, p: int, graph: Graph, table: Connectivity, seed: pk.uin
         u: int = graph.indices[e]
         if graph.indptr[u + 1] - graph.indptr[u] < LONGEST_LOOK:
             queue(u, graph, table, seed, state)
-            if count_in(u, p, graph, table) < 2 or count_in(u, q, graph, table) < 3:
+            left: int = count_in(u, p, graph, table)
+            come: int = count_in(u, q, graph, table)
+            if left <= MOST_THAT_MATTER or come <= MOST_THAT_MATTER:
                 for f in range(graph.indptr[u], graph.indptr[u + 1]):
                     queue(graph.indices[f], graph, table, seed, state)
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -25,7 +24,6 @@ from jetpy.cli.results import read_weights
 
 if TYPE_CHECKING:
     from jetpy.graph import Graph
-    from jetpy.mapping.machine import Machine
     from jetpy.metrics import Evaluation
 
 
@@ -65,55 +63,39 @@ def evaluate_command(
     vertices, numbered from 0: one a line, or as .npy, .npz, .csv or .json. Given a machine, parts
     are its PEs, and what the mapping costs is computed as well.
     """
-    from jetpy.io.distances import matrix_file
+    from jetpy.io.distances import matrix_file, read_distances
 
     matrix = matrix_file(distance or "")
     check_cut_matrix(cut_matrix)
     check_outputs([cut_matrix], json_file, inputs=[graph, parts, matrix, vertex_weights])
+    if hierarchy is not None and distance is None:
+        raise click.UsageError("--hierarchy needs --distance")
 
     from jetpy.build import as_graph
     from jetpy.io import read_graph, read_parts
     from jetpy.io.cut_matrix import write_cut_matrix
-    from jetpy.mapping.cost import communication_cost, cost_by_level
+    from jetpy.mapping.machine import described
     from jetpy.metrics import evaluate
-    from jetpy.report import cost_report, evaluation
+    from jetpy.report import evaluation
 
-    target = _machine(hierarchy, distance, k)
+    distances = None if distance is None else read_distances(distance)
+    described(hierarchy, distances, k)  # refuse wrong numbers before reading
     with progress_bars() as bars:
         loaded = read_graph(graph, repair=repair, pattern=pattern, scale=scale, progress=bars.read)
         weights = read_weights(vertex_weights, loaded.n)
         loaded = as_graph(loaded, vertex_weights=weights, scale=scale)
         bars.busy("Evaluating")
         ids = read_parts(parts, loaded.n)
-        result = evaluate(loaded, ids, k if target is None else target.k)
-        costs = {}
-        if target is not None:
-            cost = communication_cost(loaded, ids, target)
-            costs = cost_report(target, cost, cost_by_level(loaded, ids, target).tolist())
+        result = evaluate(loaded, ids, k, hierarchy=hierarchy, distances=distances)
     if cut_matrix is not None:
         write_cut_matrix(cut_matrix, result.cut_matrix)
     if json_file is not None:
-        write_json(json_file, {**evaluation(loaded, result), **costs})
+        write_json(json_file, evaluation(loaded, result))
     if json_file != STDOUT:
-        _print(loaded, result, costs)
+        _print(loaded, result)
 
 
-def _machine(hierarchy: str | None, distance: str | None, k: int | None) -> Machine | None:
-    """Return the machine, if one is described."""
-    from jetpy.io.distances import read_distances
-    from jetpy.mapping.machine import machine
-
-    if distance is None:
-        if hierarchy is not None:
-            raise click.UsageError("--hierarchy needs --distance")
-        return None
-    target = machine(hierarchy, read_distances(distance))
-    if k not in (None, target.k):
-        raise click.UsageError(f"-k is {k}, but the machine has {target.k} PEs")
-    return target
-
-
-def _print(graph: Graph, result: Evaluation, costs: Mapping[str, Any]) -> None:
+def _print(graph: Graph, result: Evaluation) -> None:
     from jetpy.cli.tables import columns, facts, stdout_console
     from jetpy.summary import (
         MOST_PARTS,
@@ -126,10 +108,13 @@ def _print(graph: Graph, result: Evaluation, costs: Mapping[str, Any]) -> None:
     )
 
     console = stdout_console()
+    costs: list[tuple[str, str]] = []
+    if result.cost is not None and result.cost_by_level is not None:
+        costs = cost_rows(result.cost, result.cost_by_level.tolist())
     rows = [
         ("graph", graph_text(graph)),
         ("k", f"{result.k:,}"),
-        *(cost_rows(costs["cost"], costs["cost_by_level"]) if costs else []),
+        *costs,
         ("cut", cut_text(result.cut, graph)),
         *evaluation_rows(result),
     ]

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from jetpy.mapping.cost import cost_by_level
 from jetpy.mapping.machine import Machine
-from jetpy.notebook import mapping_html
 from jetpy.result import Partition
 
 
@@ -62,13 +61,21 @@ class Mapping:
 
     @property
     def limit(self) -> int:
-        """Largest weight that a PE may get: ceil((1 + imbalance option) * W / k)."""
+        """Largest weight that a PE may get: ceil((1 + imbalance option) * W / k).
+
+        At least that of the heaviest task, where there are no more tasks than PEs.
+        """
         return self.partition.limit
 
     @property
     def feasible(self) -> bool:
         """Whether no PE gets more than `limit`."""
         return self.partition.feasible
+
+    @property
+    def empty_pes(self) -> int:
+        """Number of PEs without a task."""
+        return self.partition.empty_parts
 
     @property
     def seconds(self) -> MappingType[str, float]:
@@ -80,4 +87,6 @@ class Mapping:
         return f"Mapping({self.machine}, cost={self.cost}, imbalance={self.imbalance:.4f}, {state})"
 
     def _repr_html_(self) -> str:
+        from jetpy.notebook import mapping_html
+
         return mapping_html(self)

@@ -236,7 +236,7 @@ def test_generations(run: Run) -> None:
 
 
 def test_time_limit(run: Run) -> None:
-    limited = ("--preset", "max", "--time-limit", 0.5, "--session", "mesh.npz")
+    limited = ("--preset", "max", "--time-limit", 1.5, "--session", "mesh.npz")
     asked = ("partition", "mesh.graph", "-k", 4, "--json", "-", *ENGINE)
     report = json.loads(run(*asked, *limited).stdout)
     assert report["generations"] > 1
