@@ -52,6 +52,8 @@ def stats(partition: Partition, read_seconds: float) -> dict[str, Any]:
         **_balance(partition),
         "empty_parts": partition.empty_parts,
         "disconnected_parts": partition.disconnected_parts,
+        "components": partition.pieces.tolist(),
+        "isolated_vertices": partition.isolated_vertices,
         "levels": [_level(level) for level in partition.levels],
         **_effort(partition, read_seconds),
     }
@@ -135,6 +137,7 @@ def evaluation(graph: Graph, result: Evaluation) -> dict[str, Any]:
         "communication_volume": result.communication_volume,
         "empty_parts": result.empty_parts,
         "disconnected_parts": result.disconnected_parts,
+        "isolated_vertices": result.isolated_vertices,
         "part_weights": result.part_weights.tolist(),
         "components": result.components.tolist(),
     }

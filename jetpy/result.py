@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.graph import Graph
-from jetpy.metrics import components_per_part, part_weights
+from jetpy.metrics import components_per_part, isolated_vertices, part_weights
 from jetpy.profile import Profile
 
 
@@ -112,9 +112,19 @@ class Partition:
         return int((self.part_weights == 0).sum())
 
     @cached_property
+    def pieces(self) -> npt.NDArray[np.int64]:
+        """Number of connected pieces of each part, int64, shape (k,); 0 of an empty one."""
+        return components_per_part(self.graph, self.parts, self.k)
+
+    @property
     def disconnected_parts(self) -> int:
-        """Number of parts whose induced subgraph has more than one component."""
-        return int((components_per_part(self.graph, self.parts, self.k) > 1).sum())
+        """Number of parts of more than one piece."""
+        return int((self.pieces > 1).sum())
+
+    @cached_property
+    def isolated_vertices(self) -> int:
+        """Number of vertices without a neighbour in their own part."""
+        return isolated_vertices(self.graph, self.parts)
 
     def __repr__(self) -> str:
         state = "feasible" if self.feasible else "NOT feasible"

@@ -95,7 +95,15 @@ def _machine(hierarchy: str | None, distance: str | None, k: int | None) -> Mach
 
 
 def _print(graph: Graph, result: Evaluation, costs: Mapping[str, Any]) -> None:
-    from jetpy.cli.tables import columns, cost_rows, cut_text, facts, graph_text, stdout_console
+    from jetpy.cli.tables import (
+        columns,
+        cost_rows,
+        cut_text,
+        facts,
+        graph_text,
+        pieces_text,
+        stdout_console,
+    )
 
     ideal = -(-graph.total_vertex_weight // result.k)
     weights = result.part_weights
@@ -109,7 +117,8 @@ def _print(graph: Graph, result: Evaluation, costs: Mapping[str, Any]) -> None:
         ("boundary vertices", f"{result.boundary_vertices:,}"),
         ("communication volume", f"{result.communication_volume:,}"),
         ("empty parts", f"{result.empty_parts:,}"),
-        ("disconnected parts", f"{result.disconnected_parts:,}"),
+        ("disconnected parts", pieces_text(result.components)),
+        ("isolated vertices", f"{result.isolated_vertices:,}"),
     ]
     console = stdout_console()
     console.print(facts(rows))

@@ -71,6 +71,7 @@ def test_evaluate_as_json(run: Run) -> None:
         "communication_volume": 180,
         "empty_parts": 1,
         "disconnected_parts": 0,
+        "isolated_vertices": 0,
         "part_weights": [300, 300, 300, 300, 0],
         "components": [1, 1, 1, 1, 0],
     }
