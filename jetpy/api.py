@@ -15,6 +15,7 @@ from jetpy.backends.base import Backend
 from jetpy.backends.profiler import Profiler
 from jetpy.backends.room import at_work
 from jetpy.build import as_graph
+from jetpy.constraints.connected import with_connected_parts
 from jetpy.constraints.fixed import checked_places
 from jetpy.constraints.targets import one_each
 from jetpy.constraints.terminals import with_terminals
@@ -44,6 +45,7 @@ def partition(
     fixed: npt.ArrayLike | None = None,
     home: npt.ArrayLike | None = None,
     migration: float = 1.0,
+    connected: bool = False,
     seed: int = 0,
     preset: names.Preset = "default",
     coarsening: names.Coarsening | None = None,
@@ -86,6 +88,10 @@ def partition(
     migration : float
         What it costs to move a unit of vertex weight, in units of edge weight, from 0 on. Only
         used with `home`.
+    connected : bool
+        Make every part one connected piece, wherever that is found to be possible without losing
+        balance; the cut may become larger. The result's `disconnected` tells why other parts are
+        in several. A graph of more pieces than parts has as few pieces of parts as pieces.
     large_imbalance : bool
         Let the imbalance be 1 or more. Without this it is refused: 3, say, would mean 300 %.
     seed : int
@@ -150,7 +156,7 @@ def partition(
     places = checked_places(checked.n, problem.k, fixed, home, migration)
     terminals = None if places is None or k == 1 else with_terminals(checked, problem, places)
 
-    def work(engine: Backend) -> Outcome:
+    def find(engine: Backend) -> Outcome:
         if terminals is not None:
             with_them = evolve(
                 engine,
@@ -167,6 +173,12 @@ def partition(
             trivial = replace(trivial, parts=one_each(checked.vertex_weights, problem.targets))
         return trivial or evolve(engine, checked, problem, effort, progress)
 
+    def work(engine: Backend) -> Outcome:
+        outcome = find(engine)
+        if not connected:
+            return outcome
+        return with_connected_parts(engine, checked, problem, terminals, outcome)
+
     engine = get_backend(backend, threads, device)
     return _run(work, checked, problem, preset, engine, progress, profile)[0]
 
@@ -180,6 +192,7 @@ def refine(
     large_imbalance: bool = False,
     targets: npt.ArrayLike | None = None,
     fixed: npt.ArrayLike | None = None,
+    connected: bool = False,
     seed: int = 0,
     preset: names.Preset = "default",
     fill_empty: bool = False,
@@ -202,6 +215,9 @@ def refine(
         As for `partition`; the preset `max` is `ultra` here.
     fixed : array of int, shape (n,), optional
         As for `partition`; these vertices start where they are fixed, whatever `parts` says.
+    connected : bool
+        As for `partition`: then the cut may become larger than that of `parts`, if these are not
+        connected.
     parts : array of int, shape (n,)
         Part of each vertex, 0..k-1.
     k : int, optional
@@ -226,7 +242,7 @@ def refine(
     places = checked_places(checked.n, problem.k, fixed)
     terminals = None if places is None else with_terminals(checked, problem, places)
 
-    def work(engine: Backend) -> Outcome:
+    def find(engine: Backend) -> Outcome:
         if count == 1 or checked.n == 0:
             return trivial_outcome(given, 0)
         if terminals is not None:
@@ -237,6 +253,12 @@ def refine(
                 )
             )
         return refine_partition(engine, checked, given, problem, progress)
+
+    def work(engine: Backend) -> Outcome:
+        outcome = find(engine)
+        if not connected:
+            return outcome
+        return with_connected_parts(engine, checked, problem, terminals, outcome)
 
     engine = get_backend(backend, threads, device)
     return _run(work, checked, problem, preset, engine, progress, profile)[0]
@@ -345,6 +367,7 @@ def _run(
         levels=outcome.levels,
         launches=engine.all_launches - launches,
         generations=outcome.generations,
+        disconnected=outcome.disconnected,
         profile=None if profiler is None else profiler.profile(title),
     )
     return partition, outcome.cost

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -63,6 +63,8 @@ class Partition:
     generations : int
         Partitions that were found or recombined; this one is the best of them, `levels` are its
         own, `seconds` and `launches` those of all.
+    disconnected : mapping from part to str
+        Why parts are in several pieces, where connected ones were asked for and not found.
     profile : Profile or None
         Where the time went, if that was asked for.
     """
@@ -83,6 +85,7 @@ class Partition:
     levels: Sequence[Level]
     launches: int
     generations: int = 1
+    disconnected: Mapping[int, str] = field(default_factory=dict)
     profile: Profile | None = None
 
     @cached_property
