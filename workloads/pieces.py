@@ -19,6 +19,8 @@ FEW_EDGES = 256
 """A search looks at vertices with more when it has looked at all others that it has found."""
 MANY_EDGES = 1024
 """A queued vertex with more is not queued anew whenever a neighbour moves."""
+STEPS_PER_SEARCH = 16
+"""Edges that may be looked at for each search that begins, beside those for every group."""
 NO_PLACE = -1
 OVER = -1
 """Root of a search that has ended; those of others are lower by the vertices that wait."""
@@ -170,7 +172,7 @@ def detach(v: int, graph: Graph, state: Pieces) -> int:
     state.numbers[SEARCHES] = last
     place: int = 0
     passed: int = NO_PLACE
-    steps: int = 0
+    steps: int = -last * STEPS_PER_SEARCH
     while state.numbers[SEARCHES] > 1 and steps <= state.most_steps:
         if place == last:
             passed = last

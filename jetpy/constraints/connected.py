@@ -154,7 +154,7 @@ def _is_whole(pieces: Pieces) -> bool:
 def _join(moves: PieceMoves, parts: IntArray, pieces: Pieces) -> IntArray:
     """Return parts that are balanced and in one piece, or, if that fails, in few."""
     territory = moves.territory
-    joined = moves.balance(gather(territory, parts, pieces))
+    joined = moves.balance(gather(territory, parts, pieces, crowd=True))
     excess, tries, failed = _excess(territory, joined), 0, 0
     while excess and tries < RELOCATIONS and failed < min(FAILED_RELOCATIONS, territory.k):
         tries += 1
@@ -166,6 +166,8 @@ def _join(moves: PieceMoves, parts: IntArray, pieces: Pieces) -> IntArray:
                 joined, excess, failed = moved, _excess(territory, moved), 0
     if excess:
         joined = moves.balance(joined, anywhere=True)
+    if _excess(territory, joined):
+        joined = gather(territory, parts, pieces, crowd=False)
     return settle(territory, moves.lower_cut(joined), parts)
 
 

@@ -16,9 +16,9 @@ from jetpy.workloads.pieces import ALL_NUMBERS, EFFORT, Part
 
 MOST_STEPS = 20_000
 """Edges that may be looked at to see whether a vertex can leave its part."""
-EFFORT_SHARE, LEAST_EFFORT = 32, 1 << 20
-"""Edges that are looked at in all, at most: so many for each vertex and directed edge; and for
-small graphs."""
+EFFORT_SHARE, LEAST_EFFORT = 64, 1 << 22
+"""Edges that all moves may look at, about: so many for each vertex and directed edge; and on small
+graphs."""
 DAM_SHARE = 16
 """Places for dams: so many for each part."""
 
@@ -65,6 +65,7 @@ class PieceMoves:
         self._seed = seed
         self._host = backend.host_engine or backend
         self._graph = upload(self._host, territory.graph)
+        self._effort = max(EFFORT_SHARE * self._graph.size, LEAST_EFFORT)
 
     def balance(self, parts: IntArray, *, anywhere: bool = False) -> IntArray:
         """Return parts (int32, shape (n,)) that keep their limits, if moves of weight lead there.
@@ -82,7 +83,7 @@ class PieceMoves:
             graph=self._graph,
             state=state,
         )
-        return np.asarray(self._host.to_host(state.parts))
+        return self._result(state)
 
     def lower_cut(self, parts: IntArray) -> IntArray:
         """Return parts (int32, shape (n,)) of a smaller cut, no worse in balance and pieces."""
@@ -90,15 +91,21 @@ class PieceMoves:
         self._host.run_tasks(
             1, piece_refinement.lower_cut, n=self._graph.n, graph=self._graph, state=state
         )
+        return self._result(state)
+
+    def _result(self, state: State) -> IntArray:
+        self._effort = int(self._host.to_host(state.numbers)[EFFORT])
         return np.asarray(self._host.to_host(state.parts))
 
     def _state(self, parts: IntArray) -> State:
-        state = _state_of(self._host, self.territory, parts, self._seed)
+        state = _state_of(self._host, self.territory, parts, self._seed, self._effort)
         self._host.run_tasks(1, pieces.list_members, n=len(parts), k=self.territory.k, state=state)
         return state
 
 
-def _state_of(backend: Backend, territory: Territory, parts: IntArray, seed: int) -> State:
+def _state_of(
+    backend: Backend, territory: Territory, parts: IntArray, seed: int, effort: int
+) -> State:
     n, k = territory.graph.n, territory.k
     rows = np.zeros((k + 2, Part.COUNT), np.int64)
     rows[:k, Part.WEIGHT] = territory.weigh(parts)
@@ -107,8 +114,7 @@ def _state_of(backend: Backend, territory: Territory, parts: IntArray, seed: int
     rows[:, Part.GIVER] = piece_balance.NOT_REACHED
     dams = DAM_SHARE * k
     numbers = np.zeros(ALL_NUMBERS, np.int64)
-    size = n + len(territory.graph.indices)
-    numbers[EFFORT] = max(EFFORT_SHARE * size, LEAST_EFFORT)
+    numbers[EFFORT] = effort
     return State(
         keys=backend.empty(n, np.int64),
         heap=backend.empty(n),

@@ -96,17 +96,17 @@ def find_pieces(territory: Territory, parts: IntArray) -> Pieces:
     return Pieces(labels, owners, territory.components[firsts], weights, firsts, kept)
 
 
-def gather(territory: Territory, parts: IntArray, pieces: Pieces) -> IntArray:
+def gather(territory: Territory, parts: IntArray, pieces: Pieces, *, crowd: bool) -> IntArray:
     """Return parts (int32, shape (n,)) of kept pieces, and of others that have joined them.
 
-    Others join a part beside them, light ones first: that of most edges which has room, or of most
-    edges if none has. Pieces that are adrift get the number k.
+    Others join a part beside them, light ones first: that of most edges which has room. If none
+    has, they join that of most edges if parts may `crowd`, and stay in their own if not. Pieces
+    that are adrift get the number k.
     """
     homes = np.where(pieces.kept, pieces.parts, np.int32(-1))
     homes[pieces.adrift] = territory.k
-    weights = np.bincount(
-        pieces.parts[pieces.kept], pieces.weights[pieces.kept], territory.k
-    ).astype(np.int64)
+    counted = pieces.kept if crowd else ~pieces.adrift
+    weights = np.bincount(pieces.parts[counted], pieces.weights[counted], territory.k)
     rows = _edges_of(territory.graph, parts, pieces, homes == -1)
     beside = homes[rows.indices] >= 0
     waiting = np.unique(np.repeat(np.arange(len(homes)), np.diff(rows.indptr))[beside])
@@ -124,10 +124,12 @@ def gather(territory: Territory, parts: IntArray, pieces: Pieces) -> IntArray:
             elif j not in queued:
                 queued.add(j)
                 heapq.heappush(heap, (int(pieces.weights[j]), int(pieces.firsts[j]), j))
+        own = int(pieces.parts[i])
+        weights[own] -= 0 if crowd else weight
         roomy = [p for p in ties if weights[p] + weight <= territory.limits[p]]
-        home = min(roomy or ties, key=lambda p: (-ties[p], p))
-        homes[i] = home
-        weights[home] += weight
+        full = ties if crowd else [own]
+        homes[i] = min(roomy or full, key=lambda p: (-ties.get(p, 0), p))
+        weights[homes[i]] += weight
     return np.asarray(homes[pieces.labels], np.int32)
 
 
