@@ -54,6 +54,7 @@ def stats(partition: Partition, read_seconds: float) -> dict[str, Any]:
         "disconnected_parts": partition.disconnected_parts,
         "components": partition.pieces.tolist(),
         "isolated_vertices": partition.isolated_vertices,
+        "disconnected": {str(p): why for p, why in partition.disconnected.items()},
         "levels": [_level(level) for level in partition.levels],
         **_effort(partition, read_seconds),
     }

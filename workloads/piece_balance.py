@@ -8,10 +8,11 @@ import pykokkos as pk
 
 from jetpy.workloads.groups import NO_PART, NO_VERTEX, Graph
 from jetpy.workloads.hashing import part_hash, place_of
-from jetpy.workloads.heaps import NOT_QUEUED, Number, insert, rekey, remove
+from jetpy.workloads.heaps import NOT_QUEUED, Number, insert, rekey
 from jetpy.workloads.packing import pack
 from jetpy.workloads.pieces import (
     EFFORT,
+    Link,
     Part,
     Pieces,
     detach,
@@ -21,6 +22,7 @@ from jetpy.workloads.pieces import (
     move_group,
     number_of,
     room_of,
+    take_first,
 )
 
 NOT_REACHED = -2
@@ -88,7 +90,7 @@ def find_room(p: int, graph: Graph, state: Dams) -> int:
                     reached += 1
                     if room_of(q, state) > 0:
                         goal = q
-            v = state.following[v]
+            v = state.links[v * Link.COUNT + Link.FOLLOWING]
     state.part_rows[reached * Part.COUNT + Part.REACHED] = NO_PART
     return goal
 
@@ -126,13 +128,11 @@ def queue_for(v: int, p: int, q: int, where: int, graph: Graph, state: Dams):
 
 
 @pk.function
-def next_to_go(heavier: int, state: Dams) -> int:
+def next_to_go(heavier: int, graph: Graph, state: Dams) -> int:
     """Return the first vertex of the queue, which leaves it; the other one if that is empty."""
     if state.numbers[Number.SIZES] == 0:
         return heavier
-    first: int = state.heap[0]
-    remove(first, 0, 0, state)
-    return first
+    return take_first(graph, state)
 
 
 @pk.function
@@ -153,21 +153,22 @@ def transfer(amount: pk.int64, p: int, q: int, where: int, graph: Graph, state: 
     before: pk.int64 = number_of(q, Part.WEIGHT, state)
     start: int = number_of(p, Part.FIRST, state)
     while start != NO_VERTEX:
+        state.positions[start] = NOT_QUEUED
         queue_for(start, p, q, where, graph, state)
-        start = state.following[start]
+        start = state.links[start * Link.COUNT + Link.FOLLOWING]
     heavier: int = NO_VERTEX
     lightest: pk.int64 = room_of(q, state) + 1
     left: pk.int64 = amount
     is_last: bool = False
-    v: int = next_to_go(NO_VERTEX, state)
-    while left > 0 and v != NO_VERTEX:
+    v: int = next_to_go(NO_VERTEX, graph, state)
+    while left > 0 and v != NO_VERTEX and state.numbers[EFFORT] > 0:
         size: int = 0
         if state.parts[v] == p and graph.vertex_weights[v] <= room_of(q, state):
             size = detach(v, graph, state)
         if size > 0 and size < number_of(p, Part.SIZE, state):
             weight: pk.int64 = group_weight(size, graph, state)
             if weight <= room_of(q, state) and (weight <= left or is_last):
-                move_group(size, weight, p, q, state)
+                move_group(size, weight, p, q, graph, state)
                 left -= weight
                 for i in range(size):
                     u: int = state.group[i]
@@ -179,7 +180,7 @@ def transfer(amount: pk.int64, p: int, q: int, where: int, graph: Graph, state: 
         if is_last:
             left = 0
         is_last = state.numbers[Number.SIZES] == 0
-        v = next_to_go(heavier, state)
+        v = next_to_go(heavier, graph, state)
     empty_queue(state)
     return number_of(q, Part.WEIGHT, state) - before
 

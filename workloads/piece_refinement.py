@@ -21,6 +21,7 @@ from jetpy.workloads.pieces import (
     move_group,
     number_of,
     room_of,
+    take_first,
 )
 
 
@@ -88,7 +89,7 @@ def try_to_move(v: int, graph: Graph, state: Pieces):
     forget_connections(touched, state)
     if gain <= 0:
         return
-    move_group(size, weight, p, q, state)
+    move_group(size, weight, p, q, graph, state)
     for i in range(size):
         state.found[i] = state.group[i]
     for i in range(size):
@@ -108,6 +109,4 @@ def lower_cut(i: int, n: int, graph: Graph, state: Pieces):
     for v in range(n):
         queue_anew(v, graph, state)
     while state.numbers[Number.SIZES] > 0 and state.numbers[EFFORT] > 0:
-        first: int = state.heap[0]
-        remove(first, 0, 0, state)
-        try_to_move(first, graph, state)
+        try_to_move(take_first(graph, state), graph, state)

@@ -4,6 +4,9 @@ A vertex may leave a part if what is left of its piece stays together. Where it 
 may take with it all but one of the pieces that it falls into. Searches from its neighbours tell:
 all begin at once, those that meet become one, and a group has whatever the searches that end before
 the last one have found. So what is far from the vertex is looked at only where its neighbours are.
+
+A part that is one piece has a spanning tree, of which a vertex without children may leave at once.
+Other moves cost a part its tree; it gets another when searches have cost as much as that.
 """
 
 from enum import IntEnum
@@ -12,13 +15,12 @@ import pykokkos as pk
 
 from jetpy.workloads.groups import NO_VERTEX, Graph
 from jetpy.workloads.hashing import mix
-from jetpy.workloads.heaps import NOT_QUEUED, Heaps, Number
+from jetpy.workloads.heaps import DONE, NOT_QUEUED, Heaps, Number, remove
 
 KEY_BITS = 32
 FEW_EDGES = 256
-"""A search looks at vertices with more when it has looked at all others that it has found."""
-MANY_EDGES = 1024
-"""A queued vertex with more is not queued anew whenever a neighbour moves."""
+"""Vertices with more are not queued anew whenever a neighbour moves, and a search looks at them
+when it has looked at all others that it has found."""
 STEPS_PER_SEARCH = 16
 """Edges that may be looked at for each search that begins, beside those for every group."""
 NO_PLACE = -1
@@ -52,7 +54,28 @@ class Part(IntEnum):
     """In row i: the part that a search for a path reached i-th."""
     CHANGES = 8
     """How often it has changed."""
-    COUNT = 9
+    HAS_TREE = 9
+    """1 if its spanning tree is known, else 0."""
+    TREE_COST = 10
+    """Edges that the last tree has looked at."""
+    SEARCH_COST = 11
+    """Edges that searches have looked at since then."""
+    COUNT = 12
+
+
+class Link(IntEnum):
+    """Places in the row of a vertex."""
+
+    FOLLOWING = 0
+    """The next vertex of its part; `NO_VERTEX`."""
+    PRECEDING = 1
+    PARENT = 2
+    """In the spanning tree of its part, if that has one; `NO_VERTEX` at the root."""
+    CHILDREN = 3
+    """How many it has in the tree."""
+    FINDER = 4
+    """The vertex from which a search has found it."""
+    COUNT = 5
 
 
 class Pieces(Heaps):
@@ -64,8 +87,7 @@ class Pieces(Heaps):
     parts: pk.View1D[pk.int32]
     movable: pk.View1D[pk.int32]  # 1 of vertices that may change their part, else 0
     part_rows: pk.View1D[pk.int64]  # by Part
-    following: pk.View1D[pk.int32]  # the next vertex of the part; NO_VERTEX
-    preceding: pk.View1D[pk.int32]
+    links: pk.View1D[pk.int32]  # by Link
     labels: pk.View1D[pk.int32]  # the search that has found a vertex, from 1 on; 0 between uses
     roots: pk.View1D[pk.int32]  # the search that one has become part of; see OVER
     found: pk.View1D[pk.int32]  # the vertices that searches have found, in this order
@@ -96,9 +118,19 @@ def key_of(v: int, gain: pk.int64, state: Pieces) -> pk.int64:
 
 @pk.function
 def is_kept(v: int, graph: Graph, state: Pieces) -> bool:
-    """Whether a vertex keeps its key although a neighbour has moved."""
+    """Whether a vertex keeps its key, or stays out of the queue, although a neighbour has moved."""
     degree: int = graph.indptr[v + 1] - graph.indptr[v]
-    return degree > MANY_EDGES and state.positions[v] != NOT_QUEUED
+    return degree > FEW_EDGES and state.positions[v] != NOT_QUEUED
+
+
+@pk.function
+def take_first(graph: Graph, state: Pieces) -> int:
+    """Take the first vertex out of the queue; with many edges it does not come back."""
+    v: int = state.heap[0]
+    remove(v, 0, 0, state)
+    if graph.indptr[v + 1] - graph.indptr[v] > FEW_EDGES:
+        state.positions[v] = DONE
+    return v
 
 
 @pk.function
@@ -124,7 +156,64 @@ def begin_searches(v: int, graph: Graph, state: Pieces) -> int:
             state.roots[count] = OVER - 1
             count += 1
             state.labels[u] = count
+            state.links[u * Link.COUNT + Link.FINDER] = v
     return count
+
+
+@pk.function
+def is_leaf(v: int, state: Pieces) -> bool:
+    """Whether a vertex has no children in the spanning tree of its part."""
+    if number_of(state.parts[v], Part.HAS_TREE, state) == 0:
+        return False
+    return state.links[v * Link.COUNT + Link.CHILDREN] == 0
+
+
+@pk.function
+def adopt(u: int, v: int, state: Pieces):
+    """Make a vertex, u, the parent of one without children."""
+    state.links[v * Link.COUNT + Link.PARENT] = u
+    state.links[v * Link.COUNT + Link.CHILDREN] = 0
+    if u != NO_VERTEX:
+        state.links[u * Link.COUNT + Link.CHILDREN] += 1
+
+
+@pk.function
+def grow_tree(p: int, graph: Graph, state: Pieces):
+    """Find a spanning tree of a part from its vertex of most edges, if the part is one piece."""
+    root: int = number_of(p, Part.FIRST, state)
+    v: int = root
+    most: int = 0
+    while v != NO_VERTEX:
+        if graph.indptr[v + 1] - graph.indptr[v] > most:
+            most = graph.indptr[v + 1] - graph.indptr[v]
+            root = v
+        v = state.links[v * Link.COUNT + Link.FOLLOWING]
+    state.found[0] = root
+    state.labels[root] = 1
+    adopt(NO_VERTEX, root, state)
+    last: int = 1
+    place: int = 0
+    cost: pk.int64 = 1
+    while place < last:
+        u: int = state.found[place]
+        place += 1
+        cost += graph.indptr[u + 1] - graph.indptr[u]
+        for e in range(graph.indptr[u], graph.indptr[u + 1]):
+            w: int = graph.indices[e]
+            if state.parts[w] == p and state.labels[w] == 0:
+                state.labels[w] = 1
+                state.found[last] = w
+                last += 1
+                adopt(u, w, state)
+    for i in range(last):
+        state.labels[state.found[i]] = 0
+    row: int = p * Part.COUNT
+    state.part_rows[row + Part.HAS_TREE] = 0
+    if last == state.part_rows[row + Part.SIZE]:
+        state.part_rows[row + Part.HAS_TREE] = 1
+    state.part_rows[row + Part.TREE_COST] = cost
+    state.part_rows[row + Part.SEARCH_COST] = 0
+    state.numbers[EFFORT] -= cost
 
 
 @pk.function
@@ -150,6 +239,7 @@ def go_on(u: int, v: int, last: int, graph: Graph, state: Pieces) -> int:
                 state.labels[w] = own + 1
                 state.roots[own] -= 1
                 state.found[found] = w
+                state.links[w * Link.COUNT + Link.FINDER] = u
                 found += 1
             else:
                 other: int = root_of(state.labels[w] - 1, state)
@@ -168,6 +258,13 @@ def detach(v: int, graph: Graph, state: Pieces) -> int:
     """
     if state.movable[v] == 0:
         return 0
+    state.group[0] = v
+    row: int = state.parts[v] * Part.COUNT
+    if state.part_rows[row + Part.SEARCH_COST] >= state.part_rows[row + Part.TREE_COST]:
+        if state.part_rows[row + Part.HAS_TREE] == 0:
+            grow_tree(state.parts[v], graph, state)
+    if is_leaf(v, state):
+        return 1
     last: int = begin_searches(v, graph, state)
     state.numbers[SEARCHES] = last
     place: int = 0
@@ -182,11 +279,12 @@ def detach(v: int, graph: Graph, state: Pieces) -> int:
         if is_due(degree, place, passed):
             last = go_on(u, v, last, graph, state)
             steps += degree
+            state.part_rows[row + Part.SEARCH_COST] += degree
             state.numbers[EFFORT] -= degree
             if state.numbers[SEARCHES] > 1:
                 end_if_over(root_of(state.labels[u] - 1, state), state)
         place += 1
-    return end_searches(v, last, state)
+    return end_searches(last, state)
 
 
 @pk.function
@@ -198,11 +296,10 @@ def end_if_over(search: int, state: Pieces):
 
 
 @pk.function
-def end_searches(v: int, last: int, state: Pieces) -> int:
+def end_searches(last: int, state: Pieces) -> int:
     """Make a group of what the searches that are over have found, and forget all searches."""
     size: int = 1
     refused: bool = state.numbers[SEARCHES] > 1
-    state.group[0] = v
     for i in range(last):
         u: int = state.found[i]
         if state.roots[root_of(state.labels[u] - 1, state)] == OVER:
@@ -259,29 +356,64 @@ def forget_connections(touched: int, state: Pieces):
 def link(v: int, p: int, state: Pieces):
     """Put a vertex in front of the list of a part."""
     first: int = number_of(p, Part.FIRST, state)
-    state.preceding[v] = NO_VERTEX
-    state.following[v] = first
+    state.links[v * Link.COUNT + Link.PRECEDING] = NO_VERTEX
+    state.links[v * Link.COUNT + Link.FOLLOWING] = first
     if first != NO_VERTEX:
-        state.preceding[first] = v
+        state.links[first * Link.COUNT + Link.PRECEDING] = v
     state.part_rows[p * Part.COUNT + Part.FIRST] = v
 
 
 @pk.function
 def unlink(v: int, state: Pieces):
     """Take a vertex out of the list of its part."""
-    before: int = state.preceding[v]
-    after: int = state.following[v]
+    before: int = state.links[v * Link.COUNT + Link.PRECEDING]
+    after: int = state.links[v * Link.COUNT + Link.FOLLOWING]
     if before == NO_VERTEX:
         state.part_rows[state.parts[v] * Part.COUNT + Part.FIRST] = after
     else:
-        state.following[before] = after
+        state.links[before * Link.COUNT + Link.FOLLOWING] = after
     if after != NO_VERTEX:
-        state.preceding[after] = before
+        state.links[after * Link.COUNT + Link.PRECEDING] = before
 
 
 @pk.function
-def move_group(size: int, weight: pk.int64, p: int, q: int, state: Pieces):
+def cut_from_tree(size: int, p: int, state: Pieces):
+    """Take the group out of the tree of its part, which is lost unless the group is a leaf."""
+    v: int = state.group[0]
+    if size == 1 and is_leaf(v, state):
+        above: int = state.links[v * Link.COUNT + Link.PARENT]
+        if above != NO_VERTEX:
+            state.links[above * Link.COUNT + Link.CHILDREN] -= 1
+    else:
+        state.part_rows[p * Part.COUNT + Part.HAS_TREE] = 0
+
+
+@pk.function
+def graft(size: int, q: int, graph: Graph, state: Pieces):
+    """Add the group to the tree of a part, which is lost if the first vertex is not beside it."""
+    v: int = state.group[0]
+    above: int = NO_VERTEX
+    for e in range(graph.indptr[v], graph.indptr[v + 1]):
+        if state.parts[graph.indices[e]] == q:
+            above = graph.indices[e]
+    if above == NO_VERTEX:
+        state.part_rows[q * Part.COUNT + Part.HAS_TREE] = 0
+    elif number_of(q, Part.HAS_TREE, state) == 1:
+        adopt(above, v, state)
+        for i in range(1, size):
+            state.links[state.group[i] * Link.COUNT + Link.CHILDREN] = 0
+        for i in range(1, size):
+            u: int = state.group[i]
+            finder: int = state.links[u * Link.COUNT + Link.FINDER]
+            state.links[u * Link.COUNT + Link.PARENT] = finder
+            state.links[finder * Link.COUNT + Link.CHILDREN] += 1
+
+
+@pk.function
+def move_group(size: int, weight: pk.int64, p: int, q: int, graph: Graph, state: Pieces):
     """Move the group, of this weight, from part p to part q."""
+    cut_from_tree(size, p, state)
+    graft(size, q, graph, state)
     giver: int = p * Part.COUNT
     taker: int = q * Part.COUNT
     state.part_rows[giver + Part.WEIGHT] -= weight

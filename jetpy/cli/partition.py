@@ -26,7 +26,7 @@ from jetpy.cli.options import (
 )
 from jetpy.cli.output import check_outputs, standard_output_kept
 from jetpy.cli.progress import progress_bars
-from jetpy.cli.results import conclude, read_timed, write_files
+from jetpy.cli.results import conclude, read_timed, warn_of_pieces, write_files
 
 
 @click.command("partition", cls=Command)
@@ -36,6 +36,12 @@ from jetpy.cli.results import conclude, read_timed, write_files
     "A part may weigh (1 + this) times the average, rounded up before and down after."
 )
 @targets_option
+@click.option(
+    "--connected",
+    is_flag=True,
+    help="Make every part one connected piece, wherever that is found to be possible in balance; "
+    "a warning tells of others.",
+)
 @seed_option
 @click.option(
     "--preset",
@@ -92,6 +98,7 @@ def partition_command(
     imbalance: float,
     large_imbalance: bool,
     targets: str | None,
+    connected: bool,
     seed: int,
     preset: names.Preset,
     coarsening: names.Coarsening | None,
@@ -116,6 +123,8 @@ def partition_command(
     check_outputs([session, trace_file], json_file, inputs=[graph], parts=output)
     if session is not None and targets is not None:
         raise click.UsageError("--session has no --targets: parts of a session have equal limits")
+    if session is not None and connected:
+        raise click.UsageError("--session has no --connected: updates do not look at connectedness")
 
     from jetpy.api import partition
     from jetpy.backends import get_backend
@@ -155,6 +164,7 @@ def partition_command(
                 k,
                 **asked,
                 targets=shares,
+                connected=connected,
                 generations=generations,
                 time_limit=time_limit,
                 progress=bars.stage,
@@ -165,5 +175,6 @@ def partition_command(
         if session is not None:
             IncrementalPartitioner(loaded, k, **asked, parts=result.parts).save(session)
         report = stats(result, read_seconds)
+    warn_of_pieces(result.disconnected)
     names = "partition", "part"
     conclude(ctx, result, summary(result, read_seconds), report, json_file, quiet, names)

@@ -200,5 +200,5 @@ def reasons(territory: Territory, parts: IntArray) -> Mapping[int, str]:
         elif pieces.kept[own].sum() > 1:
             result[p] = "its fixed vertices are apart"
         else:
-            result[p] = "balance would be lost"
+            result[p] = "no way to connect it within the limits was found"
     return result

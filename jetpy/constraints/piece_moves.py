@@ -12,11 +12,11 @@ from jetpy.constraints.pieces import Territory
 from jetpy.graph import IntArray
 from jetpy.workloads import piece_balance, piece_refinement, pieces
 from jetpy.workloads.piece_balance import ANYWHERE, BESIDE
-from jetpy.workloads.pieces import ALL_NUMBERS, EFFORT, Part
+from jetpy.workloads.pieces import ALL_NUMBERS, EFFORT, Link, Part
 
 MOST_STEPS = 20_000
 """Edges that may be looked at to see whether a vertex can leave its part."""
-EFFORT_SHARE, LEAST_EFFORT = 64, 1 << 22
+EFFORT_SHARE, LEAST_EFFORT = 64, 1 << 26
 """Edges that all moves may look at, about: so many for each vertex and directed edge; and on small
 graphs."""
 DAM_SHARE = 16
@@ -37,8 +37,7 @@ class State:
     parts: Array
     movable: Array
     part_rows: Array
-    following: Array
-    preceding: Array
+    links: Array
     labels: Array
     roots: Array
     found: Array
@@ -123,8 +122,7 @@ def _state_of(
         parts=backend.from_host(parts.copy()),
         movable=backend.from_host((territory.movable & (parts < k)).astype(np.int32)),
         part_rows=backend.from_host(rows.ravel()),
-        following=backend.empty(n),
-        preceding=backend.empty(n),
+        links=backend.empty(n * Link.COUNT),
         labels=backend.full(n, 0),
         roots=backend.empty(n),
         found=backend.empty(n),

@@ -20,7 +20,8 @@ FIELDS = {
     *("version", "graph", "n", "m", "k", "seed", "backend", "threads"),
     *("preset", "coarsening", "refinement", "generations"),
     *("cut", "imbalance", "limit", "limits", "feasible", "empty_parts", "disconnected_parts"),
-    *("components", "isolated_vertices", "part_weights", "levels", "seconds", "launches"),
+    *("components", "isolated_vertices", "disconnected"),
+    *("part_weights", "levels", "seconds", "launches"),
 }
 LEVEL_FIELDS = {
     *("level", "n", "m", "cut_before", "cut_after", "iterations", "imbalance"),
