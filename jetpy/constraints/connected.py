@@ -16,6 +16,7 @@ import numpy as np
 
 from jetpy.backends.base import Backend
 from jetpy.backends.level import DeviceGraph, upload
+from jetpy.constraints.bridges import bridge
 from jetpy.constraints.fixed import NO_PART
 from jetpy.constraints.piece_moves import PieceMoves
 from jetpy.constraints.pieces import Pieces, Territory, find_pieces, gather, settle
@@ -146,7 +147,9 @@ def connect(
 
 
 def _is_whole(pieces: Pieces) -> bool:
-    """Whether no piece is loose: each is kept, or a component of the graph."""
+    """Whether no piece can join another: one of each part is kept, others are components."""
+    if np.bincount(pieces.parts[pieces.kept]).max(initial=0) > 1:
+        return False
     loose = pieces.components[~pieces.kept]
     return bool(pieces.adrift[~pieces.kept].all()) and len(np.unique(loose)) == len(loose)
 
@@ -154,6 +157,9 @@ def _is_whole(pieces: Pieces) -> bool:
 def _join(moves: PieceMoves, parts: IntArray, pieces: Pieces) -> IntArray:
     """Return parts that are balanced and in one piece, or, if that fails, in few."""
     territory = moves.territory
+    if np.bincount(pieces.parts[pieces.kept]).max(initial=0) > 1:
+        parts = bridge(territory, parts)
+        pieces = find_pieces(territory, parts)
     joined = moves.balance(gather(territory, parts, pieces, crowd=True))
     excess, tries, failed = _excess(territory, joined), 0, 0
     while excess and tries < RELOCATIONS and failed < min(FAILED_RELOCATIONS, territory.k):
@@ -198,7 +204,7 @@ def reasons(territory: Territory, parts: IntArray) -> Mapping[int, str]:
                 else f"the graph is in {count:,} pieces, which do not fit into parts of their own"
             )
         elif pieces.kept[own].sum() > 1:
-            result[p] = "its fixed vertices are apart"
+            result[p] = "no way to join its fixed vertices was found"
         else:
             result[p] = "no way to connect it within the limits was found"
     return result

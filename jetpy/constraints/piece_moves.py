@@ -16,7 +16,7 @@ from jetpy.workloads.pieces import ALL_NUMBERS, EFFORT, Link, Part
 
 MOST_STEPS = 20_000
 """Edges that may be looked at to see whether a vertex can leave its part."""
-EFFORT_SHARE, LEAST_EFFORT = 64, 1 << 26
+EFFORT_SHARE, LEAST_EFFORT = 128, 1 << 27
 """Edges that all moves may look at, about: so many for each vertex and directed edge; and on small
 graphs."""
 DAM_SHARE = 16

@@ -66,8 +66,8 @@ class Pieces:
     firsts : int64, shape (pieces,)
         Lowest vertex of each.
     kept : bool, shape (pieces,)
-        Those that stay in their parts: the heaviest of each, the first of equals; but if a part has
-        vertices that are not movable, the pieces with such.
+        Those that stay in their parts: the heaviest of each, the first of equals, and those that
+        have vertices that are not movable.
     """
 
     labels: IntArray
@@ -88,10 +88,9 @@ def find_pieces(territory: Territory, parts: IntArray) -> Pieces:
     labels = label_pieces(territory.graph, parts)
     firsts = np.unique(labels, return_index=True)[1]
     weights = np.bincount(labels, territory.graph.vertex_weights).astype(np.int64)
-    bound = np.bincount(labels, ~territory.movable) > 0
+    kept = np.bincount(labels, ~territory.movable) > 0
     owners = parts[firsts]
-    kept = bound.copy()
-    order = np.lexsort((firsts, -weights, ~bound, owners))
+    order = np.lexsort((firsts, -weights, owners))
     kept[order[np.unique(owners[order], return_index=True)[1]]] = True
     return Pieces(labels, owners, territory.components[firsts], weights, firsts, kept)
 
