@@ -6,7 +6,7 @@ same as for pairs of one vertex each.
 
 import pykokkos as pk
 
-from jetpy.workloads.groups import NO_VERTEX, Graph, LongRows
+from jetpy.workloads.groups import NO_VERTEX, Graph, LongRows, Offset, Weight
 from jetpy.workloads.hash_table import FREE, claim_slot, find_slot, slot_of_claim
 from jetpy.workloads.hashing import spread
 from jetpy.workloads.long_rows import end_of, first_entry, is_left_to_lanes, row_of, step_of
@@ -30,17 +30,17 @@ class Grouping:
 
     group_of: pk.View1D[pk.int32]  # the vertex that names each one's group
     coarse_of: pk.View1D[pk.int32]  # its coarse vertex
-    places: pk.View1D[pk.int32]  # where its edges begin in the row of its group
-    lengths: pk.View1D[pk.int32]  # of the rows of groups
+    places: pk.View1D[Offset]  # where its edges begin in the row of its group
+    lengths: pk.View1D[Offset]  # of the rows of groups
 
 
 class Tables:
     """Coarse rows while edges merge: that of c has the slots ``offsets[c]..offsets[c + 1] - 1``."""
 
-    offsets: pk.View1D[pk.int32]
+    offsets: pk.View1D[Offset]
     keys: pk.View1D[pk.int32]  # coarse neighbours
-    sums: pk.View1D[pk.int32]  # summed weights of the edges to them
-    counts: pk.View1D[pk.int32]  # slots in use, of each row
+    sums: pk.View1D[Weight]  # summed weights of the edges to them
+    counts: pk.View1D[Offset]  # slots in use, of each row
 
 
 @pk.workunit
@@ -50,11 +50,11 @@ def number_pairs(
     last_pass: bool,
     graph: Graph,
     pairs: Pairs,
-    offsets: pk.View1D[pk.int32],
+    offsets: pk.View1D[Offset],
 ):
-    """Number the coarse vertices by the lower vertex of each pair, and reserve their rows.
+    """Do at once what `number_lower` and `reserve_rows` do, where 32 bits hold all sums.
 
-    Each has room for all edges of its vertices. Numbers and room add up in one sum.
+    Numbers and room add up in one sum.
     """
     partner: int = pairs.match[v]
     if partner == NO_VERTEX or v < partner:
@@ -72,7 +72,39 @@ def number_pairs(
 
 
 @pk.workunit
-def join_pairs(c: int, graph: Graph, pairs: Pairs, coarse_weights: pk.View1D[pk.int32]):
+def number_lower(v: int, acc: pk.Acc[pk.int64], last_pass: bool, pairs: Pairs):
+    """Number the coarse vertices by the lower vertex of each pair."""
+    partner: int = pairs.match[v]
+    if partner == NO_VERTEX or v < partner:
+        if last_pass:
+            pairs.coarse_of[v] = acc
+            pairs.representatives[acc] = v
+        acc += 1
+
+
+@pk.workunit
+def reserve_rows(
+    c: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    graph: Graph,
+    pairs: Pairs,
+    offsets: pk.View1D[Offset],
+):
+    """Reserve the rows of coarse vertices, each with room for all edges of its vertices."""
+    u: int = pairs.representatives[c]
+    v: int = pairs.match[u]
+    if last_pass:
+        offsets[c] = acc
+    acc += graph.indptr[u + 1] - graph.indptr[u]
+    if v != NO_VERTEX:
+        acc += graph.indptr[v + 1] - graph.indptr[v]
+    if last_pass:
+        offsets[c + 1] = acc
+
+
+@pk.workunit
+def join_pairs(c: int, graph: Graph, pairs: Pairs, coarse_weights: pk.View1D[Weight]):
     """Give the second vertex of a pair its number, and sum the weights."""
     u: int = pairs.representatives[c]
     v: int = pairs.match[u]
@@ -99,7 +131,7 @@ def number_groups(
 
 
 @pk.workunit
-def join_groups(v: int, graph: Graph, grouping: Grouping, coarse_weights: pk.View1D[pk.int32]):
+def join_groups(v: int, graph: Graph, grouping: Grouping, coarse_weights: pk.View1D[Weight]):
     """Give a vertex its group's number, and a place for its edges in the group's row.
 
     Weights and lengths of rows add up. Who comes first gets the first place: the order of a row's
@@ -282,8 +314,8 @@ def offset_rows(
     c: int,
     acc: pk.Acc[pk.int64],
     last_pass: bool,
-    counts: pk.View1D[pk.int32],
-    indptr: pk.View1D[pk.int32],
+    counts: pk.View1D[Offset],
+    indptr: pk.View1D[Offset],
 ):
     """Turn row lengths into row offsets; entry n of `indptr` is the total."""
     if last_pass:
@@ -309,6 +341,6 @@ def copy_rows(c: int, tables: Tables, coarse: Graph, longest: int):
 
 
 @pk.workunit
-def add_weights(e: int, acc: pk.Acc[pk.int64], edge_weights: pk.View1D[pk.int32]):
+def add_weights(e: int, acc: pk.Acc[pk.int64], edge_weights: pk.View1D[Weight]):
     """Sum up the weights of edges."""
     acc += edge_weights[e]

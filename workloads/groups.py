@@ -23,20 +23,28 @@ NO_PRIORITY = -INT32_MAX
 """Priority of a vertex that does not want to move."""
 
 
+class Offset:
+    """A place among directed edges, in annotations: 64 bits in wide kernels, else 32."""
+
+
+class Weight:
+    """A sum of weights, likewise."""
+
+
 class Graph:
     """A graph of n vertices in CSR form: row v is ``indptr[v]..indptr[v + 1] - 1``."""
 
-    indptr: pk.View1D[pk.int32]
+    indptr: pk.View1D[Offset]
     indices: pk.View1D[pk.int32]
-    edge_weights: pk.View1D[pk.int32]
-    vertex_weights: pk.View1D[pk.int32]
+    edge_weights: pk.View1D[Weight]
+    vertex_weights: pk.View1D[Weight]
 
 
 class LongRows:
     """The rows of high-degree vertices, cut into chunks (`long_rows`)."""
 
     vertices: pk.View1D[pk.int32]  # of each chunk
-    starts: pk.View1D[pk.int32]  # first entry of each chunk
+    starts: pk.View1D[Offset]  # first entry of each chunk
     longest: int  # length of the longest row that is not cut
     lanes: int  # indices that walk chunks
     lane_bits: int  # of them for each chunk: a power of two, its exponent
@@ -63,9 +71,9 @@ class Metric:
 class Connectivity:
     """The connectivity table (`connectivity`): a row of slots for each vertex, from `rows` on."""
 
-    rows: pk.View1D[pk.int32]
+    rows: pk.View1D[Offset]
     parts: pk.View1D[pk.int32]
-    weights: pk.View1D[pk.int32]
+    weights: pk.View1D[Weight]
     k: int
 
 
@@ -92,7 +100,7 @@ class Refinement(Partition, Metric):
     active: pk.View1D[pk.int32]  # the vertices that iterations look at
     targets: pk.View1D[pk.int32]  # best adjacent part; NO_PART, UNWANTED, UNKNOWN, INACTIVE, PINNED
     gains: pk.View1D[pk.int32]  # what moving there gains
-    internal: pk.View1D[pk.int32]  # weight of the edges into the own part
+    internal: pk.View1D[Weight]  # weight of the edges into the own part
     priorities: pk.View1D[pk.int32]  # gains of vertices that want to move; else NO_PRIORITY
     locks: pk.View1D[pk.int32]  # number of the Jetlp iteration that a vertex stays in
     moved: pk.View1D[pk.int32]  # lists of moved vertices, one for each section

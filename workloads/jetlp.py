@@ -10,6 +10,7 @@ from jetpy.workloads.groups import (
     Graph,
     LongRows,
     Refinement,
+    Weight,
 )
 from jetpy.workloads.hashing import mix, place_of
 from jetpy.workloads.iterations import propagates
@@ -44,8 +45,8 @@ class Inflow:
     """How the inflow of parts is capped."""
 
     ranks: pk.View1D[pk.int32]  # of each vertex's gain per weight; NO_RANK of one that stays
-    incoming: pk.View1D[pk.int32]  # weight by section, destination and rank
-    outgoing: pk.View1D[pk.int32]  # weight by section and part
+    incoming: pk.View1D[Weight]  # weight by section, destination and rank
+    outgoing: pk.View1D[Weight]  # weight by section and part
     lowest_ranks: pk.View1D[pk.int32]  # lowest rank that a part admits
     shares: pk.View1D[pk.int64]  # and how much of that
     sections: int

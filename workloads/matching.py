@@ -13,7 +13,7 @@ cut parts them from.
 import pykokkos as pk
 
 from jetpy.workloads.constraints import is_pinned, room_beside
-from jetpy.workloads.groups import NO_VERTEX, Constraints, Graph, LongRows
+from jetpy.workloads.groups import NO_VERTEX, Constraints, Graph, LongRows, Offset, Weight
 from jetpy.workloads.hashing import ODD, mix, stir
 from jetpy.workloads.long_rows import (
     LANES,
@@ -41,8 +41,8 @@ class Handshakes:
 
     match: pk.View1D[pk.int32]  # each vertex's partner, or NO_VERTEX
     preferred: pk.View1D[pk.int32]  # the neighbour that it prefers; NO_VERTEX, NOT_CHOSEN
-    lane_best: pk.View1D[pk.int32]  # the entry of the best edge that each lane has found
-    least: pk.View1D[pk.int32]  # half the weight of each vertex's heaviest edge, rounded up
+    lane_best: pk.View1D[Offset]  # the entry of the best edge that each lane has found
+    least: pk.View1D[Weight]  # half the weight of each vertex's heaviest edge, rounded up
     is_weighted: int  # 0 if all edges weigh 1, so that none is too light
     seed: int
 
@@ -53,7 +53,7 @@ def find_least(
     graph: Graph,
     long_rows: LongRows,
     constraints: Constraints,
-    least: pk.View1D[pk.int32],
+    least: pk.View1D[Weight],
 ):
     """Find what an edge of a vertex should weigh at least; zero before.
 

@@ -2,7 +2,7 @@
 
 import pykokkos as pk
 
-from jetpy.workloads.groups import Graph, Metric
+from jetpy.workloads.groups import Graph, Metric, Weight
 from jetpy.workloads.metric import distance_of
 
 
@@ -50,7 +50,7 @@ def cost_of_vertex(
 
 @pk.workunit
 def weigh_parts(
-    v: int, graph: Graph, parts: pk.View1D[pk.int32], part_weights: pk.View1D[pk.int32]
+    v: int, graph: Graph, parts: pk.View1D[pk.int32], part_weights: pk.View1D[Weight]
 ):
     """Add each vertex's weight to its part."""
     pk.atomic_fetch_add(part_weights, [parts[v]], graph.vertex_weights[v])

@@ -9,7 +9,7 @@ import pykokkos as pk
 from jetpy.workloads.active import activate, is_tied
 from jetpy.workloads.connectivity import capacity, ends_row
 from jetpy.workloads.control_block import BLOCK_BITS, Control, Counter, Task
-from jetpy.workloads.groups import INACTIVE, NO_PART, Connectivity, Graph, Refinement
+from jetpy.workloads.groups import INACTIVE, NO_PART, Connectivity, Graph, Refinement, Weight
 from jetpy.workloads.hashing import mix, place_of
 from jetpy.workloads.iterations import rebalances
 from jetpy.workloads.losses import BUCKETS, NO_BUCKET, loss_bucket, tally_place
@@ -30,20 +30,20 @@ class Eviction:
     """Whom the overweight parts evict: the first of the candidates, by bucket and number."""
 
     buckets: pk.View1D[pk.int32]  # of each vertex of an overweight part: loss bucket; NO_BUCKET
-    histogram: pk.View1D[pk.int32]  # weight of the candidates, by section, part and bucket
+    histogram: pk.View1D[Weight]  # weight of the candidates, by section, part and bucket
     sections: int
     last_buckets: pk.View1D[pk.int32]  # of each part: last one that it evicts from; NO_BUCKET
     needed: pk.View1D[pk.int64]  # of each part: weight still needed of the last bucket
     last_vertices: pk.View1D[pk.int64]  # of each part: leading bits of the last vertex there
-    upper_digits: pk.View1D[pk.int32]  # weight in the last bucket, by part and upper half digit
-    lower_digits: pk.View1D[pk.int32]  # by these and lower half digit
+    upper_digits: pk.View1D[Weight]  # weight in the last bucket, by part and upper half digit
+    lower_digits: pk.View1D[Weight]  # by these and lower half digit
     half_bits: int
 
 
 class EvictedSums:
     """Weights of the evicted vertices of a group of parts, by regions and blocks of vertices."""
 
-    sums: pk.View1D[pk.int32]  # by group and region: that of the region, then of its blocks
+    sums: pk.View1D[Weight]  # by group and region: that of the region, then of its blocks
     regions: int
 
 
@@ -291,7 +291,7 @@ def tally_digits(
 
 
 @pk.function
-def find_half_digit(p: int, start: pk.int64, weights: pk.View1D[pk.int32], eviction: Eviction):
+def find_half_digit(p: int, start: pk.int64, weights: pk.View1D[Weight], eviction: Eviction):
     """Find the next half digit of the last vertex, given the weights by it from a place on."""
     base: int = 1 << eviction.half_bits
     needed: pk.int64 = eviction.needed[p]

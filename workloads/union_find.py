@@ -8,7 +8,7 @@ split: Lee et al., "iG-kway", DAC 2025, section IV.
 import pykokkos as pk
 
 from jetpy.workloads.constraints import may_join, room_beside
-from jetpy.workloads.groups import NO_VERTEX, Constraints, Graph, LongRows
+from jetpy.workloads.groups import NO_VERTEX, Constraints, Graph, LongRows, Weight
 from jetpy.workloads.hashing import mix
 from jetpy.workloads.long_rows import (
     edges_from,
@@ -47,7 +47,7 @@ class Subsets:
     joined: pk.View1D[pk.int32]  # these after the round
     labels: pk.View1D[pk.int32]  # the round in which a vertex got its name
     sizes: pk.View1D[pk.int32]  # numbers of vertices
-    totals: pk.View1D[pk.int32]  # weights
+    totals: pk.View1D[Weight]  # weights
 
 
 class Crowded:
@@ -72,12 +72,15 @@ def score_of(
 ) -> pk.int64:
     """Return the score c * w(u, v) - degree(v), c being 2^31, plus the highest degree.
 
+    Weights from 2^31 on, which wide kernels may meet, are as good as 2^31 - 1.
     `NO_SCORE` if v is no candidate: it weighs more than `room`, or is not in a part that is kept.
     """
     v: int = graph.indices[e]
     if not may_join(v, room, part, graph, constraints):
         return NO_SCORE
     score: pk.int64 = graph.edge_weights[e]
+    if score > LAST_VERTEX:
+        score = LAST_VERTEX
     score = (score << VERTEX_BITS) + LAST_VERTEX
     if selection.by_degree == 1:
         score -= graph.indptr[v + 1] - graph.indptr[v]

@@ -18,7 +18,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.errors import BackendError
 from jetpy.graph import INT32_MAX
+from jetpy.kernel_language import Width
 
 Workunit = Callable[..., Any]
 Array = Any
@@ -93,6 +95,9 @@ class Backend(ABC):
         Back end of the host that takes over where launches cost more than the work: on levels
         of at most `host_size` vertices and directed edges.
     host_size : int
+    width : Width
+        What its kernels are compiled for: `widened` returns one for graphs with more edges, or
+        weights of a larger sum, than 32 bits hold.
     """
 
     name: str
@@ -104,6 +109,30 @@ class Backend(ABC):
     longest_row: int = INT32_MAX
     host_engine: Backend | None = None
     host_size: int = 0
+    width: Width = Width.NARROW
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether its kernels are for graphs that need 64 bits."""
+        return self.width is Width.WIDE
+
+    @property
+    def sum_type(self) -> np.dtype[Any]:
+        """Type of what kernels call `Offset` and `Weight`."""
+        return np.dtype(self.width.value)
+
+    def widened(self) -> Backend:
+        """Return the same back end with wide kernels; the same object each time.
+
+        Raises
+        ------
+        BackendError
+            If it has none.
+        """
+        raise BackendError(
+            f"the graph has 2**31 directed edges or more, or weights of that sum, which {self.name}"
+            " cannot take: use cuda or numba, or make weights smaller (scale=True, --scale)"
+        )
 
     @abstractmethod
     def parallel_for(self, n: int | Count, workunit: Workunit, /, **arguments: Any) -> None:

@@ -6,9 +6,10 @@ import operator
 import struct
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from copy import copy
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ import numpy.typing as npt
 from jetpy.backends.base import Array, Backend, Count, DualArray, Workunit
 from jetpy.backends.gpu import LostGPU, check_after_fork
 from jetpy.backends.memory import Memory
-from jetpy.kernel_language import Definition, View
+from jetpy.kernel_language import Definition, View, Width
 from jetpy.kernel_language.definition import LEADING
 
 
@@ -204,6 +205,18 @@ class LaunchingBackend(Backend):
         self._tape: Tape | None = None
         self._launched: set[Launcher] = set()
         self._complete = False
+        self._widened: Self | None = None
+
+    def _with_wide_kernels(self) -> Self:
+        """Return a back end that shares all but kernels with this one."""
+        made = copy(self)
+        made.width, made.launches = Width.WIDE, 0
+        made._launchers, made._launched = {}, set()
+        made._tape, made._complete = None, False
+        made._widened = made
+        if self.host_engine is not None:
+            made.host_engine = self.host_engine.widened()
+        return made
 
     @abstractmethod
     def _load(self, workunit: Workunit) -> Launcher:

@@ -14,7 +14,10 @@ from jetpy.graph import Graph
 
 @dataclass(frozen=True, eq=False)
 class Adjacency:
-    """CSR arrays of a graph that is being made, all int32: shapes (n + 1,), (2 m,), (2 m,)."""
+    """CSR arrays of a graph that is being made: shapes (n + 1,), (2 m,), (2 m,).
+
+    Neighbours are int32, offsets and weights of the back end's `sum_type`.
+    """
 
     indptr: Array
     indices: Array
@@ -23,10 +26,10 @@ class Adjacency:
 
 @dataclass(frozen=True, eq=False)
 class DeviceGraph:
-    """CSR arrays of one level, all int32: shapes (n + 1,), (2 m,), (2 m,), (n,); and its
-    long rows.
+    """CSR arrays of one level: shapes (n + 1,), (2 m,), (2 m,), (n,); and its long rows.
 
-    `edge_weight` is the sum of `edge_weights`.
+    Neighbours are int32, offsets and weights of the back end's `sum_type`. `edge_weight` is the sum
+    of `edge_weights`.
     """
 
     indptr: Array
@@ -55,12 +58,14 @@ class DeviceGraph:
 def upload(backend: Backend, graph: Graph) -> DeviceGraph:
     """Hand a graph's arrays over to a back end; weights that are all 1 need not travel."""
 
+    kind = backend.sum_type
+
     def weights(values: npt.NDArray[np.int32], total: int) -> Array:
         if backend.copies and total == len(values):
-            return backend.full(len(values), 1)
-        return backend.from_host(values)
+            return backend.full(len(values), 1, kind)
+        return backend.from_host(values.astype(kind, copy=False))
 
-    indptr = backend.from_host(graph.indptr)
+    indptr = backend.from_host(graph.indptr.astype(kind, copy=False))
     return DeviceGraph(
         indptr,
         backend.from_host(graph.indices),

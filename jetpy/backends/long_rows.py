@@ -18,7 +18,8 @@ class Chunks:
 
     Attributes
     ----------
-    vertices, starts : int32, on the back end
+    vertices : int32, on the back end
+    starts : of its `sum_type`
         Vertex and first entry of each.
     longest : int
         No row is longer that is not cut.
@@ -91,8 +92,7 @@ class _Rows:
 
 def none_of(backend: Backend) -> LongRows:
     """Return what a graph without long rows has."""
-    empty = backend.empty(0)
-    none = Chunks(empty, empty, INT32_MAX, 0, 0)
+    none = Chunks(backend.empty(0), backend.empty(0, backend.sum_type), INT32_MAX, 0, 0)
     return LongRows(backend, 0, none, none)
 
 
@@ -102,7 +102,7 @@ def find_fine_rows(backend: Backend, indptr: Array, entries: int) -> LongRows:
 
 
 def find_long_rows(backend: Backend, indptr: Array, entries: int) -> LongRows:
-    """List the long rows of a graph, given the offsets of its rows (int32, shape (n + 1,)).
+    """List the long rows of a graph, given the offsets of its rows (shape (n + 1,)).
 
     `entries` is the sum of their lengths. Lanes are 128 a chunk on a GPU, where 32 in a row read
     entries in a row, and one on processors.
@@ -118,8 +118,8 @@ def find_long_rows(backend: Backend, indptr: Array, entries: int) -> LongRows:
         return none_of(backend)
     most = count + entries // CHUNK
     bits = 0 if backend.prefers_lists else LANE_BITS
-    vertices, starts = backend.empty(most), backend.empty(most)
+    vertices, starts = backend.empty(most), backend.empty(most, backend.sum_type)
     chunks = Chunks(vertices, starts, longest, bits, 0)
     found = backend.scan(count, kernels.list_chunks, graph=rows, listed=listed, long_rows=chunks)
-    whole = Chunks(listed, backend.empty(0), longest, bits, count << bits)
+    whole = Chunks(listed, starts[:0], longest, bits, count << bits)
     return LongRows(backend, count, whole, Chunks(vertices, starts, longest, bits, found << bits))

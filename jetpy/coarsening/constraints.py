@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jetpy.backends.base import Array
+from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import DeviceGraph
 
 
@@ -27,8 +27,11 @@ class Constraints:
     parts: Array
 
 
-def constrain(graph: DeviceGraph, heaviest: int, parts: Array | None) -> Constraints:
+def constrain(
+    backend: Backend, graph: DeviceGraph, heaviest: int, parts: Array | None
+) -> Constraints:
     """Return the constraints of a limit of weights, and of parts where they are given."""
     if parts is None:
-        return Constraints(heaviest, 0, graph.vertex_weights)
+        anything = backend.empty(graph.n) if backend.is_wide else graph.vertex_weights
+        return Constraints(heaviest, 0, anything)
     return Constraints(heaviest, 1, parts)

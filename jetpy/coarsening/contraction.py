@@ -29,12 +29,13 @@ class Pairs:
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """Groups of fine vertices, as kernels take them: arrays of int32, on the back end.
+    """Groups of fine vertices, as kernels take them, on the back end.
 
     Attributes
     ----------
-    group_of, coarse_of, places : int32, shape (n,)
-    lengths : int32, shape (coarse n,)
+    group_of, coarse_of : int32, shape (n,)
+    places : of its `sum_type`, shape (n,)
+    lengths : of this type, shape (coarse n,)
     """
 
     group_of: Array
@@ -45,13 +46,14 @@ class Grouping:
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """Coarse rows while edges merge, as kernels take them: arrays of int32, on the back end.
+    """Coarse rows while edges merge, as kernels take them, on the back end.
 
     Attributes
     ----------
-    offsets : int32, shape (coarse n + 1,)
-    keys, sums : int32, shape (offsets[-1],)
-    counts : int32, shape (coarse n,)
+    offsets : of its `sum_type`, shape (coarse n + 1,)
+    keys : int32, shape (offsets[-1],)
+    sums : of `sum_type`, of the same shape
+    counts : of `sum_type`, shape (coarse n,)
     """
 
     offsets: Array
@@ -67,12 +69,15 @@ def contract(backend: Backend, graph: DeviceGraph, match: Array) -> tuple[Device
     up; parallel edges merge into one with their summed weight; edges inside a pair vanish.
     """
     pairs = Pairs(match, backend.empty(graph.n), backend.empty(graph.n))
-    offsets = backend.empty(graph.n + 1)
-    total = backend.scan(graph.n, kernels.number_pairs, graph=graph, pairs=pairs, offsets=offsets)
-    n = total >> LOWER_BITS
-    weights = backend.empty(n)
+    rows = {"graph": graph, "pairs": pairs, "offsets": backend.empty(graph.n + 1, backend.sum_type)}
+    if backend.is_wide:
+        n = backend.scan(graph.n, kernels.number_lower, pairs=pairs)
+        backend.scan(n, kernels.reserve_rows, **rows)
+    else:
+        n = backend.scan(graph.n, kernels.number_pairs, **rows) >> LOWER_BITS
+    weights = backend.empty(n, backend.sum_type)
     backend.parallel_for(n, kernels.join_pairs, graph=graph, pairs=pairs, coarse_weights=weights)
-    return _merge(backend, graph, pairs, offsets[: n + 1], weights), pairs.coarse_of
+    return _merge(backend, graph, pairs, rows["offsets"][: n + 1], weights), pairs.coarse_of
 
 
 def contract_groups(
@@ -83,16 +88,18 @@ def contract_groups(
     `group_of` (int32, shape (n,)) has the vertex that names each vertex's group, its own in that
     one. The coarse graph with all its parallel edges needs memory once more, for a while.
     """
-    coarse_of, places = backend.empty(graph.n), backend.empty(graph.n)
+    coarse_of, places = backend.empty(graph.n), backend.empty(graph.n, backend.sum_type)
     n = backend.scan(graph.n, kernels.number_groups, group_of=group_of, coarse_of=coarse_of)
-    grouping = Grouping(group_of, coarse_of, places, backend.full(n, 0))
-    weights = backend.full(n, 0)
+    grouping = Grouping(group_of, coarse_of, places, backend.full(n, 0, backend.sum_type))
+    weights = backend.full(n, 0, backend.sum_type)
     backend.parallel_for(
         graph.n, kernels.join_groups, graph=graph, grouping=grouping, coarse_weights=weights
     )
-    offsets = backend.full(n + 1, 0)
+    offsets = backend.full(n + 1, 0, backend.sum_type)
     backend.scan(n, kernels.offset_rows, counts=grouping.lengths, indptr=offsets)
-    gathered = Adjacency(offsets, backend.empty(graph.nnz), backend.empty(graph.nnz))
+    gathered = Adjacency(
+        offsets, backend.empty(graph.nnz), backend.empty(graph.nnz, backend.sum_type)
+    )
     graph.long_rows.launch(
         graph.n, kernels.gather_rows, graph=graph, grouping=grouping, gathered=gathered
     )
@@ -110,16 +117,19 @@ def _merge(
 ) -> DeviceGraph:
     """Merge the rows of pairs into those of the coarse graph; these have room from `offsets` on."""
     n, room = len(vertex_weights), len(graph.indices)
-    tables = Tables(offsets, backend.empty(room), backend.empty(room), backend.empty(n))
+    kind = backend.sum_type
+    tables = Tables(
+        offsets, backend.empty(room), backend.empty(room, kind), backend.empty(n, kind)
+    )
     fine = {"graph": graph, "pairs": pairs, "tables": tables}
     long_rows = find_fine_rows(backend, offsets, room)
     longest = long_rows.chunks.longest
     backend.parallel_for(n, kernels.merge_rows, longest=longest, **fine)
     long_rows.launch_lanes(kernels.clear_long_rows, tables=tables)
     long_rows.launch_lanes(kernels.merge_long_rows, **fine)
-    indptr = backend.full(n + 1, 0)
+    indptr = backend.full(n + 1, 0, kind)
     nnz = backend.scan(n, kernels.offset_rows, counts=tables.counts, indptr=indptr)
-    coarse = Adjacency(indptr, backend.empty(nnz), backend.empty(nnz))
+    coarse = Adjacency(indptr, backend.empty(nnz), backend.empty(nnz, kind))
     backend.parallel_for(n, kernels.copy_rows, tables=tables, coarse=coarse, longest=longest)
     long_rows.launch_lanes(kernels.copy_long_rows, tables=tables, coarse=coarse)
     weight = backend.reduce(nnz, kernels.add_weights, edge_weights=coarse.edge_weights)

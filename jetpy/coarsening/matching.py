@@ -18,13 +18,13 @@ from jetpy.workloads.matching import COMPARERS, NOT_CHOSEN
 
 @dataclass(frozen=True, eq=False)
 class Handshakes:
-    """Rounds of handshakes, as kernels take them: arrays of int32, on the back end.
+    """Rounds of handshakes, as kernels take them, on the back end.
 
     Attributes
     ----------
     match, preferred : int32, shape (n,)
-    lane_best : int32, shape (LANES * number of long rows,)
-    least : int32, shape (n,), or empty unless `is_weighted`
+    lane_best : of the back end's `sum_type`, shape (LANES * number of long rows,)
+    least : of this type, shape (n,), or empty unless `is_weighted`
     is_weighted : int
     seed : int
     """
@@ -51,13 +51,13 @@ def match_vertices(
     `parts` (int32, shape (n,)) are given.
     """
     n, long_rows = graph.n, graph.long_rows.fine
-    constraints = constrain(graph, heaviest, parts)
+    constraints = constrain(backend, graph, heaviest, parts)
     is_weighted = graph.edge_weight != graph.nnz
     handshakes = Handshakes(
         backend.full(n, NO_VERTEX),
         backend.full(n, NOT_CHOSEN),
-        backend.empty(LANES * long_rows.count),
-        _find_least(backend, graph, constraints) if is_weighted else backend.empty(0),
+        backend.empty(LANES * long_rows.count, backend.sum_type),
+        _find_least(backend, graph, constraints, is_weighted=is_weighted),
         int(is_weighted),
         seed,
     )
@@ -90,9 +90,13 @@ def match_vertices(
     return handshakes.match
 
 
-def _find_least(backend: Backend, graph: DeviceGraph, constraints: Constraints) -> Array:
-    """Return what an edge of each vertex should weigh at least (int32, shape (n,))."""
-    least = backend.full(graph.n, 0)
+def _find_least(
+    backend: Backend, graph: DeviceGraph, constraints: Constraints, *, is_weighted: bool
+) -> Array:
+    """Return what an edge of each vertex should weigh at least (shape (n,)), where that matters."""
+    if not is_weighted:
+        return backend.empty(0, backend.sum_type)
+    least = backend.full(graph.n, 0, backend.sum_type)
     graph.long_rows.launch(
         graph.n, kernels.find_least, graph=graph, constraints=constraints, least=least
     )

@@ -39,7 +39,10 @@ class Selection:
 
 @dataclass(frozen=True, eq=False)
 class Subsets:
-    """Subsets of vertices, as kernels take them: arrays of int32, shape (n,)."""
+    """Subsets of vertices, as kernels take them: arrays of int32, shape (n,).
+
+    `totals` is of the back end's `sum_type`.
+    """
 
     names: Array
     joined: Array
@@ -98,7 +101,7 @@ def group_vertices(
     heavier. All vertices of a group are in the same part where `parts` (int32, shape (n,)) are
     given.
     """
-    constraints = constrain(graph, heaviest, parts)
+    constraints = constrain(backend, graph, heaviest, parts)
     selected = _select(backend, graph, constraints, int(options.score), seed)
     subsets = _unite(backend, selected)
     _split(backend, graph, subsets, most, heaviest)
@@ -132,9 +135,8 @@ def _unite(backend: Backend, selected: Array) -> Subsets:
     """
     n = len(selected)
     names = backend.xp.arange(n, dtype=selected.dtype)
-    subsets = Subsets(
-        names, names.copy(), backend.full(n, 0), backend.full(n, 0), backend.full(n, 0)
-    )
+    labels, sizes, totals = (backend.full(n, 0, t) for t in (np.int32, np.int32, backend.sum_type))
+    subsets = Subsets(names, names.copy(), labels, sizes, totals)
     changed, label = n, 0
     while changed:
         label += 1

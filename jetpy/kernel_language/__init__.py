@@ -8,6 +8,14 @@ cannot do is refused for all (`refusals`).
 
 from jetpy.kernel_language.definition import Definition, Kind, with_callees
 from jetpy.kernel_language.reading import read_module, read_workunits
-from jetpy.kernel_language.types import View
+from jetpy.kernel_language.types import View, Width
 
-__all__ = ["Definition", "Kind", "View", "read_module", "read_workunits", "with_callees"]
+__all__ = [
+    "Definition",
+    "Kind",
+    "View",
+    "Width",
+    "read_module",
+    "read_workunits",
+    "with_callees",
+]

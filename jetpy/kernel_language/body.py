@@ -37,7 +37,7 @@ from jetpy.kernel_language.tree import (
     Update,
     While,
 )
-from jetpy.kernel_language.types import INT32, Group, Refusal, View, common, named_type
+from jetpy.kernel_language.types import INT32, Group, Refusal, View, Width, common, named_type
 
 ATOMICS = {
     "atomic_fetch_add": 1,
@@ -88,6 +88,7 @@ class Body:
     callee : callable
         Returns the definition of a device function, given what its name stands for in `module`;
         None if that is none.
+    width : Width
     may_exchange : bool
         Whether `atomic_compare_exchange` is allowed.
 
@@ -105,11 +106,13 @@ class Body:
         fixed: set[str],
         returns: str | None,
         callee: Callable[[Any], Definition | None],
+        width: Width,
         *,
         may_exchange: bool,
     ) -> None:
         self._module, self._declared, self._fixed = module, declared, fixed
         self._returns, self._callee, self._may_exchange = returns, callee, may_exchange
+        self._width, self._int = width, width.value
         self._visible = {name: kind for name, kind in declared.items() if isinstance(kind, str)}
         self._locals: dict[str, str] = {}
         self.used: dict[tuple[str, str], None] = {}
@@ -134,7 +137,7 @@ class Body:
             case ast.AnnAssign(
                 target=ast.Name() as target, annotation=note, value=ast.expr() as value
             ):
-                kind = named_type(ast.unparse(note))
+                kind = named_type(ast.unparse(note), self._width)
                 if not isinstance(kind, str):
                     raise _fail(node, f"unknown type {ast.unparse(note)!r} of a local")
                 converted = self._as(value, kind)
@@ -176,11 +179,11 @@ class Body:
 
     def _loop(self, node: ast.For, name: str, bounds: list[ast.expr], body: list[ast.stmt]) -> For:
         read = [self._expression(bound) for bound in bounds]
-        if any(_converted(bound, "int32") != bound for bound in read):
-            raise _fail(node, "a range of other numbers than int32; write a while loop")
-        start, stop = (Literal(0, "int32"), *read)[-2:]
+        if any(bound.type not in ("int32", self._int) for bound in read):
+            raise _fail(node, f"a range of other numbers than {self._int}; write a while loop")
+        start, stop = (_converted(bound, self._int) for bound in (Literal(0, "int32"), *read)[-2:])
         outside = dict(self._visible)
-        counter = self._declare(node, name, "int32")
+        counter = self._declare(node, name, self._int)
         inner = self.block(body)
         self._visible = outside
         return For(counter, start, stop, inner)
@@ -252,7 +255,7 @@ class Body:
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _SYMBOLS:
                 sides = self._expression(left), self._expression(right)
                 result = self._operation(node, _SYMBOLS[type(op)], *sides)
-                return _converted(result, "int32") if isinstance(op, ast.FloorDiv) else result
+                return _converted(result, self._int) if isinstance(op, ast.FloorDiv) else result
             case ast.Call():
                 call = self._call(node)
                 if call.type == "none":

@@ -90,9 +90,9 @@ def _statement(node: Statement) -> list[str]:
             return [f"if ({_expression(test)}) {{", *_block(body), *rest, "}"]
         case While(test, body):
             return [f"while ({_expression(test)}) {{", *_block(body), "}"]
-        case For(Name(name), start, stop, body):
+        case For(Name(name, kind), start, stop, body):
             i, bounds = _name(name), (_expression(start), _expression(stop))
-            head = f"int {i} = {bounds[0]}; {i} < {bounds[1]}; ++{i}"
+            head = f"{TYPES[kind]} {i} = {bounds[0]}; {i} < {bounds[1]}; ++{i}"
             return [f"for ({head}) {{", *_block(body), "}"]
         case Return(value):
             result = "" if value is None else f" {_expression(value)}"

@@ -65,9 +65,9 @@ def _statement(node: Statement, sums_up: bool) -> list[str]:
             return [f"if {_expression(test)}:", *_block(body, sums_up), *rest]
         case While(test, body):
             return [f"while {_expression(test)}:", *_block(body, sums_up)]
-        case For(Name(name), start, stop, body):
+        case For(Name(name, kind), start, stop, body):
             bounds = f"{_expression(start)}, {_expression(stop)}"
-            first = f"{INDENT}{name} = int32(_{name})"
+            first = f"{INDENT}{name} = {kind}(_{name})"
             return [f"for _{name} in range({bounds}):", first, *_block(body, sums_up)]
         case Return(value):
             result = "acc" if sums_up else "" if value is None else _expression(value)

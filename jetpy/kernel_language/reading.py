@@ -6,7 +6,7 @@ import ast
 import inspect
 import sys
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from threading import RLock
 from types import FunctionType, ModuleType
 from typing import Any
@@ -15,13 +15,13 @@ from jetpy.errors import BackendError
 from jetpy.kernel_language.body import Body
 from jetpy.kernel_language.definition import Definition, Kind, place_name
 from jetpy.kernel_language.refusals import refuse
-from jetpy.kernel_language.types import Group, Refusal, View, group_type, named_type
+from jetpy.kernel_language.types import Group, Refusal, View, Width, group_type, named_type
 
 _reading = RLock()
 """Engines may compile at the same time, and a definition is there once."""
 
 
-def read_module(module: ModuleType) -> dict[str, Definition]:
+def read_module(module: ModuleType, width: Width = Width.NARROW) -> dict[str, Definition]:
     """Return the workunits and device functions of a module by name, in their order.
 
     The same each time: changes of the file do not count.
@@ -32,19 +32,19 @@ def read_module(module: ModuleType) -> dict[str, Definition]:
         If something in them is outside the language; the message names function and line.
     """
     with _reading:
-        return _read_module(module)
+        return _read_module(module, width)
 
 
 @cache
-def _read_module(module: ModuleType) -> dict[str, Definition]:
-    return {name: _read(module, name) for name in _functions(module)}
+def _read_module(module: ModuleType, width: Width) -> dict[str, Definition]:
+    return {name: _read(module, name, width) for name in _functions(module)}
 
 
-def read_workunits(module: ModuleType) -> dict[str, Definition]:
+def read_workunits(module: ModuleType, width: Width = Width.NARROW) -> dict[str, Definition]:
     """Return the workunits of a module by name, in their order."""
     return {
         name: definition
-        for name, definition in read_module(module).items()
+        for name, definition in read_module(module, width).items()
         if definition.kind is not Kind.FUNCTION
     }
 
@@ -65,12 +65,13 @@ def _decorators(node: ast.FunctionDef) -> set[str]:
 
 
 @cache
-def _read(module: ModuleType, name: str) -> Definition:
+def _read(module: ModuleType, name: str, width: Width) -> Definition:
     node = _functions(module)[name]
     kind = _kind(node)
     try:
-        definition = _define(module, node, kind)
-        refuse(definition)
+        definition = _define(module, node, kind, width)
+        if width is Width.NARROW:  # wide ones are not for PyKokkos
+            refuse(definition)
     except Refusal as why:
         what = "function" if kind is Kind.FUNCTION else "workunit"
         raise BackendError(f"{what} {name}, {why}") from None
@@ -86,16 +87,18 @@ def _kind(node: ast.FunctionDef) -> Kind:
     return Kind.REDUCE if "acc" in names else Kind.FOR
 
 
-def _define(module: ModuleType, node: ast.FunctionDef, kind: Kind) -> Definition:
-    declared = {a.arg: _type(module, a.annotation, node) for a in node.args.args}
+def _define(module: ModuleType, node: ast.FunctionDef, kind: Kind, width: Width) -> Definition:
+    declared = {a.arg: _type(module, a.annotation, node, width) for a in node.args.args}
     returns = None
     if kind is Kind.FUNCTION and node.returns is not None and ast.unparse(node.returns) != "None":
-        returned = _type(module, node.returns, node)
+        returned = _type(module, node.returns, node, width)
         if not isinstance(returned, str):
             raise Refusal(f"line {node.lineno}: only scalars are returned")
         returns = returned
     fixed = set() if kind is Kind.FUNCTION else declared.keys() - {"acc"}
-    body = Body(module, declared, fixed, returns, _callee, may_exchange=kind is Kind.FUNCTION)
+    callee = partial(_callee, width=width)
+    may_exchange = kind is Kind.FUNCTION
+    body = Body(module, declared, fixed, returns, callee, width, may_exchange=may_exchange)
     statements = body.block(node.body)
     kinds = _places(declared, body.used)
     places = tuple(kinds)
@@ -127,24 +130,24 @@ def _places(
 
 
 def _type(
-    module: ModuleType, annotation: ast.expr | None, where: ast.FunctionDef
+    module: ModuleType, annotation: ast.expr | None, where: ast.FunctionDef, width: Width
 ) -> str | View | Group:
     text = "" if annotation is None else ast.unparse(annotation)
-    kind = named_type(text)
+    kind = named_type(text, width)
     if kind is not None:
         return kind
     declared = vars(module).get(text)
     if isinstance(declared, type):
-        return group_type(declared)
+        return group_type(declared, width)
     raise Refusal(f"line {where.lineno}: unknown type {text!r} of a parameter or result")
 
 
-def _callee(function: Any) -> Definition | None:
+def _callee(function: Any, width: Width) -> Definition | None:
     """Return the definition of a device function; None of anything else."""
     if not isinstance(function, FunctionType):
         return None
     module = sys.modules.get(function.__module__)
     if module is None or function.__name__ not in _functions(module):
         return None
-    definition = _read(module, function.__name__)
+    definition = _read(module, function.__name__, width)
     return definition if definition.kind is Kind.FUNCTION else None

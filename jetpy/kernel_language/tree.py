@@ -170,7 +170,7 @@ class While:
 
 @dataclass(frozen=True)
 class For:
-    """A loop over the int32 numbers from `start` to before `stop`."""
+    """A loop over the numbers from `start` to before `stop`, all of the counter's type."""
 
     counter: Name
     start: Expression

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, get_args, get_origin
 
 RANK = {"boolean": 0, "int32": 1, "uint32": 2, "int64": 3, "uint64": 4, "float32": 5, "float64": 6}
 """Scalar types; of two, the usual arithmetic conversions choose that of higher rank."""
 INTEGERS = {"int32", "uint32", "int64", "uint64"}
 SCALARS = {
-    "int": "int32",
     "int32": "int32",
     "int64": "int64",
     "uint32": "uint32",
@@ -22,6 +22,20 @@ SCALARS = {
 """Scalar types by what annotations call them."""
 INT32 = range(1 - 2**31, 2**31)
 """Literals that are int32; in C++ the lowest int32 is none."""
+
+
+class Width(Enum):
+    """What kernels are compiled for: the type of `int`, `Offset` and `Weight` in them.
+
+    `WIDE` is for graphs with more edges, or weights of a larger sum, than 32 bits hold.
+    """
+
+    NARROW = "int32"
+    WIDE = "int64"
+
+
+OF_WIDTH = {"int", "Offset", "Weight"}
+"""What annotations call the type that depends on the width (`jetpy.workloads.groups`)."""
 
 
 class Refusal(Exception):
@@ -56,21 +70,24 @@ def common(left: str, right: str) -> str:
     return "int32" if winner == "boolean" else winner
 
 
-def named_type(text: str) -> str | View | None:
-    """Return the type that an annotation's text names; None if it names none of PyKokkos's.
+def named_type(text: str, width: Width = Width.NARROW) -> str | View | None:
+    """Return the type that an annotation's text names; None if it names no scalar and no view.
 
     >>> named_type("pk.View1D[pk.int64]"), named_type("int"), named_type("Graph")
     (View(element='int64'), 'int32', None)
+    >>> named_type("pk.View1D[Offset]", Width.WIDE), named_type("pk.View1D[pk.int32]", Width.WIDE)
+    (View(element='int64'), View(element='int32'))
     """
     text = text.replace("pk.", "")
     if text.startswith("Acc["):
         return "int64"
-    if text.startswith("View1D[") and text[7:-1] in SCALARS:
-        return View(SCALARS[text[7:-1]])
-    return SCALARS.get(text)
+    if text.startswith("View1D["):
+        element = named_type(text[7:-1], width)
+        return View(element) if isinstance(element, str) else None
+    return width.value if text in OF_WIDTH else SCALARS.get(text)
 
 
-def group_type(declared: type) -> Group:
+def group_type(declared: type, width: Width = Width.NARROW) -> Group:
     """Return the type that a class declares by the annotations of its attributes.
 
     Raises
@@ -82,7 +99,7 @@ def group_type(declared: type) -> Group:
     fields: dict[str, str | View] = {}
     for kind in reversed(kinds):
         for name, annotation in vars(kind).get("__annotations__", {}).items():
-            field = named_type(_text_of(annotation))
+            field = named_type(_text_of(annotation), width)
             if field is None:
                 raise Refusal(f"group {declared.__name__}: unknown type of field {name!r}")
             fields[name] = field

@@ -89,8 +89,8 @@ def _inflow(state: RefinementState, overfill: int) -> Inflow:
     backend, k, sections = state.backend, state.k, state.sections
     return Inflow(
         ranks=backend.empty(state.graph.n),
-        incoming=backend.full(k * BUCKETS * sections, 0),
-        outgoing=backend.full((k + APART) * sections, 0),
+        incoming=backend.full(k * BUCKETS * sections, 0, backend.sum_type),
+        outgoing=backend.full((k + APART) * sections, 0, backend.sum_type),
         lowest_ranks=backend.empty(k),
         shares=backend.empty(k, np.int64),
         sections=sections,

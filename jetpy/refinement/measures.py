@@ -69,7 +69,7 @@ def upload_metric(backend: Backend, graph: DeviceGraph, metric: Metric, k: int) 
 
 def measure(backend: Backend, graph: DeviceGraph, parts: Array, metric: DeviceMetric) -> Measures:
     """Compute the measures of a partition (int32, shape (n,)) from scratch."""
-    part_weights = backend.full(metric.k, 0)
+    part_weights = backend.full(metric.k, 0, backend.sum_type)
     backend.parallel_for(
         graph.n,
         kernels.weigh_parts,

@@ -58,7 +58,7 @@ class Rebalancing:
         self.plan = Plan(backend, state.problem)
         self._eviction = _eviction(state)
         regions = (n >> REGION_BITS) + 1
-        sums = backend.full(state.k // group_size * regions * REGION_SUMS, 0)
+        sums = backend.full(state.k // group_size * regions * REGION_SUMS, 0, backend.sum_type)
         self._evicted = EvictedSums(sums, regions)
         self._vertices = backend.empty(n) if backend.prefers_lists else state.active
 
@@ -166,16 +166,17 @@ class Rebalancing:
 
 def _eviction(state: RefinementState) -> Eviction:
     backend, n, k = state.backend, state.graph.n, state.k
+    kind = backend.sum_type
     half_bits = _half_bits(n, k)
     return Eviction(
         buckets=backend.empty(n),
-        histogram=backend.full(k * BUCKETS * state.sections, 0),
+        histogram=backend.full(k * BUCKETS * state.sections, 0, kind),
         sections=state.sections,
         last_buckets=backend.empty(k),
         needed=backend.empty(k, np.int64),
         last_vertices=backend.empty(k, np.int64),
-        upper_digits=backend.full(k << half_bits, 0),
-        lower_digits=backend.full(k << 2 * half_bits, 0),
+        upper_digits=backend.full(k << half_bits, 0, kind),
+        lower_digits=backend.full(k << 2 * half_bits, 0, kind),
         half_bits=half_bits,
     )
 

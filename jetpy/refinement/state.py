@@ -31,7 +31,10 @@ of the average vertex do, each per vertex weight."""
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The connectivity table (`jetpy.workloads.connectivity`), int32 arrays."""
+    """The connectivity table (`jetpy.workloads.connectivity`).
+
+    `parts` is int32, `rows` and `weights` are of the back end's `sum_type`.
+    """
 
     rows: Array
     parts: Array
@@ -83,7 +86,8 @@ class RefinementState:
         n = graph.n
         self.parts, self.previous = backend.empty(n), backend.empty(n)
         self.destinations, self.best_parts = backend.empty(n), backend.empty(n)
-        self.targets, self.gains, self.internal = (backend.empty(n) for _ in range(3))
+        self.targets, self.gains = backend.empty(n), backend.empty(n)
+        self.internal = backend.empty(n, backend.sum_type)
         self.priorities, self.locks = backend.empty(n), backend.full(n, 0)
         self.weights, self.counts = backend.dual_array(k), backend.dual_array(max(Counter) + 1)
         self.control_block = backend.dual_array(len(Control))
@@ -211,8 +215,8 @@ class RefinementState:
 
 def make_table(backend: Backend, graph: DeviceGraph, k: int) -> Table:
     """Allocate a connectivity table."""
-    rows, none = backend.empty(graph.n), backend.empty(0)
-    size = backend.scan(
-        graph.n, table_kernels.place_rows, graph=graph, table=Table(rows, none, none, k)
-    )
-    return Table(rows, backend.empty(size), backend.empty(size), k)
+    kind = backend.sum_type
+    rows = backend.empty(graph.n, kind)
+    empty = Table(rows, backend.empty(0), backend.empty(0, kind), k)
+    size = backend.scan(graph.n, table_kernels.place_rows, graph=graph, table=empty)
+    return Table(rows, backend.empty(size), backend.empty(size, kind), k)

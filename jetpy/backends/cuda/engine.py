@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from types import ModuleType
-from typing import Any
+from typing import Any, Self
 from weakref import WeakSet
 
 from jetpy.backends.base import Workunit
@@ -87,6 +87,7 @@ class CudaBackend(LaunchingBackend):
                     modules(),
                     self._compiler,
                     self._architecture,
+                    width=self.width,
                     jobs=jobs or available_threads(),
                     progress=progress,
                 )
@@ -95,10 +96,18 @@ class CudaBackend(LaunchingBackend):
             self._complete = True
         return time.perf_counter() - started
 
+    def widened(self) -> Self:
+        """Return a back end that compiles wide kernels when they are launched."""
+        if self._widened is None:
+            self._widened = self._with_wide_kernels()
+            _living.add(self._widened)
+        return self._widened
+
     def _load(self, workunit: Workunit) -> Launcher:
         check_after_fork()
         module = sys.modules[workunit.__module__]
-        self._load_module(module, cubins([module], self._compiler, self._architecture)[module])
+        made = cubins([module], self._compiler, self._architecture, width=self.width)
+        self._load_module(module, made[module])
         launcher = self._launchers[workunit]
         assert isinstance(launcher, Launcher)
         return launcher
@@ -112,7 +121,7 @@ class CudaBackend(LaunchingBackend):
             except self._cuda.driver.CUDADriverError as error:
                 raise BackendError(f"the driver does not load kernels: {error}") from error
             self._modules.append(loaded)
-            for name, definition in read_workunits(module).items():
+            for name, definition in read_workunits(module, self.width).items():
                 self._launchers[getattr(module, name)] = Launcher(
                     definition,
                     loaded.get_function(symbol(name)).ptr,

@@ -17,7 +17,7 @@ from jetpy.backends.threads import available_threads
 from jetpy.backends.workers import Compilation, Group, announce, note
 from jetpy.cache import keep_entry, read_entry
 from jetpy.errors import BackendError
-from jetpy.kernel_language import read_workunits
+from jetpy.kernel_language import Width, read_workunits
 
 SECONDS = 0.05
 """To compile a kernel, about."""
@@ -65,10 +65,12 @@ def compiler_for(architectures: Sequence[str]) -> Callable[..., None]:
     return compile_all
 
 
-def entry(module: ModuleType, compiler: NVRTC, architecture: str) -> Path:
+def entry(
+    module: ModuleType, compiler: NVRTC, architecture: str, width: Width = Width.NARROW
+) -> Path:
     """Return the name of a module's cubin in the cache, by all that it depends on."""
     circumstances = repr((compiler.version, OPTIONS, architecture))
-    key = hashlib.sha256(f"{circumstances}\n{source(module)}".encode()).hexdigest()[:16]
+    key = hashlib.sha256(f"{circumstances}\n{source(module, width)}".encode()).hexdigest()[:16]
     return Path("cuda", architecture, f"{_short(module)}-{key}{SUFFIX}")
 
 
@@ -77,6 +79,7 @@ def cubins(
     compiler: NVRTC,
     architecture: str,
     *,
+    width: Width = Width.NARROW,
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> dict[ModuleType, bytes]:
@@ -90,7 +93,7 @@ def cubins(
     BackendError
         At the end, with the compiler's words, if a module did not compile.
     """
-    found = {module: read_entry(entry(module, compiler, architecture)) for module in wanted}
+    found = {module: read_entry(entry(module, compiler, architecture, width)) for module in wanted}
     ready = {module: cubin for module, cubin in found.items() if cubin is not None}
     missing = [module for module in wanted if module not in ready]
     if not missing:
@@ -100,7 +103,7 @@ def cubins(
     if progress is not None:
         progress(done, total)
     failures = []
-    for module, made in _compile(missing, compiler, architecture, jobs):
+    for module, made in _compile(missing, compiler, architecture, width, jobs):
         done += _count([module])
         if isinstance(made, bytes):
             ready[module] = made
@@ -114,7 +117,11 @@ def cubins(
 
 
 def _compile(
-    missing: Sequence[ModuleType], compiler: NVRTC, architecture: str, jobs: int
+    missing: Sequence[ModuleType],
+    compiler: NVRTC,
+    architecture: str,
+    width: Width,
+    jobs: int,
 ) -> Iterator[tuple[ModuleType, bytes | BackendError]]:
     """Compile modules, those that take longest first; yield each with its cubin, or what failed."""
 
@@ -122,8 +129,8 @@ def _compile(
         started = time.perf_counter()
         made: bytes | BackendError
         try:
-            made = compiler.compile(source(module), f"{_short(module)}.cu", architecture)
-            keep_entry(entry(module, compiler, architecture), made)
+            made = compiler.compile(source(module, width), f"{_short(module)}.cu", architecture)
+            keep_entry(entry(module, compiler, architecture, width), made)
         except BackendError as error:
             made = error
         return module, made, time.perf_counter() - started

@@ -206,7 +206,7 @@ def kernel_codes(definition: Definition) -> str:
     """Return how `struct` packs what a kernel takes: indices, arguments, and what is its own."""
     kinds = definition.arguments.values()
     own = "".join("Q" if isinstance(kind, View) else CODES[kind] for kind in kinds)
-    return f"i{own}{_TAILS[definition.kind]}"
+    return f"I{own}{_TAILS[definition.kind]}"
 
 
 def offsets(codes: str) -> list[int]:

@@ -6,7 +6,7 @@ from functools import cache
 from types import ModuleType
 
 from jetpy.backends.cuda import templates
-from jetpy.kernel_language import Definition, Kind, View, read_workunits, with_callees
+from jetpy.kernel_language import Definition, Kind, View, Width, read_workunits, with_callees
 from jetpy.kernel_language.cuda_printer import TYPES, print_function
 
 _KERNELS = {
@@ -17,12 +17,12 @@ _KERNELS = {
 
 
 @cache
-def source(module: ModuleType) -> str:
+def source(module: ModuleType, width: Width = Width.NARROW) -> str:
     """Return the CUDA C of a module.
 
     The same each time: changes of the file do not count.
     """
-    own = read_workunits(module).values()
+    own = read_workunits(module, width).values()
     functions = map(print_function, with_callees(own))
     return "\n".join([templates.ATOMICS, templates.VERBS, *functions, *map(_kernel, own)])
 
@@ -37,7 +37,8 @@ def _kernel(definition: Definition) -> str:
     declared = "".join(f", {_type(kind)} {name}" for name, kind in own.items())
     given = "".join(f", {name}" for name in own)
     template = _KERNELS[definition.kind]
-    return template.format(name=definition.name, declared=declared, given=given)
+    index = TYPES[str(next(iter(definition.parameters.values())))]
+    return template.format(name=definition.name, index=index, declared=declared, given=given)
 
 
 def _type(kind: str | View) -> str:

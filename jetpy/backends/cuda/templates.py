@@ -154,7 +154,7 @@ FOR = f"""
 extern "C" __global__ void __launch_bounds__({FOR_THREADS}) run_{{name}}(
     unsigned n{{declared}}) {{{{
   unsigned i = blockIdx.x * {FOR_THREADS}u + threadIdx.x;
-  if (i < n) {{name}}((int)i{{given}});
+  if (i < n) {{name}}(({{index}})i{{given}});
 }}}}
 """
 
@@ -164,7 +164,7 @@ extern "C" __global__ void __launch_bounds__({SUM_THREADS}) run_{{name}}(
   long long total = 0;
   for (unsigned i = blockIdx.x * {SUM_THREADS}u + threadIdx.x; i < n;
        i += gridDim.x * {SUM_THREADS}u) {{{{
-    {{name}}((int)i, total{{given}});
+    {{name}}(({{index}})i, total{{given}});
   }}}}
   jet::add_up(total, sum, answer);
 }}}}
@@ -190,7 +190,7 @@ extern "C" __global__ void __launch_bounds__({SCAN_THREADS}) run_{{name}}(
   for (unsigned round = 0; round < {SCAN_ROUNDS}; round++) {{{{
     unsigned i = first + round * {SCAN_THREADS}u;
     own[round] = 0;
-    if (i < n) {{name}}((int)i, own[round], false{{given}});
+    if (i < n) {{name}}(({{index}})i, own[round], false{{given}});
     sums[round] = jet::sum_up_to(own[round], lane);
     if (lane == 31) warps[round * {SCAN_THREADS // 32} + threadIdx.x / 32] = sums[round];
   }}}}
@@ -205,7 +205,7 @@ extern "C" __global__ void __launch_bounds__({SCAN_THREADS}) run_{{name}}(
     unsigned i = first + round * {SCAN_THREADS}u;
     long long before = warps[round * {SCAN_THREADS // 32} + threadIdx.x / 32];
     before += sums[round] - own[round];
-    if (i < n) {{name}}((int)i, before, true{{given}});
+    if (i < n) {{name}}(({{index}})i, before, true{{given}});
   }}}}
 }}}}
 """

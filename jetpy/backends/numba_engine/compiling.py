@@ -15,7 +15,7 @@ import numpy as np
 
 from jetpy.backends.workers import Entry
 from jetpy.cache import read_entry
-from jetpy.kernel_language import read_workunits
+from jetpy.kernel_language import Width, read_workunits
 
 COMPILE = f"{__name__}:compile_all"
 SECONDS = 0.4
@@ -35,11 +35,11 @@ SHARING: dict[str, list[Any]] = {
 
 
 @cache
-def ranges(module: ModuleType) -> dict[str, Any]:
+def ranges(module: ModuleType, width: Width = Width.NARROW) -> dict[str, Any]:
     """Return a module's ranges, by workunit: Numba's C functions, compiled or not yet."""
     from jetpy.backends.numba_engine import source
 
-    text = source.generate(module)
+    text = source.generate(module, width)
     key = _key(text, IMPORTED)
     short = module.__name__.rpartition(".")[2]
     generated = _import_text(f"jetpy_numba_{short}_{key}", text)
@@ -63,9 +63,9 @@ def sharing() -> dict[str, Any]:
     return found
 
 
-def address_of(module: ModuleType, workunit: str) -> int:
+def address_of(module: ModuleType, workunit: str, width: Width = Width.NARROW) -> int:
     """Return the address of a workunit's range, which is loaded, or compiled, if it is not yet."""
-    function = ranges(module)[workunit]
+    function = ranges(module, width)[workunit]
     if function.address is None:
         function.compile()
     address: int = function.address

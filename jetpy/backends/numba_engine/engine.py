@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, Self
 
 from jetpy.backends.base import Count, Workunit
 from jetpy.backends.launching import LaunchingBackend, Tape
@@ -58,12 +58,18 @@ class NumbaBackend(LaunchingBackend):
         self.launches += 1
         launcher.launch_tasks(n, arguments)
 
+    def widened(self) -> Self:
+        """Return a back end that compiles wide kernels when they are launched."""
+        if self._widened is None:
+            self._widened = self._with_wide_kernels()
+        return self._widened
+
     def _load(self, workunit: Workunit) -> Launcher:
         module = sys.modules[workunit.__module__]
         name = workunit.__name__
         made = Launcher(
-            read_workunits(module)[name],
-            compiling.address_of(module, name),
+            read_workunits(module, self.width)[name],
+            compiling.address_of(module, name, self.width),
             self._memory,
             self._crew,
         )

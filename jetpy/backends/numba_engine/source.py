@@ -10,7 +10,15 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from jetpy.kernel_language import Definition, Kind, View, read_module, read_workunits, with_callees
+from jetpy.kernel_language import (
+    Definition,
+    Kind,
+    View,
+    Width,
+    read_module,
+    read_workunits,
+    with_callees,
+)
 from jetpy.kernel_language.numba_printer import print_function
 
 HEADER = '''\
@@ -41,12 +49,12 @@ def {name}_range(_start, _stop, _acc, _last, _block):
 """
 
 
-def generate(module: ModuleType) -> str:
+def generate(module: ModuleType, width: Width = Width.NARROW) -> str:
     """Return the source of a module of ranges, and of the functions that they call."""
     parts = [HEADER.format(module=module.__name__)]
-    for definition in with_callees(read_module(module).values()):
+    for definition in with_callees(read_module(module, width).values()):
         parts.append(print_function(definition))
-    parts += [_range(workunit) for workunit in read_workunits(module).values()]
+    parts += [_range(workunit) for workunit in read_workunits(module, width).values()]
     return "\n\n".join(parts)
 
 
