@@ -1,4 +1,4 @@
-"""Progress bars on standard error, for people who watch a terminal."""
+"""Progress bars on standard error, for those who watch; and lines on what reading changed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import logging
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
+
+import click
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -60,8 +62,15 @@ class Bars:
 def progress_bars(*, quiet: bool = False) -> Iterator[Bars]:
     """Show bars while the block runs; none if `quiet` or standard error is no terminal.
 
-    Where there is no terminal, one line tells that kernels are compiled.
+    Where there is no terminal, one line tells that kernels are compiled. After the block, others
+    tell how graphs were repaired and weights scaled; if `quiet`, the latter alone.
     """
+    with _changes_told(logging.WARNING if quiet else logging.INFO), _bars(quiet) as bars:
+        yield bars
+
+
+@contextlib.contextmanager
+def _bars(quiet: bool) -> Iterator[Bars]:
     if quiet:
         with _nothing_said():
             yield Bars()
@@ -87,6 +96,35 @@ def progress_bars(*, quiet: bool = False) -> Iterator[Bars]:
         ) as progress,
     ):
         yield Bars(progress)
+
+
+@contextlib.contextmanager
+def _changes_told(level: int) -> Iterator[None]:
+    """Print what was changed in graphs as they were read, in the end."""
+    logger = logging.getLogger("jetpy.input")
+    changes = _Kept(level)
+    before = logger.level
+    logger.setLevel(level)
+    logger.addHandler(changes)
+    try:
+        yield
+    finally:
+        logger.removeHandler(changes)
+        logger.setLevel(before)
+        for line in changes.lines:
+            click.echo(line, err=True)
+
+
+class _Kept(logging.Handler):
+    """Keeps what is logged."""
+
+    def __init__(self, level: int) -> None:
+        super().__init__(level)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep one message."""
+        self.lines.append(record.getMessage())
 
 
 @contextlib.contextmanager
