@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from jetpy.io.parts import read_parts, write_parts
     from jetpy.mapping.machine import Machine
     from jetpy.mapping.mapping import Mapping
+    from jetpy.members import Subgraph
     from jetpy.metrics import evaluate
     from jetpy.options import IncrementalOptions
     from jetpy.profile import Profile
@@ -48,6 +49,7 @@ __all__ = [
     "OutOfMemoryError",
     "Partition",
     "Profile",
+    "Subgraph",
     "Update",
     "__version__",
     "as_graph",
@@ -82,6 +84,7 @@ _HOMES = {
     "io.parts": ("read_parts", "write_parts"),
     "mapping.machine": ("Machine",),
     "mapping.mapping": ("Mapping",),
+    "members": ("Subgraph",),
     "metrics": ("evaluate",),
     "options": ("IncrementalOptions",),
     "profile": ("Profile",),

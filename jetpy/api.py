@@ -14,6 +14,7 @@ from jetpy.backends import get_backend
 from jetpy.backends.base import Backend
 from jetpy.backends.profiler import Profiler
 from jetpy.backends.room import at_work
+from jetpy.bars import telling
 from jetpy.build import as_graph
 from jetpy.constraints.fixed import checked_places
 from jetpy.constraints.objective import checked_objective, with_less_volume
@@ -39,7 +40,7 @@ from jetpy.outcome import Outcome, trivial_outcome, trivial_partition
 from jetpy.presets import choose
 from jetpy.presets import preset as preset_options
 from jetpy.problem import Problem, checked_imbalance, pose
-from jetpy.progress import Progress, no_progress
+from jetpy.progress import Progress, ProgressOption
 from jetpy.result import Partition
 from jetpy.several import evolve_several
 
@@ -71,7 +72,7 @@ def partition(
     repair: bool = False,
     pattern: bool = False,
     scale: bool = False,
-    progress: Progress = no_progress,
+    progress: ProgressOption = None,
     profile: bool = False,
 ) -> Partition:
     """Partition a graph into `k` parts of nearly equal weight with few cut edges.
@@ -144,9 +145,10 @@ def partition(
     device : int, optional
         Number of the GPU, as CUDA counts them; the first by default. Only for back ends on GPUs:
         `auto` then takes one of these, or fails.
-    progress : callable
-        Called as ``progress(stage, done, total)`` with stages compile, coarsen and refine,
-        and, for several generations, evolve.
+    progress : bool or callable, optional
+        True shows bars, in a notebook, or on standard error if that is a terminal. A callable is
+        called as ``progress(stage, done, total)`` with stages compile, coarsen and refine, and,
+        for several generations, evolve.
     profile : bool
         Time every kernel and count launches, synchronisations and bytes: see the result's
         `profile`. The parts stay the same; the run takes longer, on a GPU in particular, as
@@ -200,16 +202,16 @@ def partition(
     places = checked_places(checked.n, problem.k, fixed, home, migration)
     terminals = None if places is None or k == 1 else with_terminals(checked, problem, places)
 
-    def reduce_cut(engine: Backend) -> Outcome:
+    def reduce_cut(engine: Backend, tell: Progress) -> Outcome:
         if several is not None and 1 < k < checked.n:
-            return evolve_several(engine, checked, problem, several, effort, progress)
+            return evolve_several(engine, checked, problem, several, effort, tell)
         if terminals is not None:
             with_them = evolve(
                 engine,
                 terminals.graph,
                 terminals.problem,
                 effort,
-                progress,
+                tell,
                 terminals.pinned,
                 terminals.home,
             )
@@ -219,10 +221,10 @@ def partition(
             trivial = replace(
                 trivial, parts=one_each(checked.vertex_weights, problem.targets, problem.limits)
             )
-        return trivial or evolve(engine, checked, problem, effort, progress)
+        return trivial or evolve(engine, checked, problem, effort, tell)
 
-    def work(engine: Backend) -> Outcome:
-        found = reduce_cut(engine)
+    def work(engine: Backend, tell: Progress) -> Outcome:
+        found = reduce_cut(engine, tell)
         return with_less_volume(engine, checked, problem, places, found) if shrinks else found
 
     engine = get_backend(backend, threads, device)
@@ -254,7 +256,7 @@ def refine(
     repair: bool = False,
     pattern: bool = False,
     scale: bool = False,
-    progress: Progress = no_progress,
+    progress: ProgressOption = None,
     profile: bool = False,
 ) -> Partition:
     """Improve a given partition on the graph itself, without coarsening (Jet, section 4).
@@ -303,20 +305,18 @@ def refine(
     places = checked_places(checked.n, problem.k, fixed)
     terminals = None if places is None else with_terminals(checked, problem, places)
 
-    def reduce_cut(engine: Backend) -> Outcome:
+    def reduce_cut(engine: Backend, tell: Progress) -> Outcome:
         if count == 1 or checked.n == 0:
             return trivial_outcome(given, 0)
         if terminals is not None:
             start, pinned = terminals.start(given), terminals.pinned
             return terminals.without(
-                refine_partition(
-                    engine, terminals.graph, start, terminals.problem, progress, pinned
-                )
+                refine_partition(engine, terminals.graph, start, terminals.problem, tell, pinned)
             )
-        return refine_partition(engine, checked, given, problem, progress)
+        return refine_partition(engine, checked, given, problem, tell)
 
-    def work(engine: Backend) -> Outcome:
-        found = reduce_cut(engine)
+    def work(engine: Backend, tell: Progress) -> Outcome:
+        found = reduce_cut(engine, tell)
         return with_less_volume(engine, checked, problem, places, found) if shrinks else found
 
     engine = get_backend(backend, threads, device)
@@ -340,7 +340,7 @@ def map_processes(
     repair: bool = False,
     pattern: bool = False,
     scale: bool = False,
-    progress: Progress = no_progress,
+    progress: ProgressOption = None,
     profile: bool = False,
 ) -> Mapping:
     """Place the tasks of an application on the PEs of a machine so that communication costs little.
@@ -405,12 +405,12 @@ def map_processes(
         heaviest = int(checked.vertex_weights.max(initial=0))
         problem = replace(problem, limit=max(problem.limit, heaviest))
 
-    def work(engine: Backend) -> Outcome:
+    def work(engine: Backend, tell: Progress) -> Outcome:
         if target.k == 1 or checked.n == 0:
             return trivial_outcome(np.zeros(checked.n, np.int32), 0)
         if checked.n <= target.k:
             return place_one_each(engine, checked, target, method, problem.seed)
-        return partition_multilevel(engine, checked, steps, progress)
+        return partition_multilevel(engine, checked, steps, tell)
 
     engine = get_backend(backend, threads, device)
     run, cost = _run(work, checked, problem, METHODS[method], engine, progress, profile)
@@ -418,20 +418,21 @@ def map_processes(
 
 
 def _run(
-    work: Callable[[Backend], Outcome],
+    work: Callable[[Backend, Progress], Outcome],
     graph: Graph,
     problem: Problem,
     preset: str,
     engine: Backend,
-    progress: Progress,
+    progress: ProgressOption,
     profile: bool,
 ) -> tuple[Partition, int]:
     """Compile what is missing, do the work and put the result together; return it and its cost."""
-    compiled = engine.compile(progress=lambda done, total: progress("compile", done, total))
-    launches = engine.all_launches
-    profiler = Profiler(engine) if profile else None
-    with at_work(engine, graph.n, graph.m):
-        outcome = work(engine if profiler is None else profiler)
+    with telling(progress) as tell:
+        compiled = engine.compile(progress=lambda done, total: tell("compile", done, total))
+        launches = engine.all_launches
+        profiler = Profiler(engine) if profile else None
+        with at_work(engine, graph.n, graph.m):
+            outcome = work(engine if profiler is None else profiler, tell)
     title = f"{graph.name}, k = {problem.k}, {engine.name}"
     partition = Partition(
         graph=graph,

@@ -145,10 +145,15 @@ def evaluation(graph: Graph, result: Evaluation) -> dict[str, Any]:
         "imbalance": result.imbalance,
         "boundary_vertices": result.boundary_vertices,
         "communication_volume": result.communication_volume,
+        "largest_volume": result.largest_volume,
         "empty_parts": result.empty_parts,
         "disconnected_parts": result.disconnected_parts,
         "part_weights": result.part_weights.tolist(),
         "components": result.components.tolist(),
+        "part_volumes": result.part_volumes.tolist(),
+        "part_neighbours": result.part_neighbours.tolist(),
+        "part_boundary_vertices": result.part_boundary_vertices.tolist(),
+        "part_isolated_vertices": result.part_isolated_vertices.tolist(),
         **costs,
     }
 

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from jetpy.bars import progress_bars
+from jetpy.cli.changes import changes_told
 from jetpy.cli.command import Command
 from jetpy.cli.options import (
     INPUT_FILE,
+    OUTPUT_FILE,
     distance_option,
     graph_argument,
     hierarchy_option,
@@ -17,15 +20,12 @@ from jetpy.cli.options import (
     reading_options,
     vertex_weights_option,
 )
-from jetpy.cli.output import STDOUT, check_outputs, write_json
-from jetpy.cli.progress import progress_bars
+from jetpy.cli.output import STDOUT, check_cut_matrix, check_outputs, write_json
 from jetpy.cli.results import read_weights
 
 if TYPE_CHECKING:
     from jetpy.graph import Graph
     from jetpy.metrics import Evaluation
-
-MOST_ROWS = 32
 
 
 @click.command("evaluate", cls=Command)
@@ -38,6 +38,12 @@ MOST_ROWS = 32
 @distance_option(required=False)
 @reading_options
 @vertex_weights_option
+@click.option(
+    "--cut-matrix",
+    type=OUTPUT_FILE,
+    metavar="FILE",
+    help="Write the weight of the edges between each two parts, as .npy, .mtx or .csv.",
+)
 @json_option
 def evaluate_command(
     graph: Path,
@@ -49,6 +55,7 @@ def evaluate_command(
     pattern: bool,
     scale: bool,
     vertex_weights: Path | None,
+    cut_matrix: Path | None,
     json_file: Path | None,
 ) -> None:
     """Compute cut, balance, communication and connectedness.
@@ -60,25 +67,29 @@ def evaluate_command(
     from jetpy.io.distances import matrix_file, read_distances
 
     matrix = matrix_file(distance or "")
-    check_outputs(json_file=json_file, inputs=[graph, parts, matrix, vertex_weights])
+    check_cut_matrix(cut_matrix)
+    check_outputs([cut_matrix], json_file, inputs=[graph, parts, matrix, vertex_weights])
     if hierarchy is not None and distance is None:
         raise click.UsageError("--hierarchy needs --distance")
 
     from jetpy.build import as_graph
     from jetpy.io import read_graph, read_parts
+    from jetpy.io.cut_matrix import write_cut_matrix
     from jetpy.mapping.machine import described
     from jetpy.metrics import evaluate
     from jetpy.report import evaluation
 
     distances = None if distance is None else read_distances(distance)
     described(hierarchy, distances, k)  # refuse wrong numbers before reading
-    with progress_bars() as bars:
+    with changes_told(), progress_bars() as bars:
         loaded = read_graph(graph, repair=repair, pattern=pattern, scale=scale, progress=bars.read)
         weights = read_weights(vertex_weights, loaded.n)
         loaded = as_graph(loaded, vertex_weights=weights, scale=scale)
         bars.busy("Evaluating")
         ids = read_parts(parts, loaded.n)
         result = evaluate(loaded, ids, k, hierarchy=hierarchy, distances=distances)
+    if cut_matrix is not None:
+        write_cut_matrix(cut_matrix, result.cut_matrix)
     if json_file is not None:
         write_json(json_file, evaluation(loaded, result))
     if json_file != STDOUT:
@@ -86,10 +97,18 @@ def evaluate_command(
 
 
 def _print(graph: Graph, result: Evaluation) -> None:
-    from jetpy.cli.tables import columns, cost_rows, cut_text, facts, graph_text, stdout_console
+    from jetpy.cli.tables import columns, facts, stdout_console
+    from jetpy.summary import (
+        MOST_PARTS,
+        PART_HEADERS,
+        cost_rows,
+        cut_text,
+        evaluation_rows,
+        graph_text,
+        part_rows,
+    )
 
-    ideal = -(-graph.total_vertex_weight // result.k)
-    weights = result.part_weights
+    console = stdout_console()
     costs: list[tuple[str, str]] = []
     if result.cost is not None and result.cost_by_level is not None:
         costs = cost_rows(result.cost, result.cost_by_level.tolist())
@@ -98,20 +117,8 @@ def _print(graph: Graph, result: Evaluation) -> None:
         ("k", f"{result.k:,}"),
         *costs,
         ("cut", cut_text(result.cut, graph)),
-        ("imbalance", f"{result.imbalance:.4f}"),
-        ("part weights", f"{weights.min():,} to {weights.max():,}; the average is {ideal:,}"),
-        ("boundary vertices", f"{result.boundary_vertices:,}"),
-        ("communication volume", f"{result.communication_volume:,}"),
-        ("empty parts", f"{result.empty_parts:,}"),
-        ("disconnected parts", f"{result.disconnected_parts:,}"),
+        *evaluation_rows(result),
     ]
-    console = stdout_console()
     console.print(facts(rows))
-    if result.k <= MOST_ROWS:
-        cells = (
-            (f"{part}", f"{weight:,}", f"{components:,}")
-            for part, (weight, components) in enumerate(
-                zip(weights, result.components, strict=True)
-            )
-        )
-        console.print(columns(("part", "weight", "components"), cells))
+    if result.k <= MOST_PARTS:
+        console.print(columns(PART_HEADERS, part_rows(result)))

@@ -8,6 +8,8 @@ from typing import get_args
 import click
 
 from jetpy import names
+from jetpy.bars import progress_bars
+from jetpy.cli.changes import changes_told
 from jetpy.cli.command import Command, notify
 from jetpy.cli.options import (
     OUTPUT_FILE,
@@ -27,7 +29,6 @@ from jetpy.cli.options import (
     vertex_weights_option,
 )
 from jetpy.cli.output import check_outputs, standard_output_kept
-from jetpy.cli.progress import progress_bars
 from jetpy.cli.results import conclude, read_timed, read_weights, write_files
 
 
@@ -142,7 +143,7 @@ def map_command(
     if not target.is_monotone:
         notify("warning", f"the distances {distance} do not grow from level to level")
 
-    with progress_bars(quiet=quiet) as bars:
+    with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
         loaded, read_seconds = read_timed(graph, bars, repair=repair, pattern=pattern, scale=scale)
         weights = read_weights(vertex_weights, loaded.n)
         if launched:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from rich.text import Text
 
-    from jetpy.cli.progress import Bars
+    from jetpy.bars import Bars
     from jetpy.graph import Graph
     from jetpy.result import Partition
 

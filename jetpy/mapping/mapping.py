@@ -85,3 +85,8 @@ class Mapping:
     def __repr__(self) -> str:
         state = "feasible" if self.feasible else "NOT feasible"
         return f"Mapping({self.machine}, cost={self.cost}, imbalance={self.imbalance:.4f}, {state})"
+
+    def _repr_html_(self) -> str:
+        from jetpy.notebook import mapping_html
+
+        return mapping_html(self)
