@@ -16,6 +16,7 @@ from jetpy.backends.profiler import Profiler
 from jetpy.backends.room import at_work
 from jetpy.bars import telling
 from jetpy.build import as_graph
+from jetpy.constraints.connected import with_connected_parts
 from jetpy.constraints.fixed import checked_places
 from jetpy.constraints.objective import checked_objective, with_less_volume
 from jetpy.constraints.several import (
@@ -60,6 +61,7 @@ def partition(
     home: npt.ArrayLike | None = None,
     migration: float = 1.0,
     objective: names.Objective = "cut",
+    connected: bool = False,
     seed: int = 0,
     preset: names.Preset = "default",
     coarsening: names.Coarsening | None = None,
@@ -117,6 +119,10 @@ def partition(
         What is to become small: the weight of cut edges, or the communication volume, which is the
         sum over the vertices of how many other parts they have neighbours in. The volume of a
         partition with a small cut is reduced by moves of single vertices, on the host.
+    connected : bool
+        Make every part one connected piece, wherever that is found to be possible without losing
+        balance; the cut may become larger. The result's `disconnected` tells why other parts are
+        in several. A graph of more pieces than parts has as few pieces of parts as pieces.
     large_imbalance : bool
         Let the imbalance be 1 or more. Without this it is refused: 3, say, would mean 300 %.
     seed : int
@@ -194,11 +200,11 @@ def partition(
     several = None
     if several_weights is not None:
         several = pose_several(several_weights, imbalances, problem.shares)
-        if fixed is not None or home is not None:
-            raise OptionError("several weights go without fixed and home")
+        if fixed is not None or home is not None or connected:
+            raise OptionError("several weights go without fixed, home and connected")
         if objective != "cut":
             raise OptionError("several weights go without an objective other than cut")
-    shrinks = checked_objective(objective) == "volume"
+    shrinks = checked_objective(objective, connected=connected) == "volume"
     places = checked_places(checked.n, problem.k, fixed, home, migration)
     terminals = None if places is None or k == 1 else with_terminals(checked, problem, places)
 
@@ -225,6 +231,8 @@ def partition(
 
     def work(engine: Backend, tell: Progress) -> Outcome:
         found = reduce_cut(engine, tell)
+        if connected:
+            return with_connected_parts(engine, checked, problem, terminals, found)
         return with_less_volume(engine, checked, problem, places, found) if shrinks else found
 
     engine = get_backend(backend, threads, device)
@@ -247,6 +255,7 @@ def refine(
     targets: npt.ArrayLike | None = None,
     fixed: npt.ArrayLike | None = None,
     objective: names.Objective = "cut",
+    connected: bool = False,
     seed: int = 0,
     preset: names.Preset = "default",
     fill_empty: bool = False,
@@ -273,6 +282,9 @@ def refine(
         Weights of the vertices, instead of the graph's.
     fixed : array of int, shape (n,), optional
         As for `partition`; these vertices start where they are fixed, whatever `parts` says.
+    connected : bool
+        As for `partition`: then the cut may become larger than that of `parts`, if these are not
+        connected.
     parts : array of int, shape (n,)
         Part of each vertex, 0..k-1.
     k : int, optional
@@ -301,7 +313,7 @@ def refine(
     problem = pose(checked.total_vertex_weight, count, imbalance, seed, options, targets)
     problem = replace(problem, fill=fill_empty)
 
-    shrinks = checked_objective(objective) == "volume"
+    shrinks = checked_objective(objective, connected=connected) == "volume"
     places = checked_places(checked.n, problem.k, fixed)
     terminals = None if places is None else with_terminals(checked, problem, places)
 
@@ -317,6 +329,8 @@ def refine(
 
     def work(engine: Backend, tell: Progress) -> Outcome:
         found = reduce_cut(engine, tell)
+        if connected:
+            return with_connected_parts(engine, checked, problem, terminals, found)
         return with_less_volume(engine, checked, problem, places, found) if shrinks else found
 
     engine = get_backend(backend, threads, device)
@@ -451,6 +465,7 @@ def _run(
         levels=outcome.levels,
         launches=engine.all_launches - launches,
         generations=outcome.generations,
+        disconnected=outcome.disconnected,
         profile=None if profiler is None else profiler.profile(title),
     )
     return partition, outcome.cost

@@ -92,6 +92,11 @@ class Evaluation:
         """Number of vertices that have a neighbour in another part."""
         return int(self.part_boundary_vertices.sum())
 
+    @property
+    def isolated_vertices(self) -> int:
+        """As `isolated_vertices`."""
+        return int(self.part_isolated_vertices.sum())
+
     @cached_property
     def part_neighbours(self) -> npt.NDArray[np.int64]:
         """How many other parts each part has edges to, int64, shape (k,)."""
@@ -185,21 +190,59 @@ def communication_volume(graph: Graph, parts: npt.ArrayLike) -> int:
 
 
 def components_per_part(graph: Graph, parts: npt.ArrayLike, k: int) -> npt.NDArray[np.int64]:
-    """Count the connected components of the subgraph of each part, int64, shape (k,)."""
+    """Count the connected components of the subgraph of each part, int64, shape (k,).
+
+    >>> from jetpy.generators import grid
+    >>> components_per_part(grid(2, 2), [0, 1, 1, 0], 3)
+    array([2, 2, 0])
+    """
     ids = checked_parts(graph, parts, k)
+    first = np.unique(label_pieces(graph, ids), return_index=True)[1]
+    return np.bincount(ids[first], minlength=k)
+
+
+def label_pieces(graph: Graph, parts: IntArray) -> IntArray:
+    """Number the pieces of all parts: the connected components of the graph without cut edges.
+
+    Parameters
+    ----------
+    graph : Graph
+    parts : int32, shape (n,)
+
+    Returns
+    -------
+    int32, shape (n,)
+        The piece of each vertex, from 0 on.
+    """
     neighbours, counts = [], [np.zeros(1, np.int32)]
     for start, stop in graph.row_blocks():
         u = graph.sources(start, stop)
         v = graph.indices[graph.indptr[start] : graph.indptr[stop]]
-        inside = (u < v) & (ids[u] == ids[v])
+        inside = (u < v) & (parts[u] == parts[v])
         neighbours.append(v[inside])
         counts.append(np.bincount(u[inside] - start, minlength=stop - start).astype(np.int32))
     indices = np.concatenate([np.zeros(0, np.int32), *neighbours])
     indptr = np.cumsum(np.concatenate(counts), dtype=np.int32)
     uncut = sp.csr_array((np.ones(len(indices), np.int8), indices, indptr), shape=(graph.n,) * 2)
-    labels = csgraph.connected_components(uncut, directed=False)[1]
-    first = np.unique(labels, return_index=True)[1]
-    return np.bincount(ids[first], minlength=k)
+    labels: IntArray = csgraph.connected_components(uncut, directed=False)[1]
+    return labels
+
+
+def isolated_vertices(graph: Graph, parts: npt.ArrayLike) -> int:
+    """Count the vertices without a neighbour in their own part.
+
+    >>> from jetpy.generators import grid
+    >>> isolated_vertices(grid(2, 2), [0, 0, 0, 1])
+    1
+    """
+    ids = checked_parts(graph, parts)
+    count = graph.n
+    for start, stop in graph.row_blocks():
+        u = graph.sources(start, stop)
+        v = graph.indices[graph.indptr[start] : graph.indptr[stop]]
+        inside = u[ids[u] == ids[v]]
+        count -= _distinct_sorted(inside) if len(inside) else 0
+    return count
 
 
 def evaluate(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,8 @@ class Outcome:
     """Parts (int32, shape (n,)), their cut, the levels (finest first) and seconds by stage.
 
     `cost` is what refinement reduces: each cut edge times the distance of its parts. `generations`
-    are the partitions that were found or recombined.
+    are the partitions that were found or recombined; `disconnected` tells why parts that should be
+    connected are not.
     """
 
     parts: npt.NDArray[np.int32]
@@ -31,6 +32,7 @@ class Outcome:
     levels: Sequence[Level]
     seconds: Mapping[str, float]
     generations: int = 1
+    disconnected: Mapping[int, str] = field(default_factory=dict)
 
     def with_more(self, stage: str, seconds: float) -> Outcome:
         """Return the outcome of a run that spent more seconds on a stage."""

@@ -54,6 +54,9 @@ def stats(partition: Partition, read_seconds: float) -> dict[str, Any]:
         **_migration(partition),
         "empty_parts": partition.empty_parts,
         "disconnected_parts": partition.disconnected_parts,
+        "components": partition.pieces.tolist(),
+        "isolated_vertices": partition.isolated_vertices,
+        "disconnected": {str(p): why for p, why in partition.disconnected.items()},
         "levels": [_level(level) for level in partition.levels],
         **_effort(partition, read_seconds),
     }
@@ -148,6 +151,7 @@ def evaluation(graph: Graph, result: Evaluation) -> dict[str, Any]:
         "largest_volume": result.largest_volume,
         "empty_parts": result.empty_parts,
         "disconnected_parts": result.disconnected_parts,
+        "isolated_vertices": result.isolated_vertices,
         "part_weights": result.part_weights.tolist(),
         "components": result.components.tolist(),
         "part_volumes": result.part_volumes.tolist(),

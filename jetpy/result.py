@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -25,7 +25,7 @@ from jetpy.members import (
     sort_by_part,
     subgraph,
 )
-from jetpy.metrics import communication_volume, components_per_part, part_weights
+from jetpy.metrics import communication_volume, components_per_part, isolated_vertices, part_weights
 from jetpy.profile import Profile
 
 
@@ -78,6 +78,8 @@ class Partition:
     generations : int
         Partitions that were found or recombined; this one is the best of them, `levels` are its
         own, `seconds` and `launches` those of all.
+    disconnected : mapping from part to str
+        Why parts are in several pieces, where connected ones were asked for and not found.
     weights : int32, shape (n, c), or None
         Weights of the vertices, where these have several.
     home : int32, shape (n,), or None
@@ -102,6 +104,7 @@ class Partition:
     levels: Sequence[Level]
     launches: int
     generations: int = 1
+    disconnected: Mapping[int, str] = field(default_factory=dict)
     weights: npt.NDArray[np.int32] | None = None
     home: npt.NDArray[np.int32] | None = None
     profile: Profile | None = None
@@ -153,9 +156,19 @@ class Partition:
         return communication_volume(self.graph, self.parts)
 
     @cached_property
+    def pieces(self) -> npt.NDArray[np.int64]:
+        """Number of connected pieces of each part, int64, shape (k,); 0 of an empty one."""
+        return components_per_part(self.graph, self.parts, self.k)
+
+    @property
     def disconnected_parts(self) -> int:
-        """Number of parts whose induced subgraph has more than one component."""
-        return int((components_per_part(self.graph, self.parts, self.k) > 1).sum())
+        """Number of parts of more than one piece."""
+        return int((self.pieces > 1).sum())
+
+    @cached_property
+    def isolated_vertices(self) -> int:
+        """Number of vertices without a neighbour in their own part."""
+        return isolated_vertices(self.graph, self.parts)
 
     @property
     def order(self) -> npt.NDArray[np.int32]:

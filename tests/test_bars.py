@@ -124,10 +124,13 @@ def test_nothing_is_shown_where_nobody_looks(capfd: pytest.CaptureFixture[str]) 
 
 
 def test_a_terminal_shows_bars() -> None:
-    code = (
-        "import jetpy; grid = jetpy.generators.grid(40, 40);"
-        "jetpy.partition(grid, 4, backend='numba', threads=1, progress={})"
-    )
-    command = [sys.executable, "-c"]
-    assert "Refining" in shown_on_a_terminal([*command, code.format("True")])
-    assert shown_on_a_terminal([*command, code.format("False")]) == ""
+    code = """if True:
+        import jetpy
+        run = {"backend": "numba", "threads": 1}
+        jetpy.partition(jetpy.generators.grid(40, 40), 4, progress=True, **run)
+        print("no more bars", file=__import__("sys").stderr)
+        jetpy.partition(jetpy.generators.grid(40, 40), 4, progress=False, **run)
+    """
+    bars, after = shown_on_a_terminal([sys.executable, "-c", code]).split("no more bars")
+    assert "Refining" in bars
+    assert after.strip() == ""

@@ -73,6 +73,8 @@ def test_all_metrics_agree_with_networkx(case: tuple[Graph, list[int], int], blo
     assert found.components.tolist() == components
     assert found.empty_parts == components.count(0)
     assert found.disconnected_parts == sum(c > 1 for c in components)
+    alone = [u for u in range(graph.n) if all(parts[v] != parts[u] for v in oracle[u])]
+    assert found.isolated_vertices == len(alone)
 
 
 @given(partitions())
@@ -100,6 +102,7 @@ def test_known_values() -> None:
     assert metrics.communication_volume(star(3), [0, 1, 1, 2]) == 2 + 3
     assert metrics.evaluate(path(6), halves).boundary_vertices == 2
     assert metrics.components_per_part(path(6), [0, 1, 0, 1, 1, 0], 3).tolist() == [3, 2, 0]
+    assert metrics.isolated_vertices(path(6), [0, 1, 0, 1, 1, 0]) == 4
 
 
 def test_default_k() -> None:

@@ -32,7 +32,13 @@ from jetpy.cli.options import (
     vertex_weights_option,
 )
 from jetpy.cli.output import check_outputs, standard_output_kept
-from jetpy.cli.results import conclude, read_timed, read_weights, write_files
+from jetpy.cli.results import (
+    conclude,
+    read_timed,
+    read_weights,
+    warn_of_pieces,
+    write_files,
+)
 
 
 @click.command("partition", cls=Command)
@@ -46,6 +52,12 @@ from jetpy.cli.results import conclude, read_timed, read_weights, write_files
 @home_option
 @migration_option
 @objective_option
+@click.option(
+    "--connected",
+    is_flag=True,
+    help="Make every part one connected piece, wherever that is found to be possible in balance; "
+    "a warning tells of others.",
+)
 @seed_option
 @click.option(
     "--preset",
@@ -107,6 +119,7 @@ def partition_command(
     home: Path | None,
     migration: float,
     objective: names.Objective,
+    connected: bool,
     seed: int,
     preset: names.Preset,
     coarsening: names.Coarsening | None,
@@ -137,6 +150,8 @@ def partition_command(
         raise click.UsageError(
             "--session goes without --targets, --fixed, --home and --vertex-weights"
         )
+    if session is not None and connected:
+        raise click.UsageError("--session has no --connected: updates do not look at connectedness")
 
     from jetpy.api import partition
     from jetpy.backends import get_backend
@@ -185,6 +200,7 @@ def partition_command(
                 targets=shares,
                 migration=migration,
                 objective=objective,
+                connected=connected,
                 generations=generations,
                 time_limit=time_limit,
                 vertex_weights=weights,
@@ -197,5 +213,6 @@ def partition_command(
         if session is not None:
             IncrementalPartitioner(loaded, k, **asked, parts=result.parts).save(session)
         report = {} if json_file is None else stats(result, read_seconds)
+    warn_of_pieces(result.disconnected)
     names = "partition", "part"
     conclude(ctx, result, summary(result, read_seconds), report, json_file, quiet, names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,9 @@ import click
 
 from jetpy.cli.command import INFEASIBLE, notify
 from jetpy.cli.output import STDOUT, write_json
+
+MOST_LISTED = 8
+"""Parts that a warning names."""
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -73,6 +77,15 @@ def conclude(
         int(numbers.flat[worst]) for numbers in (partition.part_weights, partition.limits)
     )
     exit_unless_balanced(ctx, heaviest, limit, names)
+
+
+def warn_of_pieces(disconnected: Mapping[int, str]) -> None:
+    """Warn of parts that should be connected and are not, given why; no error."""
+    for reason in dict.fromkeys(disconnected.values()):
+        own = [f"{p}" for p, why in disconnected.items() if why == reason]
+        listed = ", ".join(own[:MOST_LISTED]) + (", …" if len(own) > MOST_LISTED else "")
+        noun = "part is" if len(own) == 1 else "parts are"
+        notify("warning", f"{len(own):,} {noun} not connected ({listed}): {reason}")
 
 
 def exit_unless_balanced(

@@ -9,6 +9,8 @@ from jetpy.profile import Profile, Step
 from jetpy.summary import mapping_rows, partition_rows, seconds_row
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -62,10 +64,22 @@ def summary(partition: Partition, read_seconds: float) -> Text:
         [
             *partition_rows(partition),
             ("empty parts", f"{partition.empty_parts:,}"),
-            ("disconnected parts", f"{partition.disconnected_parts:,}"),
+            ("disconnected parts", pieces_text(partition.pieces)),
+            ("isolated vertices", f"{partition.isolated_vertices:,}"),
             *_times(partition, read_seconds),
         ]
     )
+
+
+def pieces_text(pieces: npt.NDArray[np.int64]) -> str:
+    """Return how many parts are in several pieces (int64, shape (k,)), and in how many.
+
+    >>> import numpy as np
+    >>> pieces_text(np.array([1, 3, 2, 0]))
+    '2, in 5 pieces'
+    """
+    several = pieces[pieces > 1]
+    return f"{len(several):,}, in {several.sum():,} pieces" if len(several) else "0"
 
 
 def mapping_summary(mapping: Mapping, read_seconds: float) -> Text:

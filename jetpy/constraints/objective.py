@@ -19,17 +19,19 @@ from jetpy.refinement.volume import shrink_volume
 from jetpy.stopwatch import Stopwatch
 
 
-def checked_objective(objective: str) -> str:
+def checked_objective(objective: str, *, connected: bool) -> str:
     """Return an objective.
 
     Raises
     ------
     OptionError
-        If there is none of that name.
+        If there is none of that name, or it goes without connected parts.
     """
     known = get_args(names.Objective)
     if objective not in known:
         raise OptionError(f"unknown objective {objective!r}; choose from {', '.join(known)}")
+    if connected and objective != "cut":
+        raise OptionError("connected goes without an objective other than cut")
     return objective
 
 

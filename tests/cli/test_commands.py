@@ -75,6 +75,7 @@ def test_evaluate_as_json(run: Run) -> None:
         "largest_volume": 60,
         "empty_parts": 1,
         "disconnected_parts": 0,
+        "isolated_vertices": 0,
         "part_weights": [300, 300, 300, 300, 0],
         "components": [1, 1, 1, 1, 0],
         "part_volumes": [30, 60, 60, 30, 0],

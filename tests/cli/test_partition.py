@@ -30,6 +30,7 @@ FIELDS = {
         "empty_parts",
         "disconnected_parts",
     ),
+    *("components", "isolated_vertices", "disconnected"),
     *("part_weights", "levels", "seconds", "launches"),
 }
 LEVEL_FIELDS = {

@@ -57,8 +57,8 @@ MACHINES = [("2:2:2", "1:10:100"), ("4:2", "1:10"), ("2:3", "10:1"), ("2:2", "1:
 
 
 @pytest.mark.usefixtures("compiled")
-@settings(max_examples=60)
-@given(weighted_graphs(least=2, most=7), st.sampled_from(MACHINES))
+@settings(max_examples=50)
+@given(weighted_graphs(least=2, most=6), st.sampled_from(MACHINES))
 def test_least_cost_on_small_hierarchies(graph: Graph, of: tuple[str, str]) -> None:
     distances = dense(*map(numbers, of))
     if graph.n > len(distances):
@@ -102,7 +102,7 @@ def test_never_worse_than_without(graph: Graph, of: Levels, as_matrix: bool) -> 
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("method", METHODS)
 def test_halo_exchange(method: str) -> None:
-    """Nodes of 4 x 4 x 2 ranks and processors of 2 x 2 x 1 are the best there are."""
+    """Nodes of 4 x 4 x 2 ranks and processors of 2 x 2 x 1, as one would choose them by hand."""
     result = jetpy.map_processes(cube(8, 8, 8), "4:8:16", "1:10:100", method=method, **ENGINE)
     inside, between, nodes = 128 * 4, 16 * (16 + 16), 64 * (1 + 1 + 3)
     assert result.cost_by_level.tolist() == [2 * inside, 20 * between, 200 * nodes]
