@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import replace
 from typing import Any
 
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from jetpy.convert.arrays import from_array, is_array
+from jetpy.convert.arrays import from_array
+from jetpy.convert.device import is_array, sparse_on_host
 from jetpy.convert.matrices import from_scipy
 from jetpy.convert.networks import from_igraph, from_networkit, from_networkx, is_from
 from jetpy.convert.raw import PLAIN, Raw, Rules
-from jetpy.convert.scaling import weights_of
+from jetpy.convert.scaling import LOGGER, scaled, weights_of
 from jetpy.errors import GraphError
 from jetpy.graph import Graph, IntArray
 from jetpy.validate import (
@@ -24,13 +24,12 @@ from jetpy.validate import (
     checked_weights,
     find_defect,
     integer_array,
+    merged,
     pattern_of,
-    repaired,
     row_of,
+    symmetric,
     what_is_repaired,
 )
-
-LOGGER = logging.getLogger("jetpy.input")
 
 
 def as_graph(
@@ -56,20 +55,24 @@ def as_graph(
           whole floats, or booleans for unit weights. Entries that are stored twice count as
           duplicate edges, stored zeros as zero weights.
         - An array of integers of shape (2, E) is a list of directed edges, such as the
-          ``edge_index`` of PyTorch Geometric; a square one is a dense matrix, whose zeros are no
-          edges. Arrays of torch, CuPy and others that DLPack hands over are fetched to the host.
+          ``edge_index`` of PyTorch Geometric; any other square one is a dense matrix, whose zeros
+          are no edges (one of shape (2, 2) is refused where that matters, unless `n` says that it
+          is a list).
+        - Arrays and sparse matrices of torch, CuPy and others that DLPack hands over are fetched to
+          the host; so are weights.
         - A tuple is ``(indptr, indices[, edge_weights[, vertex_weights]])`` in compressed
           sparse row form; None stands for unit weights. Contiguous int32 arrays are taken
           over without a copy, so do not write to them afterwards.
         - A graph of networkx, igraph or NetworKit; vertices of the first are numbered in the
-          order of iteration.
+          order of iteration. Those of networkx, and the attribute "name" of igraph where no two are
+          the same, become `names`.
     vertex_weights : positive whole numbers, shape (n,), optional
         Instead of those that `data` has.
     edge_weights : positive whole numbers, a weight for each directed edge, optional
         Instead of those that `data` has, in the order of its entries.
     weight, node_weight : str or None
         Attributes of networkx and igraph that hold weights, 1 where they are missing; None for
-        unit weights, in NetworKit, too.
+        unit weights, in NetworKit, too. Nothing but "weight" may be missing everywhere.
     n : int, optional
         Number of vertices of an edge list; by default the largest id plus 1.
     repair : bool
@@ -82,7 +85,7 @@ def as_graph(
         weight 1, in both directions. For matrices whose entries are no counts.
     scale : bool
         Turn positive weights that are no integers, or too large, into integers of nearly the same
-        proportions; the logger ``jetpy.input`` tells how nearly.
+        proportions, after any repair; the logger ``jetpy.input`` tells how nearly.
     name : str
         Name of the graph in reports.
 
@@ -103,6 +106,8 @@ def as_graph(
             return data
         name = data.name
     raw = raw_of(data, weight, node_weight, n)
+    if n is not None and raw.n != n:
+        raise GraphError("n= goes with an edge list of shape (2, E) alone")
     if vertex_weights is not None:
         raw = replace(raw, vertex_weights=vertex_weights)
     if edge_weights is not None:
@@ -142,6 +147,13 @@ def raw_of(
         return from_igraph(data, weight, node_weight)
     if is_from("networkit", "Graph", data):
         return from_networkit(data, weight)
+    if hasattr(data, "columns"):
+        raise GraphError(
+            "jetpy.from_edges(table, source, target) makes a graph of a table of edges"
+        )
+    matrix = sparse_on_host(data)
+    if matrix is not None:
+        return from_scipy(matrix)
     if is_array(data):
         return from_array(data, n)
     raise GraphError(
@@ -211,27 +223,31 @@ def graph_from_csr(
         neighbours, n, "indices", lambda i: f"neighbour of {naming.vertex(row_of(starts, i))}"
     )
     weights = weights_of(
-        rules.scale,
         None if rules.pattern else edge_weights,
         len(neighbours),
         "edge weights",
         lambda i: naming.edge(row_of(starts, i), int(neighbours[i])),
+        scale=rules.scale,
     )
-    masses = weights_of(rules.scale, vertex_weights, n, "vertex weights", naming.vertex)
+    own = weights_of(vertex_weights, n, "vertex weights", naming.vertex, scale=rules.scale)
+    masses = scaled(own, "vertex weights")
     matrix = sp.csr_array((weights, neighbours, starts), shape=(n, n))
     if rules.pattern:
         matrix = pattern_of(matrix)
+        integer_array(matrix.indices, "the adjacency in both directions")
         return Graph(matrix.indptr, matrix.indices, matrix.data, masses, name)
     defect = find_defect(matrix, naming)
     if defect is None:
-        return Graph(starts, neighbours, weights, masses, name)
+        return Graph(starts, neighbours, scaled(weights, "edge weights"), masses, name)
     if not rules.repair:
         raise GraphError(defect)
-    before, matrix = matrix, repaired(matrix)
-    LOGGER.info("repair: %s", what_is_repaired(before, matrix))
-    integer_array(matrix.indices, "the repaired adjacency")
-    weights = checked_weights(matrix.data, matrix.nnz, "repaired edge weights", str)
-    return Graph(matrix.indptr, matrix.indices, weights, masses, name)
+    once = merged(matrix)
+    both = symmetric(once)
+    LOGGER.info("jetpy repairs the graph: %s", what_is_repaired(matrix, once, both))
+    integer_array(both.indices, "the repaired adjacency")
+    if not rules.scale:
+        checked_weights(both.data, both.nnz, "repaired edge weights", str)
+    return Graph(both.indptr, both.indices, scaled(both.data, "edge weights"), masses, name)
 
 
 def graph_from_pairs(
@@ -263,11 +279,11 @@ def graph_from_pairs(
     u = checked_ids(sources, n, "sources", lambda i: f"source of edge number {i}")
     v = checked_ids(targets, n, "targets", lambda i: f"target of edge number {i}")
     weights = weights_of(
-        rules.scale,
         None if rules.pattern else edge_weights,
         len(u),
         "edge weights",
         lambda i: naming.edge(int(u[i]), int(v[i])),
+        scale=rules.scale,
     )
     matrix = sorted_pairs(n, u, v, weights)
     return graph_from_csr(
@@ -281,14 +297,15 @@ def graph_from_pairs(
     )
 
 
-def sorted_pairs(n: int, rows: IntArray, columns: IntArray, data: IntArray) -> Any:
+def sorted_pairs(n: int, rows: IntArray, columns: IntArray, data: npt.NDArray[Any]) -> Any:
     """Sort entries by row and column, keeping duplicates, in O(n + entries).
 
     Parameters
     ----------
     n : int
         Number of rows and of columns.
-    rows, columns, data : int32, all of the same shape (entries,)
+    rows, columns : int32, shape (entries,)
+    data : numbers, shape (entries,)
 
     Returns
     -------

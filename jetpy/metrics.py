@@ -18,6 +18,7 @@ from scipy.sparse import csgraph
 
 from jetpy.build import as_graph
 from jetpy.communication import communication
+from jetpy.convert.device import on_host
 from jetpy.errors import GraphError, OptionError
 from jetpy.graph import Graph, IntArray
 from jetpy.mapping.machine import Levels, Machine, described
@@ -120,7 +121,7 @@ def checked_parts(graph: Graph, parts: npt.ArrayLike, k: int | None = None) -> I
     """
     if k is not None and k < 1:
         raise OptionError(f"k must be at least 1, not {k}")
-    array = np.asarray(parts)
+    array = on_host(parts)
     if array.shape != (graph.n,):
         raise GraphError(f"{graph.n} part ids are needed, not an array of shape {array.shape}")
     if array.dtype.kind not in "iu" and array.size:

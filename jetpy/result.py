@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.constraints.several import loads
+from jetpy.convert.tables import listed
 from jetpy.errors import GraphError
 from jetpy.graph import Graph
 from jetpy.io.parts import write_parts
@@ -281,7 +282,7 @@ class Partition:
         """
         found = self.as_dict()
         try:
-            return np.array([found[name] for name in names], np.int32)
+            return np.array([found[name] for name in listed(names)], np.int32)
         except KeyError as error:
             raise GraphError(f"there is no vertex {error}") from None
 

@@ -7,20 +7,21 @@ or unequal reverse edges can be repaired; everything else is refused.
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from jetpy.convert.device import on_host
 from jetpy.errors import GraphError
 from jetpy.graph import INT32_MAX, IntArray
 
 SCALING = "scale=True (--scale) makes weights of any size fit"
-HOW_ELSE = (
-    "scale=True (--scale) turns positive weights into integers, pattern=True (--pattern) takes the "
-    "places of entries alone"
-)
+PATTERN = "pattern=True (--pattern) takes the places of entries alone"
+HOW_ELSE = f"scale=True (--scale) turns positive weights into integers, {PATTERN}"
 
 Matrix = Any  # a SciPy sparse array; SciPy has no types of its own
 
@@ -45,12 +46,14 @@ def row_of(indptr: npt.NDArray[Any], position: int) -> int:
 
 
 def check_order(n: int) -> None:
-    """Refuse a number of vertices that 32 bits cannot hold with one to spare.
+    """Refuse a number of vertices below 0, or that 32 bits cannot hold with one to spare.
 
     Raises
     ------
     GraphError
     """
+    if n < 0:
+        raise GraphError(f"there cannot be {n} vertices")
     if n >= INT32_MAX:
         raise GraphError(f"{n} vertices are too many; there must be fewer than 2**31 - 1")
 
@@ -63,7 +66,7 @@ def integer_array(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
     GraphError
         When it has another shape or type, or 2**31 entries or more.
     """
-    array = np.asarray(values)
+    array = on_host(values)
     if array.ndim != 1:
         raise GraphError(f"{what} must be one-dimensional, not of shape {array.shape}")
     if array.size > INT32_MAX:
@@ -110,6 +113,33 @@ def checked_ids(values: npt.ArrayLike, n: int, what: str, source: Callable[[int]
     return np.ascontiguousarray(ids, dtype=np.int32)
 
 
+def number_array(
+    values: npt.ArrayLike, size: int, what: str, source: Callable[[int], str]
+) -> npt.NDArray[Any]:
+    """Return `values` as an array of one number for each of `size` bearers, not checked further.
+
+    Numbers that are objects of Python become integers, or floats where one is none or too large.
+
+    Raises
+    ------
+    GraphError
+        When there are not `size` of them, or one is an object that is no number, such as None.
+    """
+    weights = on_host(values)
+    if weights.shape != (size,):
+        raise GraphError(f"{size} {what} are needed, not an array of shape {weights.shape}")
+    if weights.dtype != object:
+        return weights
+    for i, weight in enumerate(weights):
+        if not isinstance(weight, Real | Decimal):
+            raise GraphError(f"{source(i)} has weight {weight!r}, which is not a whole number")
+    plain = np.array(weights.tolist())
+    try:
+        return plain.astype(np.float64) if plain.dtype == object else plain
+    except OverflowError:
+        raise GraphError(f"the {what} are too large even for floating-point numbers") from None
+
+
 def checked_weights(
     values: npt.ArrayLike, size: int, what: str, source: Callable[[int], str]
 ) -> IntArray:
@@ -123,9 +153,7 @@ def checked_weights(
         When there are not `size` of them, one is not a positive whole number, or their sum
         reaches 2**31.
     """
-    weights = np.asarray(values)
-    if weights.shape != (size,):
-        raise GraphError(f"{size} {what} are needed, not an array of shape {weights.shape}")
+    weights = number_array(values, size, what, source)
     if weights.dtype.kind not in "biuf" and size:
         raise GraphError(f"{what} must be integers, not {weights.dtype}")
 
@@ -145,11 +173,11 @@ def checked_weights(
 
 
 def find_defect(matrix: Matrix, naming: Naming) -> str | None:
-    """Say what `repaired` would have to mend in an adjacency matrix, or None if nothing.
+    """Say what is to be mended in an adjacency matrix, or None if nothing is.
 
     Parameters
     ----------
-    matrix : scipy.sparse.csr_array, int32, shape (n, n)
+    matrix : scipy.sparse.csr_array, shape (n, n)
         Positive entries; rows in any order, possibly with duplicates.
     naming : Naming
         How the message names vertices and edges.
@@ -183,26 +211,37 @@ def find_defect(matrix: Matrix, naming: Naming) -> str | None:
     return None
 
 
-def repaired(matrix: Matrix) -> Matrix:
-    """Drop self-loops, merge duplicates, and make an adjacency matrix symmetric.
-
-    The weights of duplicates in the same direction are added, of two opposite edges the
-    larger weight counts, and an edge given in one direction only is added in the other.
+def merged(matrix: Matrix) -> Matrix:
+    """Drop self-loops, and add up the weights of duplicates.
 
     Parameters
     ----------
-    matrix : scipy.sparse.csr_array, int32, shape (n, n)
-        Positive entries whose sum is below 2**31.
+    matrix : scipy.sparse.csr_array, shape (n, n)
+        Positive entries.
 
     Returns
     -------
-    scipy.sparse.csr_array, int32, shape (n, n), rows sorted
+    scipy.sparse.csr_array, shape (n, n), rows sorted
     """
     rows = np.repeat(np.arange(matrix.shape[0], dtype=np.int32), np.diff(matrix.indptr))
     keep = rows != matrix.indices
     pairs = (matrix.data[keep], (rows[keep], matrix.indices[keep]))
-    merged = sp.coo_array(pairs, shape=matrix.shape).tocsr()  # adds duplicates
-    return merged.maximum(merged.T.tocsr())
+    return sp.coo_array(pairs, shape=matrix.shape).tocsr()  # adds duplicates
+
+
+def symmetric(matrix: Matrix) -> Matrix:
+    """Add missing directions, and give two opposite edges the larger of their weights.
+
+    Parameters
+    ----------
+    matrix : scipy.sparse.csr_array, shape (n, n), rows sorted
+        Positive entries, none of them twice or on the diagonal.
+
+    Returns
+    -------
+    scipy.sparse.csr_array, shape (n, n), rows sorted
+    """
+    return matrix.maximum(matrix.T.tocsr())
 
 
 def pattern_of(matrix: Matrix) -> Matrix:
@@ -216,20 +255,20 @@ def pattern_of(matrix: Matrix) -> Matrix:
     -------
     scipy.sparse.csr_array, int32, shape (n, n), rows sorted
     """
-    found = repaired(matrix)
+    found = symmetric(merged(matrix))
     found.data[:] = 1
     return found
 
 
-def what_is_repaired(before: Matrix, after: Matrix) -> str:
-    """Say what `repaired` has done, given what it got and what it returned."""
-    rows = np.repeat(np.arange(before.shape[0], dtype=np.int64), np.diff(before.indptr))
-    is_loop = rows == before.indices
-    listed = len(np.unique(rows[~is_loop] * before.shape[0] + before.indices[~is_loop]))
-    loops = int(is_loop.sum())
+def what_is_repaired(given: Matrix, once: Matrix, both: Matrix) -> str:
+    """Say what `merged` has made of a matrix, and `symmetric` of that."""
+    rows = np.repeat(np.arange(given.shape[0], dtype=np.int32), np.diff(given.indptr))
+    loops = int((rows == given.indices).sum())
+    added = both.nnz - once.nnz
     return (
-        f"{loops} self-loops dropped, {before.nnz - loops - listed} duplicate edges merged, "
-        f"{after.nnz - listed} missing directions added"
+        f"{loops} self-loops dropped, {given.nnz - loops - once.nnz} duplicate edges merged, "
+        f"{added} missing directions added, {(both != once).nnz - added} weights raised to those "
+        "of the other direction"
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from jetpy.bars import progress_bars
+from jetpy.cli.changes import changes_told
 from jetpy.cli.command import Command
 from jetpy.cli.options import (
     INPUT_FILE,
@@ -80,7 +81,7 @@ def evaluate_command(
 
     distances = None if distance is None else read_distances(distance)
     described(hierarchy, distances, k)  # refuse wrong numbers before reading
-    with progress_bars() as bars:
+    with changes_told(), progress_bars() as bars:
         loaded = read_graph(graph, repair=repair, pattern=pattern, scale=scale, progress=bars.read)
         weights = read_weights(vertex_weights, loaded.n)
         loaded = as_graph(loaded, vertex_weights=weights, scale=scale)

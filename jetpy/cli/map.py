@@ -9,6 +9,7 @@ import click
 
 from jetpy import names
 from jetpy.bars import progress_bars
+from jetpy.cli.changes import changes_told
 from jetpy.cli.command import Command, notify
 from jetpy.cli.options import (
     OUTPUT_FILE,
@@ -142,7 +143,7 @@ def map_command(
     if not target.is_monotone:
         notify("warning", f"the distances {distance} do not grow from level to level")
 
-    with progress_bars(quiet=quiet) as bars:
+    with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
         loaded, read_seconds = read_timed(graph, bars, repair=repair, pattern=pattern, scale=scale)
         weights = read_weights(vertex_weights, loaded.n)
         if launched:

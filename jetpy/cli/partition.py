@@ -9,6 +9,7 @@ import click
 
 from jetpy import names
 from jetpy.bars import progress_bars
+from jetpy.cli.changes import changes_told
 from jetpy.cli.command import Command
 from jetpy.cli.options import (
     OUTPUT_FILE,
@@ -171,7 +172,7 @@ def partition_command(
     choose_effort(options, generations, time_limit)
     get_backend(backend, threads, device)
 
-    with progress_bars(quiet=quiet) as bars:
+    with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
         loaded, read_seconds = read_timed(graph, bars, repair=repair, pattern=pattern, scale=scale)
         weights = read_weights(vertex_weights, loaded.n)
         places: dict[str, Any] = {

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.convert.device import on_host
 from jetpy.errors import OptionError
 from jetpy.graph import IntArray
 from jetpy.options import finite_number
@@ -71,7 +72,7 @@ def _checked(places: npt.ArrayLike | None, n: int, k: int, what: str) -> IntArra
     """Return the parts of some vertices, int32, shape (n,), -1 of others; None without any."""
     if places is None:
         return None
-    array = np.asarray(places)
+    array = on_host(places)
     if array.shape != (n,):
         raise OptionError(
             f"{what} must have a part for each of {n} vertices (-1: none), "

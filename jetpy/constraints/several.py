@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.constraints.targets import Shares, ideals
+from jetpy.convert.device import on_host
 from jetpy.errors import GraphError, OptionError
 from jetpy.graph import INT32_MAX, IntArray
 from jetpy.problem import checked_imbalance
@@ -86,7 +87,7 @@ def checked_weights(weights: npt.ArrayLike, n: int) -> npt.NDArray[np.int32]:
         If they are not n rows of whole numbers from 0 on, or those of a column add up to 2**31 or
         more.
     """
-    array = np.asarray(weights)
+    array = on_host(weights)
     if array.ndim != 2 or len(array) != n or array.shape[1] == 0:
         raise GraphError(
             f"vertex_weights must be of shape ({n}, c), c of them for each vertex, "

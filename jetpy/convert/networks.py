@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,10 @@ import numpy.typing as npt
 
 from jetpy.convert.raw import Names, Raw
 from jetpy.errors import GraphError
+
+USUAL = "weight"
+"""The attribute that is taken unless another one is named; graphs may lack it."""
+_MISSING = object()
 
 
 def is_from(package: str, kind: str, data: Any) -> bool:
@@ -20,20 +23,22 @@ def is_from(package: str, kind: str, data: Any) -> bool:
 
 
 def from_networkx(graph: Any, weight: str | None, node_weight: str | None) -> Raw:
-    """Return a graph of networkx; the attributes named are weights, 1 where they are missing."""
+    """Return a graph of networkx; the attributes named are weights, 1 where they are missing.
+
+    Raises
+    ------
+    GraphError
+        If no edge or node has the attribute named, unless it is the usual one.
+    """
     nodes = list(graph)
     index = {node: i for i, node in enumerate(nodes)}
-    edges = list(graph.edges(data=weight, default=1)) if weight else list(graph.edges())
-    u = np.fromiter((index[edge[0]] for edge in edges), np.int32, len(edges))
-    v = np.fromiter((index[edge[1]] for edge in edges), np.int32, len(edges))
-    naming = Names(nodes)
-    weights = masses = None
-    if weight:
-        values = [edge[-1] for edge in edges]
-        weights = _numbers(values, lambda i: naming.edge(int(u[i]), int(v[i])))
-    if node_weight:
-        own = [value for _, value in graph.nodes(data=node_weight, default=1)]
-        masses = _numbers(own, naming.vertex)
+    ends = list(graph.edges())
+    u = np.fromiter((index[edge[0]] for edge in ends), np.int32, len(ends))
+    v = np.fromiter((index[edge[1]] for edge in ends), np.int32, len(ends))
+    of_edges = [edge[-1] for edge in graph.edges(data=weight, default=_MISSING)]
+    of_nodes = [value for _, value in graph.nodes(data=node_weight, default=_MISSING)]
+    weights = _attribute(weight, of_edges, "edge")
+    masses = _attribute(node_weight, of_nodes, "node")
     if not graph.is_directed():
         u, v, weights = both_ways(u, v, weights)
     return Raw(
@@ -42,29 +47,33 @@ def from_networkx(graph: Any, weight: str | None, node_weight: str | None) -> Ra
         n=len(nodes),
         edge_weights=weights,
         vertex_weights=masses,
-        naming=naming,
+        naming=Names(nodes),
         names=nodes,
     )
 
 
 def from_igraph(graph: Any, weight: str | None, node_weight: str | None) -> Raw:
-    """Return a graph of igraph; attributes that it lacks count as 1 everywhere."""
-    pairs = np.array(graph.get_edgelist(), np.int64).reshape(-1, 2)
-    weights = graph.es[weight] if weight in graph.es.attributes() else None
-    masses = graph.vs[node_weight] if node_weight in graph.vs.attributes() else None
-    names = list(graph.vs["name"]) if "name" in graph.vs.attributes() else None
-    naming = None if names is None else Names(names, "vertex")
-    u, v = pairs[:, 0], pairs[:, 1]
-    values = None if weights is None else np.asarray(weights)
+    """Return a graph of igraph; the attribute "name" names its vertices, if no two are the same.
+
+    Raises
+    ------
+    GraphError
+        If it lacks an attribute named, unless that is the usual one.
+    """
+    u, v = np.array(graph.get_edgelist(), np.int64).reshape(-1, 2).T
+    weights = _attribute(weight, _values(graph.es, weight), "edge")
+    masses = _attribute(node_weight, _values(graph.vs, node_weight), "node")
+    called = _values(graph.vs, "name")
+    names = called if _MISSING not in called and len(set(called)) == len(called) else None
     if not graph.is_directed():
-        u, v, values = both_ways(u, v, values)
+        u, v, weights = both_ways(u, v, weights)
     return Raw(
         v,
         sources=u,
         n=graph.vcount(),
-        edge_weights=values,
+        edge_weights=weights,
         vertex_weights=masses,
-        naming=naming,
+        naming=None if names is None else Names(names, "vertex"),
         names=names,
     )
 
@@ -90,9 +99,23 @@ def both_ways(
     return np.concatenate((u, v[other])), np.concatenate((v, u[other])), weights
 
 
-def _numbers(values: list[Any], source: Callable[[int], str]) -> npt.NDArray[Any]:
-    """Return `values` as an array of numbers; what is no number (None, a text) is refused."""
-    for i, value in enumerate(values):
-        if not isinstance(value, int | float | np.integer | np.floating):
-            raise GraphError(f"{source(i)} has weight {value!r}, which is not a whole number")
-    return np.asarray(values, dtype=None if values else np.int32)
+def _values(sequence: Any, name: str | None) -> list[Any]:
+    """Return an attribute of all edges or vertices of igraph, `_MISSING` where there is none."""
+    if name in sequence.attributes():
+        return list(sequence[name])
+    return [_MISSING] * len(sequence)
+
+
+def _attribute(name: str | None, values: list[Any], kind: str) -> npt.NDArray[Any] | None:
+    """Return weights, given what an attribute is for each edge or node: 1 where it is missing.
+
+    None stands for ones.
+    """
+    if name is None or not values:
+        return None
+    if all(value is _MISSING for value in values):
+        if name != USUAL:
+            raise GraphError(f"no {kind} has the attribute {name!r}")
+        return None
+    filled = (1 if value is _MISSING else value for value in values)
+    return np.fromiter(filled, object, len(values))

@@ -29,6 +29,11 @@ class Rules:
     pattern: bool = False
     scale: bool = False
 
+    @property
+    def any_weights(self) -> bool:
+        """Whether weights of edges may be other numbers than integers."""
+        return self.pattern or self.scale
+
 
 PLAIN = Rules()
 

@@ -11,55 +11,76 @@ import numpy.typing as npt
 
 from jetpy.errors import GraphError
 from jetpy.graph import INT32_MAX, IntArray
-from jetpy.validate import checked_weights
+from jetpy.validate import PATTERN, checked_weights, number_array
 
 LOGGER = logging.getLogger("jetpy.input")
-WHOLE = 2**30
-"""What scaled weights sum up to, about."""
+LARGEST = 2.0**960
+"""What a weight to be scaled must be below, so that no sum of them overflows."""
 
 
-def scaled(values: npt.ArrayLike, size: int, what: str, source: Callable[[int], str]) -> IntArray:
-    """Return positive weights as integers in the same proportions, as near as they can be.
-
-    Weights that are integers, and sum to less than 2**31, stay as they are. The logger
-    ``jetpy.input`` tells the factor and the largest change by rounding.
+def weights_of(
+    values: Any, size: int, what: str, source: Callable[[int], str], *, scale: bool = False
+) -> npt.NDArray[Any]:
+    """Return checked weights, ones where there are none: int32, or float64 if they may be scaled.
 
     Raises
     ------
     GraphError
-        If there are not `size` of them, or one is not a positive number.
+        If there are not `size` of them, or one is not a positive number; without `scale` also
+        if one is not whole, or they sum to 2**31 or more.
     """
-    weights = np.asarray(values)
-    if weights.shape != (size,):
-        raise GraphError(f"{size} {what} are needed, not an array of shape {weights.shape}")
-    if weights.dtype.kind not in "biuf" and size:
+    if values is None:
+        return np.ones(size, np.int32)
+    if not scale:
+        return checked_weights(values, size, what, source)
+    weights = number_array(values, size, what, source)
+    if weights.dtype.kind not in "biuf":
         raise GraphError(f"{what} must be real numbers to be scaled, not {weights.dtype}")
-    real = weights.astype(np.float64)
-    wrong = ~((real > 0) & np.isfinite(real))
+    wrong = ~((weights > 0) & (weights < LARGEST))
     if wrong.any():
         i = int(wrong.argmax())
-        raise GraphError(f"{source(i)} has weight {weights[i]}; only positive ones can be scaled")
-    total = float(real.sum())
-    if total <= INT32_MAX and (real == np.rint(real)).all():
+        limit = f" below {LARGEST:.0e}" if weights[i] > 0 else ""
+        raise GraphError(
+            f"{source(i)} has weight {weights[i]}; only positive ones{limit} can be scaled; "
+            f"{PATTERN}"
+        )
+    return weights.astype(np.float64)
+
+
+def scaled(weights: npt.NDArray[Any], what: str) -> IntArray:
+    """Return positive weights as integers in the same proportions, as near as they can be.
+
+    Weights that are integers, and sum to less than 2**31, stay as they are. All others are
+    multiplied so that their sum is below 2**31, and rounded to 1 or more; the logger
+    ``jetpy.input`` tells the factor and the largest change by rounding.
+
+    Parameters
+    ----------
+    weights : positive numbers, shape (size,)
+    what : str
+        What they are called.
+
+    Returns
+    -------
+    int32, shape (size,)
+    """
+    if weights.dtype == np.int32 or not len(weights):
+        return weights.astype(np.int32, copy=False)
+    if (weights == np.rint(weights)).all() and weights.sum() <= INT32_MAX:
         return weights.astype(np.int32)
-    factor = 2.0 ** np.floor(np.log2(WHOLE / total))  # exact for numbers of few bits
-    found = np.maximum(np.rint(real * factor), 1).astype(np.int64)
+    exponent = int(np.frexp(weights.max())[1])
+    real = np.maximum(np.ldexp(weights, -exponent), 1 / LARGEST)  # at most 1, and more than 0
+    most = max(INT32_MAX - len(weights), 1)  # as rounding up adds less than 1 to each
+    power = int(np.floor(np.log2(most / real.sum())))  # exact for numbers of few bits
+    found = np.maximum(np.rint(np.ldexp(real, power)), 1).astype(np.int64)
     divisor = int(np.gcd.reduce(found))
-    found, factor = found // divisor, factor / divisor
-    change = float(np.abs(found / (real * factor) - 1).max())
+    found //= divisor
+    factor = float(np.ldexp(1 / divisor, power - exponent))
+    change = np.abs(found / np.ldexp(real, power) * divisor - 1).max()
     LOGGER.warning(
         "jetpy multiplies the %s by %.6g and rounds them, which changes one by %.2g %% at most",
         what,
         factor,
-        100 * change,
+        100 * float(change),
     )
     return np.asarray(found.astype(np.int32))
-
-
-def weights_of(
-    scale: bool, values: Any, size: int, what: str, source: Callable[[int], str]
-) -> IntArray:
-    """Return weights as integers, scaled if they may be; ones where there are none."""
-    if values is None:
-        return np.ones(size, np.int32)
-    return (scaled if scale else checked_weights)(values, size, what, source)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,8 @@ def from_edges(
 
     Parameters
     ----------
-    table : data frame of pandas, polars, ..., or Arrow table
-        Whatever narwhals takes.
+    table : data frame of pandas, polars, ..., Arrow table, or mapping from name to column
+        In memory; whatever narwhals takes.
     source, target : str
         Columns that hold the names of the ends.
     weight : str, optional
@@ -45,7 +46,8 @@ def from_edges(
     Raises
     ------
     GraphError
-        If a column is missing, a name is, or the edges break a rule; or without narwhals.
+        If a column is missing, an entry is, or the edges break a rule; or without narwhals, but
+        for mappings.
 
     Examples
     --------
@@ -53,19 +55,21 @@ def from_edges(
     >>> from_edges(table, "from", "to").names
     ('a', 'b', 'c')
     """
-    columns = _columns(table, [source, target] + ([weight] if weight is not None else []))
+    wanted = [source, target] if weight is None else [source, target, weight]
+    columns = _columns(table, wanted)
     number: dict[Any, int] = {}
-    for name_of_end in (one for row in zip(columns[0], columns[1], strict=True) for one in row):
-        number.setdefault(name_of_end, len(number))
-    missing = [one for one in number if one is None or one != one]
-    if missing:
-        raise GraphError(f"a name in {source!r} or {target!r} is missing")
+    try:
+        for ends in zip(*columns[:2], strict=True):
+            for end in ends:
+                number.setdefault(end, len(number))
+    except TypeError as error:
+        raise GraphError(f"names of vertices must be hashable: {error}") from None
     u, v = (
-        np.fromiter((number[one] for one in column), np.int32, len(column))
+        np.fromiter((number[end] for end in column), np.int32, len(column))
         for column in columns[:2]
     )
     names = tuple(number)
-    weights = np.asarray(columns[2]) if weight is not None else None
+    weights = None if weight is None else np.fromiter(columns[2], object, len(columns[2]))
     u, v, weights = both_ways(u, v, weights)
     raw = Raw(
         v,
@@ -78,19 +82,54 @@ def from_edges(
     return graph_of(raw, Rules(repair=repair, scale=scale), name)
 
 
+def listed(column: Any) -> list[Any]:
+    """Return a column of whatever package, or an array, as a list of objects of Python."""
+    for way in ("to_pylist", "to_list", "tolist"):
+        if hasattr(column, way):
+            return list(getattr(column, way)())
+    return list(column)
+
+
 def _columns(table: Any, names: list[str]) -> list[list[Any]]:
-    """Return columns of a table as lists."""
-    if not isinstance(table, dict):
-        try:
-            import narwhals
-        except ImportError:
-            raise GraphError("tables of edges need narwhals: pip install narwhals") from None
-        try:
-            frame = narwhals.from_native(table, eager_only=True)
-        except TypeError as error:
-            raise GraphError(f"this is no table that narwhals takes: {error}") from None
-        table = {name: frame[name].to_list() for name in names if name in frame.columns}
+    """Return columns of a table, in which nothing is missing and all have as many rows.
+
+    Raises
+    ------
+    GraphError
+        If that is not so, or this is no table.
+    """
+    if isinstance(table, Mapping):
+        known, found = list(table), {name: table[name] for name in names if name in table}
+    else:
+        frame = _frame(table)
+        known, found = frame.columns, {name: frame[name] for name in names if name in frame.columns}
     for name in names:
-        if name not in table:
-            raise GraphError(f"the table has no column {name!r}")
-    return [list(table[name]) for name in names]
+        if name not in found:
+            raise GraphError(f"the table has no column {name!r}, but {', '.join(map(repr, known))}")
+    columns = [listed(found[name]) for name in names]
+    for name, column in zip(names, columns, strict=True):
+        if len(column) != len(columns[0]):
+            raise GraphError(
+                f"column {names[0]!r} has {len(columns[0])} rows, but {name!r} has {len(column)}"
+            )
+        for i, value in enumerate(column):
+            if value is None or type(value).__name__ == "NAType" or value != value:
+                raise GraphError(f"row {i} has nothing in column {name!r}")
+    return columns
+
+
+def _frame(table: Any) -> Any:
+    """Return a table as one of narwhals."""
+    try:
+        import narwhals
+    except ImportError:
+        raise GraphError(
+            "tables other than dicts of columns need a package: pip install narwhals"
+        ) from None
+    try:
+        return narwhals.from_native(table, eager_only=True)
+    except TypeError as error:
+        raise GraphError(
+            f"a table in memory is needed, such as narwhals takes, not {type(table).__name__!r}: "
+            f"{error}"
+        ) from None

@@ -100,7 +100,6 @@ def checked_batch(batch: Batch, vertex_weights: IntArray) -> Modifiers:
     deleted = _edges(batch.delete_edges, "delete", known)
     inserted = _edges(batch.insert_edges, "insert", _Known(vertex_weights, dead, len(new)))
     weights = weights_of(
-        False,
         batch.edge_weights,
         len(inserted),
         "weights of inserted edges",
@@ -184,7 +183,6 @@ def _vertex_weights(given: int | npt.ArrayLike, most: int) -> IntArray:
     if number > most:
         raise GraphError(f"{number} new vertices are too many: ids stay below 2**31 - 1")
     return weights_of(
-        False,
         None if is_number else weights,
         number,
         "weights of inserted vertices",

@@ -3,7 +3,8 @@
 An edge list is symmetrised: to list each edge once, in either direction, is the norm. Listing
 some or all edges in both directions means the same, as long as the weights agree. Self-loops,
 an edge listed twice in the same direction, and contradicting weights are errors unless
-repaired. All lines have a weight, or none has one.
+repaired. All lines have a weight, or none has one; weights that are no integers of 32 bits are
+read where they may be scaled, or left out.
 
 Lines that start with ``#`` or ``%`` are comments, empty lines mean nothing, and a first line
 that starts with a letter or a quote (the names of columns) is skipped. There are as many
@@ -26,8 +27,8 @@ from jetpy.convert.scaling import weights_of
 from jetpy.errors import FileFormatError, GraphError
 from jetpy.graph import Graph
 from jetpy.io.limits import check_memory, is_justified
-from jetpy.io.pairs import VERTICES_LINE, PairNaming, check_vertices, edge_tables, read_table
-from jetpy.io.text import first_line, format_rows, read_rows
+from jetpy.io.pairs import VERTICES_LINE, PairNaming, check_vertices, edge_tables, read_edges
+from jetpy.io.text import first_line, format_rows
 from jetpy.validate import check_order
 
 _COLUMN_NAMES = re.compile(rb"[A-Za-z\"']")
@@ -44,7 +45,9 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
     first = first_line(stream)
     declared = VERTICES_LINE.fullmatch(first)
     head = b"\n" if _COLUMN_NAMES.match(first) else first
-    table = read_table(read_rows(stream, head=head, comments=b"#%", comma=True), (2, 3))
+    table = read_edges(
+        stream, (2, 3), head=head, comments=b"#%", comma=True, decimals=rules.any_weights
+    )
     columns = table.columns
     largest = int(columns[:, :2].max(initial=-1))
     n = int(declared[1]) if declared else largest + 1
@@ -57,21 +60,25 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
         )
     check_memory(n)
     check_vertices(table, 0, n - 1)
-    u, v = columns[:, 0], columns[:, 1]
+    u, v = columns[:, :2].astype(np.int32, copy=False).T
     naming = PairNaming(u, v, table.lines)
     weights = weights_of(
-        rules.scale,
         columns[:, 2] if columns.shape[1] == 3 and not rules.pattern else None,
         len(u),
         "edge weights",
         lambda i: naming.edge(int(u[i]), int(v[i])),
+        scale=rules.scale,
     )
     listed = sp.coo_array((weights, (u, v)), shape=(n, n)).tocsr()  # adds duplicates
-    if listed.nnz < len(u) and not (rules.repair or rules.pattern):
-        return graph_from_pairs(n, u, v, weights, naming=naming)  # refuses the duplicates
     reverse = listed.T.tocsr()
-    matrix = listed + (reverse - reverse.multiply(listed.astype(bool)))
-    del weights, listed, reverse
+    missing = reverse - reverse.multiply(listed.astype(bool))
+    if listed.nnz < len(u):  # duplicates: to be refused, or merged
+        more = missing.tocoo()
+        u, v = np.concatenate((u, more.row)), np.concatenate((v, more.col))
+        weights = np.concatenate((weights, more.data))
+        return graph_from_pairs(n, u, v, weights, rules=rules, name=name, naming=naming)
+    matrix = listed + missing
+    del weights, listed, reverse, missing
     return graph_from_csr(
         matrix.indptr, matrix.indices, matrix.data, rules=rules, name=name, naming=naming
     )

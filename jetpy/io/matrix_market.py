@@ -19,8 +19,8 @@ from jetpy.convert.raw import Rules
 from jetpy.errors import FileFormatError, GraphError
 from jetpy.graph import INT32_MAX, Graph
 from jetpy.io.limits import check_memory, is_justified
-from jetpy.io.pairs import VERTICES_LINE, PairNaming, check_vertices, edge_tables, read_table
-from jetpy.io.text import LONGEST_HEADER, first_line, format_rows, read_rows, show
+from jetpy.io.pairs import VERTICES_LINE, PairNaming, check_vertices, edge_tables, read_edges
+from jetpy.io.text import LONGEST_HEADER, first_line, format_rows, show
 
 _BANNER = re.compile(
     rb"%%matrixmarket\s+matrix\s+coordinate\s+(pattern|integer|real|complex)\s+"
@@ -57,8 +57,8 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
         )
     n, entries, line = _read_sizes(stream)
     check_memory(n)
-    rows = read_rows(stream, line=line + 1, decimals=field in (b"real", b"complex"))
-    table = read_table(rows, (COLUMNS[field],))
+    decimals = field in (b"real", b"complex") or rules.any_weights
+    table = read_edges(stream, (COLUMNS[field],), line=line + 1, decimals=decimals)
     if len(table.columns) != entries:
         raise FileFormatError(
             f"line {line}: {entries} entries are promised, but the file lists {len(table.columns)}"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from jetpy.errors import FileFormatError
 from jetpy.graph import Graph, IntArray
-from jetpy.io.text import LineNumbers, Rows
-from jetpy.validate import Naming
+from jetpy.io.text import LineNumbers, NumberError, Rows, read_rows
+from jetpy.validate import HOW_ELSE, Naming
 
 VERTICES_LINE = re.compile(rb"[#%]\s*vertices\s+(\d{1,10})\s*", re.IGNORECASE)
 """A comment that says how many vertices there are, and that so many are meant."""
@@ -53,6 +53,20 @@ class PairNaming(Naming):
         numbers = [self.lines[i] for i in np.flatnonzero(here)[:3].tolist()]
         where = " and ".join(map(str, numbers))
         return f"{super().edge(u, v)} on line{'s' * (len(numbers) > 1)} {where}"
+
+
+def read_edges(stream: BinaryIO, widths: tuple[int, ...], **options: Any) -> Table:
+    """Read edges up to the end of the stream; `options` are those of `read_rows`.
+
+    Raises
+    ------
+    FileFormatError
+        As `read_rows` and `read_table` do.
+    """
+    try:
+        return read_table(read_rows(stream, **options), widths)
+    except NumberError as error:
+        raise FileFormatError(f"{error}; {HOW_ELSE}") from None
 
 
 def read_table(blocks: Iterable[Rows], widths: tuple[int, ...]) -> Table:

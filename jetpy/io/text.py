@@ -28,6 +28,10 @@ _INTEGER = re.compile(rb"-?[0-9]+")
 _DECIMAL = re.compile(rb"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 
+class NumberError(FileFormatError):
+    """A number stands where an integer of 32 bits is needed."""
+
+
 @dataclass(frozen=True)
 class Rows:
     """Consecutive lines of numbers.
@@ -111,7 +115,8 @@ def read_rows(
     Raises
     ------
     FileFormatError
-        At the first line with something else than such numbers.
+        At the first line with something else than such numbers; a `NumberError` where decimals
+        would do.
     """
     while chunk := head + stream.read(CHUNK):
         head = b""
@@ -246,9 +251,10 @@ def _errors(text: bytes, line: int, comma: bool, decimals: bool) -> Iterator[Fil
         stripped = content.strip(b" \t\r")
         for token in re.split(separator, stripped) if stripped else ():
             if not pattern.fullmatch(token):
-                yield FileFormatError(f"line {number}: {show(token)} is not {kind}")
+                error = NumberError if _DECIMAL.fullmatch(token) else FileFormatError
+                yield error(f"line {number}: {show(token)} is not {kind}")
             elif not decimals and (len(token.lstrip(b"-0")) > 10 or abs(int(token)) > INT32_MAX):
-                yield FileFormatError(f"line {number}: {show(token)} does not fit in 32 bits")
+                yield NumberError(f"line {number}: {show(token)} does not fit in 32 bits")
 
 
 def show(text: bytes) -> str:

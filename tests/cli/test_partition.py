@@ -213,7 +213,13 @@ def test_matrices_by_pattern_and_by_scale(run: Run) -> None:
     by_pattern = run("partition", "a.mtx", "-k", 2, "--pattern", "--json", "-", *ENGINE)
     assert json.loads(by_pattern.stdout)["cut"] == 1
     options = ("--scale", "--repair", "--imbalance", 0.5, "--json", "-")
-    assert json.loads(run("partition", "a.mtx", "-k", 2, *options, *ENGINE).stdout)["m"] == 3
+    scaled = run("partition", "a.mtx", "-k", 2, *options, *ENGINE)
+    assert json.loads(scaled.stdout)["m"] == 3
+    repair, scale = scaled.stderr.splitlines()[-2:]
+    assert repair.startswith("jetpy repairs the graph: 1 self-loops dropped, 0 duplicate edges")
+    assert scale.startswith("jetpy multiplies the edge weights by 2 and rounds them")
+    quiet = run("partition", "a.mtx", "-k", 2, "--quiet", *options, *ENGINE)
+    assert quiet.stderr.splitlines() == [scale]
 
 
 def test_threads_do_not_matter(run: Run) -> None:

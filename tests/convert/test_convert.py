@@ -91,7 +91,8 @@ def test_edge_lists_of_two_rows(caplog: pytest.LogCaptureFixture) -> None:
         graph = jetpy.as_graph(untidy, repair=True)
     assert edges_of(graph) == {(0, 1): 2, (1, 0): 2, (1, 2): 1, (2, 1): 1}
     assert caplog.messages == [
-        "repair: 1 self-loops dropped, 1 duplicate edges merged, 1 missing directions added"
+        "jetpy repairs the graph: 1 self-loops dropped, 1 duplicate edges merged, 1 missing "
+        "directions added, 0 weights raised to those of the other direction"
     ]
     weighted = jetpy.as_graph(both, edge_weights=[3, 3, 4, 4], vertex_weights=[1, 2, 3])
     assert weighted.edge_weights.tolist() == [3, 3, 4, 4]
@@ -113,11 +114,17 @@ class OfDevice:
 
 def test_arrays_of_others() -> None:
     torch = pytest.importorskip("torch")
-    assert_same_graph(jetpy.as_graph(torch.tensor([[0, 1], [1, 0]])), path(2))
+    ids = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    assert_same_graph(jetpy.as_graph(ids), path(3))
+    ones = torch.ones(4, requires_grad=True)
+    assert_same_graph(jetpy.as_graph(ids, edge_weights=ones), path(3))
+    matrix = torch.sparse_coo_tensor(ids, ones, (3, 3))
+    for given_ in (matrix, matrix.to_sparse_csr(), matrix.to_dense().to(torch.bfloat16)):
+        assert_same_graph(jetpy.as_graph(given_), path(3))
 
 
 def test_arrays_that_dlpack_hands_over() -> None:
-    assert_same_graph(jetpy.as_graph(OfDevice(np.array([[0, 1], [1, 0]]))), path(2))
+    assert_same_graph(jetpy.as_graph(OfDevice(np.array([[0, 1], [1, 0]])), n=2), path(2))
 
 
 def test_dense_matrices(tmp_path: Path) -> None:
@@ -212,9 +219,13 @@ def test_weights_beside_a_graph() -> None:
         (np.zeros((2, 3)), {}, "not of shape (2, 3) and float64"),
         (np.zeros(3), {}, "not of shape (3,)"),
         (np.array([[0, 9], [9, 0]]), {"n": 4}, "edge number 1: 9 is not a vertex; ids are 0..3"),
-        (np.array([[0, -1], [-1, 0]]), {}, "-1 is not a vertex"),
+        (np.array([[0, -1], [-1, 0]]), {"n": 2}, "-1 is not a vertex"),
+        (np.array([[0, 9], [9, 0]]), {}, "may be two edges or a matrix; give n="),
+        (np.array([[0, 9], [9, 0]]), {"n": -1}, "there cannot be -1 vertices"),
+        (sp.csr_array((2, 2)), {"n": 2}, "n= goes with an edge list of shape (2, E) alone"),
         (np.array([[0, 0.3], [0.3, 0]]), {}, "edge (0, 1) has weight 0.3, which is not a whole"),
         (np.array([[0, -2], [-2, 0.5]]), {"scale": True}, "only positive ones can be scaled"),
+        (np.array([[0, 1e300], [1e300, 0]]), {"scale": True}, "only positive ones below 1e+289"),
         (np.array([[0, 1j], [1j, 0]]), {}, "edge weights must be integers, not complex128"),
         (np.array([[0, 1j], [1j, 0]]), {"scale": True}, "edge weights must be real numbers"),
         (sp.csr_array((2, 3)), {}, "an adjacency matrix must be square, not of shape (2, 3)"),
@@ -234,7 +245,10 @@ def test_bad_graphs(data: Any, options: dict[str, Any], message: str) -> None:
     ("table", "columns", "message"),
     [
         ({"a": ["x"]}, ("a", "b"), "the table has no column 'b'"),
-        ({"a": ["x", None], "b": ["y", "z"]}, ("a", "b"), "a name in 'a' or 'b' is missing"),
+        ({"a": ["x", None], "b": ["y", "z"]}, ("a", "b"), "row 1 has nothing in column 'a'"),
+        ({"a": ["x"], "b": [float("nan")]}, ("a", "b"), "row 0 has nothing in column 'b'"),
+        ({"a": ["x"], "b": ["y", "z"]}, ("a", "b"), "'a' has 1 rows, but 'b' has 2"),
+        ({"a": [["x"]], "b": ["y"]}, ("a", "b"), "names of vertices must be hashable"),
         ({"a": ["x"], "b": ["x"]}, ("a", "b"), "edge ('x', 'x') is a self-loop"),
         ({"a": ["x", "y"], "b": ["y", "x"]}, ("a", "b"), "is listed more than once"),
     ],

@@ -1,0 +1,78 @@
+"""Arrays and matrices that are elsewhere, on a GPU say: the one place where they are fetched."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from jetpy.errors import GraphError
+
+_WAYS = ("__array__", "__cuda_array_interface__", "__dlpack__")
+_HOST = (1, 3, 11)
+"""Devices of DLPack whose memory the processor reads: its own, and what CUDA or ROCm pin."""
+
+
+def is_array(data: Any) -> bool:
+    """Whether something is an array of NumPy, CuPy, torch, ..., or one that DLPack hands over."""
+    return any(hasattr(data, way) for way in _WAYS)
+
+
+def on_host(data: Any) -> npt.NDArray[Any]:
+    """Return numbers as an array of NumPy, without a copy where they are on the host already.
+
+    Raises
+    ------
+    GraphError
+        If they are on a GPU and only CuPy, which is missing, could fetch them.
+    """
+    if isinstance(data, np.ma.MaskedArray):  # as in SciPy, what is masked is not there
+        return np.asarray(data.filled(0))
+    if hasattr(data, "detach"):  # torch, which hands over neither gradients nor 16 bits
+        there = data.detach().cpu()
+        is_short = there.is_floating_point() and there.element_size() < 4
+        return np.asarray(there.float() if is_short else there)
+    on_gpu = hasattr(data, "__cuda_array_interface__")
+    if on_gpu and hasattr(data, "get"):  # CuPy
+        return np.asarray(data.get())
+    if hasattr(data, "__array__") or not (on_gpu or hasattr(data, "__dlpack__")):
+        return np.asarray(data)
+    if on_gpu:
+        return np.asarray(_cupy().asarray(data).get())
+    if data.__dlpack_device__()[0] in _HOST:
+        return np.from_dlpack(data)
+    return np.asarray(_cupy().from_dlpack(data).get())
+
+
+def sparse_on_host(data: Any) -> Any:
+    """Return a sparse matrix of torch, CuPy or another package as one of SciPy; None for others.
+
+    Raises
+    ------
+    GraphError
+        If it is no matrix, but has more axes.
+    """
+    if hasattr(data, "tocsr"):
+        return data.get() if hasattr(data, "get") else data.tocsr()
+    if not getattr(data, "is_sparse", False) and not hasattr(data, "to_sparse_coo"):
+        return None
+    if str(data.layout) == "torch.strided":
+        return None
+    if data.ndim != 2:
+        raise GraphError(f"a sparse matrix is needed, not a tensor of shape {tuple(data.shape)}")
+    entries = data.to_sparse_coo()
+    places = on_host(entries._indices())
+    return sp.coo_array((on_host(entries._values()), (places[0], places[1])), tuple(data.shape))
+
+
+def _cupy() -> Any:
+    try:
+        import cupy
+    except ImportError:
+        raise GraphError(
+            "this array is on a GPU, from which CuPy fetches it: pip install cupy-cuda13x "
+            "(or cupy-cuda12x)"
+        ) from None
+    return cupy
