@@ -44,6 +44,7 @@ from jetpy.problem import Problem, checked_imbalance, pose
 from jetpy.progress import Progress, ProgressOption
 from jetpy.result import Partition
 from jetpy.several import evolve_several
+from jetpy.validate import check_small
 
 
 def partition(
@@ -413,6 +414,7 @@ def map_processes(
         scale=scale,
     )
     imbalance = checked_imbalance(imbalance, large=large_imbalance)
+    check_small(checked, "map_processes")
     steps = pose_mapping(checked.total_vertex_weight, target, method, imbalance, seed)
     problem = steps[-1]
     if checked.n <= target.k:
@@ -443,6 +445,8 @@ def _run(
     """Compile what is missing, do the work and put the result together; return it and its cost."""
     with telling(progress) as tell:
         compiled = engine.compile(progress=lambda done, total: tell("compile", done, total))
+        if graph.is_large:
+            engine = engine.widened()
         launches = engine.all_launches
         profiler = Profiler(engine) if profile else None
         with at_work(engine, graph.n, graph.m):

@@ -245,9 +245,11 @@ def graph_from_csr(
     both = symmetric(once)
     LOGGER.info("jetpy repairs the graph: %s", what_is_repaired(matrix, once, both))
     integer_array(both.indices, "the repaired adjacency")
-    if not rules.scale:
-        checked_weights(both.data, both.nnz, "repaired edge weights", str)
-    return Graph(both.indptr, both.indices, scaled(both.data, "edge weights"), masses, name)
+    if rules.scale:
+        weights = scaled(both.data, "edge weights")
+    else:
+        weights = checked_weights(both.data, both.nnz, "repaired edge weights", str)
+    return Graph(both.indptr, both.indices, weights, masses, name)
 
 
 def graph_from_pairs(

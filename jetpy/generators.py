@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 
 from jetpy.errors import OptionError
-from jetpy.graph import INT32_MAX, Graph
+from jetpy.graph import INT32_MAX, MOST_ENTRIES, Graph
 
 _RMAT = (0.57, 0.19, 0.19)  # probabilities of three quadrants of the matrix, as in Graph500
 _ROAD_DEGREE = 2.5  # average, as in real road networks
@@ -145,7 +145,7 @@ def _lattice(shape: tuple[int, ...], name: str) -> Graph:
     for extent in shape:
         _require("each side", extent, 1)
     n = math.prod(shape)
-    _require_size(2 * len(shape) * n)
+    _require_size(2 * len(shape) * n, MOST_ENTRIES)
     vertices = np.arange(n, dtype=np.int32)
     below: list[tuple[int, npt.NDArray[np.bool_]]] = []
     above: list[tuple[int, npt.NDArray[np.bool_]]] = []
@@ -158,7 +158,8 @@ def _lattice(shape: tuple[int, ...], name: str) -> Graph:
     offsets, exists = zip(*below, *above, strict=True)  # in the order of the neighbours' ids
     mask = np.column_stack(exists)
     neighbours = (vertices[:, None] + np.array(offsets, np.int32))[mask]
-    indptr = np.concatenate(([0], np.cumsum(mask.sum(axis=1, dtype=np.int32)))).astype(np.int32)
+    kind = np.int32 if len(neighbours) <= INT32_MAX else np.int64
+    indptr = np.concatenate(([0], np.cumsum(mask.sum(axis=1, dtype=np.int32)))).astype(kind)
     return Graph(indptr, neighbours, np.ones_like(neighbours), np.ones(n, np.int32), name)
 
 
@@ -201,6 +202,6 @@ def _require(what: str, value: int, least: int) -> None:
         raise OptionError(f"{what} must be at least {least}, not {value}")
 
 
-def _require_size(entries: int) -> None:
-    if entries > INT32_MAX:
-        raise OptionError("the graph would have 2**31 directed edges or more")
+def _require_size(entries: int, most: int = INT32_MAX) -> None:
+    if entries > most:
+        raise OptionError(f"the graph would have more than {most} directed edges")

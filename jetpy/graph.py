@@ -14,6 +14,17 @@ import numpy.typing as npt
 IntArray = npt.NDArray[np.int32]
 
 INT32_MAX = 2**31 - 1
+MOST_NARROW = INT32_MAX
+"""Most directed edges, and largest sum of weights, of a graph that 32-bit kernels work on."""
+MOST_ENTRIES = 2**32 - 2**21
+"""Most directed edges of any graph: launches have 32-bit indices, and some to spare."""
+MOST_WEIGHT = 2**46
+"""Largest sum of weights of any graph: refinement multiplies them by less than 2^17."""
+
+
+def is_large(*sums: int) -> bool:
+    """Whether numbers of directed edges, or sums of weights, are more than 32-bit kernels take."""
+    return max(sums) > MOST_NARROW
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,13 +38,14 @@ class Graph:
     Attributes
     ----------
     indptr : int32, shape (n + 1,)
-        Row v of the adjacency is ``indices[indptr[v]:indptr[v + 1]]``.
+        Row v of the adjacency is ``indices[indptr[v]:indptr[v + 1]]``. It is int64 if there are
+        2**31 directed edges or more.
     indices : int32, shape (2 m,)
         Neighbours, 0-based.
     edge_weights : int32, shape (2 m,)
-        Positive weight of each directed edge; their sum is below 2**31.
+        Positive weight of each directed edge; their sum is at most 2**46.
     vertex_weights : int32, shape (n,)
-        Positive weight of each vertex; their sum is below 2**31.
+        Positive weight of each vertex; their sum is at most 2**46.
     names : tuple or None
         Names of the vertices, where they have some.
     """
@@ -64,6 +76,13 @@ class Graph:
     def total_edge_weight(self) -> int:
         """Sum of the weights of all undirected edges."""
         return int(self.edge_weights.sum(dtype=np.int64)) // 2
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it takes 64-bit kernels."""
+        return is_large(
+            len(self.indices), 2 * self.total_edge_weight, self.total_vertex_weight
+        )
 
     @property
     def degrees(self) -> IntArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from jetpy.backends.base import Array, Backend
@@ -93,10 +93,12 @@ def coarsen(
     progress: Progress,
     depth: int = 0,
     variant: int = 0,
+    until: Callable[[DeviceGraph], bool] | None = None,
 ) -> list[HierarchyLevel]:
     """Return the hierarchy of a level, that one first.
 
-    `depth` is the number of the level that `finest` is; each `variant` makes other choices.
+    `depth` is the number of the level that `finest` is; each `variant` makes other choices. The
+    hierarchy ends early with the first level that `until` is true of.
     """
     problem = steps[-1]
     seed = problem.seed + 7919 * variant
@@ -108,6 +110,8 @@ def coarsen(
     while levels[-1].graph.n > target or levels[-1].graph.size > affordable:
         finer = levels[-1]
         backend = finer.backend
+        if until is not None and until(finer.graph):
+            break
         salt = (seed + len(levels)) & 0x7FFFFFFF
         with Stopwatch(backend, "coarsen", depth + len(levels)) as watch:
             coarse, coarse_of = coarsening(

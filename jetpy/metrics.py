@@ -166,7 +166,7 @@ def mapped_cut(graph: Graph, parts: npt.ArrayLike, metric: Metric, k: int) -> in
 def part_weights(graph: Graph, parts: npt.ArrayLike, k: int) -> npt.NDArray[np.int64]:
     """Total vertex weight of each part, int64, shape (k,)."""
     ids = checked_parts(graph, parts, k)
-    # as float64, which is exact: the total is below 2**31
+    # as float64, which is exact: the total is below 2**53
     weights: npt.NDArray[np.int64] = np.bincount(ids, graph.vertex_weights, k).astype(np.int64)
     return weights
 

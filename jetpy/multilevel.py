@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -18,7 +19,8 @@ from jetpy.balance.finish import finish
 from jetpy.branches import branch_off, partition_best
 from jetpy.graph import Graph
 from jetpy.hierarchy import HierarchyLevel, coarsen, coarsest_size, finest_level, inject, project
-from jetpy.outcome import Outcome, Solution, level_report, stage_seconds
+from jetpy.narrowing import is_narrow, narrow_graph, narrow_problem
+from jetpy.outcome import Outcome, Solution, all_seconds, level_report, stage_seconds
 from jetpy.overlay import overlay
 from jetpy.problem import EDGE_CUT, Problem, in_units, within
 from jetpy.progress import Progress, no_progress
@@ -125,6 +127,8 @@ def solve(
     `groups` are those of the vertices (int32, shape (n,)), where the first step has several;
     `pinned` (int32, shape (n,)) the parts of those that are to be there, -1 of others.
     """
+    if backend.is_wide:
+        return _solve_wide(backend, graph, steps, groups, progress, pinned)
     with Stopwatch(backend, "coarsen") as coarsening:
         hierarchy = coarsen(finest_level(backend, graph, groups, pinned), steps, progress)
         branches = branch_off(hierarchy, steps)
@@ -134,6 +138,37 @@ def solve(
         refined, levels = _uncoarsen(hierarchy, steps, start.parts, start.measures, progress)
     seconds = stage_seconds(coarsening.seconds, initial.seconds, refining.seconds)
     return Solution(refined, levels, seconds)
+
+
+def _solve_wide(
+    backend: Backend,
+    graph: DeviceGraph,
+    steps: Sequence[Problem],
+    groups: Array | None,
+    progress: Progress,
+    pinned: Array | None,
+) -> Solution:
+    """Do what `solve` does with wide kernels as far as these are needed, with others from there.
+
+    Coarsening ends where 32 bits hold a level, if they ever do. That is partitioned as a graph of
+    its own, its weights rounded if need be, and refined as it is.
+    """
+    with Stopwatch(backend, "coarsen") as coarsening:
+        finest = finest_level(backend, graph, groups, pinned)
+        until = partial(is_narrow, problem=steps[-1])
+        hierarchy = coarsen(finest, steps, progress, until=until)
+        coarsest = hierarchy[-1]
+        own, level = coarsest.backend, coarsest.graph
+        below = narrow_graph(own, level, steps[-1])
+        within = [narrow_problem(level, step) for step in steps]
+    blocks, kept = coarsest.blocks, coarsest.pinned
+    found = solve(own.narrowed(), below, within, blocks, no_progress, kept)
+    with Stopwatch(backend, "refine") as refining:
+        parts = found.refined.parts
+        refined, levels = _uncoarsen(hierarchy, [steps[-1]], parts, None, progress)
+    deeper = [replace(level, level=level.level + len(levels)) for level in found.levels]
+    spent = [found.seconds, stage_seconds(coarsening.seconds, 0.0, refining.seconds)]
+    return Solution(refined, [*levels, *deeper], all_seconds(spent))
 
 
 def recombine(

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from jetpy.convert.device import on_host
 from jetpy.errors import GraphError
-from jetpy.graph import INT32_MAX, IntArray
+from jetpy.graph import INT32_MAX, MOST_ENTRIES, MOST_WEIGHT, Graph, IntArray
 
 SCALING = "scale=True (--scale) makes weights of any size fit"
 PATTERN = "pattern=True (--pattern) takes the places of entries alone"
@@ -64,13 +64,13 @@ def integer_array(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
     Raises
     ------
     GraphError
-        When it has another shape or type, or 2**31 entries or more.
+        When it has another shape or type, or more entries than a graph may have directed edges.
     """
     array = on_host(values)
     if array.ndim != 1:
         raise GraphError(f"{what} must be one-dimensional, not of shape {array.shape}")
-    if array.size > INT32_MAX:
-        raise GraphError(f"{what} has {array.size} entries, but must have fewer than 2**31")
+    if array.size > MOST_ENTRIES:
+        raise GraphError(f"{what} has {array.size} entries, but may have {MOST_ENTRIES} at most")
     if array.size == 0:
         return array.astype(np.int32, copy=False)
     if array.dtype.kind not in "iu":
@@ -79,7 +79,9 @@ def integer_array(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
 
 
 def checked_indptr(values: npt.ArrayLike, entries: int) -> IntArray:
-    """Return `values` as the int32 row starts of a CSR adjacency of that many `entries`.
+    """Return `values` as the row starts of a CSR adjacency of that many `entries`.
+
+    They are int32, or int64 if there are 2**31 entries or more.
 
     Raises
     ------
@@ -95,7 +97,7 @@ def checked_indptr(values: npt.ArrayLike, entries: int) -> IntArray:
         raise GraphError(f"indptr decreases at vertex {v}: {indptr[v]}, then {indptr[v + 1]}")
     if indptr[-1] != entries:
         raise GraphError(f"indptr ends with {indptr[-1]}, but there are {entries} indices")
-    return np.ascontiguousarray(indptr, dtype=np.int32)
+    return np.ascontiguousarray(indptr, np.int32 if entries <= INT32_MAX else np.int64)
 
 
 def checked_ids(values: npt.ArrayLike, n: int, what: str, source: Callable[[int], str]) -> IntArray:
@@ -150,8 +152,8 @@ def checked_weights(
     Raises
     ------
     GraphError
-        When there are not `size` of them, one is not a positive whole number, or their sum
-        reaches 2**31.
+        When there are not `size` of them, one is not a positive whole number below 2**31, or
+        their sum is above 2**46.
     """
     weights = number_array(values, size, what, source)
     if weights.dtype.kind not in "biuf" and size:
@@ -165,11 +167,26 @@ def checked_weights(
     if weights.dtype.kind == "f":
         refuse(weights != np.rint(weights), f"which is not a whole number; {HOW_ELSE}")
     refuse(weights < 1, "but weights must be positive")
-    refuse(weights > INT32_MAX, f"which overflows: weights must sum to less than 2**31; {SCALING}")
+    refuse(weights > INT32_MAX, f"which overflows: weights must be below 2**31; {SCALING}")
     total = int(weights.sum(dtype=np.int64))
-    if total > INT32_MAX:
-        raise GraphError(f"the {what} overflow: they sum to {total}, 2**31 or more; {SCALING}")
+    if total > MOST_WEIGHT:
+        raise GraphError(f"the {what} overflow: they sum to {total}, more than 2**46; {SCALING}")
     return np.ascontiguousarray(weights, dtype=np.int32)
+
+
+def check_small(graph: Graph, what: str) -> None:
+    """Refuse a graph with more directed edges, or weights of a larger sum, than 32 bits hold.
+
+    Raises
+    ------
+    GraphError
+        That `what` does not take it.
+    """
+    if graph.is_large:
+        raise GraphError(
+            f"{what} takes graphs of fewer than 2**31 directed edges, whose weights sum to less "
+            f"than 2**31; {SCALING}"
+        )
 
 
 def find_defect(matrix: Matrix, naming: Naming) -> str | None:
@@ -225,7 +242,8 @@ def merged(matrix: Matrix) -> Matrix:
     """
     rows = np.repeat(np.arange(matrix.shape[0], dtype=np.int32), np.diff(matrix.indptr))
     keep = rows != matrix.indices
-    pairs = (matrix.data[keep], (rows[keep], matrix.indices[keep]))
+    data = matrix.data.astype(np.float64 if matrix.dtype.kind == "f" else np.int64, copy=False)
+    pairs = (data[keep], (rows[keep], matrix.indices[keep]))
     return sp.coo_array(pairs, shape=matrix.shape).tocsr()  # adds duplicates
 
 

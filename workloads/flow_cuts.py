@@ -9,7 +9,7 @@ Strasser, "Graph bisection with Pareto optimization", JEA 23 (2018)), as in k-wa
 import pykokkos as pk
 
 from jetpy.workloads.flow_networks import TERMINALS, Side, end_of, inner_begin
-from jetpy.workloads.groups import INT32_MAX
+from jetpy.workloads.groups import INT32_MAX, Weight
 from jetpy.workloads.max_flow import ROOT, Trees, add_terminal, begin_flow, maximise_flow
 from jetpy.workloads.regions import Pair, Pairs
 
@@ -25,7 +25,7 @@ UNWANTED = -FULL
 class Moves:
     """What flows change: parts, by the weights of vertices."""
 
-    vertex_weights: pk.View1D[pk.int32]
+    vertex_weights: pk.View1D[Weight]
     parts: pk.View1D[pk.int32]
 
 

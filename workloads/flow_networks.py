@@ -8,7 +8,7 @@ from enum import IntEnum
 
 import pykokkos as pk
 
-from jetpy.workloads.groups import Graph
+from jetpy.workloads.groups import Graph, Weight
 from jetpy.workloads.regions import OUTSIDE, Pair, Pairs, is_in_pair
 
 TERMINALS = 2
@@ -29,7 +29,7 @@ class Arcs:
     rows: pk.View1D[pk.int32]  # first arc of each node, and the end of the last one's
     heads: pk.View1D[pk.int32]  # the node that an arc leads to
     twins: pk.View1D[pk.int32]  # the arc back
-    capacities: pk.View1D[pk.int32]  # what an arc still takes
+    capacities: pk.View1D[Weight]  # what an arc still takes
 
 
 @pk.function

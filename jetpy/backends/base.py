@@ -134,6 +134,10 @@ class Backend(ABC):
             " cannot take: use cuda or numba, or make weights smaller (scale=True, --scale)"
         )
 
+    def narrowed(self) -> Backend:
+        """Return the back end that `widened` has been called of; itself, if it is none of these."""
+        return self
+
     @abstractmethod
     def parallel_for(self, n: int | Count, workunit: Workunit, /, **arguments: Any) -> None:
         """Run ``workunit(i, ...)`` for every i in 0..n-1."""

@@ -206,6 +206,11 @@ class LaunchingBackend(Backend):
         self._launched: set[Launcher] = set()
         self._complete = False
         self._widened: Self | None = None
+        self._narrowed: Self = self
+
+    def narrowed(self) -> Self:
+        """Return the back end that `widened` has been called of; itself, if it is none of these."""
+        return self._narrowed
 
     def _with_wide_kernels(self) -> Self:
         """Return a back end that shares all but kernels with this one."""
@@ -213,7 +218,7 @@ class LaunchingBackend(Backend):
         made.width, made.launches = Width.WIDE, 0
         made._launchers, made._launched = {}, set()
         made._tape, made._complete = None, False
-        made._widened = made
+        made._widened, made._narrowed = made, self
         if self.host_engine is not None:
             made.host_engine = self.host_engine.widened()
         return made

@@ -87,6 +87,10 @@ class Profiler(Backend):
         if engine.host_engine is not None:
             self.host_engine = Profiler(engine.host_engine, self._log)
 
+    def narrowed(self) -> Backend:
+        """Return what times the back end with kernels of 32 bits, and writes it down with this."""
+        return Profiler(self._engine.narrowed(), self._log)
+
     def profile(self, title: str) -> Profile:
         """Return what was written down."""
         seconds = {owner: spent / 1e9 for owner, spent in self._log.nanoseconds.items()}

@@ -60,7 +60,7 @@ def fill(
     if pinned is not None:
         internal[pinned >= 0] = HELD_FOR_EVER
     candidates = 2 * len(empty)
-    most = np.full(k, INT32_MAX, np.int64) if limits is None else limits
+    most = np.full(k, HELD_FOR_EVER, np.int64) if limits is None else limits
     weights = np.zeros(graph.n, np.int32)
     if limits is not None:
         candidates, weights = graph.n, backend.to_host(graph.vertex_weights)

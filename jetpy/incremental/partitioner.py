@@ -32,6 +32,7 @@ from jetpy.options import IncrementalOptions
 from jetpy.outcome import Outcome
 from jetpy.problem import SEEDS, Problem, checked_imbalance
 from jetpy.progress import Progress, no_progress
+from jetpy.validate import check_small
 from jetpy.workloads.groups import NO_PART
 
 SHRINKAGE = 32
@@ -138,6 +139,7 @@ class IncrementalPartitioner:
         options: IncrementalOptions | None = None,
     ) -> None:
         checked = as_graph(graph, repair=repair)
+        check_small(checked, "IncrementalPartitioner")
         given = None if parts is None else checked_parts(checked, parts, k)
         follow = options or IncrementalOptions()
         imbalance = checked_imbalance(imbalance, large=large_imbalance)

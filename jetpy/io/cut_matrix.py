@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from jetpy.errors import FileFormatError
-from jetpy.graph import Graph
+from jetpy.graph import INT32_MAX, Graph
 from jetpy.io import matrix_market
 from jetpy.io.compression import open_output, split_name
 from jetpy.io.text import format_rows
@@ -49,6 +49,8 @@ def write_cut_matrix(path: str | os.PathLike[str], matrix: sp.csr_array) -> None
             f"{path}: {matrix.shape[0]} parts are too many for .npy, which holds every pair; "
             "write .mtx or .csv"
         )
+    if suffix != ".npy" and matrix.data.max(initial=0) > INT32_MAX:
+        raise FileFormatError(f"{path}: weights of 2**31 or more are written as .npy alone")
     with open_output(path) as stream:
         _FORMATS[suffix](stream, matrix)
 

@@ -60,7 +60,9 @@ class Trees:
     def with_room(cls, backend: Backend, nodes: int, arcs: int) -> Trees:
         """Allocate networks of so many nodes and arcs together."""
         return cls(
-            *(backend.empty(nodes) for _ in range(7)), *(backend.empty(arcs) for _ in range(3))
+            *(backend.empty(nodes) for _ in range(7)),
+            *(backend.empty(arcs) for _ in range(2)),
+            backend.empty(arcs, backend.sum_type),
         )
 
 
