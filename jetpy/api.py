@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy import names
-from jetpy.backends import get_backend
+from jetpy.backends import ON_GPU, get_backend
 from jetpy.backends.base import Backend
+from jetpy.backends.level import able
 from jetpy.backends.profiler import Profiler
 from jetpy.backends.room import at_work
 from jetpy.bars import telling
@@ -30,6 +31,7 @@ from jetpy.constraints.terminals import with_terminals
 from jetpy.errors import OptionError
 from jetpy.evolution import evolve
 from jetpy.graph import Graph
+from jetpy.graph_on_gpu import GraphOnGpu
 from jetpy.mapping.machine import Levels, machine
 from jetpy.mapping.mapping import Mapping
 from jetpy.mapping.one_each import place_one_each
@@ -71,7 +73,7 @@ def partition(
     time_limit: float | None = None,
     backend: names.Backend = "auto",
     threads: int | None = None,
-    device: int | None = None,
+    device: int | bool | None = None,
     repair: bool = False,
     pattern: bool = False,
     scale: bool = False,
@@ -149,9 +151,10 @@ def partition(
         What runs the kernels; `auto` takes the first that works.
     threads : int, optional
         CPU threads; all that the process may use by default.
-    device : int, optional
-        Number of the GPU, as CUDA counts them; the first by default. Only for back ends on GPUs:
-        `auto` then takes one of these, or fails.
+    device : int or True, optional
+        Number of the GPU, as CUDA counts them; by default that on which the arrays of `graph` are,
+        or the first. Only for back ends on GPUs: `auto` then takes one of these, or fails. True
+        asks for the parts there as well, as the result's `device_parts`.
     progress : bool or callable, optional
         True shows bars, in a notebook, or on standard error if that is a terminal. A callable is
         called as ``progress(stage, done, total)`` with stages compile, coarsen and refine, and,
@@ -214,7 +217,7 @@ def partition(
             return evolve_several(engine, checked, problem, several, effort, tell)
         if terminals is not None:
             with_them = evolve(
-                engine,
+                able(engine, terminals.graph),
                 terminals.graph,
                 terminals.problem,
                 effort,
@@ -236,8 +239,8 @@ def partition(
             return with_connected_parts(engine, checked, problem, terminals, found)
         return with_less_volume(engine, checked, problem, places, found) if shrinks else found
 
-    engine = get_backend(backend, threads, device)
-    result = _run(work, checked, problem, preset, engine, progress, profile)[0]
+    engine = engine_for(checked, backend, threads, device)
+    result = _run(work, checked, problem, preset, engine, progress, profile, device)[0]
     if several is not None:
         result = replace(result, weights=several.weights)
         return replace(result, ideals=several.ideals, limits=several.limits)
@@ -262,7 +265,7 @@ def refine(
     fill_empty: bool = False,
     backend: names.Backend = "auto",
     threads: int | None = None,
-    device: int | None = None,
+    device: int | bool | None = None,
     repair: bool = False,
     pattern: bool = False,
     scale: bool = False,
@@ -323,8 +326,9 @@ def refine(
             return trivial_outcome(given, 0)
         if terminals is not None:
             start, pinned = terminals.start(given), terminals.pinned
+            within = able(engine, terminals.graph)
             return terminals.without(
-                refine_partition(engine, terminals.graph, start, terminals.problem, tell, pinned)
+                refine_partition(within, terminals.graph, start, terminals.problem, tell, pinned)
             )
         return refine_partition(engine, checked, given, problem, tell)
 
@@ -334,8 +338,8 @@ def refine(
             return with_connected_parts(engine, checked, problem, terminals, found)
         return with_less_volume(engine, checked, problem, places, found) if shrinks else found
 
-    engine = get_backend(backend, threads, device)
-    return _run(work, checked, problem, preset, engine, progress, profile)[0]
+    engine = engine_for(checked, backend, threads, device)
+    return _run(work, checked, problem, preset, engine, progress, profile, device)[0]
 
 
 def map_processes(
@@ -351,7 +355,7 @@ def map_processes(
     seed: int = 0,
     backend: names.Backend = "auto",
     threads: int | None = None,
-    device: int | None = None,
+    device: int | bool | None = None,
     repair: bool = False,
     pattern: bool = False,
     scale: bool = False,
@@ -428,9 +432,28 @@ def map_processes(
             return place_one_each(engine, checked, target, method, problem.seed)
         return partition_multilevel(engine, checked, steps, tell)
 
-    engine = get_backend(backend, threads, device)
-    run, cost = _run(work, checked, problem, METHODS[method], engine, progress, profile)
+    engine = engine_for(checked, backend, threads, device)
+    run, cost = _run(work, checked, problem, METHODS[method], engine, progress, profile, device)
     return Mapping(run, target, method, 2 * cost)
+
+
+def engine_for(
+    graph: Graph, backend: str, threads: int | None, device: int | bool | None
+) -> Backend:
+    """Return the back end that was asked for, on the GPU where the graph is if that is not said.
+
+    Raises
+    ------
+    OptionError, BackendError
+        As `get_backend` does; OptionError also where `device` is False.
+    """
+    if device is False:
+        raise OptionError("device is False; give the number of a GPU, True, or nothing")
+    on_gpu = graph.on_gpu if isinstance(graph, GraphOnGpu) else None
+    number = 0 if on_gpu is None else on_gpu.number
+    if device is True or (device is None and number > 0 and backend in ("auto", *ON_GPU)):
+        device = number
+    return get_backend(backend, threads, device)
 
 
 def _run(
@@ -441,16 +464,17 @@ def _run(
     engine: Backend,
     progress: ProgressOption,
     profile: bool,
+    device: int | bool | None,
 ) -> tuple[Partition, int]:
     """Compile what is missing, do the work and put the result together; return it and its cost."""
     with telling(progress) as tell:
         compiled = engine.compile(progress=lambda done, total: tell("compile", done, total))
-        if graph.is_large:
-            engine = engine.widened()
+        engine = able(engine, graph)
         launches = engine.all_launches
         profiler = Profiler(engine) if profile else None
         with at_work(engine, graph.n, graph.m):
             outcome = work(engine if profiler is None else profiler, tell)
+            device_parts = engine.from_host(outcome.parts) if device is True else None
     title = f"{graph.name}, k = {problem.k}, {engine.name}"
     partition = Partition(
         graph=graph,
@@ -470,6 +494,7 @@ def _run(
         launches=engine.all_launches - launches,
         generations=outcome.generations,
         disconnected=outcome.disconnected,
+        device_parts=device_parts,
         profile=None if profiler is None else profiler.profile(title),
     )
     return partition, outcome.cost

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from jetpy.convert.arrays import from_array
 from jetpy.convert.device import is_array, sparse_on_host
+from jetpy.convert.in_place import graph_on_gpu
 from jetpy.convert.matrices import from_scipy
 from jetpy.convert.networks import from_igraph, from_networkit, from_networkx, is_from
 from jetpy.convert.raw import PLAIN, Raw, Rules
@@ -93,8 +94,9 @@ def as_graph(
     ------
     GraphError
         When `data` is of another type or breaks a rule that `repair` does not (or may not)
-        mend: ids out of range, weights that are not positive integers or sum to 2**31 or more,
-        2**31 directed edges or more. The message names the first offending vertex or edge.
+        mend: ids out of range, weights that are not positive integers below 2**31 or sum to more
+        than 2**46, more than 2**32 - 2**21 directed edges. The message names the first offending
+        vertex or edge.
 
     Examples
     --------
@@ -105,6 +107,10 @@ def as_graph(
         if vertex_weights is edge_weights is None and not pattern:
             return data
         name = data.name
+    if not pattern:
+        there = graph_on_gpu(data, edge_weights, vertex_weights, n, name)
+        if there is not None:
+            return there
     raw = raw_of(data, weight, node_weight, n)
     if n is not None and raw.n != n:
         raise GraphError("n= goes with an edge list of shape (2, E) alone")
@@ -248,7 +254,12 @@ def graph_from_csr(
     if rules.scale:
         weights = scaled(both.data, "edge weights")
     else:
-        weights = checked_weights(both.data, both.nnz, "repaired edge weights", str)
+        weights = checked_weights(
+            both.data,
+            both.nnz,
+            "repaired edge weights",
+            lambda i: naming.edge(row_of(both.indptr, i), int(both.indices[i])),
+        )
     return Graph(both.indptr, both.indices, weights, masses, name)
 
 

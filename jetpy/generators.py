@@ -158,7 +158,7 @@ def _lattice(shape: tuple[int, ...], name: str) -> Graph:
     offsets, exists = zip(*below, *above, strict=True)  # in the order of the neighbours' ids
     mask = np.column_stack(exists)
     neighbours = (vertices[:, None] + np.array(offsets, np.int32))[mask]
-    kind = np.int32 if len(neighbours) <= INT32_MAX else np.int64
+    kind: Any = np.int32 if len(neighbours) <= INT32_MAX else np.int64
     indptr = np.concatenate(([0], np.cumsum(mask.sum(axis=1, dtype=np.int32)))).astype(kind)
     return Graph(indptr, neighbours, np.ones_like(neighbours), np.ones(n, np.int32), name)
 

@@ -80,9 +80,7 @@ class Graph:
     @property
     def is_large(self) -> bool:
         """Whether it takes 64-bit kernels."""
-        return is_large(
-            len(self.indices), 2 * self.total_edge_weight, self.total_vertex_weight
-        )
+        return is_large(2 * self.m, 2 * self.total_edge_weight, self.total_vertex_weight)
 
     @property
     def degrees(self) -> IntArray:

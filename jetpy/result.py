@@ -84,6 +84,8 @@ class Partition:
         Weights of the vertices, where these have several.
     home : int32, shape (n,), or None
         Parts of vertices before, if these were given; -1 of others.
+    device_parts : int32, shape (n,), or None
+        `parts` as an array of CuPy on the GPU, if asked for.
     profile : Profile or None
         Where the time went, if that was asked for.
     """
@@ -107,6 +109,7 @@ class Partition:
     disconnected: Mapping[int, str] = field(default_factory=dict)
     weights: npt.NDArray[np.int32] | None = None
     home: npt.NDArray[np.int32] | None = None
+    device_parts: Any = None
     profile: Profile | None = None
 
     @cached_property

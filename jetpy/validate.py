@@ -89,6 +89,7 @@ def checked_indptr(values: npt.ArrayLike, entries: int) -> IntArray:
         When they do not start with 0, decrease, or do not end with `entries`.
     """
     indptr = integer_array(values, "indptr")
+    check_order(max(indptr.size - 1, 0))
     if indptr.size == 0 or indptr[0] != 0:
         raise GraphError(f"indptr must start with 0, not {indptr[:1]}")
     falls = np.flatnonzero(indptr[1:] < indptr[:-1])
@@ -274,7 +275,7 @@ def pattern_of(matrix: Matrix) -> Matrix:
     scipy.sparse.csr_array, int32, shape (n, n), rows sorted
     """
     found = symmetric(merged(matrix))
-    found.data[:] = 1
+    found.data = np.ones(found.nnz, np.int32)
     return found
 
 

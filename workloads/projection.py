@@ -49,8 +49,6 @@ def cost_of_vertex(
 
 
 @pk.workunit
-def weigh_parts(
-    v: int, graph: Graph, parts: pk.View1D[pk.int32], part_weights: pk.View1D[Weight]
-):
+def weigh_parts(v: int, graph: Graph, parts: pk.View1D[pk.int32], part_weights: pk.View1D[Weight]):
     """Add each vertex's weight to its part."""
     pk.atomic_fetch_add(part_weights, [parts[v]], graph.vertex_weights[v])

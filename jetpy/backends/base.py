@@ -89,6 +89,8 @@ class Backend(ABC):
         recorded, and several iterations sent off before a look.
     copies : bool
         Whether its arrays are copies in a memory of its own.
+    gpu : int or None
+        Number of the GPU that memory is of.
     longest_row : int
         Degree above which a row is shared out to several indices of a launch.
     host_engine : Backend or None
@@ -106,6 +108,7 @@ class Backend(ABC):
     launches: int
     prefers_lists: bool = True
     copies: bool = False
+    gpu: int | None = None
     longest_row: int = INT32_MAX
     host_engine: Backend | None = None
     host_size: int = 0

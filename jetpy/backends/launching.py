@@ -6,8 +6,8 @@ import operator
 import struct
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from copy import copy
 from contextlib import AbstractContextManager
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -206,9 +206,9 @@ class LaunchingBackend(Backend):
         self._launched: set[Launcher] = set()
         self._complete = False
         self._widened: Self | None = None
-        self._narrowed: Self = self
+        self._narrowed: LaunchingBackend = self
 
-    def narrowed(self) -> Self:
+    def narrowed(self) -> LaunchingBackend:
         """Return the back end that `widened` has been called of; itself, if it is none of these."""
         return self._narrowed
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.long_rows import LongRows, find_long_rows
 from jetpy.graph import Graph
+from jetpy.graph_on_gpu import GraphOnGpu
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +56,27 @@ class DeviceGraph:
         return self.n + self.nnz
 
 
+def able(backend: Backend, graph: Graph) -> Backend:
+    """Return the back end that takes a graph: `backend`, or that with wide kernels.
+
+    Raises
+    ------
+    BackendError
+        If it takes these, and has none.
+    """
+    return backend.widened() if graph.is_large else backend
+
+
 def upload(backend: Backend, graph: Graph) -> DeviceGraph:
-    """Hand a graph's arrays over to a back end; weights that are all 1 need not travel."""
+    """Hand a graph's arrays over to a back end; weights that are all 1 need not travel.
+
+    Arrays that are on its GPU already are used as they are.
+    """
+    there = graph.on_gpu if isinstance(graph, GraphOnGpu) else None
+    if there is not None and there.number == backend.gpu and not backend.is_wide:
+        rows = there.indptr, there.indices, there.edge_weights, there.vertex_weights
+        long_rows = find_long_rows(backend, there.indptr, len(there.indices))
+        return DeviceGraph(*rows, there.edge_weight, long_rows)
 
     kind = backend.sum_type
 

@@ -87,6 +87,10 @@ class Profiler(Backend):
         if engine.host_engine is not None:
             self.host_engine = Profiler(engine.host_engine, self._log)
 
+    def widened(self) -> Backend:
+        """Return what times the back end with wide kernels, and writes it down with this."""
+        return Profiler(self._engine.widened(), self._log)
+
     def narrowed(self) -> Backend:
         """Return what times the back end with kernels of 32 bits, and writes it down with this."""
         return Profiler(self._engine.narrowed(), self._log)

@@ -118,9 +118,7 @@ def _merge(
     """Merge the rows of pairs into those of the coarse graph; these have room from `offsets` on."""
     n, room = len(vertex_weights), len(graph.indices)
     kind = backend.sum_type
-    tables = Tables(
-        offsets, backend.empty(room), backend.empty(room, kind), backend.empty(n, kind)
-    )
+    tables = Tables(offsets, backend.empty(room), backend.empty(room, kind), backend.empty(n, kind))
     fine = {"graph": graph, "pairs": pairs, "tables": tables}
     long_rows = find_fine_rows(backend, offsets, room)
     longest = long_rows.chunks.longest

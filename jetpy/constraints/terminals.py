@@ -11,6 +11,7 @@ dynamic load balancing for adaptive scientific computations", IPDPS 2007, sectio
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,7 @@ from scipy.sparse import coo_array
 from jetpy.constraints.fixed import NO_PART, Places
 from jetpy.constraints.home import keep_numbers
 from jetpy.errors import OptionError
-from jetpy.graph import INT32_MAX, Graph, IntArray
+from jetpy.graph import INT32_MAX, MOST_WEIGHT, Graph, IntArray
 from jetpy.metrics import edge_cut
 from jetpy.outcome import Outcome
 from jetpy.problem import Problem
@@ -76,7 +77,7 @@ def with_terminals(graph: Graph, problem: Problem, places: Places) -> WithTermin
     Raises
     ------
     OptionError
-        If these together may be 2**31 or more.
+        If these together may be more than 2**46.
     """
     fixed, home = places.fixed, places.left
     free = fixed == NO_PART
@@ -91,8 +92,6 @@ def with_terminals(graph: Graph, problem: Problem, places: Places) -> WithTermin
     weights = np.concatenate(
         [graph.vertex_weights[free].astype(np.int64), np.maximum(held[parts], 1)]
     )
-    if weights.sum() > INT32_MAX:
-        raise OptionError("the weights of vertices and parts overflow: together 2**31 or more")
     n = count + len(parts)
     rows = _rows(graph, places, numbers, place, n)
     pinned = np.full(n, NO_PART, np.int32)
@@ -100,7 +99,7 @@ def with_terminals(graph: Graph, problem: Problem, places: Places) -> WithTermin
     return WithTerminals(
         graph,
         places,
-        Graph(rows.indptr, rows.indices, rows.data, weights.astype(np.int32), graph.name),
+        Graph(rows.indptr, rows.indices, rows.data, _compact(weights), graph.name),
         replace(problem, part_limits=np.maximum(problem.limits, held) + bare),
         pinned,
         numbers,
@@ -122,14 +121,20 @@ def _rows(graph: Graph, places: Places, numbers: IntArray, place: IntArray, n: i
     edges: npt.NDArray[np.int64] = graph.edge_weights[kept].astype(np.int64)
     edges *= migration.denominator
     total = int(edges.sum() + 2 * costs.sum())
-    if total > INT32_MAX:
+    if total > MOST_WEIGHT:
         raise OptionError(
-            f"cut and migration may cost {total} together, 2**31 or more; choose a migration that "
-            "is smaller, or a fraction of a smaller denominator"
+            f"cut and migration may cost {total} together, more than 2**46; choose a migration "
+            "that is smaller, or a fraction of a smaller denominator"
         )
-    entries = np.concatenate([edges, costs, costs]).astype(np.int32)
+    entries = np.concatenate([edges, costs, costs])
     tails = np.concatenate([u[kept], movers, homes])
     heads = np.concatenate([v[kept], homes, movers])
     rows = coo_array((entries, (tails, heads)), shape=(n, n)).tocsr()
     rows.sum_duplicates()
+    rows.data = _compact(rows.data)
     return rows
+
+
+def _compact(weights: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+    """Return weights as int32, if all of them are."""
+    return weights.astype(np.int32) if weights.max(initial=0) <= INT32_MAX else weights

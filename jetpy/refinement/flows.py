@@ -59,10 +59,9 @@ class Trees:
     @classmethod
     def with_room(cls, backend: Backend, nodes: int, arcs: int) -> Trees:
         """Allocate networks of so many nodes and arcs together."""
+        types = np.int32, np.int32, backend.sum_type
         return cls(
-            *(backend.empty(nodes) for _ in range(7)),
-            *(backend.empty(arcs) for _ in range(2)),
-            backend.empty(arcs, backend.sum_type),
+            *(backend.empty(nodes) for _ in range(7)), *(backend.empty(arcs, t) for t in types)
         )
 
 

@@ -16,6 +16,7 @@ from jetpy.backends.numba_engine.engine import NumbaBackend
 from jetpy.backends.workers import compile_in_parallel, watch_compilations
 from jetpy.cache import read_entry, write_entry
 from jetpy.errors import BackendError
+from jetpy.kernel_language import Width
 from jetpy.workloads import selfcheck
 from tests.modules import load_workunits
 
@@ -132,7 +133,7 @@ def test_a_read_only_cache_is_used_as_it_is(
     monkeypatch.setattr("jetpy.cache.is_writable", lambda folder: False)
     compiling.ranges.cache_clear()  # as in a new process
     NumbaBackend(1).parallel_for(2, module.put, out=out)
-    assert (out.tolist(), compiling.ranges(module)["put"].cache_hits) == ([4, 4], 1)
+    assert (out.tolist(), compiling.ranges(module, Width.NARROW)["put"].cache_hits) == ([4, 4], 1)
     other = load_workunits(PUT.format(5), tmp_path, monkeypatch)
     NumbaBackend(1).parallel_for(2, other.put, out=out)
     assert out.tolist() == [5, 5]
@@ -146,12 +147,13 @@ import jetpy.workloads
 from numba import typeof
 from jetpy.backends import pykokkos_standin
 from jetpy.backends.numba_engine.compiling import ranges
+from jetpy.kernel_language import Width
 sys.modules["pykokkos"] = pykokkos_standin
 import kernels_of_test
 
 def compile_all(*entries):
     for (workunit,) in entries:
-        function = ranges(kernels_of_test)[workunit]
+        function = ranges(kernels_of_test, Width.NARROW)[workunit]
         if workunit == "broken":
             function._sig = typeof("text")(*function._sig.args)
         function.compile()

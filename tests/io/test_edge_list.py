@@ -80,7 +80,7 @@ BAD = {
     "contradiction": ("0 1 2\n1 2 1\n1 0 3\n", r"on lines 1 and 3 has weight 2, .* weight 3"),
     "weight 0": ("0 1 2\n1 2 0\n", r"edge \(1, 2\) on line 2 has weight 0"),
     "weight negative": ("0 1 -2\n", r"edge \(0, 1\) on line 1 has weight -2"),
-    "weights overflow": ("0 1 1073741824\n", "edge weights overflow: they sum to 2147483648"),
+    "weight overflows": ("0 1 2147483648\n", "line 1: '2147483648' does not fit"),
 }
 
 

@@ -134,7 +134,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "edge weight 0": ("2 1 1\n2 0\n1 0\n", r"edge \(1, 2\) on line 2 has weight 0"),
     "edge weight negative": ("2 1 1\n2 -4\n1 -4\n", r"edge \(1, 2\) on line 2 has weight -4"),
     "vertex weight 0": ("2 1 10\n1 2\n0 1\n", "vertex 2 on line 3 has weight 0"),
-    "vertex weights overflow": ("2 0 10\n2147483647\n1\n", "overflow: they sum to 2147483648"),
+    "vertex weight overflows": ("2 0 10\n2147483648\n1\n", "line 2: '2147483648' does not fit"),
     "self-loop": ("2 1\n1 2\n\n", r"edge \(1, 1\) on line 2 is a self-loop; repair=True"),
     "duplicate": ("2 2\n2 2\n1 1\n", r"edge \(1, 2\) on line 2 is listed more than once"),
     "one direction": (

@@ -65,6 +65,7 @@ class CudaBackend(LaunchingBackend):
         self._architecture = chosen
         memory = CudaMemory(device)
         super().__init__(memory)
+        self.gpu = device
         self._cuda = memory.xp.cuda
         with memory.using():
             self._totals = Totals(memory)

@@ -69,6 +69,7 @@ class KokkosBackend(LaunchingBackend):
         self.name = f"kokkos-{space.lower()}"
         self.threads = started if space == "OpenMP" else 1
         if on_gpu:
+            self.gpu = device_of_kokkos(device)
             prefer_gpu(self)
         self._space = space
         self._instance: Any = None

@@ -35,7 +35,7 @@ SHARING: dict[str, list[Any]] = {
 
 
 @cache
-def ranges(module: ModuleType, width: Width = Width.NARROW) -> dict[str, Any]:
+def ranges(module: ModuleType, width: Width) -> dict[str, Any]:
     """Return a module's ranges, by workunit: Numba's C functions, compiled or not yet."""
     from jetpy.backends.numba_engine import source
 
@@ -74,7 +74,7 @@ def address_of(module: ModuleType, workunit: str, width: Width = Width.NARROW) -
 
 def is_cached(module_name: str, workunit: str) -> bool:
     """Whether there is compiled code on disk for a workunit."""
-    function = ranges(_module(module_name))[workunit]
+    function = ranges(_module(module_name), Width.NARROW)[workunit]
     return read_entry(function._cache.entry(function._sig)) is not None
 
 
