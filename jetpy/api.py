@@ -468,9 +468,13 @@ def _run(
 ) -> tuple[Partition, int]:
     """Compile what is missing, do the work and put the result together; return it and its cost."""
     with telling(progress) as tell:
-        compiled = engine.compile(progress=lambda done, total: tell("compile", done, total))
-        engine = able(engine, graph)
-        launches = engine.all_launches
+        engines = dict.fromkeys((engine, able(engine, graph)))
+        compiled = sum(
+            one.compile(progress=lambda done, total: tell("compile", done, total))
+            for one in engines
+        )
+        engine = list(engines)[-1]
+        launches = sum(one.all_launches for one in engines)
         profiler = Profiler(engine) if profile else None
         with at_work(engine, graph.n, graph.m):
             outcome = work(engine if profiler is None else profiler, tell)
@@ -491,7 +495,7 @@ def _run(
         threads=engine.threads,
         seconds={"compile": compiled, **outcome.seconds},
         levels=outcome.levels,
-        launches=engine.all_launches - launches,
+        launches=sum(one.all_launches for one in engines) - launches,
         generations=outcome.generations,
         disconnected=outcome.disconnected,
         device_parts=device_parts,

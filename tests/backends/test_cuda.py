@@ -24,7 +24,7 @@ from jetpy.backends.memory import HostMemory
 from jetpy.backends.workers import watch_compilations
 from jetpy.cache import read_entry
 from jetpy.errors import BackendError, OptionError
-from jetpy.kernel_language import read_workunits
+from jetpy.kernel_language import Width, read_workunits
 from tests.modules import load_workunits
 
 SM_90 = "sm_90"
@@ -89,11 +89,14 @@ def compiler() -> NVRTC:
 
 
 @pytest.mark.parametrize("module", modules(), ids=lambda module: module.__name__.split(".")[-1])
-def test_every_kernel_compiles(compiler: NVRTC, module: ModuleType, cache: Path) -> None:
-    cubin = cubins([module], compiler, SM_90)[module]
+@pytest.mark.parametrize("width", Width)
+def test_every_kernel_compiles(
+    compiler: NVRTC, module: ModuleType, width: Width, cache: Path
+) -> None:
+    cubin = cubins([module], compiler, SM_90, width=width)[module]
     assert cubin[:4] == b"\x7fELF"
     assert all(f"run_{name}\0".encode() in cubin for name in read_workunits(module))
-    assert read_entry(entry(module, compiler, SM_90)) == cubin
+    assert read_entry(entry(module, compiler, SM_90, width)) == cubin
 
 
 def test_the_oldest_and_newest_architectures(compiler: NVRTC) -> None:

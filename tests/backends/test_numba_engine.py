@@ -83,9 +83,9 @@ def test_cache_is_used_by_name_and_text(
 ) -> None:
     module = load_workunits(PUT.format(5), tmp_path, monkeypatch)
     monkeypatch.setattr(compiling, "_module", lambda name: module)
-    assert not compiling.is_cached(module.__name__, "put")
-    compiling.compile_all((module.__name__, "put"))
-    assert compiling.is_cached(module.__name__, "put")
+    assert not compiling.is_cached(module.__name__, "NARROW", "put")
+    compiling.compile_all((module.__name__, "NARROW", "put"))
+    assert compiling.is_cached(module.__name__, "NARROW", "put")
     out = np.zeros(2, np.int32)
     NumbaBackend(1).parallel_for(2, module.put, out=out)
     assert out.tolist() == [5, 5]

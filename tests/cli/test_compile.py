@@ -33,7 +33,7 @@ from jetpy.backends.numba_engine import compiling
 from jetpy.errors import BackendError
 
 def compile_all(*entries):
-    if any(workunit == "inject" for _, workunit in entries):
+    if any(workunit == "inject" for *_, workunit in entries):
         raise BackendError("line 7: no such thing as a part")
     compiling.compile_all(*entries)
 """

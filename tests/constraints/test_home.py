@@ -143,7 +143,7 @@ def test_numbers(parts: Any, home: Any, ideals: Any, fixed: Any, expected: Any) 
         ({"home": [3] * 9}, "home has vertex 0 in part 3; parts are 0..2"),
         ({"home": [0] * 9, "migration": -1}, "migration is -1"),
         ({"home": [0] * 9, "migration": float("nan")}, "migration is nan"),
-        ({"home": [0] * 9, "migration": 1e9}, "cut and migration may cost"),
+        ({"home": [0] * 9, "migration": 1e13}, "cut and migration may cost"),
     ],
 )
 def test_bad_homes(options: dict[str, Any], message: str) -> None:

@@ -98,7 +98,7 @@ class CudaBackend(LaunchingBackend):
         return time.perf_counter() - started
 
     def widened(self) -> Self:
-        """Return a back end that compiles wide kernels when they are launched."""
+        """Return the same back end with wide kernels; the same object each time."""
         if self._widened is None:
             self._widened = self._with_wide_kernels()
             _living.add(self._widened)

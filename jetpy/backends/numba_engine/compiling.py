@@ -63,7 +63,7 @@ def sharing() -> dict[str, Any]:
     return found
 
 
-def address_of(module: ModuleType, workunit: str, width: Width = Width.NARROW) -> int:
+def address_of(module: ModuleType, workunit: str, width: Width) -> int:
     """Return the address of a workunit's range, which is loaded, or compiled, if it is not yet."""
     function = ranges(module, width)[workunit]
     if function.address is None:
@@ -72,16 +72,16 @@ def address_of(module: ModuleType, workunit: str, width: Width = Width.NARROW) -
     return address
 
 
-def is_cached(module_name: str, workunit: str) -> bool:
+def is_cached(module_name: str, width: str, workunit: str) -> bool:
     """Whether there is compiled code on disk for a workunit."""
-    function = ranges(_module(module_name), Width.NARROW)[workunit]
+    function = ranges(_module(module_name), Width[width])[workunit]
     return read_entry(function._cache.entry(function._sig)) is not None
 
 
 def compile_all(*entries: Entry) -> None:
-    """Load or compile ranges, each given by the names of its module and workunit."""
-    for module_name, workunit in entries:
-        address_of(_module(module_name), workunit)
+    """Load or compile ranges, each given by the names of its module, width and workunit."""
+    for module_name, width, workunit in entries:
+        address_of(_module(module_name), workunit, Width[width])
 
 
 def _function(function: Any, arguments: int, name: str, key: str) -> Any:

@@ -59,9 +59,10 @@ class NumbaBackend(LaunchingBackend):
         launcher.launch_tasks(n, arguments)
 
     def widened(self) -> Self:
-        """Return a back end that compiles wide kernels when they are launched."""
+        """Return the same back end with wide kernels; the same object each time."""
         if self._widened is None:
             self._widened = self._with_wide_kernels()
+            self._widened._loaded = False
         return self._widened
 
     def _load(self, workunit: Workunit) -> Launcher:
@@ -100,7 +101,8 @@ class NumbaBackend(LaunchingBackend):
         if self._loaded:
             return 0.0
         started = time.perf_counter()
-        todo = [(m.__name__, name) for m in workloads.MODULES for name in read_workunits(m)]
+        width = self.width.name
+        todo = [(m.__name__, width, name) for m in workloads.MODULES for name in read_workunits(m)]
         missing: list[Group] = [[entry] for entry in todo if not compiling.is_cached(*entry)]
         done = len(todo) - len(missing)
         if missing:
