@@ -131,9 +131,10 @@ def solve(
         return _solve_wide(backend, graph, steps, groups, progress, pinned)
     with Stopwatch(backend, "coarsen") as coarsening:
         hierarchy = coarsen(finest_level(backend, graph, groups, pinned), steps, progress)
-        branches = branch_off(hierarchy, steps)
+        hierarchies = [hierarchy, *branch_off(hierarchy, steps)]
     with Stopwatch(backend, "initial") as initial:
-        hierarchy, start = partition_best([hierarchy, *branches], steps[0])
+        hierarchy, start = partition_best(hierarchies, steps[0])
+    hierarchies.clear()  # refinement frees the levels that it is done with
     with Stopwatch(backend, "refine") as refining:
         refined, levels = _uncoarsen(hierarchy, steps, start.parts, start.measures, progress)
     seconds = stage_seconds(coarsening.seconds, initial.seconds, refining.seconds)
@@ -157,18 +158,24 @@ def _solve_wide(
         finest = finest_level(backend, graph, groups, pinned)
         until = partial(is_narrow, problem=steps[-1])
         hierarchy = coarsen(finest, steps, progress, until=until)
-        coarsest = hierarchy[-1]
-        own, level = coarsest.backend, coarsest.graph
-        below = narrow_graph(own, level, steps[-1])
-        within = [narrow_problem(level, step) for step in steps]
-    blocks, kept = coarsest.blocks, coarsest.pinned
-    found = solve(own.narrowed(), below, within, blocks, no_progress, kept)
+    found = _solve_narrow(hierarchy[-1], steps)
     with Stopwatch(backend, "refine") as refining:
         parts = found.refined.parts
         refined, levels = _uncoarsen(hierarchy, [steps[-1]], parts, None, progress)
     deeper = [replace(level, level=level.level + len(levels)) for level in found.levels]
     spent = [found.seconds, stage_seconds(coarsening.seconds, 0.0, refining.seconds)]
     return Solution(refined, [*levels, *deeper], all_seconds(spent))
+
+
+def _solve_narrow(level: HierarchyLevel, steps: Sequence[Problem]) -> Solution:
+    """Partition a level of a wide back end from scratch by kernels of 32 bits."""
+    with Stopwatch(level.backend, "coarsen") as narrowing:
+        graph = narrow_graph(level.backend, level.graph, steps[-1])
+        within = [narrow_problem(level.graph, step) for step in steps]
+    own = level.backend.narrowed()
+    found = solve(own, graph, within, level.blocks, no_progress, level.pinned)
+    spent = [found.seconds, stage_seconds(coarsen=narrowing.seconds)]
+    return replace(found, seconds=all_seconds(spent))
 
 
 def recombine(
