@@ -14,6 +14,8 @@ from jetpy.workloads.iterations import begin_task
 
 NO_LIMIT = -1
 """`TIE_LIMIT` of a part that vertices may leave however much ties them to it."""
+DIFFERENT = -1
+"""In place of the limit of all parts, where these have limits of their own."""
 HALVES_ABOVE_AVERAGE = 3
 """The heaviest vertices that may leave weigh so many halves of what the part does above average."""
 
@@ -46,9 +48,11 @@ class Plan:
 
     numbers: pk.View1D[pk.int64]  # by Row
     group_size: int
+    limit: pk.int64  # of all parts, whose shares are 1; or DIFFERENT
+    threshold: pk.int64  # weight below which all parts are usually open
     shares: pk.View1D[pk.int64]  # of each part: what it should weigh relative to the others
     all_shares: pk.int64  # of a group
-    thresholds: pk.View1D[pk.int64]  # weights below which parts are usually open
+    thresholds: pk.View1D[pk.int64]  # the weight for each part, where limits are different
 
 
 class BlockSums:
@@ -84,11 +88,36 @@ def is_to_rebalance(state: Refinement) -> bool:
 
 
 @pk.function
+def limit_of(p: int, plan: Plan, state: Refinement) -> pk.int64:
+    """Return the limit of a part; without a look at memory where it is that of all."""
+    if plan.limit != DIFFERENT:
+        return plan.limit
+    return state.limits[p]
+
+
+@pk.function
+def usual_threshold(p: int, plan: Plan) -> pk.int64:
+    """Return the weight below which a part is usually open."""
+    if plan.limit != DIFFERENT:
+        return plan.threshold
+    return plan.thresholds[p]
+
+
+@pk.function
+def share_of(p: int, plan: Plan) -> pk.int64:
+    """Return what a part should weigh relative to the others of its group."""
+    share: pk.int64 = 1
+    if plan.limit == DIFFERENT:
+        share = plan.shares[p]
+    return share
+
+
+@pk.function
 def threshold_of(p: int, at_limit: int, plan: Plan, state: Refinement) -> pk.int64:
     """Return the weight below which a part is open."""
     if at_limit == 1:
-        return state.limits[p]
-    return plan.thresholds[p]
+        return limit_of(p, plan, state)
+    return usual_threshold(p, plan)
 
 
 @pk.function
@@ -117,8 +146,8 @@ def sum_up_block(b: int, plan: Plan, blocks: BlockSums, state: Refinement):
     room_at_limit: pk.int64 = 0
     for q in range(start, end):
         weight: pk.int64 = state.part_weights[q]
-        limit: pk.int64 = state.limits[q]
-        threshold: pk.int64 = plan.thresholds[q]
+        limit: pk.int64 = limit_of(q, plan, state)
+        threshold: pk.int64 = usual_threshold(q, plan)
         all_weight += weight
         if weight > limit:
             overload += weight - limit
@@ -179,7 +208,7 @@ def add_up_blocks(g: int, plan: Plan, blocks: BlockSums, groups: GroupSums, stat
 @pk.function
 def heaviest_to_leave(p: int, group_weight: pk.int64, plan: Plan, state: Refinement) -> pk.int64:
     """Return the weight of the heaviest vertices that may leave a part."""
-    above: pk.int64 = plan.all_shares * state.part_weights[p] - plan.shares[p] * group_weight
+    above: pk.int64 = plan.all_shares * state.part_weights[p] - share_of(p, plan) * group_weight
     heaviest: pk.int64 = HALVES_ABOVE_AVERAGE * above
     heaviest //= 2 * plan.all_shares
     if heaviest < 1:
@@ -218,16 +247,17 @@ def plan_part(p: int, plan: Plan, blocks: BlockSums, groups: GroupSums, state: R
             if state.part_weights[q] < below:
                 place += 1
                 room_before += below - state.part_weights[q]
-                above += state.limits[q] - below
+                above += limit_of(q, plan, state) - below
             q += 1
     else:
         end: int = first + plan.group_size
         while q < end:
             weight: pk.int64 = state.part_weights[q]
             group_weight += weight
-            if weight > state.limits[q]:
-                overload += weight - state.limits[q]
-            if weight < plan.thresholds[q]:
+            most: pk.int64 = limit_of(q, plan, state)
+            if weight > most:
+                overload += weight - most
+            if weight < usual_threshold(q, plan):
                 at_limit = 0
             q += 1
         q = first
@@ -238,12 +268,12 @@ def plan_part(p: int, plan: Plan, blocks: BlockSums, groups: GroupSums, state: R
                 if q < p:
                     place += 1
                     room_before += room_there
-                    above += state.limits[q] - bound
+                    above += limit_of(q, plan, state) - bound
                 open_count += 1
                 room += room_there
             q += 1
     own: pk.int64 = state.part_weights[p]
-    limit: pk.int64 = state.limits[p]
+    limit: pk.int64 = limit_of(p, plan, state)
     threshold: pk.int64 = threshold_of(p, at_limit, plan, state)
     plan.numbers[Row.HEAVIEST * state.k + p] = 0
     plan.numbers[Row.TIE_LIMIT * state.k + p] = state.control[Control.TIE_LIMIT]

@@ -100,6 +100,8 @@ class Backend(ABC):
     width : Width
         What its kernels are compiled for: `widened` returns one for graphs with more edges, or
         weights of a larger sum, than 32 bits hold.
+    sum_type : numpy.dtype
+        Of what kernels call `Offset` and `Weight`.
     """
 
     name: str
@@ -113,16 +115,12 @@ class Backend(ABC):
     host_engine: Backend | None = None
     host_size: int = 0
     width: Width = Width.NARROW
+    sum_type: np.dtype[Any] = np.dtype(np.int32)
 
     @property
     def is_wide(self) -> bool:
         """Whether its kernels are for graphs that need 64 bits."""
         return self.width is Width.WIDE
-
-    @property
-    def sum_type(self) -> np.dtype[Any]:
-        """Type of what kernels call `Offset` and `Weight`."""
-        return np.dtype(self.width.value)
 
     def widened(self) -> Backend:
         """Return the same back end with wide kernels; the same object each time.

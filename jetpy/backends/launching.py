@@ -215,7 +215,7 @@ class LaunchingBackend(Backend):
     def _with_wide_kernels(self) -> Self:
         """Return a back end that shares all but kernels with this one."""
         made = copy(self)
-        made.width, made.launches = Width.WIDE, 0
+        made.width, made.sum_type, made.launches = Width.WIDE, np.dtype(np.int64), 0
         made._launchers, made._launched = {}, set()
         made._tape, made._complete = None, False
         made._widened, made._narrowed = made, self

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from jetpy.backends.base import Array, Backend
 from jetpy.problem import Problem
 from jetpy.refinement.state import RefinementState
 from jetpy.workloads import plan as kernels
 from jetpy.workloads.control_block import Counter
-from jetpy.workloads.plan import Row
+from jetpy.workloads.plan import DIFFERENT, Row
 
 PERCENT_OPEN, MOST_BELOW_LIMIT = 99, 100
 """Parts are usually open below so many percent of their limit, or so much below it if that is
@@ -55,12 +55,13 @@ class Plan:
     numbers : int64, shape (6 k,)
         Rows of k numbers, by `Row`.
     group_size : int
-    shares : int64, shape (k,)
-        What each part should weigh relative to the others of its group.
+    limit, threshold : int
+        Limit of all parts, and weight below which they are usually open; `DIFFERENT` where parts
+        have their own.
+    shares, thresholds : int64, shape (k,), or empty
+        Then what each part should weigh relative to the others of its group, and that weight.
     all_shares : int
-        Those of a group together.
-    thresholds : int64, shape (k,)
-        Weights below which parts are usually open.
+        The shares of a group together.
     """
 
     def __init__(
@@ -69,11 +70,14 @@ class Plan:
         k, group_size = problem.k, problem.group_size
         self.numbers: Array = backend.empty(len(Row) * k, np.int64)
         self.group_size = group_size
-        limits = problem.limits
-        thresholds = np.maximum(limits * PERCENT_OPEN // 100, limits - MOST_BELOW_LIMIT)
-        self.shares: Array = _on_device(backend, problem.shares)
-        self.all_shares = int(problem.shares[:group_size].sum())
-        self.thresholds: Array = _on_device(backend, thresholds)
+        self.limit, self.threshold = problem.limit, int(open_below(problem.limit))
+        self.shares = self.thresholds = backend.empty(0, np.int64)
+        self.all_shares = group_size
+        if problem.part_limits is not None:
+            self.limit = self.threshold = DIFFERENT
+            self.shares = backend.from_host(problem.shares)
+            self.all_shares = int(problem.shares[:group_size].sum())
+            self.thresholds = backend.from_host(open_below(problem.part_limits))
         self._backend, self._k = backend, k
         is_wide = group_size > wide
         span = span if is_wide else group_size
@@ -109,12 +113,13 @@ class Plan:
         )
 
 
-def _on_device(backend: Backend, numbers: npt.NDArray[np.int64]) -> Array:
-    """Return a copy on the back end: without waiting for it, if the numbers are all the same."""
-    first = int(numbers[0])
-    if (numbers == first).all():
-        return backend.full(len(numbers), first, np.int64)
-    return backend.from_host(numbers)
+def open_below(limits: Any) -> Any:
+    """Return the weights below which parts are usually open, given their limits.
+
+    >>> open_below(np.array([1000, 100_000])).tolist()
+    [990, 99900]
+    """
+    return np.maximum(limits * PERCENT_OPEN // 100, limits - MOST_BELOW_LIMIT)
 
 
 def _block_sums(backend: Backend, blocks: int, span: int) -> BlockSums:
