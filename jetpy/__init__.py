@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from jetpy.mapping.machine import Machine
     from jetpy.mapping.mapping import Mapping
     from jetpy.members import Subgraph
+    from jetpy.meshes.dual import dual_graph, dual_graph_of_faces, node_graph
     from jetpy.metrics import evaluate
     from jetpy.options import IncrementalOptions
     from jetpy.profile import Profile
@@ -53,10 +54,13 @@ __all__ = [
     "Update",
     "__version__",
     "as_graph",
+    "dual_graph",
+    "dual_graph_of_faces",
     "evaluate",
     "from_edges",
     "generators",
     "map_processes",
+    "node_graph",
     "partition",
     "read_graph",
     "read_parts",
@@ -85,6 +89,7 @@ _HOMES = {
     "mapping.machine": ("Machine",),
     "mapping.mapping": ("Mapping",),
     "members": ("Subgraph",),
+    "meshes.dual": ("dual_graph", "dual_graph_of_faces", "node_graph"),
     "metrics": ("evaluate",),
     "options": ("IncrementalOptions",),
     "profile": ("Profile",),

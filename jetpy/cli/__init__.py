@@ -10,7 +10,17 @@ from jetpy.names import DISTRIBUTION
 
 __all__ = ["main"]
 
-COMMANDS = ("partition", "update", "map", "evaluate", "generate", "compile", "doctor", "demo")
+COMMANDS = (
+    "partition",
+    "update",
+    "map",
+    "mesh",
+    "evaluate",
+    "generate",
+    "compile",
+    "doctor",
+    "demo",
+)
 
 
 class _Commands(click.Group):

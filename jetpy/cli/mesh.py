@@ -1,0 +1,148 @@
+"""``jetpy mesh``: the cells of a mesh into parts."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from jetpy import names
+from jetpy.bars import progress_bars
+from jetpy.cli.command import Command
+from jetpy.cli.options import (
+    OUTPUT_FILE,
+    backend_option,
+    device_option,
+    imbalance_option,
+    json_option,
+    objective_option,
+    quiet_option,
+    seed_option,
+    threads_option,
+)
+from jetpy.cli.output import check_outputs, standard_output_kept
+from jetpy.cli.results import conclude, warn_of_pieces
+
+
+@click.command("mesh", cls=Command)
+@click.argument("mesh", type=click.Path(exists=True, path_type=Path))
+@click.option("-k", type=int, required=True, metavar="K", help="Number of parts.")
+@imbalance_option(
+    "A part may have (1 + this) times the average number of cells, rounded up before and down "
+    "after."
+)
+@click.option(
+    "--common-nodes",
+    type=int,
+    metavar="N",
+    help="Cells with so many corners in common are neighbours; by default those with a common "
+    "facet.",
+)
+@objective_option
+@click.option(
+    "--connected", is_flag=True, help="Make every part one piece, wherever that is found."
+)
+@seed_option
+@click.option(
+    "--preset",
+    type=click.Choice(get_args(names.Preset)),
+    default="default",
+    show_default=True,
+    help="How much time to spend for a smaller cut.",
+)
+@backend_option
+@threads_option
+@device_option
+@click.option(
+    "-o",
+    "--output",
+    type=OUTPUT_FILE,
+    metavar="MESH",
+    help="Write the mesh with the data `part` for its cells, in the format of the suffix; to .msh "
+    "with physical groups 1 to K. Of an OpenFOAM case its cellDecomposition, which is written by "
+    "default.",
+)
+@json_option
+@quiet_option
+@click.pass_context
+def mesh_command(
+    ctx: click.Context,
+    mesh: Path,
+    k: int,
+    imbalance: float,
+    large_imbalance: bool,
+    common_nodes: int | None,
+    objective: names.Objective,
+    connected: bool,
+    seed: int,
+    preset: names.Preset,
+    backend: names.Backend,
+    threads: int | None,
+    device: int | None,
+    output: Path | None,
+    json_file: Path | None,
+    quiet: bool,
+) -> None:
+    """Cut a mesh into parts of as many cells, between which few facets lie.
+
+    MESH is a file that meshio reads (.vtu, .vtk, .msh, .inp, .xdmf, ...), or the folder of an
+    OpenFOAM case. Cells of lower dimension than the others, such as those of boundaries, go with
+    the cells that they bound.
+    """
+    from jetpy.api import partition
+    from jetpy.backends import get_backend
+    from jetpy.cli.tables import summary
+    from jetpy.meshes import openfoam
+    from jetpy.meshes.dual import dual_graph, spread
+    from jetpy.meshes.files import check_mesh_name, read_mesh, write_mesh
+    from jetpy.report import stats
+
+    is_case = mesh.is_dir()
+    if is_case and not openfoam.is_case(mesh):
+        raise click.UsageError(f"{mesh} is a folder, but no OpenFOAM case with a mesh")
+    if is_case and common_nodes is not None:
+        raise click.UsageError("--common-nodes is for files of meshes, not for OpenFOAM cases")
+    written = output or (mesh / openfoam.DECOMPOSITION if is_case else None)
+    check_outputs([written], json_file, inputs=[mesh])
+    if output is not None and not is_case:
+        check_mesh_name(output)
+    get_backend(backend, threads, device)
+
+    with progress_bars(quiet=quiet) as bars:
+        bars.busy("Reading")
+        started = time.perf_counter()
+        with standard_output_kept():
+            cells: Any = None if is_case else read_mesh(mesh)
+            graph = (
+                openfoam.read_case(mesh)
+                if is_case
+                else dual_graph(cells, common_nodes=common_nodes)
+            )
+        read_seconds = time.perf_counter() - started
+        with standard_output_kept():
+            result = partition(
+                graph,
+                k,
+                imbalance=imbalance,
+                large_imbalance=large_imbalance,
+                objective=objective,
+                connected=connected,
+                seed=seed,
+                preset=preset,
+                backend=backend,
+                threads=threads,
+                device=device,
+                progress=bars.stage,
+            )
+        bars.busy("Writing")
+        if is_case:
+            openfoam.write_decomposition(mesh, result.parts, output)
+        elif output is not None:
+            with standard_output_kept():
+                write_mesh(output, cells, spread(cells, result.parts))
+        report = {} if json_file is None else stats(result, read_seconds)
+    warn_of_pieces(result.disconnected)
+    labels = "partition", "part"
+    conclude(ctx, result, summary(result, read_seconds), report, json_file, quiet, labels)

@@ -1,0 +1,163 @@
+"""Cells of meshes as plain arrays: blocks of one type each, from what people have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.errors import GraphError
+from jetpy.meshes.cell_types import CellType, type_of
+
+Ids = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Cells of one type, or polyhedra.
+
+    Attributes
+    ----------
+    kind : CellType
+    corners : int64, shape (cells, corners)
+        Nodes. Of polyhedra none: they have `faces`.
+    numbers : int64, shape (cells,)
+        Of the cells in the mesh.
+    faces : sequence of sequence of sequence of int
+        The nodes of each face of each polyhedron.
+    """
+
+    kind: CellType
+    corners: Ids
+    numbers: Ids
+    faces: Sequence[Sequence[Sequence[int]]] = ()
+
+    def facets(self) -> Iterator[tuple[Ids, Ids]]:
+        """Facets of as many corners each: their nodes, shape (facets, corners), and their cells."""
+        if self.faces:
+            listed = [
+                (face, number)
+                for faces, number in zip(self.faces, self.numbers.tolist(), strict=True)
+                for face in faces
+            ]
+            for size in sorted({len(face) for face, _ in listed}):
+                some = [(face, number) for face, number in listed if len(face) == size]
+                yield np.array([face for face, _ in some]), np.array([cell for _, cell in some])
+            return
+        count = self.corners.shape[1]
+        facets = self.kind.facets
+        if self.kind.corners == 0:
+            facets = tuple((i, (i + 1) % count) for i in range(count))
+        for facet in facets:
+            yield self.corners[:, facet], self.numbers
+
+    def incidences(self) -> tuple[Ids, Ids]:
+        """Pairs of a cell and one of its corners, each once."""
+        if self.faces:
+            nodes = [sorted({node for face in faces for node in face}) for faces in self.faces]
+            cells = np.repeat(self.numbers, [len(own) for own in nodes])
+            return cells, np.array([node for own in nodes for node in own], np.int64)
+        return np.repeat(self.numbers, self.corners.shape[1]), self.corners.ravel()
+
+
+def blocks_of(cells: Any, cell_type: str | None = None) -> list[Block]:
+    """Return the cells of a mesh, as `jetpy.dual_graph` takes them.
+
+    Raises
+    ------
+    GraphError
+        If they are of another kind, of a type that is not known, or have nodes that are no ids.
+    """
+    if hasattr(cells, "celltypes") and hasattr(cells, "cell_connectivity"):
+        return list(_of_unstructured_grid(cells))
+    if hasattr(cells, "regular_faces") and hasattr(cells, "faces"):
+        return list(_of_polygons(np.asarray(cells.faces)))
+    if cell_type is not None:
+        return list(_of_pairs([(cell_type, cells)]))
+    listed = getattr(cells, "cells", cells)
+    if isinstance(listed, dict):
+        listed = list(listed.items())
+    if not isinstance(listed, list | tuple):
+        raise GraphError(
+            f"cannot read cells from {type(cells).__name__!r}; give a mesh of meshio or PyVista, a "
+            "list of (type, array of nodes), or such an array and cell_type="
+        )
+    return list(_of_pairs([_pair(entry) for entry in listed]))
+
+
+def count_cells(blocks: Sequence[Block]) -> int:
+    """Return the number of cells of a mesh."""
+    return sum(len(block.numbers) for block in blocks)
+
+
+def _pair(entry: Any) -> tuple[str, Any]:
+    if hasattr(entry, "type") and hasattr(entry, "data"):
+        return entry.type, entry.data
+    if isinstance(entry, tuple) and len(entry) == 2:
+        return entry
+    raise GraphError(f"cells come as (type, array of nodes), not as {type(entry).__name__!r}")
+
+
+def _of_pairs(pairs: Sequence[tuple[str, Any]]) -> Iterator[Block]:
+    first = 0
+    for name, data in pairs:
+        plain, kind = type_of(name)
+        numbers = np.arange(first, first + len(data))
+        first += len(data)
+        if plain == "polyhedron":
+            yield Block(kind, np.zeros((len(data), 0), np.int64), numbers, _faces(data))
+        elif len(data):
+            yield Block(kind, _corners(plain, kind, data), numbers)
+
+
+def _faces(cells: Any) -> list[list[list[int]]]:
+    return [[[int(node) for node in face] for face in cell] for cell in cells]
+
+
+def _corners(name: str, kind: CellType, data: Any) -> Ids:
+    try:
+        nodes = np.asarray(data)
+    except ValueError:
+        nodes = np.zeros(0)
+    least = kind.corners or 3
+    if nodes.ndim != 2 or nodes.dtype.kind not in "iu" or nodes.shape[1] < least:
+        raise GraphError(
+            f"cells of type {name} are an array of integers with {least} columns or more, not of "
+            f"shape {nodes.shape} and {nodes.dtype}"
+        )
+    if nodes.size and nodes.min() < 0:
+        raise GraphError(f"node {nodes.min()} of a {name} is no id; ids are 0 or more")
+    return nodes[:, : kind.corners or None].astype(np.int64)
+
+
+def _of_unstructured_grid(grid: Any) -> Iterator[Block]:
+    """Blocks of one type and size of a grid of PyVista, whose cells are in any order."""
+    types, offsets = np.asarray(grid.celltypes), np.asarray(grid.offset)
+    nodes, sizes = np.asarray(grid.cell_connectivity), np.diff(np.asarray(grid.offset))
+    for number in np.unique(types):
+        name, kind = type_of(int(number))
+        if name == "polyhedron":
+            raise GraphError("polyhedra of PyVista are not read; give them as meshio has them")
+        of_type = np.flatnonzero(types == number)
+        for size in np.unique(sizes[of_type]):
+            cells = of_type[sizes[of_type] == size]
+            places = offsets[cells][:, None] + np.arange(size)
+            yield Block(kind, _corners(name, kind, nodes[places]), cells)
+
+
+def _of_polygons(padded: Ids) -> Iterator[Block]:
+    """Blocks of polygons of one size, from a list in which each begins with its size."""
+    starts, place = [], 0
+    while place < len(padded):
+        starts.append(place)
+        place += int(padded[place]) + 1
+    begin = np.array(starts, np.int64)
+    sizes = padded[begin]
+    for size in np.unique(sizes):
+        cells = np.flatnonzero(sizes == size)
+        places = begin[cells][:, None] + 1 + np.arange(size)
+        kind = type_of("polygon")[1]
+        yield Block(kind, _corners("polygon", kind, padded[places]), cells)

@@ -1,0 +1,226 @@
+"""Graphs of meshes: cells that share facets or nodes, and nodes that share cells."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from jetpy.build import as_graph
+from jetpy.errors import GraphError, OptionError
+from jetpy.graph import Graph
+from jetpy.meshes.cells import Block, Ids, blocks_of, count_cells
+
+MOST_CELLS = 64
+"""Most cells that may share a facet, all of which become neighbours of each other."""
+
+
+def dual_graph(
+    cells: Any, cell_type: str | None = None, *, common_nodes: int | None = None
+) -> Graph:
+    """Return the dual graph of a mesh: its cells, those that share a facet being neighbours.
+
+    Facets are the faces of solid cells, the edges of flat ones, the ends of lines; corners alone
+    count, so that cells may be quadratic. Where a mesh has cells of several dimensions, as files of
+    Gmsh have for boundaries, vertices are those of the highest one, in their order, and
+    `jetpy.meshes.dual.spread` gives parts to the others.
+
+    Parameters
+    ----------
+    cells : mesh of meshio or PyVista, list of (type, array), or array of shape (cells, nodes)
+        Types are those of meshio: triangle, quad, tetra, pyramid, wedge, hexahedron, polygon,
+        polyhedron and so on, also with a number of nodes (tetra10). Cells are numbered one array
+        after the other; those of PyVista as there.
+    cell_type : str, optional
+        Type of the cells, if `cells` is one array.
+    common_nodes : int, optional
+        Make cells neighbours that share so many corners, whatever these are; METIS's `ncommon`.
+
+    Raises
+    ------
+    GraphError
+        If the cells are of a type that is not known, or more than 64 of them share a facet.
+    OptionError
+        If `common_nodes` is below 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> squares = np.array([[0, 1, 4, 3], [1, 2, 5, 4]])
+    >>> dual_graph(squares, "quad").m
+    1
+    """
+    top = renumbered(highest(blocks_of(cells, cell_type)))
+    n = count_cells(top)
+    if common_nodes is not None:
+        if common_nodes < 1:
+            raise OptionError(f"common_nodes is {common_nodes}; at least 1 is needed")
+        shared = _incidence(top, n)
+        pairs = (shared @ shared.T).tocoo()
+        kept = (pairs.data >= common_nodes) & (pairs.row != pairs.col)
+        return _graph(n, pairs.row[kept], pairs.col[kept])
+    found = [_neighbours(*facets) for facets in _facets_by_size(top)]
+    return _graph(n, *(_joined([pair[side] for pair in found]) for side in (0, 1)))
+
+
+def dual_graph_of_faces(owner: npt.ArrayLike, neighbour: npt.ArrayLike) -> Graph:
+    """Return the dual graph of a mesh of OpenFOAM.
+
+    Parameters
+    ----------
+    owner : array of int, shape (faces,)
+        The cell that each face belongs to.
+    neighbour : array of int, shape (inner faces,)
+        The cell on the other side of each of the first faces; those after them are boundaries.
+
+    Raises
+    ------
+    GraphError
+        If there are more neighbours than owners, or ids are none.
+
+    Examples
+    --------
+    >>> dual_graph_of_faces([0, 1, 0, 2], [1, 2]).degrees.tolist()
+    [1, 2, 1]
+    """
+    owners, others = np.asarray(owner), np.asarray(neighbour)
+    if len(others) > len(owners):
+        raise GraphError(f"{len(others)} neighbours are more than there are owners, {len(owners)}")
+    ids = np.concatenate([owners, others])
+    if ids.dtype.kind not in "iu" or (len(ids) and ids.min() < 0):
+        raise GraphError("owners and neighbours of faces are cells: integers from 0 on")
+    return _graph(int(ids.max(initial=-1)) + 1, owners[: len(others)], others)
+
+
+def node_graph(cells: Any, cell_type: str | None = None, *, n: int | None = None) -> Graph:
+    """Return the graph of a mesh's nodes: those that are corners of one cell are neighbours.
+
+    That is the pattern of a matrix of linear finite elements.
+
+    Parameters
+    ----------
+    cells, cell_type
+        As for `dual_graph`.
+    n : int, optional
+        Number of nodes; by default the largest id plus 1.
+
+    Raises
+    ------
+    GraphError
+        As `dual_graph`; or if a cell has a node beyond `n`.
+
+    Examples
+    --------
+    >>> node_graph([[0, 1, 2], [1, 2, 3]], "triangle").m
+    5
+    """
+    blocks = blocks_of(cells, cell_type)
+    incidence = _incidence(blocks, count_cells(blocks))
+    if n is not None and incidence.shape[1] > n:
+        raise GraphError(f"node {incidence.shape[1] - 1} is not one of {n} nodes")
+    n = incidence.shape[1] if n is None else n
+    pairs = (incidence.T @ incidence).tocoo()
+    kept = pairs.row != pairs.col
+    return _graph(n, pairs.row[kept], pairs.col[kept])
+
+
+def highest(blocks: Sequence[Block]) -> list[Block]:
+    """Return the cells of the highest dimension."""
+    most = max((block.kind.dimension for block in blocks), default=0)
+    return [block for block in blocks if block.kind.dimension == most]
+
+
+def renumbered(blocks: Sequence[Block]) -> list[Block]:
+    """Return blocks whose cells are numbered from 0 on, in the order of their numbers."""
+    numbers = np.sort(_joined([block.numbers for block in blocks]))
+    return [replace(own, numbers=np.searchsorted(numbers, own.numbers)) for own in blocks]
+
+
+def spread(cells: Any, parts: npt.ArrayLike) -> npt.NDArray[np.int32]:
+    """Return the parts of all cells (int32, shape (cells,)), given those of the dual graph's.
+
+    A cell of lower dimension gets the part of the lowest cell of the highest dimension that has all
+    of its corners; part 0 if there is none.
+
+    Parameters
+    ----------
+    cells
+        As for `dual_graph`.
+    parts : array of int
+        As `jetpy.partition` returns for the dual graph.
+    """
+    blocks = blocks_of(cells)
+    n, top = count_cells(blocks), highest(blocks)
+    found = np.zeros(n, np.int32)
+    found[np.sort(_joined([block.numbers for block in top]))] = np.asarray(parts)
+    lower = [block for block in blocks if block not in top]
+    if not lower:
+        return found
+    width = max(int(block.incidences()[1].max(initial=0)) for block in blocks) + 1
+    around = _incidence(top, n, width)
+    for block in lower:
+        own = _incidence([block], n, width)
+        shared = (own @ around.T).tocoo()
+        corners = np.diff(own.indptr)
+        inside = shared.data == corners[shared.row]
+        order = np.lexsort((shared.col[inside], shared.row[inside]))
+        low, first = np.unique(shared.row[inside][order], return_index=True)
+        found[low] = found[shared.col[inside][order][first]]
+    return found
+
+
+def _incidence(blocks: Sequence[Block], cells: int, nodes: int | None = None) -> Any:
+    """Return the matrix that has 1 where a node is a corner of a cell, int32."""
+    pairs = [block.incidences() for block in blocks]
+    rows, columns = (_joined([pair[side] for pair in pairs]) for side in (0, 1))
+    width = int(columns.max(initial=-1)) + 1 if nodes is None else nodes
+    matrix = sp.csr_array((np.ones(len(rows), np.int32), (rows, columns)), shape=(cells, width))
+    matrix.data[:] = 1  # a cell may have a node twice
+    return matrix
+
+
+def _facets_by_size(blocks: Sequence[Block]) -> list[tuple[Ids, Ids]]:
+    """Return all facets of as many corners each: sorted nodes, and cells."""
+    found: dict[int, list[tuple[Ids, Ids]]] = defaultdict(list)
+    for block in blocks:
+        for nodes, numbers in block.facets():
+            found[nodes.shape[1]].append((np.sort(nodes, axis=1), numbers))
+    return [
+        (np.concatenate([nodes for nodes, _ in own]), np.concatenate([cells for _, cells in own]))
+        for own in found.values()
+    ]
+
+
+def _neighbours(nodes: Ids, cells: Ids) -> tuple[Ids, Ids]:
+    """Return the pairs of cells that share a facet, in one direction; a pair may be there twice."""
+    order = np.lexsort(nodes.T)
+    nodes, cells = nodes[order], cells[order]
+    same = (nodes[1:] == nodes[:-1]).all(axis=1)
+    run = np.concatenate(([0], np.cumsum(~same)))
+    most = int(np.bincount(run).max(initial=0)) if len(cells) else 0
+    if most > MOST_CELLS:
+        place = int(np.searchsorted(run, np.bincount(run).argmax()))
+        raise GraphError(
+            f"{most} cells share the facet of nodes {nodes[place].tolist()}; {MOST_CELLS} may"
+        )
+    u, v = [], []
+    for apart in range(1, most):
+        first = np.flatnonzero(run[apart:] == run[:-apart])
+        u.append(cells[first])
+        v.append(cells[first + apart])
+    return _joined(u), _joined(v)
+
+
+def _joined(arrays: Sequence[Ids]) -> Ids:
+    """Concatenate arrays, of which there may be none."""
+    return np.concatenate([np.zeros(0, np.int64), *arrays])
+
+
+def _graph(n: int, u: Any, v: Any) -> Graph:
+    pairs = sp.coo_array((np.ones(len(u), np.int32), (u, v)), shape=(n, n))
+    return as_graph(pairs, pattern=True, name="mesh")

@@ -1,0 +1,131 @@
+"""Files of meshes: what `jetpy mesh` reads and writes."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jetpy
+from jetpy.errors import FileFormatError, JetpyError
+from jetpy.meshes import files, openfoam
+from tests.cli.conftest import Run
+from tests.meshes.test_dual import hexahedra
+
+ENGINE = ("--backend", "numba", "--threads", "2")
+HEADER = 'FoamFile\n{{\n  version 2.0;\n  format {};\n  arch "LSB;label={};scalar=64";\n}}\n'
+
+
+@pytest.fixture
+def mesh() -> Any:
+    meshio = pytest.importorskip("meshio")
+    cells, points = hexahedra(4, 3, 3), np.stack(np.meshgrid(*map(np.arange, (5, 4, 4))), -1)
+    quads = cells[:4, :4]
+    return meshio.Mesh(
+        points.reshape(-1, 3).astype(float), [("quad", quads), ("hexahedron", cells)]
+    )
+
+
+@pytest.mark.parametrize("suffix", [".vtu", ".vtk", ".xdmf", ".msh"])
+def test_meshes_get_a_part_for_each_cell(run: Run, mesh: Any, tmp_path: Path, suffix: str) -> None:
+    tmp_path = tmp_path / "work"
+    tmp_path.mkdir()
+    meshio = pytest.importorskip("meshio")
+    if suffix == ".xdmf":
+        pytest.importorskip("h5py")
+    source, target = tmp_path / "in.vtu", tmp_path / f"out{suffix}"
+    mesh.write(source)
+    words = run("mesh", source, "-k", "3", *ENGINE, "-o", target, "--json", "-").stdout
+    told = json.loads(words)
+    graph = jetpy.dual_graph([("hexahedron", mesh.cells[1].data)])
+    expected = jetpy.partition(graph, 3, backend="numba", threads=2)
+    assert told["cut"] == expected.cut
+    found = meshio.read(target)
+    quads, cubes = found.cell_data["gmsh:physical" if suffix == ".msh" else "part"]
+    assert np.array_equal(cubes, expected.parts + (suffix == ".msh"))
+    assert np.array_equal(quads, expected.parts[:4] if suffix != ".msh" else np.zeros(4))
+    assert sorted(path.stem for path in tmp_path.iterdir() if path.suffix != ".h5") == ["in", "out"]
+
+
+def test_what_meshio_cannot_do(run: Run, mesh: Any, tmp_path: Path) -> None:
+    source = tmp_path / "in.vtu"
+    mesh.write(source)
+    wrong = run("mesh", source, "-k", "2", "-o", tmp_path / "out.spam", code=1)
+    assert "meshio writes no such meshes" in wrong.stderr
+    noise = tmp_path / "noise.vtu"
+    noise.write_text("nothing")
+    assert "meshio does not read this mesh" in run("mesh", noise, "-k", "2", code=1).stderr
+    assert "no OpenFOAM case" in run("mesh", ".", "-k", "2", code=2).stderr
+    with pytest.raises(FileFormatError, match="meshio does not write this mesh"):
+        files.write_mesh(tmp_path / "out.svg", mesh, np.zeros(40, np.int32))
+    assert not list(tmp_path.glob("out*"))
+
+
+def test_without_meshio(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "meshio", None)
+    with pytest.raises(JetpyError, match="pip install meshio"):
+        files.read_mesh(tmp_path / "in.vtu")
+
+
+def case(tmp_path: Path, form: str, bits: int = 32) -> Path:
+    """A row of cells; its faces between cells come first."""
+    folder = tmp_path / openfoam.POLY_MESH
+    folder.mkdir(parents=True)
+    labels = {"owner": [0, 1, 2, 3, 4, 0, 5, 5], "neighbour": [1, 2, 3, 4, 5]}
+    for name, values in labels.items():
+        head = HEADER.format(form.partition(".")[0], bits).encode()
+        if form == "binary":
+            body = b"(" + np.array(values, f"<i{bits // 8}").tobytes() + b")"
+        else:
+            body = ("(\n" + "\n".join(map(str, values)) + "\n)\n").encode()
+        content = head + f"// * * * //\n\n\n{len(values)}\n".encode() + body
+        if form == "ascii.gz":
+            (folder / f"{name}.gz").write_bytes(gzip.compress(content))
+        else:
+            (folder / name).write_bytes(content)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("form", "bits"), [("ascii", 32), ("ascii.gz", 32), ("binary", 32), ("binary", 64)]
+)
+def test_cases_of_openfoam(run: Run, tmp_path: Path, form: str, bits: int) -> None:
+    folder = case(tmp_path, form, bits)
+    assert openfoam.read_case(folder).degrees.tolist() == [1, 2, 2, 2, 2, 1]
+    run("mesh", folder, "-k", "2", "--quiet", *ENGINE)
+    text = (folder / openfoam.DECOMPOSITION).read_text()
+    assert 'class       labelList;\n    location    "constant";' in text
+    assert "object      cellDecomposition;" in text
+    count, _, *parts, end = text.rpartition("}\n\n")[2].split()
+    assert (count, end) == ("6", ")")
+    assert parts in (["0"] * 3 + ["1"] * 3, ["1"] * 3 + ["0"] * 3)
+    run("mesh", folder, "-k", "2", *ENGINE, "-o", folder / "mine")
+    assert "object      mine;" in (folder / "mine").read_text()
+    words = run("mesh", folder, "-k", "2", "--common-nodes", "2", code=2).stderr
+    assert "--common-nodes is for files of meshes" in words
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("nothing", "not a list of labels"),
+        (HEADER.format("ascii", 32) + "3\n(0 1)", "3 labels are announced, 2 are there"),
+        (HEADER.format("ascii", 32) + "2\n(0 x)", "a label is no integer"),
+        (HEADER.format("binary", 32) + "2\n(abc)", "2 labels are announced, 1 are there"),
+    ],
+)
+def test_bad_files_of_openfoam(tmp_path: Path, content: str, words: str) -> None:
+    folder = case(tmp_path, "ascii")
+    (folder / openfoam.POLY_MESH / "owner").write_text(content)
+    with pytest.raises(FileFormatError, match=words):
+        openfoam.read_case(folder)
+    (folder / openfoam.POLY_MESH / "owner").unlink()
+    with pytest.raises(FileFormatError, match="there is no such file"):
+        openfoam.read_case(folder)
+    (folder / openfoam.POLY_MESH / "owner.gz").write_bytes(b"spam")
+    with pytest.raises(FileFormatError, match=r"owner\.gz"):
+        openfoam.read_case(folder)
