@@ -36,7 +36,9 @@ def weights_of(
         return checked_weights(values, size, what, source)
     weights = number_array(values, size, what, source)
     if weights.dtype.kind not in "biuf":
-        raise GraphError(f"{what} must be real numbers to be scaled, not {weights.dtype}")
+        raise GraphError(
+            f"{what} must be real numbers to be scaled, not {weights.dtype}; {PATTERN}"
+        )
     wrong = ~((weights > 0) & (weights < LARGEST))
     if wrong.any():
         i = int(wrong.argmax())

@@ -180,6 +180,20 @@ def test_arrays_on_a_gpu_are_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.parts[[0, 2]].tolist() == [1, 0]
 
 
+def test_sparse_tensors_are_not_asked_where_they_are() -> None:
+    class SparseTensor:
+        layout = "torch.sparse_csr"
+
+        def tocsr(self) -> sp.csr_array:
+            return sp.csr_array(([1, 1, 1, 1], ([0, 1, 1, 2], [1, 0, 2, 1])), shape=(3, 3))
+
+        @property
+        def __cuda_array_interface__(self) -> None:
+            raise RuntimeError("Unimplemented backend SparseCsrCPU")
+
+    assert_same_graph(jetpy.as_graph(SparseTensor()), path(3))
+
+
 def test_arrays_on_a_gpu_need_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
     class Bare:
         @property
@@ -354,8 +368,8 @@ def test_weights_beside_a_graph() -> None:
         (np.array([[0, 0.3], [0.3, 0]]), {}, "edge (0, 1) has weight 0.3, which is not a whole"),
         (np.array([[0, -2], [-2, 0.5]]), {"scale": True}, "only positive ones can be scaled"),
         (np.array([[0, 1e300], [1e300, 0]]), {"scale": True}, "only positive ones below 1e+289"),
-        (np.array([[0, 1j], [1j, 0]]), {}, "edge weights must be integers, not complex128"),
-        (np.array([[0, 1j], [1j, 0]]), {"scale": True}, "edge weights must be real numbers"),
+        (np.array([[0, 1j], [1j, 0]]), {}, "integers, not complex128; pattern=True"),
+        (np.array([[0, 1j], [1j, 0]]), {"scale": True}, "to be scaled, not complex128; pattern=True"),
         (sp.csr_array((2, 3)), {}, "an adjacency matrix must be square, not of shape (2, 3)"),
         (path(3), {"vertex_weights": [1, 2]}, "3 vertex weights are needed"),
         (path(3), {"edge_weights": [1, 2]}, "4 edge weights are needed"),
