@@ -7,7 +7,6 @@ in a process; errors are those of jetpy.
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -126,10 +125,7 @@ def part_graph(
         _tell(f"jetpy has no counterpart of METIS's option {name}; it is left out")
     arguments = _arguments(settings, nparts <= 8 if recursive is None else recursive)
     if contiguous or settings.contig > 0:
-        if "connected" in inspect.signature(jetpy.partition).parameters:
-            arguments["connected"] = True
-        else:
-            _tell("jetpy does not keep parts in one piece; contiguous is left out")
+        arguments["connected"] = True
     targets = None if tpwgts is None or len(tpwgts) == 0 else tpwgts
     result = jetpy.partition(graph, nparts, targets=targets, **arguments)
     return GraphPartition(result.cut, result.parts.tolist())

@@ -158,7 +158,7 @@ def checked_weights(
     """
     weights = number_array(values, size, what, source)
     if weights.dtype.kind not in "biuf" and size:
-        raise GraphError(f"{what} must be integers, not {weights.dtype}")
+        raise GraphError(f"{what} must be integers, not {weights.dtype}; {PATTERN}")
 
     def refuse(wrong: npt.NDArray[np.bool_], why: str) -> None:
         if wrong.any():

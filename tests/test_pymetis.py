@@ -181,12 +181,8 @@ def test_options_that_ask_for_nothing_are_not_told() -> None:
 @pytest.mark.parametrize("asked", [{"contiguous": True}, {"options": pymetis.Options(contig=1)}])
 def test_contiguous(asked: dict[str, Any]) -> None:
     graph = two_cliques(6)
-    if "connected" in inspect.signature(jetpy.partition).parameters:
-        expected = jetpy.partition(graph, 2, imbalance=0.001, connected=True)
-        assert pymetis.part_graph(2, csr(graph), **asked)[1] == expected.parts.tolist()
-    else:
-        with pytest.warns(UserWarning, match="contiguous is left out"):
-            pymetis.part_graph(2, csr(graph), **asked)
+    expected = jetpy.partition(graph, 2, imbalance=0.001, connected=True)
+    assert pymetis.part_graph(2, csr(graph), **asked)[1] == expected.parts.tolist()
 
 
 def test_copies_are_told_of_on_request() -> None:

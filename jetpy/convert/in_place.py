@@ -17,6 +17,8 @@ from jetpy.graph_on_gpu import Array, GraphOnGpu, OnGpu
 
 def is_on_gpu(data: Any) -> bool:
     """Whether something is an array of CuPy or torch, or of another package, on an NVIDIA GPU."""
+    if str(getattr(data, "layout", "torch.strided")) != "torch.strided":
+        return False  # sparse ones of torch, which fail when they are asked
     return hasattr(data, "__cuda_array_interface__")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,9 @@ def weights_of(
         return checked_weights(values, size, what, source)
     weights = number_array(values, size, what, source)
     if weights.dtype.kind not in "biuf":
-        raise GraphError(f"{what} must be real numbers to be scaled, not {weights.dtype}")
+        raise GraphError(
+            f"{what} must be real numbers to be scaled, not {weights.dtype}; {PATTERN}"
+        )
     wrong = ~((weights > 0) & (weights < LARGEST))
     if wrong.any():
         i = int(wrong.argmax())
@@ -75,12 +78,12 @@ def scaled(weights: npt.NDArray[Any], what: str) -> IntArray:
     found = np.maximum(np.rint(np.ldexp(real, power)), 1).astype(np.int64)
     divisor = int(np.gcd.reduce(found))
     found //= divisor
-    factor = float(np.ldexp(1 / divisor, power - exponent))
+    factor = Decimal(2) ** (power - exponent) / divisor  # may be more than a float holds
     change = np.abs(found / np.ldexp(real, power) * divisor - 1).max()
     LOGGER.warning(
-        "jetpy multiplies the %s by %.6g and rounds them, which changes one by %.2g %% at most",
+        "jetpy multiplies the %s by %s and rounds them, which changes one by %.2g %% at most",
         what,
-        factor,
+        f"{factor:.6g}",
         100 * float(change),
     )
     return np.asarray(found.astype(np.int32))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jetpy
+from jetpy.convert.scaling import scaled
 from jetpy.errors import GraphError, JetpyError
 from jetpy.graph import Graph
 from tests.graphs import assert_same_graph, from_edges, path
@@ -59,6 +62,24 @@ def test_scaled_weights_keep_their_proportions(weights: list[float]) -> None:
     heavy = given_ > 1e-4 * given_.sum()
     ratios = (found / given_)[heavy]
     assert ratios.max() / ratios.min() < 1.01
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.sampled_from([5e-324, 1e-300, 1e-9, 0.1, 1, 3, 1e12, 9e288]), max_size=40))
+def test_scaled_weights_fit_however_different(weights: list[float]) -> None:
+    found = scaled(np.array(weights, float), "weights").astype(np.int64)
+    assert (found >= 1).all()
+    assert found.sum() < 2**31
+    assert (np.diff(found[np.argsort(weights, kind="stable")]) >= 0).all()
+
+
+def test_scaling_follows_the_repair() -> None:
+    """A large diagonal, which repair drops, costs the other weights no precision."""
+    matrix = np.array([[1e15, 0.5, 0], [0.75, 1e15, 0.25], [0, 0.25, 1e15]])
+    graph = jetpy.as_graph(matrix, repair=True, scale=True)
+    assert edges_of(graph) == {(0, 1): 3, (1, 0): 3, (1, 2): 1, (2, 1): 1}
+    most = sp.csr_array(([2**31 - 1], ([0], [1])), shape=(2, 2))
+    assert jetpy.as_graph(most, repair=True, scale=True).edge_weights.tolist() == [1, 1]
 
 
 def test_whole_weights_are_not_scaled(caplog: pytest.LogCaptureFixture) -> None:
@@ -112,6 +133,78 @@ class OfDevice:
         return self._array.__dlpack_device__()
 
 
+class OfGpu:
+    """An array as CuPy has them: nothing but `get` fetches it."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = np.asarray(array)
+        self.ndim, self.shape = self._array.ndim, self._array.shape
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return {}
+
+    def __array__(self) -> None:
+        raise TypeError("Implicit conversion to a NumPy array is not allowed")
+
+    def get(self) -> np.ndarray:
+        return self._array
+
+
+class SparseOfGpu:
+    def __init__(self, matrix: sp.csr_array) -> None:
+        self._matrix = matrix
+
+    def tocsr(self) -> SparseOfGpu:
+        return self
+
+    def get(self) -> sp.csr_array:
+        return self._matrix
+
+
+def test_arrays_on_a_gpu_are_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    edges = [[0, 1, 1, 2], [1, 0, 2, 1]]
+    expected = from_edges(3, [(0, 1), (1, 2)], [2, 5], [1, 2, 3])
+    weights = {"edge_weights": OfGpu([2, 2, 5, 5]), "vertex_weights": OfGpu([1, 2, 3])}
+    assert_same_graph(jetpy.as_graph(OfGpu(edges), **weights), expected)
+    arrays = (OfGpu(expected.indptr), OfGpu(expected.indices))
+    assert_same_graph(jetpy.as_graph(arrays, **weights), expected)
+    sparse = sp.csr_array(([1, 1, 1, 1], edges), shape=(3, 3))
+    assert_same_graph(jetpy.as_graph(SparseOfGpu(sparse)), path(3))
+    assert_same_graph(jetpy.as_graph(OfGpu(sparse.toarray())), path(3))
+    assert jetpy.evaluate(path(3), OfGpu([0, 1, 1])).cut == 1
+    twofold = OfGpu([[1, 1], [1, 1], [2, 2]])
+    assert jetpy.partition(path(3), 2, vertex_weights=twofold, **ENGINE).cut == 1
+    result = jetpy.partition(path(3), 2, fixed=OfGpu([1, -1, 0]), **ENGINE)
+    assert result.parts[[0, 2]].tolist() == [1, 0]
+
+
+def test_sparse_tensors_are_not_asked_where_they_are() -> None:
+    class SparseTensor:
+        layout = "torch.sparse_csr"
+
+        def tocsr(self) -> sp.csr_array:
+            return sp.csr_array(([1, 1, 1, 1], ([0, 1, 1, 2], [1, 0, 2, 1])), shape=(3, 3))
+
+        @property
+        def __cuda_array_interface__(self) -> None:
+            raise RuntimeError("Unimplemented backend SparseCsrCPU")
+
+    assert_same_graph(jetpy.as_graph(SparseTensor()), path(3))
+
+
+def test_arrays_on_a_gpu_need_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Bare:
+        @property
+        def __cuda_array_interface__(self) -> dict[str, Any]:
+            return {}
+
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    with pytest.raises(GraphError, match="pip install cupy"):
+        jetpy.as_graph(Bare())
+
+
 def test_arrays_of_others() -> None:
     torch = pytest.importorskip("torch")
     ids = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
@@ -135,6 +228,8 @@ def test_dense_matrices(tmp_path: Path) -> None:
     assert_same_graph(jetpy.read_graph(tmp_path / "talk.npy"), expected)
     jetpy.write_graph(tmp_path / "again.npy", expected)
     assert np.load(tmp_path / "again.npy").tolist() == matrix.tolist()
+    hidden = np.ma.masked_greater(np.array([[0, 2, 9], [2, 0, 5], [9, 5, 0]]), 8)
+    assert_same_graph(jetpy.as_graph(hidden), expected)
     one_way = np.array([[0, 2, 0], [0, 0, 5], [1, 0, 0]])
     assert jetpy.as_graph(one_way, repair=True).m == 3
 
@@ -162,17 +257,29 @@ def test_tables_of_names() -> None:
     result = jetpy.partition(graph, 2, **ENGINE)
     assert result.as_dict() == dict(zip("bacd", result.parts.tolist(), strict=True))
     assert result.parts_of(table["to"]).tolist() == [result.as_dict()[x] for x in "acd"]
+    assert result.parts_of(np.array(["b", "d"])).tolist() == result.parts[[0, 3]].tolist()
     with pytest.raises(GraphError, match="there is no vertex 'z'"):
         result.parts_of(["z"])
 
 
-def test_tables_of_other_packages() -> None:
+@pytest.mark.parametrize(
+    ("package", "kind"), [("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "table")]
+)
+def test_tables_of_other_packages(package: str, kind: str) -> None:
     pytest.importorskip("narwhals")
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"u": ["x", "y"], "v": ["y", "z"], "w": [0.5, 1.5]})
-    graph = jetpy.from_edges(frame, "u", "v", weight="w", scale=True)
+    columns = {"u": ["x", "y"], "v": ["y", "z"], "w": [0.5, 1.5]}
+    module = pytest.importorskip(package)
+    table = getattr(module, kind)(columns)
+    graph = jetpy.from_edges(table, "u", "v", weight="w", scale=True)
     assert graph.names == ("x", "y", "z")
     assert edges_of(graph)[1, 2] == 3 * edges_of(graph)[0, 1]
+    result = jetpy.partition(graph, 3, **ENGINE)
+    assert result.parts_of(table["v"]).tolist() == result.parts[[1, 2]].tolist()
+    lacking = getattr(module, kind)({**columns, "w": [0.5, None]})
+    with pytest.raises(GraphError, match="row 1 has nothing in column 'w'"):
+        jetpy.from_edges(lacking, "u", "v", weight="w")
+    with pytest.raises(GraphError, match=r"jetpy\.from_edges"):
+        jetpy.as_graph(table)
 
 
 def test_networkx_attributes() -> None:
@@ -188,16 +295,51 @@ def test_networkx_attributes() -> None:
     scaled = jetpy.as_graph(graph, weight="length", node_weight="load", scale=True)
     assert edges_of(scaled)[1, 2] == 3 * edges_of(scaled)[0, 1]
     assert scaled.vertex_weights.tolist() == [1, 1, 4]
+    with pytest.raises(GraphError, match="no edge has the attribute 'lenght'"):
+        jetpy.as_graph(graph, weight="lenght")
+    with pytest.raises(GraphError, match="no node has the attribute 'mass'"):
+        jetpy.as_graph(graph, weight="length", scale=True, node_weight="mass")
     result = jetpy.partition(graph, 3, weight=None, **ENGINE)
     assert result.as_dict() == {"a": 0, "b": 1, "c": 2}
 
 
-def test_igraph_and_networkit() -> None:
+def test_networkx_weights_of_any_size() -> None:
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.Graph()
+    graph.add_edge("a", "b", weight=2**70)
+    graph.add_edge("b", "c", weight=Fraction(2**69))
+    with pytest.raises(GraphError, match=r"'a', 'b'.* which overflows.*scale=True"):
+        jetpy.as_graph(graph)
+    found = edges_of(jetpy.as_graph(graph, scale=True))
+    assert (found[0, 1], found[1, 2]) == (2, 1)
+    graph.add_edge("c", "d", weight=10**400)
+    with pytest.raises(GraphError, match="too large even for floating-point numbers"):
+        jetpy.as_graph(graph, scale=True)
+
+
+def test_networkit() -> None:
+    networkit = pytest.importorskip("networkit")
+    graph = networkit.Graph(3, weighted=True)
+    graph.addEdge(0, 1, 2)
+    graph.addEdge(1, 2, 5)
+    assert_same_graph(jetpy.as_graph(graph), from_edges(3, [(0, 1), (1, 2)], [2, 5]))
+    assert_same_graph(jetpy.as_graph(graph, weight=None), path(3))
+
+
+def test_igraph() -> None:
     igraph = pytest.importorskip("igraph")
     graph = igraph.Graph([(0, 1), (1, 2)])
     graph.vs["name"] = ["x", "y", "z"]
     assert jetpy.as_graph(graph).names == ("x", "y", "z")
     assert_same_graph(jetpy.as_graph(graph), path(3))
+    graph.es["length"] = [2, 5]
+    graph.vs["load"] = [1, 2, 3]
+    expected = from_edges(3, [(0, 1), (1, 2)], [2, 5], [1, 2, 3])
+    assert_same_graph(jetpy.as_graph(graph, weight="length", node_weight="load"), expected)
+    with pytest.raises(GraphError, match="no edge has the attribute 'lenght'"):
+        jetpy.as_graph(graph, weight="lenght")
+    graph.vs["name"] = ["x", "x", "z"]
+    assert jetpy.as_graph(graph).names is None
 
 
 def test_weights_beside_a_graph() -> None:
@@ -226,8 +368,8 @@ def test_weights_beside_a_graph() -> None:
         (np.array([[0, 0.3], [0.3, 0]]), {}, "edge (0, 1) has weight 0.3, which is not a whole"),
         (np.array([[0, -2], [-2, 0.5]]), {"scale": True}, "only positive ones can be scaled"),
         (np.array([[0, 1e300], [1e300, 0]]), {"scale": True}, "only positive ones below 1e+289"),
-        (np.array([[0, 1j], [1j, 0]]), {}, "edge weights must be integers, not complex128"),
-        (np.array([[0, 1j], [1j, 0]]), {"scale": True}, "edge weights must be real numbers"),
+        (np.array([[0, 1j], [1j, 0]]), {}, "integers, not complex128; pattern=True"),
+        (np.array([[0, 1j], [1j, 0]]), {"scale": True}, "to be scaled, not complex128; pattern=True"),
         (sp.csr_array((2, 3)), {}, "an adjacency matrix must be square, not of shape (2, 3)"),
         (path(3), {"vertex_weights": [1, 2]}, "3 vertex weights are needed"),
         (path(3), {"edge_weights": [1, 2]}, "4 edge weights are needed"),

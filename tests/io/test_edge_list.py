@@ -66,7 +66,8 @@ BAD = {
     "four integers": ("#\n0 1 2 3\n", "line 2: 2 or 3 numbers are expected, not 4"),
     "weight missing": ("0 1 2\n\n1 2\n", "line 3: 2 numbers, but the lines before have 3"),
     "text": ("0 1\na b\n", "line 2: 'a' is not an integer"),
-    "fraction": ("0 1 0.5\n", "line 1: '0.5' is not an integer"),
+    "fraction": ("0 1 0.5\n", r"line 1: '0.5' is not an integer; scale=True \(--scale\)"),
+    "large": ("0 1 99999999999\n", r"'99999999999' does not fit in 32 bits; scale=True"),
     "empty field": ("0,1\n0,,2\n", "line 2: '' is not an integer"),
     "negative id": ("0 1\n1 -2\n", "line 2: -2 is not a vertex"),
     "id past the declared": (
@@ -103,3 +104,37 @@ def test_bad_files(case: str) -> None:
 def test_repair(content: str, edges: dict[tuple[int, int], int]) -> None:
     expected = from_edges(2, list(edges), list(edges.values()))
     assert_same_graph(read(content, repair=True), expected)
+
+
+@pytest.mark.parametrize(
+    ("rules", "weights"),
+    [
+        (Rules(scale=True), [2, 1]),
+        (Rules(scale=True, repair=True), [2, 1]),
+        (Rules(pattern=True), [1, 1]),
+    ],
+)
+def test_weights_of_any_kind(rules: Rules, weights: list[int]) -> None:
+    content = b"0 1 1e12\n1 2 .5e12\n"
+    graph = edge_list.read(io.BytesIO(content), rules=rules, name="graph")
+    assert_same_graph(graph, from_edges(3, [(0, 1), (1, 2)], weights))
+
+
+def test_ids_are_no_fractions() -> None:
+    with pytest.raises(GraphError, match=r"line 1: 0\.5 is not a vertex"):
+        edge_list.read(io.BytesIO(b"0.5 1 2\n"), rules=Rules(scale=True), name="graph")
+
+
+def test_duplicates_that_are_refused_when_scaled() -> None:
+    with pytest.raises(GraphError, match="listed more than once"):
+        edge_list.read(io.BytesIO(b"0 1 .5\n0 1 .5\n"), rules=Rules(scale=True), name="graph")
+
+
+def test_repair_tells_what_it_merges(caplog: pytest.LogCaptureFixture) -> None:
+    """The direction that an edge list leaves out is nothing to mend."""
+    with caplog.at_level("INFO", "jetpy.input"):
+        read("0 1\n1 2\n0 1\n", repair=True)
+    assert caplog.messages == [
+        "jetpy repairs the graph: 0 self-loops dropped, 1 duplicate edges merged, 0 missing "
+        "directions added, 0 weights raised to those of the other direction"
+    ]
