@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,13 @@ from jetpy.backends.base import Backend
 from jetpy.backends.profiler import Profiler
 from jetpy.backends.room import at_work
 from jetpy.build import as_graph
-from jetpy.constraints.fixed import checked_places
-from jetpy.constraints.objective import checked_objective, with_less_volume
+from jetpy.constraints.fixed import NO_PART, checked_places
+from jetpy.constraints.objective import (
+    checked_objective,
+    of_less_volume,
+    starts_of,
+    with_less_volume,
+)
 from jetpy.constraints.several import (
     checked_imbalances,
     checked_weights,
@@ -24,7 +30,7 @@ from jetpy.constraints.several import (
     pose_several,
 )
 from jetpy.constraints.targets import one_each
-from jetpy.constraints.terminals import with_terminals
+from jetpy.constraints.terminals import WithTerminals, with_terminals
 from jetpy.errors import OptionError
 from jetpy.evolution import evolve
 from jetpy.graph import Graph
@@ -106,8 +112,10 @@ def partition(
         used with `home`.
     objective : {'cut', 'volume'}
         What is to become small: the weight of cut edges, or the communication volume, which is the
-        sum over the vertices of how many other parts they have neighbours in. The volume of a
-        partition with a small cut is reduced by moves of single vertices, on the host.
+        sum over the vertices of how many other parts they have neighbours in; edge weights do not
+        count for it. Two partitions are found, of small cuts by the weights of the edges and by
+        others, and then improved together, in part on the host. The volume is never larger than
+        with 'cut', unless only that keeps no balance.
     large_imbalance : bool
         Let the imbalance be 1 or more. Without this it is refused: 3, say, would mean 300 %.
     seed : int
@@ -179,11 +187,18 @@ def partition(
             raise OptionError("several weights go without an objective other than cut")
     shrinks = checked_objective(objective) == "volume"
     places = checked_places(checked.n, problem.k, fixed, home, migration)
-    terminals = None if places is None or k == 1 else with_terminals(checked, problem, places)
+    graphs = starts_of(checked, problem, places) if shrinks else [checked]
+    effort = effort.shared(len(graphs))
+    terminals = [
+        None if places is None or k == 1 else with_terminals(weighted, problem, places)
+        for weighted in graphs
+    ]
 
-    def reduce_cut(engine: Backend) -> Outcome:
-        if several is not None and 1 < k < checked.n:
-            return evolve_several(engine, checked, problem, several, effort, progress)
+    def reduce_cut(
+        engine: Backend, graph: Graph, terminals: WithTerminals | None, progress: Progress
+    ) -> Outcome:
+        if several is not None and 1 < k < graph.n:
+            return evolve_several(engine, graph, problem, several, effort, progress)
         if terminals is not None:
             with_them = evolve(
                 engine,
@@ -195,19 +210,25 @@ def partition(
                 terminals.home,
             )
             return terminals.without(with_them)
-        trivial = trivial_partition(checked.n, checked.total_edge_weight, problem.k)
+        trivial = trivial_partition(graph.n, graph.total_edge_weight, problem.k)
         if trivial is not None and problem.targets is not None:
             trivial = replace(
-                trivial, parts=one_each(checked.vertex_weights, problem.targets, problem.limits)
+                trivial, parts=one_each(graph.vertex_weights, problem.targets, problem.limits)
             )
-        return trivial or evolve(engine, checked, problem, effort, progress)
+        return trivial or evolve(engine, graph, problem, effort, progress)
 
     def work(engine: Backend) -> Outcome:
-        found = reduce_cut(engine)
-        return with_less_volume(engine, checked, problem, places, found) if shrinks else found
+        bars = [progress, *repeat(no_progress, len(graphs) - 1)]
+        found = [reduce_cut(engine, *posed) for posed in zip(graphs, terminals, bars, strict=True)]
+        if not shrinks:
+            return found[0]
+        best = of_less_volume(checked, problem, found)
+        others = [one for one in found if one is not best]
+        return with_less_volume(engine, checked, problem, places, best, others)
 
     engine = get_backend(backend, threads, device)
     result = _run(work, checked, problem, preset, engine, progress, profile)[0]
+    result = replace(result, objective=objective)
     if several is not None:
         result = replace(result, weights=several.weights)
         return replace(result, ideals=several.ideals, limits=several.limits)
@@ -236,8 +257,9 @@ def refine(
 ) -> Partition:
     """Improve a given partition on the graph itself, without coarsening (Jet, section 4).
 
-    The result is never worse: if `parts` keeps the balance, so does the result, and its cut is
-    at most as large; if it does not, balance is sought first.
+    The result is never worse: if `parts` keeps the balance, so does the result, and its cut (or
+    communication volume, as `objective` has it) is at most as large; if it does not, balance is
+    sought first.
 
     Parameters
     ----------
@@ -285,10 +307,18 @@ def refine(
 
     def work(engine: Backend) -> Outcome:
         found = reduce_cut(engine)
-        return with_less_volume(engine, checked, problem, places, found) if shrinks else found
+        if not shrinks:
+            return found
+        start = given if places is None else np.where(places.fixed == NO_PART, given, places.fixed)
+        if fill_empty and len(np.unique(start)) < count:
+            best = found
+        else:
+            best = of_less_volume(checked, problem, [found, replace(found, parts=start)])
+        return with_less_volume(engine, checked, problem, places, best)
 
     engine = get_backend(backend, threads, device)
-    return _run(work, checked, problem, preset, engine, progress, profile)[0]
+    result = _run(work, checked, problem, preset, engine, progress, profile)[0]
+    return replace(result, objective=objective)
 
 
 def map_processes(
