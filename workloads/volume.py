@@ -168,7 +168,7 @@ def change_gains(e: int, p: int, q: int, nets: Nets, table: Connectivity, state:
     weight: int = nets.weights[nets.n + e]
     left: int = count_in(e, p, nets, table)
     come: int = count_in(e, q, nets, table)
-    if weight > 0 and (left < 2 or come < 3):
+    if weight > 0 and (left < 2 or come <= 2):
         for i in range(nets.indptr[nets.n + e], nets.indptr[nets.n + e + 1]):
             u: int = nets.indices[i]
             if left == 0:
@@ -221,7 +221,7 @@ def queue_around(
         e: int = nets.indices[i]
         left: int = count_in(e, p, nets, table)
         come: int = count_in(e, q, nets, table)
-        if nets.weights[nets.n + e] > 0 and (left < 2 or come < 3):
+        if nets.weights[nets.n + e] > 0 and (left < 2 or come <= 2):
             for j in range(nets.indptr[nets.n + e], nets.indptr[nets.n + e + 1]):
                 u: int = nets.indices[j]
                 if state.stamps[u] != count:

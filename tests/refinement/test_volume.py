@@ -18,7 +18,6 @@ from jetpy.graph import Graph
 from jetpy.metrics import communication_volume, edge_cut
 from jetpy.refinement.nets import Nets, contract, neighbourhoods
 from jetpy.refinement.volume import shrink_volume
-from jetpy.volume import evened
 from tests.graphs import from_edges, path
 from tests.strategies import weighted_graphs
 
