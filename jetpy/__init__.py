@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from jetpy import generators
     from jetpy.api import map_processes, partition, refine
     from jetpy.build import as_graph
+    from jetpy.convert.tables import from_edges
     from jetpy.errors import (
         BackendError,
         FileFormatError,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from jetpy.io.parts import read_parts, write_parts
     from jetpy.mapping.machine import Machine
     from jetpy.mapping.mapping import Mapping
+    from jetpy.members import Subgraph
     from jetpy.metrics import evaluate
     from jetpy.options import IncrementalOptions
     from jetpy.profile import Profile
@@ -47,10 +49,12 @@ __all__ = [
     "OutOfMemoryError",
     "Partition",
     "Profile",
+    "Subgraph",
     "Update",
     "__version__",
     "as_graph",
     "evaluate",
+    "from_edges",
     "generators",
     "map_processes",
     "partition",
@@ -64,6 +68,7 @@ __all__ = [
 _HOMES = {
     "api": ("map_processes", "partition", "refine"),
     "build": ("as_graph",),
+    "convert.tables": ("from_edges",),
     "errors": (
         "BackendError",
         "FileFormatError",
@@ -79,6 +84,7 @@ _HOMES = {
     "io.parts": ("read_parts", "write_parts"),
     "mapping.machine": ("Machine",),
     "mapping.mapping": ("Mapping",),
+    "members": ("Subgraph",),
     "metrics": ("evaluate",),
     "options": ("IncrementalOptions",),
     "profile": ("Profile",),

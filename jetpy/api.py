@@ -15,6 +15,7 @@ from jetpy.backends import get_backend
 from jetpy.backends.base import Backend
 from jetpy.backends.profiler import Profiler
 from jetpy.backends.room import at_work
+from jetpy.bars import telling
 from jetpy.build import as_graph
 from jetpy.constraints.fixed import NO_PART, checked_places
 from jetpy.constraints.objective import (
@@ -36,6 +37,7 @@ from jetpy.evolution import evolve
 from jetpy.graph import Graph
 from jetpy.mapping.machine import Levels, machine
 from jetpy.mapping.mapping import Mapping
+from jetpy.mapping.one_each import place_one_each
 from jetpy.mapping.problem import METHODS, pose_mapping
 from jetpy.metrics import checked_parts
 from jetpy.multilevel import partition_multilevel, refine_partition
@@ -44,7 +46,7 @@ from jetpy.outcome import Outcome, trivial_outcome, trivial_partition
 from jetpy.presets import choose
 from jetpy.presets import preset as preset_options
 from jetpy.problem import Problem, checked_imbalance, pose
-from jetpy.progress import Progress, no_progress
+from jetpy.progress import Progress, ProgressOption, no_progress
 from jetpy.result import Partition
 from jetpy.several import evolve_several
 
@@ -54,6 +56,9 @@ def partition(
     k: int,
     *,
     vertex_weights: npt.ArrayLike | None = None,
+    edge_weights: npt.ArrayLike | None = None,
+    weight: str | None = "weight",
+    node_weight: str | None = "weight",
     imbalance: float | Sequence[float] = 0.03,
     large_imbalance: bool = False,
     targets: npt.ArrayLike | None = None,
@@ -71,7 +76,9 @@ def partition(
     threads: int | None = None,
     device: int | None = None,
     repair: bool = False,
-    progress: Progress = no_progress,
+    pattern: bool = False,
+    scale: bool = False,
+    progress: ProgressOption = None,
     profile: bool = False,
 ) -> Partition:
     """Partition a graph into `k` parts of nearly equal weight with few cut edges.
@@ -92,6 +99,8 @@ def partition(
         result's `feasible` is false, and `part_weights` and `limits`, both of shape (k, c), tell
         which. Source: Karypis, Kumar, "Multilevel algorithms for multi-constraint graph
         partitioning", SC 1998.
+    edge_weights, weight, node_weight, repair, pattern, scale
+        As for `as_graph`.
     imbalance : float, or c of them
         Every part may weigh floor((1 + imbalance) * ceil(W / k)), W being the total vertex
         weight. That is kept wherever it can be by putting the next heaviest vertex into the
@@ -144,11 +153,10 @@ def partition(
     device : int, optional
         Number of the GPU, as CUDA counts them; the first by default. Only for back ends on GPUs:
         `auto` then takes one of these, or fails.
-    repair : bool
-        Mend self-loops, duplicate and one-directional edges rather than refuse them.
-    progress : callable
-        Called as ``progress(stage, done, total)`` with stages compile, coarsen and refine,
-        and, for several generations, evolve.
+    progress : bool or callable, optional
+        True shows bars, in a notebook, or on standard error if that is a terminal. A callable is
+        called as ``progress(stage, done, total)`` with stages compile, coarsen and refine, and,
+        for several generations, evolve.
     profile : bool
         Time every kernel and count launches, synchronisations and bytes: see the result's
         `profile`. The parts stay the same; the run takes longer, on a GPU in particular, as
@@ -171,7 +179,20 @@ def partition(
     >>> result.feasible, result.part_weights.sum()
     (True, np.int64(400))
     """
-    checked, several_weights = _weighted(as_graph(graph, repair=repair), vertex_weights)
+    columns = vertex_weights if np.ndim(vertex_weights) > 1 else None  # type: ignore[arg-type]
+    checked = as_graph(
+        graph,
+        vertex_weights=vertex_weights if columns is None else None,
+        edge_weights=edge_weights,
+        weight=weight,
+        node_weight=node_weight,
+        repair=repair,
+        pattern=pattern,
+        scale=scale,
+    )
+    several_weights = None if columns is None else checked_weights(columns, checked.n)
+    if several_weights is not None:
+        checked = replace(checked, vertex_weights=in_one(several_weights))
     options = choose(preset, coarsening, refinement)
     effort = choose_effort(options, generations, time_limit)
     kinds = 1 if several_weights is None else several_weights.shape[1]
@@ -195,17 +216,17 @@ def partition(
     ]
 
     def reduce_cut(
-        engine: Backend, graph: Graph, terminals: WithTerminals | None, progress: Progress
+        engine: Backend, graph: Graph, terminals: WithTerminals | None, tell: Progress
     ) -> Outcome:
         if several is not None and 1 < k < graph.n:
-            return evolve_several(engine, graph, problem, several, effort, progress)
+            return evolve_several(engine, graph, problem, several, effort, tell)
         if terminals is not None:
             with_them = evolve(
                 engine,
                 terminals.graph,
                 terminals.problem,
                 effort,
-                progress,
+                tell,
                 terminals.pinned,
                 terminals.home,
             )
@@ -215,10 +236,10 @@ def partition(
             trivial = replace(
                 trivial, parts=one_each(graph.vertex_weights, problem.targets, problem.limits)
             )
-        return trivial or evolve(engine, graph, problem, effort, progress)
+        return trivial or evolve(engine, graph, problem, effort, tell)
 
-    def work(engine: Backend) -> Outcome:
-        bars = [progress, *repeat(no_progress, len(graphs) - 1)]
+    def work(engine: Backend, tell: Progress) -> Outcome:
+        bars = [tell, *repeat(no_progress, len(graphs) - 1)]
         found = [reduce_cut(engine, *posed) for posed in zip(graphs, terminals, bars, strict=True)]
         if not shrinks:
             return found[0]
@@ -240,6 +261,8 @@ def refine(
     parts: npt.ArrayLike,
     k: int | None = None,
     *,
+    vertex_weights: npt.ArrayLike | None = None,
+    edge_weights: npt.ArrayLike | None = None,
     imbalance: float = 0.03,
     large_imbalance: bool = False,
     targets: npt.ArrayLike | None = None,
@@ -252,7 +275,9 @@ def refine(
     threads: int | None = None,
     device: int | None = None,
     repair: bool = False,
-    progress: Progress = no_progress,
+    pattern: bool = False,
+    scale: bool = False,
+    progress: ProgressOption = None,
     profile: bool = False,
 ) -> Partition:
     """Improve a given partition on the graph itself, without coarsening (Jet, section 4).
@@ -263,9 +288,11 @@ def refine(
 
     Parameters
     ----------
-    graph, imbalance, large_imbalance, targets, objective, seed, preset, backend, threads, device
-    repair, progress, profile
+    graph, edge_weights, imbalance, large_imbalance, targets, objective, seed, preset, backend
+    threads, device, repair, pattern, scale, progress, profile
         As for `partition`; the preset `max` is `ultra` here.
+    vertex_weights : array of int, shape (n,), optional
+        Weights of the vertices, instead of the graph's.
     fixed : array of int, shape (n,), optional
         As for `partition`; these vertices start where they are fixed, whatever `parts` says.
     parts : array of int, shape (n,)
@@ -281,7 +308,14 @@ def refine(
     GraphError, OptionError, BackendError
         As for `partition`; GraphError also where `parts` does not fit the graph or `k`.
     """
-    checked = as_graph(graph, repair=repair)
+    checked = as_graph(
+        graph,
+        vertex_weights=vertex_weights,
+        edge_weights=edge_weights,
+        repair=repair,
+        pattern=pattern,
+        scale=scale,
+    )
     given = checked_parts(checked, parts, k)
     count = k if k is not None else int(given.max(initial=0)) + 1
     imbalance = checked_imbalance(imbalance, large=large_imbalance)
@@ -293,20 +327,18 @@ def refine(
     places = checked_places(checked.n, problem.k, fixed)
     terminals = None if places is None else with_terminals(checked, problem, places)
 
-    def reduce_cut(engine: Backend) -> Outcome:
+    def reduce_cut(engine: Backend, tell: Progress) -> Outcome:
         if count == 1 or checked.n == 0:
             return trivial_outcome(given, 0)
         if terminals is not None:
             start, pinned = terminals.start(given), terminals.pinned
             return terminals.without(
-                refine_partition(
-                    engine, terminals.graph, start, terminals.problem, progress, pinned
-                )
+                refine_partition(engine, terminals.graph, start, terminals.problem, tell, pinned)
             )
-        return refine_partition(engine, checked, given, problem, progress)
+        return refine_partition(engine, checked, given, problem, tell)
 
-    def work(engine: Backend) -> Outcome:
-        found = reduce_cut(engine)
+    def work(engine: Backend, tell: Progress) -> Outcome:
+        found = reduce_cut(engine, tell)
         if not shrinks:
             return found
         start = given if places is None else np.where(places.fixed == NO_PART, given, places.fixed)
@@ -327,6 +359,8 @@ def map_processes(
     distances: Levels | npt.ArrayLike,
     *,
     method: names.Method = "im",
+    vertex_weights: npt.ArrayLike | None = None,
+    edge_weights: npt.ArrayLike | None = None,
     imbalance: float = 0.03,
     large_imbalance: bool = False,
     seed: int = 0,
@@ -334,7 +368,9 @@ def map_processes(
     threads: int | None = None,
     device: int | None = None,
     repair: bool = False,
-    progress: Progress = no_progress,
+    pattern: bool = False,
+    scale: bool = False,
+    progress: ProgressOption = None,
     profile: bool = False,
 ) -> Mapping:
     """Place the tasks of an application on the PEs of a machine so that communication costs little.
@@ -344,10 +380,16 @@ def map_processes(
     and options give the same mapping on every back end. Source: Samoldekin, Schulz, Woydt,
     "GPU-Accelerated Algorithms for Process Mapping" (2025).
 
+    Where there are no more tasks than PEs, no PE gets more than one, whatever they weigh, and the
+    cost is at most that of task i on PE i. Source: Schulz, Träff, "Better Process Mapping and
+    Sparse Quadratic Assignment", SEA 2017.
+
     Parameters
     ----------
-    graph, large_imbalance, seed, backend, threads, device, repair, progress, profile
-        As for `partition`; vertices are tasks, edge weights what they communicate.
+    graph, vertex_weights, edge_weights, large_imbalance, seed, backend, threads, device, repair
+    pattern, scale, progress, profile
+        As for `partition`, with one weight a vertex; vertices are tasks, edge weights what they
+        communicate.
     hierarchy : str or sequence of int, or None
         a_1:...:a_l, as in "4:8:6": a_1 PEs a processor, a_2 processors a node and so on. PE p is
         in processor p // a_1, node p // (a_1 a_2) and so on.
@@ -358,9 +400,10 @@ def map_processes(
     method : {'im', 'hm', 'hm-ultra'}
         Integrated mapping: one multilevel run that reduces the cost itself. Hierarchical
         multisection: partition along the hierarchy, from the top; slower, at less cost, in
-        particular with the preset `ultra`.
+        particular with the preset `ultra`. With one task on each PE, `im` is the same as `hm`.
     imbalance : float
-        Every PE may get ceil((1 + imbalance) * W / k), W being the total vertex weight.
+        Every PE may get ceil((1 + imbalance) * W / k), W being the total vertex weight; or one
+        task, where there are no more tasks than PEs.
 
     Raises
     ------
@@ -377,52 +420,49 @@ def map_processes(
     (True, np.int32(7))
     """
     target = machine(hierarchy, distances)
-    checked = as_graph(graph, repair=repair)
+    checked = as_graph(
+        graph,
+        vertex_weights=vertex_weights,
+        edge_weights=edge_weights,
+        repair=repair,
+        pattern=pattern,
+        scale=scale,
+    )
     imbalance = checked_imbalance(imbalance, large=large_imbalance)
     steps = pose_mapping(checked.total_vertex_weight, target, method, imbalance, seed)
+    problem = steps[-1]
+    if checked.n <= target.k:
+        heaviest = int(checked.vertex_weights.max(initial=0))
+        problem = replace(problem, limit=max(problem.limit, heaviest))
 
-    def work(engine: Backend) -> Outcome:
+    def work(engine: Backend, tell: Progress) -> Outcome:
         if target.k == 1 or checked.n == 0:
             return trivial_outcome(np.zeros(checked.n, np.int32), 0)
-        return partition_multilevel(engine, checked, steps, progress)
+        if checked.n <= target.k:
+            return place_one_each(engine, checked, target, method, problem.seed)
+        return partition_multilevel(engine, checked, steps, tell)
 
     engine = get_backend(backend, threads, device)
-    run, cost = _run(work, checked, steps[-1], METHODS[method], engine, progress, profile)
+    run, cost = _run(work, checked, problem, METHODS[method], engine, progress, profile)
     return Mapping(run, target, method, 2 * cost)
 
 
-def _weighted(
-    graph: Graph, weights: npt.ArrayLike | None
-) -> tuple[Graph, npt.NDArray[np.int32] | None]:
-    """Return a graph with other vertex weights; if there are several of each, these beside it.
-
-    Its own weights then are one that stands for all.
-    """
-    if weights is None:
-        return graph, None
-    if np.ndim(weights) == 1:
-        return as_graph(
-            (graph.indptr, graph.indices, graph.edge_weights, weights), name=graph.name
-        ), None
-    several = checked_weights(weights, graph.n)
-    return replace(graph, vertex_weights=in_one(several)), several
-
-
 def _run(
-    work: Callable[[Backend], Outcome],
+    work: Callable[[Backend, Progress], Outcome],
     graph: Graph,
     problem: Problem,
     preset: str,
     engine: Backend,
-    progress: Progress,
+    progress: ProgressOption,
     profile: bool,
 ) -> tuple[Partition, int]:
     """Compile what is missing, do the work and put the result together; return it and its cost."""
-    compiled = engine.compile(progress=lambda done, total: progress("compile", done, total))
-    launches = engine.all_launches
-    profiler = Profiler(engine) if profile else None
-    with at_work(engine, graph.n, graph.m):
-        outcome = work(engine if profiler is None else profiler)
+    with telling(progress) as tell:
+        compiled = engine.compile(progress=lambda done, total: tell("compile", done, total))
+        launches = engine.all_launches
+        profiler = Profiler(engine) if profile else None
+        with at_work(engine, graph.n, graph.m):
+            outcome = work(engine if profiler is None else profiler, tell)
     title = f"{graph.name}, k = {problem.k}, {engine.name}"
     partition = Partition(
         graph=graph,

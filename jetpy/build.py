@@ -1,15 +1,19 @@
-"""Turn what people have (arrays, SciPy matrices, networkx graphs) into a checked `Graph`."""
+"""Turn what people have into a checked `Graph`: the one way in."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
+import logging
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from jetpy.convert.arrays import from_array, is_array
+from jetpy.convert.matrices import from_scipy
+from jetpy.convert.networks import from_igraph, from_networkit, from_networkx, is_from
+from jetpy.convert.raw import PLAIN, Raw, Rules
+from jetpy.convert.scaling import weights_of
 from jetpy.errors import GraphError
 from jetpy.graph import Graph, IntArray
 from jetpy.validate import (
@@ -20,30 +24,65 @@ from jetpy.validate import (
     checked_weights,
     find_defect,
     integer_array,
+    pattern_of,
     repaired,
     row_of,
+    what_is_repaired,
 )
 
+LOGGER = logging.getLogger("jetpy.input")
 
-def as_graph(data: Any, *, repair: bool = False, name: str = "graph") -> Graph:
+
+def as_graph(
+    data: Any,
+    *,
+    vertex_weights: npt.ArrayLike | None = None,
+    edge_weights: npt.ArrayLike | None = None,
+    weight: str | None = "weight",
+    node_weight: str | None = "weight",
+    n: int | None = None,
+    repair: bool = False,
+    pattern: bool = False,
+    scale: bool = False,
+    name: str = "graph",
+) -> Graph:
     """Make a `Graph` out of `data`, after checking everything about it.
 
     Parameters
     ----------
-    data : Graph, SciPy sparse matrix, tuple of arrays, or networkx.Graph
-        - A `Graph` is returned as it is.
+    data : Graph, SciPy sparse matrix, array, tuple of arrays, or graph of another package
+        - A `Graph` is returned as it is, unless it gets other weights.
         - The entries of a square SciPy sparse matrix or array are edge weights: integers,
           whole floats, or booleans for unit weights. Entries that are stored twice count as
           duplicate edges, stored zeros as zero weights.
+        - An array of integers of shape (2, E) is a list of directed edges, such as the
+          ``edge_index`` of PyTorch Geometric; a square one is a dense matrix, whose zeros are no
+          edges. Arrays of torch, CuPy and others that DLPack hands over are fetched to the host.
         - A tuple is ``(indptr, indices[, edge_weights[, vertex_weights]])`` in compressed
           sparse row form; None stands for unit weights. Contiguous int32 arrays are taken
           over without a copy, so do not write to them afterwards.
-        - Edges and nodes of a networkx graph may have an integer attribute ``weight`` (1 where
-          it is missing); vertices are numbered in the order of iteration.
+        - A graph of networkx, igraph or NetworKit; vertices of the first are numbered in the
+          order of iteration.
+    vertex_weights : positive whole numbers, shape (n,), optional
+        Instead of those that `data` has.
+    edge_weights : positive whole numbers, a weight for each directed edge, optional
+        Instead of those that `data` has, in the order of its entries.
+    weight, node_weight : str or None
+        Attributes of networkx and igraph that hold weights, 1 where they are missing; None for
+        unit weights, in NetworKit, too.
+    n : int, optional
+        Number of vertices of an edge list; by default the largest id plus 1.
     repair : bool
         Mend what can be mended: drop self-loops, merge duplicate edges (adding their weights),
         add missing reverse edges, and give two opposite edges the larger of their weights. A
-        graph that needs no repair keeps the order of its adjacency, a repaired one is sorted.
+        graph that needs no repair keeps the order of its adjacency, a repaired one is sorted. The
+        logger ``jetpy.input`` tells what was done.
+    pattern : bool
+        Take the places of entries alone, whatever they are: off the diagonal, each is an edge of
+        weight 1, in both directions. For matrices whose entries are no counts.
+    scale : bool
+        Turn positive weights that are no integers, or too large, into integers of nearly the same
+        proportions; the logger ``jetpy.input`` tells how nearly.
     name : str
         Name of the graph in reports.
 
@@ -60,18 +99,79 @@ def as_graph(data: Any, *, repair: bool = False, name: str = "graph") -> Graph:
     Graph('path', n=3, m=2)
     """
     if isinstance(data, Graph):
-        return data
+        if vertex_weights is edge_weights is None and not pattern:
+            return data
+        name = data.name
+    raw = raw_of(data, weight, node_weight, n)
+    if vertex_weights is not None:
+        raw = replace(raw, vertex_weights=vertex_weights)
+    if edge_weights is not None:
+        raw = replace(raw, edge_weights=edge_weights)
+    return graph_of(raw, Rules(repair, pattern, scale), name)
+
+
+def raw_of(
+    data: Any,
+    weight: str | None = "weight",
+    node_weight: str | None = "weight",
+    n: int | None = None,
+) -> Raw:
+    """Return the arrays of a graph of any kind that `as_graph` takes, not checked yet.
+
+    Raises
+    ------
+    GraphError
+        If it is of another kind.
+    """
+    if isinstance(data, Graph):
+        return Raw(
+            data.indices,
+            indptr=data.indptr,
+            edge_weights=data.edge_weights,
+            vertex_weights=data.vertex_weights,
+            names=data.names,
+        )
     if sp.issparse(data):
-        return _from_scipy(data, repair, name)
+        return from_scipy(data)
     if isinstance(data, tuple) and 2 <= len(data) <= 4:
-        return graph_from_csr(*data, repair=repair, name=name)
-    networkx = sys.modules.get("networkx")
-    if networkx is not None and isinstance(data, networkx.Graph):
-        return _from_networkx(data, repair, name)
+        indptr, indices, *weights = data
+        return Raw(indices, indptr, None, None, *weights)
+    if is_from("networkx", "Graph", data):
+        return from_networkx(data, weight, node_weight)
+    if is_from("igraph", "Graph", data):
+        return from_igraph(data, weight, node_weight)
+    if is_from("networkit", "Graph", data):
+        return from_networkit(data, weight)
+    if is_array(data):
+        return from_array(data, n)
     raise GraphError(
         f"cannot make a graph from {type(data).__name__!r}; give a jetpy.Graph, a SciPy sparse "
-        "matrix, a tuple (indptr, indices[, edge_weights[, vertex_weights]]) or a networkx.Graph"
+        "matrix, a tuple (indptr, indices[, edge_weights[, vertex_weights]]), an array of shape "
+        "(2, E), a square one, or a graph of networkx, igraph or NetworKit; jetpy.from_edges takes "
+        "tables"
     )
+
+
+def graph_of(raw: Raw, rules: Rules = PLAIN, name: str = "graph") -> Graph:
+    """Make a `Graph` of plain arrays.
+
+    Raises
+    ------
+    GraphError
+        As `as_graph` does.
+    """
+    weights = raw.edge_weights, raw.vertex_weights
+    if raw.indptr is not None:
+        graph = graph_from_csr(
+            raw.indptr, raw.targets, *weights, rules=rules, name=name, naming=raw.naming
+        )
+    else:
+        assert raw.n is not None
+        assert raw.sources is not None
+        graph = graph_from_pairs(
+            raw.n, raw.sources, raw.targets, *weights, rules=rules, name=name, naming=raw.naming
+        )
+    return graph if raw.names is None else replace(graph, names=tuple(raw.names))
 
 
 def graph_from_csr(
@@ -80,7 +180,7 @@ def graph_from_csr(
     edge_weights: npt.ArrayLike | None = None,
     vertex_weights: npt.ArrayLike | None = None,
     *,
-    repair: bool = False,
+    rules: Rules = PLAIN,
     name: str = "graph",
     naming: Naming | None = None,
 ) -> Graph:
@@ -92,7 +192,8 @@ def graph_from_csr(
     indices : integers, shape (2 m,)
     edge_weights : positive whole numbers, shape (2 m,), default 1
     vertex_weights : positive whole numbers, shape (n,), default 1
-    repair, name
+    rules : Rules
+    name
         As for `as_graph`.
     naming : Naming
         How error messages name vertices and edges.
@@ -109,20 +210,25 @@ def graph_from_csr(
     neighbours = checked_ids(
         neighbours, n, "indices", lambda i: f"neighbour of {naming.vertex(row_of(starts, i))}"
     )
-    weights = weights_or_ones(
-        edge_weights,
+    weights = weights_of(
+        rules.scale,
+        None if rules.pattern else edge_weights,
         len(neighbours),
         "edge weights",
         lambda i: naming.edge(row_of(starts, i), int(neighbours[i])),
     )
-    masses = weights_or_ones(vertex_weights, n, "vertex weights", naming.vertex)
+    masses = weights_of(rules.scale, vertex_weights, n, "vertex weights", naming.vertex)
     matrix = sp.csr_array((weights, neighbours, starts), shape=(n, n))
+    if rules.pattern:
+        matrix = pattern_of(matrix)
+        return Graph(matrix.indptr, matrix.indices, matrix.data, masses, name)
     defect = find_defect(matrix, naming)
     if defect is None:
         return Graph(starts, neighbours, weights, masses, name)
-    if not repair:
+    if not rules.repair:
         raise GraphError(defect)
-    matrix = repaired(matrix)
+    before, matrix = matrix, repaired(matrix)
+    LOGGER.info("repair: %s", what_is_repaired(before, matrix))
     integer_array(matrix.indices, "the repaired adjacency")
     weights = checked_weights(matrix.data, matrix.nnz, "repaired edge weights", str)
     return Graph(matrix.indptr, matrix.indices, weights, masses, name)
@@ -135,7 +241,7 @@ def graph_from_pairs(
     edge_weights: npt.ArrayLike | None = None,
     vertex_weights: npt.ArrayLike | None = None,
     *,
-    repair: bool = False,
+    rules: Rules = PLAIN,
     name: str = "graph",
     naming: Naming | None = None,
 ) -> Graph:
@@ -144,7 +250,7 @@ def graph_from_pairs(
     Parameters
     ----------
     sources, targets : integers in 0..n - 1, shape (2 m,)
-    edge_weights, vertex_weights, repair, name, naming
+    edge_weights, vertex_weights, rules, name, naming
         As for `graph_from_csr`.
 
     Raises
@@ -156,8 +262,12 @@ def graph_from_pairs(
     check_order(n)
     u = checked_ids(sources, n, "sources", lambda i: f"source of edge number {i}")
     v = checked_ids(targets, n, "targets", lambda i: f"target of edge number {i}")
-    weights = weights_or_ones(
-        edge_weights, len(u), "edge weights", lambda i: naming.edge(int(u[i]), int(v[i]))
+    weights = weights_of(
+        rules.scale,
+        None if rules.pattern else edge_weights,
+        len(u),
+        "edge weights",
+        lambda i: naming.edge(int(u[i]), int(v[i])),
     )
     matrix = sorted_pairs(n, u, v, weights)
     return graph_from_csr(
@@ -165,7 +275,7 @@ def graph_from_pairs(
         matrix.indices,
         matrix.data,
         vertex_weights,
-        repair=repair,
+        rules=rules,
         name=name,
         naming=naming,
     )
@@ -187,70 +297,3 @@ def sorted_pairs(n: int, rows: IntArray, columns: IntArray, data: IntArray) -> A
     pairs = sp.coo_array((data, (rows, columns)), shape=(n, n))
     pairs.has_canonical_format = True  # else the conversion would add up duplicates
     return pairs.tocsr().T.tocsr().T.tocsr()  # transposing sorts, and is stable
-
-
-def weights_or_ones(
-    weights: npt.ArrayLike | None, size: int, what: str, source: Callable[[int], str]
-) -> IntArray:
-    """Return weights as `checked_weights` does, ones where there are none."""
-    if weights is None:
-        return np.ones(size, np.int32)
-    return checked_weights(weights, size, what, source)
-
-
-def _from_scipy(matrix: Any, repair: bool, name: str) -> Graph:
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise GraphError(f"an adjacency matrix must be square, not of shape {matrix.shape}")
-    if matrix.format == "coo":
-        n, u, v = matrix.shape[0], matrix.row, matrix.col
-        return graph_from_pairs(n, u, v, matrix.data, repair=repair, name=name)
-    if matrix.format in ("csc", "bsr"):
-        try:
-            matrix.check_format(full_check=True)  # the conversion trusts its indices
-        except ValueError as error:
-            raise GraphError(f"the SciPy matrix is not valid: {error}") from error
-    rows = matrix.tocsr()
-    if matrix.format == "bsr":
-        rows.eliminate_zeros()  # the padding of its blocks
-    return graph_from_csr(rows.indptr, rows.indices, rows.data, repair=repair, name=name)
-
-
-class _NodeNaming(Naming):
-    """Names vertices by the nodes of a networkx graph."""
-
-    def __init__(self, nodes: list[Any]) -> None:
-        self.nodes = nodes
-
-    def vertex(self, v: int) -> str:
-        """Name of node number `v`."""
-        return f"node {self.nodes[v]!r}"
-
-    def edge(self, u: int, v: int) -> str:
-        """Name of the edge between nodes number `u` and `v`."""
-        return f"edge ({self.nodes[u]!r}, {self.nodes[v]!r})"
-
-
-def _from_networkx(graph: Any, repair: bool, name: str) -> Graph:
-    nodes = list(graph)
-    naming = _NodeNaming(nodes)
-    index = {node: i for i, node in enumerate(nodes)}
-    edges = list(graph.edges(data="weight", default=1))
-    u = np.fromiter((index[a] for a, _, _ in edges), np.int32, len(edges))
-    v = np.fromiter((index[b] for _, b, _ in edges), np.int32, len(edges))
-    weights = _numbers([w for _, _, w in edges], lambda i: naming.edge(int(u[i]), int(v[i])))
-    masses = _numbers([w for _, w in graph.nodes(data="weight", default=1)], naming.vertex)
-    if not graph.is_directed():
-        other = u != v  # a self-loop has one direction only
-        u, v = np.concatenate((u, v[other])), np.concatenate((v, u[other]))
-        weights = np.concatenate((weights, weights[other]))
-    return graph_from_pairs(
-        len(nodes), u, v, weights, masses, repair=repair, name=name, naming=naming
-    )
-
-
-def _numbers(values: list[Any], source: Callable[[int], str]) -> npt.NDArray[Any]:
-    """Return `values` as an array of numbers; what is no number (None, a text) is refused."""
-    for i, value in enumerate(values):
-        if not isinstance(value, int | float | np.integer | np.floating):
-            raise GraphError(f"{source(i)} has weight {value!r}, which is not a whole number")
-    return np.asarray(values, dtype=None if values else np.int32)

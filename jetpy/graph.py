@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,8 @@ class Graph:
         Positive weight of each directed edge; their sum is below 2**31.
     vertex_weights : int32, shape (n,)
         Positive weight of each vertex; their sum is below 2**31.
+    names : tuple or None
+        Names of the vertices, where they have some.
     """
 
     indptr: IntArray
@@ -40,6 +43,7 @@ class Graph:
     edge_weights: IntArray
     vertex_weights: IntArray
     name: str = field(default="graph")
+    names: tuple[Any, ...] | None = field(default=None, repr=False)
 
     @property
     def n(self) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,10 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 
 from jetpy.build import as_graph
+from jetpy.communication import communication
 from jetpy.errors import GraphError, OptionError
 from jetpy.graph import Graph, IntArray
+from jetpy.mapping.machine import Levels, Machine, described
 from jetpy.problem import Metric
 
 
@@ -35,27 +38,69 @@ class Evaluation:
         As `part_weights`.
     imbalance : float
         As `imbalance`.
-    boundary_vertices : int
-        As `boundary_vertices`.
-    communication_volume : int
-        As `communication_volume`.
+    part_volumes : int64, shape (k,)
+        What each part sends: the sum over its vertices of how many other parts they have
+        neighbours in.
+    part_boundary_vertices : int64, shape (k,)
+        How many vertices of each part have a neighbour in another one.
+    part_isolated_vertices : int64, shape (k,)
+        How many vertices of each part have no neighbour in it.
+    cut_matrix : scipy.sparse.csr_array of int64, shape (k, k)
+        Total weight of the undirected edges between each two parts; symmetric, without a diagonal.
     components : int64, shape (k,)
         As `components_per_part`.
     empty_parts : int
         Number of parts without a vertex.
     disconnected_parts : int
         Number of parts whose induced subgraph has more than one component.
+    machine : Machine or None
+        That of which parts are the PEs, if one was given.
+    cost : int or None
+        Given a machine: J, as `jetpy.mapping.cost.communication_cost`.
+    cost_by_level : int64, shape (levels,), or None
+        Given a machine: the share of each level of its hierarchy in the cost, lowest first.
     """
 
     k: int
     cut: int
     part_weights: npt.NDArray[np.int64]
     imbalance: float
-    boundary_vertices: int
-    communication_volume: int
+    part_volumes: npt.NDArray[np.int64]
+    part_boundary_vertices: npt.NDArray[np.int64]
+    part_isolated_vertices: npt.NDArray[np.int64]
+    cut_matrix: sp.csr_array
     components: npt.NDArray[np.int64]
     empty_parts: int
     disconnected_parts: int
+    machine: Machine | None = None
+    cost: int | None = None
+    cost_by_level: npt.NDArray[np.int64] | None = None
+
+    @property
+    def communication_volume(self) -> int:
+        """As `communication_volume`: what all parts send together."""
+        return int(self.part_volumes.sum())
+
+    @property
+    def largest_volume(self) -> int:
+        """What the part sends that sends most."""
+        return int(self.part_volumes.max())
+
+    @property
+    def boundary_vertices(self) -> int:
+        """Number of vertices that have a neighbour in another part."""
+        return int(self.part_boundary_vertices.sum())
+
+    @cached_property
+    def part_neighbours(self) -> npt.NDArray[np.int64]:
+        """How many other parts each part has edges to, int64, shape (k,)."""
+        counts: npt.NDArray[np.int64] = np.diff(self.cut_matrix.indptr).astype(np.int64)
+        return counts
+
+    def _repr_html_(self) -> str:
+        from jetpy.notebook import evaluation_html
+
+        return evaluation_html(self)
 
 
 def checked_parts(graph: Graph, parts: npt.ArrayLike, k: int | None = None) -> IntArray:
@@ -127,12 +172,6 @@ def imbalance(graph: Graph, parts: npt.ArrayLike, k: int) -> float:
     return heaviest / share - 1 if share else 0.0
 
 
-def boundary_vertices(graph: Graph, parts: npt.ArrayLike) -> int:
-    """Count the vertices that have a neighbour in another part."""
-    ids = checked_parts(graph, parts)
-    return sum(_distinct_sorted(u) for u, _ in cut_entries(graph, ids))
-
-
 def communication_volume(graph: Graph, parts: npt.ArrayLike) -> int:
     """Sum over the vertices of how many other parts they have neighbours in."""
     ids = checked_parts(graph, parts)
@@ -163,7 +202,17 @@ def components_per_part(graph: Graph, parts: npt.ArrayLike, k: int) -> npt.NDArr
 
 
 def evaluate(
-    graph: Any, parts: npt.ArrayLike, k: int | None = None, *, repair: bool = False
+    graph: Any,
+    parts: npt.ArrayLike,
+    k: int | None = None,
+    *,
+    hierarchy: Levels | None = None,
+    distances: Levels | npt.ArrayLike | None = None,
+    vertex_weights: npt.ArrayLike | None = None,
+    edge_weights: npt.ArrayLike | None = None,
+    repair: bool = False,
+    pattern: bool = False,
+    scale: bool = False,
 ) -> Evaluation:
     """Compute all metrics of a partition.
 
@@ -173,30 +222,64 @@ def evaluate(
         As for `jetpy.partition`.
     parts : integers in 0..k - 1, shape (n,)
     k : int, optional
-        Number of parts; by default the largest part id plus 1, at least 1.
-    repair : bool
-        Mend self-loops, duplicate and one-directional edges rather than refuse them.
+        Number of parts; by default the largest part id plus 1, at least 1, or that of the PEs.
+    hierarchy, distances : optional
+        A machine, as for `jetpy.map_processes`, of which parts are the PEs.
+    vertex_weights, edge_weights, repair, pattern, scale
+        As for `as_graph`.
 
     Raises
     ------
     GraphError, OptionError
-        As `as_graph` and `checked_parts` do.
+        As `as_graph` and `checked_parts` do; OptionError also where the machine has another
+        number of PEs than `k`, or is none.
+
+    Examples
+    --------
+    >>> from jetpy.generators import grid
+    >>> found = evaluate(grid(2, 2), [0, 0, 1, 2])
+    >>> found.cut, found.part_volumes, found.part_neighbours
+    (3, array([2, 2, 2]), array([2, 2, 2]))
+    >>> found.cut_matrix.toarray()
+    array([[0, 1, 1],
+           [1, 0, 1],
+           [1, 1, 0]])
+    >>> found = evaluate(grid(2, 2), [0, 1, 2, 3], hierarchy="2:2", distances="1:10")
+    >>> found.cut, found.cost, found.cost_by_level
+    (4, 44, array([ 4, 40]))
     """
-    graph = as_graph(graph, repair=repair)
+    from jetpy.mapping.cost import communication_cost, cost_by_level
+
+    target = described(hierarchy, distances, k)
+    k = k if target is None else target.k
+    graph = as_graph(
+        graph,
+        vertex_weights=vertex_weights,
+        edge_weights=edge_weights,
+        repair=repair,
+        pattern=pattern,
+        scale=scale,
+    )
     ids = checked_parts(graph, parts, k)
     if k is None:
         k = int(ids.max(initial=0)) + 1
     components = components_per_part(graph, ids, k)
+    measured = communication(graph, ids, k)
     return Evaluation(
         k=k,
-        cut=edge_cut(graph, ids),
+        cut=int(measured.cut_matrix.sum()) // 2,
         part_weights=part_weights(graph, ids, k),
         imbalance=imbalance(graph, ids, k),
-        boundary_vertices=boundary_vertices(graph, ids),
-        communication_volume=communication_volume(graph, ids),
+        part_volumes=measured.volumes,
+        part_boundary_vertices=measured.boundary,
+        part_isolated_vertices=measured.isolated,
+        cut_matrix=measured.cut_matrix,
         components=components,
         empty_parts=int((components == 0).sum()),
         disconnected_parts=int((components > 1).sum()),
+        machine=target,
+        cost=None if target is None else communication_cost(graph, ids, target),
+        cost_by_level=None if target is None else cost_by_level(graph, ids, target),
     )
 
 

@@ -70,6 +70,7 @@ def mapping_stats(mapping: Mapping, read_seconds: float) -> dict[str, Any]:
         **cost_report(mapping.machine, mapping.cost, mapping.cost_by_level.tolist()),
         "cut": mapping.cut,
         **_balance(partition),
+        "empty_pes": mapping.empty_pes,
         **_effort(partition, read_seconds),
     }
 
@@ -136,16 +137,25 @@ def cost_report(machine: Machine, cost: int, by_level: list[int]) -> dict[str, A
 
 def evaluation(graph: Graph, result: Evaluation) -> dict[str, Any]:
     """Describe the evaluation of a partition of `graph`."""
+    costs = {}
+    if result.machine is not None and result.cost is not None and result.cost_by_level is not None:
+        costs = cost_report(result.machine, result.cost, result.cost_by_level.tolist())
     return {
         **_header(graph, result.k),
         "cut": result.cut,
         "imbalance": result.imbalance,
         "boundary_vertices": result.boundary_vertices,
         "communication_volume": result.communication_volume,
+        "largest_volume": result.largest_volume,
         "empty_parts": result.empty_parts,
         "disconnected_parts": result.disconnected_parts,
         "part_weights": result.part_weights.tolist(),
         "components": result.components.tolist(),
+        "part_volumes": result.part_volumes.tolist(),
+        "part_neighbours": result.part_neighbours.tolist(),
+        "part_boundary_vertices": result.part_boundary_vertices.tolist(),
+        "part_isolated_vertices": result.part_isolated_vertices.tolist(),
+        **costs,
     }
 
 

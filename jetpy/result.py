@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from jetpy.constraints.several import loads
+from jetpy.errors import GraphError
 from jetpy.graph import Graph
+from jetpy.io.parts import write_parts
+from jetpy.members import (
+    Members,
+    Subgraph,
+    check_halo,
+    ghosts_of,
+    members_of,
+    sort_by_part,
+    subgraph,
+)
 from jetpy.metrics import communication_volume, components_per_part, part_weights
 from jetpy.profile import Profile
 
@@ -146,6 +159,127 @@ class Partition:
         """Number of parts whose induced subgraph has more than one component."""
         return int((components_per_part(self.graph, self.parts, self.k) > 1).sum())
 
+    @property
+    def order(self) -> npt.NDArray[np.int32]:
+        """All vertices sorted by part, ascending within each, int32, shape (n,)."""
+        return self._members.order
+
+    @property
+    def offsets(self) -> npt.NDArray[np.int32]:
+        """Where each part begins in `order`, and where the last ends, int32, shape (k + 1,)."""
+        return self._members.offsets
+
+    def members(self, part: int) -> npt.NDArray[np.int32]:
+        """Return the vertices of a part, ascending, int32.
+
+        Raises
+        ------
+        OptionError
+            When there is no such part.
+
+        Examples
+        --------
+        >>> import jetpy
+        >>> result = jetpy.partition(jetpy.generators.grid(2, 2), 1, threads=1)
+        >>> result.members(0)
+        array([0, 1, 2, 3], dtype=int32)
+        """
+        return members_of(self._members, part)
+
+    def ghosts(self, part: int) -> npt.NDArray[np.int32]:
+        """Return the neighbours of a part's vertices in other parts, by owner, then id, int32.
+
+        Raises
+        ------
+        OptionError
+            When there is no such part.
+        """
+        return ghosts_of(self.graph, self.parts, self._members, part)
+
+    def subgraph(self, part: int, halo: int = 0) -> Subgraph:
+        """Return a part as a graph of its own: what one process of an MPI program needs.
+
+        Parameters
+        ----------
+        part : int
+        halo : {0, 1}
+            1: with its *ghosts*, the neighbours of its vertices in other parts. There are edges
+            between owned vertices, and between these and ghosts, but none between ghosts. 0:
+            without ghosts.
+
+        Raises
+        ------
+        OptionError
+            When there is no such part, or no such halo.
+
+        Examples
+        --------
+        >>> import jetpy
+        >>> path = jetpy.generators.grid(6, 1)
+        >>> cut = jetpy.refine(path, [0, 0, 0, 1, 1, 1], threads=1)
+        >>> found = cut.subgraph(1, halo=1)
+        >>> found.global_ids, found.owned, found.ghost_owner
+        (array([3, 4, 5, 2], dtype=int32), 3, array([0], dtype=int32))
+        """
+        return subgraph(self.graph, self.parts, self._members, part, halo)
+
+    def subgraphs(self, halo: int = 0) -> Iterator[Subgraph]:
+        """Make `subgraph` of each part, one at a time, so that memory is that of one.
+
+        Raises
+        ------
+        OptionError
+            When there is no such halo.
+        """
+        check_halo(halo)
+        return (self.subgraph(part, halo) for part in range(self.k))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the parts to a file, in the format of its suffix: see `jetpy.write_parts`.
+
+        Raises
+        ------
+        FileFormatError
+            When the suffix promises a format that partitions are not written in.
+        JetpyError
+            When the file cannot be written.
+        """
+        write_parts(path, self.parts)
+
+    @cached_property
+    def _members(self) -> Members:
+        return sort_by_part(self.parts, self.k)
+
+    def as_dict(self) -> dict[Any, int]:
+        """Return the part of each vertex by its name, or by its number if the graph has no names.
+
+        >>> import jetpy
+        >>> graph = jetpy.from_edges({"a": ["x", "y"], "b": ["y", "z"]}, "a", "b")
+        >>> sorted(jetpy.partition(graph, 1, threads=1).as_dict())
+        ['x', 'y', 'z']
+        """
+        names = range(self.graph.n) if self.graph.names is None else self.graph.names
+        return dict(zip(names, self.parts.tolist(), strict=True))
+
+    def parts_of(self, names: Iterable[Any]) -> npt.NDArray[np.int32]:
+        """Return the parts of named vertices, in that order: a column to join to a table.
+
+        Raises
+        ------
+        GraphError
+            If there is no vertex of a name.
+        """
+        found = self.as_dict()
+        try:
+            return np.array([found[name] for name in names], np.int32)
+        except KeyError as error:
+            raise GraphError(f"there is no vertex {error}") from None
+
     def __repr__(self) -> str:
         state = "feasible" if self.feasible else "NOT feasible"
         return f"Partition(k={self.k}, cut={self.cut}, imbalance={self.imbalance:.4f}, {state})"
+
+    def _repr_html_(self) -> str:
+        from jetpy.notebook import partition_html
+
+        return partition_html(self)

@@ -16,6 +16,12 @@ import scipy.sparse as sp
 from jetpy.errors import GraphError
 from jetpy.graph import INT32_MAX, IntArray
 
+SCALING = "scale=True (--scale) makes weights of any size fit"
+HOW_ELSE = (
+    "scale=True (--scale) turns positive weights into integers, pattern=True (--pattern) takes the "
+    "places of entries alone"
+)
+
 Matrix = Any  # a SciPy sparse array; SciPy has no types of its own
 
 
@@ -129,12 +135,12 @@ def checked_weights(
             raise GraphError(f"{source(i)} has weight {weights[i]}, {why}")
 
     if weights.dtype.kind == "f":
-        refuse(weights != np.rint(weights), "which is not a whole number")
+        refuse(weights != np.rint(weights), f"which is not a whole number; {HOW_ELSE}")
     refuse(weights < 1, "but weights must be positive")
-    refuse(weights > INT32_MAX, "which overflows: weights must sum to less than 2**31")
+    refuse(weights > INT32_MAX, f"which overflows: weights must sum to less than 2**31; {SCALING}")
     total = int(weights.sum(dtype=np.int64))
     if total > INT32_MAX:
-        raise GraphError(f"the {what} overflow: they sum to {total}, 2**31 or more")
+        raise GraphError(f"the {what} overflow: they sum to {total}, 2**31 or more; {SCALING}")
     return np.ascontiguousarray(weights, dtype=np.int32)
 
 
@@ -197,6 +203,34 @@ def repaired(matrix: Matrix) -> Matrix:
     pairs = (matrix.data[keep], (rows[keep], matrix.indices[keep]))
     merged = sp.coo_array(pairs, shape=matrix.shape).tocsr()  # adds duplicates
     return merged.maximum(merged.T.tocsr())
+
+
+def pattern_of(matrix: Matrix) -> Matrix:
+    """Return where a matrix has entries off its diagonal, in either direction: ones there.
+
+    Parameters
+    ----------
+    matrix : scipy.sparse.csr_array, int32, shape (n, n)
+
+    Returns
+    -------
+    scipy.sparse.csr_array, int32, shape (n, n), rows sorted
+    """
+    found = repaired(matrix)
+    found.data[:] = 1
+    return found
+
+
+def what_is_repaired(before: Matrix, after: Matrix) -> str:
+    """Say what `repaired` has done, given what it got and what it returned."""
+    rows = np.repeat(np.arange(before.shape[0], dtype=np.int64), np.diff(before.indptr))
+    is_loop = rows == before.indices
+    listed = len(np.unique(rows[~is_loop] * before.shape[0] + before.indices[~is_loop]))
+    loops = int(is_loop.sum())
+    return (
+        f"{loops} self-loops dropped, {before.nnz - loops - listed} duplicate edges merged, "
+        f"{after.nnz - listed} missing directions added"
+    )
 
 
 def _hint(what: str) -> str:

@@ -1,10 +1,13 @@
-"""Work in forked children."""
+"""Work in forked children, and programs that a terminal shows."""
 
 from __future__ import annotations
 
 import os
+import pty
+import subprocess
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 
 def in_child(work: Callable[[], None]) -> None:
@@ -18,3 +21,17 @@ def in_child(work: Callable[[], None]) -> None:
             os._exit(1)
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
+
+
+def shown_on_a_terminal(command: Sequence[str]) -> str:
+    """Run a command with a terminal as standard error, and return what that gets."""
+    terminal, end = pty.openpty()
+    shown = b""
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=end) as process:
+        os.close(end)
+        with suppress(OSError):  # at the end Linux tells of an error
+            while chunk := os.read(terminal, 1 << 16):
+                shown += chunk
+    os.close(terminal)
+    assert process.returncode == 0
+    return shown.decode()

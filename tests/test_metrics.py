@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from jetpy import metrics
 from jetpy.errors import GraphError, OptionError
 from jetpy.graph import Graph
+from jetpy.mapping.cost import communication_cost, cost_by_level
+from jetpy.mapping.machine import machine
 from tests.graphs import SMALL_GRAPHS, clique, edge_dict, path, star
 
 
@@ -51,9 +53,41 @@ def test_all_metrics_agree_with_networkx(case: tuple[Graph, list[int], int], blo
     assert found.imbalance == (max(weights) / share - 1 if share else 0.0)
     assert found.boundary_vertices == sum(map(bool, others))
     assert found.communication_volume == sum(map(len, others))
+    assert found.part_volumes.tolist() == [sum(len(others[v]) for v in m) for m in members]
+    assert found.largest_volume == max(found.part_volumes)
+    assert found.part_boundary_vertices.tolist() == [
+        sum(bool(others[v]) for v in m) for m in members
+    ]
+    assert found.part_isolated_vertices.tolist() == [
+        sum(not set(oracle[v]) & m for v in m) for m in members
+    ]
+    between = [[0] * k for _ in range(k)]
+    for u, v, w in oracle.edges(data="weight"):
+        if parts[u] != parts[v]:
+            between[parts[u]][parts[v]] += w
+            between[parts[v]][parts[u]] += w
+    assert found.cut_matrix.toarray().tolist() == between
+    assert found.part_neighbours.tolist() == [sum(w > 0 for w in row) for row in between]
+    assert metrics.edge_cut(graph, parts) == found.cut
+    assert metrics.communication_volume(graph, parts) == found.communication_volume
     assert found.components.tolist() == components
     assert found.empty_parts == components.count(0)
     assert found.disconnected_parts == sum(c > 1 for c in components)
+
+
+@given(partitions())
+def test_machines_are_evaluated(case: tuple[Graph, list[int], int]) -> None:
+    graph, parts, _ = case
+    found = metrics.evaluate(graph, parts, hierarchy="2:3", distances="1:10")
+    target = machine("2:3", "1:10")
+    assert found.cost == communication_cost(graph, parts, target)
+    assert found.cost_by_level is not None
+    assert found.cost_by_level.tolist() == cost_by_level(graph, parts, target).tolist()
+    assert found.machine is not None
+    assert (found.k, found.machine.hierarchy) == (6, (2, 3))
+    without = metrics.evaluate(graph, parts, 6)
+    assert (without.machine, without.cost, without.cost_by_level) == (None, None, None)
+    assert (without.cut, without.components.tolist()) == (found.cut, found.components.tolist())
 
 
 def test_known_values() -> None:
@@ -64,7 +98,7 @@ def test_known_values() -> None:
     assert metrics.imbalance(path(6), [0, 0, 0, 0, 1, 1], 2) == pytest.approx(1 / 3)
     assert metrics.imbalance(path(5), [0, 0, 0, 1, 1], 2) == 0.0
     assert metrics.communication_volume(star(3), [0, 1, 1, 2]) == 2 + 3
-    assert metrics.boundary_vertices(path(6), halves) == 2
+    assert metrics.evaluate(path(6), halves).boundary_vertices == 2
     assert metrics.components_per_part(path(6), [0, 1, 0, 1, 1, 0], 3).tolist() == [3, 2, 0]
 
 
@@ -73,9 +107,20 @@ def test_default_k() -> None:
     assert metrics.evaluate(SMALL_GRAPHS["empty"](), []).k == 1
 
 
+def test_as_many_parts_as_vertices() -> None:
+    graph = path(4000)
+    found = metrics.evaluate(graph, np.arange(4000))
+    assert found.cut_matrix.nnz == 2 * 3999
+    assert found.cut_matrix.has_sorted_indices
+    assert found.cut_matrix.dtype == np.int64
+    assert found.part_neighbours.tolist() == [1, *[2] * 3998, 1]
+    assert found.part_isolated_vertices.tolist() == [1] * 4000
+
+
 def test_weights_that_fill_31_bits_do_not_overflow() -> None:
     graph = SMALL_GRAPHS["heavy_edges"]()
     assert metrics.edge_cut(graph, [0, 1, 0]) == 2**30 - 1
+    assert metrics.evaluate(graph, [0, 1, 0]).cut_matrix.max() == 2**30 - 1
     assert metrics.part_weights(graph, [0, 0, 0], 2).tolist() == [2**31 - 1, 0]
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from jetpy.bars import STAGES, progress_bars
 from jetpy.cli.command import Command
 from jetpy.cli.options import backend_option, device_option
-from jetpy.cli.progress import STAGES, progress_bars
 
 if TYPE_CHECKING:
     from jetpy.backends.workers import Compilation

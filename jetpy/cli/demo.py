@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from jetpy import names
+from jetpy.bars import progress_bars
 from jetpy.cli.command import Command
 from jetpy.cli.options import backend_option, device_option, threads_option
-from jetpy.cli.progress import progress_bars
 
 if TYPE_CHECKING:
     from jetpy.graph import Graph

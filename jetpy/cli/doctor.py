@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from jetpy.bars import progress_bars
 from jetpy.cli.command import Command
-from jetpy.cli.progress import progress_bars
 from jetpy.errors import BackendError
 from jetpy.names import DISTRIBUTION
 
@@ -71,7 +71,7 @@ def doctor_command() -> None:
 
 def _verdict(outcome: Outcome) -> tuple[str, str]:
     """Return whether a back end works, and how it runs or why it does not."""
-    from jetpy.cli.tables import count
+    from jetpy.summary import count
 
     if outcome.missing:
         return "-", outcome.missing
@@ -172,7 +172,7 @@ def _contents(folder: Path) -> str:
     from jetpy.backends.kokkos.build import BINARY, is_built
     from jetpy.backends.numba_engine import SUFFIX
     from jetpy.cache import intact_content
-    from jetpy.cli.tables import count
+    from jetpy.summary import count
 
     files = [*folder.glob(f"numba/*/*{SUFFIX}"), *folder.glob(f"cuda/*/*{cuda.SUFFIX}")]
     intact = [intact_content(path) is not None for path in files]

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from jetpy.bars import progress_bars
 from jetpy.cli.command import Command
 from jetpy.cli.options import (
     INPUT_FILE,
+    OUTPUT_FILE,
     distance_option,
     graph_argument,
     hierarchy_option,
     json_option,
-    repair_option,
+    reading_options,
+    vertex_weights_option,
 )
-from jetpy.cli.output import STDOUT, check_outputs, write_json
-from jetpy.cli.progress import progress_bars
+from jetpy.cli.output import STDOUT, check_cut_matrix, check_outputs, write_json
+from jetpy.cli.results import read_weights
 
 if TYPE_CHECKING:
     from jetpy.graph import Graph
-    from jetpy.mapping.machine import Machine
     from jetpy.metrics import Evaluation
-
-MOST_ROWS = 32
 
 
 @click.command("evaluate", cls=Command)
@@ -36,7 +35,14 @@ MOST_ROWS = 32
 )
 @hierarchy_option
 @distance_option(required=False)
-@repair_option
+@reading_options
+@vertex_weights_option
+@click.option(
+    "--cut-matrix",
+    type=OUTPUT_FILE,
+    metavar="FILE",
+    help="Write the weight of the edges between each two parts, as .npy, .mtx or .csv.",
+)
 @json_option
 def evaluate_command(
     graph: Path,
@@ -45,6 +51,10 @@ def evaluate_command(
     hierarchy: str | None,
     distance: str | None,
     repair: bool,
+    pattern: bool,
+    scale: bool,
+    vertex_weights: Path | None,
+    cut_matrix: Path | None,
     json_file: Path | None,
 ) -> None:
     """Compute cut, balance, communication and connectedness.
@@ -53,71 +63,61 @@ def evaluate_command(
     vertices, numbered from 0: one a line, or as .npy, .npz, .csv or .json. Given a machine, parts
     are its PEs, and what the mapping costs is computed as well.
     """
-    from jetpy.io.distances import matrix_file
+    from jetpy.io.distances import matrix_file, read_distances
 
     matrix = matrix_file(distance or "")
-    check_outputs(json_file=json_file, inputs=[graph, parts, matrix])
+    check_cut_matrix(cut_matrix)
+    check_outputs([cut_matrix], json_file, inputs=[graph, parts, matrix, vertex_weights])
+    if hierarchy is not None and distance is None:
+        raise click.UsageError("--hierarchy needs --distance")
 
+    from jetpy.build import as_graph
     from jetpy.io import read_graph, read_parts
-    from jetpy.mapping.cost import communication_cost, cost_by_level
+    from jetpy.io.cut_matrix import write_cut_matrix
+    from jetpy.mapping.machine import described
     from jetpy.metrics import evaluate
-    from jetpy.report import cost_report, evaluation
+    from jetpy.report import evaluation
 
-    target = _machine(hierarchy, distance, k)
+    distances = None if distance is None else read_distances(distance)
+    described(hierarchy, distances, k)  # refuse wrong numbers before reading
     with progress_bars() as bars:
-        loaded = read_graph(graph, repair=repair, progress=bars.read)
+        loaded = read_graph(graph, repair=repair, pattern=pattern, scale=scale, progress=bars.read)
+        weights = read_weights(vertex_weights, loaded.n)
+        loaded = as_graph(loaded, vertex_weights=weights, scale=scale)
         bars.busy("Evaluating")
         ids = read_parts(parts, loaded.n)
-        result = evaluate(loaded, ids, k if target is None else target.k)
-        costs = {}
-        if target is not None:
-            cost = communication_cost(loaded, ids, target)
-            costs = cost_report(target, cost, cost_by_level(loaded, ids, target).tolist())
+        result = evaluate(loaded, ids, k, hierarchy=hierarchy, distances=distances)
+    if cut_matrix is not None:
+        write_cut_matrix(cut_matrix, result.cut_matrix)
     if json_file is not None:
-        write_json(json_file, {**evaluation(loaded, result), **costs})
+        write_json(json_file, evaluation(loaded, result))
     if json_file != STDOUT:
-        _print(loaded, result, costs)
+        _print(loaded, result)
 
 
-def _machine(hierarchy: str | None, distance: str | None, k: int | None) -> Machine | None:
-    """Return the machine, if one is described."""
-    from jetpy.io.distances import read_distances
-    from jetpy.mapping.machine import machine
+def _print(graph: Graph, result: Evaluation) -> None:
+    from jetpy.cli.tables import columns, facts, stdout_console
+    from jetpy.summary import (
+        MOST_PARTS,
+        PART_HEADERS,
+        cost_rows,
+        cut_text,
+        evaluation_rows,
+        graph_text,
+        part_rows,
+    )
 
-    if distance is None:
-        if hierarchy is not None:
-            raise click.UsageError("--hierarchy needs --distance")
-        return None
-    target = machine(hierarchy, read_distances(distance))
-    if k not in (None, target.k):
-        raise click.UsageError(f"-k is {k}, but the machine has {target.k} PEs")
-    return target
-
-
-def _print(graph: Graph, result: Evaluation, costs: Mapping[str, Any]) -> None:
-    from jetpy.cli.tables import columns, cost_rows, cut_text, facts, graph_text, stdout_console
-
-    ideal = -(-graph.total_vertex_weight // result.k)
-    weights = result.part_weights
+    console = stdout_console()
+    costs: list[tuple[str, str]] = []
+    if result.cost is not None and result.cost_by_level is not None:
+        costs = cost_rows(result.cost, result.cost_by_level.tolist())
     rows = [
         ("graph", graph_text(graph)),
         ("k", f"{result.k:,}"),
-        *(cost_rows(costs["cost"], costs["cost_by_level"]) if costs else []),
+        *costs,
         ("cut", cut_text(result.cut, graph)),
-        ("imbalance", f"{result.imbalance:.4f}"),
-        ("part weights", f"{weights.min():,} to {weights.max():,}; the average is {ideal:,}"),
-        ("boundary vertices", f"{result.boundary_vertices:,}"),
-        ("communication volume", f"{result.communication_volume:,}"),
-        ("empty parts", f"{result.empty_parts:,}"),
-        ("disconnected parts", f"{result.disconnected_parts:,}"),
+        *evaluation_rows(result),
     ]
-    console = stdout_console()
     console.print(facts(rows))
-    if result.k <= MOST_ROWS:
-        cells = (
-            (f"{part}", f"{weight:,}", f"{components:,}")
-            for part, (weight, components) in enumerate(
-                zip(weights, result.components, strict=True)
-            )
-        )
-        console.print(columns(("part", "weight", "components"), cells))
+    if result.k <= MOST_PARTS:
+        console.print(columns(PART_HEADERS, part_rows(result)))

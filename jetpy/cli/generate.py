@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jetpy.bars import progress_bars
 from jetpy.cli.command import Command
 from jetpy.cli.options import OUTPUT_FILE
 from jetpy.cli.output import check_outputs
-from jetpy.cli.progress import progress_bars
 
 if TYPE_CHECKING:
     from jetpy.graph import Graph
@@ -82,9 +82,9 @@ def _option(parameter: inspect.Parameter, text: str | None) -> click.Option:
 
 
 def _generate(generator: Callable[..., Graph], output: Path, arguments: dict[str, Any]) -> None:
-    from jetpy.cli.tables import graph_text
     from jetpy.io import FORMATS, write_graph
     from jetpy.io.compression import split_name
+    from jetpy.summary import graph_text
 
     if split_name(output)[1] not in FORMATS:
         raise click.UsageError(f"{output}: the name must end in one of {', '.join(FORMATS)}")

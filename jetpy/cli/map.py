@@ -8,8 +8,10 @@ from typing import get_args
 import click
 
 from jetpy import names
+from jetpy.bars import progress_bars
 from jetpy.cli.command import Command, notify
 from jetpy.cli.options import (
+    OUTPUT_FILE,
     backend_option,
     device_option,
     distance_option,
@@ -20,13 +22,13 @@ from jetpy.cli.options import (
     parts_option,
     profile_option,
     quiet_option,
-    repair_option,
+    reading_options,
     seed_option,
     threads_option,
+    vertex_weights_option,
 )
 from jetpy.cli.output import check_outputs, standard_output_kept
-from jetpy.cli.progress import progress_bars
-from jetpy.cli.results import conclude, read_timed, write_files
+from jetpy.cli.results import conclude, read_timed, read_weights, write_files
 
 
 @click.command("map", cls=Command)
@@ -46,8 +48,27 @@ from jetpy.cli.results import conclude, read_timed, write_files
 @backend_option
 @threads_option
 @device_option
-@repair_option
+@reading_options
+@vertex_weights_option
 @parts_option("PES", "Write the PE of each task.")
+@click.option(
+    "--rankfile",
+    type=OUTPUT_FILE,
+    metavar="FILE",
+    help="Write host, processor and core of each task, as Open MPI reads them; one on each PE.",
+)
+@click.option(
+    "--slurm-hostfile",
+    type=OUTPUT_FILE,
+    metavar="FILE",
+    help="Write the host of each task for SLURM_HOSTFILE and srun -m arbitrary; one on each PE.",
+)
+@click.option(
+    "--hosts",
+    metavar="FILE|A,B,...",
+    help="Names of the hosts in the order of their PEs, or a file with one a line; for Open MPI "
+    "by default +n0, +n1 and so on.",
+)
 @json_option
 @profile_option
 @quiet_option
@@ -65,7 +86,13 @@ def map_command(
     threads: int | None,
     device: int | None,
     repair: bool,
+    pattern: bool,
+    scale: bool,
+    vertex_weights: Path | None,
     output: Path | None,
+    rankfile: Path | None,
+    slurm_hostfile: Path | None,
+    hosts: str | None,
     json_file: Path | None,
     trace_file: Path | None,
     quiet: bool,
@@ -78,12 +105,25 @@ def map_command(
     """
     from jetpy.io.distances import matrix_file, read_distances
 
-    inputs = [graph, matrix_file(distance)]
-    check_outputs([trace_file], json_file, inputs=inputs, parts=output)
+    hosts_file = None if hosts is None else Path(hosts)
+    inputs = [graph, matrix_file(distance), hosts_file, vertex_weights]
+    outputs = [rankfile, slurm_hostfile, trace_file]
+    check_outputs(outputs, json_file, inputs=inputs, parts=output)
+    if hosts is None and slurm_hostfile is not None:
+        raise click.UsageError("--slurm-hostfile needs --hosts")
+    if hosts is not None and rankfile is None and slurm_hostfile is None:
+        raise click.UsageError("--hosts needs --rankfile or --slurm-hostfile")
 
     from jetpy.api import map_processes
     from jetpy.backends import get_backend
     from jetpy.cli.tables import mapping_summary
+    from jetpy.mapping.launchers import (
+        check_hosts,
+        check_ranks,
+        read_hosts,
+        write_rankfile,
+        write_slurm_hostfile,
+    )
     from jetpy.mapping.machine import machine
     from jetpy.mapping.problem import pose_mapping
     from jetpy.problem import checked_imbalance
@@ -94,12 +134,19 @@ def map_command(
     # refuse wrong numbers before reading
     imbalance = checked_imbalance(imbalance, large=large_imbalance)
     pose_mapping(0, target, method, imbalance, seed)
+    names_of_hosts = None if hosts is None else read_hosts(hosts)
+    launched = rankfile is not None or slurm_hostfile is not None
+    if launched:
+        check_hosts(target, names_of_hosts)
     get_backend(backend, threads, device)
     if not target.is_monotone:
         notify("warning", f"the distances {distance} do not grow from level to level")
 
     with progress_bars(quiet=quiet) as bars:
-        loaded, read_seconds = read_timed(graph, repair, bars)
+        loaded, read_seconds = read_timed(graph, bars, repair=repair, pattern=pattern, scale=scale)
+        weights = read_weights(vertex_weights, loaded.n)
+        if launched:
+            check_ranks(loaded.n, target)
         bars.busy("Preparing")
         with standard_output_kept():
             result = map_processes(
@@ -113,11 +160,17 @@ def map_command(
                 backend=backend,
                 threads=threads,
                 device=device,
+                vertex_weights=weights,
+                scale=scale,
                 progress=bars.stage,
                 profile=trace_file is not None,
             )
         bars.busy("Writing")
         write_files(result.partition, output, trace_file)
+        if rankfile is not None:
+            write_rankfile(rankfile, result, names_of_hosts)
+        if slurm_hostfile is not None and names_of_hosts is not None:
+            write_slurm_hostfile(slurm_hostfile, result, names_of_hosts)
         report = mapping_stats(result, read_seconds)
     summary = mapping_summary(result, read_seconds)
     conclude(ctx, result.partition, summary, report, json_file, quiet, ("mapping", "PE"))

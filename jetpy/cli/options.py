@@ -42,6 +42,33 @@ repair_option = click.option(
     help="Mend self-loops, duplicate and one-directional edges rather than refuse them.",
 )
 
+pattern_option = click.option(
+    "--pattern",
+    is_flag=True,
+    help="Take where the entries of a matrix are, whatever they are: edges of weight 1.",
+)
+
+scale_option = click.option(
+    "--scale",
+    is_flag=True,
+    help="Turn positive weights that are no integers, or too large, into integers.",
+)
+
+vertex_weights_option = click.option(
+    "--vertex-weights",
+    type=INPUT_FILE,
+    metavar="FILE",
+    help="Weights of the vertices, instead of the graph's: a line each, or .npy.",
+)
+
+
+def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that tell how to take a graph."""
+    for option in (scale_option, pattern_option, repair_option):
+        command = option(command)
+    return command
+
+
 json_option = click.option(
     "--json",
     "json_file",

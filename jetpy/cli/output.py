@@ -65,12 +65,33 @@ def check_outputs(
         _try_to_open(path)
 
 
+def check_cut_matrix(path: Path | None) -> None:
+    """Refuse a name, if there is one, that promises a format that cut matrices are not written in.
+
+    Raises
+    ------
+    UsageError
+    """
+    from jetpy.io.cut_matrix import check_cut_matrix_name
+
+    if path is not None and path != STDOUT:
+        with _as_usage_error():
+            check_cut_matrix_name(path)
+
+
 def _check_parts_name(path: Path) -> None:
-    from jetpy.errors import FileFormatError
     from jetpy.io.parts import check_parts_name
 
-    try:
+    with _as_usage_error():
         check_parts_name(path)
+
+
+@contextlib.contextmanager
+def _as_usage_error() -> Iterator[None]:
+    from jetpy.errors import FileFormatError
+
+    try:
+        yield
     except FileFormatError as error:
         raise click.UsageError(str(error)) from error
 

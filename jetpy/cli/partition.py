@@ -8,6 +8,7 @@ from typing import Any, get_args
 import click
 
 from jetpy import names
+from jetpy.bars import progress_bars
 from jetpy.cli.command import Command
 from jetpy.cli.options import (
     OUTPUT_FILE,
@@ -23,14 +24,14 @@ from jetpy.cli.options import (
     parts_option,
     profile_option,
     quiet_option,
-    repair_option,
+    reading_options,
     seed_option,
     targets_option,
     threads_option,
+    vertex_weights_option,
 )
 from jetpy.cli.output import check_outputs, standard_output_kept
-from jetpy.cli.progress import progress_bars
-from jetpy.cli.results import conclude, read_timed, write_files
+from jetpy.cli.results import conclude, read_timed, read_weights, write_files
 
 
 @click.command("partition", cls=Command)
@@ -81,7 +82,8 @@ from jetpy.cli.results import conclude, read_timed, write_files
 @backend_option
 @threads_option
 @device_option
-@repair_option
+@reading_options
+@vertex_weights_option
 @parts_option("PARTS", "Write the part of each vertex.")
 @click.option(
     "--session",
@@ -114,6 +116,9 @@ def partition_command(
     threads: int | None,
     device: int | None,
     repair: bool,
+    pattern: bool,
+    scale: bool,
+    vertex_weights: Path | None,
     output: Path | None,
     session: Path | None,
     json_file: Path | None,
@@ -125,9 +130,12 @@ def partition_command(
     GRAPH is a file, whose name tells its format: .graph or .metis, .mtx, .npz, or an edge list
     (.txt, .edges, .el, .tsv, .csv), each also compressed (.gz, .bz2, .xz, .zst).
     """
-    check_outputs([session, trace_file], json_file, inputs=[graph, fixed, home], parts=output)
-    if session is not None and any(given is not None for given in (targets, fixed, home)):
-        raise click.UsageError("--session goes without --targets, --fixed and --home")
+    inputs = [graph, fixed, home, vertex_weights]
+    check_outputs([session, trace_file], json_file, inputs=inputs, parts=output)
+    if session is not None and any(given is not None for given in (targets, *inputs[1:])):
+        raise click.UsageError(
+            "--session goes without --targets, --fixed, --home and --vertex-weights"
+        )
 
     from jetpy.api import partition
     from jetpy.backends import get_backend
@@ -149,7 +157,8 @@ def partition_command(
     get_backend(backend, threads, device)
 
     with progress_bars(quiet=quiet) as bars:
-        loaded, read_seconds = read_timed(graph, repair, bars)
+        loaded, read_seconds = read_timed(graph, bars, repair=repair, pattern=pattern, scale=scale)
+        weights = read_weights(vertex_weights, loaded.n)
         places: dict[str, Any] = {
             name: None if file is None else read_parts(file, loaded.n, partial=True)
             for name, file in (("fixed", fixed), ("home", home))
@@ -177,6 +186,8 @@ def partition_command(
                 objective=objective,
                 generations=generations,
                 time_limit=time_limit,
+                vertex_weights=weights,
+                scale=scale,
                 progress=bars.stage,
                 profile=trace_file is not None,
             )

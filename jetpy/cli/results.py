@@ -12,20 +12,28 @@ from jetpy.cli.command import INFEASIBLE, notify
 from jetpy.cli.output import STDOUT, write_json
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     from rich.text import Text
 
-    from jetpy.cli.progress import Bars
+    from jetpy.bars import Bars
     from jetpy.graph import Graph
     from jetpy.result import Partition
 
 
-def read_timed(path: Path, repair: bool, bars: Bars) -> tuple[Graph, float]:
-    """Return a graph, and the wall seconds that reading it took."""
+def read_timed(path: Path, bars: Bars, **rules: bool) -> tuple[Graph, float]:
+    """Return a graph, read by rules as of `read_graph`, and the wall seconds that took."""
     from jetpy.io import read_graph
 
     started = time.perf_counter()
-    graph = read_graph(path, repair=repair, progress=bars.read)
+    graph = read_graph(path, progress=bars.read, **rules)
     return graph, time.perf_counter() - started
+
+
+def read_weights(path: Path | None, n: int) -> npt.NDArray[Any] | None:
+    """Return the weights of n vertices that a file holds, if there is one."""
+    from jetpy.io.weights import read_vertex_weights
+
+    return None if path is None else read_vertex_weights(path, n)
 
 
 def write_files(partition: Partition, output: Path | None, trace_file: Path | None) -> None:

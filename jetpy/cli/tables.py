@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jetpy.presets import preset
 from jetpy.profile import Profile, Step
+from jetpy.summary import mapping_rows, partition_rows, seconds_row
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    from jetpy.graph import Graph
     from jetpy.incremental.partitioner import IncrementalPartitioner, Update
     from jetpy.mapping.mapping import Mapping
     from jetpy.result import Partition
@@ -59,34 +56,11 @@ def columns(headers: Sequence[str], rows: Iterable[Sequence[str]], left: int = 0
     return table
 
 
-def graph_text(graph: Graph) -> str:
-    """Return name and size of a graph."""
-    return f"{graph.name}: {graph.n:,} vertices, {graph.m:,} edges"
-
-
-def cut_text(cut: int, graph: Graph) -> str:
-    """Return a cut and its share of the total edge weight."""
-    total = graph.total_edge_weight
-    return f"{cut:,} ({100 * cut / total:.2f} % of the edge weight)" if total else "0"
-
-
 def summary(partition: Partition, read_seconds: float) -> Text:
     """Return the summary of a run."""
-    run = f"k = {partition.k}, seed {partition.seed}, preset {partition.preset}"
-    own = preset(partition.preset)
-    if partition.coarsening != own.coarsen.method:
-        run += f", coarsening {partition.coarsening}"
-    if partition.refinement != own.refine.method:
-        run += f", refinement {partition.refinement}"
-    if partition.generations > 1:
-        run += f", {count(partition.generations, 'generation')}"
     return facts(
         [
-            ("graph", graph_text(partition.graph)),
-            ("run", f"{run}, {_engine(partition)}"),
-            ("cut", cut_text(partition.cut, partition.graph)),
-            *_balance(partition, "part"),
-            *_migration(partition),
+            *partition_rows(partition),
             ("empty parts", f"{partition.empty_parts:,}"),
             ("disconnected parts", f"{partition.disconnected_parts:,}"),
             *_times(partition, read_seconds),
@@ -96,19 +70,7 @@ def summary(partition: Partition, read_seconds: float) -> Text:
 
 def mapping_summary(mapping: Mapping, read_seconds: float) -> Text:
     """Return the summary of a mapping run."""
-    partition = mapping.partition
-    run = f"{mapping.method}, seed {partition.seed}, {_engine(partition)}"
-    return facts(
-        [
-            ("graph", graph_text(partition.graph)),
-            ("machine", f"{mapping.machine}, {count(partition.k, 'PE')}"),
-            ("run", run),
-            *cost_rows(mapping.cost, mapping.cost_by_level.tolist()),
-            ("cut", cut_text(mapping.cut, partition.graph)),
-            *_balance(partition, "PE"),
-            *_times(partition, read_seconds),
-        ]
-    )
+    return facts([*mapping_rows(mapping), *_times(mapping.partition, read_seconds)])
 
 
 def update_summary(live: IncrementalPartitioner, updates: Sequence[Update]) -> Text:
@@ -145,57 +107,11 @@ def updates_table(updates: Sequence[Update]) -> Table:
     return columns(("batch", "action", "cut", "moved", "ms"), rows, left=2)
 
 
-def cost_rows(cost: int, by_level: Sequence[int]) -> list[tuple[str, str]]:
-    """Return rows for the cost of a mapping and the share of each level, lowest first."""
-    rows = [("cost", f"{cost:,}")]
-    if by_level:
-        rows.append(("cost by level", " + ".join(f"{share:,}" for share in by_level)))
-    return rows
-
-
-def _engine(partition: Partition) -> str:
-    return f"{partition.backend}, {count(partition.threads, 'thread')}"
-
-
-def _balance(partition: Partition, noun: str) -> list[tuple[str, str]]:
-    weights, limits = partition.part_weights, partition.limits
-    if weights.ndim == 1:
-        rows = [("limit", _limit(weights, limits, noun))]
-    else:
-        columns = enumerate(zip(weights.T, limits.T, strict=True))
-        rows = [(f"limit, weight {j}", _limit(*both, noun)) for j, both in columns]
-    return [
-        ("imbalance", f"{partition.imbalance:.4f}"),
-        *rows,
-        ("feasible", "yes" if partition.feasible else "NO"),
-    ]
-
-
-def _limit(weights: npt.NDArray[np.int64], limits: npt.NDArray[np.int64], noun: str) -> str:
-    p = int((weights / limits.clip(1)).argmax())
-    if (limits == limits[0]).all():
-        return f"{limits[p]:,}; the heaviest {noun} weighs {weights[p]:,}"
-    range_of = f"{limits.min():,} to {limits.max():,}"
-    return f"{range_of}; {noun} {p} weighs {weights[p]:,} of {limits[p]:,}"
-
-
-def _migration(partition: Partition) -> list[tuple[str, str]]:
-    if partition.home is None:
-        return []
-    total = partition.graph.total_vertex_weight
-    share = 100 * partition.moved_weight / max(total, 1)
-    weight = f"weight {partition.moved_weight:,}, {share:.1f} % of all"
-    return [("moved vertices", f"{len(partition.moved):,}; {weight}")]
-
-
 def _times(partition: Partition, read_seconds: float) -> list[tuple[str, str]]:
-    seconds = partition.seconds
-    stages = ", ".join(
-        f"{stage} {seconds[stage]:.2f}" for stage in ("coarsen", "initial", "refine")
-    )
+    compiling = partition.seconds["compile"]
     return [
-        ("seconds", f"{seconds['total']:.2f} ({stages})"),
-        ("besides", f"read {read_seconds:.2f}, compile {seconds['compile']:.2f}"),
+        seconds_row(partition),
+        ("besides", f"read {read_seconds:.2f}, compile {compiling:.2f}"),
     ]
 
 
@@ -287,12 +203,3 @@ def kernels(profile: Profile) -> Table:
         for kernel in profile.kernels[:MOST_KERNELS]
     )
     return columns(("kernel", "back end", "calls", "seconds", "share", "µs a call"), rows, left=2)
-
-
-def count(number: int, noun: str) -> str:
-    """Return a number with its noun.
-
-    >>> count(1, "thread"), count(2, "thread")
-    ('1 thread', '2 threads')
-    """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

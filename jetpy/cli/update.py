@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from jetpy import names
+from jetpy.bars import progress_bars
 from jetpy.cli.command import Command
 from jetpy.cli.options import (
     INPUT_FILE,
@@ -19,7 +20,6 @@ from jetpy.cli.options import (
     threads_option,
 )
 from jetpy.cli.output import STDOUT, check_outputs, standard_output_kept, write_json
-from jetpy.cli.progress import progress_bars
 from jetpy.cli.results import exit_unless_balanced
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.build import weights_or_ones
+from jetpy.convert.scaling import weights_of
 from jetpy.errors import GraphError
 from jetpy.graph import INT32_MAX, IntArray
 from jetpy.validate import integer_array
@@ -99,8 +99,12 @@ def checked_batch(batch: Batch, vertex_weights: IntArray) -> Modifiers:
     dead = np.sort(dead).astype(np.int32)
     deleted = _edges(batch.delete_edges, "delete", known)
     inserted = _edges(batch.insert_edges, "insert", _Known(vertex_weights, dead, len(new)))
-    weights = weights_or_ones(
-        batch.edge_weights, len(inserted), "weights of inserted edges", lambda i: name(inserted[i])
+    weights = weights_of(
+        False,
+        batch.edge_weights,
+        len(inserted),
+        "weights of inserted edges",
+        lambda i: name(inserted[i]),
     )
     order = np.argsort(inserted)
     return Modifiers(np.sort(deleted), dead, new, inserted[order], weights[order])
@@ -179,7 +183,8 @@ def _vertex_weights(given: int | npt.ArrayLike, most: int) -> IntArray:
         raise GraphError(f"{number} vertices cannot be inserted")
     if number > most:
         raise GraphError(f"{number} new vertices are too many: ids stay below 2**31 - 1")
-    return weights_or_ones(
+    return weights_of(
+        False,
         None if is_number else weights,
         number,
         "weights of inserted vertices",

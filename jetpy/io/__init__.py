@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from types import ModuleType
 
+from jetpy.convert.raw import Rules
 from jetpy.errors import FileFormatError
 from jetpy.graph import Graph
-from jetpy.io import edge_list, matrix_market, metis, npz
+from jetpy.io import dense, edge_list, matrix_market, metis, npz
 from jetpy.io.compression import COMPRESSIONS, Progress, open_input, open_output, split_name
 from jetpy.io.parts import read_parts, write_parts
 
@@ -18,6 +19,7 @@ FORMATS: dict[str, ModuleType] = {
     ".metis": metis,
     ".mtx": matrix_market,
     ".npz": npz,
+    ".npy": dense,
     ".txt": edge_list,
     ".edges": edge_list,
     ".el": edge_list,
@@ -28,7 +30,12 @@ FORMATS: dict[str, ModuleType] = {
 
 
 def read_graph(
-    path: str | os.PathLike[str], *, repair: bool = False, progress: Progress | None = None
+    path: str | os.PathLike[str],
+    *,
+    repair: bool = False,
+    pattern: bool = False,
+    scale: bool = False,
+    progress: Progress | None = None,
 ) -> Graph:
     """Read a graph from a file, whose suffix tells the format.
 
@@ -36,11 +43,13 @@ def read_graph(
     ----------
     path : path
         METIS (``.graph``, ``.metis``), Matrix Market (``.mtx``), NumPy or SciPy archive
-        (``.npz``), or edge list (``.txt``, ``.edges``, ``.el``, ``.tsv``, ``.csv``), possibly
-        followed by ``.gz``, ``.bz2``, ``.xz`` or ``.zst``.
+        (``.npz``), dense matrix (``.npy``), or edge list (``.txt``, ``.edges``, ``.el``,
+        ``.tsv``, ``.csv``), possibly followed by ``.gz``, ``.bz2``, ``.xz`` or ``.zst``.
     repair : bool
         Mend self-loops, duplicate edges and missing or unequal reverse edges, as `as_graph`
         does, instead of refusing them.
+    pattern, scale : bool
+        As for `as_graph`.
     progress : function of a fraction, optional
         Called now and then with the fraction of the file read, at the end with 1.
 
@@ -55,7 +64,7 @@ def read_graph(
     stem, suffix, _ = split_name(path)
     module = _format(path, suffix)
     with open_input(path, progress) as stream:
-        graph: Graph = module.read(stream, repair=repair, name=stem)
+        graph: Graph = module.read(stream, rules=Rules(repair, pattern, scale), name=stem)
     if progress is not None:
         progress(1.0)
     return graph

@@ -21,18 +21,20 @@ import numpy as np
 import scipy.sparse as sp
 
 from jetpy.build import graph_from_csr, graph_from_pairs
+from jetpy.convert.raw import Rules
+from jetpy.convert.scaling import weights_of
 from jetpy.errors import FileFormatError, GraphError
 from jetpy.graph import Graph
 from jetpy.io.limits import check_memory, is_justified
 from jetpy.io.pairs import VERTICES_LINE, PairNaming, check_vertices, edge_tables, read_table
 from jetpy.io.text import first_line, format_rows, read_rows
-from jetpy.validate import check_order, checked_weights
+from jetpy.validate import check_order
 
 _COLUMN_NAMES = re.compile(rb"[A-Za-z\"']")
 
 
-def read(stream: BinaryIO, *, repair: bool, name: str) -> Graph:
-    """Read a graph; with `repair`, mend what `jetpy.as_graph` mends.
+def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
+    """Read a graph; by rules such as those of `jetpy.as_graph`.
 
     Raises
     ------
@@ -57,20 +59,21 @@ def read(stream: BinaryIO, *, repair: bool, name: str) -> Graph:
     check_vertices(table, 0, n - 1)
     u, v = columns[:, 0], columns[:, 1]
     naming = PairNaming(u, v, table.lines)
-    weights = checked_weights(
-        columns[:, 2] if columns.shape[1] == 3 else np.ones(len(u), np.int32),
+    weights = weights_of(
+        rules.scale,
+        columns[:, 2] if columns.shape[1] == 3 and not rules.pattern else None,
         len(u),
         "edge weights",
         lambda i: naming.edge(int(u[i]), int(v[i])),
     )
     listed = sp.coo_array((weights, (u, v)), shape=(n, n)).tocsr()  # adds duplicates
-    if listed.nnz < len(u) and not repair:
+    if listed.nnz < len(u) and not (rules.repair or rules.pattern):
         return graph_from_pairs(n, u, v, weights, naming=naming)  # refuses the duplicates
     reverse = listed.T.tocsr()
     matrix = listed + (reverse - reverse.multiply(listed.astype(bool)))
     del weights, listed, reverse
     return graph_from_csr(
-        matrix.indptr, matrix.indices, matrix.data, repair=repair, name=name, naming=naming
+        matrix.indptr, matrix.indices, matrix.data, rules=rules, name=name, naming=naming
     )
 
 

@@ -1,10 +1,10 @@
 """Matrix Market files: the adjacency matrix, its entries the edge weights.
 
 Coordinate matrices of field pattern (unit weights), integer, or real with whole numbers are
-read, stored as symmetric (one triangle) or general (both). Vertex weights have no place in
-the format. More rows than the number of entries can justify are refused, unless a comment before
-them says that they are meant: ``% vertices 1000``. (SciPy has a reader, too, but some damaged files
-make it crash the interpreter, and it does not say on which line an entry is.)
+read, stored as symmetric (one triangle) or general (both); all others by pattern. Vertex weights
+have no place in the format. More rows than the number of entries can justify are refused, unless a
+comment before them says that they are meant: ``% vertices 1000``. (SciPy has a reader, too, but
+some damaged files make it crash the interpreter, and it does not say on which line an entry is.)
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import BinaryIO
 import numpy as np
 
 from jetpy.build import graph_from_pairs
+from jetpy.convert.raw import Rules
 from jetpy.errors import FileFormatError, GraphError
 from jetpy.graph import INT32_MAX, Graph
 from jetpy.io.limits import check_memory, is_justified
@@ -22,14 +23,17 @@ from jetpy.io.pairs import VERTICES_LINE, PairNaming, check_vertices, edge_table
 from jetpy.io.text import LONGEST_HEADER, first_line, format_rows, read_rows, show
 
 _BANNER = re.compile(
-    rb"%%matrixmarket\s+matrix\s+coordinate\s+(pattern|integer|real)\s+(general|symmetric)\s*",
+    rb"%%matrixmarket\s+matrix\s+coordinate\s+(pattern|integer|real|complex)\s+"
+    rb"(general|symmetric|skew-symmetric|hermitian)\s*",
     re.IGNORECASE,
 )
+COLUMNS = {b"pattern": 2, b"integer": 3, b"real": 3, b"complex": 4}
+"""Numbers a line, by field."""
 _SIZES = re.compile(rb"\s*(\d{1,18})\s+(\d{1,18})\s+(\d{1,18})\s*")
 
 
-def read(stream: BinaryIO, *, repair: bool, name: str) -> Graph:
-    """Read a graph; with `repair`, mend what `jetpy.as_graph` mends.
+def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
+    """Read a graph; by rules such as those of `jetpy.as_graph`.
 
     Raises
     ------
@@ -41,14 +45,20 @@ def read(stream: BinaryIO, *, repair: bool, name: str) -> Graph:
     found = _BANNER.fullmatch(banner)
     if found is None:
         raise FileFormatError(
-            "line 1: must be '%%MatrixMarket matrix coordinate', then pattern, integer or real, "
-            f"then general or symmetric, not {show(banner.strip())}"
+            "line 1: must be '%%MatrixMarket matrix coordinate', then pattern, integer, real or "
+            "complex, then general, symmetric, skew-symmetric or hermitian, "
+            f"not {show(banner.strip())}"
         )
     field, symmetry = found[1].lower(), found[2].lower()
+    if not rules.pattern and (field == b"complex" or symmetry in (b"skew-symmetric", b"hermitian")):
+        raise FileFormatError(
+            f"line 1: entries of a {(found[1] + b' ' + found[2]).decode()} matrix are no weights; "
+            "pattern=True (--pattern) takes their places alone"
+        )
     n, entries, line = _read_sizes(stream)
     check_memory(n)
-    rows = read_rows(stream, line=line + 1, decimals=field == b"real")
-    table = read_table(rows, (2,) if field == b"pattern" else (3,))
+    rows = read_rows(stream, line=line + 1, decimals=field in (b"real", b"complex"))
+    table = read_table(rows, (COLUMNS[field],))
     if len(table.columns) != entries:
         raise FileFormatError(
             f"line {line}: {entries} entries are promised, but the file lists {len(table.columns)}"
@@ -58,12 +68,13 @@ def read(stream: BinaryIO, *, repair: bool, name: str) -> Graph:
     u -= 1
     v -= 1
     naming = PairNaming(u, v, table.lines, base=1)
-    weights = np.ones(entries, np.int32) if field == b"pattern" else table.columns[:, 2]
-    if symmetry == b"symmetric":
+    is_plain = field == b"pattern" or rules.pattern
+    weights = np.ones(entries, np.int32) if is_plain else table.columns[:, 2]
+    if symmetry != b"general":
         other = u != v
         u, v = np.concatenate((u, v[other])), np.concatenate((v, u[other]))
         weights = np.concatenate((weights, weights[other]))
-    return graph_from_pairs(n, u, v, weights, repair=repair, name=name, naming=naming)
+    return graph_from_pairs(n, u, v, weights, rules=rules, name=name, naming=naming)
 
 
 def write(stream: BinaryIO, graph: Graph) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.build import graph_from_csr
+from jetpy.convert.raw import Rules
 from jetpy.errors import FileFormatError, GraphError
 from jetpy.graph import INT32_MAX, Graph, IntArray
 from jetpy.io.text import (
@@ -71,8 +72,8 @@ class _LineNaming(Naming):
         return f"{super().edge(u, v)} on line {self.lines[u]}"
 
 
-def read(stream: BinaryIO, *, repair: bool, name: str) -> Graph:
-    """Read a graph; with `repair`, mend what `jetpy.as_graph` mends.
+def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
+    """Read a graph; by rules such as those of `jetpy.as_graph`.
 
     Raises
     ------
@@ -107,7 +108,7 @@ def read(stream: BinaryIO, *, repair: bool, name: str) -> Graph:
             whole.neighbours,
             whole.edge_weights if header.edge_weights else None,
             whole.vertex_weights if header.vertex_weights else None,
-            repair=repair,
+            rules=rules,
             name=name,
             naming=_LineNaming(lines),
         )
@@ -115,7 +116,7 @@ def read(stream: BinaryIO, *, repair: bool, name: str) -> Graph:
         if entries == expected:
             raise
         raise FileFormatError(f"{wrong_count}; first problem: {error}") from error
-    if entries != expected and not (repair and header.m in (entries, graph.m)):
+    if entries != expected and not (rules.repair and header.m in (entries, graph.m)):
         raise FileFormatError(wrong_count)
     return graph
 

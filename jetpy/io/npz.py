@@ -12,7 +12,8 @@ from typing import Any, BinaryIO
 import numpy as np
 import scipy.sparse as sp
 
-from jetpy.build import as_graph
+from jetpy.build import graph_of, raw_of
+from jetpy.convert.raw import Rules
 from jetpy.errors import FileFormatError
 from jetpy.graph import Graph
 from jetpy.io.archive import read_archive
@@ -27,15 +28,15 @@ _FORMATS = {
 }
 
 
-def read(stream: BinaryIO, *, repair: bool, name: str) -> Graph:
-    """Read a graph; with `repair`, mend what `jetpy.as_graph` mends.
+def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
+    """Read a graph; by rules such as those of `jetpy.as_graph`.
 
     Raises
     ------
     GraphError
         When the file is no such archive, is cut short, or the graph breaks a rule.
     """
-    return as_graph(_load(stream), repair=repair, name=name)
+    return graph_of(raw_of(_load(stream)), rules, name)
 
 
 def write(stream: BinaryIO, graph: Graph) -> None:

@@ -143,6 +143,26 @@ def machine(hierarchy: Levels | None, distances: Levels | npt.ArrayLike) -> Mach
     return Machine(levels, given)
 
 
+def described(
+    hierarchy: Levels | None, distances: Levels | npt.ArrayLike | None, k: int | None = None
+) -> Machine | None:
+    """Return the machine that is described, if any, after checking that it has `k` PEs.
+
+    Raises
+    ------
+    OptionError
+        As `machine` does; also if there is a hierarchy alone, or another number of PEs.
+    """
+    if distances is None:
+        if hierarchy is not None:
+            raise OptionError("a hierarchy needs distances")
+        return None
+    found = machine(hierarchy, distances)
+    if k not in (None, found.k):
+        raise OptionError(f"k is {k}, but the machine has {found.k} PEs")
+    return found
+
+
 def _is_matrix(distances: Any) -> bool:
     if isinstance(distances, str):
         return False

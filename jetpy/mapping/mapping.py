@@ -61,13 +61,21 @@ class Mapping:
 
     @property
     def limit(self) -> int:
-        """Largest weight that a PE may get: ceil((1 + imbalance option) * W / k)."""
+        """Largest weight that a PE may get: ceil((1 + imbalance option) * W / k).
+
+        At least that of the heaviest task, where there are no more tasks than PEs.
+        """
         return self.partition.limit
 
     @property
     def feasible(self) -> bool:
         """Whether no PE gets more than `limit`."""
         return self.partition.feasible
+
+    @property
+    def empty_pes(self) -> int:
+        """Number of PEs without a task."""
+        return self.partition.empty_parts
 
     @property
     def seconds(self) -> MappingType[str, float]:
@@ -77,3 +85,8 @@ class Mapping:
     def __repr__(self) -> str:
         state = "feasible" if self.feasible else "NOT feasible"
         return f"Mapping({self.machine}, cost={self.cost}, imbalance={self.imbalance:.4f}, {state})"
+
+    def _repr_html_(self) -> str:
+        from jetpy.notebook import mapping_html
+
+        return mapping_html(self)

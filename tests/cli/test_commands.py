@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from importlib.metadata import version
 from pathlib import Path
@@ -54,7 +55,9 @@ def test_version(run: Run) -> None:
 def test_evaluate(run: Run) -> None:
     words = run("evaluate", "mesh.graph", "mesh.part").stdout
     assert "cut                   90 (3.86 % of the edge weight)" in words
-    assert "part  weight  components" in words
+    assert "communication volume  180; part 1 sends most, 60" in words
+    assert "neighbouring parts    1 to 2" in words
+    assert "part  weight  components  volume  neighbours  boundary  isolated" in words
 
 
 def test_evaluate_as_json(run: Run) -> None:
@@ -69,11 +72,22 @@ def test_evaluate_as_json(run: Run) -> None:
         "imbalance": 0.25,
         "boundary_vertices": 180,
         "communication_volume": 180,
+        "largest_volume": 60,
         "empty_parts": 1,
         "disconnected_parts": 0,
         "part_weights": [300, 300, 300, 300, 0],
         "components": [1, 1, 1, 1, 0],
+        "part_volumes": [30, 60, 60, 30, 0],
+        "part_neighbours": [1, 2, 2, 1, 0],
+        "part_boundary_vertices": [30, 60, 60, 30, 0],
+        "part_isolated_vertices": [0, 0, 0, 0, 0],
     }
+
+
+def test_evaluate_writes_the_cut_matrix(run: Run) -> None:
+    run("evaluate", "mesh.graph", "mesh.part", "--cut-matrix", "cut.csv.gz")
+    words = gzip.decompress(Path("cut.csv.gz").read_bytes())
+    assert words == b"part,other,weight\n0,1,30\n1,2,30\n2,3,30\n"
 
 
 def test_evaluate_many_parts_without_listing_them(run: Run) -> None:

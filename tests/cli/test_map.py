@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import jetpy
+from jetpy.generators import grid
 from jetpy.io import read_graph, read_parts, write_graph
 from jetpy.mapping.problem import METHODS
 from tests.cli.conftest import ENGINE, Run
@@ -21,7 +22,8 @@ from tests.mapping.oracle import cost_of, cut_of, dense
 FIELDS = {
     *("version", "graph", "n", "m", "k", "method", "seed", "backend", "threads"),
     *("hierarchy", "distances", "cost", "cost_by_level", "cut"),
-    *("imbalance", "limit", "limits", "feasible", "part_weights", "seconds", "launches"),
+    *("imbalance", "limit", "limits", "feasible", "part_weights", "empty_pes"),
+    *("seconds", "launches"),
 }
 MACHINE = ("--hierarchy", "2:4", "--distance", "1:10")
 DISTANCES = dense([2, 4], [1, 10])
@@ -102,6 +104,7 @@ def test_json_to_standard_output_is_alone(run: Run) -> None:
     assert report["cost"] == sum(report["cost_by_level"]) == cost_of(graph, pe, DISTANCES)
     assert report["cut"] == cut_of(graph, pe)
     assert report["part_weights"] == np.bincount(pe, minlength=8).tolist()
+    assert report["empty_pes"] == 0
     assert report["imbalance"] == pytest.approx(max(report["part_weights"]) / 150 - 1)
     assert report["seconds"].keys() == {
         *("read", "compile", "coarsen", "initial", "refine", "total")
@@ -203,7 +206,25 @@ def test_more_pes_than_tasks(run: Run, vertices: int) -> None:
     write_graph("few.graph", isolated(vertices))
     report = report_of(run, "map", "few.graph", *MACHINE, "-o", "out.pe", *ENGINE)
     assert (report["cost"], sum(report["part_weights"])) == (0, vertices)
+    assert (max(report["part_weights"]), report["empty_pes"]) == (min(vertices, 1), 8 - vertices)
+    summary = run("map", "few.graph", *MACHINE, *ENGINE).stdout.splitlines()
+    assert f"empty PEs {8 - vertices}" in [" ".join(line.split()) for line in summary]
     assert len(read_parts("out.pe")) == vertices
+
+
+def test_files_for_launchers(run: Run) -> None:
+    """Written with one rank on each PE, for hosts by name or from a file."""
+    write_graph("ranks.graph", grid(2, 4))
+    Path("nodes").write_text("# of this job\nnode7 slots=2\nnode7\nnode9\n\nnode3\nnode1\n")
+    files = ("--rankfile", "ranks", "--slurm-hostfile", "lines", "-o", "out.pe")
+    run("map", "ranks.graph", *MACHINE, *files, "--hosts", "nodes", *ENGINE)
+    pe, names = read_parts("out.pe"), ["node7", "node9", "node3", "node1"]
+    assert Path("lines").read_text().split() == [names[p // 2] for p in pe]
+    ranks = [f"rank {i}={names[p // 2]} slot={p % 2}" for i, p in enumerate(pe)]
+    assert Path("ranks").read_text().splitlines() == ranks
+    run("map", "ranks.graph", *MACHINE, *files[:2], *ENGINE)
+    ranks = [f"rank {i}=+n0 slot={p // 2}:{p % 2}" for i, p in enumerate(pe)]
+    assert Path("ranks").read_text().splitlines() == ranks
 
 
 def test_repair(run: Run) -> None:
@@ -281,8 +302,19 @@ OPTIONS = {
             "-o nowhere/out.pe": (1, "nowhere/out.pe: cannot be written: No such file"),
             "-o mesh.graph": (2, "mesh.graph is given twice"),
             "-o x --json x": (2, "x is given twice"),
+            "--rankfile x -o x": (2, "x is given twice"),
+            "--rankfile -": (2, "only what --json writes can go to standard output"),
+            "--rankfile nowhere/x": (1, "nowhere/x: cannot be written"),
+            "--rankfile x": (2, "1200 tasks on 8 PEs: several on one"),
+            "--slurm-hostfile x": (2, "--slurm-hostfile needs --hosts"),
+            "--slurm-hostfile x --hosts a": (2, "1200 tasks on 8 PEs: several on one"),
+            "--hosts a,b": (2, "--hosts needs --rankfile or --slurm-hostfile"),
+            "--rankfile x --hosts ,": (2, "hosts ',': there is no name of a host"),
+            "--rankfile x --hosts a,b,c": (2, "3 hosts do not fit the hierarchy 2:4, distances"),
+            "--rankfile mesh.part --hosts mesh.part": (2, "mesh.part is given twice"),
         }.items()
     },
+    "--distance ring.txt --rankfile x": (2, "a machine without a hierarchy has no hosts"),
     "--distance ring.txt -o ring.txt": (2, "ring.txt is given twice"),
     "--distance ring.txt --json ring.txt": (2, "ring.txt is given twice"),
 }
@@ -290,8 +322,8 @@ OPTIONS = {
 EVALUATE = {
     "mesh.part --hierarchy 2:4": (2, "--hierarchy needs --distance"),
     "mesh.part --distance 1:10": (2, "distances of levels need a hierarchy"),
-    "mesh.part --hierarchy 2:4 --distance 1:10 -k 4": (2, "-k is 4, but the machine has 8 PEs"),
-    "mesh.part --distance ring.txt -k 5": (2, "-k is 5, but the machine has 4 PEs"),
+    "mesh.part --hierarchy 2:4 --distance 1:10 -k 4": (2, "k is 4, but the machine has 8 PEs"),
+    "mesh.part --distance ring.txt -k 5": (2, "k is 5, but the machine has 4 PEs"),
     "mesh.part --hierarchy 3 --distance 1": (1, "vertex 900 is in part 3"),
     "mesh.part --distance missing.txt": (
         2,

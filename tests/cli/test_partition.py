@@ -181,6 +181,40 @@ def test_bad_places(run: Run, options: tuple[str, ...], code: int, message: str)
     assert message in result.stderr
 
 
+@pytest.mark.parametrize("columns", [1, 2])
+def test_vertex_weights(run: Run, columns: int) -> None:
+    weights = np.random.default_rng(0).integers(1, 9, (1200, columns))
+    lines = "\n".join(" ".join(map(str, row)) for row in weights.tolist())
+    Path("weights.txt").write_text(lines + "\n")
+    np.save("weights.npy", weights if columns > 1 else weights[:, 0])
+    for file in ("weights.txt", "weights.npy"):
+        options = ("--vertex-weights", file, "--json", "-")
+        result = run("partition", "mesh.graph", "-k", 3, *options, *ENGINE)
+        report = json.loads(result.stdout)
+        assert report["feasible"]
+        totals = np.sum(report["part_weights"], axis=0).tolist()
+        assert totals == (weights.sum(axis=0).tolist() if columns > 1 else weights.sum())
+    shown = run("partition", "mesh.graph", "-k", 3, "--vertex-weights", "weights.txt", *ENGINE)
+    assert ("limit, weight 1" in shown.stdout) == (columns > 1)
+    run("partition", "mesh.graph", "-k", 3, "-o", "p.txt", *ENGINE)
+    if columns == 1:
+        options = ("--vertex-weights", "weights.npy", "--json", "-")
+        report = json.loads(run("evaluate", "mesh.graph", "p.txt", *options).stdout)
+        assert sum(report["part_weights"]) == weights.sum()
+
+
+def test_matrices_by_pattern_and_by_scale(run: Run) -> None:
+    head = "%%MatrixMarket matrix coordinate real symmetric\n4 4 4\n"
+    Path("a.mtx").write_text(head + "1 1 9.5\n2 1 0.5\n3 2 1.5\n4 3 0.5\n")
+    refused = run("partition", "a.mtx", "-k", 2, *ENGINE, code=1)
+    assert "--scale" in refused.stderr
+    assert "--pattern" in refused.stderr
+    by_pattern = run("partition", "a.mtx", "-k", 2, "--pattern", "--json", "-", *ENGINE)
+    assert json.loads(by_pattern.stdout)["cut"] == 1
+    options = ("--scale", "--repair", "--imbalance", 0.5, "--json", "-")
+    assert json.loads(run("partition", "a.mtx", "-k", 2, *options, *ENGINE).stdout)["m"] == 3
+
+
 def test_threads_do_not_matter(run: Run) -> None:
     for threads in (1, 2):
         engine = ("--backend", "numba", "--threads", threads)
@@ -202,7 +236,7 @@ def test_generations(run: Run) -> None:
 
 
 def test_time_limit(run: Run) -> None:
-    limited = ("--preset", "max", "--time-limit", 0.5, "--session", "mesh.npz")
+    limited = ("--preset", "max", "--time-limit", 1.5, "--session", "mesh.npz")
     asked = ("partition", "mesh.graph", "-k", 4, "--json", "-", *ENGINE)
     report = json.loads(run(*asked, *limited).stdout)
     assert report["generations"] > 1

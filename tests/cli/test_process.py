@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from tests.children import shown_on_a_terminal
 from tests.cli.conftest import ENGINE
 
 PROGRAM = [sys.executable, "-m", "jetpy"]
@@ -36,20 +35,6 @@ def test_failure() -> None:
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("jetpy: error: mesh.part: ")
     assert done.stderr.count("\n") == 1
-
-
-def shown_on_a_terminal(command: list[str]) -> str:
-    """Run a command with a terminal as standard error, and return what that gets."""
-    terminal, end = pty.openpty()
-    shown = b""
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=end) as process:
-        os.close(end)
-        with suppress(OSError):  # at the end Linux tells of an error
-            while chunk := os.read(terminal, 1 << 16):
-                shown += chunk
-    os.close(terminal)
-    assert process.returncode == 0
-    return shown.decode()
 
 
 def test_progress_bars_only_where_somebody_looks() -> None:

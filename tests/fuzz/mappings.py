@@ -42,6 +42,12 @@ class Mapping:
         table = dense(hierarchy, distances) if isinstance(distances, list) else distances
         k, total = len(table), graph.total_vertex_weight
         limit = oracles.limit_of_pes(total, k, self.options["imbalance"])
+        if graph.n <= k:
+            limit = max(limit, int(graph.vertex_weights.max(initial=0)))
+            apart = len(set(first.pe.tolist())) == graph.n
+            yield ensure("one task a PE", apart, f"{first.pe.tolist()[:20]} ...")
+            plain = cost_of(graph, np.arange(graph.n), table)
+            yield ensure("no worse than plain", first.cost <= plain, f"{first.cost}, {plain}")
         yield from oracles.partition(graph, first.partition, k, limit)
         cost = cost_of(graph, first.pe, table)
         yield ensure("cost", first.cost == cost, f"{first.cost} is {cost}")

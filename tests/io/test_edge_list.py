@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jetpy.convert.raw import Rules
 from jetpy.errors import GraphError
 from jetpy.graph import Graph
 from jetpy.io import edge_list
@@ -13,7 +14,7 @@ from tests.graphs import assert_same_graph, edge_dict, from_edges, path
 
 
 def read(content: str, repair: bool = False) -> Graph:
-    return edge_list.read(io.BytesIO(content.encode()), repair=repair, name="graph")
+    return edge_list.read(io.BytesIO(content.encode()), rules=Rules(repair), name="graph")
 
 
 @given(st.data())

@@ -253,8 +253,14 @@ class TestMatrixMarket:
             ("", "line 1: must be '%%MatrixMarket matrix coordinate'"),
             ("3 3 1\n1 2\n", "line 1: must be '%%MatrixMarket"),
             ("%%MatrixMarket matrix array real general\n1 1\n1\n", "line 1: must be"),
-            ("%%MatrixMarket matrix coordinate complex general\n1 1 0\n", "line 1: must be"),
-            ("%%MatrixMarket matrix coordinate real skew-symmetric\n1 1 0\n", "line 1: must"),
+            (
+                "%%MatrixMarket matrix coordinate complex general\n1 1 0\n",
+                "of a complex general",
+            ),
+            (
+                "%%MatrixMarket matrix coordinate real skew-symmetric\n1 1 0\n",
+                "of a real skew",
+            ),
             ("{int} general\n", "line 2: must be 'rows columns entries', not ''"),
             ("{int} general\n%c\n\n3 3\n", "line 4: must be 'rows columns entries', not '3 3'"),
             ("{int} general\n2 3 1\n1 2 1\n", "line 2: the matrix must be square, not 2 by 3"),

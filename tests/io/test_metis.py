@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jetpy.convert.raw import Rules
 from jetpy.errors import GraphError
 from jetpy.graph import Graph
 from jetpy.io import metis
@@ -14,7 +15,7 @@ from tests.graphs import SMALL_GRAPHS, assert_same_graph, from_edges, path
 
 def read(content: str | bytes, repair: bool = False) -> Graph:
     raw = content.encode() if isinstance(content, str) else content
-    return metis.read(io.BytesIO(raw), repair=repair, name="graph")
+    return metis.read(io.BytesIO(raw), rules=Rules(repair), name="graph")
 
 
 def written(graph: Graph) -> str:

@@ -1,0 +1,209 @@
+"""Progress bars for people who watch: in a terminal, on standard error; or in a notebook."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sys
+import time
+from collections.abc import Iterator
+from html import escape
+from typing import Any, Protocol
+
+from jetpy.errors import OptionError
+from jetpy.progress import Progress, ProgressOption, no_progress
+
+STAGES = {
+    "read": "Reading",
+    "compile": "Compiling kernels",
+    "coarsen": "Coarsening",
+    "refine": "Refining",
+    "evolve": "Recombining",
+}
+"""What a stage's bar is called."""
+PAUSE = 0.1
+"""Seconds between two drawings in a notebook, which are messages to a browser."""
+
+
+class Screen(Protocol):
+    """Where bars are drawn."""
+
+    def add(self, what: str) -> None:
+        """Add a bar; the ones before it are full."""
+
+    def update(self, what: str, done: int, total: int | None) -> None:
+        """Show `done` of `total` steps of a bar; without a total, that it is at work."""
+
+
+class Bars:
+    """One bar per stage, in the order in which the stages begin.
+
+    Parameters
+    ----------
+    screen : Screen, optional
+        Without it, nothing is shown.
+    """
+
+    def __init__(self, screen: Screen | None = None) -> None:
+        self._screen = screen
+        self._begun: set[str] = set()
+
+    def read(self, fraction: float) -> None:
+        """Show how much of a file has been read."""
+        self.stage("read", round(1000 * fraction), 1000)
+
+    def stage(self, name: str, done: int, total: int) -> None:
+        """Show `done` of `total` steps of a stage; the stages before it are over."""
+        self._show(STAGES[name], done, total)
+
+    def busy(self, what: str) -> None:
+        """Show that something of unknown length has begun."""
+        self._show(what, 0, None)
+
+    def _show(self, what: str, done: int, total: int | None) -> None:
+        if self._screen is None:
+            return
+        if what not in self._begun:
+            self._begun.add(what)
+            self._screen.add(what)
+        self._screen.update(what, done, total)
+
+
+@contextlib.contextmanager
+def telling(progress: ProgressOption) -> Iterator[Progress]:
+    """Return what a run calls while the block runs, given what its caller asked for.
+
+    Raises
+    ------
+    OptionError
+        When that is neither callable nor one of True, False and None.
+    """
+    if progress is True:
+        with progress_bars() as bars:
+            yield bars.stage
+    elif progress is None or progress is False:
+        yield no_progress
+    elif callable(progress):
+        yield progress
+    else:
+        raise OptionError(f"progress must be True, False or a function, not {progress!r}")
+
+
+@contextlib.contextmanager
+def progress_bars(*, quiet: bool = False) -> Iterator[Bars]:
+    """Show bars while the block runs; none if `quiet`, or if nobody watches.
+
+    Somebody watches a notebook, and standard error that is a terminal. Elsewhere one line tells
+    that kernels are compiled.
+    """
+    with contextlib.ExitStack() as stack:
+        screen: Screen | None = None
+        if not quiet and _in_notebook():
+            screen = stack.enter_context(_notebook())
+        elif not quiet and sys.stderr and sys.stderr.isatty():
+            screen = stack.enter_context(_terminal())
+        if quiet or screen is not None:
+            stack.enter_context(_nothing_said())
+        yield Bars(screen)
+
+
+class _Terminal:
+    """Draws by rich."""
+
+    def __init__(self, progress: Any) -> None:
+        self._progress = progress
+        self._tasks: dict[str, Any] = {}
+
+    def add(self, what: str) -> None:
+        for task in self._tasks.values():
+            self._progress.update(task, total=1, completed=1)
+        self._tasks[what] = self._progress.add_task(what, total=None)
+
+    def update(self, what: str, done: int, total: int | None) -> None:
+        self._progress.update(self._tasks[what], completed=done, total=total)
+
+
+@contextlib.contextmanager
+def _terminal() -> Iterator[_Terminal]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (
+        SpinnerColumn(finished_text="✓"),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TimeElapsedColumn(),
+    )
+    with Progress(
+        *columns,
+        console=Console(stderr=True),
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    ) as progress:
+        yield _Terminal(progress)
+
+
+class _Notebook:
+    """Draws elements of HTML that every browser has: rich would need ipywidgets."""
+
+    def __init__(self) -> None:
+        from IPython.display import HTML, display
+
+        self._html = HTML
+        self._handle = display(HTML(""), display_id=True)
+        self._bars: dict[str, tuple[int, int | None]] = {}
+        self._drawn = 0.0
+
+    def add(self, what: str) -> None:
+        self._bars = dict.fromkeys(self._bars, (1, 1))
+        self._drawn = 0.0
+
+    def update(self, what: str, done: int, total: int | None) -> None:
+        self._bars[what] = done, total
+        if time.monotonic() - self._drawn > PAUSE:
+            lines = (
+                f"<div>{_element(*bar)} {escape(name)}</div>" for name, bar in self._bars.items()
+            )
+            self._handle.update(self._html("".join(lines)))
+            self._drawn = time.monotonic()
+
+    def clear(self) -> None:
+        self._handle.update(self._html(""))
+
+
+@contextlib.contextmanager
+def _notebook() -> Iterator[_Notebook]:
+    screen = _Notebook()
+    try:
+        yield screen
+    finally:
+        screen.clear()
+
+
+def _in_notebook() -> bool:
+    if "IPython" not in sys.modules:
+        return False
+    from rich.console import Console
+
+    return Console().is_jupyter
+
+
+def _element(done: int, total: int | None) -> str:
+    return (
+        "<progress></progress>"
+        if total is None
+        else f'<progress value="{done}" max="{total}"></progress>'
+    )
+
+
+@contextlib.contextmanager
+def _nothing_said() -> Iterator[None]:
+    """Keep back the line that tells that kernels are compiled."""
+    logger = logging.getLogger("jetpy.compile")
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before

@@ -1,0 +1,51 @@
+"""Dense matrices as NumPy arrays: entry (u, v) is the weight of an edge, zero stands for none."""
+
+from __future__ import annotations
+
+from typing import BinaryIO
+
+import numpy as np
+
+from jetpy.build import graph_of
+from jetpy.convert.matrices import from_dense
+from jetpy.convert.raw import Rules
+from jetpy.errors import FileFormatError, GraphError
+from jetpy.graph import Graph
+from jetpy.io.archive import read_array
+
+LARGEST = 1 << 14
+"""Rows of the largest matrix that is written."""
+
+
+def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
+    """Read a graph by rules such as those of `jetpy.as_graph`.
+
+    Raises
+    ------
+    GraphError
+        When the file holds no square matrix, or the graph breaks a rule.
+    """
+    matrix = read_array(stream)
+    if matrix.ndim != 2 or matrix.dtype.kind not in "biufc":
+        raise FileFormatError(
+            f"a graph is a square matrix here, not an array of {matrix.dtype} and shape "
+            f"{matrix.shape}"
+        )
+    return graph_of(from_dense(matrix), rules, name)
+
+
+def write(stream: BinaryIO, graph: Graph) -> None:
+    """Write the matrix of edge weights, int32.
+
+    Raises
+    ------
+    GraphError
+        When the graph has vertex weights, which would be lost, or too many vertices.
+    """
+    if (graph.vertex_weights != 1).any():
+        raise GraphError("dense matrices cannot hold vertex weights; write .graph or .npz")
+    if graph.n > LARGEST:
+        raise GraphError(f"{graph.n} vertices are too many for a dense matrix; write .npz")
+    matrix = np.zeros((graph.n, graph.n), np.int32)
+    matrix[graph.sources(0, graph.n), graph.indices] = graph.edge_weights
+    np.lib.format.write_array(stream, matrix)

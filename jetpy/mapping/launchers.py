@@ -1,0 +1,181 @@
+"""Mappings in files that launchers of MPI read: where each rank runs.
+
+A task is a rank and a PE a core. Which levels of a machine make a host follows from how many hosts
+there are; without them, processors (the first level) and nodes (the second) are as in "4:8:6".
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from jetpy.errors import OptionError
+from jetpy.io.atomic import atomic_write
+from jetpy.mapping.machine import Machine
+
+if TYPE_CHECKING:
+    from jetpy.mapping.mapping import Mapping
+
+
+def read_hosts(text: str) -> list[str]:
+    """Return the names in a file, the first word of each line; or those in the text, by commas.
+
+    Names that come again are left out, as are comments after ``#``.
+
+    Raises
+    ------
+    OptionError
+        If there is no name.
+    OSError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> read_hosts("node1,node2,node1")
+    ['node1', 'node2']
+    """
+    path = Path(text)
+    if path.is_file():
+        lines = path.read_text("utf-8-sig", "replace").splitlines()
+        words = [line.partition("#")[0].split() for line in lines]
+        names = [found[0] for found in words if found]
+    else:
+        names = [name.strip() for name in text.split(",")]
+    if not any(names):
+        raise OptionError(f"hosts {text!r}: there is no name of a host")
+    return list(dict.fromkeys(filter(None, names)))
+
+
+def write_rankfile(
+    path: str | os.PathLike[str], mapping: Mapping, hosts: Sequence[str] | None = None
+) -> None:
+    """Write a rankfile for Open MPI: the host, processor and core of each rank.
+
+    Cores and processors are numbered as Open MPI does by logical indices, as ``lstopo -l`` shows.
+
+    Parameters
+    ----------
+    path : path
+    mapping : Mapping
+        With at most one task on each PE.
+    hosts : sequence of str, optional
+        Names of the hosts, in the order of their PEs. By default ``+n0``, ``+n1`` and so on, which
+        are the first, the second and so on of the hosts that Open MPI is given.
+
+    Raises
+    ------
+    OptionError
+        If there are several tasks on a PE, no hierarchy, or no level with as many groups as hosts.
+    JetpyError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import jetpy
+    >>> ranks = jetpy.generators.grid(2, 4)
+    >>> result = jetpy.map_processes(ranks, "2:2:2", "1:10:100", threads=1)
+    >>> write_rankfile("ranks.txt", result, ["a", "b"])
+    >>> print(open("ranks.txt").readline())  # processor 0 of host a, its core 0
+    rank 0=a slot=0:0
+    """
+    check_ranks(len(mapping.pe), mapping.machine)
+    node = _node_level(mapping.machine, hosts)
+    host, core = np.divmod(mapping.pe, _size(mapping.machine, node))
+    names = hosts or [f"+n{number}" for number in range(_count(mapping.machine, node))]
+    if node > 1:
+        processors, cores = np.divmod(core, _size(mapping.machine, node - 1))
+        slots = [f"{p}:{c}" for p, c in zip(processors, cores, strict=True)]
+    else:
+        slots = [f"{c}" for c in core]
+    _write(
+        path,
+        (
+            f"rank {rank}={names[h]} slot={slot}"
+            for rank, (h, slot) in enumerate(zip(host, slots, strict=True))
+        ),
+    )
+
+
+def write_slurm_hostfile(
+    path: str | os.PathLike[str], mapping: Mapping, hosts: Sequence[str]
+) -> None:
+    """Write the host of each rank, one a line: for SLURM_HOSTFILE, and ``srun -m arbitrary``.
+
+    Slurm chooses the cores: on each host, ranks get them in their order.
+
+    Parameters
+    ----------
+    path : path
+    mapping : Mapping
+        With at most one task on each PE.
+    hosts : sequence of str
+        Names of the hosts, in the order of their PEs.
+
+    Raises
+    ------
+    OptionError, JetpyError
+        As `write_rankfile` does.
+    """
+    check_ranks(len(mapping.pe), mapping.machine)
+    node = _node_level(mapping.machine, hosts)
+    _write(path, (hosts[h] for h in mapping.pe // _size(mapping.machine, node)))
+
+
+def check_hosts(machine: Machine, hosts: Sequence[str] | None) -> None:
+    """Refuse hosts that are not those of a machine, or a machine that has none.
+
+    Raises
+    ------
+    OptionError
+    """
+    _node_level(machine, hosts)
+
+
+def check_ranks(n: int, machine: Machine) -> None:
+    """Refuse more tasks than PEs; a mapping of no more has no two on one.
+
+    Raises
+    ------
+    OptionError
+    """
+    if n > machine.k:
+        raise OptionError(
+            f"{n} tasks on {machine.k} PEs: several on one, but launchers start one rank on each; "
+            "use a machine with more PEs, or a graph with as many vertices as ranks"
+        )
+
+
+def _node_level(machine: Machine, hosts: Sequence[str] | None) -> int:
+    """Return how many levels, from the lowest on, make a host."""
+    levels = len(machine.hierarchy)
+    if not levels:
+        raise OptionError("a machine without a hierarchy has no hosts: give one, as in 4:8:6")
+    if hosts is None:
+        return min(2, levels)
+    for name in hosts:
+        if not name or any(letter.isspace() for letter in name) or hosts.count(name) > 1:
+            raise OptionError(f"host {name!r}: each needs a name of its own, without blanks")
+    fitting = [level for level in range(levels + 1) if _count(machine, level) == len(hosts)]
+    if not fitting:
+        counts = " or ".join(f"{_count(machine, level)}" for level in range(levels, -1, -1))
+        raise OptionError(f"{len(hosts)} hosts do not fit the hierarchy {machine}: it has {counts}")
+    return min(fitting, key=lambda level: abs(level - 2))
+
+
+def _size(machine: Machine, level: int) -> int:
+    """Return how many PEs a group of so many levels has."""
+    return machine.group_sizes[level - 1] if level else 1
+
+
+def _count(machine: Machine, level: int) -> int:
+    """Return how many groups of so many levels there are."""
+    return machine.k // _size(machine, level)
+
+
+def _write(path: str | os.PathLike[str], lines: Iterator[str]) -> None:
+    with atomic_write(path) as stream:
+        stream.writelines(f"{line}\n".encode() for line in lines)

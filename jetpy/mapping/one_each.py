@@ -1,0 +1,169 @@
+"""Tasks that are no more than the PEs: at most one on each.
+
+First the tasks are cut along the hierarchy into groups of exactly as many as there are PEs, those
+of nobody included; then they change places as long as that lowers the cost. Source: Schulz, Träff,
+"Better Process Mapping and Sparse Quadratic Assignment", SEA 2017 (top-down construction, and
+local search); Pellegrini, "Static Mapping by Dual Recursive Bipartitioning", SHPCC 1994, for
+matrices of distances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.backends.base import Backend
+from jetpy.graph import INT32_MAX, Graph
+from jetpy.mapping.greedy import place_greedily
+from jetpy.mapping.machine import MOST_PES_IN_MATRIX, Machine
+from jetpy.mapping.problem import options_of, pose_mapping
+from jetpy.mapping.swaps import swap_all, swap_near
+from jetpy.metrics import mapped_cut
+from jetpy.multilevel import partition_multilevel
+from jetpy.outcome import Outcome, all_seconds, stage_seconds
+from jetpy.problem import SEEDS, Problem, pose
+from jetpy.stopwatch import Stopwatch
+
+TRIES = 4
+"""How often to cut the tasks, with seeds one apart, where swaps are quick."""
+QUICK = 1 << 25
+"""Swaps are quick if the neighbours of all tasks, times the PEs, are at most so many."""
+MOST_CLOSENESS = 1 << 20
+"""How close PEs of distance 0 are, times their number; all closenesses sum to an int32."""
+
+Places = npt.NDArray[np.int32]
+
+
+def place_one_each(
+    backend: Backend, graph: Graph, machine: Machine, method: str, seed: int
+) -> Outcome:
+    """Return a PE for each task, all different; vertex weights do not count.
+
+    It costs no more than task i on PE i does.
+
+    Parameters
+    ----------
+    backend : Backend
+    graph : Graph
+        Tasks, at most as many as PEs, and what they communicate.
+    machine : Machine
+    method : {'im', 'hm', 'hm-ultra'}
+        The first two are the same here.
+    seed : int
+    """
+    part = used_part(machine, graph.n)
+    best = np.arange(graph.n, dtype=np.int32)
+    least = mapped_cut(graph, best, machine.metric, machine.k)
+    spent: list[Mapping[str, float]] = [stage_seconds()]
+    if least and not part.is_uniform:
+        few = part.k <= MOST_PES_IN_MATRIX
+        quick = few and len(graph.indices) * part.k <= QUICK
+        starts = [best]
+        if few and part.matrix is not None:
+            starts.append(place_greedily(graph, part.matrix))
+        for number in range(TRIES if quick else 1):
+            for places, seconds in _starts(backend, graph, part, method, (seed + number) % SEEDS):
+                starts.append(places)
+                spent.append(seconds)
+        if not quick:
+            starts = [min(starts, key=lambda start: mapped_cut(graph, start, part.metric, part.k))]
+        with Stopwatch(backend, "refine") as watch:
+            for start in starts:
+                places = _swapped(graph, start, part)
+                cost = mapped_cut(graph, places, machine.metric, machine.k)
+                if cost < least:
+                    best, least = places, cost
+            best = in_order(best, part)
+        spent.append(stage_seconds(refine=watch.seconds))
+    return Outcome(best, graph.total_edge_weight, least, [], all_seconds(spent))
+
+
+def used_part(machine: Machine, n: int) -> Machine:
+    """Return the first groups of a machine, with room for some twice as many tasks as there are.
+
+    The whole machine where PEs with larger numbers may be nearer to each other.
+    """
+    if machine.matrix is not None or not machine.is_monotone or machine.k <= 2 * n:
+        return machine
+    level = next(i for i, size in enumerate(machine.group_sizes) if size >= 2 * n)
+    below = machine.group_sizes[level - 1] if level else 1
+    arities = (*machine.hierarchy[:level], -(-2 * n // below))
+    return Machine(arities, machine.distances[: level + 1])
+
+
+def in_order(places: Places, machine: Machine) -> Places:
+    """Return places of equal cost, with the first tasks in the first groups, empty groups last.
+
+    Groups of a level are numbered by the first of their tasks; task 0 is on PE 0. Places (int32,
+    shape (n,)) stay as they are where distances are a matrix.
+
+    >>> from jetpy.mapping.machine import machine
+    >>> in_order(np.array([5, 4, 1, 2], np.int32), machine("2:2:2", "1:2:3"))
+    array([0, 1, 4, 6], dtype=int32)
+    """
+    if machine.matrix is not None:
+        return places
+    tasks = np.full(machine.k, INT32_MAX, np.int32)
+    tasks[places] = np.arange(len(places), dtype=np.int32)
+    for level, arity in enumerate(machine.hierarchy):
+        size = machine.group_sizes[level] // arity
+        groups = tasks.reshape(-1, arity, size)
+        order = np.argsort(groups.min(axis=2), axis=1, kind="stable")
+        tasks = np.take_along_axis(groups, order[:, :, None], axis=1).ravel()
+    return np.argsort(tasks, kind="stable")[: len(places)].astype(np.int32)
+
+
+def _starts(
+    backend: Backend, graph: Graph, machine: Machine, method: str, seed: int
+) -> list[tuple[Places, Mapping[str, float]]]:
+    """Return places by cutting the tasks, and the seconds that each took."""
+    multisection = "hm-ultra" if method == "hm-ultra" else "hm"
+    tasks = _with_nobody(graph, machine.k)
+    found = []
+    if machine.hierarchy:
+        steps = pose_mapping(machine.k, machine, multisection, 0.0, seed)
+        outcome = partition_multilevel(backend, tasks, steps)
+        found.append((outcome.parts[: graph.n], outcome.seconds))
+    if machine.matrix is not None:
+        problem = pose(machine.k, machine.k, 0.0, seed, options_of(multisection))
+        bisected = partition_multilevel(backend, tasks, [problem])
+        order, seconds = _bisected(backend, machine.matrix, problem)
+        seconds = all_seconds([bisected.seconds, seconds])
+        found.append((order[bisected.parts[: graph.n]], seconds))
+    return found
+
+
+def _with_nobody(graph: Graph, k: int) -> Graph:
+    """Return a graph with k vertices of weight 1, those added without edges."""
+    more = np.full(k - graph.n, graph.indptr[-1], np.int32)
+    indptr = np.concatenate((graph.indptr, more))
+    return replace(graph, indptr=indptr, vertex_weights=np.ones(k, np.int32))
+
+
+def _bisected(
+    backend: Backend, distances: npt.NDArray[np.int32], problem: Problem
+) -> tuple[Places, Mapping[str, float]]:
+    """Return PEs in an order where near ones follow each other, and the seconds that took."""
+    k = len(distances)
+    if k > MOST_PES_IN_MATRIX:
+        return np.arange(k, dtype=np.int32), stage_seconds()
+    farthest = int(distances.max())
+    closeness = (farthest - distances.astype(np.int64)) * MOST_CLOSENESS
+    closeness //= max(farthest, 1) * k
+    np.fill_diagonal(closeness, 0)
+    rows, indices = np.nonzero(closeness)
+    indptr = np.searchsorted(rows, np.arange(k + 1)).astype(np.int32)
+    weights = closeness[rows, indices].astype(np.int32)
+    graph = Graph(indptr, indices.astype(np.int32), weights, np.ones(k, np.int32))
+    outcome = partition_multilevel(backend, graph, [problem])
+    return np.argsort(outcome.parts).astype(np.int32), outcome.seconds
+
+
+def _swapped(graph: Graph, places: Places, machine: Machine) -> Places:
+    """Return places after all swaps that lower the cost, of near tasks where PEs are many."""
+    if machine.k > MOST_PES_IN_MATRIX:
+        return swap_near(graph, places, machine.metric, machine.k)
+    return swap_all(graph, places, machine.metric.distances.reshape(machine.k, -1))

@@ -1,0 +1,167 @@
+"""Tasks, one on each PE, that change places as long as that lowers the cost.
+
+Source: Heider, "A computationally simplified pair-exchange algorithm for the quadratic assignment
+problem" (1972); and, for many tasks, Schulz, Träff, "Better Process Mapping and Sparse Quadratic
+Assignment", SEA 2017, where only tasks change places that are near in the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from jetpy.graph import Graph
+from jetpy.problem import Metric
+
+MOST_CHANGES = 1 << 30
+"""How many costs to change, at most; only where all tasks talk to hundreds is that too few."""
+MOST_TERMS = 1 << 27
+"""How many distances to look at for all pairs of near tasks, at most."""
+BLOCK = 1 << 22
+"""How many of them at once."""
+
+Places = npt.NDArray[np.int32]
+Integers = npt.NDArray[np.int64]
+
+
+def swap_all(graph: Graph, places: Places, distances: npt.NDArray[np.int32]) -> Places:
+    """Return places such that no task gains by changing with another, or by going to an empty PE.
+
+    Task after task takes the best of all places, until none does, or the swaps have changed
+    `MOST_CHANGES` costs of tasks on PEs. Memory grows as the square of the number of PEs.
+
+    Parameters
+    ----------
+    graph : Graph
+        Tasks and what they communicate.
+    places : int32, shape (n,)
+        PE of each task, all different.
+    distances : int32, shape (k, k)
+        Of PEs.
+    """
+    k = len(distances)
+    table = distances.astype(np.int64)
+    empty = np.setdiff1d(np.arange(k), places)
+    place = np.concatenate((places, empty))  # of the tasks, then of what is on empty PEs
+    costs = np.zeros((k, k), np.int64)  # of each task on each PE
+    matrix = sp.csr_array(
+        (graph.edge_weights.astype(np.int64), graph.indices, graph.indptr), shape=(graph.n,) * 2
+    )
+    costs[: graph.n] = matrix @ table[places]
+    own = costs[np.arange(k), place]
+    tasks, waiting, u = np.flatnonzero(graph.degrees), 0, 0
+    changes = 0
+    while waiting < len(tasks) and changes < MOST_CHANGES:
+        task = int(tasks[u])
+        u, waiting = (u + 1) % len(tasks), waiting + 1
+        here = place[task]
+        row = slice(graph.indptr[task], graph.indptr[task + 1])
+        neighbours, weights = graph.indices[row], graph.edge_weights[row].astype(np.int64)
+        change = costs[task, place] - own[task] + costs[:, here] - own
+        change[neighbours] += 2 * weights * table[here, place[neighbours]]
+        other = int(change.argmin())
+        if change[other] >= 0:
+            continue
+        waiting = 0
+        there = place[other]
+        for moved, old, new in ((task, here, there), (other, there, here)):
+            place[moved] = new
+            if moved < graph.n:
+                row = slice(graph.indptr[moved], graph.indptr[moved + 1])
+                weights = graph.edge_weights[row].astype(np.int64)
+                costs[graph.indices[row]] += weights[:, None] * (table[new] - table[old])
+                changes += k * len(weights)
+        own = costs[np.arange(k), place]
+    return place[: graph.n].astype(np.int32)
+
+
+def swap_near(graph: Graph, places: Places, metric: Metric, k: int) -> Places:
+    """Return places such that no task gains by changing with one that is near in the graph.
+
+    Near are neighbours and theirs; neighbours alone, or none, where those would be too many.
+
+    Parameters
+    ----------
+    graph : Graph
+        Tasks and what they communicate.
+    places : int32, shape (n,)
+        PE of each task, all different.
+    metric : Metric
+        Distances of the `k` PEs.
+    """
+    u, v = _near(graph)
+    place, change = places.copy(), np.zeros(len(u), np.int64)
+    stale = np.arange(len(u))
+    while len(stale):
+        for block in _blocks(graph, u, v, stale):
+            change[block] = _changes(graph, place, metric, k, u[block], v[block])
+        better = np.flatnonzero(change < 0)
+        better = better[np.lexsort((v[better], u[better], change[better]))]
+        chosen = better[_apart(graph, u[better], v[better])]
+        place[u[chosen]], place[v[chosen]] = place[v[chosen]], place[u[chosen]]
+        touched = np.zeros(graph.n, bool)
+        touched[u[chosen]] = touched[v[chosen]] = True
+        ends = np.flatnonzero(touched)
+        touched[graph.indices[_entries(graph, ends)[1]]] = True
+        stale = np.flatnonzero(touched[u] | touched[v])
+    return place
+
+
+def _near(graph: Graph) -> tuple[Places, Places]:
+    """Return pairs (u, v) of near tasks, u < v."""
+    degrees = graph.degrees.astype(np.int64)
+    adjacency = sp.csr_array(
+        (np.ones(len(graph.indices), bool), graph.indices, graph.indptr), shape=(graph.n,) * 2
+    )
+    if int((degrees * (adjacency @ degrees)).sum()) <= MOST_TERMS:
+        adjacency = adjacency + adjacency @ adjacency
+    elif int((degrees**2).sum()) > MOST_TERMS:
+        return np.zeros(0, np.int32), np.zeros(0, np.int32)
+    pairs = sp.triu(adjacency, 1, format="coo")
+    return pairs.row.astype(np.int32), pairs.col.astype(np.int32)
+
+
+def _blocks(graph: Graph, u: Places, v: Places, pairs: Integers) -> Iterator[Integers]:
+    """Yield pairs in blocks that look at some `BLOCK` distances each."""
+    degrees = graph.degrees.astype(np.int64)
+    terms = np.cumsum(degrees[u[pairs]] + degrees[v[pairs]])
+    yield from np.split(pairs, np.searchsorted(terms, np.arange(BLOCK, terms[-1], BLOCK)))
+
+
+def _changes(graph: Graph, place: Places, metric: Metric, k: int, u: Places, v: Places) -> Integers:
+    """Return by how much the cost changes if u and v change places, pair by pair."""
+    total = np.zeros(len(u), np.int64)
+    for task, other in ((u, v), (v, u)):
+        pair, entries = _entries(graph, task)
+        neighbours = graph.indices[entries]
+        near = metric.between(place[other[pair]], place[neighbours], k).astype(np.int64)
+        near -= metric.between(place[task[pair]], place[neighbours], k)
+        near *= graph.edge_weights[entries]
+        near[neighbours == other[pair]] = 0
+        sums = np.concatenate((np.zeros(1, np.int64), np.cumsum(near)))
+        ends = np.cumsum(graph.degrees[task])
+        total += sums[ends] - sums[ends - graph.degrees[task]]
+    return total
+
+
+def _entries(graph: Graph, tasks: npt.NDArray[np.integer]) -> tuple[Integers, Integers]:
+    """Return which of the tasks, and where in `indices`, for all their neighbours."""
+    counts = graph.degrees[tasks].astype(np.int64)
+    which = np.repeat(np.arange(len(tasks)), counts)
+    first = graph.indptr[tasks] - (np.cumsum(counts) - counts)
+    return which, np.arange(len(which)) + first[which]
+
+
+def _apart(graph: Graph, u: Places, v: Places) -> npt.NDArray[np.bool_]:
+    """Return which pairs, best first, have no end in or beside an end of a better pair."""
+    rank = np.arange(len(u))
+    best = np.full(graph.n, len(u))
+    np.minimum.at(best, u, rank)
+    np.minimum.at(best, v, rank)
+    around, sources = best.copy(), graph.sources(0, graph.n)
+    np.minimum.at(around, sources, best[graph.indices])
+    apart: npt.NDArray[np.bool_] = (around[u] == rank) & (around[v] == rank)
+    return apart

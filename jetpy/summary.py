@@ -1,0 +1,169 @@
+"""What is told of results in a few rows, each a name and a value; on screens and in notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from jetpy.presets import preset
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from jetpy.graph import Graph
+    from jetpy.mapping.mapping import Mapping
+    from jetpy.metrics import Evaluation
+    from jetpy.result import Partition
+
+Rows = list[tuple[str, str]]
+
+MOST_PARTS = 32
+"""Parts that a table lists; of more, none."""
+PART_HEADERS = (
+    *("part", "weight", "components", "volume"),
+    *("neighbours", "boundary", "isolated"),
+)
+"""What `part_rows` tells."""
+
+
+def partition_rows(partition: Partition) -> Rows:
+    """Describe a partitioning run: the graph, options, cut and balance."""
+    run = f"k = {partition.k}, seed {partition.seed}, preset {partition.preset}"
+    own = preset(partition.preset)
+    if partition.coarsening != own.coarsen.method:
+        run += f", coarsening {partition.coarsening}"
+    if partition.refinement != own.refine.method:
+        run += f", refinement {partition.refinement}"
+    if partition.generations > 1:
+        run += f", {count(partition.generations, 'generation')}"
+    return [
+        ("graph", graph_text(partition.graph)),
+        ("run", f"{run}, {_engine(partition)}"),
+        ("cut", cut_text(partition.cut, partition.graph)),
+        *_balance(partition, "part"),
+        *_migration(partition),
+    ]
+
+
+def mapping_rows(mapping: Mapping) -> Rows:
+    """Describe a mapping run: the graph, machine, options, cost and balance."""
+    partition = mapping.partition
+    return [
+        ("graph", graph_text(partition.graph)),
+        ("machine", f"{mapping.machine}, {count(partition.k, 'PE')}"),
+        ("run", f"{mapping.method}, seed {partition.seed}, {_engine(partition)}"),
+        *cost_rows(mapping.cost, mapping.cost_by_level.tolist()),
+        ("cut", cut_text(mapping.cut, partition.graph)),
+        *_balance(partition, "PE"),
+        ("empty PEs", f"{mapping.empty_pes:,}"),
+    ]
+
+
+def evaluation_rows(result: Evaluation) -> Rows:
+    """Describe a partition by what was measured of it, without number of parts and cut."""
+    weights = result.part_weights
+    ideal = -(-int(weights.sum()) // result.k)
+    volumes = result.part_volumes
+    most = f"; part {volumes.argmax()} sends most, {volumes.max():,}" if volumes.any() else ""
+    return [
+        ("imbalance", f"{result.imbalance:.4f}"),
+        ("part weights", f"{weights.min():,} to {weights.max():,}; the average is {ideal:,}"),
+        ("boundary vertices", f"{result.boundary_vertices:,}"),
+        ("communication volume", f"{result.communication_volume:,}{most}"),
+        ("neighbouring parts", _range(result.part_neighbours)),
+        ("empty parts", f"{result.empty_parts:,}"),
+        ("disconnected parts", f"{result.disconnected_parts:,}"),
+    ]
+
+
+def part_rows(result: Evaluation) -> list[tuple[str, ...]]:
+    """Describe each part, as `PART_HEADERS` says."""
+    numbers = zip(
+        range(result.k),
+        result.part_weights,
+        result.components,
+        result.part_volumes,
+        result.part_neighbours,
+        result.part_boundary_vertices,
+        result.part_isolated_vertices,
+        strict=True,
+    )
+    return [tuple(f"{number:,}" for number in row) for row in numbers]
+
+
+def seconds_row(partition: Partition) -> tuple[str, str]:
+    """Return how long a run took, and its stages."""
+    seconds = partition.seconds
+    stages = ", ".join(
+        f"{stage} {seconds[stage]:.2f}" for stage in ("coarsen", "initial", "refine")
+    )
+    return "seconds", f"{seconds['total']:.2f} ({stages})"
+
+
+def graph_text(graph: Graph) -> str:
+    """Return name and size of a graph."""
+    return f"{graph.name}: {graph.n:,} vertices, {graph.m:,} edges"
+
+
+def cut_text(cut: int, graph: Graph) -> str:
+    """Return a cut and its share of the total edge weight."""
+    total = graph.total_edge_weight
+    return f"{cut:,} ({100 * cut / total:.2f} % of the edge weight)" if total else "0"
+
+
+def cost_rows(cost: int, by_level: Sequence[int]) -> Rows:
+    """Return rows for the cost of a mapping and the share of each level, lowest first."""
+    rows = [("cost", f"{cost:,}")]
+    if by_level:
+        rows.append(("cost by level", " + ".join(f"{share:,}" for share in by_level)))
+    return rows
+
+
+def _engine(partition: Partition) -> str:
+    return f"{partition.backend}, {count(partition.threads, 'thread')}"
+
+
+def _balance(partition: Partition, noun: str) -> Rows:
+    weights, limits = partition.part_weights, partition.limits
+    if weights.ndim == 1:
+        rows = [("limit", _limit(weights, limits, noun))]
+    else:
+        columns = enumerate(zip(weights.T, limits.T, strict=True))
+        rows = [(f"limit, weight {j}", _limit(*both, noun)) for j, both in columns]
+    return [
+        ("imbalance", f"{partition.imbalance:.4f}"),
+        *rows,
+        ("feasible", "yes" if partition.feasible else "NO"),
+    ]
+
+
+def _limit(weights: npt.NDArray[np.int64], limits: npt.NDArray[np.int64], noun: str) -> str:
+    p = int((weights / limits.clip(1)).argmax())
+    if (limits == limits[0]).all():
+        return f"{limits[p]:,}; the heaviest {noun} weighs {weights[p]:,}"
+    range_of = f"{limits.min():,} to {limits.max():,}"
+    return f"{range_of}; {noun} {p} weighs {weights[p]:,} of {limits[p]:,}"
+
+
+def _migration(partition: Partition) -> Rows:
+    if partition.home is None:
+        return []
+    total = partition.graph.total_vertex_weight
+    share = 100 * partition.moved_weight / max(total, 1)
+    weight = f"weight {partition.moved_weight:,}, {share:.1f} % of all"
+    return [("moved vertices", f"{len(partition.moved):,}; {weight}")]
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    >>> count(1, "thread"), count(2, "thread")
+    ('1 thread', '2 threads')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _range(numbers: npt.NDArray[np.int64]) -> str:
+    low, high = numbers.min(), numbers.max()
+    return f"{low:,} to {high:,}" if low < high else f"{low:,}"

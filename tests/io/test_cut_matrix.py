@@ -1,0 +1,74 @@
+"""Cut matrices in files, read back by others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sp
+
+import jetpy
+from jetpy.errors import FileFormatError, JetpyError
+from jetpy.io import cut_matrix
+from jetpy.io.cut_matrix import write_cut_matrix
+from tests.graphs import edge_dict, random_graph
+
+
+@pytest.fixture(params=[1, 4, 7])
+def matrix(request: pytest.FixtureRequest) -> sp.csr_array:
+    """Of a random graph in so many parts, the last of which is empty unless it is the only one."""
+    k = request.param
+    parts = np.arange(40) % max(k - 1, 1)
+    return jetpy.evaluate(random_graph(40, 100, k, weighted=True), parts, k).cut_matrix
+
+
+def test_npy(matrix: sp.csr_array, tmp_path: Path) -> None:
+    write_cut_matrix(tmp_path / "m.npy", matrix)
+    found = np.load(tmp_path / "m.npy")
+    assert found.dtype == np.int64
+    assert found.tolist() == matrix.toarray().tolist()
+
+
+def test_mtx(matrix: sp.csr_array, tmp_path: Path) -> None:
+    write_cut_matrix(tmp_path / "m.mtx", matrix)
+    if matrix.nnz:
+        found = scipy.io.mmread(tmp_path / "m.mtx")
+        assert found.toarray().tolist() == matrix.toarray().tolist()
+    write_cut_matrix(tmp_path / "m.mtx.gz", matrix)
+    of_parts = jetpy.read_graph(tmp_path / "m.mtx.gz")
+    assert of_parts.n == matrix.shape[0]
+    u, v = matrix.nonzero()
+    weights = zip(zip(u.tolist(), v.tolist(), strict=True), matrix.data.tolist(), strict=True)
+    assert edge_dict(of_parts) == dict(weights)
+
+
+def test_csv(matrix: sp.csr_array, tmp_path: Path) -> None:
+    write_cut_matrix(tmp_path / "m.csv", matrix)
+    header, *lines = (tmp_path / "m.csv").read_text().splitlines()
+    assert header == "part,other,weight"
+    found = np.zeros(matrix.shape, np.int64)
+    for line in lines:
+        part, other, weight = map(int, line.split(","))
+        assert part < other
+        found[part, other] = found[other, part] = weight
+    assert len(lines) == matrix.nnz // 2
+    assert found.tolist() == matrix.toarray().tolist()
+
+
+@pytest.mark.parametrize("name", ["m", "m.txt", "m.part", "m.npz", "m.json", "m.gz"])
+def test_other_names_are_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError, match=r"are written as \.npy, \.mtx, \.csv"):
+        write_cut_matrix(tmp_path / name, sp.csr_array((2, 2), dtype=np.int64))
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cut_matrix, "MOST_DENSE", 3)
+    large = sp.csr_array((4, 4), dtype=np.int64)
+    with pytest.raises(FileFormatError, match=r"4 parts are too many for \.npy.*write \.mtx"):
+        write_cut_matrix(tmp_path / "m.npy", large)
+    write_cut_matrix(tmp_path / "m.csv", large)
+    with pytest.raises(JetpyError, match="cannot be written"):
+        write_cut_matrix(tmp_path / "nowhere" / "m.csv", large)

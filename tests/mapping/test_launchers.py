@@ -1,0 +1,100 @@
+"""Files for launchers: where each rank runs, by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jetpy
+from jetpy.mapping import read_hosts, write_rankfile, write_slurm_hostfile
+from jetpy.mapping.machine import machine
+from jetpy.mapping.mapping import Mapping
+from tests.graphs import path
+
+
+@pytest.fixture
+def mapping(compiled: None) -> Mapping:
+    """Six ranks on PEs 0, 5, 2, 11, 7, 10 of 2:3:2."""
+    found = jetpy.map_processes(path(6), "2:3:2", "1:10:100", backend="numba", threads=1)
+    pe = np.array([0, 5, 2, 11, 7, 10], np.int32)
+    return replace(found, partition=replace(found.partition, parts=pe))
+
+
+def ranks(mapping: Mapping, hosts: list[str] | None = None) -> list[str]:
+    write_rankfile("ranks", mapping, hosts)
+    return Path("ranks").read_text().splitlines()
+
+
+@pytest.mark.parametrize(
+    ("hosts", "places"),
+    [
+        (None, "+n0:0:0 +n0:2:1 +n0:1:0 +n1:2:1 +n1:0:1 +n1:2:0"),
+        ("x y", "x:0:0 x:2:1 x:1:0 y:2:1 y:0:1 y:2:0"),
+        ("x", "x:0:0 x:0:5 x:0:2 x:1:5 x:1:1 x:1:4"),
+        ("a b c d e f", "a:0 c:1 b:0 f:1 d:1 f:0"),
+        ("a b c d e f g h i j k l", "a:0 f:0 c:0 l:0 h:0 k:0"),
+    ],
+)
+def test_rankfile(
+    mapping: Mapping,
+    hosts: str | None,
+    places: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    split = [place.split(":", 1) for place in places.split()]
+    lines = [f"rank {i}={host} slot={slot}" for i, (host, slot) in enumerate(split)]
+    assert ranks(mapping, None if hosts is None else hosts.split()) == lines
+    if hosts is not None:
+        write_slurm_hostfile("lines", mapping, hosts.split())
+        assert Path("lines").read_text() == "".join(f"{host}\n" for host, _ in split)
+
+
+def test_levels_of_one_are_no_hosts(mapping: Mapping, tmp_path: Path) -> None:
+    """Three hosts of 2:1:3 may be one level or two: processors and cores are told."""
+    flat = replace(mapping, machine=machine("2:1:3:2", "1:2:3:4"))
+    write_rankfile(tmp_path / "ranks", flat, list("abcdef"))
+    assert (tmp_path / "ranks").read_text().splitlines()[1] == "rank 1=c slot=0:1"
+
+
+@pytest.mark.parametrize(
+    ("hosts", "words"),
+    [
+        (["x", "y", "z"], "3 hosts do not fit the hierarchy 2:3:2, .*: it has 1 or 2 or 6 or 12"),
+        ([], "0 hosts do not fit"),
+        (["x", "x"], "host 'x': each needs a name of its own, without blanks"),
+        (["x", "a b"], "host 'a b': each needs a name"),
+        (["x", ""], "host '': each needs a name"),
+    ],
+)
+def test_wrong_hosts(mapping: Mapping, hosts: list[str], words: str, tmp_path: Path) -> None:
+    for write in (write_rankfile, write_slurm_hostfile):
+        with pytest.raises(jetpy.OptionError, match=words):
+            write(tmp_path / "file", mapping, hosts)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_no_launcher_starts(mapping: Mapping, tmp_path: Path) -> None:
+    crowded = jetpy.map_processes(path(13), "2:3:2", "1:10:100", backend="numba", threads=1)
+    with pytest.raises(jetpy.OptionError, match="13 tasks on 12 PEs: several on one"):
+        write_rankfile(tmp_path / "file", crowded)
+    matrix = replace(mapping, machine=machine(None, 1 - np.eye(12, dtype=int)))
+    with pytest.raises(jetpy.OptionError, match="a machine without a hierarchy has no hosts"):
+        write_rankfile(tmp_path / "file", matrix)
+    with pytest.raises(jetpy.JetpyError, match="cannot be written"):
+        write_rankfile(tmp_path / "nowhere" / "file", mapping)
+
+
+def test_hosts_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "hosts"
+    file.write_text("node1 slots=4\n\n# two of them\n node2 # far\nnode1\n")
+    assert read_hosts(str(file)) == ["node1", "node2"]
+    assert read_hosts("a, b,a") == ["a", "b"]
+    file.write_text("# none\n")
+    for nothing in (str(file), "", " , "):
+        with pytest.raises(jetpy.OptionError, match="there is no name of a host"):
+            read_hosts(nothing)

@@ -1,0 +1,284 @@
+"""No more tasks than PEs: one on each, against brute force, greedy placement and what is known."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import pairwise, permutations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import jetpy
+from jetpy.generators import cube, delaunay, grid, rmat
+from jetpy.graph import Graph
+from jetpy.mapping import one_each, swaps
+from jetpy.mapping.greedy import place_greedily
+from jetpy.mapping.machine import machine
+from jetpy.mapping.one_each import in_order, used_part
+from jetpy.mapping.problem import METHODS
+from jetpy.mapping.swaps import swap_all, swap_near
+from tests.graphs import clique, from_edges, isolated, random_graph, star
+from tests.mapping.oracle import Levels, cost_of, dense, levels, numbers
+from tests.strategies import weighted_graphs
+
+ENGINE: dict[str, Any] = {"backend": "numba", "threads": 1}
+
+
+def pes_of(graph: Graph, *of: Any, **options: Any) -> np.ndarray:
+    return np.array(jetpy.map_processes(graph, *of, **ENGINE, **options).pe)
+
+
+def all_different(places: np.ndarray) -> bool:
+    return len(set(places.tolist())) == len(places)
+
+
+def least_cost(graph: Graph, distances: np.ndarray) -> int:
+    """The least cost of all ways to place the tasks."""
+    ways = np.array(list(permutations(range(len(distances)), graph.n)))
+    sources = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
+    costs = np.zeros(len(ways), np.int64)
+    for u, v, weight in zip(sources, graph.indices, graph.edge_weights, strict=True):
+        costs += int(weight) * distances[ways[:, u], ways[:, v]]
+    return int(costs.min())
+
+
+def torus(*sides: int) -> np.ndarray:
+    """Distances of PEs on a torus: how many links are between them."""
+    places = np.stack(np.unravel_index(np.arange(math.prod(sides)), sides), axis=1)
+    steps = np.abs(places[:, None] - places)
+    return np.array(np.minimum(steps, np.array(sides) - steps).sum(axis=2))
+
+
+MACHINES = [("2:2:2", "1:10:100"), ("4:2", "1:10"), ("2:3", "10:1"), ("2:2", "1:3")]
+
+
+@pytest.mark.usefixtures("compiled")
+@settings(max_examples=60)
+@given(weighted_graphs(least=2, most=7), st.sampled_from(MACHINES))
+def test_least_cost_on_small_hierarchies(graph: Graph, of: tuple[str, str]) -> None:
+    distances = dense(*map(numbers, of))
+    if graph.n > len(distances):
+        return
+    places = pes_of(graph, *of)
+    assert all_different(places)
+    assert cost_of(graph, places, distances) == least_cost(graph, distances)
+
+
+@pytest.mark.usefixtures("compiled")
+def test_mostly_least_cost_on_any_matrix() -> None:
+    best = 0
+    for seed in range(40):
+        upper = np.triu(np.random.default_rng(seed).integers(0, 20, (7, 7)), 1)
+        graph, distances = random_graph(3 + seed % 5, 3 + seed % 5 - 1, seed, True), upper + upper.T
+        cost = cost_of(graph, pes_of(graph, None, distances), distances)
+        best += cost == least_cost(graph, distances)
+    assert best >= 32
+
+
+@pytest.mark.usefixtures("compiled")
+@settings(max_examples=40)
+@given(weighted_graphs(most=30), levels(), st.booleans())
+def test_never_worse_than_without(graph: Graph, of: Levels, as_matrix: bool) -> None:
+    """Nor, for a matrix, than greedy placement; task 0 is on PE 0 of a hierarchy."""
+    hierarchy, numbers_of = [a for a, _ in of], [d for _, d in of]
+    distances = dense(hierarchy, numbers_of)
+    if graph.n > len(distances):
+        return
+    described = (None, distances) if as_matrix else (hierarchy, numbers_of)
+    places = pes_of(graph, *described)
+    assert all_different(places)
+    cost = cost_of(graph, places, distances)
+    assert cost <= cost_of(graph, np.arange(graph.n), distances)
+    if as_matrix:
+        assert cost <= cost_of(graph, place_greedily(graph, distances.astype(np.int32)), distances)
+    else:
+        assert places[0] == 0
+
+
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("method", METHODS)
+def test_halo_exchange(method: str) -> None:
+    """Nodes of 4 x 4 x 2 ranks and processors of 2 x 2 x 1 are the best there are."""
+    result = jetpy.map_processes(cube(8, 8, 8), "4:8:16", "1:10:100", method=method, **ENGINE)
+    inside, between, nodes = 128 * 4, 16 * (16 + 16), 64 * (1 + 1 + 3)
+    assert result.cost_by_level.tolist() == [2 * inside, 20 * between, 200 * nodes]
+    assert (result.empty_pes, result.partition.part_weights.tolist()) == (0, [1] * 512)
+
+
+@pytest.mark.usefixtures("compiled")
+def test_scattered_ranks_are_found_again() -> None:
+    """A grid on a torus of shuffled PEs."""
+    order = np.random.default_rng(0).permutation(64)
+    distances = torus(8, 8)[np.ix_(order, order)]
+    places = pes_of(grid(8, 8), None, distances)
+    assert cost_of(grid(8, 8), places, distances) < 1.3 * 2 * grid(8, 8).m
+
+
+@pytest.mark.usefixtures("compiled")
+def test_matrix_beside_a_hierarchy() -> None:
+    distances = np.kron(10 * torus(4, 4), np.ones((4, 4), int)) + np.kron(
+        np.eye(16, dtype=int), 1 - np.eye(4, dtype=int)
+    )
+    graph = grid(8, 8)
+    cost = cost_of(graph, pes_of(graph, "4:16", distances), distances)
+    assert cost <= 2 * (64 * 1 + 48 * 10)
+
+
+@pytest.mark.usefixtures("compiled")
+def test_groups_that_belong_together_stay_together() -> None:
+    """Five cliques of three on processors of four: none is torn to save a processor."""
+    edges = [(3 * i + a, 3 * i + b) for i in range(5) for a in range(3) for b in range(a)]
+    result = jetpy.map_processes(from_edges(15, edges), "4:4:2", "1:10:100", **ENGINE)
+    assert result.cost_by_level.tolist() == [30, 0, 0]
+
+
+@pytest.mark.usefixtures("compiled")
+def test_weights_of_tasks_do_not_count() -> None:
+    graph = random_graph(30, 80, 1, weighted=True)
+    heavy = replace(graph, vertex_weights=graph.vertex_weights * np.int32(1000) + np.int32(7))
+    results = [jetpy.map_processes(g, "4:8", "1:10", **ENGINE) for g in (graph, heavy)]
+    assert (results[0].pe == results[1].pe).all()
+    assert all(result.feasible and result.empty_pes == 2 for result in results)
+    assert results[1].limit == heavy.vertex_weights.max()
+
+
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("graph", [cube(12, 12, 12), delaunay(1500), rmat(11, 8)], ids=repr)
+def test_more_pes_than_all_pairs_are_tried_for(graph: Graph) -> None:
+    of = ("8:16:16", "1:10:100")
+    distances = dense(*map(numbers, of))
+    if graph.n > len(distances):
+        graph = random_graph(2000, 9000, 0)
+    places = pes_of(graph, *of)
+    assert all_different(places)
+    assert cost_of(graph, places, distances) < 0.95 * cost_of(graph, np.arange(graph.n), distances)
+
+
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("matrix", [True, False])
+def test_threads_and_runs_do_not_show(matrix: bool) -> None:
+    distances = dense([4, 8, 8], [1, 10, 100])
+    of = ("4:8:8", distances) if matrix else ("4:8:8", "1:10:100")
+    found = {
+        jetpy.map_processes(delaunay(250), *of, backend="numba", threads=t).pe.tobytes()
+        for t in (1, 2, 3, 3)
+    }
+    assert len(found) == 1
+
+
+def test_few_tasks_on_a_huge_machine() -> None:
+    part = used_part(machine("4:8:512:512", "1:10:100:1000"), 100)
+    assert (part.hierarchy, part.distances) == ((4, 8, 7), (1, 10, 100))
+    assert used_part(machine("8:1024", "1:10"), 3).hierarchy == (6,)
+    for whole in (machine("4:8:512", "1:100:10"), machine(None, torus(30)), machine("4:2", "1:2")):
+        assert used_part(whole, 5) is whole
+
+
+@given(st.permutations(range(24)), st.integers(1, 24))
+def test_in_order(order: list[int], n: int) -> None:
+    """Distances stay, and groups of each level come in the order of their first tasks."""
+    of, places = machine("2:3:4", "1:10:100"), np.array(order[:n], np.int32)
+    found, distances = in_order(places, of), dense([2, 3, 4], [1, 10, 100])
+    assert all_different(found)
+    assert (distances[np.ix_(found, found)] == distances[np.ix_(places, places)]).all()
+    for size, arity in ((1, 2), (2, 3), (6, 4)):
+        firsts = [found.tolist().index(p) if p in found else 99 for p in range(24)]
+        groups = np.array(firsts).reshape(-1, arity, size).min(axis=2)
+        assert (np.diff(groups, axis=1) >= 0).all()
+
+
+# swaps
+
+
+def swapped(places: np.ndarray, u: int, v: int) -> np.ndarray:
+    result = places.copy()
+    result[[u, v]] = places[[v, u]]
+    return result
+
+
+@given(weighted_graphs(least=2, most=12), levels(most=16), st.randoms(use_true_random=False))
+def test_no_swap_is_left(graph: Graph, of: Levels, rng: Any) -> None:
+    """Of any two tasks, nor of a task and an empty PE."""
+    distances = dense([a for a, _ in of], [d for _, d in of])
+    k = len(distances)
+    if graph.n > k:
+        return
+    start = np.array(rng.sample(range(k), graph.n), np.int32)
+    found = swap_all(graph, start, distances.astype(np.int32))
+    assert all_different(found)
+    cost = cost_of(graph, found, distances)
+    assert cost <= cost_of(graph, start, distances)
+    everywhere = np.concatenate((found, np.setdiff1d(np.arange(k), found)))
+    for u in range(graph.n):
+        for v in range(u + 1, k):
+            assert cost_of(graph, swapped(everywhere, u, v)[: graph.n], distances) >= cost
+
+
+@given(
+    weighted_graphs(least=2, most=14),
+    levels(most=20),
+    st.randoms(use_true_random=False),
+    st.sampled_from([1, 1 << 22]),
+)
+def test_no_swap_of_near_tasks_is_left(graph: Graph, of: Levels, rng: Any, block: int) -> None:
+    hierarchy, numbers_of = [a for a, _ in of], [d for _, d in of]
+    distances, target = dense(hierarchy, numbers_of), machine(hierarchy, numbers_of)
+    if graph.n > target.k:
+        return
+    start = np.array(rng.sample(range(target.k), graph.n), np.int32)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(swaps, "BLOCK", block)
+        found = swap_near(graph, start, target.metric, target.k)
+    assert sorted(found) == sorted(start)
+    cost = cost_of(graph, found, distances)
+    assert cost <= cost_of(graph, start, distances)
+    rows = [set(graph.indices[a:b].tolist()) for a, b in pairwise(graph.indptr.tolist())]
+    for u in range(graph.n):
+        for v in rows[u] | {w for neighbour in rows[u] for w in rows[neighbour]}:
+            assert cost_of(graph, swapped(found, u, v), distances) >= cost
+
+
+@pytest.mark.parametrize(("most", "pairs"), [(1 << 27, 45), (100, 9), (80, 0)])
+def test_pairs_are_as_many_as_there_is_time_for(
+    most: int, pairs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(swaps, "MOST_TERMS", most)
+    assert len(swaps._near(star(9))[0]) == pairs
+
+
+def test_swaps_of_dense_communication_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, distances = clique(16), torus(16).astype(np.int32)
+    weighted = replace(graph, edge_weights=np.ones_like(graph.edge_weights))
+    monkeypatch.setattr(swaps, "MOST_CHANGES", 0)
+    start = np.random.default_rng(0).permutation(16).astype(np.int32)
+    assert (swap_all(weighted, start, distances) == start).all()
+
+
+@pytest.mark.usefixtures("compiled")
+def test_dense_communication_gets_one_try(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = random_graph(64, 1500, 0, weighted=True)
+    several = jetpy.map_processes(graph, "4:16", "1:10", **ENGINE).cost
+    monkeypatch.setattr(one_each, "QUICK", 0)
+    assert several <= jetpy.map_processes(graph, "4:16", "1:10", **ENGINE).cost < 1.05 * several
+
+
+# greedy placement
+
+
+@given(weighted_graphs(most=10), levels(most=20))
+def test_greedy_placement(graph: Graph, of: Levels) -> None:
+    distances = dense([a for a, _ in of], [d for _, d in of]).astype(np.int32)
+    if graph.n > len(distances):
+        return
+    assert all_different(place_greedily(graph, distances))
+
+
+def test_greedy_placement_of_a_row() -> None:
+    row = np.abs(np.subtract.outer(np.arange(9), np.arange(9))).astype(np.int32)
+    chain = from_edges(4, [(0, 1), (1, 2), (2, 3)], [9, 5, 1])
+    assert cost_of(chain, place_greedily(chain, row), row) == 2 * (9 + 5 + 1)
+    assert all_different(place_greedily(isolated(9), row))

@@ -1,0 +1,133 @@
+"""Progress bars in notebooks and terminals, and what callers may ask for."""
+
+from __future__ import annotations
+
+import builtins
+import logging
+import sys
+from collections.abc import Callable
+from types import ModuleType, SimpleNamespace
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+import jetpy
+from jetpy import bars
+from jetpy.bars import progress_bars, telling
+from jetpy.errors import OptionError
+from jetpy.progress import no_progress
+from tests.children import shown_on_a_terminal
+
+ENGINE: dict[str, Any] = {"backend": "numba", "threads": 1}
+GRID = jetpy.generators.grid(40, 40)
+RUNS: dict[str, Callable[..., Any]] = {
+    "partition": lambda progress: jetpy.partition(GRID, 4, progress=progress, **ENGINE),
+    "refine": lambda progress: jetpy.refine(
+        GRID, [v % 4 for v in range(GRID.n)], progress=progress, **ENGINE
+    ),
+    "map_processes": lambda progress: jetpy.map_processes(
+        GRID, "2:2", "1:10", progress=progress, **ENGINE
+    ),
+}
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What a notebook displays; IPython is a stand-in."""
+    drawn: list[str] = []
+
+    def display(html: str, display_id: bool) -> SimpleNamespace:
+        assert display_id
+        drawn.append(html)
+        return SimpleNamespace(update=drawn.append)
+
+    module = ModuleType("IPython.display")
+    module.HTML, module.display = str, display  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "IPython", ModuleType("IPython"))
+    monkeypatch.setitem(sys.modules, "IPython.display", module)
+    shell = type("ZMQInteractiveShell", (), {})()
+    monkeypatch.setattr(builtins, "get_ipython", lambda: shell, raising=False)
+    monkeypatch.setattr(bars, "PAUSE", -1.0)
+    return drawn
+
+
+def drawn_bars(html: str) -> dict[str, tuple[str | None, str | None]]:
+    found = {}
+    for line in ElementTree.fromstring(f"<div>{html}</div>"):
+        bar = line[0]
+        assert (line.tag, bar.tag) == ("div", "progress")
+        found[(bar.tail or "").strip()] = bar.get("value"), bar.get("max")
+    return found
+
+
+def test_notebook(shown: list[str]) -> None:
+    logger = logging.getLogger("jetpy.compile")
+    with progress_bars() as told:
+        assert logger.disabled
+        told.stage("coarsen", 3, 10)
+        told.stage("coarsen", 10, 10)
+        told.busy("Wri<ting")
+    assert not logger.disabled
+    assert drawn_bars(shown[1]) == {"Coarsening": ("3", "10")}
+    assert drawn_bars(shown[2]) == {"Coarsening": ("10", "10")}
+    assert drawn_bars(shown[3]) == {"Coarsening": ("1", "1"), "Wri<ting": (None, None)}
+    assert (shown[0], shown[-1]) == ("", "")  # nothing is left
+
+
+def test_a_notebook_is_not_flooded(shown: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bars, "PAUSE", 3600.0)
+    with progress_bars() as told:
+        for done in range(1000):
+            told.stage("coarsen", done, 1000)
+        told.stage("refine", 0, 10)
+    assert len(shown) == 4  # each bar once, between nothing and nothing
+    assert drawn_bars(shown[2]) == {"Coarsening": ("1", "1"), "Refining": ("0", "10")}
+
+
+def test_bars_go_when_a_run_fails(shown: list[str]) -> None:
+    with pytest.raises(ZeroDivisionError), progress_bars() as told:
+        told.stage("coarsen", 1, 1 // 0)
+    assert shown[-1] == ""
+
+
+@pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
+def test_runs_show_bars_on_request(
+    run: Callable[..., Any], shown: list[str], compiled: None
+) -> None:
+    results = [run(wish) for wish in (None, False)]
+    assert shown == []
+    results.append(run(True))
+    assert any("Refining" in html for html in shown)
+    calls: list[tuple[str, int, int]] = []
+    results.append(run(lambda *call: calls.append(call)))
+    assert calls[-1][0] == "refine"
+    parts = [getattr(result, "pe" if hasattr(result, "pe") else "parts") for result in results]
+    assert all((found == parts[0]).all() for found in parts)
+
+
+@pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
+@pytest.mark.parametrize("wish", ["yes", 1, 0.5])
+def test_other_wishes_are_refused(run: Callable[..., Any], wish: Any) -> None:
+    with pytest.raises(
+        OptionError, match=f"progress must be True, False or a function, not {wish!r}"
+    ):
+        run(wish)
+
+
+def test_nothing_is_shown_where_nobody_looks(capfd: pytest.CaptureFixture[str]) -> None:
+    with telling(True) as tell:
+        tell("refine", 1, 2)
+    assert capfd.readouterr() == ("", "")
+    with telling(None) as tell:
+        assert tell is no_progress
+
+
+def test_a_terminal_shows_bars() -> None:
+    code = (
+        "import jetpy; grid = jetpy.generators.grid(40, 40);"
+        "jetpy.partition(grid, 4, backend='numba', threads=1, progress={})"
+    )
+    command = [sys.executable, "-c"]
+    assert "Refining" in shown_on_a_terminal([*command, code.format("True")])
+    assert shown_on_a_terminal([*command, code.format("False")]) == ""
