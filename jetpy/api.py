@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,13 @@ from jetpy.backends.room import at_work
 from jetpy.bars import telling
 from jetpy.build import as_graph
 from jetpy.constraints.connected import with_connected_parts
-from jetpy.constraints.fixed import checked_places
-from jetpy.constraints.objective import checked_objective, with_less_volume
+from jetpy.constraints.fixed import NO_PART, checked_places
+from jetpy.constraints.objective import (
+    checked_objective,
+    of_less_volume,
+    starts_of,
+    with_less_volume,
+)
 from jetpy.constraints.several import (
     checked_imbalances,
     checked_weights,
@@ -27,7 +33,7 @@ from jetpy.constraints.several import (
     pose_several,
 )
 from jetpy.constraints.targets import one_each
-from jetpy.constraints.terminals import with_terminals
+from jetpy.constraints.terminals import WithTerminals, with_terminals
 from jetpy.errors import OptionError
 from jetpy.evolution import evolve
 from jetpy.graph import Graph
@@ -43,7 +49,7 @@ from jetpy.outcome import Outcome, trivial_outcome, trivial_partition
 from jetpy.presets import choose
 from jetpy.presets import preset as preset_options
 from jetpy.problem import Problem, checked_imbalance, pose
-from jetpy.progress import Progress, ProgressOption
+from jetpy.progress import Progress, ProgressOption, no_progress
 from jetpy.result import Partition
 from jetpy.several import evolve_several
 from jetpy.validate import check_small
@@ -120,8 +126,10 @@ def partition(
         used with `home`.
     objective : {'cut', 'volume'}
         What is to become small: the weight of cut edges, or the communication volume, which is the
-        sum over the vertices of how many other parts they have neighbours in. The volume of a
-        partition with a small cut is reduced by moves of single vertices, on the host.
+        sum over the vertices of how many other parts they have neighbours in; edge weights do not
+        count for it. Two partitions are found, of small cuts by the weights of the edges and by
+        others, and then improved together, in part on the host. The volume is never larger than
+        with 'cut', unless only that keeps no balance.
     connected : bool
         Make every part one connected piece, wherever that is found to be possible without losing
         balance; the cut may become larger. The result's `disconnected` tells why other parts are
@@ -208,13 +216,20 @@ def partition(
             raise OptionError("several weights go without fixed, home and connected")
         if objective != "cut":
             raise OptionError("several weights go without an objective other than cut")
-    shrinks = checked_objective(objective, connected=connected) == "volume"
+    shrinks = checked_objective(objective, checked, connected=connected) == "volume"
     places = checked_places(checked.n, problem.k, fixed, home, migration)
-    terminals = None if places is None or k == 1 else with_terminals(checked, problem, places)
+    graphs = starts_of(checked, problem, places) if shrinks else [checked]
+    effort = effort.shared(len(graphs))
+    terminals = [
+        None if places is None or k == 1 else with_terminals(weighted, problem, places)
+        for weighted in graphs
+    ]
 
-    def reduce_cut(engine: Backend, tell: Progress) -> Outcome:
-        if several is not None and 1 < k < checked.n:
-            return evolve_several(engine, checked, problem, several, effort, tell)
+    def reduce_cut(
+        engine: Backend, graph: Graph, terminals: WithTerminals | None, tell: Progress
+    ) -> Outcome:
+        if several is not None and 1 < k < graph.n:
+            return evolve_several(engine, graph, problem, several, effort, tell)
         if terminals is not None:
             with_them = evolve(
                 able(engine, terminals.graph),
@@ -226,21 +241,27 @@ def partition(
                 terminals.home,
             )
             return terminals.without(with_them)
-        trivial = trivial_partition(checked.n, checked.total_edge_weight, problem.k)
+        trivial = trivial_partition(graph.n, graph.total_edge_weight, problem.k)
         if trivial is not None and problem.targets is not None:
             trivial = replace(
-                trivial, parts=one_each(checked.vertex_weights, problem.targets, problem.limits)
+                trivial, parts=one_each(graph.vertex_weights, problem.targets, problem.limits)
             )
-        return trivial or evolve(engine, checked, problem, effort, tell)
+        return trivial or evolve(engine, graph, problem, effort, tell)
 
     def work(engine: Backend, tell: Progress) -> Outcome:
-        found = reduce_cut(engine, tell)
+        bars = [tell, *repeat(no_progress, len(graphs) - 1)]
+        found = [reduce_cut(engine, *posed) for posed in zip(graphs, terminals, bars, strict=True)]
         if connected:
-            return with_connected_parts(engine, checked, problem, terminals, found)
-        return with_less_volume(engine, checked, problem, places, found) if shrinks else found
+            return with_connected_parts(engine, checked, problem, terminals[0], found[0])
+        if not shrinks:
+            return found[0]
+        best = of_less_volume(checked, problem, found)
+        others = [one for one in found if one is not best]
+        return with_less_volume(engine, checked, problem, places, best, others)
 
     engine = engine_for(checked, backend, threads, device)
     result = _run(work, checked, problem, preset, engine, progress, profile, device)[0]
+    result = replace(result, objective=objective)
     if several is not None:
         result = replace(result, weights=several.weights)
         return replace(result, ideals=several.ideals, limits=several.limits)
@@ -274,8 +295,9 @@ def refine(
 ) -> Partition:
     """Improve a given partition on the graph itself, without coarsening (Jet, section 4).
 
-    The result is never worse: if `parts` keeps the balance, so does the result, and its cut is
-    at most as large; if it does not, balance is sought first.
+    The result is never worse: if `parts` keeps the balance, so does the result, and its cut (or
+    communication volume, as `objective` has it) is at most as large; if it does not, balance is
+    sought first.
 
     Parameters
     ----------
@@ -317,7 +339,7 @@ def refine(
     problem = pose(checked.total_vertex_weight, count, imbalance, seed, options, targets)
     problem = replace(problem, fill=fill_empty)
 
-    shrinks = checked_objective(objective, connected=connected) == "volume"
+    shrinks = checked_objective(objective, checked, connected=connected) == "volume"
     places = checked_places(checked.n, problem.k, fixed)
     terminals = None if places is None else with_terminals(checked, problem, places)
 
@@ -336,10 +358,18 @@ def refine(
         found = reduce_cut(engine, tell)
         if connected:
             return with_connected_parts(engine, checked, problem, terminals, found)
-        return with_less_volume(engine, checked, problem, places, found) if shrinks else found
+        if not shrinks:
+            return found
+        start = given if places is None else np.where(places.fixed == NO_PART, given, places.fixed)
+        if fill_empty and len(np.unique(start)) < count:
+            best = found
+        else:
+            best = of_less_volume(checked, problem, [found, replace(found, parts=start)])
+        return with_less_volume(engine, checked, problem, places, best)
 
     engine = engine_for(checked, backend, threads, device)
-    return _run(work, checked, problem, preset, engine, progress, profile, device)[0]
+    result = _run(work, checked, problem, preset, engine, progress, profile, device)[0]
+    return replace(result, objective=objective)
 
 
 def map_processes(

@@ -6,7 +6,7 @@ import math
 import numbers
 import operator
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from jetpy import names
@@ -189,6 +189,10 @@ class Effort:
                     f"time_limit is {self.time_limit}; a number of seconds above 0 is needed"
                 )
             object.__setattr__(self, "time_limit", seconds)
+
+    def shared(self, runs: int) -> Effort:
+        """Return what each of so many runs may take of the time, one after the other."""
+        return self if self.time_limit is None else replace(self, time_limit=self.time_limit / runs)
 
 
 def choose_effort(options: Options, generations: int | None, time_limit: float | None) -> Effort:

@@ -33,7 +33,6 @@ DEFAULT = -1
 RECURSIVE_UFACTOR, KWAY_UFACTOR = 1, 30
 """METIS's imbalance, in thousandths, where nothing else is asked for."""
 WITHOUT_COUNTERPART: dict[str, int] = {
-    "objtype": int(pymetis.ObjType.CUT),
     "ctype": int(pymetis.CType.SHEM),
     "iptype": DEFAULT,
     "rtype": DEFAULT,
@@ -81,17 +80,17 @@ def part_graph(
     contiguous : bool, optional
         As option `contig`: parts in one piece.
     options : Options, optional
-        `ufactor` is the imbalance in thousandths, `seed` the seed, and of `ncuts` partitions
-        (`generations` of `jetpy.partition`) the best is taken. Others that METIS would use are
-        left out, with a warning.
+        `ufactor` is the imbalance in thousandths, `seed` the seed, `objtype` the objective, cut or
+        communication volume, and of `ncuts` partitions (`generations` of `jetpy.partition`) the
+        best is taken. Others that METIS would use are left out, with a warning.
     warn_on_copies : bool
         Give a BytesWarning for each argument that is not a contiguous array of `zero_copy_dtype`.
 
     Returns
     -------
     GraphPartition
-        pymetis's named tuple: `edge_cuts`, the total weight of cut edges, and `vertex_part`, a
-        list of n integers.
+        pymetis's named tuple: `edge_cuts`, the total weight of cut edges, or the communication
+        volume if that is the objective, and `vertex_part`, a list of n integers.
 
     Raises
     ------
@@ -128,7 +127,8 @@ def part_graph(
         arguments["connected"] = True
     targets = None if tpwgts is None or len(tpwgts) == 0 else tpwgts
     result = jetpy.partition(graph, nparts, targets=targets, **arguments)
-    return GraphPartition(result.cut, result.parts.tolist())
+    reduced = result.communication_volume if result.objective == "volume" else result.cut
+    return GraphPartition(reduced, result.parts.tolist())
 
 
 def zero_copy_dtype() -> np.dtype[np.int32]:
@@ -210,6 +210,8 @@ def _arguments(settings: Options, recursive: bool) -> dict[str, Any]:
     if settings.ufactor != DEFAULT:
         ufactor = settings.ufactor
     arguments: dict[str, Any] = {"imbalance": ufactor / 1000, "large_imbalance": True}
+    if settings.objtype == int(pymetis.ObjType.VOL):
+        arguments["objective"] = "volume"
     if settings.seed != DEFAULT:
         arguments["seed"] = settings.seed & INT32_MAX
     if settings.ncuts != DEFAULT:

@@ -46,6 +46,7 @@ def stats(partition: Partition, read_seconds: float) -> dict[str, Any]:
         "preset": partition.preset,
         "coarsening": partition.coarsening,
         "refinement": partition.refinement,
+        "objective": partition.objective,
         "generations": partition.generations,
         **_run(partition),
         "cut": partition.cut,

@@ -75,6 +75,8 @@ class Partition:
         Empty where there was nothing to decide (k = 1, or no more vertices than parts).
     launches : int
         Number of kernel launches.
+    objective : str
+        What was to become small: 'cut' or 'volume'.
     generations : int
         Partitions that were found or recombined; this one is the best of them, `levels` are its
         own, `seconds` and `launches` those of all.
@@ -105,6 +107,7 @@ class Partition:
     seconds: Mapping[str, float]
     levels: Sequence[Level]
     launches: int
+    objective: str = "cut"
     generations: int = 1
     disconnected: Mapping[int, str] = field(default_factory=dict)
     weights: npt.NDArray[np.int32] | None = None

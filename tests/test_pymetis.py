@@ -82,6 +82,14 @@ def test_parts_are_those_of_jetpy(
     assert found == (expected.cut, expected.parts.tolist())
 
 
+def test_volume_as_the_objective() -> None:
+    options = pymetis.Options(objtype=int(pymetis.ObjType.VOL))
+    found = pymetis.part_graph(9, csr(GRAPH), **weights(GRAPH), options=options)
+    expected = jetpy.partition(GRAPH, 9, objective="volume")
+    assert found == (expected.communication_volume, expected.parts.tolist())
+    assert found.vertex_part != pymetis.part_graph(9, csr(GRAPH), **weights(GRAPH)).vertex_part
+
+
 def test_options_change_the_parts() -> None:
     """The table above would hold where they are ignored by both."""
     found = {
@@ -152,7 +160,6 @@ def test_loops_and_duplicates_are_mended() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("objtype", pymetis.ObjType.VOL),
         ("ctype", pymetis.CType.RM),
         ("iptype", pymetis.IPType.RANDOM),
         ("rtype", pymetis.RType.GREEDY),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import get_args
 
@@ -11,46 +12,87 @@ from jetpy import names
 from jetpy.backends.base import Backend
 from jetpy.constraints.fixed import NO_PART, Places
 from jetpy.errors import OptionError
-from jetpy.graph import Graph
-from jetpy.metrics import edge_cut
-from jetpy.outcome import Outcome
+from jetpy.graph import INT32_MAX, Graph, IntArray
+from jetpy.metrics import communication_volume, edge_cut, part_weights
+from jetpy.outcome import Outcome, all_seconds
 from jetpy.problem import Problem
-from jetpy.refinement.volume import shrink_volume
 from jetpy.stopwatch import Stopwatch
+from jetpy.volume import evened, reduce_volume
 
 
-def checked_objective(objective: str, *, connected: bool) -> str:
+def checked_objective(objective: str, graph: Graph, *, connected: bool) -> str:
     """Return an objective.
 
     Raises
     ------
     OptionError
-        If there is none of that name, or it goes without connected parts.
+        If there is none of that name, or it goes without connected parts or so large a graph.
     """
     known = get_args(names.Objective)
     if objective not in known:
         raise OptionError(f"unknown objective {objective!r}; choose from {', '.join(known)}")
     if connected and objective != "cut":
         raise OptionError("connected goes without an objective other than cut")
+    if objective != "cut" and 2 * graph.m + graph.n > INT32_MAX:
+        raise OptionError("graphs of 2**31 vertices and directed edges go without other objectives")
     return objective
 
 
-def with_less_volume(
-    backend: Backend, graph: Graph, problem: Problem, places: Places | None, found: Outcome
-) -> Outcome:
-    """Return an outcome whose communication volume is no larger; fixed vertices stay.
+def starts_of(graph: Graph, problem: Problem, places: Places | None) -> list[Graph]:
+    """Return graphs whose partitions of small cuts are where a small volume is sought.
 
-    Vertices with homes move for the volume only where no one has them.
+    The graph itself, and one of weights by which volumes are smaller; that not where vertices have
+    homes, as to leave these costs what cut edges do.
+    """
+    if problem.k == 1 or graph.n <= problem.k or (places is not None and places.home is not None):
+        return [graph]
+    return [graph, evened(graph)]
+
+
+def of_less_volume(graph: Graph, problem: Problem, found: Sequence[Outcome]) -> Outcome:
+    """Return the outcome of least volume; of those that are least above their limits."""
+    return min(found, key=lambda one: _quality(graph, problem, one.parts))
+
+
+def with_less_volume(
+    backend: Backend,
+    graph: Graph,
+    problem: Problem,
+    places: Places | None,
+    found: Outcome,
+    others: Sequence[Outcome] = (),
+) -> Outcome:
+    """Return an outcome of no larger communication volume, found with the help of others.
+
+    Fixed vertices stay, and so do those with homes that are there. The time is that of all.
     """
     if problem.k == 1 or graph.n <= problem.k:
         return found
-    pinned = np.zeros(graph.n, np.bool_)
-    if places is not None:
-        pinned = places.fixed != NO_PART
-        if places.home is not None:
-            pinned |= (places.home != NO_PART) & (places.home == found.parts)
     with Stopwatch(backend, "refine") as watch:
-        parts = shrink_volume(backend, graph, found.parts, problem.limits, pinned, problem.seed)
-    return replace(found, parts=parts, cut=edge_cut(graph, parts)).with_more(
-        "refine", watch.seconds
+        pinned = _pinned(graph, places, found.parts)
+        helpers = [other.parts for other in others]
+        parts = reduce_volume(backend, graph, problem, found.parts, helpers, pinned)
+    improved = replace(
+        found,
+        parts=parts,
+        cut=edge_cut(graph, parts),
+        seconds=all_seconds([one.seconds for one in (found, *others)]),
+        generations=sum(one.generations for one in (found, *others)),
     )
+    return improved.with_more("refine", watch.seconds)
+
+
+def _quality(graph: Graph, problem: Problem, parts: IntArray) -> tuple[int, int]:
+    """Return how far parts are above their limits, and the volume: the less, the better."""
+    above = part_weights(graph, parts, problem.k) - problem.limits
+    return int(np.maximum(above, 0).sum()), communication_volume(graph, parts)
+
+
+def _pinned(graph: Graph, places: Places | None, parts: IntArray) -> IntArray:
+    """Return the parts of vertices that stay, -1 of others."""
+    if places is None:
+        return np.full(graph.n, NO_PART, np.int32)
+    stay = places.fixed != NO_PART
+    if places.home is not None:
+        stay |= (places.home != NO_PART) & (places.home == parts)
+    return np.where(stay, parts, NO_PART).astype(np.int32)

@@ -369,7 +369,11 @@ def test_weights_beside_a_graph() -> None:
         (np.array([[0, -2], [-2, 0.5]]), {"scale": True}, "only positive ones can be scaled"),
         (np.array([[0, 1e300], [1e300, 0]]), {"scale": True}, "only positive ones below 1e+289"),
         (np.array([[0, 1j], [1j, 0]]), {}, "integers, not complex128; pattern=True"),
-        (np.array([[0, 1j], [1j, 0]]), {"scale": True}, "to be scaled, not complex128; pattern=True"),
+        (
+            np.array([[0, 1j], [1j, 0]]),
+            {"scale": True},
+            "to be scaled, not complex128; pattern=True",
+        ),
         (sp.csr_array((2, 3)), {}, "an adjacency matrix must be square, not of shape (2, 3)"),
         (path(3), {"vertex_weights": [1, 2]}, "3 vertex weights are needed"),
         (path(3), {"edge_weights": [1, 2]}, "4 edge weights are needed"),

@@ -16,11 +16,27 @@ from jetpy.backends.base import Backend
 from jetpy.errors import OptionError
 from jetpy.graph import Graph
 from jetpy.metrics import communication_volume, edge_cut
+from jetpy.refinement.nets import Nets, contract, neighbourhoods
 from jetpy.refinement.volume import shrink_volume
 from tests.graphs import from_edges, path
 from tests.strategies import weighted_graphs
 
 ENGINE: dict[str, Any] = {"backend": "numba", "threads": 1}
+
+
+def shrunk(
+    graph: Graph, parts: np.ndarray, limits: np.ndarray, pinned: np.ndarray, seed: int
+) -> np.ndarray:
+    backend, nets = get_backend("numba", 1), neighbourhoods(graph)
+    return shrink_volume(backend, nets, graph.vertex_weights, parts, limits, pinned, seed)
+
+
+def volume_by_nets(nets: Nets, parts: np.ndarray) -> int:
+    rows = np.split(nets.pins, nets.starts[1:-1])
+    return sum(
+        w * (len(set(parts[row].tolist())) - 1)
+        for row, w in zip(rows, nets.weights.tolist(), strict=True)
+    )
 
 
 def volume_of(graph: Graph, parts: np.ndarray) -> int:
@@ -36,11 +52,40 @@ def test_never_larger(graph: Graph, k: int, seed: int, share: float) -> None:
     loads = np.bincount(parts, graph.vertex_weights, k).astype(np.int64)
     limits = np.maximum(loads, rng.integers(0, 2 * loads.max(initial=1) + 1, k))
     pinned = rng.random(graph.n) < share
-    found = shrink_volume(get_backend("numba", 1), graph, parts, limits, pinned, seed)
+    found = shrunk(graph, parts, limits, pinned, seed)
     assert (found[pinned] == parts[pinned]).all()
     assert (np.bincount(found, graph.vertex_weights, k) <= limits).all()
     assert volume_of(graph, found) <= volume_of(graph, parts)
     assert not any_move_helps(graph, found, limits, pinned)
+
+
+@settings(max_examples=100, deadline=None)
+@given(weighted_graphs(most=30), st.integers(1, 6), st.integers(1, 12), st.integers(0, 99))
+def test_coarse_volume_is_that_of_the_graph(graph: Graph, k: int, most: int, seed: int) -> None:
+    """Twice contracted, and after moves of coarse vertices."""
+    rng, nets, coarse_of = np.random.default_rng(seed), neighbourhoods(graph), np.arange(graph.n)
+    level = graph
+    for size in (2 * most, most):
+        numbers = np.unique(rng.integers(0, size, level.n), return_inverse=True)[1]
+        numbers, coarse_of = numbers.astype(np.int32), numbers[coarse_of]
+        level = contracted(level, numbers)
+        nets = contract(nets, numbers, level)
+        parts = rng.integers(0, k, level.n).astype(np.int32)
+        assert volume_by_nets(nets, parts) == volume_of(graph, parts[coarse_of])
+        limits = np.full(k, graph.total_vertex_weight)
+        pinned = np.zeros(level.n, np.bool_)
+        found = shrink_volume(
+            get_backend("numba", 1), nets, level.vertex_weights, parts, limits, pinned, seed
+        )
+        assert volume_of(graph, found[coarse_of]) <= volume_of(graph, parts[coarse_of])
+
+
+def contracted(graph: Graph, coarse_of: np.ndarray) -> Graph:
+    n = int(coarse_of.max(initial=-1)) + 1
+    u, v = coarse_of[graph.sources(0, graph.n)], coarse_of[graph.indices]
+    edges = {(int(a), int(b)) for a, b in zip(u, v, strict=True) if a < b}
+    weights = np.bincount(coarse_of, graph.vertex_weights, n)
+    return from_edges(n, sorted(edges), vertex_weights=weights.astype(np.int32))
 
 
 def any_move_helps(graph: Graph, parts: np.ndarray, limits: np.ndarray, pinned: np.ndarray) -> bool:
@@ -51,6 +96,7 @@ def any_move_helps(graph: Graph, parts: np.ndarray, limits: np.ndarray, pinned: 
             other = parts.copy()
             other[v] = q
             fits = loads[q] + graph.vertex_weights[v] <= limits[q]
+            fits &= loads[parts[v]] > graph.vertex_weights[v]
             if q != parts[v] and fits and volume_of(graph, other) < before:
                 return True
     return False
@@ -64,7 +110,7 @@ def test_no_single_move_helps_any_more() -> None:
         graph, parts = from_edges(16, edges), rng.integers(0, 4, 16).astype(np.int32)
         limits, pinned = np.full(4, 7, np.int64), np.zeros(16, np.bool_)
         limits = np.maximum(limits, np.bincount(parts, minlength=4))
-        found = shrink_volume(get_backend("numba", 1), graph, parts, limits, pinned, seed)
+        found = shrunk(graph, parts, limits, pinned, seed)
         assert not any_move_helps(graph, found, limits, pinned)
         helped += volume_of(graph, found) < volume_of(graph, parts)
     assert helped == 40
