@@ -359,6 +359,7 @@ def test_weights_beside_a_graph() -> None:
     [
         (np.zeros((3, 4)), {}, "must be an edge list of integers, of shape (2, E), or a square"),
         (np.zeros((2, 3)), {}, "not of shape (2, 3) and float64"),
+        (np.zeros((3, 2), int), {}, "not of shape (3, 2) and int64; give the transpose, array.T"),
         (np.zeros(3), {}, "not of shape (3,)"),
         (np.array([[0, 9], [9, 0]]), {"n": 4}, "edge number 1: 9 is not a vertex; ids are 0..3"),
         (np.array([[0, -1], [-1, 0]]), {"n": 2}, "-1 is not a vertex"),
@@ -369,7 +370,11 @@ def test_weights_beside_a_graph() -> None:
         (np.array([[0, -2], [-2, 0.5]]), {"scale": True}, "only positive ones can be scaled"),
         (np.array([[0, 1e300], [1e300, 0]]), {"scale": True}, "only positive ones below 1e+289"),
         (np.array([[0, 1j], [1j, 0]]), {}, "integers, not complex128; pattern=True"),
-        (np.array([[0, 1j], [1j, 0]]), {"scale": True}, "to be scaled, not complex128; pattern=True"),
+        (
+            np.array([[0, 1j], [1j, 0]]),
+            {"scale": True},
+            "to be scaled, not complex128; pattern=True",
+        ),
         (sp.csr_array((2, 3)), {}, "an adjacency matrix must be square, not of shape (2, 3)"),
         (path(3), {"vertex_weights": [1, 2]}, "3 vertex weights are needed"),
         (path(3), {"edge_weights": [1, 2]}, "4 edge weights are needed"),
