@@ -37,7 +37,8 @@ def from_array(data: Any, n: int | None) -> Raw:
         return Raw(array[1], sources=array[0], n=largest + 1 if n is None else n)
     if array.ndim == 2 and array.shape[0] == array.shape[1]:
         return from_dense(array)
+    remedy = "; give the transpose, array.T" if array.ndim == 2 and array.shape[1] == 2 else ""
     raise GraphError(
         "an array must be an edge list of integers, of shape (2, E), or a square matrix, not of "
-        f"shape {array.shape} and {array.dtype}"
+        f"shape {array.shape} and {array.dtype}{remedy}"
     )

@@ -359,6 +359,7 @@ def test_weights_beside_a_graph() -> None:
     [
         (np.zeros((3, 4)), {}, "must be an edge list of integers, of shape (2, E), or a square"),
         (np.zeros((2, 3)), {}, "not of shape (2, 3) and float64"),
+        (np.zeros((3, 2), int), {}, "not of shape (3, 2) and int64; give the transpose, array.T"),
         (np.zeros(3), {}, "not of shape (3,)"),
         (np.array([[0, 9], [9, 0]]), {"n": 4}, "edge number 1: 9 is not a vertex; ids are 0..3"),
         (np.array([[0, -1], [-1, 0]]), {"n": 2}, "-1 is not a vertex"),
