@@ -19,7 +19,7 @@ from tests.graphs import heavy_vertex, isolated
 
 FIELDS = {
     *("version", "graph", "n", "m", "k", "seed", "backend", "threads"),
-    *("preset", "coarsening", "refinement", "generations"),
+    *("preset", "coarsening", "refinement", "objective", "generations"),
     *(
         "cut",
         "communication_volume",
