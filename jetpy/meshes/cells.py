@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from jetpy.errors import GraphError
 from jetpy.meshes.cell_types import CellType, type_of
 
 Ids = npt.NDArray[np.int64]
+MOST_NODES = 1 << 31
+"""Ids of nodes are below."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +76,8 @@ def blocks_of(cells: Any, cell_type: str | None = None) -> list[Block]:
     """
     if hasattr(cells, "celltypes") and hasattr(cells, "cell_connectivity"):
         return list(_of_unstructured_grid(cells))
-    if hasattr(cells, "regular_faces") and hasattr(cells, "faces"):
-        return list(_of_polygons(np.asarray(cells.faces)))
+    if hasattr(cells, "cast_to_unstructured_grid"):  # surfaces, structured grids, images
+        return list(_of_unstructured_grid(cells.cast_to_unstructured_grid()))
     if cell_type is not None:
         return list(_of_pairs([(cell_type, cells)]))
     listed = getattr(cells, "cells", cells)
@@ -105,6 +108,8 @@ def _of_pairs(pairs: Sequence[tuple[str, Any]]) -> Iterator[Block]:
     first = 0
     for name, data in pairs:
         plain, kind = type_of(name)
+        if not hasattr(data, "__len__"):
+            raise GraphError(f"cells of type {plain} are an array, not one {type(data).__name__}")
         numbers = np.arange(first, first + len(data))
         first += len(data)
         if plain == "polyhedron":
@@ -114,7 +119,12 @@ def _of_pairs(pairs: Sequence[tuple[str, Any]]) -> Iterator[Block]:
 
 
 def _faces(cells: Any) -> list[list[list[int]]]:
-    return [[[int(node) for node in face] for face in cell] for cell in cells]
+    try:
+        faces = [[[index(node) for node in face] for face in cell] for cell in cells]
+    except TypeError:
+        raise GraphError("polyhedra are lists of faces, which are lists of nodes") from None
+    _check_nodes("polyhedron", np.array([node for cell in faces for face in cell for node in face]))
+    return faces
 
 
 def _corners(name: str, kind: CellType, data: Any) -> Ids:
@@ -128,15 +138,24 @@ def _corners(name: str, kind: CellType, data: Any) -> Ids:
             f"cells of type {name} are an array of integers with {least} columns or more, not of "
             f"shape {nodes.shape} and {nodes.dtype}"
         )
-    if nodes.size and nodes.min() < 0:
-        raise GraphError(f"node {nodes.min()} of a {name} is no id; ids are 0 or more")
+    _check_nodes(name, nodes)
     return nodes[:, : kind.corners or None].astype(np.int64)
+
+
+def _check_nodes(name: str, nodes: npt.NDArray[Any]) -> None:
+    wrong = (nodes < 0) | (nodes >= MOST_NODES)
+    if wrong.any():
+        raise GraphError(
+            f"node {nodes[wrong][0]} of a {name} is no id; ids are 0 to {MOST_NODES - 1}"
+        )
 
 
 def _of_unstructured_grid(grid: Any) -> Iterator[Block]:
     """Blocks of one type and size of a grid of PyVista, whose cells are in any order."""
-    types, offsets = np.asarray(grid.celltypes), np.asarray(grid.offset)
-    nodes, sizes = np.asarray(grid.cell_connectivity), np.diff(np.asarray(grid.offset))
+    has_name_of_now = hasattr(type(grid), "cell_offsets")  # older PyVista: offset
+    offsets = np.asarray(grid.cell_offsets if has_name_of_now else grid.offset)
+    types, nodes = np.asarray(grid.celltypes), np.asarray(grid.cell_connectivity)
+    sizes = np.diff(offsets)
     for number in np.unique(types):
         name, kind = type_of(int(number))
         if name == "polyhedron":
@@ -146,18 +165,3 @@ def _of_unstructured_grid(grid: Any) -> Iterator[Block]:
             cells = of_type[sizes[of_type] == size]
             places = offsets[cells][:, None] + np.arange(size)
             yield Block(kind, _corners(name, kind, nodes[places]), cells)
-
-
-def _of_polygons(padded: Ids) -> Iterator[Block]:
-    """Blocks of polygons of one size, from a list in which each begins with its size."""
-    starts, place = [], 0
-    while place < len(padded):
-        starts.append(place)
-        place += int(padded[place]) + 1
-    begin = np.array(starts, np.int64)
-    sizes = padded[begin]
-    for size in np.unique(sizes):
-        cells = np.flatnonzero(sizes == size)
-        places = begin[cells][:, None] + 1 + np.arange(size)
-        kind = type_of("polygon")[1]
-        yield Block(kind, _corners("polygon", kind, padded[places]), cells)

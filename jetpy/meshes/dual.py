@@ -89,10 +89,17 @@ def dual_graph_of_faces(owner: npt.ArrayLike, neighbour: npt.ArrayLike) -> Graph
     [1, 2, 1]
     """
     owners, others = np.asarray(owner), np.asarray(neighbour)
+    if owners.ndim != 1 or others.ndim != 1:
+        raise GraphError(
+            f"owners and neighbours are arrays of one dimension, not of {owners.ndim} and "
+            f"{others.ndim}"
+        )
     if len(others) > len(owners):
         raise GraphError(f"{len(others)} neighbours are more than there are owners, {len(owners)}")
     ids = np.concatenate([owners, others])
-    if ids.dtype.kind not in "iu" or (len(ids) and ids.min() < 0):
+    if len(ids) == 0:
+        ids = ids.astype(np.int64)
+    if ids.dtype.kind not in "iu" or ids.min(initial=0) < 0:
         raise GraphError("owners and neighbours of faces are cells: integers from 0 on")
     return _graph(int(ids.max(initial=-1)) + 1, owners[: len(others)], others)
 

@@ -28,13 +28,16 @@ def read_mesh(path: Path) -> Any:
     JetpyError
         If meshio is not installed.
     FileFormatError
-        If it does not read the file.
+        If it does not read the file, or no cells in it.
     """
     meshio = _meshio()
     try:
-        return meshio.read(path)
+        mesh = meshio.read(path)
     except (SystemExit, Exception) as error:  # meshio ends the program where it knows no format
         raise FileFormatError(f"{path}: meshio does not read this mesh: {error}") from error
+    if not any(len(block.data) for block in mesh.cells):
+        raise FileFormatError(f"{path}: meshio finds no cells; it does not know VTK's voxels")
+    return mesh
 
 
 def write_mesh(path: Path, mesh: Any, parts: npt.NDArray[np.int32]) -> None:

@@ -65,6 +65,17 @@ def test_what_meshio_cannot_do(run: Run, mesh: Any, tmp_path: Path) -> None:
     assert not list(tmp_path.glob("out*"))
 
 
+def test_cells_that_meshio_leaves_out(run: Run, tmp_path: Path) -> None:
+    meshio = pytest.importorskip("meshio")
+    source = tmp_path / "in.vtu"
+    corners = np.indices((2, 2, 2)).reshape(3, 8).T.astype(float)
+    meshio.Mesh(corners, [("hexahedron", [range(8)])]).write(source, binary=False)
+    text = source.read_text()
+    assert text.count("\n12\n") == 1
+    source.write_text(text.replace("\n12\n", "\n11\n"))
+    assert "meshio finds no cells" in run("mesh", source, "-k", "2", code=1).stderr
+
+
 def test_without_meshio(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(__import__("sys").modules, "meshio", None)
     with pytest.raises(JetpyError, match="pip install meshio"):

@@ -123,10 +123,20 @@ def test_meshes_of_meshio_and_pyvista() -> None:
     found = jetpy.dual_graph(grid)
     assert found.n == len(cells) + 1
     assert found.degrees[3] == 0
-    polygons = SimpleNamespace(
-        regular_faces=None, faces=np.array([4, 0, 1, 2, 3, 3, 2, 1, 4, 5, 9, 8, 7, 6, 4])
-    )
-    assert edges(jetpy.dual_graph(polygons)) == {(0, 1)}
+
+
+def test_pyvista() -> None:
+    pyvista = pytest.importorskip("pyvista")
+    points = np.random.default_rng(0).random((5, 3))
+    mixed = pyvista.PolyData(points, faces=[3, 0, 1, 2, 4, 0, 2, 3, 4])
+    assert edges(jetpy.dual_graph(mixed)) == {(0, 1)}
+    with_line = pyvista.PolyData(points, lines=[2, 0, 1], faces=[3, 0, 1, 2, 3, 0, 2, 3])
+    assert edges(jetpy.dual_graph(with_line)) == {(0, 1)}
+    assert spread(with_line, [5, 7]).tolist() == [5, 5, 7]
+    expected = edges(jetpy.generators.cube(4, 3, 2))
+    image = pyvista.ImageData(dimensions=(3, 4, 5))  # the first axis runs fastest
+    assert edges(jetpy.dual_graph(image)) == expected
+    assert edges(jetpy.dual_graph(image.cast_to_unstructured_grid())) == expected
 
 
 def test_cells_of_lower_dimension_go_with_those_that_they_bound() -> None:
@@ -138,6 +148,10 @@ def test_cells_of_lower_dimension_go_with_those_that_they_bound() -> None:
     parts = spread(mesh, [3, 2, 1, 4])
     assert parts.tolist() == [4, 0, 3, 4, 3, 2, 1, 4, 3]
     assert spread([("hexahedron", cells)], [3, 2, 1, 4]).tolist() == [3, 2, 1, 4]
+
+
+def test_no_faces() -> None:
+    assert jetpy.dual_graph_of_faces([], []).n == 0
 
 
 @settings(max_examples=50, deadline=None)
@@ -168,6 +182,18 @@ BAD: dict[str, tuple[Any, str]] = {
     "floats": (lambda: jetpy.dual_graph([[0.0, 1, 2]], "triangle"), "array of integers"),
     "ragged": (lambda: jetpy.dual_graph([[0, 1, 2], [3]], "triangle"), "array of integers"),
     "negative": (lambda: jetpy.dual_graph([[0, 1, -2]], "triangle"), "node -2 of a triangle"),
+    "large id": (lambda: jetpy.node_graph([[0, 10**12]], "line"), "node 1000000000000 of a line"),
+    "wide id": (
+        lambda: jetpy.dual_graph(np.array([[0, 1, 2**64 - 1]], np.uint64), "triangle"),
+        "node 18446744073709551615 of a triangle",
+    ),
+    "one number": (lambda: jetpy.dual_graph(5, "triangle"), "are an array, not one int"),
+    "polyhedra of nodes": (lambda: jetpy.dual_graph([("polyhedron", [[0, 1]])]), "lists of faces"),
+    "negative in a polyhedron": (
+        lambda: jetpy.dual_graph([("polyhedron", [[[0, 1, -2]]])]),
+        "node -2 of a polyhedron",
+    ),
+    "faces in rows": (lambda: jetpy.dual_graph_of_faces([[0]], [[1]]), "of one dimension, not of"),
     "crowded": (lambda: jetpy.dual_graph(FAN, "triangle"), r"70 cells share .* nodes \[0, 1\]"),
     "node beyond n": (lambda: jetpy.node_graph([[0, 7]], "line", n=7), "node 7 is not one of 7"),
     "more neighbours": (lambda: jetpy.dual_graph_of_faces([0], [1, 2]), "2 neighbours are more"),
