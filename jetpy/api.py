@@ -211,6 +211,7 @@ def partition(
     problem = replace(problem, fill=True)
     several = None
     if several_weights is not None:
+        check_small(checked, "partition by several weights")
         several = pose_several(several_weights, imbalances, problem.shares)
         if fixed is not None or home is not None or connected:
             raise OptionError("several weights go without fixed, home and connected")

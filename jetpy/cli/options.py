@@ -151,10 +151,26 @@ def parts_option(metavar: str, meaning: str) -> Decorator:
     )
 
 
-def imbalance_option(meaning: str) -> Decorator:
-    """Return the options for the imbalance, given what it means."""
+def _numbers(text: str) -> float | list[float]:
+    """Return a number, or several with commas between them."""
+    try:
+        numbers = [float(part) for part in str(text).split(",")]
+    except ValueError:
+        raise click.BadParameter(
+            f"{text!r} is not a valid float, nor several with commas between them"
+        ) from None
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def imbalance_option(meaning: str, *, several: bool = False) -> Decorator:
+    """Return the options for the imbalance, given what it means, and whether there may be more."""
     imbalance = click.option(
-        "--imbalance", type=float, default=0.03, show_default=True, help=meaning
+        "--imbalance",
+        type=_numbers if several else float,
+        metavar="E1,E2,..." if several else None,
+        default=0.03,
+        show_default=True,
+        help=meaning,
     )
     large = click.option(
         "--large-imbalance", is_flag=True, help="Let the imbalance be 1, that is 100 %, or more."

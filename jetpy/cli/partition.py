@@ -45,7 +45,9 @@ from jetpy.cli.results import (
 @graph_argument
 @click.option("-k", type=int, required=True, metavar="K", help="Number of parts.")
 @imbalance_option(
-    "A part may weigh (1 + this) times the average, rounded up before and down after."
+    "A part may weigh (1 + this) times the average, rounded up before and down after; with several "
+    "vertex weights one for all of them, or one for each.",
+    several=True,
 )
 @targets_option
 @fixed_option
@@ -112,7 +114,7 @@ def partition_command(
     ctx: click.Context,
     graph: Path,
     k: int,
-    imbalance: float,
+    imbalance: float | list[float],
     large_imbalance: bool,
     targets: str | None,
     fixed: Path | None,
@@ -166,9 +168,12 @@ def partition_command(
 
     options = choose(preset, coarsening, refinement)
     # refuse wrong numbers before reading
-    imbalance = checked_imbalance(imbalance, large=large_imbalance)
+    each = imbalance if isinstance(imbalance, list) else [imbalance]
+    largest = max(checked_imbalance(number, large=large_imbalance) for number in each)
+    if session is not None and len(each) > 1:
+        raise click.UsageError("--session goes with one imbalance alone")
     shares = None if targets is None else read_targets(targets)
-    pose(0, k, imbalance, seed, options, shares)
+    pose(0, k, largest, seed, options, shares)
     choose_effort(options, generations, time_limit)
     get_backend(backend, threads, device)
 

@@ -160,7 +160,8 @@ def _read_header(stream: BinaryIO) -> _Header:
     constraints = int(found[4] or b"1")
     if constraints > 1:
         raise FileFormatError(
-            f"line {number}: {constraints} weights per vertex (ncon) are not supported, only one"
+            f"line {number}: {constraints} weights per vertex (ncon), not one; "
+            "several are given beside the graph: vertex_weights= (--vertex-weights)"
         )
     if found[4] and vertex_weights != (constraints == 1):
         raise FileFormatError(

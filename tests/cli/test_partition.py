@@ -197,6 +197,11 @@ def test_vertex_weights(run: Run, columns: int) -> None:
         assert totals == (weights.sum(axis=0).tolist() if columns > 1 else weights.sum())
     shown = run("partition", "mesh.graph", "-k", 3, "--vertex-weights", "weights.txt", *ENGINE)
     assert ("limit, weight 1" in shown.stdout) == (columns > 1)
+    if columns > 1:
+        options = ("--vertex-weights", "weights.npy", "--imbalance", "0.02,0.3", "--json", "-")
+        report = json.loads(run("partition", "mesh.graph", "-k", 3, *options, *ENGINE).stdout)
+        ideals = -(-weights.sum(axis=0) // 3)
+        assert report["limits"] == [np.floor(ideals * [1.02, 1.3]).astype(int).tolist()] * 3
     run("partition", "mesh.graph", "-k", 3, "-o", "p.txt", *ENGINE)
     if columns == 1:
         options = ("--vertex-weights", "weights.npy", "--json", "-")

@@ -144,7 +144,7 @@ def test_at_any_moment(folder: Path, moment: int) -> None:
 def test_ignored_signals_stay_ignored(tmp_path: Path) -> None:
     command = ("generate", "grid", 300, 300, "-o", tmp_path / "x.graph")
     with start(*command, ignored=True) as process:
-        wait_until(lambda: is_among("SigIgn", max(CODES), process), process)
+        wait_until(lambda: all(is_among("SigIgn", number, process) for number in CODES), process)
         for _ in range(10):
             for number in CODES:
                 process.send_signal(number)
