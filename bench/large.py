@@ -1,10 +1,12 @@
 """Graphs beyond 32 bits: with more directed edges, or weights of a larger sum, than 2^31.
 
     python -m bench.large 720 --k 64 --backend cuda
+    python -m bench.large 16777216 --ring 90 --k 64 --backend cuda
 
-makes a cube of that side, partitions it, and recomputes the cut and the part weights on the host.
-A cube of side 720 has 2.24e9 directed edges and takes some 80 GB of a GPU's memory, and 60 GB of
-the host's. --ring 90 with 16777216 vertices has 3.02e9 directed edges. --weight gives each edge and vertex that weight, so that small ones need 64 bits, too.
+makes a cube of that side, or a ring of so many vertices with twice as many neighbours each,
+partitions it, and recomputes the cut and the part weights on the host. The first has 2.24e9
+directed edges and takes some 100 GB of a GPU's memory, and 60 GB of the host's; the second has
+3.02e9. --weight gives each edge and vertex that weight, so that small ones need 64 bits, too.
 """
 
 from __future__ import annotations
