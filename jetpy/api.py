@@ -213,8 +213,8 @@ def partition(
     if several_weights is not None:
         check_small(checked, "partition by several weights")
         several = pose_several(several_weights, imbalances, problem.shares)
-        if fixed is not None or home is not None or connected:
-            raise OptionError("several weights go without fixed, home and connected")
+        if home is not None or connected:
+            raise OptionError("several weights go without home and connected")
         if objective != "cut":
             raise OptionError("several weights go without an objective other than cut")
     shrinks = checked_objective(objective, checked, connected=connected) == "volume"
@@ -230,7 +230,8 @@ def partition(
         engine: Backend, graph: Graph, terminals: WithTerminals | None, tell: Progress
     ) -> Outcome:
         if several is not None and 1 < k < graph.n:
-            return evolve_several(engine, graph, problem, several, effort, tell)
+            pinned = None if places is None else places.fixed
+            return evolve_several(engine, graph, problem, several, effort, tell, pinned)
         if terminals is not None:
             with_them = evolve(
                 able(engine, terminals.graph),

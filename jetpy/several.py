@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.backends.base import Array, Backend
-from jetpy.backends.level import DeviceGraph, carry_graph, download, upload
+from jetpy.backends.level import carry_graph, download, upload
+from jetpy.constraints.fixed import NO_PART
 from jetpy.constraints.several import Several
 from jetpy.evolution import SEED_STEP, Pace
 from jetpy.graph import Graph, IntArray
@@ -49,6 +50,7 @@ class State:
     loads: Array
     factors: Array
     parts: Array
+    pinned: Array
     connections: Array
     moved: Array
     origins: Array
@@ -59,8 +61,12 @@ class State:
     kinds: int
 
     @classmethod
-    def of(cls, host: Backend, several: Several, parts: IntArray) -> State:
-        """Return the state of a level with a partition of it (int32, shape (n,))."""
+    def of(cls, host: Backend, several: Several, parts: IntArray, pinned: IntArray) -> State:
+        """Return the state of a level with a partition of it (int32, shape (n,)).
+
+        `pinned` (int32, shape (n,)) are the parts of vertices that are there and stay, -1 of
+        others.
+        """
         n, (k, kinds) = len(parts), several.limits.shape
         numbers = np.zeros(Number.COUNT, np.int64)
         numbers[Number.END] = n
@@ -70,6 +76,7 @@ class State:
             loads=host.full(k * kinds, 0, np.int64),
             factors=host.from_host(several.factors),
             parts=host.from_host(parts.copy()),
+            pinned=host.from_host(pinned),
             connections=host.full(k, 0, np.int64),
             moved=host.empty(n),
             origins=host.empty(n),
@@ -96,7 +103,7 @@ class Levels:
         """Refine a partition (int32, shape (n,)) of a level on the host."""
         level, several = self.hierarchy[depth], self._several[depth]
         graph = carry_graph(level.graph, level.backend, self._host)
-        state = State.of(self._host, several, parts)
+        state = State.of(self._host, several, parts, _pinned(level))
         size = {"n": graph.n, "k": len(several.limits)}
         self._host.run_tasks(
             1, kernels.refine_level, passes=PASSES, seed=seed, graph=graph, state=state, **size
@@ -133,15 +140,18 @@ def evolve_several(
     several: Several,
     effort: Effort,
     progress: Progress = no_progress,
+    pinned: IntArray | None = None,
 ) -> Outcome:
-    """Return the best of as many partitions as effort allows, each from a seed of its own."""
+    """Return the best of as many partitions as effort allows, each from a seed of its own.
+
+    `pinned` (int32, shape (n,)) are the parts of vertices that are to be there, -1 of others.
+    """
     pace = Pace(effort)
     found: list[tuple[Quality, Outcome]] = []
     while pace.allows(len(found), new=True):
         own = replace(problem, seed=(problem.seed + SEED_STEP * len(found)) % SEEDS)
-        outcome = partition_several(
-            backend, graph, own, several, no_progress if found else progress
-        )
+        told = no_progress if found else progress
+        outcome = partition_several(backend, graph, own, several, told, pinned)
         found.append(((several.excess(outcome.parts), outcome.cut), outcome))
         pace.end(new=True)
     _, best = min(found, key=lambda one: one[0])
@@ -155,19 +165,24 @@ def partition_several(
     problem: Problem,
     several: Several,
     progress: Progress = no_progress,
+    pinned: IntArray | None = None,
 ) -> Outcome:
-    """Partition a graph of several weights; its own is one that stands for all of them."""
+    """Partition a graph of several weights; its own is one that stands for all of them.
+
+    `pinned` as for `evolve_several`.
+    """
     cycles = CYCLES * problem.options.cycles
     with Stopwatch(backend, "coarsen") as coarsening:
-        device = upload(backend, graph)
-        levels = Levels(coarsen(finest_level(backend, device), [problem], progress), several)
+        kept = None if pinned is None else backend.from_host(pinned)
+        finest = finest_level(backend, upload(backend, graph), None, kept)
+        levels = Levels(coarsen(finest, [problem], progress), several)
     with Stopwatch(backend, "initial") as initial:
         parts = _begin(levels, problem)
     with Stopwatch(backend, "refine") as refining:
         parts = levels.uncoarsen(parts, problem.seed)
         quality = levels.quality(0, parts)
         for cycle in range(1, cycles + 1):
-            found = _cycle(backend, device, problem, several, parts, cycle)
+            found = _cycle(finest, problem, several, parts, cycle)
             now = levels.quality(0, found)
             if now < quality:
                 parts, quality = found, now
@@ -175,6 +190,13 @@ def partition_several(
     cut = quality[1]
     seconds = stage_seconds(coarsening.seconds, initial.seconds, refining.seconds)
     return Outcome(parts, cut, cut, [], seconds)
+
+
+def _pinned(level: HierarchyLevel) -> IntArray:
+    """Return the parts of a level's vertices that stay, -1 of others."""
+    if level.pinned is None:
+        return np.full(level.graph.n, NO_PART, np.int32)
+    return np.asarray(level.backend.to_host(level.pinned))
 
 
 def _begin(levels: Levels, problem: Problem) -> Parts:
@@ -186,15 +208,10 @@ def _begin(levels: Levels, problem: Problem) -> Parts:
 
 
 def _cycle(
-    backend: Backend,
-    device: DeviceGraph,
-    problem: Problem,
-    several: Several,
-    parts: IntArray,
-    number: int,
+    finest: HierarchyLevel, problem: Problem, several: Several, parts: IntArray, number: int
 ) -> Parts:
     """Coarsen within parts, and refine from the coarsest level up: a V-cycle."""
-    finest = finest_level(backend, device, backend.from_host(parts))
-    levels = Levels(coarsen(finest, [problem], no_progress, variant=number), several)
+    within = replace(finest, blocks=finest.backend.from_host(parts))
+    levels = Levels(coarsen(within, [problem], no_progress, variant=number), several)
     last, seed = len(levels.hierarchy) - 1, problem.seed + number
     return levels.uncoarsen(levels.refine(last, levels.coarsest(parts), seed), seed)

@@ -33,6 +33,7 @@ class Several(Heaps):
     loads: pk.View1D[pk.int64]  # of parts
     factors: pk.View1D[pk.int64]  # what a unit of each weight counts
     parts: pk.View1D[pk.int32]
+    pinned: pk.View1D[pk.int32]  # parts of vertices that stay there; NO_PART of others
     connections: pk.View1D[pk.int64]  # of the vertex at work to each part; zero between vertices
     moved: pk.View1D[pk.int32]  # the vertices in the order of their moves
     origins: pk.View1D[pk.int32]  # the parts that these have left
@@ -120,9 +121,11 @@ def take_out(v: int, state: Several):
 
 @pk.function
 def clear_queue(n: int, state: Several):
-    """Let every vertex be out of the queue, and not yet moved."""
+    """Let every vertex be out of the queue, and not yet moved, but for those that stay."""
     for v in range(n):
         state.positions[v] = NOT_QUEUED
+        if state.pinned[v] != NO_PART:
+            state.positions[v] = DONE
     state.numbers[Number.SIZES] = 0
     state.numbers[Number.MOVED] = 0
 

@@ -49,6 +49,42 @@ def test_what_is_said_is_so(graph: Graph, k: int, kinds: int, seed: int, preset:
     assert result.feasible == (expected <= result.limits).all()
 
 
+@settings(max_examples=60, deadline=None)
+@given(weighted_graphs(least=2, most=60), st.integers(2, 6), st.integers(0, 99))
+def test_fixed_vertices_stay(graph: Graph, k: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    weights, parts = rng.integers(0, 9, (graph.n, 2)), rng.integers(0, k, graph.n)
+    fixed = np.where(rng.random(graph.n) < 0.3, parts, -1)
+    options: dict[str, Any] = {"imbalance": [0.2, 0.3], "seed": seed, "fixed": fixed}
+    result = jetpy.partition(graph, k, vertex_weights=weights, **options, **ENGINE)
+    assert np.array_equal(result.parts[fixed >= 0], fixed[fixed >= 0])
+    assert result.cut == edge_cut(graph, result.parts)
+    again = jetpy.partition(graph, k, vertex_weights=weights, **options, backend="numba", threads=2)
+    assert np.array_equal(again.parts, result.parts)
+
+
+def test_fixed_vertices_beside_all_partitions() -> None:
+    found, best, feasible, possible = 0, 0, 0, 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        edges = [(u, v) for u in range(9) for v in range(u) if rng.random() < 0.4]
+        graph, weights = from_edges(9, edges), rng.integers(0, 5, (9, 2))
+        fixed = np.where(np.arange(9) < 3, rng.integers(0, 2, 9), -1)
+        options: dict[str, Any] = {"imbalance": 0.3, "preset": "ultra", "fixed": fixed}
+        result = jetpy.partition(graph, 2, vertex_weights=weights, **options, **ENGINE)
+        cuts = [
+            edge_cut(graph, parts)
+            for parts in map(np.array, product(range(2), repeat=9))
+            if (parts[:3] == fixed[:3]).all() and (loads(weights, parts, 2) <= result.limits).all()
+        ]
+        possible += bool(cuts)
+        feasible += result.feasible
+        if cuts and result.feasible:
+            found, best = found + result.cut, best + min(cuts)
+    assert feasible >= 0.9 * possible > 0
+    assert found <= 1.1 * best
+
+
 def test_feasible_where_anything_is_and_nearly_the_best() -> None:
     found, best, feasible, possible = 0, 0, 0, 0
     for seed in range(60):
@@ -135,8 +171,8 @@ def test_small_graphs() -> None:
         (np.full((9, 2), "a"), {}, GraphError, "vertex weights must be integers"),
         (np.ones((9, 2)), {"imbalance": [0.1] * 3}, OptionError, "one number, or 2, not 3"),
         (np.ones((9, 2)), {"imbalance": [0.1, -1]}, OptionError, "imbalance is -1"),
-        (np.ones((9, 2)), {"fixed": [0] * 9}, OptionError, "go without fixed, home and connected"),
-        (np.ones((9, 2)), {"home": [0] * 9}, OptionError, "go without fixed, home and connected"),
+        (np.ones((9, 2)), {"home": [0] * 9}, OptionError, "go without home and connected"),
+        (np.ones((9, 2)), {"connected": True}, OptionError, "go without home and connected"),
         (np.ones(8), {}, GraphError, "9 vertex weights are needed"),
         (None, {"imbalance": [0.1, 0.2]}, OptionError, "one number, or 1, not 2"),
     ],
