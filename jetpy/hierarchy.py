@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import DeviceGraph, carry, carry_graph
+from jetpy.balance.finish import finish
 from jetpy.coarsening.methods import COARSENINGS
+from jetpy.options import CoarsenOptions
 from jetpy.problem import Problem, loosened
 from jetpy.progress import Progress
 from jetpy.projection import inject_parts, label, project_parts
@@ -33,6 +36,7 @@ class HierarchyLevel:
     blocks: Array | None = None
     pinned: Array | None = None
     last: list[tuple[Problem, Refinement]] = field(default_factory=list)
+    refinement_type: ClassVar[type[Refinement]] = Refinement
 
     def refinement(self, problem: Problem) -> Refinement:
         """Return what refines the level: the same as the last time, if the problem is.
@@ -40,8 +44,9 @@ class HierarchyLevel:
         On coarse levels it keeps looser limits.
         """
         if not self.last or self.last[0][0] is not problem:
-            own = problem if self.coarse_of is None else loosened(problem, self.graph.n)
-            self.last[:] = [(problem, Refinement(self.backend, self.graph, own, self.pinned))]
+            own = problem if self.coarse_of is None else loosened(problem, self.graph.all_n)
+            refinement = self.refinement_type(self.backend, self.graph, own, self.pinned)
+            self.last[:] = [(problem, refinement)]
         return self.last[0][1]
 
     @property
@@ -63,6 +68,28 @@ class HierarchyLevel:
         """
         flows = problem.options.refine.has_flows(depth)
         return self.refinement(problem).refine(parts, finest=depth == 0, known=known, flows=flows)
+
+    def finish(self, problem: Problem, refined: Refined) -> Refined:
+        """Do what is left when the finest level has been refined (`jetpy.balance.finish`)."""
+        return finish(self.refinement(problem), refined)
+
+    def contract(self, options: CoarsenOptions, limit: int, salt: int) -> tuple[DeviceGraph, Array]:
+        """Return the next coarser graph, and the coarse vertex of each (int32, shape (n,)).
+
+        Its vertices weigh at most `limit`; `salt` chooses among equals.
+        """
+        coarsening = COARSENINGS[options.method]
+        return coarsening(self.backend, self.graph, options, limit, salt, self.labels)
+
+    def next_level(self, coarse: DeviceGraph, coarse_of: Array, watch: Stopwatch) -> HierarchyLevel:
+        """Return the level of the next coarser graph, on the back end that suits it."""
+        suited = self.backend.for_size(coarse.size)
+        level = HierarchyLevel(suited, carry_graph(coarse, self.backend, suited), coarse_of, watch)
+        if self.blocks is not None:
+            level = replace(level, blocks=inject(self, level, self.blocks))
+        if self.pinned is not None:
+            level = replace(level, pinned=inject(self, level, self.pinned))
+        return level
 
 
 def finest_level(
@@ -103,31 +130,21 @@ def coarsen(
     problem = steps[-1]
     seed = problem.seed + 7919 * variant
     options = problem.options.coarsen
-    coarsening = COARSENINGS[options.method]
     target = coarsest_size(steps[0].k, options.per_part)
     levels = [finest]
     affordable = problem.options.initial.most_entries // 4
-    while levels[-1].graph.n > target or levels[-1].graph.size > affordable:
+    while levels[-1].graph.all_n > target or levels[-1].graph.all_size > affordable:
         finer = levels[-1]
-        backend = finer.backend
         if until is not None and until(finer.graph):
             break
         salt = (seed + len(levels)) & 0x7FFFFFFF
-        with Stopwatch(backend, "coarsen", depth + len(levels)) as watch:
-            coarse, coarse_of = coarsening(
-                backend, finer.graph, options, problem.limit, salt, finer.labels
-            )
-        if coarse.n > options.least_shrink * finer.graph.n or coarse.n < target // 8:
+        with Stopwatch(finer.backend, "coarsen", depth + len(levels)) as watch:
+            coarse, coarse_of = finer.contract(options, problem.limit, salt)
+        n = coarse.all_n
+        if n > options.least_shrink * finer.graph.all_n or n < target // 8:
             break
-        suited = backend.for_size(coarse.size)
-        coarse = carry_graph(coarse, backend, suited)
-        level = HierarchyLevel(suited, coarse, coarse_of, watch)
-        if finer.blocks is not None:
-            level = replace(level, blocks=inject(finer, level, finer.blocks))
-        if finer.pinned is not None:
-            level = replace(level, pinned=inject(finer, level, finer.pinned))
-        levels.append(level)
-        progress("coarsen", finest.graph.n - coarse.n, finest.graph.n - target)
+        levels.append(finer.next_level(coarse, coarse_of, watch))
+        progress("coarsen", finest.graph.all_n - n, finest.graph.all_n - target)
     return levels
 
 

@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import DeviceGraph, divide_weights, upload
-from jetpy.balance.finish import finish
 from jetpy.branches import branch_off, partition_best
 from jetpy.graph import Graph
 from jetpy.hierarchy import HierarchyLevel, coarsen, coarsest_size, finest_level, inject, project
@@ -129,8 +128,14 @@ def solve(
     """
     if backend.is_wide:
         return _solve_wide(backend, graph, steps, groups, progress, pinned)
+    return solve_level(finest_level(backend, graph, groups, pinned), steps, progress)
+
+
+def solve_level(finest: HierarchyLevel, steps: Sequence[Problem], progress: Progress) -> Solution:
+    """Partition the graph of a level by kernels of 32 bits, as `solve` does."""
+    backend = finest.backend
     with Stopwatch(backend, "coarsen") as coarsening:
-        hierarchy = coarsen(finest_level(backend, graph, groups, pinned), steps, progress)
+        hierarchy = coarsen(finest, steps, progress)
         hierarchies = [hierarchy, *branch_off(hierarchy, steps)]
     with Stopwatch(backend, "initial") as initial:
         hierarchy, start = partition_best(hierarchies, steps[0])
@@ -223,7 +228,7 @@ def _uncoarsen(
     them. Empties `hierarchy` on the way. Returns the finest result and the levels.
     """
     levels: list[Level] = []
-    work, done = sum(level.graph.n for level in hierarchy), 0
+    work, done = sum(level.graph.all_n for level in hierarchy), 0
     problem, *later = steps
     weight = hierarchy[0].graph.edge_weight // 2
     while hierarchy:
@@ -239,11 +244,11 @@ def _uncoarsen(
                 refined = level.refine(problem, parts, depth)
             refined = run_cycles(level, hierarchy, problem, refined)
             if depth == 0:
-                refined = finish(level.refinement(problem), refined)
+                refined = level.finish(problem, refined)
             known = refined.measures
             parts = project(level, refined.parts, hierarchy)
         levels.insert(0, level_report(depth, level, refined, watch, problem))
-        done += level.graph.n
+        done += level.graph.all_n
         progress("refine", done, work)
     return refined, levels
 
@@ -257,7 +262,7 @@ def _is_time(level: HierarchyLevel, step: Problem, refined: Refined, full: int) 
     share = step.options.cut_share
     return (
         share is not None
-        and level.graph.n >= coarsest_size(step.k, step.options.coarsen.per_part)
+        and level.graph.all_n >= coarsest_size(step.k, step.options.coarsen.per_part)
         and refined.measures.cut <= share * full
     )
 

@@ -83,8 +83,8 @@ def level_report(
     """Describe level `depth`, refined within the time that a watch shows."""
     return Level(
         level=depth,
-        n=level.graph.n,
-        m=level.graph.nnz // 2,
+        n=level.graph.all_n,
+        m=level.graph.all_nnz // 2,
         cut_before=refined.cut_before,
         cut_after=refined.measures.cut,
         imbalance=problem.imbalance_of(refined.measures.part_weights),

@@ -67,6 +67,10 @@ class Control(IntEnum):
     """Those that share the lists of moved vertices, if rows are updated; else 0."""
     ROWS = 26
     """Rows, if they are built anew; else 0."""
+    GHOSTS = 27
+    """First ghost."""
+    HIGHER_GHOSTS = 28
+    """First ghost whose number in the whole graph is above those of own vertices."""
 
 
 class Task(IntEnum):

@@ -3,6 +3,7 @@
 import pykokkos as pk
 
 from jetpy.workloads.control_block import Control
+from jetpy.workloads.ghosts import comes_before, own_id
 from jetpy.workloads.groups import (
     NO_PRIORITY,
     UNWANTED,
@@ -139,7 +140,7 @@ def afterburn(i: int, graph: Graph, long_rows: LongRows, state: Refinement, prop
         u: int = graph.indices[e]
         p: int = state.previous[u]
         other: int = state.priorities[u]
-        if other > priority or (other == priority and u < v):
+        if other > priority or (other == priority and comes_before(u, v, state)):
             p = state.targets[u]
         w: pk.int64 = graph.edge_weights[e]
         if state.metric_kind == MetricKind.EDGE_CUT:
@@ -248,6 +249,6 @@ def admit(i: int, graph: Graph, state: Refinement, proposals: Proposals, cap: In
         return
     if rank == cap.lowest_ranks[p]:
         seed: int = state.control[Control.ITERATION_SEED]
-        if place_of(mix(v ^ seed), ALL) >= cap.shares[p]:
+        if place_of(mix(own_id(v, graph) ^ seed), ALL) >= cap.shares[p]:
             return
     accept(v, graph, state)

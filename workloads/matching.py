@@ -13,6 +13,7 @@ cut parts them from.
 import pykokkos as pk
 
 from jetpy.workloads.constraints import is_pinned, room_beside
+from jetpy.workloads.ghosts import id_of
 from jetpy.workloads.groups import NO_VERTEX, Constraints, Graph, LongRows, Offset, Weight
 from jetpy.workloads.hashing import ODD, mix, stir
 from jetpy.workloads.long_rows import (
@@ -101,7 +102,7 @@ def rate(
     weight_u: pk.double = graph.vertex_weights[u]
     weight_v: pk.double = graph.vertex_weights[v]
     one: pk.int64 = 1
-    h: pk.int64 = hash_edge(u, v, handshakes.seed)
+    h: pk.int64 = hash_edge(id_of(u, graph), id_of(v, graph), handshakes.seed)
     stretch: pk.double = (one << STRETCH_BITS) + h
     rating: pk.double = (w * w) / (weight_u * weight_v) * stretch
     if handshakes.match[v] != NO_VERTEX:
@@ -179,8 +180,9 @@ def best_entry(
         if of_lanes and e == NO_ENTRY:
             continue
         rating: pk.double = rate(u, e, room, part, graph, handshakes, constraints)
-        if rating == best_rating and graph.indices[e] < graph.indices[best]:
-            best = e
+        if rating == best_rating:
+            if id_of(graph.indices[e], graph) < id_of(graph.indices[best], graph):
+                best = e
     return best
 
 

@@ -15,6 +15,7 @@ from jetpy.workloads.connectivity import (
     take_from_row,
 )
 from jetpy.workloads.control_block import SECTIONS, Control, Counter, Task
+from jetpy.workloads.ghosts import is_ghost
 from jetpy.workloads.groups import (
     INACTIVE,
     PINNED,
@@ -63,8 +64,8 @@ def move(v: int, q: int, graph: Graph, state: Refinement):
 
 
 @pk.workunit
-def choose_update(i: int, state: Refinement, n: int, most_share: int):
-    """Build rows anew, rather than update them, if more than n / `most_share` vertices moved."""
+def choose_update(i: int, state: Refinement, n: int, most_moved: int):
+    """Build all n rows anew, rather than update them, if more than `most_moved` vertices moved."""
     state.control[Control.MOVES] = 0
     state.control[Control.ROWS] = 0
     if state.control[Control.TASK] == Task.NOTHING:
@@ -78,7 +79,7 @@ def choose_update(i: int, state: Refinement, n: int, most_share: int):
         if listed > longest:
             longest = listed
         section += 1
-    if moved * most_share > n:
+    if moved > most_moved:
         state.counters[Counter.REBUILD] = 1
         state.control[Control.ROWS] = n
     else:
@@ -142,14 +143,17 @@ def subtract_edges(
     while e < end:
         u: int = graph.indices[e]
         w: int = graph.edge_weights[e]
-        take_from_row(u, graph.indptr[u + 1] - graph.indptr[u], old, w, table)
+        e += step
         change += change_of_cut(w, old, new, u, state)
+        if is_ghost(u, graph):
+            continue
+        take_from_row(u, graph.indptr[u + 1] - graph.indptr[u], old, w, table)
         if state.targets[u] != UNKNOWN and state.targets[u] != PINNED:
             if state.targets[u] == INACTIVE:
                 activate(u, state)
             state.targets[u] = UNKNOWN
-        e += step
-    add_to_cut(i, v, change, state)
+    if not is_ghost(v, graph):
+        add_to_cut(i, v, change, state)
 
 
 @pk.function
@@ -160,7 +164,8 @@ def add_edges(
     p: int = state.parts[v]
     while e < end:
         u: int = graph.indices[e]
-        add_to_row(u, graph.indptr[u + 1] - graph.indptr[u], p, graph.edge_weights[e], table)
+        if not is_ghost(u, graph):
+            add_to_row(u, graph.indptr[u + 1] - graph.indptr[u], p, graph.edge_weights[e], table)
         e += step
 
 
@@ -219,8 +224,8 @@ def subtract_moves(
 ):
     """Take the edges of moved vertices out of their neighbours' rows (first pass of an update).
 
-    Sums up twice the change of the cut, and makes the targets of moved vertices and neighbours
-    unknown and these active.
+    Sums up twice the change of the cut, each edge at its own end, and makes the targets of moved
+    vertices and neighbours unknown and these active.
     """
     update_rows(i, count, False, graph, long_rows, table, state)
 

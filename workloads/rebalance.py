@@ -9,6 +9,7 @@ import pykokkos as pk
 from jetpy.workloads.active import activate, is_tied
 from jetpy.workloads.connectivity import capacity, ends_row
 from jetpy.workloads.control_block import BLOCK_BITS, Control, Counter, Task
+from jetpy.workloads.ghosts import own_id
 from jetpy.workloads.groups import INACTIVE, NO_PART, Connectivity, Graph, Refinement, Weight
 from jetpy.workloads.hashing import mix, place_of
 from jetpy.workloads.iterations import rebalances
@@ -45,6 +46,7 @@ class EvictedSums:
 
     sums: pk.View1D[Weight]  # by group and region: that of the region, then of its blocks
     regions: int
+    elsewhere: pk.View1D[pk.int64]  # by group: in pieces of the graph before this one
 
 
 @pk.function
@@ -125,7 +127,7 @@ def lose_weakly(
         seed: int = state.control[Control.ITERATION_SEED]
         first: int = p // plan.group_size * plan.group_size
         count: int = plan.numbers[Row.OPEN_COUNT * state.k + p]
-        place: int = first + place_of(mix(v ^ seed), count)
+        place: int = first + place_of(mix(own_id(v, graph) ^ seed), count)
         q = plan.numbers[Row.OPEN_PART * state.k + place]
     state.destinations[v] = CANDIDATE - q
     row: int = table.rows[v]
@@ -278,7 +280,7 @@ def tally_digits(
     if not is_candidate(v, eviction):
         return
     p: int = state.parts[v]
-    number: pk.int64 = v
+    number: pk.int64 = own_id(v, graph)
     number = number >> shift
     if eviction.buckets[v] == eviction.last_buckets[p] and (
         (number >> 2 * eviction.half_bits) == eviction.last_vertices[p]
@@ -341,11 +343,11 @@ def is_evicted(
     last: int = eviction.last_buckets[p]
     if eviction.buckets[v] != last:
         return eviction.buckets[v] < last
-    number: pk.int64 = v >> shift
+    number: pk.int64 = own_id(v, graph) >> shift
     if number != eviction.last_vertices[p]:
         return number < eviction.last_vertices[p]
     before: pk.int64 = 0
-    u: int = number << shift
+    u: int = v - (own_id(v, graph) & (1 << shift) - 1)
     while u < v:
         if (
             state.previous[u] == p
@@ -398,7 +400,7 @@ def evicted_before(
     v: int, group: int, graph: Graph, plan: Plan, evicted: EvictedSums, state: Refinement
 ) -> pk.int64:
     """Return the weight of the evicted vertices of a group that come before one of them."""
-    before: pk.int64 = 0
+    before: pk.int64 = evicted.elsewhere[group]
     place: pk.int64 = region_of(0, group, evicted)
     while place < region_of(v, group, evicted):
         before += evicted.sums[place]

@@ -6,6 +6,7 @@ import pykokkos as pk
 
 from jetpy.workloads.connectivity import capacity, ends_row
 from jetpy.workloads.control_block import Control
+from jetpy.workloads.ghosts import own_id
 from jetpy.workloads.groups import (
     INT32_MAX,
     NO_PART,
@@ -109,7 +110,7 @@ def best_slot(
             if qualifies(q, graph.vertex_weights[v], wanted, loads, limits):
                 connection: pk.int64 = connection_to(q, w, row, end, table, state)
                 if best < 0 or connection >= largest:
-                    h: pk.uint32 = part_hash(v, q, seed)
+                    h: pk.uint32 = part_hash(own_id(v, graph), q, seed)
                     if (
                         best < 0
                         or connection > largest

@@ -8,6 +8,7 @@ one number, which leaves no room for races.
 import pykokkos as pk
 
 from jetpy.workloads.constraints import may_join, room_beside
+from jetpy.workloads.ghosts import degree_of, id_of
 from jetpy.workloads.groups import NO_VERTEX, Constraints, Graph, LongRows
 from jetpy.workloads.hashing import ODD, mix, stir
 from jetpy.workloads.long_rows import edges_from, edges_to, row_of, step_of
@@ -44,7 +45,7 @@ def key_leaves(
     degree: int = graph.indptr[v + 1] - graph.indptr[v]
     group: int = NO_GROUP
     if degree == 1:
-        group = graph.indices[graph.indptr[v]]
+        group = id_of(graph.indices[graph.indptr[v]], graph)
     if degree == 0:
         group = n
     keys[i] = key_of(group, v)
@@ -72,7 +73,7 @@ def key_twins(
     first: pk.uint32 = 0
     second: pk.uint32 = 0
     while e < end:
-        h: pk.uint32 = mix(graph.indices[e] + 1)
+        h: pk.uint32 = mix(id_of(graph.indices[e], graph) + 1)
         first += h
         second += stir(h, ODD)
         e += 1
@@ -100,7 +101,7 @@ def find_matchmakers(
     best: pk.int64 = matchmakers[v]
     while e < end:
         u: int = graph.indices[e]
-        found: pk.int64 = pack(graph.indptr[u + 1] - graph.indptr[u], u)
+        found: pk.int64 = pack(degree_of(u, graph), id_of(u, graph))
         if found < best:
             best = found
         e += step_of(i, long_rows)
@@ -132,10 +133,11 @@ def key_relatives(
         e = end
     while e < end:
         u: int = graph.indices[e]
-        degree: int = graph.indptr[u + 1] - graph.indptr[u]
-        if degree < lowest or (degree == lowest and u < matchmaker):
+        number: int = id_of(u, graph)
+        degree: int = degree_of(u, graph)
+        if degree < lowest or (degree == lowest and number < matchmaker):
             lowest = degree
-            matchmaker = u
+            matchmaker = number
         e += 1
     keys[i] = key_of(matchmaker, v)
 

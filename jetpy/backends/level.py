@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.backends.base import Array, Backend
+from jetpy.backends.halo import WHOLE
 from jetpy.backends.long_rows import LongRows, find_long_rows
 from jetpy.graph import Graph
 from jetpy.graph_on_gpu import GraphOnGpu
@@ -39,11 +40,63 @@ class DeviceGraph:
     vertex_weights: Array
     edge_weight: int
     long_rows: LongRows
+    halo = WHOLE
+    first = 0
 
     @property
     def n(self) -> int:
         """Number of vertices."""
         return len(self.vertex_weights)
+
+    @property
+    def all_n(self) -> int:
+        """Number of vertices of the whole graph, if this is a piece of one."""
+        return self.n
+
+    @property
+    def all_nnz(self) -> int:
+        """Number of directed edges of the whole graph."""
+        return self.nnz
+
+    @property
+    def all_size(self) -> int:
+        """Number of vertices and directed edges together of the whole graph."""
+        return self.all_n + self.all_nnz
+
+    @property
+    def places(self) -> int:
+        """Number of vertices together with ghosts: what arrays have room for."""
+        return self.n
+
+    @property
+    def own(self) -> int:
+        """Number of vertices that are not ghosts, as kernels take it."""
+        return self.n
+
+    @property
+    def higher_ghosts(self) -> int:
+        """The first ghost whose number is above those of own vertices."""
+        return self.n
+
+    @property
+    def ghost_ids(self) -> Array:
+        """Numbers of ghosts in the whole graph, as kernels take them; anything if it is whole."""
+        return self.indptr
+
+    @property
+    def ghost_degrees(self) -> Array:
+        """Their degrees there, likewise."""
+        return self.indptr
+
+    @property
+    def all_rows(self) -> LongRows:
+        """The long rows, with those of ghosts."""
+        return self.long_rows
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether any edge of the whole graph weighs more than 1."""
+        return self.edge_weight != self.all_nnz
 
     @property
     def nnz(self) -> int:

@@ -77,7 +77,7 @@ def contract(backend: Backend, graph: DeviceGraph, match: Array) -> tuple[Device
         n = backend.scan(graph.n, kernels.number_pairs, **rows) >> LOWER_BITS
     weights = backend.empty(n, backend.sum_type)
     backend.parallel_for(n, kernels.join_pairs, graph=graph, pairs=pairs, coarse_weights=weights)
-    return _merge(backend, graph, pairs, rows["offsets"][: n + 1], weights), pairs.coarse_of
+    return merge(backend, graph, pairs, rows["offsets"][: n + 1], weights), pairs.coarse_of
 
 
 def contract_groups(
@@ -105,10 +105,10 @@ def contract_groups(
     )
     themselves = backend.xp.arange(n, dtype=coarse_of.dtype)
     alone = Pairs(backend.full(n, NO_VERTEX), themselves, themselves)
-    return _merge(backend, gathered, alone, offsets, weights), coarse_of
+    return merge(backend, gathered, alone, offsets, weights), coarse_of
 
 
-def _merge(
+def merge(
     backend: Backend,
     graph: DeviceGraph | Adjacency,
     pairs: Pairs,

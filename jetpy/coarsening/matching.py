@@ -50,15 +50,27 @@ def match_vertices(
     No pair weighs more than `heaviest`; both vertices of a pair are in the same part where
     `parts` (int32, shape (n,)) are given.
     """
-    n, long_rows = graph.n, graph.long_rows.fine
     constraints = constrain(backend, graph, heaviest, parts)
-    is_weighted = graph.edge_weight != graph.nnz
+    match = shake_hands(backend, graph, options, constraints, seed)
+    match_two_hop(backend, graph, options, match, constraints)
+    return match
+
+
+def shake_hands(
+    backend: Backend,
+    graph: DeviceGraph,
+    options: CoarsenOptions,
+    constraints: Constraints,
+    seed: int,
+) -> Array:
+    """Return each vertex's partner among its neighbours, `NO_VERTEX` for none."""
+    n, long_rows, halo = graph.n, graph.long_rows.fine, graph.halo
     handshakes = Handshakes(
-        backend.full(n, NO_VERTEX),
-        backend.full(n, NOT_CHOSEN),
+        backend.full(graph.places, NO_VERTEX),
+        backend.full(graph.places, NOT_CHOSEN),
         backend.empty(LANES * long_rows.count, backend.sum_type),
-        _find_least(backend, graph, constraints, is_weighted=is_weighted),
-        int(is_weighted),
+        _find_least(backend, graph, constraints),
+        int(graph.is_weighted),
         seed,
     )
     choosing: dict[str, Any] = {
@@ -73,6 +85,7 @@ def match_vertices(
         long_rows.launch_whole(count, kernels.prefer_heaviest, vertices=active, **choosing)
         long_rows.launch_each(kernels.compare_lanes, share=COMPARERS, **choosing)
         long_rows.launch_each(kernels.prefer_lane_best, **choosing)
+        halo.follow_vertices(handshakes.preferred)
         if backend.prefers_lists:
             count = backend.scan(
                 count,
@@ -82,22 +95,21 @@ def match_vertices(
                 remaining=remaining,
             )
             active, remaining = remaining, active
-            if count == 0:
+            if halo.total(count) == 0:
                 break
         else:
             backend.parallel_for(n, kernels.match_mutual, active=active, handshakes=handshakes)
-    match_two_hop(backend, graph, options, handshakes.match, constraints)
+        halo.follow(handshakes.match)
     return handshakes.match
 
 
-def _find_least(
-    backend: Backend, graph: DeviceGraph, constraints: Constraints, *, is_weighted: bool
-) -> Array:
+def _find_least(backend: Backend, graph: DeviceGraph, constraints: Constraints) -> Array:
     """Return what an edge of each vertex should weigh at least (shape (n,)), where that matters."""
-    if not is_weighted:
+    if not graph.is_weighted:
         return backend.empty(0, backend.sum_type)
-    least = backend.full(graph.n, 0, backend.sum_type)
+    least = backend.full(graph.places, 0, backend.sum_type)
     graph.long_rows.launch(
         graph.n, kernels.find_least, graph=graph, constraints=constraints, least=least
     )
+    graph.halo.follow(least)
     return least

@@ -45,7 +45,7 @@ def match_two_hop(
 
     def of_relatives() -> dict[str, Any]:
         digests.fill(0)
-        matchmakers = _find_matchmakers(backend, graph, match)
+        matchmakers = find_matchmakers(backend, graph, match)
         longest = graph.long_rows.chunks.longest
         return {"matchmakers": matchmakers, "longest": longest, **limit}
 
@@ -60,10 +60,10 @@ def match_two_hop(
             return
         keys = backend.empty(count, np.int64)
         backend.parallel_for(count, workunit, graph=graph, unmatched=unmatched, keys=keys, **own())
-        _pair(backend, graph, keys, match, digests, constraints)
+        pair(backend, graph, keys, match, digests, constraints)
 
 
-def _find_matchmakers(backend: Backend, graph: DeviceGraph, match: Array) -> Array:
+def find_matchmakers(backend: Backend, graph: DeviceGraph, match: Array) -> Array:
     """Return those of high-degree vertices (int64, shape (n,)), as `key_relatives` takes them."""
     n = graph.n if graph.long_rows.count else 0
     matchmakers = backend.full(n, kernels.NO_MATCHMAKER, np.int64)
@@ -73,15 +73,18 @@ def _find_matchmakers(backend: Backend, graph: DeviceGraph, match: Array) -> Arr
     return matchmakers
 
 
-def _pair(
+def pair(
     backend: Backend,
-    graph: DeviceGraph,
+    graph: Any,
     keys: Array,
     match: Array,
     digests: Array,
     constraints: Constraints,
 ) -> None:
-    """Match neighbours within each group of keys."""
+    """Match neighbours within each group of keys.
+
+    Of the graph only the weights of vertices matter.
+    """
     count = len(keys)
     grouped = Grouped(backend.sorted(keys), backend.empty(count), backend.empty(count))
     backend.scan(count, kernels.rank_groups, grouped=grouped)

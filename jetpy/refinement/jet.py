@@ -43,6 +43,8 @@ class Refinement:
     host is asked for what has to be launched differently.
     """
 
+    state_type = RefinementState
+
     def __init__(
         self,
         backend: Backend,
@@ -51,7 +53,7 @@ class Refinement:
         pinned: Array | None = None,
     ) -> None:
         self.backend, self.problem, self.pinned = backend, problem, pinned
-        self.state = RefinementState(backend, graph, problem, pinned)
+        self.state = self.state_type(backend, graph, problem, pinned)
         self.improvement = REFINEMENTS[problem.options.refine.method](self.state)
         self.rebalancing = Rebalancing(self.state)
         self._flows = Flows(backend, graph, problem, pinned)
@@ -107,6 +109,8 @@ class Refinement:
             Control.TOLERANCE: round(1000 * options.tolerance),
             Control.MOST_WEAK_ITERATIONS: options.weak_rounds,
             Control.TIE_LIMIT: state.tie_limit,
+            Control.GHOSTS: state.graph.own,
+            Control.HIGHER_GHOSTS: state.graph.higher_ghosts,
             Control.ENDS_WITHOUT_GAIN: int(self.improvement.settles),
         }.items():
             control[place] = value
@@ -190,24 +194,24 @@ class Refinement:
             state.launch_update()
 
     def _launch_any(self) -> None:
-        self._begin(Tasks.ANY)
+        self.begin(Tasks.ANY)
         self.improvement.launch()
         self.rebalancing.launch()
         self.state.launch_update()
 
     def _launch_propagation(self) -> None:
-        self._begin(Tasks.PROPAGATION)
+        self.begin(Tasks.PROPAGATION)
         self._launch_moves()
 
     def _launch_rebalancing(self) -> None:
-        self._begin(Tasks.REBALANCING)
+        self.begin(Tasks.REBALANCING)
         self._launch_evictions()
 
-    def _begin(self, tasks: Tasks) -> None:
+    def begin(self, tasks: Tasks) -> None:
         """Begin an iteration, if one of the tasks is due."""
         state = self.state
         self.backend.parallel_for(
-            1, kernels.begin_iteration, tasks=tasks, n=state.graph.n, state=state
+            1, kernels.begin_iteration, tasks=tasks, n=state.may_activate, state=state
         )
         self.rebalancing.plan.draw_up(state, self._best_weights.device)
 

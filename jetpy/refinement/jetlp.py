@@ -61,6 +61,7 @@ class LabelPropagation:
         backend.parallel_for(
             count, kernels.propose, graph=state.graph, table=state.table, state=state
         )
+        state.graph.halo.follow(state.priorities, state.targets)
         if backend.prefers_lists:
             listed = state.number(Control.LISTED)
             backend.scan_into(
@@ -77,6 +78,8 @@ class LabelPropagation:
             rows.launch_each(kernels.afterburn_long_rows, **arguments)
         else:
             backend.parallel_for(count, kernels.tally_inflow, cap=self._cap, **arguments)
+            flows = self._cap.incoming, self._cap.outgoing
+            state.graph.halo.add_up(*flows, sections=self._cap.sections)
             backend.parallel_for(state.k, kernels.cap_inflow, state=state, cap=self._cap)
             backend.parallel_for(count, kernels.admit, cap=self._cap, **arguments)
 

@@ -77,6 +77,7 @@ def measure(backend: Backend, graph: DeviceGraph, parts: Array, metric: DeviceMe
         parts=parts,
         part_weights=part_weights,
     )
+    graph.halo.add_up(part_weights)
     cost = _cost(backend, graph, parts, metric)
     return Measures(cost, backend.to_host(part_weights).astype(np.int64))
 
@@ -90,4 +91,4 @@ def _cost(backend: Backend, graph: DeviceGraph, parts: Array, metric: DeviceMetr
     directed = backend.reduce(
         graph.n, kernels.cost_of_vertex, graph=graph, parts=parts, metric=metric
     )
-    return directed // 2
+    return graph.halo.total(directed) // 2

@@ -18,7 +18,8 @@ MOST_HALF_BITS = 5
 """`tally_digits` and `narrow_down` get nearer to the last vertex by at most twice so many bits of
 its number."""
 LAST_BITS = 6
-"""Bits of it, or fewer, that are left to `evict`, which looks at all vertices with the others."""
+"""Bits of it, or fewer, that are left to `evict`, which looks at all vertices with the others;
+none where these may be in different pieces."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +43,7 @@ class EvictedSums:
 
     sums: Array
     regions: int
+    elsewhere: Array
 
 
 class Rebalancing:
@@ -58,8 +60,9 @@ class Rebalancing:
         self.plan = Plan(backend, state.problem)
         self._eviction = _eviction(state)
         regions = (n >> REGION_BITS) + 1
-        sums = backend.full(state.k // group_size * regions * REGION_SUMS, 0, backend.sum_type)
-        self._evicted = EvictedSums(sums, regions)
+        groups = state.k // group_size
+        sums = backend.full(groups * regions * REGION_SUMS, 0, backend.sum_type)
+        self._evicted = EvictedSums(sums, regions, backend.full(groups, 0, np.int64))
         self._vertices = backend.empty(n) if backend.prefers_lists else state.active
 
     def start(self) -> None:
@@ -105,6 +108,7 @@ class Rebalancing:
             evicted=self._evicted,
             state=state,
         )
+        state.graph.halo.add_up(self._eviction.histogram, sections=self._eviction.sections)
 
     def _evict(self) -> int | Count:
         """Move the first candidates that weigh enough, by bucket and number, or mark them.
@@ -113,8 +117,9 @@ class Rebalancing:
         """
         state, backend = self._state, self._state.backend
         digit_bits = 2 * self._eviction.half_bits
-        bits = (state.graph.n - 1).bit_length()
-        digits = -(-max(bits - LAST_BITS, 0) // digit_bits)
+        halo, left = state.graph.halo, LAST_BITS if state.graph.halo.is_whole else 0
+        bits = (state.graph.all_n - 1).bit_length()
+        digits = -(-max(bits - left, 0) // digit_bits)
         last_bits = max(bits - digits * digit_bits, 0)
         both = {"eviction": self._eviction, "state": state}
         backend.parallel_for(state.k, kernels.find_last_bucket, plan=self.plan, **both)
@@ -123,6 +128,7 @@ class Rebalancing:
         for digit in reversed(range(digits)):
             shift = last_bits + digit * digit_bits
             backend.parallel_for(count, kernels.tally_digits, shift=shift, **listed)
+            halo.add_up(self._eviction.upper_digits, self._eviction.lower_digits)
             backend.parallel_for(state.k, kernels.narrow_down, **both)
         backend.parallel_for(
             count,
@@ -152,14 +158,18 @@ class Rebalancing:
 
     def _deal(self, count: int | Count) -> None:
         """Move the evicted vertices to open parts with room, if that is the task."""
-        state = self._state
+        state, evicted = self._state, self._evicted
+        if not state.graph.halo.is_whole:
+            by_region = evicted.sums.reshape(-1, evicted.regions, REGION_SUMS)[:, :, 0]
+            evicted.elsewhere[:] = by_region.sum(axis=1)
+            state.graph.halo.before(evicted.elsewhere)
         state.backend.parallel_for(
             count,
             kernels.deal_evicted,
             vertices=self._vertices,
             graph=state.graph,
             plan=self.plan,
-            evicted=self._evicted,
+            evicted=evicted,
             state=state,
         )
 
@@ -167,7 +177,7 @@ class Rebalancing:
 def _eviction(state: RefinementState) -> Eviction:
     backend, n, k = state.backend, state.graph.n, state.k
     kind = backend.sum_type
-    half_bits = _half_bits(n, k)
+    half_bits = _half_bits(state.graph.all_n, k)
     return Eviction(
         buckets=backend.empty(n),
         histogram=backend.full(k * BUCKETS * state.sections, 0, kind),

@@ -83,7 +83,7 @@ class RefinementState:
         self.metric_kind, self.distances = self.metric.metric_kind, self.metric.distances
         self.unit, self.scale = self.metric.unit, self.metric.scale
         self.limits = backend.from_host(problem.limits)
-        n = graph.n
+        n = graph.places
         self.parts, self.previous = backend.empty(n), backend.empty(n)
         self.destinations, self.best_parts = backend.empty(n), backend.empty(n)
         self.targets, self.gains = backend.empty(n), backend.empty(n)
@@ -108,9 +108,10 @@ class RefinementState:
         `known` are its measures, where the caller has them.
         """
         backend, rows = self.backend, self.graph.long_rows.fine
-        self.parts[:] = parts
-        self.previous[:] = parts
-        self.best_parts[:] = parts
+        self.parts[: len(parts)] = parts
+        self.graph.halo.follow(self.parts)
+        self.previous[:] = self.parts
+        self.best_parts[:] = self.parts
         self.measures = known or measure(backend, self.graph, parts, self.metric)
         rows.launch_lanes(table_kernels.clear_long_rows, graph=self.graph, table=self.table)
         rows.launch(
@@ -123,7 +124,7 @@ class RefinementState:
         self.tie_limit = int(min(tie_limit, INT32_MAX))
         self.weights.host[:] = self.measures.part_weights
         self.counts.host[Counter.ACTIVE] = self._list_active()
-        self._choose_room()
+        self.choose_room()
         backend.push(self.weights)
         backend.push(self.counts)
 
@@ -135,9 +136,10 @@ class RefinementState:
         """
         if self.counts.host[Counter.ACTIVE] > self.control_block.host[Control.ROOM]:
             self._list_active()
-            self._choose_room()
+            self.choose_room()
 
-    def _choose_room(self) -> None:
+    def choose_room(self) -> None:
+        """Choose how many active vertices launches reach, and how many are too many."""
         control, count = self.control_block.host, max(1, int(self.counts.host[Counter.ACTIVE]))
         if self.backend.prefers_lists:
             control[Control.ROOM] = count + count // 4 + SPARE
@@ -200,17 +202,35 @@ class RefinementState:
         backend, rows, n = self.backend, self.graph.long_rows, self.graph.n
         arguments = {"graph": self.graph, "table": self.table, "state": self}
         may_rebuild = backend.prefers_lists or self.active_count == n
+        most_moved = self.share_moves()
         if may_rebuild:
-            backend.parallel_for(1, kernels.choose_update, state=self, n=n, most_share=MOST_MOVED)
+            backend.parallel_for(1, kernels.choose_update, state=self, n=n, most_moved=most_moved)
         moves: int | Count = min(INDICES, len(self.moved) * SHARE)
         rebuilt: int | Count = n
         if backend.prefers_lists:
             moves, rebuilt = self.number(Control.MOVES), self.number(Control.ROWS)
-        rows.launch(moves, kernels.subtract_moves, count=moves, **arguments)
-        rows.launch(moves, kernels.add_moves, count=moves, **arguments)
+        all_rows = self.graph.all_rows
+        all_rows.launch(moves, kernels.subtract_moves, count=moves, **arguments)
+        all_rows.launch(moves, kernels.add_moves, count=moves, **arguments)
         if may_rebuild:
             rows.fine.launch(rebuilt, kernels.rebuild_rows, **arguments)
             rows.fine.launch_lanes(kernels.rebuild_long_rows, **arguments)
+        self.sum_up()
+
+    @property
+    def may_activate(self) -> int:
+        """Active vertices from which on there are no others that could be activated."""
+        return self.graph.n
+
+    def share_moves(self) -> int:
+        """Hear of the moves of other pieces; return how many may have moved for an update.
+
+        If more have, rows are built anew.
+        """
+        return self.graph.n // MOST_MOVED
+
+    def sum_up(self) -> None:
+        """Sum up, over all pieces, what an update has counted."""
 
 
 def make_table(backend: Backend, graph: DeviceGraph, k: int) -> Table:

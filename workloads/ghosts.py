@@ -1,0 +1,59 @@
+"""Ghosts: vertices of other processes that are adjacent to those of a piece of a graph.
+
+A kernel works on the vertices that its piece owns, and reads what others have found for ghosts.
+Whatever decides between vertices, hashes and numbers, is that of the whole graph. The row of a
+ghost has its edges to own vertices alone.
+"""
+
+import pykokkos as pk
+
+from jetpy.workloads.control_block import Control, Counter
+from jetpy.workloads.groups import Graph, Refinement
+from jetpy.workloads.sections import section_of
+
+
+@pk.function
+def is_ghost(v: int, graph: Graph) -> bool:
+    """Whether a vertex belongs to another process."""
+    return v >= graph.own
+
+
+@pk.function
+def id_of(v: int, graph: Graph) -> int:
+    """Return the number that a vertex has in the whole graph."""
+    if v < graph.own:
+        return graph.first + v
+    return graph.ghost_ids[v - graph.own]
+
+
+@pk.function
+def own_id(v: int, graph: Graph) -> int:
+    """Return the number that an own vertex has in the whole graph."""
+    return graph.first + v
+
+
+@pk.function
+def comes_before(u: int, v: int, state: Refinement) -> bool:
+    """Whether a vertex has a lower number in the whole graph than an own one."""
+    return u < v or (
+        u >= state.control[Control.GHOSTS] and u < state.control[Control.HIGHER_GHOSTS]
+    )
+
+
+@pk.function
+def degree_of(v: int, graph: Graph) -> int:
+    """Return the degree that a vertex has in the whole graph."""
+    if v < graph.own:
+        return graph.indptr[v + 1] - graph.indptr[v]
+    return graph.ghost_degrees[v - graph.own]
+
+
+@pk.workunit
+def list_moved_ghosts(g: int, graph: Graph, state: Refinement):
+    """List a ghost that has moved among the moved vertices of its section."""
+    v: int = graph.own + g
+    if state.parts[v] != state.previous[v]:
+        one: pk.int64 = 1
+        section: int = section_of(v, state)
+        place: pk.int64 = pk.atomic_fetch_add(state.counters, [Counter.MOVED + section], one)
+        state.moved[section * state.list_size + place] = v
