@@ -81,6 +81,10 @@ class HierarchyLevel:
         coarsening = COARSENINGS[options.method]
         return coarsening(self.backend, self.graph, options, limit, salt, self.labels)
 
+    def alone(self) -> HierarchyLevel:
+        """Return the level as one that a process has for itself, with its whole graph."""
+        return self
+
     def next_level(self, coarse: DeviceGraph, coarse_of: Array, watch: Stopwatch) -> HierarchyLevel:
         """Return the level of the next coarser graph, on the back end that suits it."""
         suited = self.backend.for_size(coarse.size)
@@ -145,6 +149,7 @@ def coarsen(
             break
         levels.append(finer.next_level(coarse, coarse_of, watch))
         progress("coarsen", finest.graph.all_n - n, finest.graph.all_n - target)
+    levels[-1] = levels[-1].alone()
     return levels
 
 

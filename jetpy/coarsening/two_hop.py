@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -31,15 +31,30 @@ class Grouped:
     starts: Array
 
 
+class Weighted(Protocol):
+    """What the pairing of groups knows of a graph."""
+
+    @property
+    def vertex_weights(self) -> Array:
+        """Weights, by the numbers in keys."""
+
+
+Pairing = Callable[[Backend, Any, Array, Array, Array, Constraints], None]
+
+
 def match_two_hop(
     backend: Backend,
     graph: DeviceGraph,
     options: CoarsenOptions,
     match: Array,
     constraints: Constraints,
+    pair: Pairing | None = None,
 ) -> None:
-    """Match unmatched vertices at distance two, in place (Jet, section 3.1)."""
-    n = graph.n
+    """Match unmatched vertices at distance two, in place (Jet, section 3.1).
+
+    `pair` does what `pair_sorted` does, where vertices of a group may be in several pieces.
+    """
+    n, pair = graph.n, pair or pair_sorted
     unmatched, digests = backend.empty(n), backend.full(n, 0)
     limit = {"highest_degree": options.highest_matchmaker}
 
@@ -50,13 +65,13 @@ def match_two_hop(
         return {"matchmakers": matchmakers, "longest": longest, **limit}
 
     stages: tuple[tuple[Workunit, Callable[[], dict[str, Any]]], ...] = (
-        (kernels.key_leaves, lambda: {"n": n}),
+        (kernels.key_leaves, lambda: {"n": graph.all_n}),
         (kernels.key_twins, lambda: {"digests": digests, **limit}),
         (kernels.key_relatives, of_relatives),
     )
     for workunit, own in stages:
         count = backend.scan(n, matching_kernels.list_unmatched, match=match, unmatched=unmatched)
-        if count <= options.two_hop_share * n:
+        if graph.halo.total(count) <= options.two_hop_share * graph.all_n:
             return
         keys = backend.empty(count, np.int64)
         backend.parallel_for(count, workunit, graph=graph, unmatched=unmatched, keys=keys, **own())
@@ -73,18 +88,15 @@ def find_matchmakers(backend: Backend, graph: DeviceGraph, match: Array) -> Arra
     return matchmakers
 
 
-def pair(
+def pair_sorted(
     backend: Backend,
-    graph: Any,
+    graph: Weighted,
     keys: Array,
     match: Array,
     digests: Array,
     constraints: Constraints,
 ) -> None:
-    """Match neighbours within each group of keys.
-
-    Of the graph only the weights of vertices matter.
-    """
+    """Match neighbours within each group of keys, in order of their numbers."""
     count = len(keys)
     grouped = Grouped(backend.sorted(keys), backend.empty(count), backend.empty(count))
     backend.scan(count, kernels.rank_groups, grouped=grouped)

@@ -77,7 +77,7 @@ class Refinement:
             self.send_off()
             while self.look():
                 self.send_off()
-            parts, measures = self._best()
+            parts, measures = self.best()
         assert measures is not None
         assert cut_before is not None
         if flows and self._flows.are_due(measures, finest=finest):
@@ -166,7 +166,7 @@ class Refinement:
             self._answer(request)
         return True
 
-    def _best(self) -> tuple[Array, Measures]:
+    def best(self) -> tuple[Array, Measures]:
         """Return the best partition since the start."""
         state, backend = self.state, self.backend
         backend.pull(self._best_weights)
@@ -207,7 +207,7 @@ class Refinement:
         self.begin(Tasks.REBALANCING)
         self._launch_evictions()
 
-    def begin(self, tasks: Tasks) -> None:
+    def begin(self, tasks: Tasks = Tasks.ANY) -> None:
         """Begin an iteration, if one of the tasks is due."""
         state = self.state
         self.backend.parallel_for(

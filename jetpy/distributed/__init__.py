@@ -1,0 +1,1 @@
+"""One graph, several processes: each has a block of vertices, and all get one device's parts."""

@@ -1,0 +1,148 @@
+"""What processes say to each other: sums, exchanges and gathers of arrays of a back end."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.backends.base import Array, Backend
+
+Counts = npt.NDArray[np.int64]
+
+
+class Communicator(ABC):
+    """The processes of a run, each with a piece of the graph.
+
+    Every method is called by all of them, in the same order. Arrays are one-dimensional, of the
+    back end that they are given with.
+
+    Attributes
+    ----------
+    rank : int
+        Number of this process.
+    size : int
+        How many there are.
+    """
+
+    rank: int
+    size: int
+
+    @abstractmethod
+    def add_up(self, backend: Backend, array: Array) -> None:
+        """Replace an array, in place, by the sum of those of all processes."""
+
+    @abstractmethod
+    def gather(self, backend: Backend, array: Array) -> Array:
+        """Return the arrays of all processes, one after the other."""
+
+    @abstractmethod
+    def exchange(self, backend: Backend, array: Array, sent: Counts, received: Counts) -> Array:
+        """Hand the first `sent[0]` entries to process 0, the next `sent[1]` to process 1, and so on.
+
+        Returns what this one is handed, in order of the processes; `received` says how much.
+        """
+
+    @abstractmethod
+    def exchange_counts(self, sent: Counts) -> Counts:
+        """Return how much each process sends to this one, given what this one does to each."""
+
+    @abstractmethod
+    def gather_objects(self, value: Any) -> list[Any]:
+        """Return the small objects of all processes."""
+
+    def totals(self, *numbers: int) -> list[int]:
+        """Return the sum of each number over all processes."""
+        return [sum(column) for column in zip(*self.gather_objects(numbers), strict=True)]
+
+    def send(self, backend: Backend, array: Array, sent: Counts) -> tuple[Array, Counts]:
+        """Do what `exchange` does where nobody knows yet how much is received; return that, too."""
+        received = self.exchange_counts(sent)
+        return self.exchange(backend, array, sent, received), received
+
+
+class Alone(Communicator):
+    """A single process."""
+
+    rank, size = 0, 1
+
+    def add_up(self, backend: Backend, array: Array) -> None:
+        """Leave it as it is."""
+
+    def gather(self, backend: Backend, array: Array) -> Array:
+        """Return it."""
+        return array
+
+    def exchange(self, backend: Backend, array: Array, sent: Counts, received: Counts) -> Array:
+        """Return it."""
+        return array
+
+    def exchange_counts(self, sent: Counts) -> Counts:
+        """Return them."""
+        return sent
+
+    def gather_objects(self, value: Any) -> list[Any]:
+        """Return it alone."""
+        return [value]
+
+
+class MpiCommunicator(Communicator):
+    """Processes that MPI has started; arrays of GPUs go through their hosts.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Comm
+    """
+
+    def __init__(self, comm: Any) -> None:
+        from mpi4py import MPI
+
+        self._mpi, self._comm = MPI, comm
+        self.rank, self.size = comm.Get_rank(), comm.Get_size()
+
+    def add_up(self, backend: Backend, array: Array) -> None:
+        """Replace an array, in place, by the sum of those of all processes."""
+        host = backend.to_host(array)
+        if backend.copies:
+            self._comm.Allreduce(self._mpi.IN_PLACE, host, op=self._mpi.SUM)
+            array[:] = backend.from_host(host)
+        else:
+            self._comm.Allreduce(self._mpi.IN_PLACE, array, op=self._mpi.SUM)
+
+    def gather(self, backend: Backend, array: Array) -> Array:
+        """Return the arrays of all processes, one after the other."""
+        host = backend.to_host(array)
+        counts = np.array(self._comm.allgather(len(host)))
+        gathered = np.empty(counts.sum(), host.dtype)
+        self._comm.Allgatherv(np.ascontiguousarray(host), [gathered, counts])
+        return backend.from_host(gathered)
+
+    def exchange(self, backend: Backend, array: Array, sent: Counts, received: Counts) -> Array:
+        """Hand each process its share, and return what this one is handed."""
+        host = np.ascontiguousarray(backend.to_host(array))
+        handed = np.empty(int(received.sum()), host.dtype)
+        self._comm.Alltoallv([host, sent], [handed, received])
+        return backend.from_host(handed)
+
+    def exchange_counts(self, sent: Counts) -> Counts:
+        """Return how much each process sends to this one."""
+        received = np.empty_like(sent)
+        self._comm.Alltoall(sent, received)
+        return received
+
+    def gather_objects(self, value: Any) -> list[Any]:
+        """Return the small objects of all processes."""
+        found: list[Any] = self._comm.allgather(value)
+        return found
+
+
+def starts_of(counts: Sequence[int] | Counts) -> Counts:
+    """Return where each of some counts begins, and their sum at the end (int64).
+
+    >>> starts_of([3, 0, 2]).tolist()
+    [0, 3, 3, 5]
+    """
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)

@@ -1,0 +1,33 @@
+"""Small graphs are gathered on every process: each goes on alone, all to the same parts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jetpy.backends.base import Array, Backend
+from jetpy.backends.level import DeviceGraph
+from jetpy.backends.long_rows import find_long_rows
+from jetpy.distributed.piece import Piece
+
+
+def gather_graph(backend: Backend, piece: Piece) -> DeviceGraph:
+    """Return the whole graph, of which all processes have pieces."""
+    xp, comm, kind = backend.xp, piece.blocks.comm, backend.sum_type
+    entries, own = piece.nnz, piece.own
+    lengths = comm.gather(backend, xp.diff(piece.indptr[: own + 1]))
+    indptr = backend.full(len(lengths) + 1, 0, kind)
+    indptr[1:] = xp.cumsum(lengths)
+    heads = piece.halo.ids_of(piece.indices[:entries]).astype(np.int32)
+    return DeviceGraph(
+        indptr,
+        comm.gather(backend, heads),
+        comm.gather(backend, piece.edge_weights[:entries]),
+        comm.gather(backend, piece.vertex_weights[:own]),
+        piece.edge_weight,
+        find_long_rows(backend, indptr, piece.all_nnz),
+    )
+
+
+def gather_values(backend: Backend, piece: Piece, values: Array) -> Array:
+    """Return what all vertices of the whole graph have, given what own vertices have first."""
+    return piece.blocks.comm.gather(backend, values[: piece.own])

@@ -1,0 +1,123 @@
+"""Levels of a hierarchy of which every process has a piece; small ones are gathered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from jetpy.backends.base import Array
+from jetpy.backends.level import DeviceGraph, carry_graph
+from jetpy.balance.finish import finish
+from jetpy.coarsening.constraints import constrain
+from jetpy.coarsening.matching import shake_hands
+from jetpy.coarsening.two_hop import match_two_hop
+from jetpy.distributed.contraction import contract_pieces
+from jetpy.distributed.gathering import gather_graph, gather_values
+from jetpy.distributed.piece import Piece
+from jetpy.distributed.refinement import PieceRefinement
+from jetpy.distributed.two_hop import PairElsewhere
+from jetpy.hierarchy import HierarchyLevel
+from jetpy.options import CoarsenOptions, Options
+from jetpy.problem import Problem
+from jetpy.refinement.jet import Refined, Refinement
+from jetpy.stopwatch import Stopwatch
+
+SMALL = 1_000_000
+"""Vertices and directed edges together of a level that is gathered in any case."""
+
+
+def gather_size(options: Options, small: int = SMALL) -> float:
+    """Return the size up to which levels are gathered: where options ask for more than refinement.
+
+    Branches, V-cycles and flows are found by each process alone.
+    """
+    sizes: list[float] = [small]
+    if options.branches:
+        sizes.append(options.branch_limit)
+    if options.cycles:
+        sizes.append(float("inf") if options.cycle_limit is None else options.cycle_limit)
+    if options.refine.flow_sweeps:
+        sizes.append(options.refine.flow_size)
+    if options.coarsen.method != "two-hop" or options.refine.method != "jet":
+        sizes.append(float("inf"))
+    return max(sizes)
+
+
+@dataclass(frozen=True, eq=False)
+class GatheredLevel(HierarchyLevel):
+    """A level that every process has for itself.
+
+    Attributes
+    ----------
+    piece : Piece
+        What each had of it.
+    """
+
+    piece: Piece | None = None
+
+    def finish(self, problem: Problem, refined: Refined) -> Refined:
+        """Do what is left, and return what own vertices have."""
+        assert self.piece is not None
+        whole = super().finish(problem, refined)
+        first = self.piece.first
+        return replace(whole, parts=whole.parts[first : first + self.piece.own])
+
+
+@dataclass(frozen=True, eq=False)
+class PieceLevel(HierarchyLevel):
+    """A level of which every process has a piece.
+
+    Attributes
+    ----------
+    graph : Piece
+    gather : float
+        Size up to which the next levels are gathered.
+    """
+
+    graph: Piece
+    gather: float = SMALL
+    refinement_type: ClassVar[type[Refinement]] = PieceRefinement
+
+    def refine(self, problem: Problem, parts: Array, depth: int, known: object = None) -> Refined:
+        """Refine parts (int32) of own vertices; ghosts follow."""
+        refinement = self.refinement(problem)
+        return refinement.refine(parts, finest=depth == 0, known=known)  # type: ignore[arg-type]
+
+    def finish(self, problem: Problem, refined: Refined) -> Refined:
+        """Do what is left when the finest level has been refined, on the whole graph if need be."""
+        own = self.refinement(problem).problem
+        is_full = refined.measures.part_weights.all() or not own.fill
+        if refined.measures.overload(own) <= 0 and is_full:
+            return refined
+        graph = gather_graph(self.backend, self.graph)
+        parts = gather_values(self.backend, self.graph, refined.parts)
+        whole = finish(Refinement(self.backend, graph, own), replace(refined, parts=parts))
+        mine = whole.parts[self.graph.first : self.graph.first + self.graph.own]
+        return replace(whole, parts=mine)
+
+    def contract(self, options: CoarsenOptions, limit: int, salt: int) -> tuple[DeviceGraph, Array]:
+        """Return the piece of the next coarser graph, and the coarse vertex of each own one."""
+        backend, piece = self.backend, self.graph
+        constraints = constrain(backend, piece, limit, None)
+        match = shake_hands(backend, piece, options, constraints, salt)
+        pair = PairElsewhere(backend, piece.own)
+        met = piece.halo.ids_of(match[: piece.own])
+        match_two_hop(backend, piece, options, match, constraints, pair)
+        partners = backend.xp.where(met >= 0, met, pair.partners)
+        return contract_pieces(backend, piece, partners)
+
+    def next_level(self, coarse: DeviceGraph, coarse_of: Array, watch: Stopwatch) -> HierarchyLevel:
+        """Return the level of the next coarser graph: gathered, if that is small."""
+        assert isinstance(coarse, Piece)
+        level = PieceLevel(self.backend, coarse, coarse_of, watch, gather=self.gather)
+        return level if coarse.all_size > self.gather else level.alone()
+
+    def alone(self) -> HierarchyLevel:
+        """Return the level with the whole graph, which all processes have then."""
+        backend, piece = self.backend, self.graph
+        suited = backend.for_size(piece.all_size)
+        whole = carry_graph(gather_graph(backend, piece), backend, suited)
+        coarse_of = self.coarse_of
+        if coarse_of is not None:
+            coarse_of = piece.halo.ids_of(coarse_of).astype(coarse_of.dtype)
+        return GatheredLevel(suited, whole, coarse_of, self.watch, piece=piece)
