@@ -10,6 +10,7 @@ from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import DeviceGraph, carry, carry_graph
 from jetpy.balance.finish import finish
 from jetpy.coarsening.methods import COARSENINGS
+from jetpy.narrowing import narrow_graph
 from jetpy.options import CoarsenOptions
 from jetpy.problem import Problem, loosened
 from jetpy.progress import Progress
@@ -85,6 +86,11 @@ class HierarchyLevel:
         """Return the level as one that a process has for itself, with its whole graph."""
         return self
 
+    def narrowed(self, problem: Problem) -> HierarchyLevel:
+        """Return the level as the finest one of a graph that 32 bits hold (`narrow_graph`)."""
+        graph = narrow_graph(self.backend, self.graph, problem)
+        return finest_level(self.backend.narrowed(), graph, self.blocks, self.pinned)
+
     def next_level(self, coarse: DeviceGraph, coarse_of: Array, watch: Stopwatch) -> HierarchyLevel:
         """Return the level of the next coarser graph, on the back end that suits it."""
         suited = self.backend.for_size(coarse.size)
@@ -149,7 +155,8 @@ def coarsen(
             break
         levels.append(finer.next_level(coarse, coarse_of, watch))
         progress("coarsen", finest.graph.all_n - n, finest.graph.all_n - target)
-    levels[-1] = levels[-1].alone()
+    if until is None:
+        levels[-1] = levels[-1].alone()
     return levels
 
 

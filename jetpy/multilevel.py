@@ -18,7 +18,7 @@ from jetpy.backends.level import DeviceGraph, divide_weights, upload
 from jetpy.branches import branch_off, partition_best
 from jetpy.graph import Graph
 from jetpy.hierarchy import HierarchyLevel, coarsen, coarsest_size, finest_level, inject, project
-from jetpy.narrowing import is_narrow, narrow_graph, narrow_problem
+from jetpy.narrowing import is_narrow, narrow_problem
 from jetpy.outcome import Outcome, Solution, all_seconds, level_report, stage_seconds
 from jetpy.overlay import overlay
 from jetpy.problem import EDGE_CUT, Problem, in_units, within
@@ -126,14 +126,14 @@ def solve(
     `groups` are those of the vertices (int32, shape (n,)), where the first step has several;
     `pinned` (int32, shape (n,)) the parts of those that are to be there, -1 of others.
     """
-    if backend.is_wide:
-        return _solve_wide(backend, graph, steps, groups, progress, pinned)
     return solve_level(finest_level(backend, graph, groups, pinned), steps, progress)
 
 
 def solve_level(finest: HierarchyLevel, steps: Sequence[Problem], progress: Progress) -> Solution:
-    """Partition the graph of a level by kernels of 32 bits, as `solve` does."""
+    """Partition the graph of a level, as `solve` does."""
     backend = finest.backend
+    if backend.is_wide:
+        return _solve_wide(finest, steps, progress)
     with Stopwatch(backend, "coarsen") as coarsening:
         hierarchy = coarsen(finest, steps, progress)
         hierarchies = [hierarchy, *branch_off(hierarchy, steps)]
@@ -146,21 +146,14 @@ def solve_level(finest: HierarchyLevel, steps: Sequence[Problem], progress: Prog
     return Solution(refined, levels, seconds)
 
 
-def _solve_wide(
-    backend: Backend,
-    graph: DeviceGraph,
-    steps: Sequence[Problem],
-    groups: Array | None,
-    progress: Progress,
-    pinned: Array | None,
-) -> Solution:
+def _solve_wide(finest: HierarchyLevel, steps: Sequence[Problem], progress: Progress) -> Solution:
     """Do what `solve` does with wide kernels as far as these are needed, with others from there.
 
     Coarsening ends where 32 bits hold a level, if they ever do. That is partitioned as a graph of
     its own, its weights rounded if need be, and refined as it is.
     """
+    backend = finest.backend
     with Stopwatch(backend, "coarsen") as coarsening:
-        finest = finest_level(backend, graph, groups, pinned)
         until = partial(is_narrow, problem=steps[-1])
         hierarchy = coarsen(finest, steps, progress, until=until)
     found = _solve_narrow(hierarchy[-1], steps)
@@ -175,10 +168,9 @@ def _solve_wide(
 def _solve_narrow(level: HierarchyLevel, steps: Sequence[Problem]) -> Solution:
     """Partition a level of a wide back end from scratch by kernels of 32 bits."""
     with Stopwatch(level.backend, "coarsen") as narrowing:
-        graph = narrow_graph(level.backend, level.graph, steps[-1])
         within = [narrow_problem(level.graph, step) for step in steps]
-    own = level.backend.narrowed()
-    found = solve(own, graph, within, level.blocks, no_progress, level.pinned)
+        narrowed = level.narrowed(steps[-1])
+    found = solve_level(narrowed, within, no_progress)
     spent = [found.seconds, stage_seconds(coarsen=narrowing.seconds)]
     return replace(found, seconds=all_seconds(spent))
 

@@ -16,7 +16,7 @@ from jetpy.problem import Problem, in_units
 
 def is_narrow(graph: DeviceGraph, problem: Problem) -> bool:
     """Whether 32 bits hold a level as it is: its edges, and all sums of weights."""
-    return not is_large(graph.nnz, graph.edge_weight, problem.total // problem.unit)
+    return not is_large(graph.all_nnz, graph.edge_weight, problem.total // problem.unit)
 
 
 def narrow_graph(backend: Backend, graph: DeviceGraph, problem: Problem) -> DeviceGraph:
@@ -26,16 +26,23 @@ def narrow_graph(backend: Backend, graph: DeviceGraph, problem: Problem) -> Devi
     to 1 at least: partitions of the result are good ones of the level, but what their parts weigh
     and cut is known only about.
     """
-    edge_weights = _divided(backend, graph.edge_weights, _unit(graph.edge_weight, graph.nnz))
+    edge_weights, vertex_weights = narrow_weights(backend, graph, problem)
     indptr = graph.indptr.astype(np.int32)
     return DeviceGraph(
         indptr,
         graph.indices,
         edge_weights,
-        _divided(backend, graph.vertex_weights, _vertex_unit(graph, problem)),
+        vertex_weights,
         int(edge_weights.sum(dtype=np.int64)),
         find_long_rows(backend.narrowed(), indptr, graph.nnz),
     )
+
+
+def narrow_weights(backend: Backend, graph: DeviceGraph, problem: Problem) -> tuple[Array, Array]:
+    """Return the weights of edges and vertices of `narrow_graph` (int32)."""
+    unit = _unit(graph.edge_weight, graph.all_nnz)
+    edge_weights = _divided(backend, graph.edge_weights, unit)
+    return edge_weights, _divided(backend, graph.vertex_weights, _vertex_unit(graph, problem))
 
 
 def narrow_problem(graph: DeviceGraph, problem: Problem) -> Problem:
@@ -47,7 +54,7 @@ def narrow_problem(graph: DeviceGraph, problem: Problem) -> Problem:
 
 
 def _vertex_unit(graph: DeviceGraph, problem: Problem) -> int:
-    return _unit(problem.total // problem.unit, graph.n)
+    return _unit(problem.total // problem.unit, graph.all_n)
 
 
 def _unit(total: int, count: int) -> int:

@@ -32,6 +32,7 @@ from jetpy.cli.options import (
     vertex_weights_option,
 )
 from jetpy.cli.output import check_outputs, standard_output_kept
+from jetpy.cli.processes import are_several, partition_together
 from jetpy.cli.results import (
     conclude,
     read_timed,
@@ -144,8 +145,12 @@ def partition_command(
     """Cut a graph into balanced parts with few cut edges.
 
     GRAPH is a file, whose name tells its format: .graph or .metis, .mtx, .npz, or an edge list
-    (.txt, .edges, .el, .tsv, .csv), each also compressed (.gz, .bz2, .xz, .zst).
+    (.txt, .edges, .el, .tsv, .csv), each also compressed (.gz, .bz2, .xz, .zst). Started by
+    mpiexec, several processes partition one graph, each with its share of it.
     """
+    if are_several():
+        partition_together(**{"ctx": ctx, **ctx.params})
+        return
     inputs = [graph, fixed, home, vertex_weights]
     check_outputs([session, trace_file], json_file, inputs=inputs, parts=output)
     if session is not None and any(given is not None for given in (targets, *inputs[1:])):

@@ -1,1 +1,20 @@
-"""One graph, several processes: each has a block of vertices, and all get one device's parts."""
+"""One graph, several processes: each has a block of vertices, and all get one device's parts.
+
+Needs ``pip install 'jetpy-partitioner[mpi]'``, unless there is only one process.
+"""
+
+from jetpy.distributed.api import DistributedPartition, partition
+from jetpy.distributed.block import Block
+from jetpy.distributed.files import read, write_parts
+from jetpy.distributed.generators import cube, grid, rmat
+
+__all__ = [
+    "Block",
+    "DistributedPartition",
+    "cube",
+    "grid",
+    "partition",
+    "read",
+    "rmat",
+    "write_parts",
+]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ class Communicator(ABC):
 
     @abstractmethod
     def exchange(self, backend: Backend, array: Array, sent: Counts, received: Counts) -> Array:
-        """Hand the first `sent[0]` entries to process 0, the next `sent[1]` to process 1, and so on.
+        """Hand `sent[0]` entries to process 0, the next `sent[1]` to process 1, and so on.
 
         Returns what this one is handed, in order of the processes; `received` says how much.
         """
@@ -53,6 +54,15 @@ class Communicator(ABC):
     @abstractmethod
     def gather_objects(self, value: Any) -> list[Any]:
         """Return the small objects of all processes."""
+
+    @abstractmethod
+    def abort(self) -> None:
+        """End all processes at once, if there are others."""
+
+    @property
+    def neighbours(self) -> tuple[int, int]:
+        """Number of this process among those on its machine, and how many these are."""
+        return 0, 1
 
     def totals(self, *numbers: int) -> list[int]:
         """Return the sum of each number over all processes."""
@@ -87,6 +97,9 @@ class Alone(Communicator):
     def gather_objects(self, value: Any) -> list[Any]:
         """Return it alone."""
         return [value]
+
+    def abort(self) -> None:
+        """Do nothing."""
 
 
 class MpiCommunicator(Communicator):
@@ -136,6 +149,18 @@ class MpiCommunicator(Communicator):
     def gather_objects(self, value: Any) -> list[Any]:
         """Return the small objects of all processes."""
         found: list[Any] = self._comm.allgather(value)
+        return found
+
+    def abort(self) -> None:
+        """End all processes at once."""
+        self._comm.Abort(1)
+
+    @cached_property
+    def neighbours(self) -> tuple[int, int]:
+        """Number of this process among those on its machine, and how many these are."""
+        local = self._comm.Split_type(self._mpi.COMM_TYPE_SHARED)
+        found = local.Get_rank(), local.Get_size()
+        local.Free()
         return found
 
 

@@ -111,7 +111,7 @@ def _hand_over(
     lengths = piece.indptr[rows + 1].astype(np.int64) - starts
     described = xp.stack([own[rows], piece.vertex_weights[rows].astype(np.int64), lengths], axis=1)
     sent = blocks.counts(backend, own[rows])
-    found, counts = comm.send(backend, described.ravel(), 3 * sent)
+    found, _ = comm.send(backend, described.ravel(), 3 * sent)
     coarse, weights, handed_lengths = (
         xp.ascontiguousarray(column) for column in found.reshape(-1, 3).T
     )

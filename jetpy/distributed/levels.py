@@ -13,7 +13,7 @@ from jetpy.coarsening.matching import shake_hands
 from jetpy.coarsening.two_hop import match_two_hop
 from jetpy.distributed.contraction import contract_pieces
 from jetpy.distributed.gathering import gather_graph, gather_values
-from jetpy.distributed.piece import Piece
+from jetpy.distributed.piece import Piece, narrow_piece
 from jetpy.distributed.refinement import PieceRefinement
 from jetpy.distributed.two_hop import PairElsewhere
 from jetpy.hierarchy import HierarchyLevel
@@ -111,6 +111,14 @@ class PieceLevel(HierarchyLevel):
         assert isinstance(coarse, Piece)
         level = PieceLevel(self.backend, coarse, coarse_of, watch, gather=self.gather)
         return level if coarse.all_size > self.gather else level.alone()
+
+    def narrowed(self, problem: Problem) -> HierarchyLevel:
+        """Return the level as the finest one of a graph that 32 bits hold."""
+        own = self.backend.narrowed()
+        watch = Stopwatch(own, "coarsen", 0)
+        piece = narrow_piece(self.backend, self.graph, problem)
+        level = PieceLevel(own, piece, None, watch, gather=self.gather)
+        return level if piece.all_size > self.gather else level.alone()
 
     def alone(self) -> HierarchyLevel:
         """Return the level with the whole graph, which all processes have then."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,6 +12,8 @@ from jetpy.backends.halo import Halo
 from jetpy.backends.level import DeviceGraph
 from jetpy.backends.long_rows import LongRows, find_long_rows
 from jetpy.distributed.communicator import Communicator, Counts, starts_of
+from jetpy.narrowing import narrow_weights
+from jetpy.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,6 +225,25 @@ class Piece(DeviceGraph):
     def higher_ghosts(self) -> int:
         """The first ghost whose number is above those of own vertices."""
         return self.own + int((self.around.ghosts < self.first).sum())
+
+
+def narrow_piece(backend: Backend, piece: Piece, problem: Problem) -> Piece:
+    """Return a piece for `backend.narrowed()`, its weights rounded if need be (`narrow_graph`)."""
+    narrow = backend.narrowed()
+    edge_weights, vertex_weights = narrow_weights(backend, piece, problem)
+    indptr = piece.indptr.astype(np.int32)
+    own = int(edge_weights[: piece.nnz].sum(dtype=np.int64))
+    return replace(
+        piece,
+        indptr=indptr,
+        edge_weights=edge_weights,
+        vertex_weights=vertex_weights,
+        edge_weight=piece.halo.total(own),
+        long_rows=find_long_rows(narrow, indptr[: piece.own + 1], piece.nnz),
+        ids=piece.ids.astype(np.int32),
+        degrees=piece.degrees.astype(np.int32),
+        rows_with_ghosts=find_long_rows(narrow, indptr, len(piece.indices)),
+    )
 
 
 def localize(backend: Backend, blocks: Blocks, ids: Array, *more: Array) -> tuple[Array, Array]:

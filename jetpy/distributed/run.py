@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import gcd
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from jetpy.backends.base import Backend
 from jetpy.distributed.levels import PieceLevel, gather_size
@@ -25,8 +25,8 @@ def partition_piece(
     problem: Problem,
     small: int,
     progress: Progress = no_progress,
-) -> tuple[Any, Solution]:
-    """Return the parts of own vertices (int32, on the host), and what was found in all.
+) -> tuple[npt.NDArray[np.int32], Solution, int]:
+    """Return the parts of own vertices (int32), what was found in all, and its unit of weight.
 
     Levels of at most `small` vertices and directed edges together are gathered on every process.
     """
@@ -37,7 +37,7 @@ def partition_piece(
     finest = _finest(backend, piece, gather_size(problem.options, small))
     solution = solve_level(finest, steps, progress)
     parts = finest.backend.to_host(solution.refined.parts)[: piece.own].copy()
-    return parts, solution
+    return parts, solution, unit
 
 
 def _finest(backend: Backend, piece: Piece, gather: float) -> HierarchyLevel:

@@ -35,7 +35,7 @@ _HEADER = re.compile(rb"\s*(\d{1,10})\s+(\d{1,10})(?:\s+([01]{1,3})(?:\s+(\d{1,9
 
 
 @dataclass(frozen=True)
-class _Header:
+class Header:
     """First line of a METIS file, found on line `line` of the file."""
 
     n: int
@@ -46,7 +46,7 @@ class _Header:
     line: int
 
 
-class _Block(NamedTuple):
+class Lines(NamedTuple):
     """Columns of consecutive vertex lines; the neighbours are 0-based."""
 
     counts: IntArray
@@ -81,22 +81,11 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
         Naming the line, when the header is wrong or contradicts the rest, the file is cut
         short, something is not an integer, or the graph breaks a rule.
     """
-    header = _read_header(stream)
-    nothing = np.empty(0, np.int32)
-    blocks = [_Block(nothing, nothing, nothing, nothing)]
+    header = read_header(stream)
     lines = LineNumbers()
-    missing = header.n
-    for rows in read_rows(stream, line=header.line + 1, long_lines=True):
-        block = _first_rows(rows, missing, header)
-        blocks.append(_split(block, header))
-        lines.extend(block.lines)
-        missing -= len(block.lines)
-    if missing:
-        raise FileFormatError(
-            f"the file ends after {header.n - missing} of {header.n} vertex lines"
-        )
-    whole = _Block(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
-    del blocks
+    whole = read_lines(stream, header, header.n, lines)
+    if len(whole.counts) < header.n:
+        raise FileFormatError(f"the file ends after {len(whole.counts)} of {header.n} vertex lines")
     entries, expected = len(whole.neighbours), 2 * header.m
     wrong_count = (
         f"line {header.line}: the header says {header.m} edges, that is {expected} neighbours "
@@ -121,6 +110,29 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
     return graph
 
 
+def read_lines(
+    stream: BinaryIO, header: Header, most: int, numbers: LineNumbers | None = None
+) -> Lines:
+    """Read the lines of vertices, at most so many, as the header has them.
+
+    `numbers` is told where they stand in the file.
+
+    Raises
+    ------
+    FileFormatError
+        When a line is wrong, or there are more that are not empty.
+    """
+    nothing = np.empty(0, np.int32)
+    blocks = [Lines(nothing, nothing, nothing, nothing)]
+    for rows in read_rows(stream, line=header.line + 1, long_lines=True):
+        block = _first_rows(rows, most, header)
+        blocks.append(_split(block, header))
+        most -= len(block.lines)
+        if numbers is not None:
+            numbers.extend(block.lines)
+    return Lines(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
+
+
 def write(stream: BinaryIO, graph: Graph) -> None:
     """Write a graph; weights are written only where one is not 1."""
     with_vertices = bool((graph.vertex_weights != 1).any())
@@ -140,7 +152,13 @@ def write(stream: BinaryIO, graph: Graph) -> None:
         stream.write(format_rows(values, counts))
 
 
-def _read_header(stream: BinaryIO) -> _Header:
+def read_header(stream: BinaryIO) -> Header:
+    """Read the first line that is no comment.
+
+    Raises
+    ------
+    FileFormatError
+    """
     number, line = 1, first_line(stream)
     while line.startswith(b"%"):
         number, line = number + 1, stream.readline(LONGEST_HEADER)
@@ -168,10 +186,10 @@ def _read_header(stream: BinaryIO) -> _Header:
             f"line {number}: ncon is {constraints}, but fmt says that there are "
             f"{'' if vertex_weights else 'no '}vertex weights"
         )
-    return _Header(n, m, sizes, vertex_weights, edge_weights, number)
+    return Header(n, m, sizes, vertex_weights, edge_weights, number)
 
 
-def _first_rows(rows: Rows, limit: int, header: _Header) -> Rows:
+def _first_rows(rows: Rows, limit: int, header: Header) -> Rows:
     """Refuse lines beyond the first `limit` unless they are empty, and leave those out."""
     surplus = np.flatnonzero(rows.counts[limit:])
     if surplus.size:
@@ -182,7 +200,7 @@ def _first_rows(rows: Rows, limit: int, header: _Header) -> Rows:
     return Rows(rows.values, rows.counts[:limit], rows.lines[:limit])
 
 
-def _split(rows: Rows, header: _Header) -> _Block:
+def _split(rows: Rows, header: Header) -> Lines:
     """Take lines apart into their columns."""
     values, counts = rows.values, rows.counts
     fields = ["a vertex size"] * header.sizes + ["a vertex weight"] * header.vertex_weights
@@ -205,7 +223,7 @@ def _split(rows: Rows, header: _Header) -> _Block:
         raise FileFormatError(
             f"line {line}: {values[i]} is not a vertex; they are numbered 1..{header.n}"
         )
-    return _Block(counts.astype(np.int32), values - np.int32(1), edge_weights, vertex_weights)
+    return Lines(counts.astype(np.int32), values - np.int32(1), edge_weights, vertex_weights)
 
 
 def _refuse(rows: Rows, wrong: npt.NDArray[np.bool_], why: str) -> None:

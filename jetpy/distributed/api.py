@@ -1,0 +1,300 @@
+"""Partition a graph that is spread over processes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy import names
+from jetpy.backends import ON_GPU, get_backend
+from jetpy.backends.base import Backend
+from jetpy.bars import telling
+from jetpy.distributed.block import Block, as_block, check_block, digest_of, upload_block
+from jetpy.distributed.communicator import Alone, Communicator, MpiCommunicator
+from jetpy.distributed.faults import ending_all, together
+from jetpy.distributed.levels import SMALL
+from jetpy.distributed.piece import Blocks
+from jetpy.distributed.run import partition_piece
+from jetpy.distributed.writing import write_parts
+from jetpy.errors import BackendError, GraphError, OptionError
+from jetpy.graph import is_large
+from jetpy.outcome import all_seconds, stage_seconds, trivial_partition
+from jetpy.presets import choose
+from jetpy.problem import Problem, checked_imbalance, pose
+from jetpy.progress import ProgressOption
+from jetpy.result import Level
+from jetpy.stopwatch import Stopwatch
+
+TOLD = (
+    *("n", "m", "k", "cut", "imbalance", "feasible", "seed", "preset", "backend", "threads"),
+    "processes",
+)
+"""What a result tells of itself as it is."""
+
+
+@dataclass(frozen=True, eq=False)
+class DistributedPartition:
+    """A partition of a graph that is spread over processes; all but `parts` is the same in each.
+
+    Attributes
+    ----------
+    parts : int32, shape (own,)
+        Parts of the vertices of this process.
+    first : int
+        Number of the first of them in the whole graph.
+    n, m : int
+        Vertices and undirected edges of the whole graph.
+    k : int
+    cut : int
+        Weight of the edges between parts.
+    part_weights, limits : int64, shape (k,)
+        What each part weighs, and what it may.
+    imbalance : float
+        How much heavier than the average, rounded up, the heaviest part is, as a share of that.
+    seed : int
+    preset, backend : str
+    threads, processes : int
+        CPU threads of this process, and number of processes.
+    seconds : mapping of str to float
+        Wall seconds of this process, by stage and in total.
+    levels : sequence of Level
+        Finest first.
+    """
+
+    parts: npt.NDArray[np.int32]
+    first: int
+    n: int
+    m: int
+    k: int
+    cut: int
+    part_weights: npt.NDArray[np.int64]
+    limits: npt.NDArray[np.int64]
+    imbalance: float
+    seed: int
+    preset: str
+    backend: str
+    threads: int
+    processes: int
+    seconds: Mapping[str, float]
+    levels: Sequence[Level]
+    _comm: Communicator
+
+    @property
+    def feasible(self) -> bool:
+        """Whether every part keeps its limit."""
+        return bool((self.part_weights <= self.limits).all())
+
+    def stats(self) -> dict[str, Any]:
+        """Return all but the parts and levels as a dictionary, ready for JSON."""
+        return {
+            **{name: getattr(self, name) for name in TOLD},
+            "part_weights": self.part_weights.tolist(),
+            "seconds": dict(self.seconds),
+        }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the parts of all vertices to one file; to be called by all processes.
+
+        ``.npy`` is an array of int32, anything else text, a line for each vertex.
+        """
+        write_parts(self._comm, path, self.parts, self.first, self.n)
+
+
+def partition(
+    comm: Any,
+    block: Any,
+    k: int,
+    *,
+    vtxdist: npt.ArrayLike | None = None,
+    imbalance: float = 0.03,
+    large_imbalance: bool = False,
+    seed: int = 0,
+    preset: names.Preset = "default",
+    backend: names.Backend = "auto",
+    threads: int | None = None,
+    device: int | None = None,
+    small: int = SMALL,
+    progress: ProgressOption = None,
+) -> DistributedPartition:
+    """Partition a graph of which each process has a block of vertices.
+
+    All processes call it, with the same options. The parts are those that `jetpy.partition` finds
+    for the whole graph, whatever the number of processes and their blocks.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Comm or None
+        The processes; None for this one alone.
+    block : tuple of arrays
+        (indptr, indices[, edge_weights[, vertex_weights]]) of the own vertices, maybe none. They
+        are numbered on from one process to the next; `indices` (up to 64 bits) are numbers in
+        the whole graph, of neighbours, each edge at both of its ends.
+    k, imbalance, large_imbalance, seed, preset, backend
+        As for `jetpy.partition`. With the presets `ultra`, `max` and `gkway`, every process
+        partitions the whole graph.
+    vtxdist : array of int, shape (processes + 1,), optional
+        First vertex of each process, as ParMETIS takes it: checked against the blocks.
+    threads : int, optional
+        CPU threads of this process; by default its share of those of the machine.
+    device : int, optional
+        Number of this process's GPU; by default they are dealt to the processes of a machine.
+    small : int
+        Levels of at most so many vertices and directed edges together are gathered, and refined
+        by every process alone; so are those for which the preset has branches, V-cycles and
+        flows. It does not change the parts.
+    progress : bool or callable, optional
+        As for `jetpy.partition`; only what process 0 says counts.
+
+    Raises
+    ------
+    GraphError, OptionError, BackendError
+        As for `jetpy.partition`, in all processes; the message names the first one that it comes
+        from. Anything else that goes wrong in one process ends all of them (MPI_Abort).
+    """
+    group = communicator(comm)
+    with ending_all(group):
+        asked = Asked(k, imbalance, large_imbalance, seed, preset, backend)
+        own, blocks, problem, engine = _agree(group, block, vtxdist, asked, threads, device)
+        with telling(progress if group.rank == 0 else None) as tell, engine.using():
+            compiled = engine.compile(progress=lambda done, total: tell("compile", done, total))
+            with Stopwatch(engine, "coarsen") as uploading:
+                piece = upload_block(engine, own, blocks)
+            m = piece.all_nnz // 2
+            trivial = trivial_partition(blocks.n, piece.edge_weight // 2, problem.k)
+            if trivial is not None:
+                parts = trivial.parts[blocks.first : blocks.end]
+                weights = np.bincount(parts, own.vertex_weights, problem.k).astype(np.int64)
+                group.add_up(get_backend("numba", 1), weights)
+                cut, levels, seconds = trivial.cut, trivial.levels, dict(trivial.seconds)
+            else:
+                parts, found, unit = partition_piece(engine, piece, problem, small, tell)
+                measures = found.refined.measures
+                cut, weights = measures.cut, measures.part_weights * unit
+                levels = found.levels
+                seconds = all_seconds([found.seconds, stage_seconds(coarsen=uploading.seconds)])
+    return DistributedPartition(
+        parts=parts,
+        first=blocks.first,
+        n=blocks.n,
+        m=m,
+        k=problem.k,
+        cut=cut,
+        part_weights=weights,
+        limits=problem.limits,
+        imbalance=problem.imbalance_of(weights),
+        seed=problem.seed,
+        preset=preset,
+        backend=engine.name,
+        threads=engine.threads,
+        processes=group.size,
+        seconds={"compile": compiled, **seconds},
+        levels=levels,
+        _comm=group,
+    )
+
+
+def communicator(comm: Any) -> Communicator:
+    """Return what processes talk through, given one of mpi4py, or None for a single process."""
+    if isinstance(comm, Communicator):
+        return comm
+    return Alone() if comm is None else MpiCommunicator(comm)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What all processes have to ask for."""
+
+    k: int
+    imbalance: float
+    large_imbalance: bool
+    seed: int
+    preset: names.Preset
+    backend: names.Backend
+
+    def pose(self, total: int) -> Problem:
+        """Return the problem for a graph of some weight.
+
+        Raises
+        ------
+        OptionError
+        """
+        options = choose(self.preset, None, None)
+        if options.generations > 1:
+            raise OptionError(f"the preset {self.preset} is for one process: use ultra")
+        share = checked_imbalance(self.imbalance, large=self.large_imbalance)
+        return replace(pose(total, self.k, share, self.seed, options), fill=True)
+
+
+def _agree(
+    comm: Communicator,
+    given: Any,
+    vtxdist: npt.ArrayLike | None,
+    asked: Asked,
+    threads: int | None,
+    device: int | None,
+) -> tuple[Block, Blocks, Problem, Backend]:
+    """Check what all processes give, and return block, blocks, problem and back end."""
+    block = together(comm, lambda: as_block(given))
+    blocks = Blocks.of(comm, block.n)
+    others = comm.gather_objects(asked)
+
+    def check() -> Backend:
+        for rank, other in enumerate(others):
+            if other != others[0]:
+                raise OptionError(f"process {rank} asks for {other}, process 0 for {others[0]}")
+        if vtxdist is not None and not np.array_equal(np.asarray(vtxdist), blocks.starts):
+            raise GraphError(f"vtxdist should be {blocks.starts.tolist()}, as the blocks have it")
+        check_block(block, blocks)
+        asked.pose(0)
+        return _engine(comm, asked.backend, threads, device)
+
+    engine = together(comm, check)
+    digests = comm.gather_objects(digest_of(block, blocks))
+    together(comm, lambda: _check_symmetry(digests))
+    total, edges, entries = comm.totals(
+        int(block.vertex_weights.sum(dtype=np.int64)),
+        int(block.edge_weights.sum(dtype=np.int64)),
+        len(block.indices),
+    )
+    if is_large(entries, edges, total):
+        engine = together(comm, engine.widened)
+    return block, blocks, asked.pose(total), engine
+
+
+def _check_symmetry(digests: Sequence[int]) -> None:
+    if sum(digests) % 2**64:
+        raise GraphError(
+            "the graph is not symmetric: an edge has no reverse edge, or one of another weight"
+        )
+
+
+def _engine(
+    comm: Communicator, name: names.Backend, threads: int | None, device: int | None
+) -> Backend:
+    """Return the back end of this process: its share of the GPUs or threads of its machine."""
+    number, count = comm.neighbours
+    if device is None and (name == "auto" or name in ON_GPU):
+        gpus = _count_gpus()
+        if gpus:
+            device = number % gpus
+        elif name in ON_GPU:
+            raise BackendError(f"{name} needs a GPU, and there is none")
+    if name == "auto" and device is None:
+        name = "numba"
+    if threads is None and device is None:
+        threads = max(1, len(os.sched_getaffinity(0)) // count)
+    return get_backend(name, threads, device)
+
+
+def _count_gpus() -> int:
+    try:
+        import cupy
+
+        return int(cupy.cuda.runtime.getDeviceCount())
+    except Exception:  # CuPy, its driver or a GPU is missing
+        return 0

@@ -1,0 +1,63 @@
+"""What goes wrong in one process ends all of them, with one message that names it."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from jetpy import errors
+from jetpy.distributed.communicator import Communicator
+from jetpy.errors import JetpyError
+
+T = TypeVar("T")
+
+
+class Agreed(Exception):
+    """Marks errors that all processes raise."""
+
+
+def together(comm: Communicator, work: Callable[[], T]) -> T:
+    """Return what some work of this process alone returns, if nobody's work has failed.
+
+    Raises
+    ------
+    JetpyError
+        In all processes, when one of them has raised one: that of the first, which it names.
+    """
+    failure = None
+    try:
+        value = work()
+    except JetpyError as own:
+        failure = type(own).__name__, str(own)
+    failures = comm.gather_objects(failure)
+    for rank, found in enumerate(failures):
+        if found is not None:
+            name, message = found
+            where = f"process {rank}: " if comm.size > 1 else ""
+            error = getattr(errors, name, JetpyError)(f"{where}{message}")
+            error.__cause__ = Agreed()
+            raise error
+    return value
+
+
+@contextmanager
+def ending_all(comm: Communicator) -> Iterator[None]:
+    """End all processes when what is done here fails in this one, as others may wait for it.
+
+    Errors that all of them raise are raised.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if comm.size == 1 or isinstance(error.__cause__, Agreed):
+            raise
+        if not isinstance(error, (JetpyError, MemoryError, KeyboardInterrupt, SystemExit)):
+            traceback.print_exc()
+        what = str(error) or type(error).__name__
+        print(f"jetpy: process {comm.rank} of {comm.size} failed: {what}", file=sys.stderr)
+        sys.stderr.flush()
+        comm.abort()
+        raise

@@ -1,0 +1,108 @@
+"""Generators of which each process makes its own block; for any number of them the same graph."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.backends import get_backend
+from jetpy.distributed.api import communicator
+from jetpy.distributed.block import Block
+from jetpy.distributed.communicator import Communicator
+from jetpy.errors import OptionError
+
+QUADRANTS = 0.57, 0.19, 0.19
+"""Probabilities of three quadrants of the matrix, as in Graph500."""
+DRAWN_AT_ONCE = 1 << 20
+"""Edges; a block of these has random numbers of its own."""
+MOST_SCALE = 30
+
+
+def grid(comm: Any, rows: int, cols: int) -> Block:
+    """Return this process's block of `jetpy.generators.grid`."""
+    return _lattice(communicator(comm), (rows, cols))
+
+
+def cube(comm: Any, a: int, b: int, c: int) -> Block:
+    """Return this process's block of `jetpy.generators.cube`."""
+    return _lattice(communicator(comm), (a, b, c))
+
+
+def rmat(comm: Any, scale: int, edge_factor: int = 16, seed: int = 0) -> Block:
+    """Return this process's block of a recursive-matrix graph (Chakrabarti et al., SDM 2004).
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Comm or None
+    scale : int
+        There are ``2**scale`` vertices, some of them without edges; 1..30.
+    edge_factor : int
+        Edges drawn per vertex; self-loops are left out, duplicates are one.
+    seed : int
+        Of the random edges.
+
+    Raises
+    ------
+    OptionError
+        If a number is out of range.
+    """
+    if not 1 <= scale <= MOST_SCALE or edge_factor < 1 or seed < 0:
+        raise OptionError(
+            f"scale must be in 1..{MOST_SCALE}, edge_factor positive and seed not negative, not "
+            f"{scale}, {edge_factor} and {seed}"
+        )
+    group, n = communicator(comm), 1 << scale
+    drawn = edge_factor << scale
+    pieces = -(-drawn // DRAWN_AT_ONCE)
+    own = range(group.rank, pieces, group.size)
+    edges = [_draw(scale, min(DRAWN_AT_ONCE, drawn - i * DRAWN_AT_ONCE), (seed, i)) for i in own]
+    keys = np.concatenate([*edges, np.zeros(0, np.int64)])
+    keys = np.concatenate([keys, (keys % n) * n + keys // n])
+    keys = np.unique(keys[keys // n != keys % n])
+    bounds = np.array([n * r // group.size for r in range(group.size + 1)], np.int64)
+    sent = np.diff(np.searchsorted(keys, bounds * n)).astype(np.int64)
+    keys = np.unique(group.send(get_backend("numba", 1), keys, sent)[0])
+    first, end = (int(bound) for bound in bounds[group.rank : group.rank + 2])
+    rows = np.bincount(keys // n - first, minlength=end - first)
+    return _block(rows, keys % n)
+
+
+def _draw(scale: int, count: int, seed: tuple[int, int]) -> npt.NDArray[np.int64]:
+    """Return edges as numbers: tail times the number of vertices, plus head."""
+    random = np.random.default_rng(seed)
+    a, b, c = QUADRANTS
+    u, v = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    for _ in range(scale):
+        x = random.random(count)
+        lower = x >= a + b
+        right = (x >= a) & ~lower | (x >= a + b + c)
+        u += u + lower
+        v += v + right
+    return (u << scale) + v
+
+
+def _lattice(comm: Communicator, shape: tuple[int, ...]) -> Block:
+    if min(shape) < 1:
+        raise OptionError(f"each side must be at least 1, not {min(shape)}")
+    n = math.prod(shape)
+    first, end = (n * r // comm.size for r in (comm.rank, comm.rank + 1))
+    vertices = np.arange(first, end, dtype=np.int64)
+    below: list[tuple[int, npt.NDArray[np.bool_]]] = []
+    above: list[tuple[int, npt.NDArray[np.bool_]]] = []
+    stride = 1
+    for extent in reversed(shape):
+        place = vertices // stride % extent
+        below.insert(0, (-stride, place > 0))
+        above.append((stride, place < extent - 1))
+        stride *= extent
+    offsets, exists = zip(*below, *above, strict=True)  # in the order of the neighbours' ids
+    mask = np.column_stack(exists)
+    return _block(mask.sum(axis=1), (vertices[:, None] + np.array(offsets, np.int64))[mask])
+
+
+def _block(degrees: npt.NDArray[Any], indices: npt.NDArray[np.int64]) -> Block:
+    indptr = np.concatenate(([0], np.cumsum(degrees, dtype=np.int64)))
+    return Block(indptr, indices, np.ones(len(indices), np.int32), np.ones(len(degrees), np.int32))

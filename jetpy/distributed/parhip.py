@@ -1,0 +1,86 @@
+"""ParHiP's binary format, in which KaHIP, KaMinPar and KaGen keep large graphs.
+
+Three numbers of 64 bits: what the rest is made of, the vertices, the directed edges. Then where the
+neighbours of each vertex begin in the file, in bytes, and where they end; neighbours; weights of
+vertices; weights of edges. Bits of the first number say what is absent: weights of edges (1) and of
+vertices (2); and what has 32 bits instead of 64: places (4), neighbours (8), weights of vertices
+(16) and of edges (32). KaHIP's own files have 3 there.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.errors import FileFormatError, JetpyError
+
+SUFFIXES = ".parhip", ".bgf"
+HEADER = 24
+ABSENT = {"edge_weights": 1, "vertex_weights": 2}
+NARROW = {"indptr": 4, "indices": 8, "vertex_weights": 16, "edge_weights": 32}
+
+
+def arrays_of(path: Path) -> dict[str, Any]:
+    """Return the arrays of a graph, by the names that archives have for them, mapped.
+
+    Raises
+    ------
+    JetpyError
+        When the file cannot be read, or is shorter than it says.
+    """
+    try:
+        size = path.stat().st_size
+        header = np.fromfile(path, "<u8", 3)
+    except OSError as error:
+        raise JetpyError(f"{path}: {error.strerror}") from error
+    if len(header) < 3 or header[0] >= 64:
+        raise FileFormatError(f"{path}: not in ParHiP's binary format")
+    version, n, m = (int(number) for number in header)
+
+    def kind(name: str) -> str:
+        return "<u4" if version & NARROW[name] else "<u8"
+
+    lengths = {"indptr": n + 1, "indices": m, "vertex_weights": n, "edge_weights": m}
+    arrays: dict[str, Any] = {}
+    place = HEADER
+    for name, length in lengths.items():
+        if version & ABSENT.get(name, 0):
+            continue
+        end = place + length * int(kind(name)[-1])
+        if end > size:
+            raise FileFormatError(f"{path}: {size} bytes, but {name} of {n} vertices end at {end}")
+        arrays[name] = (
+            np.memmap(path, kind(name), "r", place, (length,))
+            if length
+            else np.zeros(0, kind(name))
+        )
+        place = end
+    start = HEADER + arrays["indptr"].nbytes
+    arrays["indptr"] = _Places(arrays["indptr"], start, int(kind("indices")[-1]))
+    return arrays
+
+
+class _Places:
+    """Places of neighbours, given in bytes, as numbers of entries."""
+
+    def __init__(self, places: npt.NDArray[Any], start: int, width: int) -> None:
+        self._places, self._start, self._width = places, start, width
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __getitem__(self, at: Any) -> Any:
+        return (self._places[at].astype(np.int64) - self._start) // self._width
+
+
+def write(path: Path, indptr: npt.NDArray[Any], indices: npt.NDArray[Any]) -> None:
+    """Write a graph without weights, as KaHIP does."""
+    n, m = len(indptr) - 1, len(indices)
+    start = HEADER + 8 * (n + 1)
+    with path.open("wb") as stream:
+        np.array([3, n, m], "<u8").tofile(stream)
+        (start + 8 * indptr.astype("<u8")).astype("<u8").tofile(stream)
+        indices.astype("<u8").tofile(stream)

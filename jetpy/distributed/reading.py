@@ -1,0 +1,198 @@
+"""Graphs in files of which each process reads its own share."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from io import BytesIO
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.distributed import parhip
+from jetpy.distributed.block import Block, as_block
+from jetpy.distributed.communicator import Communicator
+from jetpy.distributed.faults import ending_all, together
+from jetpy.errors import FileFormatError, JetpyError
+from jetpy.io import read_graph
+from jetpy.io.compression import split_name
+from jetpy.io.metis import Header, Lines, read_header, read_lines
+
+NAMES = "indptr", "indices", "edge_weights", "vertex_weights"
+
+
+def read_block(comm: Communicator, path: str | os.PathLike[str]) -> Block:
+    """Return the share of a graph that this process has; all processes call it.
+
+    Shares are vertices in a row, and have about as many edges. A folder with ``indptr.npy``,
+    ``indices.npy`` and maybe ``edge_weights.npy`` and ``vertex_weights.npy``, an uncompressed
+    ``.npz`` archive of arrays of these names, ParHiP's binary format (``.parhip``, ``.bgf``) and
+    METIS (``.graph``, ``.metis``) are read in shares; other formats, and compressed files, by
+    every process as a whole.
+
+    Raises
+    ------
+    JetpyError
+        In all processes, when the file cannot be read, or is not as the format wants it.
+    """
+    name = Path(path)
+    _, suffix, compression = split_name(name)
+    with ending_all(comm):
+        if not compression and suffix in (".graph", ".metis"):
+            return _metis(comm, name)
+        return together(comm, lambda: _of_arrays(comm, _arrays_of(name)))
+
+
+def _arrays_of(path: Path) -> dict[str, Any]:
+    """Return the arrays of a graph, mapped where that is possible."""
+    _, suffix, compression = split_name(path)
+    if path.is_dir():
+        return _folder(path)
+    if not compression and suffix in parhip.SUFFIXES:
+        return parhip.arrays_of(path)
+    mapped = _archive(path) if suffix == ".npz" and not compression else None
+    if mapped is not None:
+        return mapped
+    graph = read_graph(path)
+    return {name: getattr(graph, name) for name in NAMES}
+
+
+def share_of(indptr: npt.NDArray[Any], rank: int, size: int) -> tuple[int, int]:
+    """Return the first vertex of a process's share, and that after it.
+
+    Vertices and directed edges together are about as many in each share.
+
+    >>> share_of(np.array([0, 6, 6, 7, 8]), 0, 2), share_of(np.array([0, 6, 6, 7, 8]), 1, 2)
+    ((0, 1), (1, 4))
+    """
+    n = len(indptr) - 1
+    bounds = []
+    for part in (rank, rank + 1):
+        wanted = part * (n + int(indptr[-1])) // size
+        low, high = 0, n
+        while low < high:
+            middle = (low + high) // 2
+            if middle + int(indptr[middle]) < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        bounds.append(low)
+    return bounds[0], n if rank == size - 1 else bounds[1]
+
+
+def _of_arrays(comm: Communicator, arrays: dict[str, Any]) -> Block:
+    indptr = arrays["indptr"]
+    if len(indptr) < 1:
+        raise FileFormatError("indptr is empty")
+    first, end = share_of(indptr, comm.rank, comm.size)
+    own = np.asarray(indptr[first : end + 1], np.int64)
+    edges = slice(int(own[0]), int(own[-1]))
+    weights, vertex_weights = arrays.get("edge_weights"), arrays.get("vertex_weights")
+    return as_block(
+        (
+            own - own[0],
+            np.asarray(arrays["indices"][edges]),
+            None if weights is None else np.asarray(weights[edges]),
+            None if vertex_weights is None else np.asarray(vertex_weights[first:end]),
+        )
+    )
+
+
+def _folder(path: Path) -> dict[str, Any]:
+    arrays = {}
+    for name in NAMES:
+        file = path / f"{name}.npy"
+        if file.exists():
+            try:
+                arrays[name] = np.load(file, mmap_mode="r", allow_pickle=False)
+            except (OSError, ValueError) as error:
+                raise FileFormatError(f"{file}: {error}") from error
+        elif name in NAMES[:2]:
+            raise FileFormatError(f"{path}: there is no {file.name}")
+    return arrays
+
+
+def _archive(path: Path) -> dict[str, Any] | None:
+    """Return the arrays of an archive where they lie in the file; None if that is not so."""
+    arrays = {}
+    try:
+        with zipfile.ZipFile(path) as archive, path.open("rb") as stream:
+            for member in archive.infolist():
+                if member.compress_type != zipfile.ZIP_STORED:
+                    return None
+                arrays[member.filename.removesuffix(".npy")] = _mapped(path, stream, member)
+    except (OSError, ValueError, zipfile.BadZipFile):
+        return None  # `read_graph` says why
+    return arrays if set(NAMES[:2]) <= arrays.keys() <= set(NAMES) else None
+
+
+def _mapped(path: Path, stream: BinaryIO, member: zipfile.ZipInfo) -> Any:
+    stream.seek(member.header_offset + 26)
+    lengths = np.frombuffer(stream.read(4), "<u2")
+    stream.seek(member.header_offset + 30 + int(lengths.sum()))
+    version = np.lib.format.read_magic(stream)
+    read = getattr(np.lib.format, f"read_array_header_{version[0]}_0")
+    shape, _, kind = read(stream)
+    if 0 in shape:
+        return np.zeros(shape, kind)
+    return np.memmap(path, kind, "r", stream.tell(), shape)
+
+
+def _metis(comm: Communicator, path: Path) -> Block:
+    """Return the lines that begin in this process's share of the bytes.
+
+    Empty lines at the end, beyond those of vertices, are left out.
+    """
+    header, lines = together(comm, lambda: _lines(path, comm.rank, comm.size))
+    counts = comm.gather_objects(len(lines.counts))
+    most = max(0, header.n - sum(counts[: comm.rank]))
+
+    def check() -> Block:
+        if sum(counts) < header.n:
+            raise FileFormatError(
+                f"{path}: the file ends after {sum(counts)} of {header.n} vertex lines"
+            )
+        own = lines.counts[:most]
+        if lines.counts[most:].any():
+            raise FileFormatError(f"{path}: more lines than the header's {header.n} vertices")
+        entries = int(own.sum(dtype=np.int64))
+        return as_block(
+            (
+                np.concatenate(([0], np.cumsum(own, dtype=np.int64))),
+                lines.neighbours,
+                lines.edge_weights[:entries] if header.edge_weights else None,
+                lines.vertex_weights[:most] if header.vertex_weights else None,
+            )
+        )
+
+    return together(comm, check)
+
+
+def _lines(path: Path, rank: int, size: int) -> tuple[Header, Lines]:
+    try:
+        with path.open("rb") as stream:
+            header = read_header(stream)
+            body, end = stream.tell(), path.stat().st_size
+            first, last = (
+                _next_line(stream, body + (end - body) * part // size, body)
+                for part in (rank, rank + 1)
+            )
+            stream.seek(first)
+            content = stream.read((end if rank == size - 1 else last) - first)
+    except OSError as error:
+        raise JetpyError(f"{path}: {error.strerror}") from error
+    try:
+        return header, read_lines(BytesIO(content), header, header.n)
+    except FileFormatError as error:
+        raise FileFormatError(f"{path}, share {rank} of {size}: {error}") from error
+
+
+def _next_line(stream: BinaryIO, place: int, body: int) -> int:
+    """Return where the first line begins that does so at a place or after it."""
+    if place <= body:
+        return body
+    stream.seek(place - 1)
+    stream.readline()
+    return stream.tell()

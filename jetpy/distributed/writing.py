@@ -1,0 +1,92 @@
+"""Parts of all processes in one file: each writes its own range of it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.distributed.communicator import Communicator
+from jetpy.distributed.faults import ending_all, together
+from jetpy.errors import FileFormatError, JetpyError
+from jetpy.io.compression import split_name
+from jetpy.io.parts import check_parts_name
+
+HEADER = 128
+"""Bytes before the entries of a ``.npy`` file of this length."""
+
+
+def write_parts(
+    comm: Communicator,
+    path: str | os.PathLike[str],
+    parts: npt.NDArray[np.int32],
+    first: int,
+    n: int,
+) -> None:
+    """Write the parts of own vertices, the first of which is `first` of n; all processes do.
+
+    The file is there when all have written.
+
+    Raises
+    ------
+    JetpyError
+        In all processes, when it cannot be written.
+    """
+    final = Path(path)
+    partial = final.with_name(f".{final.name}.partial")
+    with ending_all(comm):
+        content, start = together(comm, lambda: _content(final, parts, first, n))
+        if start is None:
+            lengths = comm.gather_objects(len(content))
+            start = sum(lengths[: comm.rank])
+        try:
+            together(comm, lambda: _create(partial) if comm.rank == 0 else None)
+            together(comm, lambda: _write(partial, content, start))
+            together(comm, lambda: os.replace(partial, final) if comm.rank == 0 else None)
+        finally:
+            if comm.rank == 0:
+                partial.unlink(missing_ok=True)
+
+
+def _content(
+    path: Path, parts: npt.NDArray[np.int32], first: int, n: int
+) -> tuple[bytes, int | None]:
+    """Return what this process writes, and where, if that is known already."""
+    check_parts_name(path)
+    _, suffix, compression = split_name(path)
+    if compression or suffix in (".npz", ".csv", ".json"):
+        raise FileFormatError(f"{path}: several processes write .npy, or text under another name")
+    if suffix != ".npy":
+        return b"".join(b"%d\n" % part for part in parts.tolist()), None
+    content = parts.astype("<i4").tobytes()
+    if first == 0:
+        content = _header(n) + content
+    return content, 0 if first == 0 else HEADER + 4 * first
+
+
+def _header(n: int) -> bytes:
+    described = f"{{'descr': '<i4', 'fortran_order': False, 'shape': ({n},), }}".encode()
+    return (
+        b"\x93NUMPY\x01\x00"
+        + (HEADER - 10).to_bytes(2, "little")
+        + described.ljust(HEADER - 11)
+        + b"\n"
+    )
+
+
+def _create(path: Path) -> None:
+    try:
+        path.write_bytes(b"")
+    except OSError as error:
+        raise JetpyError(f"{path}: {error.strerror}") from error
+
+
+def _write(path: Path, content: bytes, start: int) -> None:
+    try:
+        with path.open("r+b") as stream:
+            stream.seek(start)
+            stream.write(content)
+    except OSError as error:
+        raise JetpyError(f"{path}: {error.strerror}") from error
