@@ -43,18 +43,24 @@ def partition_together(ctx: click.Context, graph: Path, k: int, **options: Any) 
     from jetpy.cli.changes import changes_told
     from jetpy.distributed import partition, read
     from jetpy.distributed.mpi import world
+    from jetpy.errors import JetpyError
 
     comm = world()
     mine = comm.Get_rank() == 0
-    with changes_told(quiet=quiet or not mine), progress_bars(quiet=quiet or not mine) as bars:
-        bars.busy("Reading")
-        started = time.perf_counter()
-        block = read(comm, graph)
-        read_seconds = time.perf_counter() - started
-        result = partition(comm, block, k, progress=bars.stage, **options)
-        if output is not None:
-            bars.busy("Writing")
-            result.save(output)
+    try:
+        with changes_told(quiet=quiet or not mine), progress_bars(quiet=quiet or not mine) as bars:
+            bars.busy("Reading")
+            started = time.perf_counter()
+            block = read(comm, graph)
+            read_seconds = time.perf_counter() - started
+            result = partition(comm, block, k, progress=bars.stage, **options)
+            if output is not None:
+                bars.busy("Writing")
+                result.save(output)
+    except JetpyError:
+        if mine:
+            raise
+        ctx.exit(1)  # the first process says why
     if mine:
         _tell(result, graph, read_seconds, json_file, quiet=quiet)
     if not result.feasible:

@@ -16,7 +16,7 @@ from jetpy.backends.base import Backend
 from jetpy.bars import telling
 from jetpy.distributed.block import Block, as_block, check_block, digest_of, upload_block
 from jetpy.distributed.communicator import Alone, Communicator, MpiCommunicator
-from jetpy.distributed.faults import ending_all, together
+from jetpy.distributed.faults import agreed, ending_all, together
 from jetpy.distributed.levels import SMALL
 from jetpy.distributed.piece import Blocks
 from jetpy.distributed.run import partition_piece
@@ -186,7 +186,7 @@ def partition(
         cut=cut,
         part_weights=weights,
         limits=problem.limits,
-        imbalance=problem.imbalance_of(weights),
+        imbalance=problem.imbalance_of(weights) if weights.any() else 0.0,
         seed=problem.seed,
         preset=preset,
         backend=engine.name,
@@ -255,7 +255,12 @@ def _agree(
 
     engine = together(comm, check)
     digests = comm.gather_objects(digest_of(block, blocks))
-    together(comm, lambda: _check_symmetry(digests))
+    if sum(digests) % 2**64:
+        raise agreed(
+            GraphError(
+                "the graph is not symmetric: an edge has no reverse edge, or one of another weight"
+            )
+        )
     total, edges, entries = comm.totals(
         int(block.vertex_weights.sum(dtype=np.int64)),
         int(block.edge_weights.sum(dtype=np.int64)),
@@ -264,13 +269,6 @@ def _agree(
     if is_large(entries, edges, total):
         engine = together(comm, engine.widened)
     return block, blocks, asked.pose(total), engine
-
-
-def _check_symmetry(digests: Sequence[int]) -> None:
-    if sum(digests) % 2**64:
-        raise GraphError(
-            "the graph is not symmetric: an edge has no reverse edge, or one of another weight"
-        )
 
 
 def _engine(

@@ -38,9 +38,14 @@ def together(comm: Communicator, work: Callable[[], T]) -> T:
             name, message = found
             where = f"process {rank}: " if comm.size > 1 else ""
             error = getattr(errors, name, JetpyError)(f"{where}{message}")
-            error.__cause__ = Agreed()
-            raise error
+            raise agreed(error)
     return value
+
+
+def agreed(error: JetpyError) -> JetpyError:
+    """Return an error marked as one that all processes raise."""
+    error.__cause__ = Agreed()
+    return error
 
 
 @contextmanager

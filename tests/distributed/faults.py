@@ -1,0 +1,36 @@
+"""A program of several processes, of which one fails in the middle."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+
+import jetpy.distributed
+from jetpy.distributed import levels
+
+
+def fail(*_: Any) -> Any:
+    """Do what the command line asks for, in place of a contraction."""
+    match sys.argv[1]:
+        case "raise":
+            raise RuntimeError("broken on purpose")
+        case "memory":
+            return np.ones(1 << 50)
+        case "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    world = MPI.COMM_WORLD
+    block = jetpy.distributed.cube(world, 20, 20, 20)
+    if world.Get_rank() == 1:
+        levels.contract_pieces = fail
+    jetpy.distributed.partition(
+        world, block, 4, preset="fast", backend="numba", threads=1, small=10
+    )
+    print("finished")

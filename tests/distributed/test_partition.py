@@ -1,0 +1,157 @@
+"""`jetpy.distributed.partition`: results, and bad input in a table of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jetpy
+import jetpy.distributed
+from jetpy.distributed.block import Block
+from jetpy.distributed.communicator import Communicator
+from jetpy.errors import GraphError, OptionError
+from tests.distributed.test_pieces import block_of, evenly
+from tests.distributed.threads import side_by_side
+
+pytestmark = pytest.mark.usefixtures("compiled")
+ENGINE: dict[str, Any] = {"backend": "numba", "threads": 1}
+GRID = jetpy.generators.grid(30, 20)
+
+
+def partition(comm: Any, block: Any, k: int = 4, **options: Any) -> Any:
+    return jetpy.distributed.partition(comm, block, k, **ENGINE, **options)
+
+
+def test_result() -> None:
+    expected = jetpy.partition(GRID, 4, **ENGINE)
+    found = partition(None, (GRID.indptr, GRID.indices), small=0)
+    assert np.array_equal(found.parts, expected.parts)
+    assert (found.n, found.m, found.first, found.processes) == (GRID.n, GRID.m, 0, 1)
+    assert found.cut == expected.cut
+    assert found.feasible
+    assert np.array_equal(found.part_weights, expected.part_weights)
+    assert found.imbalance == expected.imbalance
+    assert found.stats()["seconds"]["total"] > 0
+
+
+@pytest.mark.parametrize("k", [1, 600, 700])
+def test_nothing_to_decide(k: int) -> None:
+    bounds = evenly(GRID.n, 3)
+    results = side_by_side(3, lambda comm: partition(comm, block_of(GRID, bounds, comm.rank), k))
+    expected = jetpy.partition(GRID, k, **ENGINE)
+    assert np.array_equal(np.concatenate([r.parts for r in results]), expected.parts)
+    for result in results:
+        assert np.array_equal(result.part_weights, expected.part_weights)
+        assert result.cut == expected.cut
+
+
+def test_graph_without_vertices() -> None:
+    nothing = np.zeros(0, int)
+    assert len(partition(None, (np.zeros(1, int), nothing)).parts) == 0
+
+
+def pair(*blocks: Any) -> Any:
+    return lambda comm: blocks[comm.rank]
+
+
+I32 = np.array
+BAD: dict[str, tuple[Any, dict[str, Any], type[Exception], str]] = {
+    "no tuple": (pair([0], [0]), {}, GraphError, "process 0: a block is a tuple"),
+    "second is bad": (
+        pair((I32([0, 1]), I32([1])), (I32([0, 1]), I32([0]), I32([0]))),
+        {},
+        GraphError,
+        r"process 1: edge_weights must lie in 1\.\.2",
+    ),
+    "ends": (
+        pair((I32([0, 2]), I32([1])), (I32([0, 1]), I32([0]))),
+        {},
+        GraphError,
+        "process 0: indptr must begin with 0",
+    ),
+    "floats": (
+        pair((I32([0, 1]), I32([1.0])), (I32([0, 1]), I32([0]))),
+        {},
+        GraphError,
+        "indices must be a one-dimensional array of integers",
+    ),
+    "outside": (
+        pair((I32([0, 1]), I32([1])), (I32([0, 1]), I32([2]))),
+        {},
+        GraphError,
+        r"process 1: edge \(1, 2\): there are 2 vertices",
+    ),
+    "loop": (
+        pair((I32([0, 1]), I32([0])), (I32([0, 0]), I32([], int))),
+        {},
+        GraphError,
+        r"edge \(0, 0\): a self-loop",
+    ),
+    "twice": (
+        pair((I32([0, 2]), I32([1, 1])), (I32([0, 2]), I32([0, 0]))),
+        {},
+        GraphError,
+        r"edge \(0, 1\) is there twice",
+    ),
+    "one way": (
+        pair((I32([0, 1]), I32([1])), (I32([0, 0]), I32([], int))),
+        {},
+        GraphError,
+        "^the graph is not symmetric",
+    ),
+    "two weights": (
+        pair((I32([0, 1]), I32([1]), I32([3])), (I32([0, 1]), I32([0]), I32([4]))),
+        {},
+        GraphError,
+        "^the graph is not symmetric",
+    ),
+    "vtxdist": (
+        pair((I32([0, 1]), I32([1])), (I32([0, 1]), I32([0]))),
+        {"vtxdist": [0, 2, 2]},
+        GraphError,
+        r"vtxdist should be \[0, 1, 2\]",
+    ),
+    "k": (
+        pair((I32([0, 1]), I32([1])), (I32([0, 1]), I32([0]))),
+        {"k": 0},
+        OptionError,
+        "k is 0",
+    ),
+    "preset": (
+        pair((I32([0, 1]), I32([1])), (I32([0, 1]), I32([0]))),
+        {"preset": "max"},
+        OptionError,
+        "max is for one process",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input(name: str) -> None:
+    blocks, options, error, message = BAD[name]
+    raised = []
+
+    def run(comm: Communicator) -> None:
+        try:
+            partition(comm, blocks(comm), **{"k": 2, **options})
+        except jetpy.JetpyError as found:
+            raised.append(found)
+
+    side_by_side(2, run)
+    assert len(raised) == 2, "all processes raise"
+    for found in raised:
+        assert isinstance(found, error)
+        with pytest.raises(error, match=message):
+            raise found
+
+
+def test_other_options_elsewhere() -> None:
+    bounds = evenly(GRID.n, 2)
+
+    def run(comm: Communicator) -> Block:
+        return partition(comm, block_of(GRID, bounds, comm.rank), 2 + comm.rank)
+
+    with pytest.raises(OptionError, match="process 1 asks for"):
+        side_by_side(2, run)

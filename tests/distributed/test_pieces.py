@@ -1,0 +1,154 @@
+"""Pieces of a graph, level by level and as a whole run, beside the graph on one device."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import jetpy
+from jetpy.backends import get_backend
+from jetpy.backends.level import upload
+from jetpy.backends.numba_engine.engine import NumbaBackend
+from jetpy.distributed.block import Block, upload_block
+from jetpy.distributed.communicator import Communicator
+from jetpy.distributed.levels import PieceLevel
+from jetpy.distributed.piece import Blocks
+from jetpy.distributed.run import partition_piece
+from jetpy.evolution import evolve
+from jetpy.graph import Graph
+from jetpy.hierarchy import finest_level
+from jetpy.options import CoarsenOptions, Effort, Options
+from jetpy.presets import preset
+from jetpy.problem import pose
+from jetpy.stopwatch import Stopwatch
+from tests.distributed.threads import side_by_side
+from tests.graphs import edge_dict, from_edges
+from tests.strategies import weighted_graphs
+
+pytestmark = pytest.mark.usefixtures("compiled")
+
+
+def block_of(graph: Graph, bounds: npt.NDArray[Any], rank: int) -> Block:
+    first, end = (int(bound) for bound in bounds[rank : rank + 2])
+    edges = slice(int(graph.indptr[first]), int(graph.indptr[end]))
+    return Block(
+        graph.indptr[first : end + 1].astype(np.int64) - graph.indptr[first],
+        graph.indices[edges].astype(np.int64),
+        graph.edge_weights[edges],
+        graph.vertex_weights[first:end],
+    )
+
+
+def evenly(n: int, size: int) -> npt.NDArray[Any]:
+    return np.array([n * rank // size for rank in range(size + 1)])
+
+
+def alone(name: str) -> Options:
+    """A preset without what every process finds for itself."""
+    options = preset(name)
+    refine = replace(options.refine, flow_sweeps=0)
+    return replace(options, branches=(), cycles=0, refine=refine)
+
+
+def weighted(graph: Graph, seed: int = 0) -> Graph:
+    u, v = graph.sources(0, graph.n).astype(np.int64), graph.indices.astype(np.int64)
+    weights = (np.minimum(u, v) * 7919 + np.maximum(u, v) * 104729) % 97 + 1
+    random = np.random.default_rng(seed)
+    return jetpy.as_graph((graph.indptr, v, weights, random.integers(1, 100, graph.n)))
+
+
+def hubs(n: int) -> Graph:
+    """Three hubs of many leaves and twins, and vertices without edges."""
+    edges = [(v % 3, v) for v in range(3, n)] + [(0, v) for v in range(4, n, 3)]
+    return from_edges(n + 5, sorted({(min(e), max(e)) for e in edges}))
+
+
+GRAPHS = {
+    "grid": lambda: jetpy.generators.grid(50, 40),
+    "weighted grid": lambda: weighted(jetpy.generators.grid(45, 30)),
+    "rmat": lambda: jetpy.generators.rmat(11, 8),
+    "weighted rmat": lambda: weighted(jetpy.generators.rmat(10, 8)),
+    "hubs": lambda: hubs(1500),
+    "roads": lambda: jetpy.generators.road(3000, 1),
+}
+PROBLEMS = {"usual": ("default", 0.03), "fast": ("fast", 0.03), "tight": ("default", 0.0)}
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize(("size", "k"), [(1, 8), (2, 64), (3, 2), (4, 8)])
+def test_parts_are_those_of_one_device(name: str, problem: str, size: int, k: int) -> None:
+    graph, (options, imbalance) = GRAPHS[name](), PROBLEMS[problem]
+    posed = pose(graph.total_vertex_weight, k, imbalance, 5, alone(options))
+    posed = replace(posed, fill=True)
+    expected = evolve(get_backend("numba", 1), graph, posed, Effort(1))
+    bounds = evenly(graph.n, size)
+
+    def run(comm: Communicator) -> tuple[npt.NDArray[np.int32], int]:
+        backend, block = NumbaBackend(1), block_of(graph, bounds, comm.rank)
+        piece = upload_block(backend, block, Blocks.of(comm, block.n))
+        parts, found, _ = partition_piece(backend, piece, posed, small=100)
+        return parts, found.refined.measures.cut
+
+    results = side_by_side(size, run)
+    assert np.array_equal(np.concatenate([parts for parts, _ in results]), expected.parts)
+    assert {cut for _, cut in results} == {expected.cut}
+
+
+@settings(max_examples=60)
+@given(weighted_graphs(2, 24), st.data())
+def test_coarse_graphs_are_those_of_one_device(graph: Graph, data: st.DataObject) -> None:
+    """Any blocks, empty ones too: the same matching, contraction and numbers of coarse vertices."""
+    size = data.draw(st.integers(1, 4))
+    cuts = data.draw(st.lists(st.integers(0, graph.n), min_size=size - 1, max_size=size - 1))
+    bounds = np.array([0, *sorted(cuts), graph.n])
+    salt = data.draw(st.integers(0, 2**31 - 1))
+    limit = data.draw(st.integers(1, 40))
+    options = CoarsenOptions(two_hop_share=0.0)
+    backend = get_backend("numba", 1)
+    whole = finest_level(backend, upload(backend, graph))
+    coarse, coarse_of = whole.contract(options, limit, salt)
+
+    def run(comm: Communicator) -> Any:
+        own, block = NumbaBackend(1), block_of(graph, bounds, comm.rank)
+        piece = upload_block(own, block, Blocks.of(comm, block.n))
+        level = PieceLevel(own, piece, None, Stopwatch(own, "coarsen", 0))
+        found, places = level.contract(options, limit, salt)
+        next_level = level.next_level(found, places, level.watch)
+        return next_level.graph, next_level.coarse_of
+
+    results = side_by_side(size, run)
+    assert np.array_equal(np.concatenate([places for _, places in results]), coarse_of)
+    for found, _ in results:
+        assert edge_dict(found) == edge_dict(coarse)
+        assert np.array_equal(found.vertex_weights, coarse.vertex_weights)
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_wide_kernels(size: int) -> None:
+    """Sums of weights beyond 32 bits: the parts are those of the wide kernels of one device."""
+    graph = jetpy.generators.grid(40, 40)
+    random = np.random.default_rng(2)
+    of_ends = random.integers(1, 2**29, graph.n)
+    u, v = graph.sources(0, graph.n), graph.indices
+    heavy = jetpy.as_graph(
+        (graph.indptr, v, of_ends[u] + of_ends[v], random.integers(1, 2**30, graph.n))
+    )
+    expected = jetpy.partition(heavy, 4, preset="fast", backend="numba", threads=1)
+    bounds = evenly(graph.n, size)
+
+    def run(comm: Communicator) -> Any:
+        backend = NumbaBackend(1).widened()
+        block = block_of(heavy, bounds, comm.rank)
+        piece = upload_block(backend, block, Blocks.of(comm, block.n))
+        posed = pose(heavy.total_vertex_weight, 4, 0.03, 0, preset("fast"))
+        return partition_piece(backend, piece, replace(posed, fill=True), small=100)[0]
+
+    parts = np.concatenate(side_by_side(size, run))
+    assert np.array_equal(parts, expected.parts)

@@ -1,0 +1,76 @@
+"""Processes played by threads: all that several do, without a launcher."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any, TypeVar
+
+import numpy as np
+
+from jetpy.backends.base import Array, Backend
+from jetpy.distributed.communicator import Communicator, Counts
+
+T = TypeVar("T")
+PATIENCE = 60
+"""Seconds after which a thread that waits for others gives up."""
+
+
+class ThreadCommunicator(Communicator):
+    """One thread of several."""
+
+    def __init__(self, rank: int, size: int, table: list[Any], barrier: Barrier) -> None:
+        self.rank, self.size = rank, size
+        self._table, self._barrier = table, barrier
+
+    def gather_objects(self, value: Any) -> list[Any]:
+        """Return the values of all threads."""
+        self._table[self.rank] = value
+        self._barrier.wait(PATIENCE)
+        found = list(self._table)
+        self._barrier.wait(PATIENCE)
+        return found
+
+    def add_up(self, backend: Backend, array: Array) -> None:
+        """Replace an array, in place, by the sum of those of all threads."""
+        array[:] = sum(self.gather_objects(array.copy()))
+
+    def gather(self, backend: Backend, array: Array) -> Array:
+        """Return the arrays of all threads, one after the other."""
+        return np.concatenate(self.gather_objects(array.copy()))
+
+    def exchange(self, backend: Backend, array: Array, sent: Counts, received: Counts) -> Array:
+        """Hand each thread its share, and return what this one is handed."""
+        assert len(array) == sent.sum()
+        shares = np.split(array.copy(), np.cumsum(sent)[:-1])
+        handed = [given[self.rank] for given in self.gather_objects(shares)]
+        assert [len(share) for share in handed] == list(received)
+        return np.concatenate(handed)
+
+    def exchange_counts(self, sent: Counts) -> Counts:
+        """Return how much each thread sends to this one."""
+        return np.array([given[self.rank] for given in self.gather_objects(sent)])
+
+    def abort(self) -> None:
+        """Let the others wait no longer."""
+        self._barrier.abort()
+
+
+def side_by_side(size: int, work: Callable[[Communicator], T]) -> list[T]:
+    """Return what some work returns in each of so many threads."""
+    table, barrier = [None] * size, Barrier(size)
+
+    def run(rank: int) -> T:
+        try:
+            return work(ThreadCommunicator(rank, size, table, barrier))
+        except BaseException:
+            barrier.abort()
+            raise
+
+    with ThreadPoolExecutor(size) as pool:
+        futures = [pool.submit(run, rank) for rank in range(size)]
+        errors = [e for e in (future.exception() for future in futures) if e is not None]
+        if errors:
+            raise next((e for e in errors if "Barrier" not in type(e).__name__), errors[0])
+        return [future.result() for future in futures]
