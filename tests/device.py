@@ -61,8 +61,10 @@ class _ArrayModule:
         function = getattr(np, name)
 
         def call(*values: Any, **kwargs: Any) -> Any:
-            _refuse_host(*values)
-            return _wrapped(function(*map(_plain, values), **kwargs))
+            for value in values:
+                _refuse_host(*(value if isinstance(value, list) else [value]))
+            plain = (list(map(_plain, v)) if isinstance(v, list) else _plain(v) for v in values)
+            return _wrapped(function(*plain, **kwargs))
 
         return call
 

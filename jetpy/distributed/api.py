@@ -18,6 +18,7 @@ from jetpy.distributed.block import Block, as_block, check_block, digest_of, upl
 from jetpy.distributed.communicator import Alone, Communicator, MpiCommunicator
 from jetpy.distributed.faults import agreed, ending_all, together
 from jetpy.distributed.levels import SMALL
+from jetpy.distributed.nccl import between_gpus
 from jetpy.distributed.piece import Blocks
 from jetpy.distributed.run import partition_piece
 from jetpy.distributed.writing import write_parts
@@ -162,6 +163,7 @@ def partition(
         own, blocks, problem, engine = _agree(group, block, vtxdist, asked, threads, device)
         with telling(progress if group.rank == 0 else None) as tell, engine.using():
             compiled = engine.compile(progress=lambda done, total: tell("compile", done, total))
+            blocks = replace(blocks, comm=between_gpus(group, engine))
             with Stopwatch(engine, "coarsen") as uploading:
                 piece = upload_block(engine, own, blocks)
             m = piece.all_nnz // 2

@@ -113,52 +113,52 @@ class MpiCommunicator(Communicator):
     def __init__(self, comm: Any) -> None:
         from mpi4py import MPI
 
-        self._mpi, self._comm = MPI, comm
+        self._mpi, self.mpi_comm = MPI, comm
         self.rank, self.size = comm.Get_rank(), comm.Get_size()
 
     def add_up(self, backend: Backend, array: Array) -> None:
         """Replace an array, in place, by the sum of those of all processes."""
         host = backend.to_host(array)
         if backend.copies:
-            self._comm.Allreduce(self._mpi.IN_PLACE, host, op=self._mpi.SUM)
+            self.mpi_comm.Allreduce(self._mpi.IN_PLACE, host, op=self._mpi.SUM)
             array[:] = backend.from_host(host)
         else:
-            self._comm.Allreduce(self._mpi.IN_PLACE, array, op=self._mpi.SUM)
+            self.mpi_comm.Allreduce(self._mpi.IN_PLACE, array, op=self._mpi.SUM)
 
     def gather(self, backend: Backend, array: Array) -> Array:
         """Return the arrays of all processes, one after the other."""
         host = backend.to_host(array)
-        counts = np.array(self._comm.allgather(len(host)))
+        counts = np.array(self.mpi_comm.allgather(len(host)))
         gathered = np.empty(counts.sum(), host.dtype)
-        self._comm.Allgatherv(np.ascontiguousarray(host), [gathered, counts])
+        self.mpi_comm.Allgatherv(np.ascontiguousarray(host), [gathered, counts])
         return backend.from_host(gathered)
 
     def exchange(self, backend: Backend, array: Array, sent: Counts, received: Counts) -> Array:
         """Hand each process its share, and return what this one is handed."""
         host = np.ascontiguousarray(backend.to_host(array))
         handed = np.empty(int(received.sum()), host.dtype)
-        self._comm.Alltoallv([host, sent], [handed, received])
+        self.mpi_comm.Alltoallv([host, sent], [handed, received])
         return backend.from_host(handed)
 
     def exchange_counts(self, sent: Counts) -> Counts:
         """Return how much each process sends to this one."""
         received = np.empty_like(sent)
-        self._comm.Alltoall(sent, received)
+        self.mpi_comm.Alltoall(sent, received)
         return received
 
     def gather_objects(self, value: Any) -> list[Any]:
         """Return the small objects of all processes."""
-        found: list[Any] = self._comm.allgather(value)
+        found: list[Any] = self.mpi_comm.allgather(value)
         return found
 
     def abort(self) -> None:
         """End all processes at once."""
-        self._comm.Abort(1)
+        self.mpi_comm.Abort(1)
 
     @cached_property
     def neighbours(self) -> tuple[int, int]:
         """Number of this process among those on its machine, and how many these are."""
-        local = self._comm.Split_type(self._mpi.COMM_TYPE_SHARED)
+        local = self.mpi_comm.Split_type(self._mpi.COMM_TYPE_SHARED)
         found = local.Get_rank(), local.Get_size()
         local.Free()
         return found

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from jetpy.backends.base import Array
-from jetpy.backends.level import DeviceGraph, carry_graph
+from jetpy.backends.base import Array, Backend
+from jetpy.backends.level import DeviceGraph, carry, carry_graph
 from jetpy.balance.finish import finish
 from jetpy.coarsening.constraints import constrain
 from jetpy.coarsening.matching import shake_hands
@@ -51,16 +51,20 @@ class GatheredLevel(HierarchyLevel):
     ----------
     piece : Piece
         What each had of it.
+    source : Backend
+        Where that was.
     """
 
     piece: Piece | None = None
+    source: Backend | None = None
 
     def finish(self, problem: Problem, refined: Refined) -> Refined:
         """Do what is left, and return what own vertices have."""
         assert self.piece is not None
+        assert self.source is not None
         whole = super().finish(problem, refined)
-        first = self.piece.first
-        return replace(whole, parts=whole.parts[first : first + self.piece.own])
+        parts = whole.parts[self.piece.first : self.piece.first + self.piece.own]
+        return replace(whole, parts=carry(parts, self.backend, self.source))
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,4 +132,4 @@ class PieceLevel(HierarchyLevel):
         coarse_of = self.coarse_of
         if coarse_of is not None:
             coarse_of = piece.halo.ids_of(coarse_of).astype(coarse_of.dtype)
-        return GatheredLevel(suited, whole, coarse_of, self.watch, piece=piece)
+        return GatheredLevel(suited, whole, coarse_of, self.watch, piece=piece, source=backend)

@@ -36,7 +36,7 @@ def partition_piece(
     steps = [in_units(problem, unit)]
     finest = _finest(backend, piece, gather_size(problem.options, small))
     solution = solve_level(finest, steps, progress)
-    parts = finest.backend.to_host(solution.refined.parts)[: piece.own].copy()
+    parts = backend.to_host(solution.refined.parts)[: piece.own].copy()
     return parts, solution, unit
 
 

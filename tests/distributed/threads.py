@@ -34,19 +34,21 @@ class ThreadCommunicator(Communicator):
 
     def add_up(self, backend: Backend, array: Array) -> None:
         """Replace an array, in place, by the sum of those of all threads."""
-        array[:] = sum(self.gather_objects(array.copy()))
+        sums = self.gather_objects(backend.to_host(array).copy())
+        array[:] = backend.from_host(np.sum(sums, axis=0, dtype=array.dtype))
 
     def gather(self, backend: Backend, array: Array) -> Array:
         """Return the arrays of all threads, one after the other."""
-        return np.concatenate(self.gather_objects(array.copy()))
+        arrays = self.gather_objects(backend.to_host(array).copy())
+        return backend.from_host(np.concatenate(arrays))
 
     def exchange(self, backend: Backend, array: Array, sent: Counts, received: Counts) -> Array:
         """Hand each thread its share, and return what this one is handed."""
         assert len(array) == sent.sum()
-        shares = np.split(array.copy(), np.cumsum(sent)[:-1])
+        shares = np.split(backend.to_host(array).copy(), np.cumsum(sent)[:-1])
         handed = [given[self.rank] for given in self.gather_objects(shares)]
         assert [len(share) for share in handed] == list(received)
-        return np.concatenate(handed)
+        return backend.from_host(np.concatenate(handed))
 
     def exchange_counts(self, sent: Counts) -> Counts:
         """Return how much each thread sends to this one."""

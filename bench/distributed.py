@@ -1,0 +1,213 @@
+"""One graph on several processes: the same parts as on one, and the time that takes.
+
+    python -m bench.distributed --graphs DIR cube:100 rmat:16:16 --processes 1 2 3 4 --threads 1 2
+
+partitions every graph (files, or cubes and R-MAT graphs by their sizes) by `jetpy.partition`, and
+by `jetpy.distributed` with so many processes, and compares the parts. --weights gives vertices and
+edges random weights as well; --small is the size up to which levels are gathered, so that small
+graphs are partitioned in pieces, too (by the preset fast; with default, levels below the size of
+flows are gathered in any case). Times are those of the slowest process, "of one's" is that over the
+time of one process with the most threads, and "talk" is the share that the first process spent in
+MPI, which includes waiting for others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import jetpy
+import jetpy.distributed
+from bench.tables import show
+from jetpy.distributed import api
+from jetpy.distributed.block import Block
+from jetpy.distributed.communicator import MpiCommunicator
+from jetpy.distributed.reading import read_block
+
+HEADERS = ["graph", "processes", "threads", "cut", "parts", "s", "of one's", "talk"]
+EQUAL = HEADERS.index("parts")
+TIMED = "add_up", "gather", "exchange", "exchange_counts", "gather_objects"
+
+
+class Timed(MpiCommunicator):
+    """Knows how long it has talked."""
+
+    seconds = 0.0
+
+    def __getattribute__(self, name: str) -> Any:
+        """Return a method of the communicator that adds to its seconds."""
+        method = super().__getattribute__(name)
+        if name not in TIMED:
+            return method
+
+        def timed(*arguments: Any) -> Any:
+            started = time.perf_counter()
+            try:
+                return method(*arguments)
+            finally:
+                self.seconds += time.perf_counter() - started
+
+        return timed
+
+
+def block_of(comm: Any, spec: str, *, weights: bool) -> Block:
+    """Return this process's block of a graph."""
+    kind, *sizes = spec.split(":")
+    if kind == "cube":
+        block = jetpy.distributed.cube(comm, *[int(sizes[0])] * 3)
+    elif kind == "rmat":
+        block = jetpy.distributed.rmat(comm, *map(int, sizes))
+    else:
+        block = read_block(api.communicator(comm), spec)
+    return with_weights(comm, block) if weights else block
+
+
+def with_weights(comm: Any, block: Block) -> Block:
+    """Return a block with weights that depend on the numbers of vertices alone."""
+    first = sum(api.communicator(comm).gather_objects(block.n)[: 0 if comm is None else comm.rank])
+    own = np.arange(first, first + block.n, dtype=np.int64)
+    tails = np.repeat(own, np.diff(block.indptr))
+    low, high = np.minimum(tails, block.indices), np.maximum(tails, block.indices)
+    edge_weights = ((low * 7919 + high * 104729) % 97 + 1).astype(np.int32)
+    vertex_weights = (own * 15485863 % 100 + 1).astype(np.int32)
+    return replace(block, edge_weights=edge_weights, vertex_weights=vertex_weights)
+
+
+def digest(parts: npt.NDArray[Any]) -> str:
+    """Return a short name for parts."""
+    return sha256(parts.astype("<i4").tobytes()).hexdigest()[:16]
+
+
+def cases(options: argparse.Namespace) -> Iterator[tuple[str, bool, int, str]]:
+    """Return graphs, whether they are weighted, numbers of parts and presets."""
+    for spec in options.graph:
+        for weights in (False, True) if options.weights else (False,):
+            for k in options.k:
+                for name in options.presets:
+                    yield spec, weights, k, name
+
+
+def on_one(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Partition all cases by `jetpy.partition`."""
+    for spec, weights, k, name in cases(options):
+        block = block_of(None, spec, weights=weights)
+        graph = jetpy.as_graph(
+            (block.indptr, block.indices, block.edge_weights, block.vertex_weights)
+        )
+        result = jetpy.partition(
+            graph, k, preset=name, backend=options.backend, threads=options.threads[0]
+        )
+        yield describe(spec, weights, k, name, result, digest(result.parts), 0.0)
+
+
+def on_several(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Partition all cases together with the other processes."""
+    from mpi4py import MPI
+
+    world = MPI.COMM_WORLD
+    for spec, weights, k, name in cases(options):
+        block = block_of(world, spec, weights=weights)
+        comm = Timed(world)
+        result = jetpy.distributed.partition(
+            comm,
+            block,
+            k,
+            preset=name,
+            backend=options.backend,
+            threads=options.threads[0],
+            small=options.small,
+        )
+        parts = world.gather(result.parts)
+        seconds = world.gather(result.seconds["total"])
+        if parts is not None and seconds is not None:
+            told = describe(
+                spec, weights, k, name, result, digest(np.concatenate(parts)), max(seconds)
+            )
+            yield {**told, "talk": comm.seconds / max(seconds)}
+
+
+def describe(
+    spec: str, weights: bool, k: int, name: str, result: Any, parts: str, seconds: float
+) -> dict[str, Any]:
+    """Return a row of a table."""
+    return {
+        "case": f"{Path(spec).name}{' weighted' * weights}, k = {k}, {name}",
+        "cut": result.cut,
+        "feasible": result.feasible,
+        "parts": parts,
+        "seconds": seconds or result.seconds["total"],
+    }
+
+
+def launch(size: int, threads: int, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Return the rows that so many processes tell; of `jetpy.partition` for none."""
+    command = [sys.executable, "-m", "bench.distributed", *options.graph, "--child", str(size)]
+    command += ["--threads", str(threads), "--small", str(options.small)]
+    command += ["--backend", options.backend, "--presets", *options.presets]
+    command += ["-k", *map(str, options.k), *["--weights"] * options.weights]
+    if size:
+        beside = shutil.which("mpiexec", path=str(Path(sys.executable).parent))
+        command = [beside or "mpiexec", "-n", str(size), *command]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+
+def main() -> None:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("graph", nargs="*", help="files, cube:SIDE, rmat:SCALE:EDGE_FACTOR")
+    parser.add_argument("--graphs", type=Path, metavar="DIR", help="all graphs of a folder")
+    parser.add_argument("--processes", type=int, nargs="+", default=[1, 2, 3, 4])
+    parser.add_argument("--threads", type=int, nargs="+", default=[1])
+    parser.add_argument("-k", type=int, nargs="+", default=[2, 8, 64])
+    parser.add_argument("--presets", nargs="+", default=["default", "fast"])
+    parser.add_argument("--weights", action="store_true")
+    parser.add_argument("--backend", default="numba")
+    parser.add_argument("--small", type=int, default=api.SMALL)
+    parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.graphs is not None:
+        options.graph += sorted(map(str, options.graphs.glob("*.graph*")))
+    if options.child is not None:
+        for row in on_several(options) if options.child else on_one(options):
+            print(json.dumps(row), flush=True)
+        return
+    one = {row["case"]: row for row in launch(0, max(options.threads), options)}
+    rows = []
+    for size in options.processes:
+        for threads in options.threads:
+            for row in launch(size, threads, options):
+                expected = one[row["case"]]
+                same = row["parts"] == expected["parts"]
+                rows.append(
+                    [
+                        row["case"],
+                        str(size),
+                        str(threads),
+                        f"{row['cut']:,}",
+                        "equal" if same else "DIFFERENT",
+                        f"{row['seconds']:.3f}",
+                        f"{row['seconds'] / expected['seconds']:.2f}",
+                        f"{row['talk']:.2f}",
+                    ]
+                )
+    title = "Processes beside one that has the most threads"
+    show(title, HEADERS, rows)
+    equal = sum(row[EQUAL] == "equal" for row in rows)
+    print(f"\n{equal} of {len(rows)} partitions equal to those of `jetpy.partition`")
+
+
+if __name__ == "__main__":
+    main()
