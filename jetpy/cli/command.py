@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -26,7 +29,9 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
         try:
-            return super().invoke(ctx)
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
         except OptionError as error:
             raise click.UsageError(str(error), ctx) from error
         except JetpyError as error:
@@ -36,10 +41,19 @@ class Command(click.Command):
         except BrokenPipeError:
             raise  # nobody reads the output: click ends the program quietly
         except OSError as error:
+            _forget_output()
             raise Failure(str(error)) from error
         except KeyboardInterrupt:
             click.echo("jetpy: interrupted", err=True)
             ctx.exit(INTERRUPTED)
+
+
+def _forget_output() -> None:
+    """Drop what could not be written: Python would try again at its end, and fail once more."""
+    with suppress(OSError, ValueError):  # standard output that is no file has no number
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def notify(kind: str, message: str) -> None:

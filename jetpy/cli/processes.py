@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jetpy.cli.command import INFEASIBLE
 from jetpy.cli.output import STDOUT, write_json
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def partition_together(ctx: click.Context, graph: Path, k: int, **options: Any) 
     if mine:
         _tell(result, graph, read_seconds, json_file, quiet=quiet)
     if not result.feasible:
-        ctx.exit(2)
+        ctx.exit(INFEASIBLE)
 
 
 def _tell(

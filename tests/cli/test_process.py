@@ -57,8 +57,9 @@ def test_nobody_reads_the_output(options: list[str]) -> None:
 @pytest.mark.parametrize("options", [[], ["--json", "-"]], ids=["summary", "json"])
 def test_no_space_for_the_output(options: list[str]) -> None:
     command = [*PROGRAM, "evaluate", "mesh.graph", "mesh.part", *options]
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     with open("/dev/full", "w") as full:
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=buffered)
     assert done.returncode == 1
     assert done.stderr == "jetpy: error: [Errno 28] No space left on device\n"
 
