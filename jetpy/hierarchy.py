@@ -86,6 +86,10 @@ class HierarchyLevel:
         """Return the level as one that a process has for itself, with its whole graph."""
         return self
 
+    def taken(self, parts: Array) -> Array:
+        """Return parts that this process has as those of the level."""
+        return parts
+
     def narrowed(self, problem: Problem) -> HierarchyLevel:
         """Return the level as the finest one of a graph that 32 bits hold (`narrow_graph`)."""
         graph = narrow_graph(self.backend, self.graph, problem)

@@ -107,8 +107,14 @@ def improve(
     pinned: Array | None = None,
 ) -> Solution:
     """Refine a partition (int32, shape (n,)) on the graph alone; the rest is as for `solve`."""
-    with Stopwatch(backend, "refine") as watch:
-        finest = finest_level(backend, graph, None, pinned)
+    return improve_level(finest_level(backend, graph, None, pinned), parts, problem, progress)
+
+
+def improve_level(
+    finest: HierarchyLevel, parts: Array, problem: Problem, progress: Progress
+) -> Solution:
+    """Refine a partition of the graph of a level, as `improve` does."""
+    with Stopwatch(finest.backend, "refine") as watch:
         refined, levels = _uncoarsen([finest], [problem], parts, None, progress)
     return Solution(refined, levels, stage_seconds(refine=watch.seconds))
 

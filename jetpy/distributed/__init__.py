@@ -3,7 +3,7 @@
 Needs ``pip install 'jetpy-partitioner[mpi]'``, unless there is only one process.
 """
 
-from jetpy.distributed.api import DistributedPartition, partition
+from jetpy.distributed.api import DistributedPartition, evaluate, partition, refine
 from jetpy.distributed.block import Block
 from jetpy.distributed.files import read, write_parts
 from jetpy.distributed.generators import cube, grid, rmat
@@ -12,9 +12,11 @@ __all__ = [
     "Block",
     "DistributedPartition",
     "cube",
+    "evaluate",
     "grid",
     "partition",
     "read",
+    "refine",
     "rmat",
     "write_parts",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,15 +19,17 @@ from jetpy.distributed.communicator import Alone, Communicator, MpiCommunicator
 from jetpy.distributed.faults import agreed, ending_all, together
 from jetpy.distributed.levels import SMALL
 from jetpy.distributed.nccl import between_gpus
-from jetpy.distributed.piece import Blocks
-from jetpy.distributed.run import partition_piece
+from jetpy.distributed.piece import Blocks, Piece
+from jetpy.distributed.run import Found, partition_piece, refine_piece
 from jetpy.distributed.writing import write_parts
 from jetpy.errors import BackendError, GraphError, OptionError
 from jetpy.graph import is_large
-from jetpy.outcome import all_seconds, stage_seconds, trivial_partition
+from jetpy.outcome import Solution, all_seconds, stage_seconds, trivial_partition
 from jetpy.presets import choose
-from jetpy.problem import Problem, checked_imbalance, pose
-from jetpy.progress import ProgressOption
+from jetpy.problem import EDGE_CUT, Problem, checked_imbalance, pose
+from jetpy.progress import Progress, ProgressOption
+from jetpy.refinement.jet import Refined
+from jetpy.refinement.measures import measure, upload_metric
 from jetpy.result import Level
 from jetpy.stopwatch import Stopwatch
 
@@ -157,45 +159,163 @@ def partition(
         As for `jetpy.partition`, in all processes; the message names the first one that it comes
         from. Anything else that goes wrong in one process ends all of them (MPI_Abort).
     """
+    asked = Asked(k, imbalance, large_imbalance, seed, preset, backend)
+
+    def work(run: _Run, tell: Progress) -> Found:
+        trivial = trivial_partition(run.blocks.n, run.piece.edge_weight // 2, k)
+        if trivial is None:
+            return partition_piece(run.backend, run.piece, run.problem, small, tell)
+        return run.trivial(trivial.parts[run.blocks.first : run.blocks.end])
+
+    return _run(comm, block, vtxdist, asked, threads, device, progress, work)
+
+
+def refine(
+    comm: Any,
+    block: Any,
+    parts: npt.ArrayLike,
+    k: int,
+    *,
+    vtxdist: npt.ArrayLike | None = None,
+    imbalance: float = 0.03,
+    large_imbalance: bool = False,
+    seed: int = 0,
+    preset: names.Preset = "default",
+    backend: names.Backend = "auto",
+    threads: int | None = None,
+    device: int | None = None,
+    small: int = SMALL,
+    progress: ProgressOption = None,
+) -> DistributedPartition:
+    """Improve a given partition of a graph of which each process has a block of vertices.
+
+    The parts are those that `jetpy.refine` finds, whatever the number of processes.
+
+    Parameters
+    ----------
+    comm, block, k, vtxdist, imbalance, large_imbalance, seed, preset, backend, threads, device
+    small, progress
+        As for `partition`.
+    parts : array of int, shape (own,)
+        Part of each own vertex, 0..k-1.
+
+    Raises
+    ------
+    GraphError, OptionError, BackendError
+        As for `partition`; GraphError also where `parts` does not fit the block or `k`.
+    """
+    asked = Asked(k, imbalance, large_imbalance, seed, preset, backend, fill=False)
+
+    def work(run: _Run, tell: Progress) -> Found:
+        given = together(run.comm, lambda: _checked_parts(parts, run.blocks, k))
+        if k == 1 or run.blocks.n == 0:
+            return run.trivial(given)
+        return refine_piece(run.backend, run.piece, given, run.problem, small, tell)
+
+    return _run(comm, block, vtxdist, asked, threads, device, progress, work)
+
+
+def evaluate(
+    comm: Any,
+    block: Any,
+    parts: npt.ArrayLike,
+    k: int,
+    *,
+    vtxdist: npt.ArrayLike | None = None,
+    imbalance: float = 0.03,
+) -> DistributedPartition:
+    """Return the cut and the part weights of a given partition, without improving it.
+
+    Parameters
+    ----------
+    comm, block, parts, k, vtxdist
+        As for `refine`.
+    imbalance : float
+        Says what parts may weigh.
+
+    Raises
+    ------
+    GraphError, OptionError, BackendError
+        As for `refine`.
+    """
+    asked = Asked(k, imbalance, True, 0, "default", "numba", fill=False)
+
+    def work(run: _Run, tell: Progress) -> Found:
+        return run.trivial(together(run.comm, lambda: _checked_parts(parts, run.blocks, k)))
+
+    return _run(comm, block, vtxdist, asked, None, None, None, work)
+
+
+def _checked_parts(parts: npt.ArrayLike, blocks: Blocks, k: int) -> npt.NDArray[np.int32]:
+    given, own = np.asarray(parts), blocks.end - blocks.first
+    if given.shape != (own,) or (own and given.dtype.kind not in "iu"):
+        raise GraphError(f"parts must be {own} integers, one for each own vertex")
+    if own and not (given.min() >= 0 and given.max() < k):
+        raise GraphError(f"parts must lie in 0..{k - 1}")
+    return given.astype(np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """What a process works on."""
+
+    comm: Communicator
+    backend: Backend
+    blocks: Blocks
+    piece: Piece
+    problem: Problem
+
+    def trivial(self, parts: npt.NDArray[np.int32]) -> Found:
+        """Return parts of own vertices as they are, with what they cut and weigh."""
+        backend, piece, k = self.backend, self.piece, self.problem.k
+        everywhere = backend.full(piece.places, 0)
+        everywhere[: piece.own] = backend.from_host(parts)
+        piece.halo.follow(everywhere)
+        metric = upload_metric(backend, piece, EDGE_CUT, k)
+        measures = measure(backend, piece, everywhere, metric)
+        refined = Refined(everywhere, measures, measures.cut, 0)
+        return Found(parts, Solution(refined, [], stage_seconds()), measures.part_weights)
+
+
+def _run(
+    comm: Any,
+    given: Any,
+    vtxdist: npt.ArrayLike | None,
+    asked: Asked,
+    threads: int | None,
+    device: int | None,
+    progress: ProgressOption,
+    work: Callable[[_Run, Progress], Found],
+) -> DistributedPartition:
+    """Check and upload what is given, do the work, and put the result together."""
     group = communicator(comm)
     with ending_all(group):
-        asked = Asked(k, imbalance, large_imbalance, seed, preset, backend)
-        own, blocks, problem, engine = _agree(group, block, vtxdist, asked, threads, device)
+        block, blocks, problem, engine = _agree(group, given, vtxdist, asked, threads, device)
         with telling(progress if group.rank == 0 else None) as tell, engine.using():
             compiled = engine.compile(progress=lambda done, total: tell("compile", done, total))
             blocks = replace(blocks, comm=between_gpus(group, engine))
             with Stopwatch(engine, "coarsen") as uploading:
-                piece = upload_block(engine, own, blocks)
-            m = piece.all_nnz // 2
-            trivial = trivial_partition(blocks.n, piece.edge_weight // 2, problem.k)
-            if trivial is not None:
-                parts = trivial.parts[blocks.first : blocks.end]
-                weights = np.bincount(parts, own.vertex_weights, problem.k).astype(np.int64)
-                group.add_up(get_backend("numba", 1), weights)
-                cut, levels, seconds = trivial.cut, trivial.levels, dict(trivial.seconds)
-            else:
-                parts, found, unit = partition_piece(engine, piece, problem, small, tell)
-                measures = found.refined.measures
-                cut, weights = measures.cut, measures.part_weights * unit
-                levels = found.levels
-                seconds = all_seconds([found.seconds, stage_seconds(coarsen=uploading.seconds)])
+                piece = upload_block(engine, block, blocks)
+            found = work(_Run(group, engine, blocks, piece, problem), tell)
+    measures, weights = found.solution.refined.measures, found.part_weights
+    uploaded = stage_seconds(coarsen=uploading.seconds)
     return DistributedPartition(
-        parts=parts,
+        parts=found.parts,
         first=blocks.first,
         n=blocks.n,
-        m=m,
+        m=piece.all_nnz // 2,
         k=problem.k,
-        cut=cut,
+        cut=measures.cut,
         part_weights=weights,
         limits=problem.limits,
         imbalance=problem.imbalance_of(weights) if weights.any() else 0.0,
         seed=problem.seed,
-        preset=preset,
+        preset=asked.preset,
         backend=engine.name,
         threads=engine.threads,
         processes=group.size,
-        seconds={"compile": compiled, **seconds},
-        levels=levels,
+        seconds={"compile": compiled, **all_seconds([found.solution.seconds, uploaded])},
+        levels=found.solution.levels,
         _comm=group,
     )
 
@@ -217,6 +337,7 @@ class Asked:
     seed: int
     preset: names.Preset
     backend: names.Backend
+    fill: bool = True
 
     def pose(self, total: int) -> Problem:
         """Return the problem for a graph of some weight.
@@ -229,7 +350,7 @@ class Asked:
         if options.generations > 1:
             raise OptionError(f"the preset {self.preset} is for one process: use ultra")
         share = checked_imbalance(self.imbalance, large=self.large_imbalance)
-        return replace(pose(total, self.k, share, self.seed, options), fill=True)
+        return replace(pose(total, self.k, share, self.seed, options), fill=self.fill)
 
 
 def _agree(

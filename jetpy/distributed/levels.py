@@ -58,6 +58,13 @@ class GatheredLevel(HierarchyLevel):
     piece: Piece | None = None
     source: Backend | None = None
 
+    def taken(self, parts: Array) -> Array:
+        """Return the parts of all vertices, given those of own ones."""
+        assert self.piece is not None
+        assert self.source is not None
+        gathered = gather_values(self.source, self.piece, parts)
+        return carry(gathered, self.source, self.backend)
+
     def finish(self, problem: Problem, refined: Refined) -> Refined:
         """Do what is left, and return what own vertices have."""
         assert self.piece is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import gcd
 
 import numpy as np
@@ -12,11 +12,29 @@ from jetpy.backends.base import Backend
 from jetpy.distributed.levels import PieceLevel, gather_size
 from jetpy.distributed.piece import Piece
 from jetpy.hierarchy import HierarchyLevel
-from jetpy.multilevel import solve_level
+from jetpy.multilevel import improve_level, solve_level
 from jetpy.outcome import Solution
 from jetpy.problem import Problem, in_units
 from jetpy.progress import Progress, no_progress
 from jetpy.stopwatch import Stopwatch
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a process has found.
+
+    Attributes
+    ----------
+    parts : int32, shape (own,)
+        Of own vertices.
+    solution : Solution
+        All that is the same in all processes.
+    part_weights : int64, shape (k,)
+    """
+
+    parts: npt.NDArray[np.int32]
+    solution: Solution
+    part_weights: npt.NDArray[np.int64]
 
 
 def partition_piece(
@@ -25,27 +43,49 @@ def partition_piece(
     problem: Problem,
     small: int,
     progress: Progress = no_progress,
-) -> tuple[npt.NDArray[np.int32], Solution, int]:
-    """Return the parts of own vertices (int32), what was found in all, and its unit of weight.
+) -> Found:
+    """Partition the graph from scratch.
 
     Levels of at most `small` vertices and directed edges together are gathered on every process.
     """
-    unit = gcd(*piece.blocks.comm.gather_objects(_unit(backend, piece)))
+    piece, problem = _in_units(backend, piece, problem)
+    finest = _finest(backend, piece, problem, small)
+    return _found(backend, piece, problem, solve_level(finest, [problem], progress))
+
+
+def refine_piece(
+    backend: Backend,
+    piece: Piece,
+    parts: npt.NDArray[np.int32],
+    problem: Problem,
+    small: int,
+    progress: Progress = no_progress,
+) -> Found:
+    """Refine a partition on the graph itself, given the parts of own vertices (int32)."""
+    piece, problem = _in_units(backend, piece, problem)
+    finest = _finest(backend, piece, problem, small)
+    start = finest.taken(backend.from_host(parts.copy()))
+    return _found(backend, piece, problem, improve_level(finest, start, problem, progress))
+
+
+def _in_units(backend: Backend, piece: Piece, problem: Problem) -> tuple[Piece, Problem]:
+    """Divide weights of vertices, and limits, by the greatest common divisor of the weights."""
+    weights = piece.vertex_weights[: piece.own]
+    own = int(np.gcd.reduce(backend.to_host(weights))) if len(weights) else 0
+    unit = gcd(*piece.blocks.comm.gather_objects(own))
     if unit > 1:
         piece = replace(piece, vertex_weights=piece.vertex_weights // unit)
-    steps = [in_units(problem, unit)]
-    finest = _finest(backend, piece, gather_size(problem.options, small))
-    solution = solve_level(finest, steps, progress)
-    parts = backend.to_host(solution.refined.parts)[: piece.own].copy()
-    return parts, solution, unit
+    return piece, in_units(problem, unit)
 
 
-def _finest(backend: Backend, piece: Piece, gather: float) -> HierarchyLevel:
+def _finest(
+    backend: Backend, piece: Piece, problem: Problem, small: int
+) -> PieceLevel | HierarchyLevel:
+    gather = gather_size(problem.options, small)
     level = PieceLevel(backend, piece, None, Stopwatch(backend, "coarsen", 0), gather=gather)
     return level if piece.all_size > gather else level.alone()
 
 
-def _unit(backend: Backend, piece: Piece) -> int:
-    """Return the greatest common divisor of the weights of own vertices; 0 if there are none."""
-    weights = piece.vertex_weights[: piece.own]
-    return int(np.gcd.reduce(backend.to_host(weights))) if len(weights) else 0
+def _found(backend: Backend, piece: Piece, problem: Problem, solution: Solution) -> Found:
+    parts = backend.to_host(solution.refined.parts)[: piece.own].copy()
+    return Found(parts, solution, solution.refined.measures.part_weights * problem.unit)

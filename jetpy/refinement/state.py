@@ -112,7 +112,7 @@ class RefinementState:
         self.graph.halo.follow(self.parts)
         self.previous[:] = self.parts
         self.best_parts[:] = self.parts
-        self.measures = known or measure(backend, self.graph, parts, self.metric)
+        self.measures = known or measure(backend, self.graph, self.parts, self.metric)
         rows.launch_lanes(table_kernels.clear_long_rows, graph=self.graph, table=self.table)
         rows.launch(
             self.graph.n, table_kernels.build_rows, graph=self.graph, table=self.table, state=self

@@ -9,6 +9,7 @@ import pytest
 
 import jetpy
 import jetpy.distributed
+from jetpy.backends.numba_engine.engine import NumbaBackend
 from jetpy.distributed.block import Block
 from jetpy.distributed.communicator import Communicator
 from jetpy.errors import GraphError, OptionError
@@ -18,6 +19,12 @@ from tests.distributed.threads import side_by_side
 pytestmark = pytest.mark.usefixtures("compiled")
 ENGINE: dict[str, Any] = {"backend": "numba", "threads": 1}
 GRID = jetpy.generators.grid(30, 20)
+
+
+@pytest.fixture(autouse=True)
+def of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each thread gets a back end of its own, as processes do."""
+    monkeypatch.setattr("jetpy.distributed.api.get_backend", lambda *_: NumbaBackend(1))
 
 
 def partition(comm: Any, block: Any, k: int = 4, **options: Any) -> Any:
@@ -34,6 +41,39 @@ def test_result() -> None:
     assert np.array_equal(found.part_weights, expected.part_weights)
     assert found.imbalance == expected.imbalance
     assert found.stats()["seconds"]["total"] > 0
+
+
+@pytest.mark.parametrize("small", [0, 10**9])
+@pytest.mark.parametrize("size", [1, 3])
+def test_refinement_and_evaluation(size: int, small: int) -> None:
+    bounds = evenly(GRID.n, size)
+    start = np.random.default_rng(3).integers(0, 5, GRID.n)
+    options: dict[str, Any] = {"preset": "fast", "seed": 4, **ENGINE}
+    expected = jetpy.refine(GRID, start, 5, **options)
+
+    def run(comm: Communicator) -> Any:
+        block = block_of(GRID, bounds, comm.rank)
+        own = start[bounds[comm.rank] : bounds[comm.rank + 1]]
+        found = jetpy.distributed.refine(comm, block, own, 5, small=small, **options)
+        return found, jetpy.distributed.evaluate(comm, block, found.parts, 5)
+
+    results = side_by_side(size, run)
+    parts = np.concatenate([found.parts for found, _ in results])
+    assert np.array_equal(parts, expected.parts)
+    for found, evaluated in results:
+        assert found.cut == evaluated.cut == expected.cut
+        assert np.array_equal(evaluated.part_weights, expected.part_weights)
+        assert evaluated.feasible == expected.feasible
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [([0], "600 integers"), (np.zeros(600), "600 integers"), (np.full(600, 5), r"0\.\.4")],
+)
+def test_bad_parts(parts: Any, message: str) -> None:
+    block = GRID.indptr, GRID.indices
+    with pytest.raises(GraphError, match=message):
+        jetpy.distributed.refine(None, block, parts, 5, **ENGINE)
 
 
 @pytest.mark.parametrize("k", [1, 600, 700])

@@ -93,8 +93,8 @@ def test_parts_are_those_of_one_device(name: str, problem: str, size: int, k: in
     def run(comm: Communicator) -> tuple[npt.NDArray[np.int32], int]:
         backend, block = NumbaBackend(1), block_of(graph, bounds, comm.rank)
         piece = upload_block(backend, block, Blocks.of(comm, block.n))
-        parts, found, _ = partition_piece(backend, piece, posed, small=100)
-        return parts, found.refined.measures.cut
+        found = partition_piece(backend, piece, posed, small=100)
+        return found.parts, found.solution.refined.measures.cut
 
     results = side_by_side(size, run)
     assert np.array_equal(np.concatenate([parts for parts, _ in results]), expected.parts)
@@ -148,7 +148,7 @@ def test_wide_kernels(size: int) -> None:
         block = block_of(heavy, bounds, comm.rank)
         piece = upload_block(backend, block, Blocks.of(comm, block.n))
         posed = pose(heavy.total_vertex_weight, 4, 0.03, 0, preset("fast"))
-        return partition_piece(backend, piece, replace(posed, fill=True), small=100)[0]
+        return partition_piece(backend, piece, replace(posed, fill=True), small=100).parts
 
     parts = np.concatenate(side_by_side(size, run))
     assert np.array_equal(parts, expected.parts)
