@@ -8,7 +8,8 @@ edges random weights as well; --small is the size up to which levels are gathere
 graphs are partitioned in pieces, too (by the preset fast; with default, levels below the size of
 flows are gathered in any case). Times are those of the slowest process, "of one's" is that over the
 time of one process with the most threads, and "talk" is the share that the first process spent in
-MPI, which includes waiting for others.
+MPI, which includes waiting for others; "calls" and "MB" are how often it did so, and what it handed
+over.
 """
 
 from __future__ import annotations
@@ -34,17 +35,20 @@ from bench.tables import show
 from jetpy.distributed import api
 from jetpy.distributed.block import Block
 from jetpy.distributed.communicator import MpiCommunicator
+from jetpy.distributed.levels import SMALL
 from jetpy.distributed.reading import read_block
 
-HEADERS = ["graph", "processes", "threads", "cut", "parts", "s", "of one's", "talk"]
+HEADERS = ["graph", "processes", "threads", "cut", "parts", "s", "of one's", "talk", "calls", "MB"]
 EQUAL = HEADERS.index("parts")
-TIMED = "add_up", "gather", "exchange", "exchange_counts", "gather_objects"
+TIMED = "add_up", "gather", "exchange", "exchange_counts", "gather_objects", "totals"
 
 
 class Timed(MpiCommunicator):
     """Knows how long it has talked."""
 
     seconds = 0.0
+    calls = 0
+    handed = 0
 
     def __getattribute__(self, name: str) -> Any:
         """Return a method of the communicator that adds to its seconds."""
@@ -54,6 +58,8 @@ class Timed(MpiCommunicator):
 
         def timed(*arguments: Any) -> Any:
             started = time.perf_counter()
+            self.calls += 1
+            self.handed += sum(a.nbytes for a in arguments[1:2] if isinstance(a, np.ndarray))
             try:
                 return method(*arguments)
             finally:
@@ -135,7 +141,12 @@ def on_several(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
             told = describe(
                 spec, weights, k, name, result, digest(np.concatenate(parts)), max(seconds)
             )
-            yield {**told, "talk": comm.seconds / max(seconds)}
+            yield {
+                **told,
+                "talk": comm.seconds / max(seconds),
+                "calls": comm.calls,
+                "handed": comm.handed,
+            }
 
 
 def describe(
@@ -175,7 +186,7 @@ def main() -> None:
     parser.add_argument("--presets", nargs="+", default=["default", "fast"])
     parser.add_argument("--weights", action="store_true")
     parser.add_argument("--backend", default="numba")
-    parser.add_argument("--small", type=int, default=api.SMALL)
+    parser.add_argument("--small", type=int, default=SMALL)
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.graphs is not None:
@@ -201,6 +212,8 @@ def main() -> None:
                         f"{row['seconds']:.3f}",
                         f"{row['seconds'] / expected['seconds']:.2f}",
                         f"{row['talk']:.2f}",
+                        f"{row['calls']:,}",
+                        f"{row['handed'] / 1e6:,.1f}",
                     ]
                 )
     title = "Processes beside one that has the most threads"

@@ -151,6 +151,13 @@ class MpiCommunicator(Communicator):
         found: list[Any] = self.mpi_comm.allgather(value)
         return found
 
+    def totals(self, *numbers: int) -> list[int]:
+        """Return the sum of each number over all processes."""
+        sums = np.array(numbers, np.int64)
+        self.mpi_comm.Allreduce(self._mpi.IN_PLACE, sums, op=self._mpi.SUM)
+        found: list[int] = sums.tolist()
+        return found
+
     def abort(self) -> None:
         """End all processes at once."""
         self.mpi_comm.Abort(1)
