@@ -19,6 +19,7 @@ QUADRANTS = 0.57, 0.19, 0.19
 DRAWN_AT_ONCE = 1 << 20
 """Edges; a block of these has random numbers of its own."""
 MOST_SCALE = 30
+ODD = 0x2545F491
 
 
 def grid(comm: Any, rows: int, cols: int) -> Block:
@@ -71,7 +72,10 @@ def rmat(comm: Any, scale: int, edge_factor: int = 16, seed: int = 0) -> Block:
 
 
 def _draw(scale: int, count: int, seed: tuple[int, int]) -> npt.NDArray[np.int64]:
-    """Return edges as numbers: tail times the number of vertices, plus head."""
+    """Return edges as numbers: tail times the number of vertices, plus head.
+
+    Vertices are numbered as `scattered` has it, so that those of high degree are anywhere.
+    """
     random = np.random.default_rng(seed)
     a, b, c = QUADRANTS
     u, v = np.zeros(count, np.int64), np.zeros(count, np.int64)
@@ -81,7 +85,16 @@ def _draw(scale: int, count: int, seed: tuple[int, int]) -> npt.NDArray[np.int64
         right = (x >= a) & ~lower | (x >= a + b + c)
         u += u + lower
         v += v + right
-    return (u << scale) + v
+    return (scattered(u, scale) << scale) + scattered(v, scale)
+
+
+def scattered(vertices: npt.NDArray[np.int64], scale: int) -> npt.NDArray[np.int64]:
+    """Return other numbers below ``2**scale`` (int64), different ones for different vertices."""
+    mask, half = (1 << scale) - 1, (scale + 1) // 2
+    for _ in range(2):
+        vertices = (vertices * ODD) & mask
+        vertices = vertices ^ (vertices >> half)
+    return vertices
 
 
 def _lattice(comm: Communicator, shape: tuple[int, ...]) -> Block:

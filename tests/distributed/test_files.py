@@ -16,6 +16,7 @@ import jetpy.distributed
 from jetpy.distributed import parhip
 from jetpy.distributed.block import Block
 from jetpy.distributed.communicator import Communicator
+from jetpy.distributed.generators import scattered
 from jetpy.distributed.reading import share_of
 from jetpy.errors import FileFormatError, JetpyError
 from jetpy.graph import Graph
@@ -124,6 +125,12 @@ def test_generators(size: int) -> None:
     assert_same(made, together([jetpy.distributed.rmat(None, 7, 6, 3)]))
     jetpy.as_graph((made.indptr, made.indices))
     assert made.m > 400
+
+
+@pytest.mark.parametrize("scale", [1, 5, 12])
+def test_scattered_numbers_are_a_permutation(scale: int) -> None:
+    vertices = np.arange(1 << scale)
+    assert np.array_equal(np.sort(scattered(vertices, scale)), vertices)
 
 
 @pytest.mark.parametrize("name", ["mesh.part", "mesh.npy"])
