@@ -8,7 +8,7 @@ ghost has its edges to own vertices alone.
 import pykokkos as pk
 
 from jetpy.workloads.control_block import Control, Counter
-from jetpy.workloads.groups import Graph, Refinement
+from jetpy.workloads.groups import Graph, Offset, Refinement
 from jetpy.workloads.sections import section_of
 
 
@@ -46,6 +46,31 @@ def degree_of(v: int, graph: Graph) -> int:
     if v < graph.own:
         return graph.indptr[v + 1] - graph.indptr[v]
     return graph.ghost_degrees[v - graph.own]
+
+
+@pk.workunit
+def count_outward(v: int, graph: Graph, lengths: pk.View1D[Offset]):
+    """Count the edges from own vertices to each ghost."""
+    one: Offset = 1
+    for e in range(graph.indptr[v], graph.indptr[v + 1]):
+        u: int = graph.indices[e]
+        if is_ghost(u, graph):
+            pk.atomic_fetch_add(lengths, [u - graph.own], one)
+
+
+@pk.workunit
+def turn_outward(v: int, graph: Graph, places: pk.View1D[Offset]):
+    """Copy the edges to ghosts into their rows, which have room from `places` on.
+
+    The order of a row's entries is left to chance; nothing may depend on it.
+    """
+    one: Offset = 1
+    for e in range(graph.indptr[v], graph.indptr[v + 1]):
+        u: int = graph.indices[e]
+        if is_ghost(u, graph):
+            place: int = pk.atomic_fetch_add(places, [u - graph.own], one)
+            graph.indices[place] = v
+            graph.edge_weights[place] = graph.edge_weights[e]
 
 
 @pk.workunit

@@ -1,7 +1,7 @@
-"""Contraction of pairs over pieces: the lower vertex's process has the coarse one.
+"""Contraction of pairs over pieces.
 
-So coarse vertices are numbered as on one device, by their lower vertices, and each process has a
-block of them. Rows of upper vertices whose partner is elsewhere go there.
+Coarse vertices are numbered as on one device, by their lower vertices. Each process gets a block of
+them, with about as many edges as others; rows whose coarse vertex is elsewhere go there.
 """
 
 from __future__ import annotations
@@ -13,8 +13,12 @@ import numpy as np
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import Adjacency
 from jetpy.coarsening.contraction import Pairs, merge
+from jetpy.distributed.communicator import starts_of
 from jetpy.distributed.piece import Blocks, Piece, local_of, localize, make_piece
 from jetpy.workloads.groups import NO_VERTEX
+
+MOST_UNEVEN = 1.1
+"""How many times the average number of entries a block may have before blocks are cut anew."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,16 +45,13 @@ def contract_pieces(backend: Backend, piece: Piece, partners: Array) -> tuple[Pi
     `partners` (int64, shape (own,)) are numbers in the whole graph, -1 for none.
     """
     xp, kind = backend.xp, backend.sum_type
-    ids = piece.first + xp.arange(piece.own, dtype=np.int64)
-    lower = (partners == NO_VERTEX) | (ids < partners)
-    representatives = xp.flatnonzero(lower).astype(np.int32)
-    blocks = Blocks.of(piece.blocks.comm, len(representatives))
-    coarse_ids = _number(backend, piece, blocks, partners, lower)
-    handed = _hand_over(backend, piece, blocks, coarse_ids, ~lower)
+    coarse_ids, *numbered = _number(backend, piece, partners)
+    blocks = _share(backend, piece, coarse_ids, *numbered)
+    handed = _hand_over(backend, piece, blocks, coarse_ids)
 
     fine, ghosts = localize(backend, blocks, coarse_ids, handed.heads)
     far = local_of(backend, blocks, ghosts, handed.heads)
-    themselves = xp.arange(len(representatives) + len(ghosts), dtype=np.int32)
+    n = blocks.end - blocks.first
     lengths = xp.concatenate([xp.diff(piece.indptr[: piece.own + 1]), handed.lengths])
     weights = xp.concatenate([piece.vertex_weights[: piece.own], handed.weights])
     indptr = backend.full(len(lengths) + 1, 0, kind)
@@ -61,10 +62,11 @@ def contract_pieces(backend: Backend, piece: Piece, partners: Array) -> tuple[Pi
         xp.concatenate([piece.indices[:entries], far + np.int32(piece.places)]),
         xp.concatenate([piece.edge_weights[:entries], handed.edge_weights.astype(kind)]),
     )
-    match = _matched_rows(backend, piece, blocks, partners, representatives, handed)
+    match, representatives = _paired(backend, piece, blocks, coarse_ids, handed)
     room, coarse_weights = (_added(xp, v, representatives, match) for v in (lengths, weights))
-    offsets = backend.full(len(representatives) + 1, 0, kind)
+    offsets = backend.full(n + 1, 0, kind)
     offsets[1:] = xp.cumsum(room)
+    themselves = xp.arange(n + len(ghosts), dtype=np.int32)
     pairs = Pairs(match, xp.concatenate([fine, themselves]), representatives)
     coarse = merge(backend, rows, pairs, offsets, coarse_weights.astype(kind))
     made = make_piece(
@@ -79,12 +81,19 @@ def contract_pieces(backend: Backend, piece: Piece, partners: Array) -> tuple[Pi
     return made, fine[: piece.own].copy()
 
 
-def _number(backend: Backend, piece: Piece, blocks: Blocks, partners: Array, lower: Array) -> Array:
-    """Return the numbers of the coarse vertices of own vertices and ghosts (int64)."""
-    xp, comm = backend.xp, blocks.comm
+def _number(backend: Backend, piece: Piece, partners: Array) -> tuple[Array, int, int]:
+    """Return the coarse vertices of own vertices and ghosts (int64).
+
+    And the first of those with a lower vertex here, and how many these are.
+    """
+    xp, comm = backend.xp, piece.blocks.comm
+    ids = piece.first + xp.arange(piece.own, dtype=np.int64)
+    lower = (partners == NO_VERTEX) | (ids < partners)
+    count = int(lower.sum())
+    first = sum(comm.gather_objects(count)[: comm.rank])
     coarse = backend.empty(piece.places, np.int64)
     own = coarse[: piece.own]
-    own[lower] = blocks.first + xp.arange(int(lower.sum()), dtype=np.int64)
+    own[lower] = first + xp.arange(count, dtype=np.int64)
     upper = xp.flatnonzero(~lower)
     known = piece.blocks.has(partners[upper])
     own[upper[known]] = own[partners[upper[known]] - piece.first]
@@ -96,16 +105,41 @@ def _number(backend: Backend, piece: Piece, blocks: Blocks, partners: Array, low
     wanted, counts = comm.send(backend, asked, sent)
     own[upper] = comm.exchange(backend, own[wanted - piece.first], counts, sent)
     piece.halo.follow(coarse)
-    return coarse
+    return coarse, first, count
 
 
-def _hand_over(
-    backend: Backend, piece: Piece, blocks: Blocks, coarse_ids: Array, upper: Array
-) -> Handed:
-    """Send the rows of upper vertices whose coarse one is elsewhere, and return those received."""
+def _share(backend: Backend, piece: Piece, coarse_ids: Array, first: int, count: int) -> Blocks:
+    """Return the blocks of coarse vertices: `count` have a lower vertex here, from `first` on.
+
+    Where some would have many more entries than others, they are cut differently.
+    """
+    xp, comm = backend.xp, piece.blocks.comm
+    own = coarse_ids[: piece.own]
+    mine = xp.flatnonzero(own >= first)
+    lengths = xp.diff(piece.indptr[: piece.own + 1])[mine].astype(np.int64)
+    work = backend.full(count, 0, np.int64)
+    xp.add.at(work, own[mine] - first, lengths + 1)
+    load = int(work.sum())
+    counts, loads = zip(*comm.gather_objects((count, load)), strict=True)
+    starts = starts_of(counts)
+    if max(loads) * comm.size <= MOST_UNEVEN * sum(loads):
+        return Blocks(comm, starts)
+    wanted = [sum(loads) * rank // comm.size - sum(loads[: comm.rank]) for rank in range(comm.size)]
+    found = xp.searchsorted(xp.cumsum(work), backend.from_host(np.array(wanted)), side="right")
+    cuts = [
+        int(starts[comm.rank] + at) if 0 < place <= load else -1
+        for place, at in zip(wanted, backend.to_host(found), strict=True)
+    ]
+    told = np.max(comm.gather_objects(cuts), axis=0)
+    starts[:-1] = np.maximum.accumulate(np.maximum(told, 0))
+    return Blocks(comm, starts)
+
+
+def _hand_over(backend: Backend, piece: Piece, blocks: Blocks, coarse_ids: Array) -> Handed:
+    """Send the rows of vertices whose coarse one is elsewhere, and return those received."""
     xp, comm = backend.xp, blocks.comm
     own = coarse_ids[: piece.own]
-    rows = xp.flatnonzero(upper & ~blocks.has(own))
+    rows = xp.flatnonzero(~blocks.has(own))
     rows = rows[xp.argsort(own[rows], kind="stable")]
     starts = piece.indptr[rows].astype(np.int64)
     lengths = piece.indptr[rows + 1].astype(np.int64) - starts
@@ -129,21 +163,27 @@ def _hand_over(
     return Handed(coarse, weights, handed_lengths, heads, edge_weights)
 
 
-def _matched_rows(
-    backend: Backend,
-    piece: Piece,
-    blocks: Blocks,
-    partners: Array,
-    representatives: Array,
-    handed: Handed,
-) -> Array:
-    """Return the row of each own vertex's partner (int32): own rows, then those handed over."""
+def _paired(
+    backend: Backend, piece: Piece, blocks: Blocks, coarse_ids: Array, handed: Handed
+) -> tuple[Array, Array]:
+    """Return the row that is paired with each, and one row of each coarse vertex (int32).
+
+    Rows are those of own vertices, then those handed over.
+    """
     xp = backend.xp
-    near = piece.blocks.has(partners)
-    match = xp.where(near, partners - piece.first, NO_VERTEX).astype(np.int32)
-    far = representatives[handed.coarse - blocks.first]
-    match[far] = piece.own + xp.arange(len(far), dtype=np.int32)
-    return match
+    own = coarse_ids[: piece.own]
+    kept = xp.flatnonzero(blocks.has(own))
+    count = piece.own + len(handed.coarse)
+    rows = xp.concatenate([kept, xp.arange(piece.own, count)]).astype(np.int32)
+    coarse = xp.concatenate([own[kept], handed.coarse])
+    order = xp.argsort(coarse, kind="stable")
+    rows, coarse = rows[order], coarse[order]
+    is_second = backend.full(len(rows), 0, np.bool_)
+    is_second[1:] = coarse[1:] == coarse[:-1]
+    second = xp.flatnonzero(is_second)
+    match = backend.full(count, NO_VERTEX)
+    match[rows[second - 1]] = rows[second]
+    return match, rows[~is_second]
 
 
 def _added(xp: Array, values: Array, representatives: Array, match: Array) -> Array:

@@ -14,6 +14,7 @@ from jetpy.backends.long_rows import LongRows, find_long_rows
 from jetpy.distributed.communicator import Communicator, Counts, starts_of
 from jetpy.narrowing import narrow_weights
 from jetpy.problem import Problem
+from jetpy.workloads import ghosts as kernels
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,6 +267,16 @@ def local_of(backend: Backend, blocks: Blocks, ghosts: Array, ids: Array) -> Arr
     return local
 
 
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of own vertices, as kernels take them."""
+
+    indptr: Array
+    indices: Array
+    edge_weights: Array
+    own: int
+
+
 def make_piece(
     backend: Backend,
     blocks: Blocks,
@@ -283,23 +294,31 @@ def make_piece(
     xp, kind = backend.xp, backend.sum_type
     halo = PieceHalo(backend, blocks, ghosts)
     own, entries = len(vertex_weights), len(indices)
-    outward = xp.flatnonzero(indices >= own)
-    tails = xp.searchsorted(indptr, outward, side="right") - 1
-    heads = indices[outward] - own
-    order = xp.argsort(heads, kind="stable")
-    lengths = xp.bincount(heads, minlength=len(ghosts))
-    ghost_ends = entries + xp.cumsum(lengths)
+    lengths = backend.full(len(ghosts), 0, kind)
+    rows = Rows(indptr, indices, edge_weights, own)
+    backend.parallel_for(own, kernels.count_outward, graph=rows, lengths=lengths)
+    all_indptr = backend.empty(len(indptr) + len(ghosts), kind)
+    all_indptr[: len(indptr)] = indptr
+    all_indptr[len(indptr) :] = entries + xp.cumsum(lengths)
+    outward = int(lengths.sum())
+    all_indices, all_weights = (
+        backend.empty(entries + outward),
+        backend.empty(entries + outward, kind),
+    )
+    all_indices[:entries], all_weights[:entries] = indices, edge_weights
+    rows = Rows(indptr, all_indices, all_weights, own)
+    begins = all_indptr[own:-1].copy()
+    backend.parallel_for(own, kernels.turn_outward, graph=rows, places=begins)
     places = own + len(ghosts)
     weights, degrees = backend.empty(places, kind), backend.empty(places, kind)
     weights[:own], degrees[:own] = vertex_weights, xp.diff(indptr)
     halo.follow(weights, degrees)
-    all_indptr = xp.concatenate([indptr, ghost_ends.astype(kind)])
     total = int(edge_weights.sum(dtype=np.int64))
     all_nnz, edge_weight = halo.totals(entries, total)
     return Piece(
         all_indptr,
-        xp.concatenate([indices, tails[order].astype(np.int32)]),
-        xp.concatenate([edge_weights, edge_weights[outward[order]]]),
+        all_indices,
+        all_weights,
         weights,
         edge_weight,
         find_long_rows(backend, indptr, entries),
@@ -309,5 +328,5 @@ def make_piece(
         all_nnz,
         ghosts.astype(kind),
         degrees[own:].copy(),
-        find_long_rows(backend, all_indptr, entries + len(outward)),
+        find_long_rows(backend, all_indptr, entries + outward),
     )
