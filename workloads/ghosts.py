@@ -20,10 +20,17 @@ def is_ghost(v: int, graph: Graph) -> bool:
 
 @pk.function
 def id_of(v: int, graph: Graph) -> int:
-    """Return the number that a vertex has in the whole graph."""
+    """Return the number that a vertex has in the whole graph.
+
+    Without a jump, which nobody could foresee: numbers of ghosts are read for all vertices.
+    """
+    g: int = v - graph.own
+    if g < 0:
+        g = 0
+    number: int = graph.ghost_ids[g]
     if v < graph.own:
-        return graph.first + v
-    return graph.ghost_ids[v - graph.own]
+        number = graph.first + v
+    return number
 
 
 @pk.function

@@ -7,14 +7,15 @@ them, with about as many edges as others; rows whose coarse vertex is elsewhere 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import Adjacency
 from jetpy.coarsening.contraction import Pairs, merge
-from jetpy.distributed.communicator import starts_of
-from jetpy.distributed.piece import Blocks, Piece, local_of, localize, make_piece
+from jetpy.distributed.communicator import Counts, starts_of
+from jetpy.distributed.piece import Blocks, Piece, localize, make_piece
 from jetpy.workloads.groups import NO_VERTEX
 
 MOST_UNEVEN = 1.1
@@ -28,8 +29,11 @@ class Handed:
     Attributes
     ----------
     coarse, weights, lengths : int64, one for each row
-    heads, edge_weights : int64, one for each entry
-        Coarse neighbours, by their numbers in the whole graph.
+    heads : int32, one for each entry
+        Neighbours, by their places in `names`.
+    edge_weights : of the back end's `sum_type`, one for each entry
+    names : int64
+        Coarse vertices of neighbours, by their numbers in the whole graph.
     """
 
     coarse: Array
@@ -37,6 +41,7 @@ class Handed:
     lengths: Array
     heads: Array
     edge_weights: Array
+    names: Array
 
 
 def contract_pieces(backend: Backend, piece: Piece, partners: Array) -> tuple[Piece, Array]:
@@ -49,8 +54,7 @@ def contract_pieces(backend: Backend, piece: Piece, partners: Array) -> tuple[Pi
     blocks = _share(backend, piece, coarse_ids, *numbered)
     handed = _hand_over(backend, piece, blocks, coarse_ids)
 
-    fine, ghosts = localize(backend, blocks, coarse_ids, handed.heads)
-    far = local_of(backend, blocks, ghosts, handed.heads)
+    coarse_of, ghosts = localize(backend, blocks, xp.concatenate([coarse_ids, handed.names]))
     n = blocks.end - blocks.first
     lengths = xp.concatenate([xp.diff(piece.indptr[: piece.own + 1]), handed.lengths])
     weights = xp.concatenate([piece.vertex_weights[: piece.own], handed.weights])
@@ -59,15 +63,14 @@ def contract_pieces(backend: Backend, piece: Piece, partners: Array) -> tuple[Pi
     entries = piece.nnz
     rows = Adjacency(
         indptr,
-        xp.concatenate([piece.indices[:entries], far + np.int32(piece.places)]),
-        xp.concatenate([piece.edge_weights[:entries], handed.edge_weights.astype(kind)]),
+        xp.concatenate([piece.indices[:entries], handed.heads + np.int32(piece.places)]),
+        xp.concatenate([piece.edge_weights[:entries], handed.edge_weights]),
     )
     match, representatives = _paired(backend, piece, blocks, coarse_ids, handed)
     room, coarse_weights = (_added(xp, v, representatives, match) for v in (lengths, weights))
     offsets = backend.full(n + 1, 0, kind)
     offsets[1:] = xp.cumsum(room)
-    themselves = xp.arange(n + len(ghosts), dtype=np.int32)
-    pairs = Pairs(match, xp.concatenate([fine, themselves]), representatives)
+    pairs = Pairs(match, coarse_of, representatives)
     coarse = merge(backend, rows, pairs, offsets, coarse_weights.astype(kind))
     made = make_piece(
         backend,
@@ -78,7 +81,7 @@ def contract_pieces(backend: Backend, piece: Piece, partners: Array) -> tuple[Pi
         coarse.edge_weights,
         coarse.vertex_weights,
     )
-    return made, fine[: piece.own].copy()
+    return made, coarse_of[: piece.own].copy()
 
 
 def _number(backend: Backend, piece: Piece, partners: Array) -> tuple[Array, int, int]:
@@ -153,14 +156,35 @@ def _hand_over(backend: Backend, piece: Piece, blocks: Blocks, coarse_ids: Array
     ends = xp.cumsum(lengths)
     entries = xp.repeat(starts - (ends - lengths), lengths)
     entries += xp.arange(len(entries), dtype=np.int64)
-    edges = xp.stack(
-        [coarse_ids[piece.indices[entries]], piece.edge_weights[entries].astype(np.int64)], axis=1
-    )
+    heads, edge_weights = piece.indices[entries], piece.edge_weights[entries]
     of_rows = np.concatenate([[0], backend.to_host(ends)])
-    sent_entries = np.diff(of_rows[np.concatenate([[0], np.cumsum(sent)])])
-    edges_found, _ = comm.send(backend, edges.ravel(), 2 * sent_entries)
-    heads, edge_weights = (xp.ascontiguousarray(column) for column in edges_found.reshape(-1, 2).T)
-    return Handed(coarse, weights, handed_lengths, heads, edge_weights)
+    sent_entries = np.diff(of_rows[starts_of(sent)])
+    named, sent_names = _name(backend, piece.places, heads, sent_entries)
+    names, names_of = comm.send(backend, coarse_ids[named], sent_names)
+    heads, entries_of = comm.send(backend, heads, sent_entries)
+    ends_of = starts_of(entries_of)
+    for start, first, end in zip(starts_of(names_of), ends_of, ends_of[1:], strict=False):
+        heads[first:end] += np.int32(start)
+    edge_weights = comm.exchange(backend, edge_weights, sent_entries, entries_of)
+    return Handed(coarse, weights, handed_lengths, heads, edge_weights, names)
+
+
+def _name(backend: Backend, places: int, heads: Array, sent: Counts) -> tuple[Array, Counts]:
+    """Return the vertices among the heads for each process, and how many these are for each.
+
+    `heads` become places in that process's list of them.
+    """
+    xp = backend.xp
+    lists = []
+    for first, end in pairwise(starts_of(sent)):
+        wanted = heads[first:end]
+        is_named = backend.full(places, 0, np.bool_)
+        is_named[wanted] = True
+        lists.append(xp.flatnonzero(is_named))
+        place = backend.empty(places)
+        place[lists[-1]] = xp.arange(len(lists[-1]), dtype=np.int32)
+        heads[first:end] = place[wanted]
+    return xp.concatenate(lists), np.array([len(named) for named in lists])
 
 
 def _paired(

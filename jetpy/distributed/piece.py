@@ -247,24 +247,26 @@ def narrow_piece(backend: Backend, piece: Piece, problem: Problem) -> Piece:
     )
 
 
-def localize(backend: Backend, blocks: Blocks, ids: Array, *more: Array) -> tuple[Array, Array]:
-    """Return the vertices of a piece (int32) that ids are, and its ghosts (int64, ascending).
+def localize(backend: Backend, blocks: Blocks, ids: Array) -> tuple[Array, Array]:
+    """Return the vertices of a piece (int32) that ids (int64) are, and its ghosts.
 
-    Ghosts are those among `ids` and `more` (int64) that other processes have.
+    These are the ids that other processes have (int64, ascending).
     """
-    xp = backend.xp
-    foreign = [xp.unique(array[~blocks.has(array)]) for array in (ids, *more)]
-    ghosts = xp.unique(xp.concatenate(foreign)).astype(np.int64, copy=False)
-    return local_of(backend, blocks, ghosts, ids), ghosts
-
-
-def local_of(backend: Backend, blocks: Blocks, ghosts: Array, ids: Array) -> Array:
-    """Return the vertices (int32) of a piece, own ones or ghosts, that ids (int64) are."""
-    xp = backend.xp
-    local = (ids - blocks.first).astype(np.int32)
+    xp, first, end = backend.xp, blocks.first, blocks.end
     far = xp.flatnonzero(~blocks.has(ids))
-    local[far] = (blocks.end - blocks.first) + xp.searchsorted(ghosts, ids[far])
-    return local
+    local = (ids - first).astype(np.int32)
+    if blocks.n > len(ids):
+        ghosts = xp.unique(ids[far])
+        local[far] = end - first + xp.searchsorted(ghosts, ids[far])
+        return local, ghosts
+    foreign = ids[far]
+    is_ghost = backend.full(blocks.n, 0, np.bool_)
+    is_ghost[foreign] = True
+    ghosts = xp.flatnonzero(is_ghost)
+    place = backend.empty(blocks.n)
+    place[ghosts] = end - first + xp.arange(len(ghosts), dtype=np.int32)
+    local[far] = place[foreign]
+    return local, ghosts
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,7 +328,7 @@ def make_piece(
         own,
         entries,
         all_nnz,
-        ghosts.astype(kind),
+        xp.concatenate([ghosts, indices[:1]]).astype(kind),
         degrees[own:].copy(),
         find_long_rows(backend, all_indptr, entries + outward),
     )
