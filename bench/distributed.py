@@ -9,7 +9,7 @@ graphs are partitioned in pieces, too (by the preset fast; with default, levels 
 flows are gathered in any case). Times are those of the slowest process, "of one's" is that over the
 time of one process with the most threads, and "talk" is the share that the first process spent in
 MPI, which includes waiting for others; "calls" and "MB" are how often it did so, and what it handed
-over.
+over. --levels tells these for each level, too.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ import shutil
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -35,20 +37,45 @@ from bench.tables import show
 from jetpy.distributed import api
 from jetpy.distributed.block import Block
 from jetpy.distributed.communicator import MpiCommunicator
-from jetpy.distributed.levels import SMALL
+from jetpy.distributed.levels import SMALL, PieceLevel
 from jetpy.distributed.reading import read_block
 
 HEADERS = ["graph", "processes", "threads", "cut", "parts", "s", "of one's", "talk", "calls", "MB"]
 EQUAL = HEADERS.index("parts")
+LEVEL_HEADERS = ["vertices", "edges", "ghosts", "calls", "MB", "iterations", "calls", "MB"]
+"""The first calls and MB are those of coarsening, the others those of refinement."""
 TIMED = "add_up", "gather", "exchange", "exchange_counts", "gather_objects", "totals"
+Level = tuple[int, str]
+"""Number of vertices, and stage."""
+
+
+@dataclass
+class Talk:
+    """How often a process has talked, and how many bytes it has handed over."""
+
+    calls: int = 0
+    handed: int = 0
 
 
 class Timed(MpiCommunicator):
-    """Knows how long it has talked."""
+    """Knows how long it has talked, and on which levels."""
 
-    seconds = 0.0
-    calls = 0
-    handed = 0
+    def __init__(self, comm: Any) -> None:
+        self.seconds = 0.0
+        self.all = Talk()
+        self.levels: dict[Level, Talk] = defaultdict(Talk)
+        self.ghosts: dict[int, int] = {}
+        super().__init__(comm)
+
+    def note(self, arguments: tuple[Any, ...]) -> None:
+        """Count a call."""
+        handed = sum(a.nbytes for a in arguments[1:2] if isinstance(a, np.ndarray))
+        level, piece = level_of(sys._getframe(2))
+        if piece is not None:
+            self.ghosts[piece.all_n] = piece.places - piece.own
+        for talk in (self.all, self.levels[level]):
+            talk.calls += 1
+            talk.handed += handed
 
     def __getattribute__(self, name: str) -> Any:
         """Return a method of the communicator that adds to its seconds."""
@@ -58,14 +85,24 @@ class Timed(MpiCommunicator):
 
         def timed(*arguments: Any) -> Any:
             started = time.perf_counter()
-            self.calls += 1
-            self.handed += sum(a.nbytes for a in arguments[1:2] if isinstance(a, np.ndarray))
+            self.note(arguments)
             try:
                 return method(*arguments)
             finally:
                 self.seconds += time.perf_counter() - started
 
         return timed
+
+
+def level_of(frame: FrameType | None) -> tuple[Level, Any]:
+    """Return the number of vertices of the level that a call is for, its stage, and its piece."""
+    while frame is not None:
+        for stage in (PieceLevel.contract, PieceLevel.refine):
+            if frame.f_code is stage.__code__:
+                piece = frame.f_locals["self"].graph
+                return (piece.all_n, stage.__name__), piece
+        frame = frame.f_back
+    return (0, "rest"), None
 
 
 def block_of(comm: Any, spec: str, *, weights: bool) -> Block:
@@ -144,9 +181,31 @@ def on_several(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
             yield {
                 **told,
                 "talk": comm.seconds / max(seconds),
-                "calls": comm.calls,
-                "handed": comm.handed,
+                "calls": comm.all.calls,
+                "handed": comm.all.handed,
+                "levels": by_levels(result, comm),
             }
+
+
+def by_levels(result: Any, comm: Timed) -> list[list[str]]:
+    """Return the rows of a table of the levels in pieces: what the first process has said."""
+    rows = []
+    for level in result.levels:
+        if level.n in comm.ghosts:
+            coarsen, refine = (comm.levels[level.n, stage] for stage in ("contract", "refine"))
+            rows.append(
+                [
+                    f"{level.n:,}",
+                    f"{level.m:,}",
+                    f"{comm.ghosts[level.n]:,}",
+                    f"{coarsen.calls:,}",
+                    f"{coarsen.handed / 1e6:.2f}",
+                    str(level.iterations),
+                    f"{refine.calls:,}",
+                    f"{refine.handed / 1e6:.2f}",
+                ]
+            )
+    return rows
 
 
 def describe(
@@ -187,6 +246,7 @@ def main() -> None:
     parser.add_argument("--weights", action="store_true")
     parser.add_argument("--backend", default="numba")
     parser.add_argument("--small", type=int, default=SMALL)
+    parser.add_argument("--levels", action="store_true")
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.graphs is not None:
@@ -201,6 +261,8 @@ def main() -> None:
         for threads in options.threads:
             for row in launch(size, threads, options):
                 expected = one[row["case"]]
+                if options.levels:
+                    show(f"{row['case']}, {size} processes", LEVEL_HEADERS, row["levels"])
                 same = row["parts"] == expected["parts"]
                 rows.append(
                     [
