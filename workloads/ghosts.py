@@ -7,7 +7,7 @@ ghost has its edges to own vertices alone.
 
 import pykokkos as pk
 
-from jetpy.workloads.control_block import Control, Counter
+from jetpy.workloads.control_block import Counter
 from jetpy.workloads.groups import Graph, Offset, Refinement
 from jetpy.workloads.sections import section_of
 
@@ -40,11 +40,12 @@ def own_id(v: int, graph: Graph) -> int:
 
 
 @pk.function
-def comes_before(u: int, v: int, state: Refinement) -> bool:
-    """Whether a vertex has a lower number in the whole graph than an own one."""
-    return u < v or (
-        u >= state.control[Control.GHOSTS] and u < state.control[Control.HIGHER_GHOSTS]
-    )
+def comes_before(u: int, v: int, ghosts: int, higher_ghosts: int) -> bool:
+    """Whether a vertex has a lower number in the whole graph than an own one.
+
+    Takes where ghosts begin, and those whose numbers are above the own ones.
+    """
+    return u < v or (u >= ghosts and u < higher_ghosts)
 
 
 @pk.function

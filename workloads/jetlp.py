@@ -134,13 +134,15 @@ def afterburn(i: int, graph: Graph, long_rows: LongRows, state: Refinement, prop
     gain: pk.int64 = 0
     if is_left_to_lanes(i, graph.indptr[v + 1] - graph.indptr[v], long_rows):
         return
+    ghosts: int = state.control[Control.GHOSTS]
+    higher: int = state.control[Control.HIGHER_GHOSTS]
     e: int = edges_from(i, v, graph, long_rows)
     end: int = edges_to(i, v, graph, long_rows)
     while e < end:
         u: int = graph.indices[e]
         p: int = state.previous[u]
         other: int = state.priorities[u]
-        if other > priority or (other == priority and comes_before(u, v, state)):
+        if other > priority or (other == priority and comes_before(u, v, ghosts, higher)):
             p = state.targets[u]
         w: pk.int64 = graph.edge_weights[e]
         if state.metric_kind == MetricKind.EDGE_CUT:

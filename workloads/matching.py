@@ -13,7 +13,7 @@ cut parts them from.
 import pykokkos as pk
 
 from jetpy.workloads.constraints import is_pinned, room_beside
-from jetpy.workloads.ghosts import id_of
+from jetpy.workloads.ghosts import id_of, own_id
 from jetpy.workloads.groups import NO_VERTEX, Constraints, Graph, LongRows, Offset, Weight
 from jetpy.workloads.hashing import ODD, mix, stir
 from jetpy.workloads.long_rows import (
@@ -102,7 +102,7 @@ def rate(
     weight_u: pk.double = graph.vertex_weights[u]
     weight_v: pk.double = graph.vertex_weights[v]
     one: pk.int64 = 1
-    h: pk.int64 = hash_edge(id_of(u, graph), id_of(v, graph), handshakes.seed)
+    h: pk.int64 = hash_edge(own_id(u, graph), id_of(v, graph), handshakes.seed)
     stretch: pk.double = (one << STRETCH_BITS) + h
     rating: pk.double = (w * w) / (weight_u * weight_v) * stretch
     if handshakes.match[v] != NO_VERTEX:

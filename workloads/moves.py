@@ -148,8 +148,9 @@ def subtract_edges(
         if is_ghost(u, graph):
             continue
         take_from_row(u, graph.indptr[u + 1] - graph.indptr[u], old, w, table)
-        if state.targets[u] != UNKNOWN and state.targets[u] != PINNED:
-            if state.targets[u] == INACTIVE:
+        target: int = state.targets[u]
+        if target != UNKNOWN and target != PINNED:
+            if target == INACTIVE:
                 activate(u, state)
             state.targets[u] = UNKNOWN
     if not is_ghost(v, graph):
