@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,9 @@ from jetpy.distributed.piece import Blocks, Piece, localize, make_piece
 from jetpy.errors import GraphError
 from jetpy.graph import INT32_MAX
 
+IntArray = npt.NDArray[Any]
+SLICE = 1 << 22
+"""Edges that are looked at together."""
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -95,22 +100,33 @@ def check_block(block: Block, blocks: Blocks) -> None:
     """
     if blocks.n >= INT32_MAX:
         raise GraphError(f"{blocks.n} vertices are too many; there must be fewer than 2**31 - 1")
-    indices, starts = block.indices, block.indptr[:-1]
-    own = np.repeat(np.arange(blocks.first, blocks.end, dtype=np.int64), np.diff(block.indptr))
-    outside = (indices < 0) | (indices >= blocks.n)
-    rules = (outside, f"there are {blocks.n} vertices"), (indices == own, "a self-loop")
-    for wrong, why in rules:
-        if wrong.any():
-            e = int(np.argmax(wrong))
-            raise GraphError(f"edge ({own[e]}, {indices[e]}): {why}")
-    ascends = np.diff(indices, prepend=-1) > 0
-    ascends[starts[starts < len(indices)]] = True
-    if not ascends.all():
-        order = np.lexsort((indices, own))
-        twice = (np.diff(indices[order]) == 0) & (np.diff(own[order]) == 0)
-        if twice.any():
-            e = order[int(np.argmax(twice))]
-            raise GraphError(f"edge ({own[e]}, {indices[e]}) is there twice")
+    for tails, heads, _ in edges_of(block, blocks.first):
+        outside = (heads < 0) | (heads >= blocks.n)
+        rules = (outside, f"there are {blocks.n} vertices"), (heads == tails, "a self-loop")
+        for wrong, why in rules:
+            if wrong.any():
+                e = int(np.argmax(wrong))
+                raise GraphError(f"edge ({tails[e]}, {heads[e]}): {why}")
+        if not ((np.diff(heads) > 0) | (np.diff(tails) > 0)).all():
+            order = np.lexsort((heads, tails))
+            twice = (np.diff(heads[order]) == 0) & (np.diff(tails[order]) == 0)
+            if twice.any():
+                e = order[int(np.argmax(twice))]
+                raise GraphError(f"edge ({tails[e]}, {heads[e]}) is there twice")
+
+
+def edges_of(block: Block, first: int) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
+    """Yield tails, heads and weights of the edges, those of some rows at a time.
+
+    `first` is the number of the first own vertex in the whole graph.
+    """
+    ends = np.arange(SLICE, len(block.indices), SLICE)
+    rows = np.unique([0, *np.searchsorted(block.indptr, ends), block.n])
+    for start, end in pairwise(rows.tolist()):
+        tails = np.arange(first + start, first + end, dtype=np.int64)
+        entries = slice(block.indptr[start], block.indptr[end])
+        lengths = np.diff(block.indptr[start : end + 1])
+        yield np.repeat(tails, lengths), block.indices[entries], block.edge_weights[entries]
 
 
 def digest_of(block: Block, blocks: Blocks) -> int:
@@ -119,14 +135,16 @@ def digest_of(block: Block, blocks: Blocks) -> int:
     Otherwise they do not, but for a chance of one in 2**64: both directions of an edge have the
     same hash, of ends and weight, one with a minus sign.
     """
-    own = np.repeat(np.arange(blocks.first, blocks.end, dtype=np.int64), np.diff(block.indptr))
-    low, high = np.minimum(own, block.indices), np.maximum(own, block.indices)
-    h = low.astype(np.uint64) * MULTIPLIER ^ high.astype(np.uint64)
-    for value in (np.uint64(0), block.edge_weights.astype(np.uint64)):
-        h = (h ^ h >> np.uint64(31) ^ value) * MULTIPLIER
-    h ^= h >> np.uint64(29)
-    upward = own < block.indices
-    return (int(h[upward].sum(dtype=np.uint64)) - int(h[~upward].sum(dtype=np.uint64))) % 2**64
+    digest = 0
+    for tails, heads, weights in edges_of(block, blocks.first):
+        low, high = np.minimum(tails, heads), np.maximum(tails, heads)
+        h = low.astype(np.uint64) * MULTIPLIER ^ high.astype(np.uint64)
+        for value in (np.uint64(0), weights.astype(np.uint64)):
+            h = (h ^ h >> np.uint64(31) ^ value) * MULTIPLIER
+        h ^= h >> np.uint64(29)
+        upward = tails < heads
+        digest += int(h[upward].sum(dtype=np.uint64)) - int(h[~upward].sum(dtype=np.uint64))
+    return digest % 2**64
 
 
 def upload_block(backend: Backend, block: Block, blocks: Blocks) -> Piece:

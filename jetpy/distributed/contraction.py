@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from jetpy.backends.base import Array, Backend
-from jetpy.backends.level import Adjacency
+from jetpy.backends.level import Adjacency, DeviceGraph
 from jetpy.coarsening.contraction import Pairs, merge
 from jetpy.distributed.communicator import Counts, starts_of
 from jetpy.distributed.piece import Blocks, Piece, localize, make_piece
@@ -49,13 +49,28 @@ def contract_pieces(backend: Backend, piece: Piece, partners: Array) -> tuple[Pi
 
     `partners` (int64, shape (own,)) are numbers in the whole graph, -1 for none.
     """
-    xp, kind = backend.xp, backend.sum_type
     coarse_ids, *numbered = _number(backend, piece, partners)
     blocks = _share(backend, piece, coarse_ids, *numbered)
-    handed = _hand_over(backend, piece, blocks, coarse_ids)
+    coarse, ghosts, coarse_of = _merge_rows(backend, piece, blocks, coarse_ids)
+    made = make_piece(
+        backend,
+        blocks,
+        ghosts,
+        coarse.indptr,
+        coarse.indices,
+        coarse.edge_weights,
+        coarse.vertex_weights,
+    )
+    return made, coarse_of
 
+
+def _merge_rows(
+    backend: Backend, piece: Piece, blocks: Blocks, coarse_ids: Array
+) -> tuple[DeviceGraph, Array, Array]:
+    """Return the rows of the own coarse vertices, their ghosts, and what fine ones become."""
+    xp, kind = backend.xp, backend.sum_type
+    handed = _hand_over(backend, piece, blocks, coarse_ids)
     coarse_of, ghosts = localize(backend, blocks, xp.concatenate([coarse_ids, handed.names]))
-    n = blocks.end - blocks.first
     lengths = xp.concatenate([xp.diff(piece.indptr[: piece.own + 1]), handed.lengths])
     weights = xp.concatenate([piece.vertex_weights[: piece.own], handed.weights])
     indptr = backend.full(len(lengths) + 1, 0, kind)
@@ -68,20 +83,11 @@ def contract_pieces(backend: Backend, piece: Piece, partners: Array) -> tuple[Pi
     )
     match, representatives = _paired(backend, piece, blocks, coarse_ids, handed)
     room, coarse_weights = (_added(xp, v, representatives, match) for v in (lengths, weights))
-    offsets = backend.full(n + 1, 0, kind)
+    offsets = backend.full(len(representatives) + 1, 0, kind)
     offsets[1:] = xp.cumsum(room)
     pairs = Pairs(match, coarse_of, representatives)
     coarse = merge(backend, rows, pairs, offsets, coarse_weights.astype(kind))
-    made = make_piece(
-        backend,
-        blocks,
-        ghosts,
-        coarse.indptr,
-        coarse.indices,
-        coarse.edge_weights,
-        coarse.vertex_weights,
-    )
-    return made, coarse_of[: piece.own].copy()
+    return coarse, ghosts, coarse_of[: piece.own].copy()
 
 
 def _number(backend: Backend, piece: Piece, partners: Array) -> tuple[Array, int, int]:
