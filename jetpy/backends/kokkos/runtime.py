@@ -14,7 +14,6 @@ from jetpy.backends import gpu
 from jetpy.backends.gpu import LOST
 from jetpy.backends.threads import available_threads, limit_spinning, openmp_is_lost
 from jetpy.errors import BackendError
-from jetpy.guides import guide
 
 _threads: int | None = None
 """How many threads Kokkos was started with; None before."""
@@ -57,7 +56,7 @@ def check_present(space: str, device: int | None = None) -> None:
         if find_spec(package) is None:
             raise BackendError(
                 f"PyKokkos is not installed: this Python ({sys.executable}) has no package "
-                f"{package!r}. It is built from source, as {guide('kokkos')} tells"
+                f"{package!r}. It is built from source; `jetpy doctor` names the page that tells how"
             )
     check_space(space)
     if space == "Cuda":
