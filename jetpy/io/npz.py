@@ -46,7 +46,9 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
 def write(stream: BinaryIO, graph: Graph) -> None:
     """Write the four arrays of a graph, and its coordinates where they are known."""
     content = io.BytesIO()  # archives are not written front to back
-    places = {} if graph.locate is None else {"coordinates": graph.locate()}
+    places: dict[str, Any] = {}
+    if graph.locate is not None:
+        places["coordinates"] = graph.locate()
     np.savez(
         content,
         indptr=graph.indptr,

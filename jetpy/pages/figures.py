@@ -53,6 +53,8 @@ _SUPERFLUOUS = re.compile(
 )
 _SIZE = re.compile(r'width="([\d.]+)pt" height="[\d.]+pt"')
 _FONT = re.compile(r"(font-family: |font: (?:[^;\"]* )?[\d.]+px )[^;\"]*")
+_PATH = re.compile(r'(?<= d=")[^"]*')
+_FINE = re.compile(r"(\.\d\d)\d+")
 _ID = re.compile(r'(\bid="|href="#|url\(#)')
 
 
@@ -71,12 +73,12 @@ def styled() -> Iterator[None]:
         yield
 
 
-def new_figure(height: float, width: float = WIDTH, **options: Any) -> Figure:
+def new_figure(height: float, width: float = WIDTH) -> Figure:
     """Return an empty figure of so many inches, whose parts do not overlap."""
-    from matplotlib.figure import Figure
+    from jetpy.pages.shown import Shown
 
-    figure: Figure = Figure(figsize=(width, height), **{"layout": "constrained", **options})
-    return figure
+    with styled():
+        return Shown(figsize=(width, height), layout="constrained")
 
 
 def svg_of(figure: Figure, label: str = "") -> Markup:
@@ -98,6 +100,7 @@ def svg_of(figure: Figure, label: str = "") -> Markup:
     with styled():
         figure.savefig(content, format="svg", transparent=True)
     svg = _SUPERFLUOUS.sub("", content.getvalue())
+    svg = _PATH.sub(lambda path: _FINE.sub(r"\1", path[0]).replace("\n", ""), svg)
     width = re.search(_SIZE, svg)
     assert width is not None
     size = f'style="width: 100%; max-width: {width[1]}pt" role="img" aria-label="{escape(label)}"'

@@ -44,3 +44,7 @@ BAD = COLOURS["bad"].light
 """What went wrong, or is beyond a limit."""
 SERIES = tuple(colour.light for name, colour in COLOURS.items() if name.startswith("series-"))
 """Colours of series, in the order to use them in."""
+FILLS = ("#eea009", "#55b7f1", "#0a9e71", "#fde959", "#d06111", "#c574a8", "#bcc1c9")
+"""Colours of areas, the same in both modes: `ON_FILL` is readable on each. Found by search near
+those of Okabe and Ito, so that the two most alike differ most for normal and colour-blind eyes."""
+ON_FILL = "#111111"
