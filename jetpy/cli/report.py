@@ -236,10 +236,11 @@ def _conclude(
     ctx: click.Context, subject: Subject, output: Path, size: int, *, quiet: bool
 ) -> None:
     """Say what was written, and warn of what is wrong with the parts."""
+    from jetpy.summary import count
+
     if not quiet:
-        click.echo(
-            f"wrote {output}: {subject.graph.name} in {subject.k:,} parts, {size / 1e3:.0f} kB"
-        )
+        parts = count(subject.k, "part")
+        click.echo(f"wrote {output}: {subject.graph.name} in {parts}, {size / 1e3:.0f} kB")
     if subject.run is None:
         return
     warn_of_pieces(subject.run.disconnected)

@@ -26,6 +26,8 @@ MOST_KERNELS = 10
 _HEIGHT = 2.6
 _BAR = 0.24  # inches
 _AXIS = 0.6
+_LEAST = 1.0
+"""Of axes, to either side of 0."""
 Numbers = npt.NDArray[Any]
 
 
@@ -40,8 +42,8 @@ def weights_chart(weights: npt.NDArray[np.int64], ideal: int, limit: int) -> Fig
     """
     figure, axes = _axes(_HEIGHT)
     with styled():
-        above = 100 * (weights / max(ideal, 1) - 1)
-        most = 100 * (limit / max(ideal, 1) - 1)
+        share = 100 / max(ideal, 1)
+        above, most = (weights - ideal) * share, (limit - ideal) * share
         if len(weights) <= MOST_BARS:
             colours = [BAD if weight > limit else SERIES[0] for weight in weights.tolist()]
             axes.bar(range(len(weights)), above, color=colours, width=0.8)
@@ -58,6 +60,8 @@ def weights_chart(weights: npt.NDArray[np.int64], ideal: int, limit: int) -> Fig
             ha="right", size=8,
         )  # fmt: skip
         axes.margins(y=0.18)
+        low, high = axes.get_ylim()
+        axes.set_ylim(min(low, -_LEAST), max(high, _LEAST))
         axes.set_ylabel("% above the average")
     return figure
 
@@ -78,7 +82,7 @@ def volumes_chart(evaluation: Evaluation) -> Figure:
                 _sorted_line(axes, numbers, colour, name)
         if evaluation.k <= MOST_BARS:
             _whole_numbers(axes)
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, max(_LEAST, axes.get_ylim()[1]))
         _thousands(axes)
         figure.legend(loc="outside upper left", ncols=2)
     return figure
@@ -176,6 +180,7 @@ def _seconds(axes: Axes) -> None:
 
 
 def _thousands(axes: Axes) -> None:
-    from matplotlib.ticker import StrMethodFormatter
+    from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
+    axes.yaxis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))

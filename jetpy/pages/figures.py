@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import io
 import re
@@ -53,6 +54,7 @@ _SUPERFLUOUS = re.compile(
 )
 _SIZE = re.compile(r'width="([\d.]+)pt" height="[\d.]+pt"')
 _FONT = re.compile(r"(font-family: |font: (?:[^;\"]* )?[\d.]+px )[^;\"]*")
+_IMAGE = re.compile(r"(?<=data:image/png;base64,)[^\"]*")
 _PATH = re.compile(r'(?<= d=")[^"]*')
 _FINE = re.compile(r"(\.\d\d)\d+")
 _ID = re.compile(r'(\bid="|href="#|url\(#)')
@@ -100,6 +102,7 @@ def svg_of(figure: Figure, label: str = "") -> Markup:
     with styled():
         figure.savefig(content, format="svg", transparent=True)
     svg = _SUPERFLUOUS.sub("", content.getvalue())
+    svg = _IMAGE.sub(lambda image: base64.b64encode(_smaller(image[0])).decode(), svg)
     svg = _PATH.sub(lambda path: _FINE.sub(r"\1", path[0]).replace("\n", ""), svg)
     width = re.search(_SIZE, svg)
     assert width is not None
@@ -110,3 +113,20 @@ def svg_of(figure: Figure, label: str = "") -> Markup:
         svg = svg.replace(light, variable)
     own = hashlib.sha256(svg.encode()).hexdigest()[:8]
     return Markup(_ID.sub(rf"\g<1>f{own}-", svg))  # ids of one page have to differ
+
+
+def _smaller(encoded: str) -> bytes:
+    """Return a PNG image, given in base 64, with a palette if that takes its colours."""
+    import numpy as np
+    from PIL import Image
+
+    content = base64.b64decode(encoded)
+    pixels = np.asarray(Image.open(io.BytesIO(content)).convert("RGBA"))
+    colours, numbers = np.unique(pixels.view(np.uint32), return_inverse=True)
+    if len(colours) > 256:
+        return content
+    image = Image.fromarray(numbers.reshape(pixels.shape[:2]).astype(np.uint8), "P")
+    image.putpalette(colours.tobytes(), "RGBA")
+    packed = io.BytesIO()
+    image.save(packed, "png", optimize=True)
+    return packed.getvalue()

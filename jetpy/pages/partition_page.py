@@ -41,6 +41,10 @@ QUOTIENT = (
     "edges run between, the wider the more weight is cut. It is drawn as nobody said where the "
     "vertices are; the option --coordinates does."
 )
+UNDRAWN = (
+    "Nobody said where the vertices are, which the option --coordinates does; and the quotient "
+    "graph has too many edges, or parts, to be drawn."
+)
 
 
 class Drawn(NamedTuple):
@@ -66,8 +70,9 @@ def partition_page(subject: Subject) -> str:
         verdict=verdict(subject, found),
         facts=facts(subject, found),
         drawn=_drawing(subject, found),
+        undrawn=UNDRAWN,
         weights=_weights(subject, found),
-        volumes=_drawn(charts.volumes_chart(found), "Boundary vertices and volume of each part"),
+        volumes=_volumes(found),
         matrix=_matrix(found),
         parts=parts_table(subject, found),
         beside=beside_table(subject, found),
@@ -102,6 +107,11 @@ def _weights(subject: Subject, found: Evaluation) -> Drawn:
     chart = charts.weights_chart(found.part_weights, subject.ideal, subject.limit)
     caption = f"The average is {subject.ideal:,}, rounded up."
     return _drawn(chart, "Weight of each part", caption)
+
+
+def _volumes(found: Evaluation) -> Drawn:
+    caption = "Each line is sorted by itself." if found.k > charts.MOST_BARS else ""
+    return _drawn(charts.volumes_chart(found), "Boundary and volume of each part", caption)
 
 
 def _matrix(found: Evaluation) -> Drawn | None:

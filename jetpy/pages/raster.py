@@ -137,17 +137,20 @@ def adjacent(image: Image, k: int) -> npt.NDArray[np.int64]:
 
 def with_gaps(image: Image) -> Image:
     """Return an image with gaps between parts, unless these would leave too little of it."""
-    gap = np.zeros(image.shape, bool)
-    for one, other in (
-        (np.s_[:, 1:], np.s_[:, :-1]),
-        (np.s_[1:], np.s_[:-1]),
-    ):
-        meet = (image[one] != image[other]) & (image[one] != NOTHING) & (image[other] != NOTHING)
-        gap[one] |= meet
-        gap[other] |= meet
-    if gap.sum() > _MOST_GAPS * (image != NOTHING).sum():
+    gaps = _gaps(image)
+    if gaps.sum() > _MOST_GAPS * (image != NOTHING).sum():
         return image
-    return np.where(gap, NOTHING, image)
+    return np.where(gaps, NOTHING, image)
+
+
+def _gaps(image: Image) -> npt.NDArray[np.bool_]:
+    """Return the pixels at which parts meet."""
+    gaps = np.zeros(image.shape, bool)
+    for one, other in ((np.s_[:, 1:], np.s_[:, :-1]), (np.s_[1:], np.s_[:-1])):
+        meet = (image[one] != image[other]) & (image[one] != NOTHING) & (image[other] != NOTHING)
+        gaps[one] |= meet
+        gaps[other] |= meet
+    return gaps
 
 
 def roomiest(image: Image, k: int) -> tuple[Floats, Floats]:
@@ -160,10 +163,9 @@ def roomiest(image: Image, k: int) -> tuple[Floats, Floats]:
     room : float64, shape (k,)
         Pixels to the nearest other part; 0 where a part is not seen.
     """
-    gaps = with_gaps(image)
-    padded = np.pad(gaps != NOTHING, 1)
-    distance = ndimage.distance_transform_edt(padded)[1:-1, 1:-1]
+    inner = np.where(_gaps(image), NOTHING, image)
+    distance = ndimage.distance_transform_edt(np.pad(inner != NOTHING, 1))[1:-1, 1:-1]
     numbers = np.arange(k)
-    room = np.nan_to_num(ndimage.maximum(distance, gaps, numbers))
-    places = np.array(ndimage.maximum_position(distance, gaps, numbers), float).reshape(k, 2)
-    return places[:, ::-1], np.where(np.isin(numbers, gaps), room, 0.0)
+    room = np.nan_to_num(ndimage.maximum(distance, inner, numbers))
+    places = np.array(ndimage.maximum_position(distance, inner, numbers), float).reshape(k, 2)
+    return places[:, ::-1], np.where(np.isin(numbers, inner), room, 0.0)
