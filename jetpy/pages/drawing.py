@@ -41,27 +41,30 @@ def draw(graph: Graph, parts: IntArray, k: int, coordinates: Coordinates) -> tup
     view = view_of(graph, coordinates)
     frame = raster.frame_of(view)
     image = raster.rasterise(view, frame, parts, k)
-    colours = colours_of(k, raster.adjacent(image, k))
-    seen = raster.with_gaps(image)
-    pixels = np.where(
-        (seen == raster.NOTHING)[:, :, None], np.uint8(0), _rgba(FILLS)[colours[seen]]
-    )
+    meetings = raster.adjacent(image, k)
+    colours = colours_of(k, meetings)
     figure, axes = _blank(frame.height / frame.width)
-    axes.imshow(pixels, interpolation="none")
+    axes.imshow(_pixels(image, colours), interpolation="none")
     numbered = _number(axes, image, [FILLS[colour] for colour in colours])
+    has_edges = view.depth is None and graph.n + graph.m <= MOST_DRAWN
+    if has_edges:
+        _draw_edges(axes, graph, parts, frame)
     what = "Each vertex with its surroundings in the colour of its part"
     if graph.n > np.count_nonzero(image != raster.NOTHING):
         shown = "the part of most vertices there" if view.depth is None else "the vertex in front"
         what = f"Each pixel shows {shown}, in the colour of its part"
-    numbers = {0: "", k: ", with its number"}.get(numbered, ", with its number where there is room")
-    edges = ""
-    if view.depth is None and graph.n + graph.m <= MOST_DRAWN:
-        _draw_edges(axes, graph, parts, frame)
-        edges = " Lines are edges, heavy ones cut."
-    return (
-        figure,
-        f"{what}{numbers}; parts that meet have different colours.{edges} {view.how}".strip(),
-    )
+    room = {0: "", k: ", with its number"}.get(numbered, ", with its number where there is room")
+    clash = bool((colours[meetings[:, 0]] == colours[meetings[:, 1]]).any())
+    differ = f"{'most ' if clash else ''}parts that meet have different colours"
+    edges = "Lines are edges, heavy ones cut." if has_edges else ""
+    return figure, " ".join(filter(None, (f"{what}{room}; {differ}.", edges, view.how)))
+
+
+def _pixels(image: raster.Image, colours: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
+    """Return an image of parts as red, green, blue and opacity."""
+    fills = np.array([[*bytes.fromhex(fill[1:]), 255] for fill in FILLS], np.uint8)
+    seen = raster.with_gaps(image)
+    return np.where((seen == raster.NOTHING)[:, :, None], np.uint8(0), fills[colours[seen]])
 
 
 def _draw_edges(axes: Axes, graph: Graph, parts: IntArray, frame: raster.Frame) -> None:
@@ -86,10 +89,6 @@ def _blank(aspect: float) -> tuple[Figure, Axes]:
     axes: Axes = figure.subplots()
     axes.set_axis_off()
     return figure, axes
-
-
-def _rgba(colours: tuple[str, ...]) -> npt.NDArray[np.uint8]:
-    return np.array([[*bytes.fromhex(colour[1:]), 255] for colour in colours], np.uint8)
 
 
 def _number(axes: Axes, image: raster.Image, fills: Sequence[str]) -> int:

@@ -29,7 +29,7 @@ COLOURS = {
     "series-2": Colour("#d55e01", "#ee7a1f"),
     "series-3": Colour("#009e73", "#1fb88c"),
     "series-4": Colour("#cc6fa3", "#d98abb"),
-    "series-5": Colour("#3c9fd4", "#8accf2"),
+    "series-5": Colour("#3699ce", "#8accf2"),
     "series-6": Colour("#b57c00", "#e8a91c"),
     "series-7": Colour("#4a4e9c", "#9aa0ea"),
     "series-8": Colour("#757d87", "#b9c0c9"),

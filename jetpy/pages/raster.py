@@ -20,6 +20,7 @@ _LEAST_SIDE = 60
 _MARGIN = 8  # pixels
 _FILLED = 5.0
 """Holes are filled that are nowhere farther from a vertex than so many times its reach."""
+_AT_ONCE = 1 << 20  # pixels
 _MOST_GAPS = 0.35
 """Of the pixels that show a part, what gaps may take."""
 
@@ -48,7 +49,7 @@ class Frame:
 def frame_of(view: View) -> Frame:
     """Return an image's frame that holds all vertices of a view, one or more."""
     low, extent = view.places.min(axis=0), np.ptp(view.places, axis=0)
-    scale = (SIDE - 2 * _MARGIN - 1) / max(extent.max(), np.finfo(float).tiny)
+    scale = (SIDE - 2 * _MARGIN - 1) / (extent.max() or 1.0)
     sides = np.maximum(np.rint(extent * scale) + 2 * _MARGIN + 1, _LEAST_SIDE)
     columns, upwards = ((view.places - low - extent / 2) * scale + (sides - 1) / 2).T
     width, height = sides.astype(int).tolist()
@@ -115,14 +116,19 @@ def _in_front(
     order = np.argsort(depth, kind="stable")
     rows, columns, reach, parts = rows[order], columns[order], reach[order], parts[order]
     front = np.full(shape, NOTHING, np.int64)  # by its place in the order
-    largest = int(reach.max())
-    for down in range(-largest, largest + 1):
-        for right in range(-largest, largest + 1):
-            far = np.flatnonzero(down * down + right * right <= reach * reach)
-            y, x = rows[far] + down, columns[far] + right
-            inside = (y >= 0) & (y < shape[0]) & (x >= 0) & (x < shape[1])
+    sizes = np.ceil(np.log2(reach)).astype(int)
+    for size in np.unique(sizes).tolist():
+        own = np.flatnonzero(sizes == size)
+        down, right = np.indices((2 ** (size + 1) + 1,) * 2).reshape(2, -1) - 2**size
+        apart = np.hypot(down, right)
+        step = -(-_AT_ONCE // len(apart))
+        for start in range(0, len(own), step):
+            some = own[start : start + step, None]
+            y, x = rows[some] + down, columns[some] + right
+            inside = (apart <= reach[some]) & (y >= 0) & (y < shape[0]) & (x >= 0) & (x < shape[1])
             here = y[inside], x[inside]
-            front[here] = np.maximum(front[here], far[inside])  # of several the last one counts
+            nearest = np.broadcast_to(some, inside.shape)[inside]
+            front[here] = np.maximum(front[here], nearest)  # of several the last one counts
     return np.where(front == NOTHING, NOTHING, parts[front])
 
 

@@ -25,7 +25,7 @@ class View:
     Attributes
     ----------
     places : float64, shape (n, 2)
-        To the right, and up; in units of the coordinates.
+        To the right, and up; in units of the largest coordinate.
     depth : float64, shape (n,), or None
         How near they are to the viewer, where some may hide others.
     reach : float64, shape (n,)
@@ -50,6 +50,7 @@ def view_of(graph: Graph, coordinates: Coordinates) -> View:
     coordinates : numbers, shape (n, 2) or (n, 3)
     """
     at = np.asarray(coordinates, np.float64)
+    at = at / (np.abs(at).max(initial=0) or 1.0)
     reach = edge_lengths(graph, at)
     extent = np.ptp(at, axis=0) if len(at) else np.zeros(at.shape[1])
     thick = extent > _FLAT * extent.max(initial=0)
