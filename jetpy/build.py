@@ -146,6 +146,7 @@ def raw_of(
             edge_weights=data.edge_weights,
             vertex_weights=data.vertex_weights,
             names=data.names,
+            locate=data.locate,
         )
     if sp.issparse(data):
         return from_scipy(data)
@@ -194,7 +195,8 @@ def graph_of(raw: Raw, rules: Rules = PLAIN, name: str = "graph") -> Graph:
         graph = graph_from_pairs(
             raw.n, raw.sources, raw.targets, *weights, rules=rules, name=name, naming=raw.naming
         )
-    return graph if raw.names is None else replace(graph, names=tuple(raw.names))
+    names = None if raw.names is None else tuple(raw.names)
+    return replace(graph, names=names, locate=raw.locate)
 
 
 def graph_from_csr(

@@ -16,6 +16,7 @@ COMMANDS = (
     "map",
     "mesh",
     "evaluate",
+    "report",
     "generate",
     "compile",
     "doctor",

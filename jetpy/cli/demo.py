@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING
-
 import click
 
 from jetpy import names
 from jetpy.bars import progress_bars
 from jetpy.cli.command import Command
 from jetpy.cli.options import backend_option, device_option, threads_option
-
-if TYPE_CHECKING:
-    from jetpy.graph import Graph
 
 VERTICES = 40_000
 PARTS = 8
@@ -27,6 +21,7 @@ IMBALANCE = 0.03
 def demo_command(backend: names.Backend, threads: int | None, device: int | None) -> None:
     """Partition a small generated mesh, and compare with METIS."""
     from jetpy.api import partition
+    from jetpy.beside import metis
     from jetpy.cli.tables import columns, levels, stdout_console
     from jetpy.generators import delaunay
     from jetpy.metrics import evaluate
@@ -45,12 +40,11 @@ def demo_command(backend: names.Backend, threads: int | None, device: int | None
             progress=bars.stage,
         )
         bars.busy("Comparing")
-        started = time.perf_counter()
-        parts = _metis(graph)
-        seconds = {"jetpy": result.seconds["total"], "METIS": time.perf_counter() - started}
+        other = metis(graph, PARTS, result.limit, result.seed)
+        seconds = {"jetpy": result.seconds["total"], "METIS": other.seconds}
         found = {
             "jetpy": evaluate(graph, result.parts, PARTS),
-            "METIS": evaluate(graph, parts, PARTS),
+            "METIS": evaluate(graph, other.parts, PARTS),
         }
     console = stdout_console()
     console.print(f"A mesh of {graph.n:,} vertices and {graph.m:,} edges, cut into {PARTS} parts.")
@@ -71,16 +65,3 @@ def demo_command(backend: names.Backend, threads: int | None, device: int | None
     headers = ("", "cut", "imbalance", "heaviest part", "empty", "disconnected", "seconds")
     console.print(columns(headers, rows, left=1))
     console.print(f"With a graph of your own: jetpy partition GRAPH -k {PARTS} -o PARTS")
-
-
-def _metis(graph: Graph) -> list[int]:
-    """Partition by METIS alone: k-way, with the same imbalance."""
-    import pymetis
-
-    _, parts = pymetis.part_graph(
-        PARTS,
-        adjacency=pymetis.CSRAdjacency(graph.indptr, graph.indices),
-        options=pymetis.Options(seed=0, ufactor=round(1000 * IMBALANCE)),
-        recursive=False,
-    )
-    return list(parts)
