@@ -14,6 +14,7 @@ import click
 from jetpy.bars import progress_bars
 from jetpy.cli.command import Command
 from jetpy.errors import BackendError
+from jetpy.guides import guide
 from jetpy.names import DISTRIBUTION
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def doctor_command() -> None:
     for problem in [*(of_cuda.problems(cuda) if cuda.driver else []), *wrong]:
         console.print(f"\nWRONG: {problem.what}\nMEND:  {problem.mend}")
     if wrong or kokkos is None:
-        console.print("\nHow to get the kokkos back ends: docs/kokkos.md in jetpy's sources")
+        console.print(f"\nHow to get the kokkos back ends: {guide('kokkos')}")
     broken = [name for name, outcome in outcomes.items() if outcome.wrong]
     if broken:
         raise BackendError(f"do not use {' and '.join(broken)}: the self-check went wrong")

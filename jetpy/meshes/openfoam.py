@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import numpy.typing as npt
 from jetpy.errors import FileFormatError
 from jetpy.graph import Graph
 from jetpy.io.atomic import atomic_write
+from jetpy.io.compression import open_input
 from jetpy.meshes.dual import dual_graph_of_faces
 
 POLY_MESH = Path("constant", "polyMesh")
@@ -58,10 +58,8 @@ def read_labels(case: Path, name: str) -> npt.NDArray[np.int64]:
     file = _file(case, name)
     if file is None:
         raise FileFormatError(f"{case / POLY_MESH / name}: there is no such file")
-    try:
-        content = (gzip.open if file.suffix == ".gz" else open)(file, "rb").read()
-    except (OSError, EOFError) as error:
-        raise FileFormatError(f"{file}: {error}") from error
+    with open_input(file) as stream:
+        content = stream.read()
     header, _, _ = content.partition(b"}")
     start = _START.search(content)
     if b"FoamFile" not in header or start is None:

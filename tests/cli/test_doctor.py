@@ -11,6 +11,7 @@ from jetpy.backends.cuda.installation import Installation as Cuda
 from jetpy.backends.diagnosis import Installation
 from jetpy.backends.selfcheck import Outcome, check_apart
 from jetpy.cache import write_entry
+from jetpy.guides import guide
 from tests.backends.test_diagnosis import MDSPAN_20, SOUND
 from tests.cli.conftest import Run
 
@@ -112,7 +113,7 @@ def test_problems_come_with_a_remedy(run: Run, machine: Machine) -> None:
     assert words.count("WRONG: ") == words.count("MEND: ") == 2
     assert "WRONG: Kokkos is built as C++20 with views on mdspan, for CUDA 13.0: " in words
     assert "MEND: Build Kokkos again with -DCMAKE_CXX_STANDARD=17" in words
-    assert "How to get the kokkos back ends: docs/kokkos.md" in words
+    assert f"How to get the kokkos back ends: {guide('kokkos')}" in words
 
 
 def test_what_cuda_lacks_is_told_where_there_is_a_driver(run: Run, machine: Machine) -> None:

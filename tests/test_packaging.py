@@ -1,0 +1,62 @@
+"""What is told in several files is told alike, and pages that messages name are installed."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from jetpy.guides import FOLDER, guide
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+RECIPE = (ROOT / ".ci" / "conda" / "recipe.yaml").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("file", "pattern"),
+    [
+        ("CITATION.cff", r"^version: (.+)$"),
+        ("CHANGELOG.md", r"^## \[([\d.]+)\]"),
+        (".ci/conda/recipe.yaml", r'^  version: "(.+)"$'),
+    ],
+)
+def test_version(file: str, pattern: str) -> None:
+    found = re.search(pattern, (ROOT / file).read_text("utf-8"), re.MULTILINE)
+    assert found is not None
+    assert found[1] == PROJECT["version"]
+
+
+def test_conda_recipe() -> None:
+    """It needs what the package needs, and starts the same program."""
+    run = RECIPE.partition("  run:\n")[2].partition("\n\n")[0]
+    needed = {line.strip(" -").replace(" ", "") for line in run.splitlines()}
+    assert needed == {*PROJECT["dependencies"], "python>=${{python_min}}"}
+    [(name, target)] = PROJECT["scripts"].items()
+    assert f"- {name} = {target}\n" in RECIPE
+
+
+def test_authors_are_those_of_the_licence() -> None:
+    [author] = PROJECT["authors"]
+    assert re.search(rf"^Copyright .* {author['name']}$", (ROOT / "LICENSE").read_text(), re.M)
+    assert f"  - name: {author['name']}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_every_package_is_installed() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
+    folders = {file.parent for file in (ROOT / "jetpy").rglob("__init__.py")}
+    names = {".".join(folder.relative_to(ROOT).parts) for folder in folders}
+    assert {*names, "jetpy.workloads"} == set(settings["packages"])
+    assert "docs/*.md" in settings["package-data"]["jetpy"]
+
+
+def test_pages_that_messages_name() -> None:
+    """Every page that code asks for is there."""
+    code = (path.read_text("utf-8") for path in (ROOT / "jetpy").rglob("*.py"))
+    named = {page for text in code for page in re.findall(r"guide\(['\"](\w+)['\"]\)", text)}
+    assert "kokkos" in named
+    assert all(Path(guide(page)).is_file() for page in named)
+    pages = {page.name for page in (ROOT / "docs").glob("*.md")}
+    assert {page.name for page in FOLDER.glob("*.md")} == pages
