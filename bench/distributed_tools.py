@@ -164,13 +164,14 @@ def _parhip(job: Job) -> Solve:
     return solve
 
 
-def _dkaminpar(job: Job) -> Solve:
-    library = job.load("libdkaminpar.so")
+def _dkaminpar(preset: str, job: Job) -> Solve:
+    library = job.load("libdKaMinPar.so")
     rows = job.rows(np.uint64)
 
     def solve(k: int, seed: int) -> Parts:
         parts = np.empty(job.block.n, np.int32)
-        library.dkaminpar(*rows, k, c_double(IMBALANCE), seed, pointer(parts), job.address)
+        wanted = k, c_double(IMBALANCE), seed, preset.encode()
+        library.dkaminpar(*rows, *wanted, pointer(parts), job.address)
         return parts
 
     return solve
@@ -182,6 +183,7 @@ TOOLS: dict[str, Callable[[Job], Solve]] = {
     "parmetis": _parmetis,
     "ptscotch": _ptscotch,
     "parhip": _parhip,
-    "dkaminpar": _dkaminpar,
+    "dkaminpar": partial(_dkaminpar, "default"),
+    "dkaminpar-strong": partial(_dkaminpar, "strong"),
 }
 """What gets each tool ready, which is not timed."""

@@ -1,4 +1,4 @@
-// dKaMinPar as a function of a library, libdkaminpar.so, for bench.distributed_tools.
+// A function of libdKaMinPar.so that bench.distributed_tools can call; it goes to kaminpar-dist/.
 
 #include <span>
 
@@ -13,6 +13,7 @@ extern "C" void dkaminpar(
     int k,
     double imbalance,
     int seed,
+    const char *preset,
     std::uint32_t *parts,
     MPI_Comm *comm
 ) {
@@ -22,7 +23,7 @@ extern "C" void dkaminpar(
   const auto own = starts[rank + 1] - starts[rank];
 
   dKaMinPar::reseed(seed);
-  dKaMinPar partitioner(*comm, 1, dist::create_default_context());
+  dKaMinPar partitioner(*comm, 1, dist::create_context_by_preset_name(preset));
   partitioner.set_output_level(OutputLevel::QUIET);
   partitioner.copy_graph({starts, starts + size + 1}, {indptr, own + 1}, {indices, indptr[own]});
   partitioner.set_k(k);
