@@ -164,26 +164,11 @@ def _parhip(job: Job) -> Solve:
     return solve
 
 
-def _dkaminpar(preset: str, job: Job) -> Solve:
-    library = job.load("libdKaMinPar.so")
-    rows = job.rows(np.uint64)
-
-    def solve(k: int, seed: int) -> Parts:
-        parts = np.empty(job.block.n, np.int32)
-        wanted = k, c_double(IMBALANCE), seed, preset.encode()
-        library.dkaminpar(*rows, *wanted, pointer(parts), job.address)
-        return parts
-
-    return solve
-
-
 TOOLS: dict[str, Callable[[Job], Solve]] = {
     "jetpy/default": partial(_jetpy, "default"),
     "jetpy/fast": partial(_jetpy, "fast"),
     "parmetis": _parmetis,
     "ptscotch": _ptscotch,
     "parhip": _parhip,
-    "dkaminpar": partial(_dkaminpar, "default"),
-    "dkaminpar-strong": partial(_dkaminpar, "strong"),
 }
 """What gets each tool ready, which is not timed."""

@@ -86,7 +86,7 @@ def test_records_are_checked_here(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (own["cuts"], own["parts"]) == ((expected.cut,), (digest(expected.parts),))
 
 
-@pytest.mark.parametrize("tool", ["parmetis", "ptscotch", "parhip", "dkaminpar"])
+@pytest.mark.parametrize("tool", ["parmetis", "ptscotch", "parhip"])
 def test_absent_libraries_are_told(tool: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str, mode: int) -> CDLL:
         raise OSError(f"{name} is not there")
