@@ -230,7 +230,8 @@ def launch(size: int, threads: int, options: argparse.Namespace) -> list[dict[st
     if size:
         command = launcher(size) + command
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    # Open MPI's processes see a terminal, and some write its codes before a line.
+    return [json.loads(line[line.index("{") :]) for line in done.stdout.splitlines() if "{" in line]
 
 
 def main() -> None:

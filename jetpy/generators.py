@@ -17,6 +17,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
+from jetpy.checks import integer
 from jetpy.coordinates import Coordinates, Locate
 from jetpy.errors import OptionError
 from jetpy.graph import INT32_MAX, MOST_ENTRIES, Graph
@@ -228,7 +229,7 @@ def _graph(matrix: Any, name: str, locate: Locate | None = None) -> Graph:
 
 
 def _require(what: str, value: int, least: int) -> None:
-    if value < least:
+    if integer(what, value) < least:
         raise OptionError(f"{what} must be at least {least}, not {value}")
 
 
