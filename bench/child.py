@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -11,16 +12,30 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
+PROCESSES = {
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+    "PRTE_MCA_hwloc_default_binding_policy": "none",
+}
+"""Lets Open MPI start more processes than there are cores, and the system place them."""
 
 
 class Absent(Exception):
     """The child lacks what it was asked to run; the message says what."""
 
 
-def answers(module: str, *arguments: object, threads: int | None = None) -> Iterator[Any]:
+def launcher(processes: int) -> list[str]:
+    """Return what starts a command on several processes: mpiexec, if it can be beside Python."""
+    beside = shutil.which("mpiexec", path=str(Path(sys.executable).parent))
+    return [beside or "mpiexec", "-n", str(processes)]
+
+
+def answers(
+    module: str, *arguments: object, threads: int | None = None, processes: int | None = None
+) -> Iterator[Any]:
     """Run ``python -m module arguments`` and yield what it answers, as it comes.
 
-    `threads` is how many the thread pools of the child get room for.
+    `threads` is how many the thread pools of the child get room for. With `processes` there are so
+    many of them, which MPI starts.
 
     Raises
     ------
@@ -31,7 +46,9 @@ def answers(module: str, *arguments: object, threads: int | None = None) -> Iter
     """
     names = ("OMP_NUM_THREADS",) if threads else ()
     command = [sys.executable, "-m", module, *map(str, arguments)]
-    env = {**os.environ, **dict.fromkeys(names, str(threads))}
+    if processes is not None:
+        command = launcher(processes) + command
+    env = {**os.environ, **PROCESSES, **dict.fromkeys(names, str(threads))}
     with subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
         for line in child.stdout:

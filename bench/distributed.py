@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import subprocess
 import sys
 import time
@@ -33,6 +32,7 @@ import numpy.typing as npt
 
 import jetpy
 import jetpy.distributed
+from bench.child import launcher
 from bench.tables import show
 from jetpy.distributed import api
 from jetpy.distributed.block import Block
@@ -228,10 +228,10 @@ def launch(size: int, threads: int, options: argparse.Namespace) -> list[dict[st
     command += ["--backend", options.backend, "--presets", *options.presets]
     command += ["-k", *map(str, options.k), *["--weights"] * options.weights]
     if size:
-        beside = shutil.which("mpiexec", path=str(Path(sys.executable).parent))
-        command = [beside or "mpiexec", "-n", str(size), *command]
+        command = launcher(size) + command
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    # Open MPI's processes see a terminal, and some write its codes before a line.
+    return [json.loads(line[line.index("{") :]) for line in done.stdout.splitlines() if "{" in line]
 
 
 def main() -> None:

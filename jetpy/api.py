@@ -277,6 +277,8 @@ def refine(
     *,
     vertex_weights: npt.ArrayLike | None = None,
     edge_weights: npt.ArrayLike | None = None,
+    weight: str | None = "weight",
+    node_weight: str | None = "weight",
     imbalance: float = 0.03,
     large_imbalance: bool = False,
     targets: npt.ArrayLike | None = None,
@@ -303,8 +305,8 @@ def refine(
 
     Parameters
     ----------
-    graph, edge_weights, imbalance, large_imbalance, targets, objective, seed, preset, backend
-    threads, device, repair, pattern, scale, progress, profile
+    graph, edge_weights, weight, node_weight, imbalance, large_imbalance, targets, objective, seed
+    preset, backend, threads, device, repair, pattern, scale, progress, profile
         As for `partition`; the preset `max` is `ultra` here.
     vertex_weights : array of int, shape (n,), optional
         Weights of the vertices, instead of the graph's.
@@ -330,6 +332,8 @@ def refine(
         graph,
         vertex_weights=vertex_weights,
         edge_weights=edge_weights,
+        weight=weight,
+        node_weight=node_weight,
         repair=repair,
         pattern=pattern,
         scale=scale,
@@ -382,6 +386,8 @@ def map_processes(
     method: names.Method = "im",
     vertex_weights: npt.ArrayLike | None = None,
     edge_weights: npt.ArrayLike | None = None,
+    weight: str | None = "weight",
+    node_weight: str | None = "weight",
     imbalance: float = 0.03,
     large_imbalance: bool = False,
     seed: int = 0,
@@ -407,8 +413,8 @@ def map_processes(
 
     Parameters
     ----------
-    graph, vertex_weights, edge_weights, large_imbalance, seed, backend, threads, device, repair
-    pattern, scale, progress, profile
+    graph, vertex_weights, edge_weights, weight, node_weight, large_imbalance, seed, backend
+    threads, device, repair, pattern, scale, progress, profile
         As for `partition`, with one weight a vertex; vertices are tasks, edge weights what they
         communicate.
     hierarchy : str or sequence of int, or None
@@ -445,6 +451,8 @@ def map_processes(
         graph,
         vertex_weights=vertex_weights,
         edge_weights=edge_weights,
+        weight=weight,
+        node_weight=node_weight,
         repair=repair,
         pattern=pattern,
         scale=scale,

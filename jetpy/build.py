@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from jetpy.checks import integer
 from jetpy.convert.arrays import from_array
 from jetpy.convert.device import is_array, sparse_on_host
 from jetpy.convert.in_place import graph_on_gpu
@@ -26,6 +29,7 @@ from jetpy.validate import (
     find_defect,
     integer_array,
     merged,
+    number_array,
     pattern_of,
     row_of,
     symmetric,
@@ -77,10 +81,10 @@ def as_graph(
     n : int, optional
         Number of vertices of an edge list; by default the largest id plus 1.
     repair : bool
-        Mend what can be mended: drop self-loops, merge duplicate edges (adding their weights),
-        add missing reverse edges, and give two opposite edges the larger of their weights. A
-        graph that needs no repair keeps the order of its adjacency, a repaired one is sorted. The
-        logger ``jetpy.input`` tells what was done.
+        Mend what can be mended: drop self-loops, whatever they weigh, merge duplicate edges
+        (adding their weights), add missing reverse edges, and give two opposite edges the larger of
+        their weights. A graph that needs no repair keeps the order of its adjacency, a repaired one
+        is sorted. The logger ``jetpy.input`` tells what was done.
     pattern : bool
         Take the places of entries alone, whatever they are: off the diagonal, each is an edge of
         weight 1, in both directions. For matrices whose entries are no counts.
@@ -103,6 +107,7 @@ def as_graph(
     >>> as_graph(([0, 1, 3, 4], [1, 0, 2, 1]), name="path")
     Graph('path', n=3, m=2)
     """
+    n = None if n is None else integer("n", n)
     if isinstance(data, Graph):
         if vertex_weights is edge_weights is None and not pattern:
             return data
@@ -141,6 +146,7 @@ def raw_of(
             edge_weights=data.edge_weights,
             vertex_weights=data.vertex_weights,
             names=data.names,
+            locate=data.locate,
         )
     if sp.issparse(data):
         return from_scipy(data)
@@ -189,7 +195,8 @@ def graph_of(raw: Raw, rules: Rules = PLAIN, name: str = "graph") -> Graph:
         graph = graph_from_pairs(
             raw.n, raw.sources, raw.targets, *weights, rules=rules, name=name, naming=raw.naming
         )
-    return graph if raw.names is None else replace(graph, names=tuple(raw.names))
+    names = None if raw.names is None else tuple(raw.names)
+    return replace(graph, names=names, locate=raw.locate)
 
 
 def graph_from_csr(
@@ -228,12 +235,12 @@ def graph_from_csr(
     neighbours = checked_ids(
         neighbours, n, "indices", lambda i: f"neighbour of {naming.vertex(row_of(starts, i))}"
     )
-    weights = weights_of(
-        None if rules.pattern else edge_weights,
+    weights = _edge_weights(
+        edge_weights,
+        rules,
+        lambda: np.repeat(np.arange(n, dtype=np.int32), np.diff(starts)) == neighbours,
         len(neighbours),
-        "edge weights",
         lambda i: naming.edge(row_of(starts, i), int(neighbours[i])),
-        scale=rules.scale,
     )
     own = weights_of(vertex_weights, n, "vertex weights", naming.vertex, scale=rules.scale)
     masses = scaled(own, "vertex weights")
@@ -291,12 +298,12 @@ def graph_from_pairs(
     check_order(n)
     u = checked_ids(sources, n, "sources", lambda i: f"source of edge number {i}")
     v = checked_ids(targets, n, "targets", lambda i: f"target of edge number {i}")
-    weights = weights_of(
-        None if rules.pattern else edge_weights,
+    weights = _edge_weights(
+        edge_weights,
+        rules,
+        lambda: u == v,
         len(u),
-        "edge weights",
         lambda i: naming.edge(int(u[i]), int(v[i])),
-        scale=rules.scale,
     )
     matrix = sorted_pairs(n, u, v, weights)
     return graph_from_csr(
@@ -308,6 +315,23 @@ def graph_from_pairs(
         name=name,
         naming=naming,
     )
+
+
+def _edge_weights(
+    values: npt.ArrayLike | None,
+    rules: Rules,
+    find_loops: Callable[[], npt.NDArray[np.bool_]],
+    size: int,
+    source: Callable[[int], str],
+) -> npt.NDArray[Any]:
+    """Return checked weights of edges; those of self-loops that will be dropped may be anything."""
+    what = "edge weights"
+    if rules.pattern:
+        values = None
+    if values is not None and rules.repair:
+        numbers = number_array(values, size, what, source)
+        values = np.where(find_loops(), np.ones((), numbers.dtype), numbers)
+    return weights_of(values, size, what, source, scale=rules.scale)
 
 
 def sorted_pairs(n: int, rows: IntArray, columns: IntArray, data: npt.NDArray[Any]) -> Any:

@@ -1,13 +1,15 @@
 """Graphs made from a few numbers: regular meshes, random geometry, skewed degrees, roads.
 
-The same parameters always give the same graph. All weights are 1. `GENERATORS` maps the name
-of each kind to its function.
+The same parameters always give the same graph. All weights are 1. All but `rmat` know where
+vertices are, and compute it again when they are asked. `GENERATORS` maps the name of each kind to
+its function.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
+from jetpy.checks import integer
+from jetpy.coordinates import Coordinates, Locate
 from jetpy.errors import OptionError
 from jetpy.graph import INT32_MAX, MOST_ENTRIES, Graph
 
@@ -34,7 +38,8 @@ def cube(a: int, b: int, c: int) -> Graph:
 
 def delaunay(n: int, seed: int = 0) -> Graph:
     """Delaunay triangulation of `n` random points in the unit square, n >= 3."""
-    return _graph(_delaunay_matrix(n, seed), f"delaunay-{n}-s{seed}")
+    locate = partial(_random_points, n, seed)
+    return _graph(_delaunay_matrix(n, seed), f"delaunay-{n}-s{seed}", locate)
 
 
 def random_geometric(
@@ -54,19 +59,17 @@ def random_geometric(
         Number the points by the cells of a square grid instead of at random.
     """
     _require("n", n, 2)
-    points = np.random.default_rng(seed).random((n, 2))
     if radius is None:
         radius = 0.55 * math.sqrt(math.log(n) / n)
     if not 0 < radius < math.inf:
         raise OptionError(f"radius must be positive, not {radius}")
-    if spatial_order:
-        cell = np.floor(points / radius).astype(np.int64)
-        points = points[np.lexsort((cell[:, 1], cell[:, 0]))]
     from scipy.spatial import cKDTree
 
-    pairs = cKDTree(points).query_pairs(radius, output_type="ndarray")
+    locate = partial(_random_points, n, seed, cell=radius if spatial_order else None)
+    pairs = cKDTree(locate()).query_pairs(radius, output_type="ndarray")
     matrix = _symmetric(n, pairs[:, 0], pairs[:, 1])
-    return _graph(_largest_component(matrix), f"rgg-{n}-s{seed}")
+    matrix, kept = _largest_component(matrix)
+    return _graph(matrix, f"rgg-{n}-s{seed}", partial(locate, kept=kept))
 
 
 def rmat(scale: int, edge_factor: int = 16, seed: int = 0) -> Graph:
@@ -97,7 +100,7 @@ def rmat(scale: int, edge_factor: int = 16, seed: int = 0) -> Graph:
             v[block] += v[block] + ((x >= a) ^ lower | (x >= a + b + c))
     number = rng.permutation(n).astype(np.int32)
     matrix = _symmetric(n, number[u], number[v])
-    return _graph(_largest_component(matrix), f"rmat-{scale}-{edge_factor}-s{seed}")
+    return _graph(_largest_component(matrix)[0], f"rmat-{scale}-{edge_factor}-s{seed}")
 
 
 def road(n: int, seed: int = 0) -> Graph:
@@ -116,7 +119,8 @@ def road(n: int, seed: int = 0) -> Graph:
     tree_keys = tree.row.astype(np.int64) * n + tree.col
     keys = keys[~np.isin(keys, tree_keys)][:extra]
     matrix = _symmetric(n, np.r_[tree.row, keys // n], np.r_[tree.col, keys % n])
-    return _graph(_largest_component(matrix), f"road-{n}-s{seed}")
+    matrix, kept = _largest_component(matrix)
+    return _graph(matrix, f"road-{n}-s{seed}", partial(_random_points, n, seed, kept))
 
 
 def thinned_delaunay(n: int, seed: int = 0, keep: float = 0.42) -> Graph:
@@ -126,7 +130,8 @@ def thinned_delaunay(n: int, seed: int = 0, keep: float = 0.42) -> Graph:
     u, v = sp.triu(_delaunay_matrix(n, seed), format="csr").nonzero()
     chosen = np.random.default_rng(seed).random(len(u)) < keep
     matrix = _symmetric(n, u[chosen], v[chosen])
-    return _graph(_largest_component(matrix), f"thinned-{n}-s{seed}")
+    matrix, kept = _largest_component(matrix)
+    return _graph(matrix, f"thinned-{n}-s{seed}", partial(_random_points, n, seed, kept))
 
 
 GENERATORS: dict[str, Callable[..., Graph]] = {
@@ -160,7 +165,32 @@ def _lattice(shape: tuple[int, ...], name: str) -> Graph:
     neighbours = (vertices[:, None] + np.array(offsets, np.int32))[mask]
     kind: Any = np.int32 if len(neighbours) <= INT32_MAX else np.int64
     indptr = np.concatenate(([0], np.cumsum(mask.sum(axis=1, dtype=np.int32)))).astype(kind)
-    return Graph(indptr, neighbours, np.ones_like(neighbours), np.ones(n, np.int32), name)
+    weights = np.ones_like(neighbours), np.ones(n, np.int32)
+    return Graph(indptr, neighbours, *weights, name, locate=partial(_lattice_points, shape))
+
+
+def _lattice_points(shape: tuple[int, ...]) -> Coordinates:
+    """Integers as small as they may be; the last axis is x."""
+    places = np.indices(shape, np.min_scalar_type(max(shape) - 1))
+    return places.reshape(len(shape), -1)[::-1].T
+
+
+def _random_points(
+    n: int, seed: int, kept: npt.NDArray[np.bool_] | None = None, cell: float | None = None
+) -> Coordinates:
+    """Points in the unit square: those that are kept; ordered by cells of a size, if there is one.
+
+    Parameters
+    ----------
+    n, seed : int
+    kept : bool, shape (n,), optional
+    cell : float, optional
+    """
+    points = np.random.default_rng(seed).random((n, 2))
+    if cell is not None:
+        cells = np.floor(points / cell).astype(np.int64)
+        points = points[np.lexsort((cells[:, 1], cells[:, 0]))]
+    return points if kept is None else points[kept]
 
 
 def _delaunay_matrix(n: int, seed: int) -> Any:
@@ -168,7 +198,7 @@ def _delaunay_matrix(n: int, seed: int) -> Any:
 
     _require("n", n, 3)
     _require_size(6 * n)
-    corners = Delaunay(np.random.default_rng(seed).random((n, 2))).simplices
+    corners = Delaunay(_random_points(n, seed)).simplices
     return _symmetric(n, corners.ravel(), np.roll(corners, 1, axis=1).ravel())
 
 
@@ -180,25 +210,26 @@ def _symmetric(n: int, u: npt.NDArray[Any], v: npt.NDArray[Any]) -> Any:
     return half + half.T.tocsr()
 
 
-def _largest_component(matrix: Any) -> Any:
+def _largest_component(matrix: Any) -> tuple[Any, npt.NDArray[np.bool_] | None]:
+    """Return the component's matrix, and which vertices are kept where not all are."""
     count, label = csgraph.connected_components(matrix, directed=False)
     if count == 1:
-        return matrix
+        return matrix, None
     keep = label == np.argmax(np.bincount(label))
     rows = matrix[keep]
     number = np.cumsum(keep, dtype=np.int32) - np.int32(1)
     n = rows.shape[0]
-    return sp.csr_array((rows.data, number[rows.indices], rows.indptr), shape=(n, n))
+    return sp.csr_array((rows.data, number[rows.indices], rows.indptr), shape=(n, n)), keep
 
 
-def _graph(matrix: Any, name: str) -> Graph:
+def _graph(matrix: Any, name: str, locate: Locate | None = None) -> Graph:
     indptr, indices = (a.astype(np.int32, copy=False) for a in (matrix.indptr, matrix.indices))
     ones = np.ones(matrix.shape[0], np.int32)
-    return Graph(indptr, indices, np.ones_like(indices), ones, name)
+    return Graph(indptr, indices, np.ones_like(indices), ones, name, locate=locate)
 
 
 def _require(what: str, value: int, least: int) -> None:
-    if value < least:
+    if integer(what, value) < least:
         raise OptionError(f"{what} must be at least {least}, not {value}")
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from jetpy.coordinates import Coordinates, Locate, checked_coordinates
 
 IntArray = npt.NDArray[np.int32]
 
@@ -48,6 +50,8 @@ class Graph:
         Positive weight of each vertex; their sum is at most 2**46.
     names : tuple or None
         Names of the vertices, where they have some.
+    locate : function without arguments, or None
+        What `coordinates` are when these are first asked for.
     """
 
     indptr: IntArray
@@ -56,6 +60,7 @@ class Graph:
     vertex_weights: IntArray
     name: str = field(default="graph")
     names: tuple[Any, ...] | None = field(default=None, repr=False)
+    locate: Locate | None = field(default=None, repr=False)
 
     @property
     def n(self) -> int:
@@ -76,6 +81,25 @@ class Graph:
     def total_edge_weight(self) -> int:
         """Sum of the weights of all undirected edges."""
         return int(self.edge_weights.sum(dtype=np.int64)) // 2
+
+    @cached_property
+    def coordinates(self) -> Coordinates | None:
+        """Where the vertices are, numbers of shape (n, 2) or (n, 3), where that is known.
+
+        Generators and meshes know it, and so does `with_coordinates`. Only drawings use it.
+        """
+        return None if self.locate is None else self.locate()
+
+    def with_coordinates(self, coordinates: npt.ArrayLike) -> Graph:
+        """Return the graph with its vertices at given places, shape (n, 2) or (n, 3).
+
+        Raises
+        ------
+        GraphError
+            If these are no finite numbers, or of another shape.
+        """
+        there = checked_coordinates(coordinates, self.n)
+        return replace(self, locate=partial(_known, there))
 
     @property
     def is_large(self) -> bool:
@@ -104,3 +128,7 @@ class Graph:
 
     def __repr__(self) -> str:
         return f"Graph({self.name!r}, n={self.n}, m={self.m})"
+
+
+def _known(coordinates: Coordinates) -> Coordinates:
+    return coordinates

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from jetpy.checks import integer
 from jetpy.errors import OptionError
 from jetpy.graph import Graph, IntArray
 
@@ -109,7 +110,7 @@ def members_of(members: Members, part: int) -> IntArray:
         When there is no such part.
     """
     k = len(members.offsets) - 1
-    if not 0 <= part < k:
+    if not 0 <= integer("part", part) < k:
         raise OptionError(f"there is no part {part}; parts are numbered 0..{k - 1}")
     return members.order[members.offsets[part] : members.offsets[part + 1]].copy()
 

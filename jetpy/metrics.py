@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 
 from jetpy.build import as_graph
+from jetpy.checks import integer
 from jetpy.communication import communication
 from jetpy.convert.device import on_host
 from jetpy.errors import GraphError, OptionError
@@ -119,7 +120,7 @@ def checked_parts(graph: Graph, parts: npt.ArrayLike, k: int | None = None) -> I
     OptionError
         When k is below 1.
     """
-    if k is not None and k < 1:
+    if k is not None and integer("k", k) < 1:
         raise OptionError(f"k must be at least 1, not {k}")
     array = on_host(parts)
     if array.shape != (graph.n,):
@@ -254,6 +255,8 @@ def evaluate(
     distances: Levels | npt.ArrayLike | None = None,
     vertex_weights: npt.ArrayLike | None = None,
     edge_weights: npt.ArrayLike | None = None,
+    weight: str | None = "weight",
+    node_weight: str | None = "weight",
     repair: bool = False,
     pattern: bool = False,
     scale: bool = False,
@@ -269,7 +272,7 @@ def evaluate(
         Number of parts; by default the largest part id plus 1, at least 1, or that of the PEs.
     hierarchy, distances : optional
         A machine, as for `jetpy.map_processes`, of which parts are the PEs.
-    vertex_weights, edge_weights, repair, pattern, scale
+    vertex_weights, edge_weights, weight, node_weight, repair, pattern, scale
         As for `as_graph`.
 
     Raises
@@ -300,6 +303,8 @@ def evaluate(
         graph,
         vertex_weights=vertex_weights,
         edge_weights=edge_weights,
+        weight=weight,
+        node_weight=node_weight,
         repair=repair,
         pattern=pattern,
         scale=scale,

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import math
-import numbers
-import operator
-from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
 
 from jetpy import names
+from jetpy.checks import finite_number, flag, whole_number
 from jetpy.errors import OptionError
 
 INT32_MAX = 2**31 - 1
@@ -181,7 +177,9 @@ class Effort:
 
     def __post_init__(self) -> None:
         if self.generations is not None:
-            object.__setattr__(self, "generations", _whole("generations", self.generations, 1))
+            object.__setattr__(
+                self, "generations", whole_number("generations", self.generations, 1)
+            )
         if self.time_limit is not None:
             seconds = finite_number("time_limit", self.time_limit)
             if seconds == 0:
@@ -246,38 +244,7 @@ class IncrementalOptions:
 
     def __post_init__(self) -> None:
         for option in fields(self):
-            check = {"int": _whole, "float": finite_number, "bool": _flag}[str(option.type)]
+            check = {"int": whole_number, "float": finite_number, "bool": flag}[str(option.type)]
             object.__setattr__(self, option.name, check(option.name, getattr(self, option.name)))
         if self.tries < 1:
             raise OptionError("tries is 0; one at least is needed")
-
-
-def _whole(name: str, value: Any, least: int = 0) -> int:
-    if not isinstance(value, bool) and hasattr(value, "__index__"):
-        number = operator.index(value)
-        if least <= number <= INT32_MAX:
-            return number
-    wanted = f"a whole number from {least} to {INT32_MAX}"
-    raise OptionError(f"{name} is {value!r:.40}; {wanted} is needed")
-
-
-def finite_number(name: str, value: Any) -> float:
-    """Return an option that is a number from 0 on.
-
-    Raises
-    ------
-    OptionError
-        If it is none.
-    """
-    with suppress(OverflowError):  # an integer beyond all floats
-        if isinstance(value, numbers.Real) and not isinstance(value, bool):
-            number = float(value)
-            if 0 <= number < math.inf:
-                return number
-    raise OptionError(f"{name} is {value!r:.40}; a number that is not negative is needed")
-
-
-def _flag(name: str, value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise OptionError(f"{name} is {value!r:.40}; True or False is needed")
-    return value

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 
 from jetpy import names
+from jetpy.checks import one_of
 from jetpy.coarsening.methods import COARSENINGS
-from jetpy.errors import OptionError
 from jetpy.options import CoarsenOptions, InitialOptions, Options, RefineOptions
 from jetpy.refinement.methods import REFINEMENTS
 
@@ -100,7 +100,7 @@ def preset(name: str) -> Options:
     OptionError
         If there is no preset of that name.
     """
-    _check("preset", name, PRESETS)
+    one_of(PRESETS, "preset", name)
     return PRESETS[name]()
 
 
@@ -120,15 +120,10 @@ def choose(
     """
     options = preset(name)
     if coarsening is not None:
-        _check("coarsening", coarsening, COARSENINGS)
+        one_of(COARSENINGS, "coarsening", coarsening)
         options = replace(options, coarsen=replace(options.coarsen, method=coarsening))
     if refinement is not None:
-        _check("refinement", refinement, REFINEMENTS)
+        one_of(REFINEMENTS, "refinement", refinement)
         if refinement != options.refine.method:
             options = replace(options, refine=OWN.get(refinement, RefineOptions(method=refinement)))
     return options
-
-
-def _check(what: str, name: str, known: Iterable[str]) -> None:
-    if name not in known:
-        raise OptionError(f"unknown {what} {name!r}: choose one of {', '.join(known)}")

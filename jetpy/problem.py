@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -10,10 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.checks import finite_number, integer
 from jetpy.constraints.targets import checked_targets, ideals
 from jetpy.errors import OptionError
 from jetpy.graph import INT32_MAX, IntArray
-from jetpy.options import Options, finite_number
+from jetpy.options import Options
 
 MOST_PARTS = 2**24
 SEEDS = 2**31
@@ -127,15 +127,6 @@ class Problem:
         return ideals(self.total, self.targets)
 
 
-def _integer(name: str, value: object) -> int:
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        return operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        raise OptionError(f"{name} is {value!r}; an integer is needed") from None
-
-
 def checked_imbalance(imbalance: Any, *, large: bool) -> float:
     """Return an imbalance, which is below 1 unless it may be `large`.
 
@@ -168,7 +159,7 @@ def pose(
     OptionError
         If a number is out of range, or no number.
     """
-    k, seed = _integer("k", k), _integer("seed", seed)
+    k, seed = integer("k", k), integer("seed", seed)
     if not 1 <= k < MOST_PARTS:
         raise OptionError(f"k is {k}; it must lie in 1..{MOST_PARTS - 1}")
     imbalance = checked_imbalance(imbalance, large=True)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,9 @@ from jetpy.members import (
 )
 from jetpy.metrics import communication_volume, components_per_part, isolated_vertices, part_weights
 from jetpy.profile import Profile
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -262,6 +265,28 @@ class Partition:
             When the file cannot be written.
         """
         write_parts(path, self.parts)
+
+    def plot(self, coordinates: npt.ArrayLike | None = None) -> Figure:
+        """Draw the partition: a figure of matplotlib, which notebooks show and `savefig` writes.
+
+        Vertices are drawn where they are. Where that is not known, the figure shows the quotient
+        graph, whose vertices are parts, and the cut matrix.
+
+        Parameters
+        ----------
+        coordinates : numbers, shape (n, 2) or (n, 3), optional
+            Where the vertices are; by default the graph's `coordinates`.
+
+        Raises
+        ------
+        GraphError
+            If the coordinates are of another shape, or the graph has no vertices.
+        JetpyError
+            If matplotlib is missing: the extra `report` brings it.
+        """
+        from jetpy.pages.plot import plot
+
+        return plot(self, coordinates)
 
     @cached_property
     def _members(self) -> Members:

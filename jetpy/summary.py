@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from jetpy.graph import Graph
     from jetpy.mapping.mapping import Mapping
     from jetpy.metrics import Evaluation
+    from jetpy.profile import Profile, Step
     from jetpy.result import Partition
 
 Rows = list[tuple[str, str]]
@@ -25,10 +26,33 @@ PART_HEADERS = (
     *("neighbours", "boundary", "isolated"),
 )
 """What `part_rows` tells."""
+LEVEL_HEADERS = (
+    *("level", "vertices", "edges", "cut before", "cut after"),
+    *("imbalance", "iterations", "s"),
+)
+"""What `level_rows` tells."""
+STEP_HEADERS = (
+    *("stage", "level", "seconds", "in kernels", "launches"),
+    *("host waits", "MB to device", "MB from device"),
+)
+"""What `step_row` tells."""
+KERNEL_HEADERS = "kernel", "back end", "calls", "seconds", "share", "µs a call"
+"""What `kernel_rows` tells."""
 
 
 def partition_rows(partition: Partition) -> Rows:
     """Describe a partitioning run: the graph, options, cut and balance."""
+    return [
+        ("graph", graph_text(partition.graph)),
+        ("run", run_text(partition)),
+        ("cut", cut_text(partition.cut, partition.graph)),
+        *_balance(partition, "part"),
+        *_migration(partition),
+    ]
+
+
+def run_text(partition: Partition) -> str:
+    """Return the options of a run, and what ran it."""
     run = f"k = {partition.k}, seed {partition.seed}, preset {partition.preset}"
     own = preset(partition.preset)
     if partition.coarsening != own.coarsen.method:
@@ -37,13 +61,7 @@ def partition_rows(partition: Partition) -> Rows:
         run += f", refinement {partition.refinement}"
     if partition.generations > 1:
         run += f", {count(partition.generations, 'generation')}"
-    return [
-        ("graph", graph_text(partition.graph)),
-        ("run", f"{run}, {_engine(partition)}"),
-        ("cut", cut_text(partition.cut, partition.graph)),
-        *_balance(partition, "part"),
-        *_migration(partition),
-    ]
+    return f"{run}, {_engine(partition)}"
 
 
 def mapping_rows(mapping: Mapping) -> Rows:
@@ -90,6 +108,53 @@ def part_rows(result: Evaluation) -> list[tuple[str, ...]]:
         strict=True,
     )
     return [tuple(f"{number:,}" for number in row) for row in numbers]
+
+
+def level_rows(partition: Partition) -> list[tuple[str, ...]]:
+    """Describe the levels, coarsest first, as they were refined, by `LEVEL_HEADERS`."""
+    return [
+        (
+            f"{level.level}",
+            f"{level.n:,}",
+            f"{level.m:,}",
+            f"{level.cut_before:,}",
+            f"{level.cut_after:,}",
+            f"{level.imbalance:.4f}",
+            f"{level.iterations}",
+            f"{level.coarsen_seconds + level.refine_seconds:.3f}",
+        )
+        for level in reversed(partition.levels)
+    ]
+
+
+def step_row(step: Step) -> tuple[str, ...]:
+    """Describe what a stage did on a level, by `STEP_HEADERS`."""
+    return (
+        step.stage,
+        "" if step.level is None else f"{step.level}",
+        f"{step.seconds:.4f}",
+        f"{step.kernel_seconds:.4f}",
+        f"{step.launches:,}",
+        f"{step.synchronisations:,}",
+        f"{step.uploaded / 1e6:,.3f}",
+        f"{step.downloaded / 1e6:,.3f}",
+    )
+
+
+def kernel_rows(profile: Profile) -> list[tuple[str, ...]]:
+    """Describe the kernels of a profile, those that took longest first, by `KERNEL_HEADERS`."""
+    total = sum(kernel.seconds for kernel in profile.kernels)
+    return [
+        (
+            kernel.name,
+            kernel.backend,
+            f"{kernel.calls:,}",
+            f"{kernel.seconds:.4f}",
+            f"{100 * kernel.seconds / total:.1f} %",
+            f"{1e6 * kernel.seconds / kernel.calls:,.1f}",
+        )
+        for kernel in profile.kernels
+    ]
 
 
 def seconds_row(partition: Partition) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -504,11 +505,36 @@ def test_parts_that_do_not_fit_are_refused(parts: Any, k: int | None, words: str
         ({"k": "2"}, "k is '2'; an integer is needed"),
         ({"k": 2, "seed": 1.5}, "seed is 1.5; an integer is needed"),
         ({"k": 2, "imbalance": "much"}, "imbalance is 'much'; a number"),
+        ({"k": 2, "threads": "1"}, "threads is '1'; an integer is needed"),
+        ({"k": 2, "threads": 1.0}, "threads is 1.0; an integer is needed"),
+        ({"k": 2, "device": [0]}, "device is \\[0\\]; an integer is needed"),
+        ({"k": 2, "backend": None}, "unknown backend None: choose one of auto, cuda"),
+        ({"k": 2, "preset": ["fast"]}, "unknown preset \\['fast'\\]"),
+        ({"k": 2, "objective": np.zeros(2)}, "unknown objective array"),
     ],
 )
 def test_options_of_a_wrong_type(options: dict[str, Any], words: str) -> None:
+    engine = {"backend": "numba", "threads": 1}
     with pytest.raises(jetpy.OptionError, match=words):
-        jetpy.partition(SMALL_GRAPHS["path"](), backend="numba", threads=1, **options)
+        jetpy.partition(SMALL_GRAPHS["path"](), **{**engine, **options})
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: jetpy.as_graph(np.zeros((2, 2), int), n="3"), "n is '3'; an integer"),
+        (lambda: jetpy.evaluate(path(3), [0, 0, 0], "1"), "k is '1'; an integer"),
+        (lambda: jetpy.refine(path(3), [0, 0, 0], 1.5), "k is 1.5; an integer"),
+        (lambda: jetpy.map_processes(path(3), "2:2", "1:10", method=["im"]), "unknown method"),
+        (
+            lambda: jetpy.partition(path(3), 1, backend="numba", threads=1).members(None),
+            "part is None; an integer",
+        ),
+    ],
+)
+def test_arguments_of_a_wrong_type(call: Callable[[], Any], words: str) -> None:
+    with pytest.raises(jetpy.OptionError, match=words):
+        call()
 
 
 def test_any_imbalance_is_a_number() -> None:

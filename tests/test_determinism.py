@@ -7,8 +7,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from hashlib import sha256
+from typing import Any
 
 import numpy as np
 import pytest
@@ -152,6 +154,30 @@ def test_refinement_is_deterministic(k: int) -> None:
         for threads in (1, 2, 3, 2)
     }
     assert len(results) == 1
+
+
+@pytest.mark.parametrize(
+    ("make", "k", "preset"),
+    [
+        (lambda: jetpy.generators.grid(80, 50), 16, "default"),
+        (lambda: jetpy.generators.delaunay(4000, seed=3), 16, "default"),
+        (lambda: jetpy.generators.road(4000), 8, "default"),
+        (lambda: jetpy.generators.delaunay(2000), 8, "ultra"),
+        (lambda: jetpy.generators.rmat(10, 6), 4, "gkway"),
+    ],
+)
+def test_order_of_neighbours_does_not_show(make: Callable[[], Graph], k: int, preset: Any) -> None:
+    """Rows of coarse graphs have orders of their own on GPUs and several processes."""
+    graph = make()
+    random = np.random.default_rng(1)
+    order = np.lexsort((random.random(2 * graph.m), graph.sources(0, graph.n)))
+    other = replace(
+        graph, indices=graph.indices[order].copy(), edge_weights=graph.edge_weights[order].copy()
+    )
+    found, again = (
+        jetpy.partition(g, k, preset=preset, backend="numba", threads=1) for g in (graph, other)
+    )
+    assert np.array_equal(found.parts, again.parts)
 
 
 def test_options_of_other_runs_do_not_show() -> None:

@@ -98,7 +98,7 @@ def preference(node: int, side: int, row: int, pairs: Pairs, moves: Moves, trees
     is_first: bool = moves.parts[pairs.order[place]] == pairs.rows[row + Pair.PARTS]
     if is_first != (side == Side.SOURCE):
         wanted = -1 - wanted
-    if trees.sides[node] == Side.NEITHER:
+    if trees.settled[node] == Side.NEITHER:
         wanted += FULL
     return wanted
 
@@ -107,7 +107,7 @@ def preference(node: int, side: int, row: int, pairs: Pairs, moves: Moves, trees
 def is_beside(node: int, side: int, trees: Trees) -> bool:
     """Whether a node has a neighbour on a side."""
     for arc in range(trees.rows[node], trees.rows[node + 1]):
-        if trees.sides[trees.heads[arc]] == side:
+        if trees.settled[trees.heads[arc]] == side:
             return True
     return False
 
@@ -116,7 +116,7 @@ def is_beside(node: int, side: int, trees: Trees) -> bool:
 def hold(side: int, row: int, pairs: Pairs, trees: Trees):
     """Make terminals of all nodes of a side."""
     for node in range(inner_begin(row, pairs), end_of(row, pairs)):
-        if trees.sides[node] == side:
+        if trees.settled[node] == side:
             trees.parents[node] = ROOT
             trees.distances[node] = 0
 
@@ -125,7 +125,7 @@ def hold(side: int, row: int, pairs: Pairs, trees: Trees):
 def could_pierce(node: int, side: int, trees: Trees) -> bool:
     """Whether a node may become a terminal of a side: beside it, and no terminal of the other."""
     return (
-        trees.sides[node] != side and trees.parents[node] != ROOT and is_beside(node, side, trees)
+        trees.settled[node] != side and trees.parents[node] != ROOT and is_beside(node, side, trees)
     )
 
 
@@ -146,8 +146,12 @@ def next_preference(
 def pierce(side: int, most: int, row: int, pairs: Pairs, moves: Moves, trees: Trees) -> bool:
     """Make terminals of a side and the most wanted nodes beside it; return if there are any.
 
-    So many of these at most, those beside nodes that have just become terminals among them.
+    So many of these at most, those beside nodes that have just become terminals among them. What
+    trees look like in between depends on the order of arcs, so it decides nothing.
     """
+    begin: int = pairs.rows[row + Pair.NODE]
+    for node in range(begin, end_of(row, pairs)):
+        trees.settled[node] = trees.sides[node]
     hold(side, row, pairs, trees)
     left: int = most
     wanted: int = next_preference(INT32_MAX, side, row, pairs, moves, trees)
@@ -156,6 +160,7 @@ def pierce(side: int, most: int, row: int, pairs: Pairs, moves: Moves, trees: Tr
             if left > 0 and preference(node, side, row, pairs, moves, trees) == wanted:
                 if could_pierce(node, side, trees):
                     add_terminal(node, side, row, pairs, trees)
+                    trees.settled[node] = side
                     left -= 1
         wanted = next_preference(wanted, side, row, pairs, moves, trees)
     return left < most

@@ -26,6 +26,7 @@ class Trees(Arcs):
     """The trees of all networks, by node."""
 
     sides: pk.View1D[pk.int32]  # which tree a node is in, by Side
+    settled: pk.View1D[pk.int32]  # which one when the flow was last maximal, terminals since
     parents: pk.View1D[pk.int32]  # the arc to its parent; ROOT, NONE
     distances: pk.View1D[pk.int32]  # about how far it is from its root
     checked: pk.View1D[pk.int32]  # the path at which that was found

@@ -12,6 +12,7 @@ from functools import cache
 
 from jetpy.backends.base import Backend
 from jetpy.backends.threads import after_fork
+from jetpy.checks import integer, one_of
 from jetpy.errors import BackendError, OptionError
 
 Make = Callable[[int | None, int | None], Backend]
@@ -73,17 +74,16 @@ def get_backend(
     BackendError
         If it does not work on this machine; the message says why.
     """
-    if threads is not None and threads < 1:
+    one_of(["auto", *BACKENDS], "backend", name)
+    if threads is not None and integer("threads", threads) < 1:
         raise OptionError(f"threads is {threads}; at least 1 is needed")
-    if device is not None and device < 0:
+    if device is not None and integer("device", device) < 0:
         raise OptionError(f"device is {device}; GPUs are numbered from 0")
     if name == "auto":
         for other in ON_GPU:
             with suppress(BackendError):
                 return get_backend(other, threads, device)
         return get_backend("numba" if device is None else "cuda", threads, device)
-    if name not in BACKENDS:
-        raise OptionError(f"unknown backend {name!r}: choose auto or one of {', '.join(BACKENDS)}")
     if device is not None and name not in ON_GPU:
         raise OptionError(f"{name} runs on CPUs: device is for {' and '.join(ON_GPU)}")
     return _made(name, None if name in ON_GPU else threads, device)

@@ -17,6 +17,7 @@ COMMANDS = (
     "map",
     "mesh",
     "evaluate",
+    "report",
     "generate",
     "compile",
     "doctor",

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -19,9 +17,6 @@ from jetpy.cli.options import (
     threads_option,
 )
 from jetpy.cli.output import STDOUT, check_outputs, write_json
-
-if TYPE_CHECKING:
-    from jetpy.graph import Graph
 
 VERTICES = 40_000
 PARTS = 8
@@ -45,6 +40,7 @@ def demo_command(
     check_outputs([], json_file)
 
     from jetpy.api import partition
+    from jetpy.beside import metis
     from jetpy.cli.tables import columns, levels, stdout_console
     from jetpy.generators import delaunay
     from jetpy.metrics import evaluate
@@ -64,12 +60,11 @@ def demo_command(
             progress=bars.stage,
         )
         bars.busy("Comparing")
-        started = time.perf_counter()
-        parts = _metis(graph)
-        seconds = {"jetpy": result.seconds["total"], "METIS": time.perf_counter() - started}
+        other = metis(graph, PARTS, result.limit, result.seed)
+        seconds = {"jetpy": result.seconds["total"], "METIS": other.seconds}
         found = {
             "jetpy": evaluate(graph, result.parts, PARTS),
-            "METIS": evaluate(graph, parts, PARTS),
+            "METIS": evaluate(graph, other.parts, PARTS),
         }
     if json_file is not None:
         report = {
@@ -98,16 +93,3 @@ def demo_command(
     headers = ("", "cut", "imbalance", "heaviest part", "empty", "disconnected", "seconds")
     console.print(columns(headers, rows, left=1))
     console.print(f"With a graph of your own: jetpy partition GRAPH -k {PARTS} -o PARTS")
-
-
-def _metis(graph: Graph) -> list[int]:
-    """Partition by METIS alone: k-way, with the same imbalance."""
-    import pymetis
-
-    _, parts = pymetis.part_graph(
-        PARTS,
-        adjacency=pymetis.CSRAdjacency(graph.indptr, graph.indices),
-        options=pymetis.Options(seed=0, ufactor=round(1000 * IMBALANCE)),
-        recursive=False,
-    )
-    return list(parts)

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jetpy.profile import Profile, Step
-from jetpy.summary import mapping_rows, partition_rows, seconds_row
+from jetpy.summary import (
+    KERNEL_HEADERS,
+    LEVEL_HEADERS,
+    STEP_HEADERS,
+    kernel_rows,
+    level_rows,
+    mapping_rows,
+    partition_rows,
+    seconds_row,
+    step_row,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -131,62 +141,16 @@ def _times(partition: Partition, read_seconds: float) -> list[tuple[str, str]]:
 
 def levels(partition: Partition) -> Table:
     """Return a table of the levels, coarsest first, as they were refined."""
-    headers = (
-        "level",
-        "vertices",
-        "edges",
-        "cut before",
-        "cut after",
-        "imbalance",
-        "iterations",
-        "s",
-    )
-    rows: list[tuple[Any, ...]] = [
-        (
-            f"{level.level}",
-            f"{level.n:,}",
-            f"{level.m:,}",
-            f"{level.cut_before:,}",
-            f"{level.cut_after:,}",
-            f"{level.imbalance:.4f}",
-            f"{level.iterations}",
-            f"{level.coarsen_seconds + level.refine_seconds:.3f}",
-        )
-        for level in reversed(partition.levels)
-    ]
-    return columns(headers, rows)
+    return columns(LEVEL_HEADERS, level_rows(partition))
 
 
 def steps(profile: Profile) -> Table:
     """Return a table of a profile's work by stage and level."""
-    headers = (
-        "stage",
-        "level",
-        "seconds",
-        "in kernels",
-        "launches",
-        "host waits",
-        "MB to device",
-        "MB from device",
-    )
-    table = columns(headers, map(_step, profile.steps), left=1)
+    table = columns(STEP_HEADERS, map(step_row, profile.steps), left=1)
     table.show_footer = True
-    for column, total in zip(table.columns, _step(_total(profile.steps)), strict=True):
+    for column, total in zip(table.columns, step_row(_total(profile.steps)), strict=True):
         column.footer = total
     return table
-
-
-def _step(step: Step) -> tuple[str, ...]:
-    return (
-        step.stage,
-        "" if step.level is None else f"{step.level}",
-        f"{step.seconds:.4f}",
-        f"{step.kernel_seconds:.4f}",
-        f"{step.launches:,}",
-        f"{step.synchronisations:,}",
-        f"{step.uploaded / 1e6:,.3f}",
-        f"{step.downloaded / 1e6:,.3f}",
-    )
 
 
 def _total(steps: Sequence[Step]) -> Step:
@@ -204,16 +168,4 @@ def _total(steps: Sequence[Step]) -> Step:
 
 def kernels(profile: Profile) -> Table:
     """Return a table of the kernels that took longest."""
-    total = sum(kernel.seconds for kernel in profile.kernels)
-    rows = (
-        (
-            kernel.name,
-            kernel.backend,
-            f"{kernel.calls:,}",
-            f"{kernel.seconds:.4f}",
-            f"{100 * kernel.seconds / total:.1f} %",
-            f"{1e6 * kernel.seconds / kernel.calls:,.1f}",
-        )
-        for kernel in profile.kernels[:MOST_KERNELS]
-    )
-    return columns(("kernel", "back end", "calls", "seconds", "share", "µs a call"), rows, left=2)
+    return columns(KERNEL_HEADERS, kernel_rows(profile)[:MOST_KERNELS], left=2)

@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.checks import finite_number
 from jetpy.convert.device import on_host
 from jetpy.errors import OptionError
 from jetpy.graph import IntArray
-from jetpy.options import finite_number
 
 NO_PART = -1
 FINEST_MIGRATION = 1000

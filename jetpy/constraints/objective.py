@@ -10,6 +10,7 @@ import numpy as np
 
 from jetpy import names
 from jetpy.backends.base import Backend
+from jetpy.checks import one_of
 from jetpy.constraints.fixed import NO_PART, Places
 from jetpy.errors import OptionError
 from jetpy.graph import INT32_MAX, Graph, IntArray
@@ -29,8 +30,7 @@ def checked_objective(objective: str, graph: Graph, *, connected: bool) -> str:
         If there is none of that name, or it goes without connected parts or so large a graph.
     """
     known = get_args(names.Objective)
-    if objective not in known:
-        raise OptionError(f"unknown objective {objective!r}; choose from {', '.join(known)}")
+    one_of(known, "objective", objective)
     if connected and objective != "cut":
         raise OptionError("connected goes without an objective other than cut")
     if objective != "cut" and 2 * graph.m + graph.n > INT32_MAX:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from jetpy.coordinates import Locate
 from jetpy.validate import Naming
 
 
@@ -57,6 +58,8 @@ class Raw:
         How messages name vertices and edges.
     names : sequence or None
         Names of the vertices.
+    locate : function without arguments, or None
+        Says where the vertices are.
     """
 
     targets: npt.ArrayLike
@@ -67,6 +70,7 @@ class Raw:
     vertex_weights: npt.ArrayLike | None = None
     naming: Naming | None = None
     names: Sequence[Any] | None = None
+    locate: Locate | None = None
 
 
 class Names(Naming):

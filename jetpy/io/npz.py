@@ -1,7 +1,8 @@
 """NumPy archives: the arrays of a graph, or a matrix as `scipy.sparse.save_npz` writes it.
 
 The arrays are called ``indptr``, ``indices``, ``edge_weights`` (or ``data``) and
-``vertex_weights``; weights may be missing and are 1 then.
+``vertex_weights``; weights may be missing and are 1 then. ``coordinates``, where they are there,
+say where vertices are.
 """
 
 from __future__ import annotations
@@ -36,27 +37,31 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
     GraphError
         When the file is no such archive, is cut short, or the graph breaks a rule.
     """
-    return graph_of(raw_of(_load(stream)), rules, name)
+    arrays = read_archive(stream, "an .npz archive")
+    graph = graph_of(raw_of(_matrix(arrays) if "format" in arrays else _rows(arrays)), rules, name)
+    places = arrays.get("coordinates")
+    return graph if places is None else graph.with_coordinates(places)
 
 
 def write(stream: BinaryIO, graph: Graph) -> None:
-    """Write the four arrays of a graph."""
+    """Write the four arrays of a graph, and its coordinates where they are known."""
     content = io.BytesIO()  # archives are not written front to back
+    places: dict[str, Any] = {}
+    if graph.locate is not None:
+        places["coordinates"] = graph.locate()
     np.savez(
         content,
         indptr=graph.indptr,
         indices=graph.indices,
         edge_weights=graph.edge_weights,
         vertex_weights=graph.vertex_weights,
+        **places,
     )
     stream.write(content.getbuffer())
 
 
-def _load(stream: BinaryIO) -> Any:
-    """SciPy matrix or tuple of arrays in an archive."""
-    arrays = read_archive(stream, "an .npz archive")
-    if "format" in arrays:
-        return _matrix(arrays)
+def _rows(arrays: dict[str, Any]) -> tuple[Any, ...]:
+    """Arrays of an archive in compressed sparse row form."""
     missing = {"indptr", "indices"} - arrays.keys()
     if missing:
         raise FileFormatError(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from jetpy import names
+from jetpy.checks import one_of
 from jetpy.errors import OptionError
 from jetpy.graph import INT32_MAX
 from jetpy.mapping.machine import Machine
@@ -30,8 +31,7 @@ def options_of(method: str) -> Options:
     OptionError
         If there is no such method.
     """
-    if method not in METHODS:
-        raise OptionError(f"unknown method {method!r}: choose one of {', '.join(METHODS)}")
+    one_of(METHODS, "method", method)
     options = preset(METHODS[method])
     refine = replace(options.refine, overfill=OVERFILL, patience=PATIENCE)
     if method == "hm-ultra":

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from jetpy.build import as_graph
+from jetpy.coordinates import Coordinates, checked_coordinates
 from jetpy.errors import GraphError, OptionError
 from jetpy.graph import Graph
 from jetpy.meshes.cells import Block, Ids, blocks_of, count_cells
@@ -28,7 +30,8 @@ def dual_graph(
     Facets are the faces of solid cells, the edges of flat ones, the ends of lines; corners alone
     count, so that cells may be quadratic. Where a mesh has cells of several dimensions, as files of
     Gmsh have for boundaries, vertices are those of the highest one, in their order, and
-    `jetpy.meshes.dual.spread` gives parts to the others.
+    `jetpy.meshes.dual.spread` gives parts to the others. If the mesh is one of meshio or PyVista,
+    the graph's `coordinates` are the centres of the cells, computed when they are asked for.
 
     Parameters
     ----------
@@ -55,6 +58,10 @@ def dual_graph(
     >>> dual_graph(squares, "quad").m
     1
     """
+    return _located(_dual(cells, cell_type, common_nodes), cells, _centres)
+
+
+def _dual(cells: Any, cell_type: str | None, common_nodes: int | None) -> Graph:
     top = renumbered(highest(blocks_of(cells, cell_type)))
     n = count_cells(top)
     if common_nodes is not None:
@@ -107,7 +114,8 @@ def dual_graph_of_faces(owner: npt.ArrayLike, neighbour: npt.ArrayLike) -> Graph
 def node_graph(cells: Any, cell_type: str | None = None, *, n: int | None = None) -> Graph:
     """Return the graph of a mesh's nodes: those that are corners of one cell are neighbours.
 
-    That is the pattern of a matrix of linear finite elements.
+    That is the pattern of a matrix of linear finite elements. If the mesh is one of meshio or
+    PyVista, the graph's `coordinates` are its points.
 
     Parameters
     ----------
@@ -133,7 +141,8 @@ def node_graph(cells: Any, cell_type: str | None = None, *, n: int | None = None
     n = incidence.shape[1] if n is None else n
     pairs = (incidence.T @ incidence).tocoo()
     kept = pairs.row != pairs.col
-    return _graph(n, pairs.row[kept], pairs.col[kept])
+    graph = _graph(n, pairs.row[kept], pairs.col[kept])
+    return _located(graph, cells, partial(_first_points, n))
 
 
 def highest(blocks: Sequence[Block]) -> list[Block]:
@@ -231,3 +240,22 @@ def _joined(arrays: Sequence[Ids]) -> Ids:
 def _graph(n: int, u: Any, v: Any) -> Graph:
     pairs = sp.coo_array((np.ones(len(u), np.int32), (u, v)), shape=(n, n))
     return as_graph(pairs, pattern=True, name="mesh")
+
+
+def _located(graph: Graph, cells: Any, locate: Callable[..., Coordinates]) -> Graph:
+    """Return a graph of a mesh that computes where vertices are, if the mesh has points."""
+    has_points = getattr(cells, "points", None) is not None
+    return replace(graph, locate=partial(locate, cells)) if has_points else graph
+
+
+def _centres(cells: Any) -> Coordinates:
+    """Return the mean of the corners of each cell of the highest dimension, float64."""
+    top = renumbered(highest(blocks_of(cells)))
+    shared = _incidence(top, count_cells(top))
+    points = _first_points(shared.shape[1], cells)
+    centres: Coordinates = (shared @ points) / shared.sum(axis=1)[:, None]
+    return centres
+
+
+def _first_points(n: int, cells: Any) -> Coordinates:
+    return checked_coordinates(cells.points[:n], n)

@@ -96,13 +96,19 @@ def check_mesh_name(path: Path) -> None:
     ------
     FileFormatError
     """
-    helpers = _meshio()._helpers
-    if not any(suffix in helpers.extension_to_filetypes for suffix in _suffixes(path)):
+    _meshio()
+    if not is_mesh_name(path):
         raise FileFormatError(f"{path}: meshio writes no such meshes; .vtu, .vtk, .msh are some")
 
 
-def _suffixes(path: Path) -> list[str]:
-    return ["".join(path.suffixes[i:]).lower() for i in range(len(path.suffixes))]
+def is_mesh_name(path: Path) -> bool:
+    """Whether the suffix of a name is that of a format that meshio knows, if it is installed."""
+    try:
+        known = _meshio()._helpers.extension_to_filetypes
+    except JetpyError:
+        return False
+    suffixes = ("".join(path.suffixes[i:]).lower() for i in range(len(path.suffixes)))
+    return any(suffix in known for suffix in suffixes)
 
 
 def _meshio() -> Any:

@@ -47,6 +47,7 @@ class Trees:
 
     rows: Array
     sides: Array
+    settled: Array
     parents: Array
     distances: Array
     checked: Array
@@ -61,7 +62,7 @@ class Trees:
         """Allocate networks of so many nodes and arcs together."""
         types = np.int32, np.int32, backend.sum_type
         return cls(
-            *(backend.empty(nodes) for _ in range(7)), *(backend.empty(arcs, t) for t in types)
+            *(backend.empty(nodes) for _ in range(8)), *(backend.empty(arcs, t) for t in types)
         )
 
 
@@ -202,7 +203,7 @@ class Flows:
 
 
 def find_cut_edges(backend: Backend, graph: DeviceGraph, parts: Array, k: int) -> CutEdges:
-    """Return the edges between parts, those of a pair in the order of their vertices."""
+    """Return the edges between parts, those of a pair in the order of their ends."""
     found = backend.empty(graph.nnz // 2)
     count = backend.scan(graph.n, regions.list_cut_edges, graph=graph, parts=parts, cut_edges=found)
     edges = backend.to_host(found[:count])
@@ -211,7 +212,7 @@ def find_cut_edges(backend: Backend, graph: DeviceGraph, parts: Array, k: int) -
     tails = np.searchsorted(indptr, edges, side="right").astype(np.int32) - 1
     heads = indices[edges]
     keys = host[tails].astype(np.int64) * k + host[heads]
-    order = np.argsort(keys, kind="stable")
+    order = np.lexsort((heads, tails, keys))
     keys, tails, heads = keys[order], tails[order], heads[order]
     starts = np.flatnonzero(np.diff(keys, prepend=-1))
     named = keys[starts]

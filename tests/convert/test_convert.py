@@ -342,6 +342,30 @@ def test_igraph() -> None:
     assert jetpy.as_graph(graph).names is None
 
 
+def test_attributes_in_every_function() -> None:
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.path_graph(6)
+    networkx.set_edge_attributes(graph, 3, "length")
+    networkx.set_node_attributes(graph, 2, "load")
+    taken = {"weight": "length", "node_weight": "load"}
+    halves = [0, 0, 0, 1, 1, 1]
+    assert jetpy.evaluate(graph, halves, **taken).cut == 3
+    refined = jetpy.refine(graph, halves, **taken, **ENGINE)
+    assert (refined.cut, refined.part_weights.tolist()) == (3, [6, 6])
+    mapping = jetpy.map_processes(graph, "2:2", "1:10", **taken, **ENGINE)
+    plain = jetpy.map_processes(graph, "2:2", "1:10", **ENGINE)
+    assert mapping.cost == 3 * plain.cost
+
+
+@pytest.mark.parametrize("make", [sp.csr_array, sp.coo_array, np.asarray], ids=str)
+@pytest.mark.parametrize("loop", [-4, 0.5, np.nan])
+def test_loops_that_are_dropped_may_weigh_anything(make: Any, loop: float) -> None:
+    matrix = make(np.array([[loop, 1, 2], [1, loop, 0], [2, 0, 0]]))
+    assert jetpy.as_graph(matrix, repair=True).edge_weights.tolist() == [1, 2, 1, 2]
+    with pytest.raises(GraphError, match=r"edge \(0, 0\)"):
+        jetpy.as_graph(matrix)
+
+
 def test_weights_beside_a_graph() -> None:
     matrix = sp.csr_array(([1, 1], ([0, 1], [1, 0])), shape=(2, 2))
     assert jetpy.as_graph(matrix, vertex_weights=[3, 4]).vertex_weights.tolist() == [3, 4]

@@ -56,7 +56,8 @@ def check_present(space: str, device: int | None = None) -> None:
         if find_spec(package) is None:
             raise BackendError(
                 f"PyKokkos is not installed: this Python ({sys.executable}) has no package "
-                f"{package!r}. It is built from source, as a page tells that `jetpy doctor` names"
+                f"{package!r}. It is built from source; `jetpy doctor` names the page that "
+                "tells how"
             )
     check_space(space)
     if space == "Cuda":

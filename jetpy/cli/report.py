@@ -1,0 +1,268 @@
+"""``jetpy report``: a page about a partition, found now or given."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+from click.core import ParameterSource
+
+from jetpy import names
+from jetpy.bars import Bars, progress_bars
+from jetpy.cli.changes import changes_told
+from jetpy.cli.command import Command, example
+from jetpy.cli.options import (
+    INPUT_FILE,
+    OUTPUT_FILE,
+    backend_option,
+    device_option,
+    imbalance_option,
+    json_option,
+    objective_option,
+    quiet_option,
+    reading_options,
+    seed_option,
+    threads_option,
+    vertex_weights_option,
+)
+from jetpy.cli.output import STDOUT, check_outputs, standard_output_kept, write_json
+from jetpy.cli.results import (
+    exit_unless_balanced,
+    read_graph_or_mesh,
+    read_weights,
+    warn_of_pieces,
+)
+
+if TYPE_CHECKING:
+    from jetpy.graph import Graph
+    from jetpy.pages.subject import Subject
+
+OF_A_RUN = ("objective", "connected", "preset", "backend", "threads", "device")
+"""Options that go without PARTS."""
+COMMAND = "jetpy.cli.report.command"
+
+
+class _Report(Command):
+    """A command that knows how it was called."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the command line for the page."""
+        ctx.meta[COMMAND] = shlex.join([*ctx.command_path.split(), *args])
+        return super().parse_args(ctx, args)
+
+
+@click.command(
+    "report",
+    cls=_Report,
+    epilog=example(
+        "jetpy report mesh.npz -k 16 -o page.html",
+        "jetpy report mesh.graph mesh.part -o page.html",
+    ),
+)
+@click.argument("graph", type=click.Path(exists=True, path_type=Path))
+@click.argument("parts", type=INPUT_FILE, required=False)
+@click.option(
+    "-k",
+    type=int,
+    metavar="K",
+    help="Number of parts; of PARTS by default the largest part id plus 1.",
+)
+@click.option(
+    "-o", "--output", type=OUTPUT_FILE, metavar="PAGE", required=True, help="Write the page, HTML."
+)
+@click.option(
+    "--coordinates",
+    type=INPUT_FILE,
+    metavar="FILE",
+    help="Where the vertices are: x y or x y z a line, or .npy. Meshes, and .npz files of jetpy "
+    "generate, tell themselves.",
+)
+@imbalance_option(
+    "A part may weigh (1 + this) times the average, rounded up before and down after."
+)
+@objective_option
+@click.option(
+    "--connected", is_flag=True, help="Make every part one piece, wherever that is found."
+)
+@seed_option
+@click.option(
+    "--preset",
+    type=click.Choice(get_args(names.Preset)),
+    default="default",
+    show_default=True,
+    help="How much time to spend for a smaller cut.",
+)
+@backend_option
+@threads_option
+@device_option
+@reading_options
+@vertex_weights_option
+@json_option
+@quiet_option
+@click.pass_context
+def report_command(
+    ctx: click.Context,
+    graph: Path,
+    parts: Path | None,
+    k: int | None,
+    output: Path,
+    coordinates: Path | None,
+    imbalance: float,
+    large_imbalance: bool,
+    objective: names.Objective,
+    connected: bool,
+    seed: int,
+    preset: names.Preset,
+    backend: names.Backend,
+    threads: int | None,
+    device: int | None,
+    repair: bool,
+    pattern: bool,
+    scale: bool,
+    vertex_weights: Path | None,
+    json_file: Path | None,
+    quiet: bool,
+) -> None:
+    """Write a page about a partition: drawn, in numbers, and METIS beside.
+
+    GRAPH is a graph as for `jetpy partition`, or a mesh as for `jetpy mesh`. It is partitioned
+    twice, the second time with every kernel timed; given PARTS, these are shown as they are. The
+    page is one file of HTML that needs nothing else.
+    """
+    from jetpy.pages.page import check_installed
+
+    check_installed()
+    check_outputs([output], json_file, inputs=[graph, parts, coordinates, vertex_weights])
+    if parts is None and k is None:
+        raise click.UsageError("-k is needed where no PARTS are given")
+    given = [
+        name for name in OF_A_RUN if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    ]
+    if parts is not None and given:
+        raise click.UsageError(f"--{given[0]} goes without PARTS: these are shown as they are")
+
+    from jetpy import beside
+    from jetpy.backends import get_backend
+    from jetpy.io.atomic import atomic_write
+    from jetpy.pages.partition_page import partition_page
+    from jetpy.presets import preset as preset_options
+    from jetpy.problem import checked_imbalance, pose
+
+    checked_imbalance(imbalance, large=large_imbalance)  # refuse wrong numbers before reading
+    pose(0, k or 1, imbalance, seed, preset_options(preset))
+    if parts is None:
+        get_backend(backend, threads, device)
+
+    with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
+        started = time.perf_counter()
+        loaded = read_graph_or_mesh(graph, bars, repair=repair, pattern=pattern, scale=scale)
+        read_seconds = time.perf_counter() - started
+        loaded = _completed(loaded, coordinates, vertex_weights, scale=scale)
+        if parts is None:
+            assert k is not None
+            asked: dict[str, Any] = {
+                "imbalance": imbalance,
+                "large_imbalance": large_imbalance,
+                "objective": objective,
+                "connected": connected,
+                "seed": seed,
+                "preset": preset,
+                "backend": backend,
+                "threads": threads,
+                "device": device,
+            }
+            subject = _partitioned(loaded, k, bars, asked)
+        else:
+            subject = _given(loaded, parts, k, imbalance)
+        bars.busy("Comparing with METIS")
+        why_not = beside.why_not(loaded, subject.k)
+        with standard_output_kept():
+            other = None if why_not else beside.metis(loaded, subject.k, subject.limit, seed)
+        bars.busy("Drawing")
+        subject = replace(
+            subject,
+            read_seconds=read_seconds,
+            metis=other,
+            no_metis=why_not,
+            command=ctx.meta[COMMAND],
+        )
+        page = partition_page(subject).encode()
+        with atomic_write(output) as stream:
+            stream.write(page)
+    if json_file is not None:
+        write_json(json_file, {"page": str(output), "bytes": len(page), **_numbers(subject)})
+    _conclude(ctx, subject, output, len(page), quiet=quiet or json_file == STDOUT)
+
+
+def _completed(
+    graph: Graph, coordinates: Path | None, vertex_weights: Path | None, *, scale: bool
+) -> Graph:
+    """Return a graph with what files tell of its vertices."""
+    from jetpy.build import as_graph
+    from jetpy.io.coordinates import read_coordinates
+
+    weights = read_weights(vertex_weights, graph.n)
+    if weights is not None and weights.ndim > 1:
+        raise click.UsageError("a report takes one weight for each vertex, not several")
+    graph = as_graph(graph, vertex_weights=weights, scale=scale)
+    if coordinates is None:
+        return graph
+    return graph.with_coordinates(read_coordinates(coordinates, graph.n))
+
+
+def _partitioned(graph: Graph, k: int, bars: Bars, asked: dict[str, Any]) -> Subject:
+    """Find the parts, twice: with a profile, runs take longer."""
+    from jetpy.api import partition
+    from jetpy.pages.subject import Subject
+
+    bars.busy("Preparing")
+    with standard_output_kept():
+        run = partition(graph, k, **asked, progress=bars.stage)
+        bars.busy("Profiling")
+        profiled = partition(graph, k, **asked, profile=True)
+    ideal, limit = int(run.ideals.max()), run.limit
+    return Subject(graph, run.parts, k, ideal, limit, run=run, profiled=profiled)
+
+
+def _given(graph: Graph, parts: Path, k: int | None, imbalance: float) -> Subject:
+    from jetpy.io import read_parts
+    from jetpy.metrics import checked_parts
+    from jetpy.pages.subject import Subject
+    from jetpy.presets import preset
+    from jetpy.problem import pose
+
+    ids = checked_parts(graph, read_parts(parts, graph.n), k)
+    count = k or int(ids.max(initial=0)) + 1
+    limit = pose(graph.total_vertex_weight, count, imbalance, 0, preset("default")).limit
+    ideal = -(-graph.total_vertex_weight // count)
+    return Subject(graph, ids, count, ideal, limit, source=parts.name)
+
+
+def _numbers(subject: Subject) -> dict[str, Any]:
+    """Return what `jetpy partition` tells of a run as JSON, or `jetpy evaluate` of given parts."""
+    from jetpy.metrics import evaluate
+    from jetpy.report import evaluation, stats
+
+    if subject.run is not None:
+        return stats(subject.run, subject.read_seconds)
+    return evaluation(subject.graph, evaluate(subject.graph, subject.parts, subject.k))
+
+
+def _conclude(
+    ctx: click.Context, subject: Subject, output: Path, size: int, *, quiet: bool
+) -> None:
+    """Say what was written, and warn of what is wrong with the parts."""
+    from jetpy.summary import count
+
+    if not quiet:
+        parts = count(subject.k, "part")
+        click.echo(f"wrote {output}: {subject.graph.name} in {parts}, {size / 1e3:.0f} kB")
+    if subject.run is None:
+        return
+    warn_of_pieces(subject.run.disconnected)
+    heaviest = int(subject.run.part_weights.max())
+    exit_unless_balanced(ctx, heaviest, subject.limit, ("partition", "part"))

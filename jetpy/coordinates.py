@@ -1,0 +1,41 @@
+"""Where vertices are: for drawings alone, no partition depends on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.errors import GraphError
+
+Coordinates = npt.NDArray[Any]
+"""Finite numbers, shape (n, 2) or (n, 3)."""
+Locate = Callable[[], Coordinates]
+"""Says where vertices are when that is asked for."""
+
+
+def checked_coordinates(coordinates: npt.ArrayLike, n: int) -> Coordinates:
+    """Return coordinates as an array, after checking that they are those of n vertices.
+
+    Raises
+    ------
+    GraphError
+
+    >>> checked_coordinates([[0, 0.5], [1, 2]], 2).shape
+    (2, 2)
+    """
+    array = np.asarray(coordinates)
+    if array.ndim != 2 or len(array) != n or array.shape[1] not in (2, 3):
+        raise GraphError(
+            f"coordinates of {n} vertices are needed, 2 or 3 of each, not an array of shape "
+            f"{array.shape}"
+        )
+    if array.dtype.kind not in "iufb":
+        raise GraphError(f"coordinates must be numbers, not {array.dtype}")
+    finite = np.isfinite(array).all(axis=1)
+    if not finite.all():
+        v = int(finite.argmin())
+        raise GraphError(f"vertex {v} is at {array[v].tolist()}, which are no finite numbers")
+    return array

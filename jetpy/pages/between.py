@@ -1,0 +1,163 @@
+"""What lies between parts: the quotient graph drawn, and the cut matrix."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.sparse import csgraph
+
+from jetpy.pages.colouring import colours_of
+from jetpy.pages.figures import WIDTH
+from jetpy.pages.palette import FILLS, MUTED, ON_FILL, SERIES
+
+if TYPE_CHECKING:
+    from matplotlib.figure import FigureBase
+
+Floats = npt.NDArray[np.float64]
+Weights = npt.NDArray[np.int64]
+
+MOST_PARTS = 300
+MOST_EDGES = 1200
+"""Of a quotient graph that is drawn."""
+MOST_CELLS = 256
+"""Rows of a cut matrix that are drawn; of more parts, several share a row."""
+_ROUNDS = 100
+_LEAST_SHADE = 0.12
+
+
+def is_drawable(cut_matrix: sp.csr_array) -> bool:
+    """Whether the quotient graph is small enough to be drawn."""
+    return bool(cut_matrix.shape[0] <= MOST_PARTS and cut_matrix.nnz <= 2 * MOST_EDGES)
+
+
+def draw_quotient(
+    figure: FigureBase, places: Floats, cut_matrix: sp.csr_array, part_weights: Weights
+) -> None:
+    """Draw parts as circles, as large as they are heavy, and lines as wide as what they cut.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.FigureBase
+        An empty one.
+    places : float64, shape (k, 2)
+        As `layout` returns them.
+    cut_matrix : scipy.sparse.csr_array, shape (k, k)
+        Total weight of the edges between each two parts; `is_drawable`.
+    part_weights : int64, shape (k,)
+    """
+    from matplotlib.collections import LineCollection, PatchCollection
+    from matplotlib.patches import Circle
+
+    k = len(part_weights)
+    upper = sp.triu(cut_matrix, format="coo")
+    meetings = np.stack([upper.row, upper.col, upper.data], axis=1).astype(np.int64)
+    radius = 0.45 * _spacing(places) * np.sqrt(part_weights / max(1, part_weights.max()))
+    points = 72 * WIDTH / (np.ptp(places, axis=0).max() + 2 * radius.max())
+    widest = float(np.clip(0.5 * points * radius.max(), 1, 4))
+    axes = figure.subplots()
+    axes.set_axis_off()
+    widths = widest * np.sqrt(upper.data / max(1, upper.data.max(initial=0)))
+    lines = list(np.stack([places[upper.row], places[upper.col]], axis=1))
+    axes.add_collection(LineCollection(lines, colors=MUTED, linewidths=widths, zorder=1))
+    colours = colours_of(k, meetings)
+    for colour, fill in enumerate(FILLS):
+        own = np.flatnonzero(colours == colour).tolist()
+        circles = [Circle(tuple(places[part]), radius[part]) for part in own]
+        look: dict[str, Any] = {"facecolor": fill, "edgecolor": ON_FILL, "linewidth": 0.5}
+        axes.add_collection(PatchCollection(circles, zorder=2, **look))
+    if radius.max() * points > 3 * len(str(k - 1)):
+        for part in np.flatnonzero(part_weights).tolist():
+            x, y = places[part]
+            axes.text(x, y, f"{part}", color=ON_FILL, ha="center", va="center", size=8)
+    axes.set_aspect("equal")
+    axes.autoscale_view()
+
+
+def draw_cut_matrix(figure: FigureBase, cut_matrix: sp.csr_array) -> None:
+    """Draw the weight of the edges between each two parts, the heavier the darker.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.FigureBase
+        An empty one, about as wide as it is high.
+    cut_matrix : scipy.sparse.csr_array, shape (k, k)
+        Total weight of the edges between each two parts; with entries.
+    """
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import ListedColormap, LogNorm, to_rgb
+    from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator, StrMethodFormatter
+
+    size = -(-cut_matrix.shape[0] // MOST_CELLS)
+    cells = -(-cut_matrix.shape[0] // size)
+    entries = cut_matrix.tocoo()
+    sums = np.zeros((cells, cells))
+    np.add.at(sums, (entries.row // size, entries.col // size), entries.data)
+    shades = np.linspace(_LEAST_SHADE, 1, 32)
+    shading = ListedColormap([(*to_rgb(SERIES[4]), shade) for shade in shades])
+    low, high = sums[sums > 0].min(), sums.max()
+    norm = LogNorm(low if low < high else high / 2, high)
+    shaded = shading(norm(np.where(sums > 0, sums, high)))
+    shaded[sums == 0] = 0
+    axes = figure.subplots()
+    edges = (-0.5, cells * size - 0.5)
+    pixels = (255 * shaded).astype(np.uint8)
+    axes.imshow(pixels, interpolation="none", extent=(*edges, *edges[::-1]))
+    axes.grid(visible=False)
+    axes.set(xlabel="part", ylabel="part")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
+    bar = figure.colorbar(ScalarMappable(norm, shading), ax=axes, shrink=0.75, pad=0.03)
+    bar.set_label("weight of cut edges")
+    bar.outline.set_visible(False)
+    ticks = np.unique(np.rint(np.geomspace(low, high, 4)))
+    bar.ax.yaxis.set_major_locator(FixedLocator(ticks.tolist()))
+    bar.ax.yaxis.set_minor_locator(NullLocator())
+    bar.ax.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+
+
+def layout(cut_matrix: sp.csr_array) -> Floats:
+    """Place parts so that distances are nearly those of the quotient graph, by majorising stress.
+
+    Parameters
+    ----------
+    cut_matrix : scipy.sparse.csr_array, shape (k, k)
+
+    Returns
+    -------
+    float64, shape (k, 2)
+        The longer way of the drawing is along x.
+
+    Source: Gansner, Koren, North, "Graph Drawing by Stress Majorization", GD 2004.
+    """
+    k = cut_matrix.shape[0]
+    apart = csgraph.shortest_path(cut_matrix, directed=False, unweighted=True)
+    apart[np.isinf(apart)] = apart[np.isfinite(apart)].max(initial=0) + 1
+    np.fill_diagonal(apart, 1)
+    weights = apart**-2.0
+    np.fill_diagonal(weights, 0)
+    inverse = np.linalg.pinv(np.diag(weights.sum(axis=1)) - weights)
+    squares = apart**2 * (1 - np.eye(k))
+    centred = squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()
+    values, vectors = np.linalg.eigh(-0.5 * centred)  # classical scaling, to begin with
+    places: Floats = np.zeros((k, 2))
+    largest = vectors[:, :-3:-1] * np.sqrt(np.maximum(values[:-3:-1], 0))
+    places[:, : largest.shape[1]] = largest
+    for _ in range(_ROUNDS):
+        lengths = np.linalg.norm(places[:, None] - places, axis=2)
+        pull = -weights * apart / np.maximum(lengths, 1e-9)
+        np.fill_diagonal(pull, 0)
+        np.fill_diagonal(pull, -pull.sum(axis=1))
+        places = inverse @ (pull @ places)
+    return places[:, np.argsort(-np.ptp(places, axis=0))]
+
+
+def _spacing(places: Floats) -> float:
+    """Return how near parts come to each other, with a few exceptions."""
+    if len(places) == 1:
+        return 1.0
+    lengths = np.linalg.norm(places[:, None] - places, axis=2)
+    np.fill_diagonal(lengths, np.inf)
+    return float(np.quantile(lengths.min(axis=1), 0.25))

@@ -1,0 +1,186 @@
+"""Charts of a partition and of the run that found it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.metrics import Evaluation
+from jetpy.pages.figures import new_figure, styled
+from jetpy.pages.palette import BAD, INK, SERIES
+from jetpy.profile import Kernel, Step
+from jetpy.result import Level
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MOST_BARS = 40
+"""Parts that get a bar each; more are lines, sorted by what they show."""
+MOST_POINTS = 400
+"""Points of such a line."""
+MOST_KERNELS = 10
+_HEIGHT = 2.6
+_BAR = 0.24  # inches
+_AXIS = 0.6
+_LEAST = 1.0
+"""Of axes, to either side of 0."""
+Numbers = npt.NDArray[Any]
+
+
+def weights_chart(weights: npt.NDArray[np.int64], ideal: int, limit: int) -> Figure:
+    """Show how far the weight of each part is from the average, and where the limit is.
+
+    Parameters
+    ----------
+    weights : int64, shape (k,)
+    ideal, limit : int
+        What parts should weigh, and may.
+    """
+    figure, axes = _axes(_HEIGHT)
+    with styled():
+        share = 100 / max(ideal, 1)
+        above, most = (weights - ideal) * share, (limit - ideal) * share
+        if len(weights) <= MOST_BARS:
+            colours = [BAD if weight > limit else SERIES[0] for weight in weights.tolist()]
+            axes.bar(range(len(weights)), above, color=colours, width=0.8)
+            _whole_numbers(axes)
+        else:
+            places, line = _sorted_line(axes, above, SERIES[0])
+            axes.fill_between(places, line, color=SERIES[0], alpha=0.3, linewidth=0)
+            axes.fill_between(places, line, most, where=line > most, color=BAD, linewidth=0)
+            axes.set_xlabel("parts, heaviest first")
+        axes.axhline(most, color=INK, linewidth=1, linestyle="--")
+        axes.axhline(0, color=INK, linewidth=0.8)
+        axes.annotate(
+            f"limit {limit:,}", (1, most), (0, 3), ("axes fraction", "data"), "offset points",
+            ha="right", size=8,
+        )  # fmt: skip
+        axes.margins(y=0.18)
+        low, high = axes.get_ylim()
+        axes.set_ylim(min(low, -_LEAST), max(high, _LEAST))
+        axes.set_ylabel("% above the average")
+    return figure
+
+
+def volumes_chart(evaluation: Evaluation) -> Figure:
+    """Show the boundary vertices of each part, and what it sends."""
+    figure, axes = _axes(_HEIGHT)
+    both = (
+        (evaluation.part_boundary_vertices, SERIES[1], "boundary vertices"),
+        (evaluation.part_volumes, SERIES[4], "volume sent"),
+    )
+    with styled():
+        for i, (numbers, colour, name) in enumerate(both):
+            if evaluation.k <= MOST_BARS:
+                places = np.arange(evaluation.k) + 0.4 * (i - 0.5)
+                axes.bar(places, numbers, color=colour, width=0.4, label=name)
+            else:
+                _sorted_line(axes, numbers, colour, name)
+        if evaluation.k <= MOST_BARS:
+            _whole_numbers(axes)
+        axes.set_ylim(0, max(_LEAST, axes.get_ylim()[1]))
+        _thousands(axes)
+        figure.legend(loc="outside upper left", ncols=2)
+    return figure
+
+
+def levels_chart(levels: Sequence[Level]) -> Figure:
+    """Show the cut on each level before and after refinement, coarsest first."""
+    figure, axes = _axes(_HEIGHT)
+    with styled():
+        ordered = sorted(levels, key=lambda level: -level.level)
+        places = range(len(ordered))
+        before = [level.cut_before for level in ordered]
+        after = [level.cut_after for level in ordered]
+        axes.plot(places, before, "o", color=SERIES[1], fillstyle="none", label="before refinement")
+        axes.plot(places, after, "o-", color=SERIES[0], markersize=4, label="after refinement")
+        axes.set_xticks(places, [f"{level.level}" for level in ordered])
+        if len(ordered) > 1:
+            axes.set_xlabel("level, coarsest first")
+        axes.set_ylabel("cut")
+        axes.margins(y=0.15)
+        _thousands(axes)
+        figure.legend(loc="outside upper left", ncols=2)
+    return figure
+
+
+def stages_chart(steps: Sequence[Step]) -> Figure:
+    """Show the seconds of each stage, in kernels and besides."""
+    stages = list(dict.fromkeys(step.stage for step in steps))
+    figure, axes = _axes(_AXIS + 0.3 + 1.4 * _BAR * len(stages))
+    inside, besides = (
+        [sum(seconds(step) for step in steps if step.stage == stage) for stage in stages]
+        for seconds in (_inside, _besides)
+    )
+    with styled():
+        axes.barh(stages, inside, color=SERIES[0], label="in kernels")
+        axes.barh(stages, besides, left=inside, color=SERIES[7], label="besides")
+        axes.invert_yaxis()
+        _seconds(axes)
+        figure.legend(loc="outside upper left", ncols=2)
+    return figure
+
+
+def kernels_chart(kernels: Sequence[Kernel]) -> Figure:
+    """Show the seconds of the kernels that took longest."""
+    longest = kernels[:MOST_KERNELS]
+    figure, axes = _axes(_AXIS + _BAR * len(longest))
+    with styled():
+        seconds = [kernel.seconds for kernel in longest]
+        axes.barh([kernel.name for kernel in longest], seconds, color=SERIES[0])
+        axes.invert_yaxis()
+        _seconds(axes)
+    return figure
+
+
+def _inside(step: Step) -> float:
+    return step.kernel_seconds
+
+
+def _besides(step: Step) -> float:
+    return max(0.0, step.seconds - step.kernel_seconds)
+
+
+def _axes(height: float) -> tuple[Figure, Axes]:
+    with styled():
+        figure = new_figure(height)
+        axes: Axes = figure.subplots()
+    return figure, axes
+
+
+def _sorted_line(
+    axes: Axes, numbers: Numbers, colour: str, label: str = ""
+) -> tuple[Numbers, Numbers]:
+    """Draw numbers of parts from the largest to the smallest, of many parts some; return them."""
+    shown = np.unique(np.linspace(0, len(numbers) - 1, MOST_POINTS).astype(int))
+    largest_first = np.sort(numbers)[::-1][shown]
+    axes.plot(shown + 1, largest_first, color=colour, label=label)
+    axes.set_xlabel("parts, most first")
+    return shown + 1, largest_first
+
+
+def _whole_numbers(axes: Axes) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1))
+    axes.grid(visible=False, axis="x")
+    axes.set_xlabel("part")
+
+
+def _seconds(axes: Axes) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator(6))
+    axes.grid(visible=False, axis="y")
+    axes.set_xlabel("seconds")
+
+
+def _thousands(axes: Axes) -> None:
+    from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+
+    axes.yaxis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))

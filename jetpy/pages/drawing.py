@@ -1,0 +1,109 @@
+"""A partition where its vertices are: a map of the parts, or of a small graph every edge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.coordinates import Coordinates
+from jetpy.graph import Graph, IntArray
+from jetpy.pages import raster
+from jetpy.pages.colouring import colours_of
+from jetpy.pages.figures import WIDTH, new_figure
+from jetpy.pages.palette import FILLS, ON_FILL
+from jetpy.pages.view import view_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MOST_DRAWN = 6000
+"""Vertices and edges together that are drawn one by one."""
+_ROOM = 9.0
+"""Pixels around a part's number, for each of its digits."""
+
+
+def draw(graph: Graph, parts: IntArray, k: int, coordinates: Coordinates) -> tuple[Figure, str]:
+    """Draw a partition, and say what the drawing shows.
+
+    Parameters
+    ----------
+    graph : Graph
+        Of one vertex or more.
+    parts : int32, shape (n,)
+        In 0..k - 1.
+    k : int
+    coordinates : numbers, shape (n, 2) or (n, 3)
+    """
+    view = view_of(graph, coordinates)
+    frame = raster.frame_of(view)
+    image = raster.rasterise(view, frame, parts, k)
+    meetings = raster.adjacent(image, k)
+    colours = colours_of(k, meetings)
+    figure, axes = _blank(frame.height / frame.width)
+    axes.imshow(_pixels(image, colours), interpolation="none")
+    numbered = _number(axes, image, [FILLS[colour] for colour in colours])
+    has_edges = view.depth is None and graph.n + graph.m <= MOST_DRAWN
+    if has_edges:
+        _draw_edges(axes, graph, parts, frame)
+    what = "Each vertex with its surroundings in the colour of its part"
+    if graph.n > np.count_nonzero(image != raster.NOTHING):
+        shown = "the part of most vertices there" if view.depth is None else "the vertex in front"
+        what = f"Each pixel shows {shown}, in the colour of its part"
+    room = {0: "", k: ", with its number"}.get(numbered, ", with its number where there is room")
+    clash = bool((colours[meetings[:, 0]] == colours[meetings[:, 1]]).any())
+    differ = f"{'most ' if clash else ''}parts that meet have different colours"
+    edges = "Lines are edges, heavy ones cut." if has_edges else ""
+    return figure, " ".join(filter(None, (f"{what}{room}; {differ}.", edges, view.how)))
+
+
+def _pixels(image: raster.Image, colours: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
+    """Return an image of parts as red, green, blue and opacity."""
+    fills = np.array([[*bytes.fromhex(fill[1:]), 255] for fill in FILLS], np.uint8)
+    seen = raster.with_gaps(image)
+    return np.where((seen == raster.NOTHING)[:, :, None], np.uint8(0), fills[colours[seen]])
+
+
+def _draw_edges(axes: Axes, graph: Graph, parts: IntArray, frame: raster.Frame) -> None:
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    places = np.stack([frame.columns, frame.rows], axis=1)
+    sources = graph.sources(0, graph.n)
+    once = sources < graph.indices
+    ends = np.stack([sources[once], graph.indices[once]], axis=1)
+    cut = parts[ends[:, 0]] != parts[ends[:, 1]]
+    for edges, width in ((ends[~cut], 0.35), (ends[cut], 1.2)):
+        if len(edges):
+            codes = np.tile([Path.MOVETO, Path.LINETO], len(edges))
+            lines = Path(places[edges].reshape(-1, 2), codes)
+            axes.add_patch(PathPatch(lines, fill=False, edgecolor=ON_FILL, linewidth=width))
+
+
+def _blank(aspect: float) -> tuple[Figure, Axes]:
+    """Return a figure without axes, of so much height for its width."""
+    figure = new_figure(WIDTH * min(aspect, 1.5))
+    axes: Axes = figure.subplots()
+    axes.set_axis_off()
+    return figure, axes
+
+
+def _number(axes: Axes, image: raster.Image, fills: Sequence[str]) -> int:
+    """Write the number of each part where there is room, and return how many there are.
+
+    There are none where most parts have no room.
+    """
+    places, room = raster.roomiest(image, len(fills))
+    digits = np.char.str_len(np.arange(len(room)).astype(str))
+    fitting = np.flatnonzero(room >= _ROOM * np.maximum(digits, 1.5)).tolist()
+    if 2 * len(fitting) < len(room):
+        return 0
+    for part in fitting:
+        behind = {"boxstyle": "round,pad=0.1", "facecolor": fills[part], "linewidth": 0}
+        middle: dict[str, Any] = {"ha": "center", "va": "center"}
+        x, y = places[part]
+        axes.text(x, y, f"{part}", color=ON_FILL, size=8, bbox=behind, **middle)
+    return len(fitting)

@@ -1,0 +1,132 @@
+"""Figures of matplotlib as inline SVG: readable text, colours of light or dark mode."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from jetpy.pages.page import needed
+from jetpy.pages.palette import COLOURS, INK, MUTED, PAGE, RULE, SERIES
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+    from matplotlib.figure import Figure
+
+WIDTH = 4.4
+"""Inches: the widest figure whose text is readable on a phone, where it has to shrink a little."""
+
+_STYLE: dict[Any, Any] = {
+    "axes.edgecolor": RULE,
+    "axes.facecolor": PAGE,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.labelcolor": MUTED,
+    "axes.prop_cycle": f"cycler(color={list(SERIES)})",
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlecolor": INK,
+    "axes.titlesize": 10,
+    "figure.facecolor": PAGE,
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "grid.color": RULE,
+    "grid.linewidth": 0.6,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "jetpy",
+    "text.color": INK,
+    "xtick.color": RULE,
+    "xtick.labelcolor": MUTED,
+    "ytick.color": RULE,
+    "ytick.labelcolor": MUTED,
+}
+_VARIABLES = {colour.light: f"var(--{name})" for name, colour in COLOURS.items()}
+_SUPERFLUOUS = re.compile(
+    r"^.*?(?=<svg )|<metadata>.*?</metadata>|<defs>\s*<style.*?</style>\s*</defs>"
+    r'|\s+xmlns(:\w+)?="[^"]*"| version="1.1"|(?<=<g) id="[^"]*"|xlink:(?=href)',
+    re.DOTALL,
+)
+_SIZE = re.compile(r'width="([\d.]+)pt" height="[\d.]+pt"')
+_FONT = re.compile(r"(font-family: |font: (?:[^;\"]* )?[\d.]+px )[^;\"]*")
+_IMAGE = re.compile(r"(?<=data:image/png;base64,)[^\"]*")
+_PATH = re.compile(r'(?<= d=")[^"]*')
+_FINE = re.compile(r"(\.\d\d)\d+")
+_ID = re.compile(r'(\bid="|href="#|url\(#)')
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Have figures that are made in the block look like the pages.
+
+    Raises
+    ------
+    JetpyError
+        Where matplotlib is missing.
+    """
+    with needed("matplotlib"):
+        from matplotlib import rc_context
+    with rc_context(_STYLE):
+        yield
+
+
+def new_figure(height: float, width: float = WIDTH) -> Figure:
+    """Return an empty figure of so many inches, whose parts do not overlap."""
+    from jetpy.pages.shown import Shown
+
+    with styled():
+        return Shown(figsize=(width, height), layout="constrained")
+
+
+def svg_of(figure: Figure, label: str = "") -> Markup:
+    """Return a figure as SVG to stand in a page.
+
+    It is as wide as its inches at most, and narrower where there is less room. Text stays text,
+    in the font of the page; colours of the palette follow the mode, all others stay.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        Drawn in a block of `styled`.
+    label : str
+        What it shows, for those who do not see it.
+    """
+    from markupsafe import Markup, escape
+
+    content = io.StringIO()
+    with styled():
+        figure.savefig(content, format="svg", transparent=True)
+    svg = _SUPERFLUOUS.sub("", content.getvalue())
+    svg = _IMAGE.sub(lambda image: base64.b64encode(_smaller(image[0])).decode(), svg)
+    svg = _PATH.sub(lambda path: _FINE.sub(r"\1", path[0]).replace("\n", ""), svg)
+    width = re.search(_SIZE, svg)
+    assert width is not None
+    size = f'style="width: 100%; max-width: {width[1]}pt" role="img" aria-label="{escape(label)}"'
+    svg = svg.replace(width[0], size, 1)
+    svg = _FONT.sub(r"\1var(--font)", svg)
+    for light, variable in _VARIABLES.items():
+        svg = svg.replace(light, variable)
+    own = hashlib.sha256(svg.encode()).hexdigest()[:8]
+    return Markup(_ID.sub(rf"\g<1>f{own}-", svg))  # ids of one page have to differ
+
+
+def _smaller(encoded: str) -> bytes:
+    """Return a PNG image, given in base 64, with a palette if that takes its colours."""
+    import numpy as np
+    from PIL import Image
+
+    content = base64.b64decode(encoded)
+    pixels = np.asarray(Image.open(io.BytesIO(content)).convert("RGBA"))
+    colours, numbers = np.unique(pixels.view(np.uint32), return_inverse=True)
+    if len(colours) > 256:
+        return content
+    image = Image.fromarray(numbers.reshape(pixels.shape[:2]).astype(np.uint8), "P")
+    image.putpalette(colours.tobytes(), "RGBA")
+    packed = io.BytesIO()
+    image.save(packed, "png", optimize=True)
+    return packed.getvalue()

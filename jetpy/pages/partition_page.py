@@ -1,0 +1,151 @@
+"""The page about one partition: what `jetpy report` writes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from jetpy.metrics import Evaluation, evaluate
+from jetpy.pages import between, charts
+from jetpy.pages.drawing import draw
+from jetpy.pages.figures import WIDTH, new_figure, styled, svg_of
+from jetpy.pages.page import render
+from jetpy.pages.subject import (
+    Subject,
+    Table,
+    beside_table,
+    facts,
+    parts_table,
+    verdict,
+    versions,
+)
+from jetpy.result import Partition
+from jetpy.summary import (
+    KERNEL_HEADERS,
+    LEVEL_HEADERS,
+    STEP_HEADERS,
+    count,
+    kernel_rows,
+    level_rows,
+    step_row,
+)
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+    from matplotlib.figure import Figure
+
+QUOTIENT = (
+    "The quotient graph: circles are parts, as large as they are heavy; lines join those that cut "
+    "edges run between, the wider the more weight is cut. It is drawn as nobody said where the "
+    "vertices are; the option --coordinates does."
+)
+UNDRAWN = (
+    "Nobody said where the vertices are, which the option --coordinates does; and the quotient "
+    "graph has too many edges, or parts, to be drawn."
+)
+
+
+class Drawn(NamedTuple):
+    """A figure on a page, and what it shows."""
+
+    svg: Markup
+    caption: str = ""
+
+
+def partition_page(subject: Subject) -> str:
+    """Return the page about a partition: HTML that needs nothing else.
+
+    Raises
+    ------
+    JetpyError
+        Where the packages for pages are missing.
+    """
+    graph, k = subject.graph, subject.k
+    found = evaluate(graph, subject.parts, k)
+    return render(
+        "report.html",
+        title=f"{graph.name} in {count(k, 'part')}",
+        verdict=verdict(subject, found),
+        facts=facts(subject, found),
+        drawn=_drawing(subject, found),
+        undrawn=UNDRAWN,
+        weights=_weights(subject, found),
+        volumes=_volumes(found),
+        matrix=_matrix(found),
+        parts=parts_table(subject, found),
+        beside=beside_table(subject, found),
+        no_metis=subject.no_metis,
+        levels=_levels(subject.run),
+        time=_time(subject),
+        command=subject.command,
+        versions=versions(subject),
+    )
+
+
+def _drawn(figure: Figure, label: str, caption: str = "") -> Drawn:
+    return Drawn(svg_of(figure, label), caption)
+
+
+def _drawing(subject: Subject, found: Evaluation) -> Drawn | None:
+    graph = subject.graph
+    if graph.n and graph.coordinates is not None:
+        figure, caption = draw(graph, subject.parts, subject.k, graph.coordinates)
+        return _drawn(figure, f"{graph.name} in {count(subject.k, 'part')}", caption)
+    if not graph.n or not between.is_drawable(found.cut_matrix):
+        return None
+    places = between.layout(found.cut_matrix)
+    width, height = np.ptp(places, axis=0) + 1
+    figure = new_figure(WIDTH * min(1.0, height / width))
+    with styled():
+        between.draw_quotient(figure, places, found.cut_matrix, found.part_weights)
+    return _drawn(figure, "The quotient graph", QUOTIENT)
+
+
+def _weights(subject: Subject, found: Evaluation) -> Drawn:
+    chart = charts.weights_chart(found.part_weights, subject.ideal, subject.limit)
+    caption = f"The average is {subject.ideal:,}, rounded up."
+    return _drawn(chart, "Weight of each part", caption)
+
+
+def _volumes(found: Evaluation) -> Drawn:
+    caption = "Each line is sorted by itself." if found.k > charts.MOST_BARS else ""
+    return _drawn(charts.volumes_chart(found), "Boundary and volume of each part", caption)
+
+
+def _matrix(found: Evaluation) -> Drawn | None:
+    if found.k < 3 or not found.cut_matrix.nnz:
+        return None
+    figure = new_figure(0.9 * WIDTH)
+    with styled():
+        between.draw_cut_matrix(figure, found.cut_matrix)
+    several = -(-found.k // between.MOST_CELLS)
+    sharing = f"; {several} parts share a row and a column" if several > 1 else ""
+    return _drawn(figure, "Cut matrix", f"What is cut between each two parts{sharing}.")
+
+
+def _levels(run: Partition | None) -> tuple[Drawn, Table] | None:
+    if run is None or not run.levels:
+        return None
+    chart = _drawn(charts.levels_chart(run.levels), "Cut on each level")
+    return chart, Table(LEVEL_HEADERS, level_rows(run), 0)
+
+
+def _time(subject: Subject) -> dict[str, Any] | None:
+    """Return what the page tells of a run's time, if there is a run that took some."""
+    run, profiled = subject.run, subject.profiled
+    if run is None or profiled is None or profiled.profile is None or not profiled.profile.kernels:
+        return None
+    profile = profiled.profile
+    parts: Sequence[Any] = (run.parts, profiled.parts)
+    return {
+        "read": subject.read_seconds,
+        "run": run.seconds,
+        "profiled": profiled.seconds,
+        "same_parts": np.array_equal(*parts),
+        "stages_drawn": _drawn(charts.stages_chart(profile.steps), "Seconds of each stage"),
+        "kernels_drawn": _drawn(charts.kernels_chart(profile.kernels), "Seconds of kernels"),
+        "steps": Table(STEP_HEADERS, [step_row(step) for step in profile.steps]),
+        "kernels": Table(KERNEL_HEADERS, kernel_rows(profile), 2),
+    }

@@ -1,0 +1,43 @@
+"""A partition as a figure of matplotlib: `Partition.plot`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy.typing as npt
+
+from jetpy.errors import GraphError
+from jetpy.metrics import evaluate
+from jetpy.pages import between
+from jetpy.pages.drawing import draw
+from jetpy.pages.figures import WIDTH, new_figure, styled
+from jetpy.pages.page import check_installed
+from jetpy.result import Partition
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def plot(partition: Partition, coordinates: npt.ArrayLike | None = None) -> Figure:
+    """Draw a partition as `Partition.plot` says."""
+    check_installed()
+    graph = partition.graph
+    if not graph.n:
+        raise GraphError("a graph without vertices cannot be drawn")
+    if coordinates is not None:
+        graph = graph.with_coordinates(coordinates)
+    if graph.coordinates is not None:
+        return draw(graph, partition.parts, partition.k, graph.coordinates)[0]
+    found = evaluate(graph, partition.parts, partition.k)
+    has_quotient, has_matrix = between.is_drawable(found.cut_matrix), found.cut_matrix.nnz > 0
+    if not (has_quotient or has_matrix):
+        raise GraphError("there is nothing to draw: no coordinates, and no edges between parts")
+    figure = new_figure(WIDTH, WIDTH * (has_quotient + has_matrix))
+    panels = figure.subfigures(1, has_quotient + has_matrix, squeeze=False).flat
+    with styled():
+        if has_quotient:
+            places = between.layout(found.cut_matrix)
+            between.draw_quotient(panels[0], places, found.cut_matrix, found.part_weights)
+        if has_matrix:
+            between.draw_cut_matrix(panels[-1], found.cut_matrix)
+    return figure

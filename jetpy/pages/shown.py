@@ -1,0 +1,21 @@
+"""Figures that notebooks show, whether or not pyplot is there."""
+
+from __future__ import annotations
+
+import io
+
+from matplotlib.figure import Figure
+
+from jetpy.pages.figures import styled
+
+_DPI = 144
+
+
+class Shown(Figure):
+    """A figure that notebooks show as PNG."""
+
+    def _repr_png_(self) -> bytes:
+        content = io.BytesIO()
+        with styled():
+            self.savefig(content, format="png", dpi=_DPI)
+        return content.getvalue()

@@ -1,0 +1,151 @@
+"""What a page about a partition tells in words and numbers."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.beside import Beside
+from jetpy.graph import Graph
+from jetpy.metrics import Evaluation, evaluate
+from jetpy.names import DISTRIBUTION
+from jetpy.result import Partition
+from jetpy.summary import PART_HEADERS, Rows, count, cut_text, part_rows, run_text
+
+MOST_LISTED = 400
+"""Parts that the table lists; of more, the heaviest."""
+PACKAGES = ("numpy", "scipy", "numba", "pymetis", "matplotlib")
+OF_BACKENDS = {"cuda": "cupy", "kokkos": "pykokkos"}
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A partition, and what is known of it.
+
+    Attributes
+    ----------
+    graph : Graph
+    parts : int32, shape (n,)
+    k : int
+    ideal, limit : int
+        What a part should weigh, and may.
+    source : str
+        Where the parts come from, if not from a run.
+    run, profiled : Partition or None
+        The run that found the parts, and the same once more with a profile.
+    read_seconds : float
+    metis : Beside or None
+    no_metis : str
+        Why there is none.
+    command : str
+        The command line that makes the page.
+    """
+
+    graph: Graph
+    parts: npt.NDArray[np.int32]
+    k: int
+    ideal: int
+    limit: int
+    source: str = ""
+    run: Partition | None = None
+    profiled: Partition | None = None
+    read_seconds: float = 0.0
+    metis: Beside | None = None
+    no_metis: str = ""
+    command: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table on a page: `left` columns of text, then numbers; `marked` rows stand out."""
+
+    headers: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    left: int = 1
+    marked: Sequence[int] = field(default_factory=list)
+    note: str = ""
+
+
+def verdict(subject: Subject, found: Evaluation) -> tuple[bool, str]:
+    """Say whether the parts keep their limit, and how much the heaviest weighs."""
+    heaviest, limit = int(found.part_weights.max()), subject.limit
+    if heaviest <= limit:
+        return True, f"Balanced: the heaviest part weighs {heaviest:,} of {limit:,} allowed."
+    beyond = int((found.part_weights > limit).sum())
+    return False, (
+        f"Not balanced: {count(beyond, 'part')} of {subject.k:,} beyond the limit of {limit:,}; "
+        f"the heaviest weighs {heaviest:,}."
+    )
+
+
+def facts(subject: Subject, found: Evaluation) -> Rows:
+    """Describe the graph, the parts and where they come from."""
+    graph, run = subject.graph, subject.run
+    rows = [
+        ("graph", f"{graph.n:,} vertices, {graph.m:,} edges"),
+        ("parts", f"{subject.k:,}, from {subject.source}" if run is None else run_text(run)),
+        ("cut", cut_text(found.cut, graph)),
+        ("imbalance", f"{found.imbalance:.4f}"),
+        ("communication volume", f"{found.communication_volume:,}"),
+        ("boundary vertices", f"{found.boundary_vertices:,}"),
+        ("empty parts", f"{found.empty_parts:,}"),
+        ("disconnected parts", f"{found.disconnected_parts:,}"),
+    ]
+    if run is not None:
+        rows.append(("seconds", f"{run.seconds['total']:.3f}"))
+    return rows
+
+
+def parts_table(subject: Subject, found: Evaluation) -> Table:
+    """Describe each part; the heaviest alone, where there are many."""
+    rows, weights = part_rows(found), found.part_weights
+    shown, note = np.arange(found.k), ""
+    if found.k > MOST_LISTED:
+        shown = np.argsort(-weights, kind="stable")[:MOST_LISTED]
+        note = f"The {MOST_LISTED} heaviest of {found.k:,} parts."
+    beyond = np.flatnonzero(weights[shown] > subject.limit).tolist()
+    return Table(PART_HEADERS, [rows[part] for part in shown.tolist()], 0, beyond, note)
+
+
+def beside_table(subject: Subject, found: Evaluation) -> Table | None:
+    """Compare with METIS: a row for each number, a column for each partition."""
+    metis, run = subject.metis, subject.run
+    if metis is None:
+        return None
+    other = evaluate(subject.graph, metis.parts, subject.k)
+    numbers: list[tuple[str, Callable[[Evaluation], str]]] = [
+        ("cut", lambda of: f"{of.cut:,}"),
+        ("imbalance", lambda of: f"{of.imbalance:.4f}"),
+        ("heaviest part", lambda of: f"{of.part_weights.max():,}"),
+        ("balanced", lambda of: "yes" if of.part_weights.max() <= subject.limit else "NO"),
+        ("communication volume", lambda of: f"{of.communication_volume:,}"),
+        ("largest volume", lambda of: f"{of.largest_volume:,}"),
+        ("boundary vertices", lambda of: f"{of.boundary_vertices:,}"),
+        ("empty parts", lambda of: f"{of.empty_parts:,}"),
+        ("disconnected parts", lambda of: f"{of.disconnected_parts:,}"),
+    ]
+    rows = [(name, text(found), text(other)) for name, text in numbers]
+    rows.append(
+        ("seconds", "" if run is None else f"{run.seconds['total']:.3f}", f"{metis.seconds:.3f}")
+    )
+    rows.append(("threads", "" if run is None else f"{run.threads}", "1"))
+    return Table(("", "these" if run is None else "jetpy", "METIS"), rows)
+
+
+def versions(subject: Subject) -> Rows:
+    """Name the versions of all that had a part in the page, and when it was made."""
+    backend = "numba" if subject.run is None else subject.run.backend
+    own = [package for name, package in OF_BACKENDS.items() if backend.startswith(name)]
+    rows = [("Python", f"{platform.python_version()}, {platform.system()} {platform.machine()}")]
+    for package in (DISTRIBUTION, *PACKAGES, *own):
+        try:
+            rows.append((package, version(package)))
+        except PackageNotFoundError:  # CuPy has other names
+            continue
+    return [*rows, ("made", f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC")]

@@ -1,0 +1,146 @@
+"""The benchmark beside other distributed partitioners, without any of them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from ctypes import CDLL
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jetpy
+from bench import distributed_peers as peers
+from bench.child import Absent
+from bench.distributed import digest
+from bench.distributed_peers import Record, job_of, mean_rows, records_of, results
+from bench.distributed_tools import TOOLS, Job
+
+DEFAULT, FAST = peers.OWN
+
+
+def record(tool: str, processes: int, cut: int, seconds: float, **about: object) -> Record:
+    return {
+        "graph": "cube:9",
+        "k": 8,
+        "processes": processes,
+        "tool": tool,
+        "seeds": [0],
+        "cuts": [cut],
+        "imbalances": [0.03],
+        "seconds": [seconds],
+        "parts": ["a"],
+        **about,
+    }
+
+
+RECORDS = [
+    record(DEFAULT, 1, 8, 4.0),
+    record(DEFAULT, 2, 8, 2.0),
+    record(FAST, 1, 9, 2.0),
+    record(FAST, 2, 9, 1.0),
+    record("parmetis", 1, 10, 1.0),
+    record("parmetis", 2, 16, 1.0, parts=["b"], imbalances=[0.04]),
+    record("parmetis", 2, 4, 4.0, parts=["b"], graph="cube:10"),
+    record("ptscotch", 2, 4, 8.0),
+    record("ptscotch", 2, 8, 8.0, graph="cube:10"),
+    record(DEFAULT, 2, 2, 8.0, graph="cube:10"),
+    record(FAST, 2, 4, 1.0, graph="cube:10"),
+    record("parhip", 2, 4, 8.0, graph="cube:11"),
+]
+
+
+def test_means() -> None:
+    rows = mean_rows(results([record(DEFAULT, 1, 99, 99.0), *RECORDS]))
+    by_tool = {(tool, size): values for tool, size, *values in rows}
+    assert by_tool["parmetis", "1"] == ["1", "1", "0", "0.800", "4.000", "0.900", "2.000"]
+    assert by_tool["parmetis", "2"] == ["2", "1", "0", "0.500", "2.000", "0.750", "0.500"]
+    assert by_tool["ptscotch", "2"][:5] == ["2", "2", "0", "0.707", "0.500"]
+    assert by_tool[DEFAULT, "2"][:5] == ["2", "2", "1", "1.000", "1.000"]
+    assert by_tool["parhip", "2"] == ["1", "1", "0", *["-"] * 4]
+
+
+def test_cases() -> None:
+    rows = peers.case_rows("parmetis", results(RECORDS))
+    assert [row[:7] for row in rows] == [
+        ["cube:10", "8", "2", "4", "0.0300", "4.00", "-"],
+        ["cube:9", "8", "1", "10", "0.0300", "1.00", "differ"],
+        ["cube:9", "8", "2", "16", "0.0400", "1.00", "differ"],
+    ]
+    assert rows[2][7:] == ["0.500", "2.000", "0.562", "1.000"]
+
+
+@pytest.mark.usefixtures("compiled")
+def test_records_are_checked_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = job_of(None, "cube:8", [])
+    striped = np.arange(512, dtype=np.int32) % 2
+    monkeypatch.setitem(TOOLS, "striped", lambda job: lambda k, seed: striped)
+    [found] = records_of(job, "striped", [2], [3])
+    assert (found["cuts"], found["imbalances"]) == ((7 * 64,), (0.0,))
+    [own] = records_of(job, FAST, [4], [0])
+    expected = jetpy.partition(
+        jetpy.generators.cube(8, 8, 8), 4, preset="fast", backend="numba", threads=1
+    )
+    assert (own["cuts"], own["parts"]) == ((expected.cut,), (digest(expected.parts),))
+
+
+@pytest.mark.parametrize("tool", ["parmetis", "ptscotch", "parhip"])
+def test_absent_libraries_are_told(tool: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str, mode: int) -> CDLL:
+        raise OSError(f"{name} is not there")
+
+    monkeypatch.setattr("bench.distributed_tools.CDLL", missing)
+    with pytest.raises(Absent, match="is not there"):
+        TOOLS[tool](job_of(None, "cube:4", []))
+
+
+def test_the_nearest_library_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in ("usr/lib/long", "usr/lib"):
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        (tmp_path / folder / "liba.so").touch()
+    loaded: list[str] = []
+    monkeypatch.setattr("bench.distributed_tools.CDLL", lambda name, mode: loaded.append(name))
+    job = job_of(None, "cube:2", [tmp_path])
+    Job.load(job, "liba.so", "libb.so")
+    assert loaded == [str(tmp_path / "usr/lib/liba.so"), "libb.so"]
+
+
+def test_what_is_there_is_not_measured_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[tuple[str, int, list[int]]] = []
+
+    def quick(module: str, spec: str, *others: object, processes: int) -> Iterator[Record]:
+        words = list(others)
+        tool, ks = str(words[2]), words[words.index("--ks") + 1 : words.index("--libraries")]
+        asked.append((tool, processes, ks))
+        if tool == "parmetis":
+            raise Absent("no such library")
+        for k in ks:
+            yield record(tool, processes, 7, 1.0, graph=spec, k=k)
+
+    monkeypatch.setattr(peers, "answers", quick)
+    words = "peers cube:9 --tools jetpy/fast parmetis --processes 1 2 --ks 8"
+    monkeypatch.setattr(sys, "argv", [*words.split(), "--results", str(tmp_path)])
+    peers.main()
+    assert "parmetis is left out: no such library" in capsys.readouterr().err
+    lines = (tmp_path / peers.FILE).read_text().splitlines()
+    assert [json.loads(line)["processes"] for line in lines] == [1, 2]
+    asked.clear()
+    monkeypatch.setattr(sys, "argv", [*sys.argv, "--ks", "8", "64"])
+    peers.main()
+    own = [(size, ks) for tool, size, ks in asked if tool == FAST]
+    assert len(asked) == len(own) + 1
+    assert own == [(1, [64]), (2, [64])]
+    assert "equal" in capsys.readouterr().out
+
+
+def test_other_graphs_are_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["peers", "mesh.graph"])
+    with pytest.raises(SystemExit):
+        peers.main()
+    assert "mesh.graph is neither cube:SIDE nor rmat:SCALE:EDGE_FACTOR" in capsys.readouterr().err

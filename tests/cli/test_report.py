@@ -1,0 +1,239 @@
+"""`jetpy report`: pages read back, and compared with what they are about."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jetpy
+from jetpy import beside
+from jetpy.generators import delaunay, grid
+from jetpy.graph import Graph
+from jetpy.summary import kernel_rows, level_rows, part_rows
+from tests.cli.conftest import ENGINE, Run
+from tests.graphs import isolated, two_cliques
+from tests.pages.reader import Page
+
+MOST_BYTES = 1_000_000
+
+
+def page(path: str | Path = "page.html") -> Page:
+    """Read a page, and check what holds of all of them."""
+    text = Path(path).read_text("utf-8")
+    assert len(text.encode()) < MOST_BYTES
+    found = Page(text)
+    assert found.fetched == []
+    assert not {"script", "link", "iframe", "object", "embed"} & set(found.tags)
+    for word in ("http:", "https:", "url(data", "@import"):
+        assert word not in text
+    assert len(found.ids) == len(set(found.ids))
+    return found
+
+
+def number(text: str) -> int:
+    return int(text.partition(" ")[0].replace(",", ""))
+
+
+def test_as_json(run: Run) -> None:
+    words = "report", "mesh.graph", "-o", "page.html", "--json"
+    told = json.loads(run(*words, "-", "-k", 4, *ENGINE).stdout)
+    assert told["page"] == "page.html"
+    assert told["bytes"] == Path("page.html").stat().st_size
+    assert told["feasible"]
+    assert run(*words, "told.json", "--quiet", "mesh.part").output == ""
+    assert json.loads(Path("told.json").read_text())["cut"] == 90
+
+
+def test_a_run(run: Run) -> None:
+    graph = delaunay(3000, 1)
+    jetpy.write_graph("mesh.npz", graph)
+    words = run("report", "mesh.npz", "-k", 6, "--seed", 3, "-o", "page.html", *ENGINE).stdout
+    size = Path("page.html").stat().st_size
+    assert words == f"wrote page.html: mesh in 6 parts, {size / 1e3:.0f} kB\n"
+    told = page()
+    result = jetpy.partition(graph, 6, seed=3, backend="numba", threads=1, profile=True)
+    found = jetpy.evaluate(graph, result.parts, 6)
+    heaviest = max(result.part_weights)
+    assert f"heaviest part weighs {heaviest} of {result.limit} allowed." in told.said("p")
+    assert told.facts["graph"] == "3,000 vertices, 8,975 edges"
+    assert told.facts["parts"] == "k = 6, seed 3, preset default, numba, 1 thread"
+    for name, value in (
+        ("cut", found.cut),
+        ("communication volume", found.communication_volume),
+        ("boundary vertices", found.boundary_vertices),
+        ("empty parts", 0),
+        ("disconnected parts", found.disconnected_parts),
+    ):
+        assert number(told.facts[name]) == value
+    assert told.table("part") == [list(row) for row in part_rows(found)]
+    expected = [row[:-1] for row in level_rows(result)]
+    assert [tuple(row[:-1]) for row in told.table("level")] == expected
+    assert result.profile is not None
+    calls = {(row[0], row[2]) for row in kernel_rows(result.profile)}
+    assert {(row[0], row[2]) for row in told.table("kernel")} == calls
+    assert "It found the same parts." in told.said("p")
+    command = "jetpy report mesh.npz -k 6 --seed 3 -o page.html --backend numba --threads 1"
+    assert told.said("pre") == command
+    assert told.facts["jetpy-partitioner"] == jetpy.__version__
+    assert "Each vertex with its surroundings" in told.said("figcaption")
+    numbers = {word for words in told.words["text"] for word in words.split()}
+    assert {str(part) for part in range(6)} <= numbers
+
+
+def test_metis_is_beside(run: Run) -> None:
+    run("report", "mesh.graph", "-k", 5, "--imbalance", 0.1, "-o", "page.html", *ENGINE)
+    table = {row[0]: row[1:] for row in page().table("")}
+    limit = int(1.1 * 240)
+    other = beside.metis(grid(40, 30), 5, limit, 0)
+    found = jetpy.evaluate(grid(40, 30), other.parts, 5)
+    own = jetpy.partition(grid(40, 30), 5, imbalance=0.1, backend="numba", threads=1)
+    assert found.part_weights.max() <= limit
+    assert table["cut"] == [f"{own.cut}", f"{found.cut}"]
+    assert table["heaviest part"] == [f"{max(own.part_weights)}", f"{max(found.part_weights)}"]
+    assert table["balanced"] == ["yes", "yes"]
+    assert table["largest volume"][1] == f"{found.largest_volume}"
+
+
+def test_given_parts(run: Run) -> None:
+    Path("mesh.graph").rename("<b>&.graph")
+    run("report", "<b>&.graph", "mesh.part", "-o", "page.html", "--quiet")
+    told = page()
+    assert told.said("h1") == "<b>& in 4 parts"
+    assert told.said("pre") == "jetpy report '<b>&.graph' mesh.part -o page.html --quiet"
+    assert told.facts["parts"] == "4, from mesh.part"
+    assert number(told.facts["cut"]) == 90
+    assert told.said("h2") == "Parts Between parts METIS beside How this page was made"
+    assert "The quotient graph" in told.said("figcaption")
+    assert "Balanced: the heaviest part weighs 300 of 309 allowed." in told.said("p")
+    assert told.table("")[0][1] == "90"
+
+
+def test_given_parts_beyond_the_limit(run: Run) -> None:
+    Path("lame.part").write_text("0\n" * 800 + "1\n" * 400)
+    run("report", "mesh.graph", "lame.part", "-k", 3, "-o", "page.html")
+    told = page()
+    words = "Not balanced: 1 part of 3 beyond the limit of 412; the heaviest weighs 800."
+    assert words in told.said("p")
+    assert [row[:2] for row in told.marked] == [["0", "800"]]
+    assert told.facts["empty parts"] == "1"
+
+
+def test_a_run_without_balance(run: Run) -> None:
+    square = grid(2, 2)
+    arrays = square.indptr, square.indices, square.edge_weights
+    jetpy.write_graph("heavy.graph", Graph(*arrays, np.array([9, 1, 1, 1], np.int32)))
+    words = run("report", "heavy.graph", "-k", 2, "-o", "page.html", *ENGINE, code=3).stderr
+    assert "no balanced partition was found" in words
+    assert "Not balanced: 1 part of 2" in page().said("p")
+
+
+def test_coordinates(run: Run) -> None:
+    places = grid(40, 30).coordinates
+    assert places is not None
+    np.savetxt("mesh.xy", places / 7, fmt="%.4f")
+    run("report", "mesh.graph", "mesh.part", "--coordinates", "mesh.xy", "-o", "page.html")
+    words = page().said("figcaption")
+    assert "with its number" in words
+    assert "Lines are edges, heavy ones cut." in words
+
+
+def test_a_mesh(run: Run) -> None:
+    meshio = pytest.importorskip("meshio")
+    corners = np.stack(np.meshgrid(*map(np.arange, (9, 9, 9)), indexing="ij"), -1).reshape(-1, 3)
+    origins = np.flatnonzero((corners < 8).all(axis=1))
+    steps = [0, 81, 90, 9, 1, 82, 91, 10]
+    cells = origins[:, None] + np.array(steps)
+    meshio.Mesh(corners.astype(float), [("hexahedron", cells)]).write("block.vtu")
+    run("report", "block.vtu", "-k", 4, "-o", "page.html", *ENGINE)
+    told = page()
+    assert told.facts["graph"] == "512 vertices, 1,344 edges"
+    assert "what lies behind is hidden" in told.said("figcaption")
+
+
+def test_many_parts(run: Run) -> None:
+    graph = grid(60, 60)
+    jetpy.write_graph("grid.npz", graph)
+    parts = np.random.default_rng(0).integers(0, 500, graph.n)
+    jetpy.write_parts("noise.part", parts)
+    run("report", "grid.npz", "noise.part", "-k", 500, "-o", "page.html")
+    told = page()
+    assert "The 400 heaviest of 500 parts." in told.said("p")
+    weights = np.sort(np.bincount(parts, minlength=500))[::-1]
+    assert [number(row[1]) for row in told.table("part")] == weights[:400].tolist()
+    assert "most parts that meet have different colours" in told.said("figcaption")
+    assert "2 parts share a row and a column" in told.said("figcaption")
+
+
+@pytest.mark.parametrize(
+    ("graph", "k"),
+    [(isolated(0), 3), (isolated(5), 1), (isolated(5), 8), (two_cliques(4), 3)],
+    ids=["empty", "one part", "more parts than vertices", "two pieces"],
+)
+def test_awkward_graphs(run: Run, graph: Graph, k: int) -> None:
+    jetpy.write_graph("awkward.graph", graph)
+    run("report", "awkward.graph", "-k", k, "-o", "page.html", *ENGINE)
+    told = page()
+    result = jetpy.partition(graph, k, backend="numba", threads=1)
+    assert number(told.facts["cut"]) == result.cut
+    assert number(told.facts["empty parts"]) == result.empty_parts
+    assert ("METIS was not run" in told.said("p")) == bool(beside.why_not(graph, k))
+
+
+@pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
+def test_without_the_extra(run: Run, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    words = run("report", "mesh.graph", "-k", 2, "-o", "page.html", code=1).stderr
+    expected = f"pages and figures need {package}: pip install 'jetpy-partitioner[report]'"
+    assert words == f"jetpy: error: {expected}\n"
+    assert not Path("page.html").exists()
+
+
+MISTAKES = {
+    "mesh.graph -o x.html": (2, "-k is needed where no PARTS are given"),
+    "mesh.graph -k 2": (2, "Missing option '-o'"),
+    "mesh.graph -k 0 -o x.html": (2, "k is 0"),
+    "mesh.graph mesh.part -k 3 -o x.html": (1, "vertex 900 is in part 3"),
+    "mesh.graph short.part -o x.html": (1, "short.part: 2 part ids, but the graph has 1200"),
+    "mesh.graph mesh.part --preset ultra -o x.html": (2, "--preset goes without PARTS"),
+    "mesh.graph mesh.part --threads 1 -o x.html": (2, "--threads goes without PARTS"),
+    "mesh.graph -k 2 --imbalance -1 -o x.html": (2, "imbalance is -1.0"),
+    "mesh.graph -k 2 -o mesh.graph": (2, "mesh.graph is given twice"),
+    "mesh.graph mesh.part -o mesh.part": (2, "mesh.part is given twice"),
+    "mesh.graph -k 2 -o no/x.html": (1, "no/x.html: cannot be written"),
+    "mesh.graph -k 2 -o -": (2, "only what --json writes can go to standard output"),
+    "mesh.graph mesh.part --coordinates few.xy -o x.html": (
+        1,
+        "few.xy: coordinates of 1200 vertices are needed, 2 or 3 of each, not an array of shape",
+    ),
+    "mesh.graph mesh.part --coordinates one.xy -o x.html": (
+        1,
+        "one.xy: line 1: 2 or 3 numbers are expected, not 1",
+    ),
+    "mesh.graph mesh.part --coordinates words.xy -o x.html": (1, "words.xy: line 1"),
+    "mesh.graph mesh.part --coordinates nan.npy -o x.html": (1, "nan.npy: vertex 0 is at [nan"),
+    "mesh.graph -k 2 --vertex-weights two.txt -o x.html": (2, "one weight for each vertex"),
+    "mesh.foo -k 2 -o x.html": (1, "mesh.foo: '.foo' is no known format of graphs (.graph, "),
+    ". -k 2 -o x.html": (2, ". is a folder, but no OpenFOAM case with a mesh"),
+    "nothing.graph -k 2 -o x.html": (2, "'nothing.graph' does not exist"),
+}
+
+
+@pytest.mark.parametrize("line", MISTAKES)
+def test_mistakes(run: Run, folder: Path, line: str) -> None:
+    code, words = MISTAKES[line]
+    Path("short.part").write_text("0\n1\n")
+    Path("few.xy").write_text("0 1\n2 3\n")
+    Path("one.xy").write_text("1\n" * 1200)
+    Path("words.xy").write_text("here there\n" * 1200)
+    Path("two.txt").write_text("1 2\n" * 1200)
+    Path("mesh.foo").write_text("2 1\n2\n1\n")
+    np.save("nan.npy", np.full((1200, 2), np.nan))
+    before = sorted(folder.iterdir())
+    result = run("report", *line.split(), code=code)
+    assert words in " ".join(result.stderr.split())
+    assert "Traceback" not in result.stderr
+    assert sorted(folder.iterdir()) == before
