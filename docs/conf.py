@@ -1,0 +1,52 @@
+"""How Sphinx makes the site: sphinx-build -W --keep-going docs docs/_build."""
+
+from __future__ import annotations
+
+from importlib.metadata import version as version_of
+
+project = "jetpy"
+author = "jetpy developers"
+copyright = "2026, jetpy developers"
+version = release = version_of("jetpy-partitioner")
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx_click",
+    "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "tutorials"]
+default_role = "py:obj"
+
+myst_heading_anchors = 4
+myst_enable_extensions = ["attrs_inline", "dollarmath"]
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+
+copybutton_prompt_text = "$ "
+copybutton_only_copy_prompt_lines = True
+
+sphinx_gallery_conf = {
+    "examples_dirs": "tutorials",
+    "gallery_dirs": "_gallery",
+    "filename_pattern": r"\.py$",
+    "within_subsection_order": "ExplicitOrder",
+    "download_all_examples": False,
+    "show_memory": False,
+    "remove_config_comments": True,
+    "min_reported_time": 1e9,
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "jetpy"
+html_show_sourcelink = False
+html_theme_options = {
+    "show_prev_next": False,
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "navbar_align": "left",
+}
