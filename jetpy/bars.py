@@ -23,6 +23,8 @@ STAGES = {
 """What a stage's bar is called."""
 PAUSE = 0.1
 """Seconds between two drawings in a notebook, which are messages to a browser."""
+SOON = 1.0
+"""Seconds of a stage before which nobody can say how long it takes."""
 
 
 class Screen(Protocol):
@@ -31,8 +33,35 @@ class Screen(Protocol):
     def add(self, what: str) -> None:
         """Add a bar; the ones before it are full."""
 
-    def update(self, what: str, done: int, total: int | None) -> None:
-        """Show `done` of `total` steps of a bar; without a total, that it is at work."""
+    def update(self, what: str, done: int, total: int | None, end: float | None) -> None:
+        """Show `done` of `total` steps of a bar, and how long it is until its end, if known.
+
+        Without a total, show that it is at work. The end is on the clock of `time.monotonic`.
+        """
+
+
+def expected_end(began: float, now: float, done: int, left: int) -> float | None:
+    """Say when `left` steps are over if `done` took from `began` to `now`; None if that is unsure.
+
+    >>> expected_end(100.0, 106.0, 3, 10)
+    126.0
+    """
+    if now - began < SOON or done <= 0 or left <= 0:
+        return None
+    return now + (now - began) * left / done
+
+
+def time_left(seconds: float) -> str:
+    """Return what a bar says of the time until its end; nothing once that is over.
+
+    >>> time_left(20.0), time_left(1800.0), time_left(-1.0)
+    ('20 s left', '30 min left', '')
+    """
+    if seconds < 0:
+        return ""
+    if seconds < 100:
+        return f"{seconds:.0f} s left"
+    return f"{seconds / 60:.0f} min left" if seconds < 6000 else f"{seconds / 3600:.1f} h left"
 
 
 class Bars:
@@ -46,7 +75,7 @@ class Bars:
 
     def __init__(self, screen: Screen | None = None) -> None:
         self._screen = screen
-        self._begun: set[str] = set()
+        self._begun: dict[str, tuple[float, int]] = {}
 
     def read(self, fraction: float) -> None:
         """Show how much of a file has been read."""
@@ -63,10 +92,13 @@ class Bars:
     def _show(self, what: str, done: int, total: int | None) -> None:
         if self._screen is None:
             return
+        now = time.monotonic()
         if what not in self._begun:
-            self._begun.add(what)
+            self._begun[what] = now, done
             self._screen.add(what)
-        self._screen.update(what, done, total)
+        began, first = self._begun[what]
+        end = None if total is None else expected_end(began, now, done - first, total - done)
+        self._screen.update(what, done, total, end)
 
 
 @contextlib.contextmanager
@@ -116,17 +148,31 @@ class _Terminal:
 
     def add(self, what: str) -> None:
         for task in self._tasks.values():
-            self._progress.update(task, total=1, completed=1)
-        self._tasks[what] = self._progress.add_task(what, total=None)
+            self._progress.update(task, total=1, completed=1, end=None)
+        self._tasks[what] = self._progress.add_task(what, total=None, end=None)
 
-    def update(self, what: str, done: int, total: int | None) -> None:
-        self._progress.update(self._tasks[what], completed=done, total=total)
+    def update(self, what: str, done: int, total: int | None, end: float | None) -> None:
+        self._progress.update(self._tasks[what], completed=done, total=total, end=end)
 
 
 @contextlib.contextmanager
 def _terminal() -> Iterator[_Terminal]:
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        ProgressColumn,
+        SpinnerColumn,
+        Task,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+    from rich.text import Text
+
+    class TimeLeftColumn(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            end = task.fields["end"]
+            return Text("" if end is None else time_left(end - time.monotonic()))
 
     columns = (
         SpinnerColumn(finished_text="✓"),
@@ -134,6 +180,7 @@ def _terminal() -> Iterator[_Terminal]:
         BarColumn(),
         TextColumn("{task.percentage:>3.0f}%"),
         TimeElapsedColumn(),
+        TimeLeftColumn(),
     )
     with Progress(
         *columns,
@@ -153,18 +200,20 @@ class _Notebook:
 
         self._html = HTML
         self._handle = display(HTML(""), display_id=True)
-        self._bars: dict[str, tuple[int, int | None]] = {}
+        self._bars: dict[str, tuple[int, int | None, str]] = {}
         self._drawn = 0.0
 
     def add(self, what: str) -> None:
-        self._bars = dict.fromkeys(self._bars, (1, 1))
+        self._bars = dict.fromkeys(self._bars, (1, 1, ""))
         self._drawn = 0.0
 
-    def update(self, what: str, done: int, total: int | None) -> None:
-        self._bars[what] = done, total
+    def update(self, what: str, done: int, total: int | None, end: float | None) -> None:
+        left = "" if end is None else time_left(end - time.monotonic())
+        self._bars[what] = done, total, left
         if time.monotonic() - self._drawn > PAUSE:
             lines = (
-                f"<div>{_element(*bar)} {escape(name)}</div>" for name, bar in self._bars.items()
+                f"<div>{_element(done, total)} {escape(name)} {left}</div>"
+                for name, (done, total, left) in self._bars.items()
             )
             self._handle.update(self._html("".join(lines)))
             self._drawn = time.monotonic()

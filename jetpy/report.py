@@ -163,14 +163,13 @@ def evaluation(graph: Graph, result: Evaluation) -> dict[str, Any]:
     }
 
 
+def about(graph: Graph) -> dict[str, Any]:
+    """Name a graph and its size, and the version of jetpy."""
+    return {"version": version(DISTRIBUTION), "graph": graph.name, "n": graph.n, "m": graph.m}
+
+
 def _header(graph: Graph, k: int) -> dict[str, Any]:
-    return {
-        "version": version(DISTRIBUTION),
-        "graph": graph.name,
-        "n": graph.n,
-        "m": graph.m,
-        "k": k,
-    }
+    return {**about(graph), "k": k}
 
 
 def _level(level: Level) -> dict[str, Any]:

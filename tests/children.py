@@ -6,7 +6,7 @@ import os
 import pty
 import subprocess
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 
@@ -23,11 +23,17 @@ def in_child(work: Callable[[], None]) -> None:
     assert os.waitpid(child, 0)[1] == 0
 
 
-def shown_on_a_terminal(command: Sequence[str]) -> str:
-    """Run a command with a terminal as standard error, and return what that gets."""
+def shown_on_a_terminal(
+    command: Sequence[str], *, output: bool = False, env: Mapping[str, str] | None = None
+) -> str:
+    """Run a command with a terminal as standard error, and return what that gets.
+
+    With `output` the terminal is standard output, too.
+    """
     terminal, end = pty.openpty()
     shown = b""
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=end) as process:
+    out = end if output else subprocess.DEVNULL
+    with subprocess.Popen(command, stdout=out, stderr=end, env=env) as process:
         os.close(end)
         with suppress(OSError):  # at the end Linux tells of an error
             while chunk := os.read(terminal, 1 << 16):

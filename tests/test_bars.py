@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import logging
+import re
 import sys
 from collections.abc import Callable
 from types import ModuleType, SimpleNamespace
@@ -14,7 +15,7 @@ import pytest
 
 import jetpy
 from jetpy import bars
-from jetpy.bars import progress_bars, telling
+from jetpy.bars import Bars, progress_bars, telling
 from jetpy.errors import OptionError
 from jetpy.progress import no_progress
 from tests.children import shown_on_a_terminal
@@ -121,6 +122,62 @@ def test_nothing_is_shown_where_nobody_looks(capfd: pytest.CaptureFixture[str]) 
     assert capfd.readouterr() == ("", "")
     with telling(None) as tell:
         assert tell is no_progress
+
+
+class Clock:
+    """Time that passes as a test says."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+class Ends:
+    """A screen that keeps when bars say that they end."""
+
+    def __init__(self) -> None:
+        self.told: list[float | None] = []
+
+    def add(self, what: str) -> None:
+        pass
+
+    def update(self, what: str, done: int, total: int | None, end: float | None) -> None:
+        self.told.append(end)
+
+
+def test_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stage goes on as it has since it began; what was done before does not count."""
+    clock, screen = Clock(), Ends()
+    monkeypatch.setattr(bars, "time", clock)
+    told = Bars(screen)
+    for now, done in ((0.0, 40), (0.5, 41), (10.0, 50), (30.0, 80), (35.0, 100)):
+        clock.now = now
+        told.stage("compile", done, 100)
+    told.busy("Writing")
+    assert screen.told == [None, None, 60.0, 45.0, None, None]
+
+
+def test_the_time_left_is_shown(shown: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr(bars, "time", clock)
+    with progress_bars() as told:
+        told.stage("refine", 0, 100)
+        clock.now = 60.0
+        told.stage("refine", 25, 100)
+    assert "Refining 3 min left" in shown[-2]
+    code = """if True:
+        import time
+        from jetpy import bars
+        bars.SOON = 0.0
+        with bars.progress_bars() as told:
+            told.stage("read", 0, 100)
+            time.sleep(0.01)
+            told.stage("read", 1, 1_000_000)
+            time.sleep(0.3)
+    """
+    assert re.search(r"Reading .* h left", shown_on_a_terminal([sys.executable, "-c", code]))
 
 
 def test_a_terminal_shows_bars() -> None:

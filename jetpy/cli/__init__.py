@@ -6,6 +6,7 @@ from importlib import import_module
 
 import click
 
+from jetpy.cli.command import example
 from jetpy.names import DISTRIBUTION
 
 __all__ = ["main"]
@@ -46,7 +47,12 @@ class _Commands(click.Group):
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 all is well; 1 an error, told on standard error; 2 the command line is "
     "wrong; 3 the result was written but no balanced one was found; 130 interrupted by Ctrl-C, 143 "
-    "by SIGTERM, 129 by SIGHUP.",
+    "by SIGTERM, 129 by SIGHUP.\n\n"
+    + example(
+        "jetpy demo",
+        "jetpy generate delaunay 100000 -o mesh.graph",
+        "jetpy partition mesh.graph -k 16 -o mesh.part",
+    ),
 )
 @click.version_option(package_name=DISTRIBUTION, message="%(prog)s %(version)s")
 def main() -> None:

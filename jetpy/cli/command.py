@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 from contextlib import suppress
@@ -23,7 +24,21 @@ class Failure(click.ClickException):
         notify("error", self.format_message())
 
 
-class Command(click.Command):
+def example(*commands: str) -> str:
+    """Return the end of a help text: command lines to begin with."""
+    title = "Example:" if len(commands) == 1 else "Examples:"
+    return "\n".join(["\b", title, *(f"  {command}" for command in commands)])
+
+
+class Summarised(click.Command):
+    """A command that lists of commands describe by the whole first paragraph of its help."""
+
+    def get_short_help_str(self, limit: int = 0) -> str:
+        """Return that paragraph, however long it is."""
+        return " ".join(inspect.cleandoc(self.help or "").partition("\n\n")[0].split())
+
+
+class Command(Summarised):
     """A command whose expected errors and interruptions leave no traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from jetpy.bars import STAGES, progress_bars
-from jetpy.cli.command import Command
-from jetpy.cli.options import backend_option, device_option
+from jetpy.cli.command import Command, example
+from jetpy.cli.options import backend_option, device_option, json_option, quiet_option
+from jetpy.cli.output import STDOUT, check_outputs, write_json
 
 if TYPE_CHECKING:
     from jetpy.backends.workers import Compilation
 
 
-@click.command("compile", cls=Command)
+@click.command(
+    "compile",
+    cls=Command,
+    epilog=example("jetpy compile", "jetpy compile --backend cuda --arch sm_90 --arch sm_100"),
+)
 @backend_option
 @click.option(
     "-j",
@@ -33,19 +39,27 @@ if TYPE_CHECKING:
     "to be here. May be given several times.",
 )
 @device_option
+@json_option
+@quiet_option
 def compile_command(
-    backend: str, jobs: int | None, architectures: tuple[str, ...], device: int | None
+    backend: str,
+    jobs: int | None,
+    architectures: tuple[str, ...],
+    device: int | None,
+    json_file: Path | None,
+    quiet: bool,
 ) -> None:
     """Compile the kernels now, so that the first run starts at once.
 
     Kernels that are in the cache are not compiled again: after an interruption or an error the
     same command goes on where it was.
     """
+    check_outputs([], json_file)
+
     from jetpy.backends import get_backend
     from jetpy.backends.cuda.kernels import compiler_for
     from jetpy.backends.workers import watch_compilations
     from jetpy.cache import cache_dir
-    from jetpy.cli.tables import facts, stdout_console
     from jetpy.errors import OptionError
 
     compile_all: Callable[..., object]
@@ -66,37 +80,55 @@ def compile_command(
             bars.stage("compile", done, of)
 
         try:
-            with progress_bars() as bars:
+            with progress_bars(quiet=quiet) as bars:
                 bars.busy(STAGES["compile"])
                 compile_all(jobs=jobs, progress=progress)
         finally:
-            rows = [
-                ("back end", name),
-                *_summary(compilations, found, total),
-                ("seconds", f"{time.perf_counter() - started:.1f}"),
-                ("cache folder", f"{cache_dir()}"),
-            ]
-            stdout_console().print(facts(rows))
+            report = _report(compilations, found, total)
+            report = {"backend": name, **report, "seconds": time.perf_counter() - started}
+            report["cache_folder"] = str(cache_dir())
+            if json_file is not None:
+                write_json(json_file, report)
+            if not quiet and json_file != STDOUT:
+                _print(report)
 
 
 def _count(compilations: list[Compilation]) -> int:
     return sum(len(c.workunits) for c in compilations)
 
 
-def _summary(compilations: list[Compilation], found: int, total: int) -> list[tuple[str, str]]:
+def _report(compilations: list[Compilation], found: int, total: int) -> dict[str, Any]:
     """Count the kernels, and name what took longest."""
     compiled = [c for c in compilations if c.failure is None]
-    counts = {
+    report: dict[str, Any] = {
+        "kernels": total,
         "compiled": _count(compiled),
-        "found in the cache": found,
-        "FAILED": _count(compilations) - _count(compiled),
+        "found": found,
+        "failed": _count(compilations) - _count(compiled),
         "left": total - found - _count(compilations),
     }
-    told = ", ".join(f"{number:,} {what}" for what, number in counts.items() if number > 0)
-    rows = [("kernels", f"{total:,}: {told}" if told else "all found in the cache")]
     if compiled:
         slowest = max(compiled, key=lambda c: c.seconds)
-        first, *others = slowest.workunits
+        report["slowest"] = {"kernels": list(slowest.workunits), "seconds": slowest.seconds}
+    return report
+
+
+def _print(report: dict[str, Any]) -> None:
+    from jetpy.cli.tables import facts, stdout_console
+
+    words = {
+        "compiled": "compiled",
+        "found": "found in the cache",
+        "failed": "FAILED",
+        "left": "left",
+    }
+    told = ", ".join(f"{report[key]:,} {word}" for key, word in words.items() if report[key] > 0)
+    kernels = f"{report['kernels']:,}: {told}" if told else "all found in the cache"
+    rows = [("back end", report["backend"]), ("kernels", kernels)]
+    if "slowest" in report:
+        first, *others = report["slowest"]["kernels"]
         beside = f" and {len(others)} more" if others else ""
-        rows.append(("slowest", f"{first}{beside}, {slowest.seconds:.1f} s"))
-    return rows
+        rows.append(("slowest", f"{first}{beside}, {report['slowest']['seconds']:.1f} s"))
+    rows.append(("seconds", f"{report['seconds']:.1f}"))
+    rows.append(("cache folder", report["cache_folder"]))
+    stdout_console().print(facts(rows))

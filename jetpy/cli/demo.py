@@ -2,31 +2,51 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from jetpy import names
 from jetpy.bars import progress_bars
-from jetpy.cli.command import Command
-from jetpy.cli.options import backend_option, device_option, threads_option
+from jetpy.cli.command import Command, example
+from jetpy.cli.options import (
+    backend_option,
+    device_option,
+    json_option,
+    quiet_option,
+    threads_option,
+)
+from jetpy.cli.output import STDOUT, check_outputs, write_json
 
 VERTICES = 40_000
 PARTS = 8
 IMBALANCE = 0.03
 
 
-@click.command("demo", cls=Command)
+@click.command("demo", cls=Command, epilog=example("jetpy demo"))
 @backend_option
 @threads_option
 @device_option
-def demo_command(backend: names.Backend, threads: int | None, device: int | None) -> None:
+@json_option
+@quiet_option
+def demo_command(
+    backend: names.Backend,
+    threads: int | None,
+    device: int | None,
+    json_file: Path | None,
+    quiet: bool,
+) -> None:
     """Partition a small generated mesh, and compare with METIS."""
+    check_outputs([], json_file)
+
     from jetpy.api import partition
     from jetpy.beside import metis
     from jetpy.cli.tables import columns, levels, stdout_console
     from jetpy.generators import delaunay
     from jetpy.metrics import evaluate
+    from jetpy.report import evaluation
 
-    with progress_bars() as bars:
+    with progress_bars(quiet=quiet) as bars:
         bars.busy("Generating")
         graph = delaunay(VERTICES)
         bars.busy("Preparing")
@@ -46,6 +66,14 @@ def demo_command(backend: names.Backend, threads: int | None, device: int | None
             "jetpy": evaluate(graph, result.parts, PARTS),
             "METIS": evaluate(graph, other.parts, PARTS),
         }
+    if json_file is not None:
+        report = {
+            name: {**evaluation(graph, value), "seconds": seconds[name]}
+            for name, value in found.items()
+        }
+        write_json(json_file, report)
+    if quiet or json_file == STDOUT:
+        return
     console = stdout_console()
     console.print(f"A mesh of {graph.n:,} vertices and {graph.m:,} edges, cut into {PARTS} parts.")
     console.print("The levels, coarsest first, as they were refined:")

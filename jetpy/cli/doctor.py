@@ -3,71 +3,74 @@
 from __future__ import annotations
 
 import platform
-import shutil
-import subprocess
-from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from jetpy.bars import progress_bars
-from jetpy.cli.command import Command
+from jetpy.cli.command import Command, example
+from jetpy.cli.options import json_option, quiet_option
+from jetpy.cli.output import STDOUT, check_outputs, write_json
 from jetpy.errors import BackendError
 from jetpy.guides import guide
-from jetpy.names import DISTRIBUTION
 
 if TYPE_CHECKING:
     from jetpy.backends.cuda.installation import Installation as Cuda
     from jetpy.backends.diagnosis import Installation
     from jetpy.backends.selfcheck import Outcome
+    from jetpy.checkup import Cache, CacheFolder, Checkup
 
-PACKAGES = (DISTRIBUTION, "numba", "numpy", "scipy", "pymetis", "pykokkos", "cupy")
 
-
-@click.command("doctor", cls=Command)
-def doctor_command() -> None:
+@click.command("doctor", cls=Command, epilog=example("jetpy doctor"))
+@json_option
+@quiet_option
+def doctor_command(json_file: Path | None, quiet: bool) -> None:
     """Say which back ends work here, and what is wrong with the others.
 
     Each back end runs kernels whose results are known; the first time, they are compiled for up
     to a minute. Lists versions and the machine too. Fails where no back end works, or where one
     computes something wrong.
     """
-    from jetpy.backends import AUTO, BACKENDS
-    from jetpy.backends.cuda import diagnosis as of_cuda
-    from jetpy.backends.cuda.installation import examine_apart
+    check_outputs([], json_file)
+
+    from jetpy.checkup import check_up
+
+    with progress_bars(quiet=quiet) as bars:
+        found = check_up(bars.busy)
+    if json_file is not None:
+        write_json(json_file, found.as_dict())
+    if not quiet and json_file != STDOUT:
+        _print(found)
+    if found.wrong:
+        raise BackendError(f"do not use {' and '.join(found.wrong)}: the self-check went wrong")
+    if found.none_works:
+        raise BackendError("no back end works")
+
+
+def _print(found: Checkup) -> None:
     from jetpy.backends.diagnosis import problems
-    from jetpy.backends.installation import examine
-    from jetpy.backends.selfcheck import check_apart
     from jetpy.cli.tables import columns, facts, stdout_console
 
-    cache = _cache()  # before the self-checks mend what is damaged
-    outcomes: dict[str, Outcome] = {}
-    with progress_bars() as bars:
-        for name in BACKENDS:
-            bars.busy(f"Checking {name}")
-            outcomes[name] = check_apart(name)
-        bars.busy("Looking for CUDA")
-        cuda = examine_apart()
-        bars.busy("Looking for Kokkos")
-        kokkos = examine()
-    rows = [(name, *_verdict(outcome)) for name, outcome in outcomes.items()]
-    usable = [name for name, outcome in outcomes.items() if not outcome.missing]
-    chosen = next((name for name in AUTO if name in usable), "nothing")
     console = stdout_console()
+    rows = [(name, *_verdict(outcome)) for name, outcome in found.outcomes.items()]
     console.print(columns(("back end", "", "how, or why not"), rows, left=3))
-    found = [("auto takes", chosen), *_machine(), *cache, ("CUDA", _cuda(cuda))]
-    console.print(facts([*found, *_kokkos(kokkos), *_versions()]))
-    wrong = problems(kokkos) if kokkos is not None else []
-    for problem in [*(of_cuda.problems(cuda) if cuda.driver else []), *wrong]:
+    machine = [
+        ("auto takes", found.auto or "nothing"),
+        ("system", f"{platform.system()} {platform.machine()}"),
+        ("processor", found.processor),
+        ("threads available", f"{found.threads}"),
+        ("GPU", "\n".join(found.gpus) or "no NVIDIA driver"),
+        *_cache(found.cache),
+        ("CUDA", _cuda(found.cuda)),
+        *_kokkos(found.kokkos),
+    ]
+    versions = [(name, number or "not installed") for name, number in found.packages.items()]
+    console.print(facts([*machine, *versions]))
+    for problem in found.problems:
         console.print(f"\nWRONG: {problem.what}\nMEND:  {problem.mend}")
-    if wrong or kokkos is None:
-        console.print(f"\nHow to get the kokkos back ends: {guide('kokkos')}")
-    broken = [name for name, outcome in outcomes.items() if outcome.wrong]
-    if broken:
-        raise BackendError(f"do not use {' and '.join(broken)}: the self-check went wrong")
-    if not usable:
-        raise BackendError("no back end works")
+    if found.kokkos is None or problems(found.kokkos):
+        click.echo(f"\nHow to get the kokkos back ends: {guide('kokkos')}")
 
 
 def _verdict(outcome: Outcome) -> tuple[str, str]:
@@ -117,68 +120,26 @@ def _kokkos(found: Installation | None) -> list[tuple[str, str]]:
     return [("Kokkos", words), ("compilers", ", ".join(compilers))]
 
 
-def _versions() -> list[tuple[str, str]]:
-    rows = [("python", platform.python_version())]
-    for package in PACKAGES:
-        try:
-            [distribution, *_] = packages_distributions().get(package, [package])
-            rows.append((package, version(distribution)))
-        except PackageNotFoundError:
-            rows.append((package, "not installed"))
-    return rows
-
-
-def _machine() -> list[tuple[str, str]]:
-    from jetpy.backends.threads import available_threads
-
-    return [
-        ("system", f"{platform.system()} {platform.machine()}"),
-        ("threads available", f"{available_threads()}"),
-        ("GPU", _gpus()),
-    ]
-
-
-def _gpus() -> str:
-    """Name the NVIDIA GPUs that the driver reports."""
-    program = shutil.which("nvidia-smi")
-    if program is None:
-        return "no NVIDIA driver"
-    query = [program, "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"]
-    answer = subprocess.run(query, capture_output=True, text=True, check=False)
-    return (answer.stdout if answer.returncode == 0 else answer.stdout + answer.stderr).strip()
-
-
-def _cache() -> list[tuple[str, str]]:
+def _cache(found: Cache) -> list[tuple[str, str]]:
     """Say where compiled kernels are kept, and whether they can be used."""
-    from jetpy.cache import MOVE, cache_dirs, check_trusted, is_writable
+    from jetpy.cache import MOVE
 
-    first, last = cache_dirs()[0], cache_dirs()[-1]
-    try:
-        for folder in dict.fromkeys([first, last]):
-            check_trusted(folder, Path())
-    except BackendError as error:
-        return [("cache folder", f"{first}: NOT USED, {error}")]
-    rows = [("cache folder", f"{first} ({_contents(first)})")]
+    first, last = found.folders[0], found.folders[-1]
+    if found.refused:
+        return [("cache folder", f"{first.path}: NOT USED, {found.refused}")]
+    rows = [("cache folder", f"{first.path} ({_contents(first)})")]
     if first != last:
-        rows[0] = ("cache folder", f"{first}, read-only ({_contents(first)})")
-        rows.append(("for new kernels", f"{last} ({_contents(last)})"))
-    if not is_writable(last):
-        rows.append(("NOT WRITABLE", f"{last}: each run compiles new kernels again; {MOVE}"))
+        rows[0] = ("cache folder", f"{first.path}, read-only ({_contents(first)})")
+        rows.append(("for new kernels", f"{last.path} ({_contents(last)})"))
+    if not found.writable:
+        rows.append(("NOT WRITABLE", f"{last.path}: each run compiles new kernels again; {MOVE}"))
     return rows
 
 
-def _contents(folder: Path) -> str:
-    """Count the kernels in a cache folder, and those that do not count."""
-    from jetpy.backends import cuda
-    from jetpy.backends.kokkos.build import BINARY, is_built
-    from jetpy.backends.numba_engine import SUFFIX
-    from jetpy.cache import intact_content
+def _contents(folder: CacheFolder) -> str:
     from jetpy.summary import count
 
-    files = [*folder.glob(f"numba/*/*{SUFFIX}"), *folder.glob(f"cuda/*/*{cuda.SUFFIX}")]
-    intact = [intact_content(path) is not None for path in files]
-    intact += [is_built(path.parent) for path in folder.glob(f"kokkos/*/{BINARY}")]
-    size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-    words = f"{count(len(intact), 'kernel')}, {size / 1e6:.1f} MB"
-    damaged = intact.count(False)
-    return f"{words}; {damaged} DAMAGED, to be compiled again when needed" if damaged else words
+    words = f"{count(folder.kernels, 'kernel')}, {folder.bytes / 1e6:.1f} MB"
+    if not folder.damaged:
+        return words
+    return f"{words}; {folder.damaged} DAMAGED, to be compiled again when needed"

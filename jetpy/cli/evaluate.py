@@ -9,7 +9,7 @@ import click
 
 from jetpy.bars import progress_bars
 from jetpy.cli.changes import changes_told
-from jetpy.cli.command import Command
+from jetpy.cli.command import Command, example
 from jetpy.cli.options import (
     INPUT_FILE,
     OUTPUT_FILE,
@@ -17,6 +17,7 @@ from jetpy.cli.options import (
     graph_argument,
     hierarchy_option,
     json_option,
+    quiet_option,
     reading_options,
     vertex_weights_option,
 )
@@ -28,7 +29,14 @@ if TYPE_CHECKING:
     from jetpy.metrics import Evaluation
 
 
-@click.command("evaluate", cls=Command)
+@click.command(
+    "evaluate",
+    cls=Command,
+    epilog=example(
+        "jetpy evaluate mesh.graph mesh.part",
+        "jetpy evaluate mesh.graph mesh.pe --hierarchy 4:8:2 --distance 1:10:100",
+    ),
+)
 @graph_argument
 @click.argument("parts", type=INPUT_FILE)
 @click.option(
@@ -45,6 +53,7 @@ if TYPE_CHECKING:
     help="Write the weight of the edges between each two parts, as .npy, .mtx or .csv.",
 )
 @json_option
+@quiet_option
 def evaluate_command(
     graph: Path,
     parts: Path,
@@ -57,6 +66,7 @@ def evaluate_command(
     vertex_weights: Path | None,
     cut_matrix: Path | None,
     json_file: Path | None,
+    quiet: bool,
 ) -> None:
     """Compute cut, balance, communication and connectedness.
 
@@ -81,7 +91,7 @@ def evaluate_command(
 
     distances = None if distance is None else read_distances(distance)
     described(hierarchy, distances, k)  # refuse wrong numbers before reading
-    with changes_told(), progress_bars() as bars:
+    with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
         loaded = read_graph(graph, repair=repair, pattern=pattern, scale=scale, progress=bars.read)
         weights = read_weights(vertex_weights, loaded.n)
         loaded = as_graph(loaded, vertex_weights=weights, scale=scale)
@@ -92,7 +102,7 @@ def evaluate_command(
         write_cut_matrix(cut_matrix, result.cut_matrix)
     if json_file is not None:
         write_json(json_file, evaluation(loaded, result))
-    if json_file != STDOUT:
+    if not quiet and json_file != STDOUT:
         _print(loaded, result)
 
 

@@ -11,15 +11,27 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jetpy.bars import progress_bars
-from jetpy.cli.command import Command
-from jetpy.cli.options import OUTPUT_FILE
-from jetpy.cli.output import check_outputs
+from jetpy.cli.command import Command, Summarised, example
+from jetpy.cli.options import OUTPUT_FILE, json_option, quiet_option
+from jetpy.cli.output import STDOUT, check_outputs, write_json
 
 if TYPE_CHECKING:
     from jetpy.graph import Graph
 
 
-class _Generators(click.Group):
+EXAMPLES = {
+    "grid": "1000 1000",
+    "cube": "100 100 100",
+    "delaunay": "100000",
+    "rgg": "100000",
+    "rmat": "16",
+    "road": "100000",
+    "thinned": "100000 --keep 0.7",
+}
+"""Arguments to begin with, by kind."""
+
+
+class _Generators(Summarised, click.Group):
     """The group whose commands are the generators."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -35,7 +47,13 @@ class _Generators(click.Group):
         return _command(cmd_name, GENERATORS[cmd_name]) if cmd_name in GENERATORS else None
 
 
-@click.group("generate", cls=_Generators)
+@click.group(
+    "generate",
+    cls=_Generators,
+    epilog=example(
+        "jetpy generate delaunay 100000 -o mesh.graph", "jetpy generate delaunay --help"
+    ),
+)
 def generate_command() -> None:
     """Make a graph of a given kind and write it to a file."""
 
@@ -60,11 +78,17 @@ def _command(name: str, generator: Callable[..., Graph]) -> click.Command:
         )
     )
 
-    def callback(output: Path, **arguments: Any) -> None:
-        _generate(generator, output, arguments)
-
+    usage = example(f"jetpy generate {name} {EXAMPLES[name]} -o mesh.graph")
     summary = documentation.partition("\n")[0]
-    return Command(name, params=parameters, callback=callback, help=summary)
+
+    @click.command(name, cls=Command, help=summary, epilog=usage)
+    @json_option
+    @quiet_option
+    def command(output: Path, json_file: Path | None, quiet: bool, **arguments: Any) -> None:
+        _generate(generator, output, json_file, quiet, arguments)
+
+    command.params[:0] = parameters
+    return command
 
 
 def _option(parameter: inspect.Parameter, text: str | None) -> click.Option:
@@ -81,17 +105,27 @@ def _option(parameter: inspect.Parameter, text: str | None) -> click.Option:
     )
 
 
-def _generate(generator: Callable[..., Graph], output: Path, arguments: dict[str, Any]) -> None:
+def _generate(
+    generator: Callable[..., Graph],
+    output: Path,
+    json_file: Path | None,
+    quiet: bool,
+    arguments: dict[str, Any],
+) -> None:
     from jetpy.io import FORMATS, write_graph
     from jetpy.io.compression import split_name
+    from jetpy.report import about
     from jetpy.summary import graph_text
 
     if split_name(output)[1] not in FORMATS:
         raise click.UsageError(f"{output}: the name must end in one of {', '.join(FORMATS)}")
-    check_outputs([output])
-    with progress_bars() as bars:
+    check_outputs([output], json_file)
+    with progress_bars(quiet=quiet) as bars:
         bars.busy("Generating")
         graph = generator(**arguments)
         bars.busy("Writing")
         write_graph(output, graph)
-    click.echo(f"wrote {output}: {graph_text(graph)}")
+    if json_file is not None:
+        write_json(json_file, {"file": str(output), **about(graph)})
+    if not quiet and json_file != STDOUT:
+        click.echo(f"wrote {output}: {graph_text(graph)}")

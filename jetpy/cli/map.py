@@ -10,7 +10,7 @@ import click
 from jetpy import names
 from jetpy.bars import progress_bars
 from jetpy.cli.changes import changes_told
-from jetpy.cli.command import Command, notify
+from jetpy.cli.command import Command, example, notify
 from jetpy.cli.options import (
     OUTPUT_FILE,
     backend_option,
@@ -32,7 +32,11 @@ from jetpy.cli.output import check_outputs, standard_output_kept
 from jetpy.cli.results import conclude, read_timed, read_weights, write_files
 
 
-@click.command("map", cls=Command)
+@click.command(
+    "map",
+    cls=Command,
+    epilog=example("jetpy map mesh.graph --hierarchy 4:8:2 --distance 1:10:100 -o mesh.pe"),
+)
 @graph_argument
 @hierarchy_option
 @distance_option(required=True)

@@ -10,7 +10,7 @@ import click
 
 from jetpy import names
 from jetpy.bars import progress_bars
-from jetpy.cli.command import Command
+from jetpy.cli.command import Command, example
 from jetpy.cli.options import (
     OUTPUT_FILE,
     backend_option,
@@ -26,7 +26,7 @@ from jetpy.cli.output import check_outputs, standard_output_kept
 from jetpy.cli.results import conclude, warn_of_pieces
 
 
-@click.command("mesh", cls=Command)
+@click.command("mesh", cls=Command, epilog=example("jetpy mesh in.vtu -k 16 -o out.vtu"))
 @click.argument("mesh", type=click.Path(exists=True, path_type=Path))
 @click.option("-k", type=int, required=True, metavar="K", help="Number of parts.")
 @imbalance_option(

@@ -10,7 +10,7 @@ import click
 from jetpy import names
 from jetpy.bars import progress_bars
 from jetpy.cli.changes import changes_told
-from jetpy.cli.command import Command
+from jetpy.cli.command import Command, example
 from jetpy.cli.options import (
     OUTPUT_FILE,
     backend_option,
@@ -42,7 +42,14 @@ from jetpy.cli.results import (
 )
 
 
-@click.command("partition", cls=Command)
+@click.command(
+    "partition",
+    cls=Command,
+    epilog=example(
+        "jetpy partition mesh.graph -k 16 -o mesh.part",
+        "jetpy partition mesh.graph -k 16 --preset ultra --json -",
+    ),
+)
 @graph_argument
 @click.option("-k", type=int, required=True, metavar="K", help="Number of parts.")
 @imbalance_option(

@@ -14,13 +14,14 @@ from click.core import ParameterSource
 from jetpy import names
 from jetpy.bars import Bars, progress_bars
 from jetpy.cli.changes import changes_told
-from jetpy.cli.command import Command
+from jetpy.cli.command import Command, example
 from jetpy.cli.options import (
     INPUT_FILE,
     OUTPUT_FILE,
     backend_option,
     device_option,
     imbalance_option,
+    json_option,
     objective_option,
     quiet_option,
     reading_options,
@@ -28,7 +29,7 @@ from jetpy.cli.options import (
     threads_option,
     vertex_weights_option,
 )
-from jetpy.cli.output import check_outputs, standard_output_kept
+from jetpy.cli.output import STDOUT, check_outputs, standard_output_kept, write_json
 from jetpy.cli.results import (
     exit_unless_balanced,
     read_graph_or_mesh,
@@ -54,7 +55,14 @@ class _Report(Command):
         return super().parse_args(ctx, args)
 
 
-@click.command("report", cls=_Report)
+@click.command(
+    "report",
+    cls=_Report,
+    epilog=example(
+        "jetpy report mesh.npz -k 16 -o page.html",
+        "jetpy report mesh.graph mesh.part -o page.html",
+    ),
+)
 @click.argument("graph", type=click.Path(exists=True, path_type=Path))
 @click.argument("parts", type=INPUT_FILE, required=False)
 @click.option(
@@ -93,6 +101,7 @@ class _Report(Command):
 @device_option
 @reading_options
 @vertex_weights_option
+@json_option
 @quiet_option
 @click.pass_context
 def report_command(
@@ -115,6 +124,7 @@ def report_command(
     pattern: bool,
     scale: bool,
     vertex_weights: Path | None,
+    json_file: Path | None,
     quiet: bool,
 ) -> None:
     """Write a page about a partition: drawn, in numbers, and METIS beside.
@@ -122,13 +132,11 @@ def report_command(
     GRAPH is a graph as for `jetpy partition`, or a mesh as for `jetpy mesh`. It is partitioned
     twice, the second time with every kernel timed; given PARTS, these are shown as they are. The
     page is one file of HTML that needs nothing else.
-
-    Example: jetpy report mesh.vtu -k 16 -o page.html
     """
     from jetpy.pages.page import check_installed
 
     check_installed()
-    check_outputs([output], inputs=[graph, parts, coordinates, vertex_weights])
+    check_outputs([output], json_file, inputs=[graph, parts, coordinates, vertex_weights])
     if parts is None and k is None:
         raise click.UsageError("-k is needed where no PARTS are given")
     given = [
@@ -185,7 +193,9 @@ def report_command(
         page = partition_page(subject).encode()
         with atomic_write(output) as stream:
             stream.write(page)
-    _conclude(ctx, subject, output, len(page), quiet=quiet)
+    if json_file is not None:
+        write_json(json_file, {"page": str(output), "bytes": len(page), **_numbers(subject)})
+    _conclude(ctx, subject, output, len(page), quiet=quiet or json_file == STDOUT)
 
 
 def _completed(
@@ -230,6 +240,16 @@ def _given(graph: Graph, parts: Path, k: int | None, imbalance: float) -> Subjec
     limit = pose(graph.total_vertex_weight, count, imbalance, 0, preset("default")).limit
     ideal = -(-graph.total_vertex_weight // count)
     return Subject(graph, ids, count, ideal, limit, source=parts.name)
+
+
+def _numbers(subject: Subject) -> dict[str, Any]:
+    """Return what `jetpy partition` tells of a run as JSON, or `jetpy evaluate` of given parts."""
+    from jetpy.metrics import evaluate
+    from jetpy.report import evaluation, stats
+
+    if subject.run is not None:
+        return stats(subject.run, subject.read_seconds)
+    return evaluation(subject.graph, evaluate(subject.graph, subject.parts, subject.k))
 
 
 def _conclude(

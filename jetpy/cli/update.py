@@ -8,7 +8,7 @@ import click
 
 from jetpy import names
 from jetpy.bars import progress_bars
-from jetpy.cli.command import Command
+from jetpy.cli.command import Command, example
 from jetpy.cli.options import (
     INPUT_FILE,
     OUTPUT_FILE,
@@ -23,7 +23,14 @@ from jetpy.cli.output import STDOUT, check_outputs, standard_output_kept, write_
 from jetpy.cli.results import exit_unless_balanced
 
 
-@click.command("update", cls=Command)
+@click.command(
+    "update",
+    cls=Command,
+    epilog=example(
+        "jetpy partition mesh.graph -k 16 --session mesh.npz",
+        "jetpy update mesh.npz changes.txt -o mesh.part",
+    ),
+)
 @click.argument("session", type=INPUT_FILE)
 @click.argument("modifiers", type=INPUT_FILE)
 @click.option(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -52,6 +55,39 @@ def test_numba_only(run: Run, machine: Machine) -> None:
     assert "docs/kokkos.md" in words
 
 
+def test_as_json(run: Run, machine: Machine) -> None:
+    machine.kokkos = replace(SOUND, config=MDSPAN_20)
+    machine.cuda = Cuda(driver=(13, 0), nvrtc=(13, 5), architectures=(75, 90))
+    machine.outcomes["kokkos-openmp"] = Outcome(wrong=["the total is 1, not 2"])
+    found = json.loads(run("doctor", "--json", "-", code=1).stdout)
+    assert found["auto"] == "numba"
+    assert found["back_ends"]["numba"] == {
+        "works": True,
+        "missing": "",
+        "wrong": [],
+        "threads": 2,
+    }
+    assert found["back_ends"]["kokkos-openmp"]["works"] is False
+    assert found["back_ends"]["cuda"]["missing"] == MISSING.missing
+    assert found["cuda"] == {
+        "driver": "13.0",
+        "cupy": "",
+        "nvrtc": "13.5",
+        "architectures": [75, 90],
+    }
+    assert found["kokkos"]["version"] == "4.7.1"
+    assert found["packages"]["numba"] == version("numba")
+    assert found["threads"] == len(os.sched_getaffinity(0))
+    assert found["cache"]["folders"][0]["kernels"] > 0
+    assert {problem["what"][:6] for problem in found["problems"]} == {"Kokkos", "CuPy i"}
+    run("doctor", "--json", "facts.json", "--quiet", code=1)
+    assert json.loads(Path("facts.json").read_text()) == found
+
+
+def test_quiet(run: Run, machine: Machine) -> None:
+    assert run("doctor", "--quiet").output == ""
+
+
 def test_the_cache(
     run: Run, machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,7 +110,8 @@ def test_the_cache(
     monkeypatch.setattr("jetpy.cache.is_writable", lambda folder: folder != cache)
     assert tells(f"{cache}, read-only (4 kernels")
     assert tells(f"for new kernels {own} (0 kernels")
-    monkeypatch.setattr("jetpy.cache.is_writable", lambda folder: False)
+    for module in ("cache", "checkup"):
+        monkeypatch.setattr(f"jetpy.{module}.is_writable", lambda folder: False)
     assert tells(f"NOT WRITABLE {own}: each run compiles new kernels again")
 
 

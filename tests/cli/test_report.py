@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -35,6 +36,16 @@ def page(path: str | Path = "page.html") -> Page:
 
 def number(text: str) -> int:
     return int(text.partition(" ")[0].replace(",", ""))
+
+
+def test_as_json(run: Run) -> None:
+    words = "report", "mesh.graph", "-o", "page.html", "--json"
+    told = json.loads(run(*words, "-", "-k", 4, *ENGINE).stdout)
+    assert told["page"] == "page.html"
+    assert told["bytes"] == Path("page.html").stat().st_size
+    assert told["feasible"]
+    assert run(*words, "told.json", "--quiet", "mesh.part").output == ""
+    assert json.loads(Path("told.json").read_text())["cut"] == 90
 
 
 def test_a_run(run: Run) -> None:

@@ -1,0 +1,235 @@
+"""What works on this machine, what stands in the way of the rest, and how to mend it."""
+
+from __future__ import annotations
+
+import platform
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from pathlib import Path
+from typing import Any
+
+from jetpy.backends import AUTO, BACKENDS, cuda, installation, selfcheck
+from jetpy.backends.cuda import diagnosis as of_cuda
+from jetpy.backends.cuda import installation as cuda_installation
+from jetpy.backends.cuda.installation import Installation as Cuda
+from jetpy.backends.diagnosis import Installation, Problem, problems, version_text
+from jetpy.backends.kokkos.build import BINARY, is_built
+from jetpy.backends.numba_engine import SUFFIX
+from jetpy.backends.selfcheck import Outcome
+from jetpy.backends.threads import available_threads
+from jetpy.cache import cache_dirs, check_trusted, intact_content, is_writable
+from jetpy.errors import BackendError
+from jetpy.names import DISTRIBUTION
+
+PACKAGES = (DISTRIBUTION, "numba", "numpy", "scipy", "pymetis", "pykokkos", "cupy")
+
+
+@dataclass(frozen=True)
+class CacheFolder:
+    """A folder of compiled kernels.
+
+    Attributes
+    ----------
+    path : str
+    kernels : int
+        Kernels in it, damaged ones included.
+    damaged : int
+    bytes : int
+        Size of all files.
+    """
+
+    path: str
+    kernels: int
+    damaged: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Cache:
+    """Where compiled kernels are kept.
+
+    Attributes
+    ----------
+    folders : sequence of CacheFolder
+        As they are looked through: new kernels go to the last.
+    writable : bool
+        Whether the last can be written to.
+    refused : str
+        Why the folders are not used at all; empty where they are.
+    """
+
+    folders: Sequence[CacheFolder]
+    writable: bool = True
+    refused: str = ""
+
+
+@dataclass(frozen=True)
+class Checkup:
+    """What a check of the machine has found.
+
+    Attributes
+    ----------
+    outcomes : dict
+        What became of the self-check of each back end, by name.
+    cuda : jetpy.backends.cuda.installation.Installation
+    kokkos : jetpy.backends.diagnosis.Installation or None
+        None where PyKokkos is not installed.
+    cache : Cache
+        As it was before the self-checks.
+    processor : str
+    threads : int
+        That this process may use.
+    gpus : sequence of str
+        Name, memory and driver of each GPU, as nvidia-smi tells them, or its error.
+    packages : dict
+        Versions by package; empty where it is not installed.
+    """
+
+    outcomes: Mapping[str, Outcome]
+    cuda: Cuda
+    kokkos: Installation | None
+    cache: Cache
+    processor: str
+    threads: int
+    gpus: Sequence[str]
+    packages: Mapping[str, str]
+
+    @property
+    def auto(self) -> str | None:
+        """The back end that ``auto`` takes; None where it finds none."""
+        return next((name for name in AUTO if not self.outcomes[name].missing), None)
+
+    @property
+    def none_works(self) -> bool:
+        """Whether every back end is missing."""
+        return all(outcome.missing for outcome in self.outcomes.values())
+
+    @property
+    def wrong(self) -> list[str]:
+        """Back ends that compute something wrong."""
+        return [name for name, outcome in self.outcomes.items() if outcome.wrong]
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What is known to be wrong with the installations, and how to mend it."""
+        known = of_cuda.problems(self.cuda) if self.cuda.driver else []
+        return [*known, *(problems(self.kokkos) if self.kokkos is not None else [])]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all of it as JSON has it; the fields are those of ``jetpy doctor --json``."""
+        return {
+            "version": self.packages[DISTRIBUTION],
+            "auto": self.auto,
+            "back_ends": {
+                name: {"works": not (outcome.missing or outcome.wrong), **asdict(outcome)}
+                for name, outcome in self.outcomes.items()
+            },
+            "system": f"{platform.system()} {platform.machine()}",
+            "processor": self.processor,
+            "threads": self.threads,
+            "gpus": list(self.gpus),
+            "cache": asdict(self.cache),
+            "cuda": {
+                "driver": version_text(self.cuda.driver),
+                "cupy": self.cuda.cupy,
+                "nvrtc": version_text(self.cuda.nvrtc),
+                "architectures": list(self.cuda.architectures),
+            },
+            "kokkos": None if self.kokkos is None else _kokkos(self.kokkos),
+            "packages": dict(self.packages),
+            "problems": [asdict(problem) for problem in self.problems],
+        }
+
+
+def check_up(tell: Callable[[str], None] = lambda doing: None) -> Checkup:
+    """Run the self-check of every back end, and look at what is installed.
+
+    Parameters
+    ----------
+    tell : callable, optional
+        Called with what is done next.
+    """
+    cache = _cache()  # before the self-checks mend what is damaged
+    outcomes = {}
+    for name in BACKENDS:
+        tell(f"Checking {name}")
+        outcomes[name] = selfcheck.check_apart(name)
+    tell("Looking for CUDA")
+    found = cuda_installation.examine_apart()
+    tell("Looking for Kokkos")
+    return Checkup(
+        outcomes,
+        found,
+        installation.examine(),
+        cache,
+        _processor(),
+        available_threads(),
+        _gpus(),
+        _versions(),
+    )
+
+
+def _kokkos(found: Installation) -> dict[str, Any]:
+    config = found.config
+    return {
+        "version": "" if config is None else version_text(config.version),
+        "standard": None if config is None else config.standard,
+        "spaces": [] if config is None else list(config.spaces),
+        "architectures": [] if config is None else list(config.architectures),
+        "gxx": version_text(found.gxx),
+        "nvcc": version_text(found.nvcc),
+    }
+
+
+def _versions() -> dict[str, str]:
+    versions = {"python": platform.python_version()}
+    distributions = packages_distributions()
+    for package in PACKAGES:
+        try:
+            versions[package] = version(distributions.get(package, [package])[0])
+        except PackageNotFoundError:
+            versions[package] = ""
+    return versions
+
+
+def _processor() -> str:
+    with suppress(OSError):
+        found = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+        if found:
+            return found[1]
+    return platform.processor()
+
+
+def _gpus() -> list[str]:
+    """Describe the NVIDIA GPUs that the driver reports; none without a driver."""
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return []
+    query = [program, "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"]
+    answer = subprocess.run(query, capture_output=True, text=True, check=False)
+    told = answer.stdout if answer.returncode == 0 else answer.stdout + answer.stderr
+    return told.strip().splitlines()
+
+
+def _cache() -> Cache:
+    folders = list(dict.fromkeys([cache_dirs()[0], cache_dirs()[-1]]))
+    try:
+        for folder in folders:
+            check_trusted(folder, Path())
+    except BackendError as error:
+        return Cache([CacheFolder(str(folders[0]), 0, 0, 0)], refused=str(error))
+    return Cache([_folder(folder) for folder in folders], is_writable(folders[-1]))
+
+
+def _folder(folder: Path) -> CacheFolder:
+    """Count the kernels in a cache folder, and those that do not count."""
+    files = [*folder.glob(f"numba/*/*{SUFFIX}"), *folder.glob(f"cuda/*/*{cuda.SUFFIX}")]
+    intact = [intact_content(path) is not None for path in files]
+    intact += [is_built(path.parent) for path in folder.glob(f"kokkos/*/{BINARY}")]
+    size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    return CacheFolder(str(folder), len(intact), intact.count(False), size)

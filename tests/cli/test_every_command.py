@@ -1,0 +1,149 @@
+"""What all commands have in common: help, options, completion, colours."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from jetpy.cli import main
+from jetpy.cli.generate import EXAMPLES
+from jetpy.generators import GENERATORS
+from tests.children import shown_on_a_terminal
+from tests.cli.conftest import ENGINE, Run
+
+PROGRAM = [sys.executable, "-m", "jetpy"]
+WIDTH = 80
+
+
+def commands(
+    command: click.Command = main, *names: str
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """All commands, with the words that call them."""
+    yield names, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below is not None
+            yield from commands(below, *names, name)
+
+
+ALL = {" ".join(names): command for names, command in commands()}
+LEAVES = {name: command for name, command in ALL.items() if not isinstance(command, click.Group)}
+
+
+def test_all_commands_are_looked_at() -> None:
+    assert {"partition", "generate rmat", "doctor"} <= LEAVES.keys()
+    assert EXAMPLES.keys() == GENERATORS.keys()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_help_is_whole(name: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", f"{WIDTH}")
+    words = run(*name.split(), "--help").stdout
+    assert max(map(len, words.splitlines())) <= WIDTH
+    assert not re.search(r"\w\.\.\.$", words, re.MULTILINE), "a line is cut off"
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_help_has_examples_that_can_be_called(name: str, run: Run, folder: Path) -> None:
+    for file in ("mesh.npz", "changes.txt", "mesh.pe", "in.vtu"):
+        (folder / file).touch()
+    _, _, words = run(*name.split(), "--help").stdout.partition("\n  Example")
+    lines = [line for line in words.splitlines() if line.startswith("    jetpy ")]
+    assert lines
+    assert any(line.startswith(f"    jetpy {name}") for line in lines)
+    for line in lines:
+        _, *arguments = shlex.split(line)
+        context = main.make_context("jetpy", arguments.copy())
+        command: click.Command = main
+        while isinstance(command, click.Group):
+            _, found, arguments = command.resolve_command(context, arguments)
+            assert found is not None
+            command = found
+        if "--help" not in arguments:
+            command.make_context(line, arguments, parent=context)
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_every_command_has_json_and_quiet(name: str) -> None:
+    options = {option for p in LEAVES[name].params for option in p.opts}
+    assert {"--json", "--quiet"} <= options
+    shared = {  # what options are called wherever they are
+        "output": ["-o", "--output"],
+        "k": ["-k"],
+        "jobs": ["-j", "--jobs"],
+    }
+    for parameter in LEAVES[name].params:
+        assert parameter.opts == shared.get(str(parameter.name), parameter.opts)
+
+
+RUNS = {
+    "generate grid 4 5 -o made.graph": {"file": "made.graph", "n": 20, "m": 31},
+    "evaluate mesh.graph mesh.part": {"cut": 90},
+    "compile --backend numba": {"backend": "numba", "failed": 0, "left": 0},
+    f"partition mesh.graph -k 1 {' '.join(ENGINE)}": {"cut": 0},
+    f"map mesh.graph --hierarchy 1:1 --distance 1:2 {' '.join(ENGINE)}": {"cost": 0},
+}
+
+
+@pytest.mark.parametrize("line", RUNS)
+def test_json_and_quiet(line: str, run: Run) -> None:
+    told = json.loads(run(*line.split(), "--json", "-").stdout)
+    assert told | RUNS[line] == told
+    assert run(*line.split(), "--quiet", "--json", "told.json").output == ""
+    silent = json.loads(Path("told.json").read_text())
+    assert silent.keys() == told.keys()
+    assert run(*line.split()).stdout != ""
+
+
+def test_demo_as_json(run: Run) -> None:
+    told = json.loads(run("demo", *ENGINE, "--json", "-").stdout)
+    assert told["jetpy"]["k"] == told["METIS"]["k"] == 8
+    assert 0 < told["jetpy"]["cut"] < 1.1 * told["METIS"]["cut"]
+    assert run("demo", *ENGINE, "--quiet").output == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("jetpy par", ["partition"]),
+        ("jetpy partition --preset ultr", ["ultra"]),
+        ("jetpy generate d", ["delaunay"]),
+        ("jetpy evaluate --cut", ["--cut-matrix"]),
+    ],
+)
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(words: str, expected: list[str], shell: str) -> None:
+    *before, last = words.split()
+    environment = {
+        "_JETPY_COMPLETE": f"{shell}_complete",
+        "COMP_WORDS": words,
+        "COMP_CWORD": last if shell == "fish" else f"{len(before)}",
+    }
+    done = subprocess.run(
+        PROGRAM, capture_output=True, text=True, check=True, env={**os.environ, **environment}
+    )
+    assert [word for word in expected if word not in done.stdout] == []
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("chosen", [{}, {"NO_COLOR": "1"}], ids=["colour", "NO_COLOR"])
+def test_colours(chosen: dict[str, str], folder: Path) -> None:
+    unset = {"NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "COLORTERM"}
+    environment = {name: value for name, value in os.environ.items() if name not in unset}
+    environment |= {"TERM": "xterm", **chosen}
+    command = [*PROGRAM, "evaluate", "mesh.graph", "mesh.part"]
+    shown = shown_on_a_terminal(command, output=True, env=environment)
+    assert "Evaluating" in shown
+    assert "boundary vertices" in shown
+    assert bool(re.search(r"\x1b\[[\d;]*[349]\dm", shown)) is (not chosen)
