@@ -329,8 +329,9 @@ def _edge_weights(
     if rules.pattern:
         values = None
     if values is not None and rules.repair:
-        numbers = number_array(values, size, what, source)
-        values = np.where(find_loops(), np.ones((), numbers.dtype), numbers)
+        values, loops = number_array(values, size, what, source), find_loops()
+        if loops.any():
+            values = np.where(loops, np.ones((), values.dtype), values)
     return weights_of(values, size, what, source, scale=rules.scale)
 
 

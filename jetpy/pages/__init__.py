@@ -15,5 +15,6 @@ them into inline SVG, and render a template that extends ``base.html``::
 
 Templates lie in ``templates/``; ``macros.html`` has those for tables and figures. What all this
 needs comes with the extra ``report``: `page` and `figures` may be imported without it, and say so
-when they are used.
+when they are used. The other modules are about partitions: drawings, charts, and the page of
+``jetpy report``.
 """

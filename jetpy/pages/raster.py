@@ -18,7 +18,7 @@ SIDE = 800
 """Pixels of the longer side."""
 _LEAST_SIDE = 60
 _MARGIN = 8  # pixels
-_FILLED = 5.0
+_FILLED = 2.0
 """Holes are filled that are nowhere farther from a vertex than so many times its reach."""
 _AT_ONCE = 1 << 20  # pixels
 _MOST_GAPS = 0.35

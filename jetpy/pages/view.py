@@ -14,8 +14,8 @@ Floats = npt.NDArray[np.float64]
 
 _TO_VIEWER = np.array([0.5, -0.75, 0.45])
 _FLAT = 1e-9
-_IN_SPACE = 0.7
-"""Neighbours cover what is between them, and outlines stay sharp."""
+_IN_SPACE = 0.72
+"""Of an edge: its ends cover what is between them, and outlines stay sharp."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +29,8 @@ class View:
     depth : float64, shape (n,), or None
         How near they are to the viewer, where some may hide others.
     reach : float64, shape (n,)
-        How far the surroundings of a vertex go that count as its own, by the average length of its
-        edges.
+        How far the surroundings of a vertex go that count as its own: as far as its longest edge
+        or, in space, most of that way.
     how : str
         What to say of the view; nothing of a plane.
     """
@@ -51,7 +51,7 @@ def view_of(graph: Graph, coordinates: Coordinates) -> View:
     """
     at = np.asarray(coordinates, np.float64)
     at = at / (np.abs(at).max(initial=0) or 1.0)
-    reach = edge_lengths(graph, at)
+    reach = longest_edges(graph, at)
     extent = np.ptp(at, axis=0) if len(at) else np.zeros(at.shape[1])
     thick = extent > _FLAT * extent.max(initial=0)
     if at.shape[1] == 3 and not thick.all():
@@ -70,22 +70,19 @@ def view_of(graph: Graph, coordinates: Coordinates) -> View:
     return View(at @ np.stack([right, up], axis=1), at @ to_viewer, _IN_SPACE * reach, how)
 
 
-def edge_lengths(graph: Graph, at: Floats) -> Floats:
-    """Return the average length of the edges of each vertex; of those without, the median of all.
+def longest_edges(graph: Graph, at: Floats) -> Floats:
+    """Return the length of the longest edge of each vertex; of those without, the median of all.
 
     >>> from jetpy.generators import grid
     >>> path = grid(1, 3)
-    >>> edge_lengths(path, path.coordinates * 1.0)
+    >>> longest_edges(path, path.coordinates * 1.0)
     array([1., 1., 1.])
     """
-    lengths = np.zeros(graph.n)
+    longest = np.zeros(graph.n)
     for start, stop in graph.row_blocks():
         sources = graph.sources(start, stop)
         targets = graph.indices[graph.indptr[start] : graph.indptr[stop]]
-        own = np.linalg.norm(at[sources] - at[targets], axis=1)
-        lengths[start:stop] = np.bincount(sources - start, own, stop - start)
-    degrees = graph.degrees
-    linked = degrees > 0
-    lengths[linked] /= degrees[linked]
-    lengths[~linked] = np.median(lengths[linked]) if linked.any() else 1.0
-    return lengths
+        np.maximum.at(longest, sources, np.linalg.norm(at[sources] - at[targets], axis=1))
+    linked = graph.degrees > 0
+    longest[~linked] = np.median(longest[linked]) if linked.any() else 1.0
+    return longest

@@ -15,13 +15,17 @@ from jetpy.pages.colouring import colours_of
 from jetpy.pages.drawing import draw
 from jetpy.pages.palette import FILLS
 from jetpy.pages.plot import plot
-from jetpy.pages.view import edge_lengths, view_of
+from jetpy.pages.view import longest_edges, view_of
 from tests.graphs import isolated, path
 
 
 def image_of(graph: Graph, parts: np.ndarray, k: int, places: np.ndarray) -> np.ndarray:
     view = view_of(graph, places)
     return raster.rasterise(view, raster.frame_of(view), parts.astype(np.int32), k)
+
+
+def adjacency(graph: Graph) -> sp.csr_array:
+    return sp.csr_array((graph.edge_weights, graph.indices, graph.indptr))
 
 
 def test_pixels_show_the_nearest_vertex() -> None:
@@ -45,14 +49,32 @@ def test_rows_go_downwards_and_holes_stay() -> None:
     places = graph.coordinates.astype(float)
     kept = np.hypot(*(places - 20).T) > 8
     parts = (places[:, 1] > 20).astype(int)
-    rows = sp.csr_array((graph.edge_weights, graph.indices, graph.indptr))[kept][:, kept]
-    ring = jetpy.as_graph(rows)
+    ring = jetpy.as_graph(adjacency(graph)[kept][:, kept])
     image = image_of(ring, parts[kept], 2, places[kept])
     middle = image.shape[0] // 2
     assert (image[middle - 100 : middle + 100, middle] == raster.NOTHING).all()
     assert image[50, middle] == 1
     assert image[-50, middle] == 0
     assert (image[:, 5] == raster.NOTHING).mean() < 0.1
+
+
+def test_pieces_that_are_apart_stay_apart() -> None:
+    rows = sp.block_diag([adjacency(grid(20, 20)), adjacency(grid(20, 20))]).tocsr()
+    places = grid(20, 20).coordinates.astype(float)
+    image = image_of(
+        jetpy.as_graph(rows),
+        np.arange(800) // 400,
+        2,
+        np.concatenate([places, places + np.array([24, 0])]),
+    )
+    assert (image[:, 380:420] == raster.NOTHING).all()
+    assert raster.adjacent(image, 2).shape == (0, 3)
+
+
+def test_triangulations_have_next_to_no_holes() -> None:
+    graph = delaunay(20_000, 1)
+    image = image_of(graph, np.zeros(graph.n), 1, graph.coordinates)
+    assert (image[20:-20, 20:-20] == 0).mean() > 0.9999
 
 
 def test_most_vertices_of_a_pixel_count() -> None:
@@ -74,11 +96,11 @@ def test_what_is_in_front_hides_what_is_behind() -> None:
     assert (np.diff(heights) <= 0).all()
 
 
-def test_edge_lengths() -> None:
+def test_longest_edges() -> None:
     graph = jetpy.as_graph(([0, 1, 3, 4, 4], [1, 0, 2, 1]))
     at = np.array([[0, 0], [3, 4], [3, 5], [9, 9]], float)
-    assert edge_lengths(graph, at).tolist() == [5, 3, 1, 3]
-    assert edge_lengths(isolated(2), at[:2]).tolist() == [1, 1]
+    assert longest_edges(graph, at).tolist() == [5, 5, 1, 5]
+    assert longest_edges(isolated(2), at[:2]).tolist() == [1, 1]
 
 
 def test_flat_meshes_in_space_are_seen_from_above() -> None:
