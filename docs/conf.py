@@ -34,7 +34,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "tutorials",
     "gallery_dirs": "_gallery",
     "filename_pattern": r"\.py$",
-    "within_subsection_order": "ExplicitOrder",
+    "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "show_memory": False,
     "remove_config_comments": True,
