@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-BLOCK = re.compile(r"(?:^<!-- not run: (\w.*) -->\n)?^```(\w*)\n(.*?)^```$", re.M | re.S)
+BLOCK = re.compile(r"(?:^<!-- not run: (\w.*) -->\n)?^```(\w*)\n((?s:.*?))^```$", re.M)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """Code in the README and in the pages of documentation runs, and prints what is said there.
 
 Those of a page run in their order, in one folder. A command without output below it may print
-anything. In outputs ``...`` is anything, and decimal numbers, most of which are times, may differ.
+anything. In outputs ``...`` is anything, and decimal numbers, most of which are times, numbers of threads,
+and sizes of files may differ.
 Of Python, what a `print` is said to print in a comment is compared, up to a comma or colon. Recipes
 have tests of their own.
 """
@@ -27,7 +28,7 @@ from tests.markdown import Block, blocks, commands
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("[!_]*.md"))]
-ANYTHING, DECIMAL, THREADS = r"(?s:.*)", r"[\d.,]+", r"\d+ threads?"
+ANYTHING, DECIMAL, THREADS, SIZE = r"(?s:.*)", r"[\d.,]+", r"\d+ threads?", r"\d+ kB"
 
 
 def runs(page: Path) -> list[Block]:
@@ -82,6 +83,7 @@ def matches(shown: str, printed: str) -> bool:
     pattern = re.escape(squeezed(shown))
     pattern = re.sub(r"\d+(,\d+)*\\\.\d+", lambda _: DECIMAL, pattern)
     pattern = re.sub(r"\d+\\ threads?", lambda _: THREADS, pattern)
+    pattern = re.sub(r"\d+\\ kB", lambda _: SIZE, pattern)
     pattern = pattern.replace(r"\.\.\.", ANYTHING)
     return re.fullmatch(pattern, squeezed(printed)) is not None
 
