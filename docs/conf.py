@@ -19,6 +19,8 @@ extensions = [
 ]
 exclude_patterns = ["_build", "tutorials"]
 default_role = "py:obj"
+nitpicky = True
+nitpick_ignore_regex = [("py:obj", r"(?!jetpy\.).*")]  # names of arguments and the like
 
 myst_heading_anchors = 4
 myst_enable_extensions = ["attrs_inline", "dollarmath"]
@@ -27,8 +29,9 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 
-copybutton_prompt_text = "$ "
-copybutton_only_copy_prompt_lines = True
+copybutton_prompt_text = r"\$ |> "
+copybutton_prompt_is_regexp = True
+copybutton_line_continuation_character = "\\"
 
 sphinx_gallery_conf = {
     "examples_dirs": "tutorials",
@@ -38,7 +41,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_memory": False,
     "remove_config_comments": True,
-    "min_reported_time": 1e9,
+    "write_computation_times": False,
 }
 
 html_theme = "pydata_sphinx_theme"
