@@ -22,6 +22,8 @@ default_role = "py:obj"
 nitpicky = True
 nitpick_ignore_regex = [("py:obj", r"(?!jetpy\.).*")]  # names of arguments and the like
 
+smartquotes = False  # would make one dash of two
+
 myst_heading_anchors = 4
 myst_enable_extensions = ["attrs_inline", "dollarmath"]
 
@@ -48,6 +50,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "jetpy"
 html_show_sourcelink = False
 html_theme_options = {
+    "header_links_before_dropdown": 7,
     "show_prev_next": False,
     "navigation_with_keys": False,
     "secondary_sidebar_items": ["page-toc"],

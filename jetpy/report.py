@@ -79,7 +79,7 @@ def mapping_stats(mapping: Mapping, read_seconds: float) -> dict[str, Any]:
 
 
 def update_stats(live: IncrementalPartitioner, updates: Sequence[Update]) -> dict[str, Any]:
-    """Describe a session after batches of modifiers: the fields that ``docs/guide/json.md`` lists."""
+    """Describe a session after batches: the fields that ``docs/guide/json.md`` lists."""
     return {
         "version": version(DISTRIBUTION),
         "n": live.n,

@@ -5,6 +5,7 @@ A block that cannot run here has a comment above it: ``<!-- not run: the reason 
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -51,3 +52,12 @@ def commands(code: str) -> list[tuple[str, str]]:
         else:
             found[-1] = (command, f"{shown}{line}\n")
     return found
+
+
+def packages(code: str) -> Iterator[str]:
+    """Yield the names of the packages that a program imports."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module.partition(".")[0]

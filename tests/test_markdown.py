@@ -1,10 +1,9 @@
 """Code in the README and in the pages of documentation runs, and prints what is said there.
 
 Those of a page run in their order, in one folder. A command without output below it may print
-anything. In outputs ``...`` is anything, and decimal numbers, most of which are times, numbers of threads,
-and sizes of files may differ.
-Of Python, what a `print` is said to print in a comment is compared, up to a comma or colon. Recipes
-have tests of their own.
+anything. In outputs ``...`` is anything, and decimal numbers, most of which are times, numbers of
+threads, and sizes of files may differ. Of Python, what a `print` is said to print in a comment is
+compared, up to a comma or colon. Recipes have tests of their own.
 """
 
 from __future__ import annotations
