@@ -4,8 +4,8 @@ Partition a mesh for a solver
 
 For those who write or run a solver on a mesh. A plate with a hole is cut into parts for 16
 processes. Each gets its own cells and its *ghosts*: the cells of other parts that are beside its
-own, whose values it has to be sent. A simple solver for the flow of heat then runs part by part, and
-finds what it finds on the whole plate. ParaView shows parts and temperatures.
+own, whose values it has to be sent. A simple solver for the flow of heat then runs part by part,
+and finds what it finds on the whole plate. ParaView shows parts and temperatures.
 
 Needs ``pip install '.[mesh,report]'``; run it by ``python docs/tutorials/mesh.py``.
 """

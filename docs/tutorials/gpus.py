@@ -1,0 +1,95 @@
+"""
+Partition on several GPUs
+=========================
+
+For those whose graph is too large for one GPU or one machine, or is spread over processes already.
+Each process has a block of the vertices, and a GPU, or some of the CPU's threads where there is
+none. Together they find the parts that one process would find; then each vertex is sent to the
+process that its part belongs to.
+
+Needs ``pip install '.[mpi,cuda13]'``, with ``cuda12`` for drivers before CUDA 13, or
+``'.[mpi]'`` for CPUs. Run it by ``mpiexec -n 4 python docs/tutorials/gpus.py``.
+"""
+
+# %%
+# Own rows
+# --------
+# The graph is a torus of 60 by 60 by 60 vertices, each with six neighbours. A process has the rows
+# of its own vertices: how many neighbours each has (``indptr`` are sums of that), and which. They
+# are called by their numbers in the whole graph; own vertices are numbered on from one process to
+# the next.
+
+import numpy as np
+from mpi4py import MPI
+
+import jetpy.distributed
+
+comm = MPI.COMM_WORLD
+SIDE = 60
+
+
+def rows(first, end):
+    """Return the rows of the vertices from first to before end."""
+    place = np.stack(np.unravel_index(np.arange(first, end), (SIDE, SIDE, SIDE)))
+    steps = np.concatenate([np.eye(3, dtype=int), -np.eye(3, dtype=int)])
+    beside = (place[:, :, None] + steps.T[:, None, :]) % SIDE
+    indices = np.ravel_multi_index(tuple(beside), (SIDE, SIDE, SIDE)).ravel()
+    return np.arange(0, 6 * (end - first) + 1, 6), indices
+
+
+first, end = (SIDE**3 * rank // comm.size for rank in (comm.rank, comm.rank + 1))
+own_rows = rows(first, end)
+print(f"process {comm.rank} of {comm.size} has vertices {first:,} to {end - 1:,}", flush=True)
+
+# %%
+# The parts
+# ---------
+# All processes call ``partition`` with the same options. Each gets the parts of its own vertices;
+# the cut, the weights of parts and all else are the same in each.
+
+PARTS = 8
+result = jetpy.distributed.partition(comm, own_rows, PARTS, preset="fast")
+assert result.feasible
+assert len(result.parts) == end - first
+if comm.rank == 0:
+    print(f"{result.backend}: {PARTS} parts, which cut {result.cut:,} of {result.m:,} edges")
+    print("a part has", result.part_weights.min(), "to", result.part_weights.max(), "vertices")
+
+# %%
+# ``save`` writes the parts of all into one file. The graph is small enough for one process, which
+# finds the same, bit for bit, whatever the number of processes.
+
+result.save("torus.npy")
+if comm.rank == 0:
+    alone = jetpy.partition(rows(0, SIDE**3), PARTS, preset="fast")
+    assert np.array_equal(np.load("torus.npy"), alone.parts)
+    print("one process finds the same parts")
+
+# %%
+# To its owner
+# ------------
+# Of four processes, the first gets parts 0 and 1, and so on. Each sends the numbers of its vertices
+# to their owners; coordinates, matrix rows and other data go the same way.
+
+own = np.arange(first, end)
+owner = result.parts * comm.size // PARTS
+received = np.concatenate(comm.alltoall([own[owner == rank] for rank in range(comm.size)]))
+print(f"process {comm.rank} now has {len(received):,} vertices", flush=True)
+assert comm.allreduce(len(received)) == SIDE**3
+
+# %%
+# On this page, one process has run it. With ``mpiexec -n 2`` on a CPU it says:
+#
+# .. code-block:: none
+#
+#    process 0 of 2 has vertices 0 to 107,999
+#    process 1 of 2 has vertices 108,000 to 215,999
+#    numba: 8 parts, which cut 26,350 of 648,000 edges
+#    a part has 25762 to 27810 vertices
+#    one process finds the same parts
+#    process 0 now has 104,960 vertices
+#    process 1 now has 111,040 vertices
+#
+# Graphs in files need no program: ``mpiexec -n 4 jetpy partition cube.npz -k 64 -o cube.part``,
+# each process reading its share. :doc:`What several processes cost </scaling>` tells when they
+# are worth it.
