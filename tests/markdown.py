@@ -55,8 +55,8 @@ def commands(code: str) -> list[tuple[str, str]]:
 
 
 def packages(code: str) -> Iterator[str]:
-    """Yield the names of the packages that a program imports."""
-    for node in ast.walk(ast.parse(code)):
+    """Yield the names of the packages that a program cannot do without."""
+    for node in ast.parse(code).body:
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
