@@ -73,7 +73,7 @@ print("the new gates are in parts", np.unique(live.partition[update.vertices]))
 # partition from scratch tells how good it is.
 
 updates, anew = [], {}
-for number in range(60):
+for number in range(40):
     updates.append(live.update(edit()))
     assert live.feasible
     if number % 10 == 9:
@@ -84,7 +84,7 @@ actions = np.array([update.action for update in updates])
 for action in np.unique(actions):
     which = actions == action
     print(f"{action:>13} {which.sum():2} times, {np.median(milliseconds[which]):.1f} ms each")
-scratch = anew[59]
+scratch = anew[39]
 print("cut of the live partition:", live.cut, "and of one from scratch:", scratch.cut)
 assert live.cut < 1.1 * scratch.cut
 
