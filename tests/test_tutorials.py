@@ -5,7 +5,6 @@ All but `study`, which takes half a minute; building the site runs that one, too
 
 from __future__ import annotations
 
-import ast
 import os
 import shutil
 import subprocess
@@ -13,6 +12,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from tests.markdown import packages
 
 pytestmark = pytest.mark.usefixtures("compiled")
 TUTORIALS = Path(__file__).parents[1] / "docs" / "tutorials"
@@ -29,13 +30,8 @@ LAUNCHER = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shu
 def run(name: str, folder: Path, *launcher: str) -> str:
     """Run a tutorial in a folder, if its packages are installed, and return what it prints."""
     file = TUTORIALS / f"{name}.py"
-    for statement in ast.parse(file.read_text("utf-8")).body:
-        if isinstance(statement, ast.Import):
-            for package in statement.names:
-                pytest.importorskip(package.name.partition(".")[0])
-        elif isinstance(statement, ast.ImportFrom):
-            assert statement.module is not None
-            pytest.importorskip(statement.module.partition(".")[0])
+    for package in packages(file.read_text("utf-8")):
+        pytest.importorskip(package)
     done = subprocess.run(
         [*launcher, sys.executable, str(file)],
         cwd=folder,
