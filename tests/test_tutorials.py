@@ -54,5 +54,5 @@ def test_tutorial(name: str, tmp_path: Path) -> None:
 def test_several_processes(tmp_path: Path) -> None:
     assert LAUNCHER is not None
     told = run("gpus", tmp_path, LAUNCHER, "-n", "2")
-    assert "process 1 now has" in told
+    assert "process 1 of 2 now has" in told
     assert "one process finds the same parts" in told
