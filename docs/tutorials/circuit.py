@@ -124,12 +124,14 @@ ax.plot(list(anew), list(anew.values()), "k+", label="from scratch")
 ax.set(xlabel="batch", ylabel="wires cut")
 ax.legend()
 figure.savefig("circuit.png")
+print("wrote circuit.png")
 
 # %%
 # Mistakes and pauses
 # -------------------
-# A batch with a mistake is refused as a whole. ``save`` and ``load`` make it possible
-# to go on another day, or by ``jetpy update circuit.npz changes.txt`` in a shell.
+# A batch with a mistake is refused as a whole: nothing has changed then. What ``save``
+# writes, ``load`` goes on with another day, or ``jetpy update circuit.npz changes.txt``
+# in a shell.
 
 try:
     live.update(jetpy.Batch(insert_vertices=1, delete_edges=[(0, GATES - 1)]))

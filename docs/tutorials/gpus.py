@@ -8,7 +8,8 @@ CPU's threads where there is none. Together they find the parts that one process
 find; then each vertex is sent to the process that its part belongs to.
 
 Needs ``pip install '.[mpi,report,cuda13]'``, with ``cuda12`` for drivers before CUDA
-13, or ``'.[mpi,report]'`` for CPUs. Run it by
+13, or ``'.[mpi,report]'`` for CPUs. Then ``jetpy compile`` compiles the kernels once;
+without that, each process would do so in the first run. Run it by
 ``mpiexec -n 4 python docs/tutorials/gpus.py``.
 """
 
@@ -76,6 +77,7 @@ if comm.rank == 0:
         ax.imshow(shown, cmap="tab10", vmin=0, vmax=9)
         ax.set(title=f"layer {layer}", xticks=[], yticks=[])
     figure.savefig("torus.png")
+    print("wrote torus.npy and torus.png")
 
 # %%
 # To its owner
@@ -100,6 +102,7 @@ assert comm.allreduce(len(received)) == SIDE**3
 #    numba: 8 parts, 26,350 of 648,000 edges cut
 #    vertices of the parts: [26638 26208 26352 25762 27810 27810 27614 27806]
 #    one process finds the same parts
+#    wrote torus.npy and torus.png
 #    process 0 of 2 now has 104,960 vertices
 #    process 1 of 2 now has 111,040 vertices
 #

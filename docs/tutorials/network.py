@@ -142,6 +142,7 @@ for name, shares in right.items():
 ax.set(xlabel="epoch", ylabel="topics found", ylim=(0, 1))
 ax.legend()
 figure.savefig("network.png")
+print("wrote network.png")
 
 # %%
 # PyTorch Geometric

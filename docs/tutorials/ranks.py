@@ -84,6 +84,7 @@ for ax, (name, pe) in zip(axes, placements.items(), strict=True):
     ax.set_box_aspect(None, zoom=1.2)
     ax.set_axis_off()
 figure.savefig("ranks.png")
+print("wrote ranks.png")
 
 # %%
 # Files for the launchers
@@ -94,6 +95,7 @@ figure.savefig("ranks.png")
 hosts = [f"node{number:02}" for number in range(16)]
 write_rankfile("ranks.txt", mapping, hosts)
 write_slurm_hostfile("hosts.txt", mapping, hosts)
+print("wrote ranks.txt and hosts.txt; the first of these begins:")
 lines = Path("ranks.txt").read_text().splitlines()
 print(*lines[:3], "...", sep="\n")
 assert len(lines) == len(Path("hosts.txt").read_text().splitlines()) == 512

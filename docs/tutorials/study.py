@@ -98,6 +98,7 @@ for application, (time, cut) in found.items():
 ax.set(xlabel="portability by time", ylabel="portability by cut", xlim=(0, 1.05))
 ax.legend()
 figure.savefig("portability.png")
+print("wrote portability.png")
 
 # %%
 # Several machines
