@@ -4,8 +4,8 @@ Follow a changing circuit
 
 For those whose graph changes while they work on it: circuits, adaptive meshes,
 networks. A circuit of 60,000 gates is simulated on 8 processors, a part of the gates
-each. A designer edits it, some wires and gates at a time. The partition follows each
-edit within milliseconds, stays balanced, and cuts about as little as one found anew.
+each. A designer edits it, some wires and gates at a time. The partition follows most
+edits within milliseconds, stays balanced, and cuts about as little as one found anew.
 
 Needs ``pip install '.[report]'``; run it by ``python docs/tutorials/circuit.py``.
 """
