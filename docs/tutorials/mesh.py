@@ -2,10 +2,11 @@
 Partition a mesh for a solver
 =============================
 
-For those who write or run a solver on a mesh. A plate with a hole is cut into parts for 16
-processes. Each gets its own cells and its *ghosts*: the cells of other parts that are beside its
-own, whose values it has to be sent. A simple solver for the flow of heat then runs part by part,
-and finds what it finds on the whole plate. ParaView shows parts and temperatures.
+For those who write or run a solver on a mesh. A plate with a hole is cut into parts for
+16 processes. Each gets its own cells and its *ghosts*: the cells of other parts that
+are beside its own, whose values it has to be sent. A simple solver for the flow of heat
+then runs part by part, and finds what it finds on the whole plate. ParaView shows parts
+and temperatures.
 
 Needs ``pip install '.[mesh,report]'``; run it by ``python docs/tutorials/mesh.py``.
 """
@@ -14,7 +15,8 @@ Needs ``pip install '.[mesh,report]'``; run it by ``python docs/tutorials/mesh.p
 # The mesh
 # --------
 # Quadrilaterals between a circle and a square. Any mesh that `meshio
-# <https://github.com/nschloe/meshio>`_ reads does as well: ``mesh = meshio.read("mine.msh")``.
+# <https://github.com/nschloe/meshio>`_ reads does as well: ``mesh =
+# meshio.read("mine.msh")``.
 
 from collections import Counter
 
@@ -35,27 +37,29 @@ points = (0.3 * circle * (1 - outward) + square * outward).reshape(-1, 2)
 
 corner = np.arange((RINGS + 1) * SPOKES).reshape(RINGS + 1, SPOKES)
 beside = np.roll(corner, -1, axis=1)
-quads = np.stack([corner[:-1], corner[1:], beside[1:], beside[:-1]], axis=-1).reshape(-1, 4)
+quads = np.stack([corner[:-1], corner[1:], beside[1:], beside[:-1]], axis=-1)
+quads = quads.reshape(-1, 4)
 mesh = meshio.Mesh(np.pad(points, ((0, 0), (0, 1))), [("quad", quads)])
 print(mesh)
 
 # %%
 # The parts
 # ---------
-# In the *dual graph*, cells are vertices, and cells with a common side are neighbours. The third of
-# the cells that is nearest to the hole shall cost the solver twice as much: these get twice the
-# weight. ``connected=True`` makes every part one piece.
+# In the *dual graph*, cells are vertices, and cells with a common side are neighbours.
+# The third of the cells that is nearest to the hole shall cost the solver twice as
+# much: these get twice the weight. ``connected=True`` makes every part one piece.
 
 graph = jetpy.dual_graph(mesh)
 work = np.where(np.arange(graph.n) < graph.n // 3, 2, 1)
 result = jetpy.partition(graph, PROCESSES, vertex_weights=work, connected=True)
 print(result)
-print("a part has", result.part_weights.min(), "to", result.part_weights.max(), "units of work")
+print("work of the parts:", result.part_weights)
 assert result.feasible  # no part has more than 3 % above the average
 assert result.pieces.max() == 1
 
 # %%
-# What the solver will send in each step: a part's *volume* is how many numbers it sends.
+# What the solver will send in each step: a part's *volume* is how many numbers it
+# sends.
 
 found = jetpy.evaluate(graph, result.parts)
 print("numbers sent in a step:", found.communication_volume, "of", graph.n)
@@ -65,9 +69,9 @@ print("neighbours of the parts:", found.part_neighbours)
 # %%
 # What each process gets
 # ----------------------
-# ``subgraphs(halo=1)`` yields a local graph for each part. Its first ``owned`` vertices are the
-# part's own cells, all others its ghosts. ``global_ids`` are the numbers that both have in the
-# whole mesh; ``ghost_owner`` tells which part sends each ghost.
+# ``subgraphs(halo=1)`` yields a local graph for each part. Its first ``owned`` vertices
+# are the part's own cells, all others its ghosts. ``global_ids`` are the numbers that
+# both have in the whole mesh; ``ghost_owner`` tells which part sends each ghost.
 
 parts = list(result.subgraphs(halo=1))
 for local in parts[:3]:
@@ -78,18 +82,19 @@ assert sum(local.graph.n - local.owned for local in parts) == found.communicatio
 # %%
 # The solver
 # ----------
-# In each step, temperatures move towards the mean of the neighbours'; the ring at the hole stays
-# hot. Each process would hold the temperatures of its own cells and ghosts. Here a loop goes
-# through the parts, and reads both from ``temperature``; an MPI program would receive the ghosts'.
+# In each step, temperatures move towards the mean of the neighbours'; the ring at the
+# hole stays hot. Each process would hold the temperatures of its own cells and ghosts.
+# Here a loop goes through the parts, and reads both from ``temperature``; an MPI
+# program would receive the ghosts'.
 
 
 def averaging(graph, rows):
     """Return a matrix that takes the mean over the neighbours of the first vertices."""
-    entries = graph.indptr[rows]
-    degrees = np.diff(graph.indptr[: rows + 1])
+    starts = graph.indptr[: rows + 1]
+    degrees = np.diff(starts)
     shares = np.repeat(1 / degrees, degrees)
-    shape = (rows, graph.n)
-    return sp.csr_array((shares, graph.indices[:entries], graph.indptr[: rows + 1]), shape=shape)
+    entries = (shares, graph.indices[: starts[-1]], starts)
+    return sp.csr_array(entries, shape=(rows, graph.n))
 
 
 start = np.full(graph.n, 20.0)
@@ -124,7 +129,8 @@ mesh.cell_data = {"part": [result.parts], "temperature": [temperature]}
 mesh.write("plate.vtu")
 
 # %%
-# The same here. ``result.plot()`` draws the parts of any graph whose vertices have coordinates.
+# The same here. ``result.plot()`` draws the parts of any graph whose vertices have
+# coordinates.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 4.5), layout="constrained")
 for ax, name, colours in zip(axes, mesh.cell_data, ["tab20", "inferno"], strict=True):
@@ -136,6 +142,6 @@ figure.savefig("plate.png")
 print("wrote plate.vtu and plate.png")
 
 # %%
-# From a shell, ``jetpy mesh plate.vtu -k 16 -o parts.vtu`` reads a mesh, and writes it with the
-# data ``part`` on its cells. The :doc:`recipes </recipes>` are about Gmsh, OpenFOAM, PETSc and
-# DOLFINx.
+# From a shell, ``jetpy mesh plate.vtu -k 16 -o parts.vtu`` reads a mesh, and writes it
+# with the data ``part`` on its cells. The :doc:`recipes </recipes>` are about Gmsh,
+# OpenFOAM, PETSc and DOLFINx.

@@ -2,11 +2,12 @@
 Feed a graph neural network
 ===========================
 
-For those who train networks on graphs that are too large for one batch. A batch is then a few
-clusters of vertices, with the edges between them: the fewer edges clusters cut, the more a network
-sees of the graph. Here jetpy finds the clusters, a small graph convolutional network learns from
-them, and random clusters show what they are worth. The network is written with NumPy and SciPy
-alone; at the end PyTorch Geometric gets the same clusters.
+For those who train networks on graphs that are too large for one batch. A batch is then
+a few clusters of vertices, with the edges between them: the fewer edges clusters cut,
+the more a network sees of the graph. Here jetpy finds the clusters, a small graph
+convolutional network learns from them, and random clusters show what they are worth.
+The network is written with NumPy and SciPy alone; at the end PyTorch Geometric gets the
+same clusters.
 
 Needs ``pip install '.[report]'``; run it by ``python docs/tutorials/network.py``. With
 ``pip install torch torch_geometric`` the last step runs, too.
@@ -15,8 +16,8 @@ Needs ``pip install '.[report]'``; run it by ``python docs/tutorials/network.py`
 # %%
 # A graph
 # -------
-# 12,000 papers of 40 topics: most citations stay within a topic. A paper has 16 features, in which
-# its topic is hard to see. Half of the papers are for training.
+# 12,000 papers of 40 topics: most citations stay within a topic. A paper has 16
+# features, in which its topic is hard to see. Half of the papers are for training.
 
 from importlib.util import find_spec
 
@@ -32,10 +33,12 @@ topic = random.permutation(np.arange(PAPERS) % TOPICS)
 members = np.argsort(topic, kind="stable").reshape(TOPICS, -1)
 citing = random.integers(PAPERS, size=CITATIONS)
 within = members[topic[citing], random.integers(members.shape[1], size=CITATIONS)]
-cited = np.where(random.random(CITATIONS) < 0.8, within, random.integers(PAPERS, size=CITATIONS))
+anywhere = random.integers(PAPERS, size=CITATIONS)
+cited = np.where(random.random(CITATIONS) < 0.8, within, anywhere)
 
-both_ways = np.concatenate([citing, cited]), np.concatenate([cited, citing])
-edges = sp.coo_array((np.ones(2 * CITATIONS), both_ways), shape=(PAPERS, PAPERS)).tocsr()
+entries = (np.ones(CITATIONS), (citing, cited))
+edges = sp.coo_array(entries, shape=(PAPERS, PAPERS)).tocsr()
+edges = edges + edges.T
 edges.setdiag(0)
 edges.eliminate_zeros()
 meaning = random.normal(size=(TOPICS, FEATURES))
@@ -45,8 +48,8 @@ training = random.random(PAPERS) < 0.5
 # %%
 # Clusters
 # --------
-# Any symmetric SciPy matrix is a graph. Its entries, how often papers cite each other, are weights
-# of edges. A part is a cluster.
+# Any symmetric SciPy matrix is a graph. Its entries, how often papers cite each other,
+# are weights of edges. A part is a cluster.
 
 CLUSTERS = 80
 result = jetpy.partition(edges, CLUSTERS)
@@ -54,7 +57,8 @@ print(result)
 assert result.feasible
 print(f"{1 - 2 * result.cut / edges.sum():.0%} of the citations are within clusters")
 
-clusters = {"jetpy": result.parts, "random": random.permutation(np.arange(PAPERS) % CLUSTERS)}
+by_chance = random.permutation(np.arange(PAPERS) % CLUSTERS)
+clusters = {"jetpy": result.parts, "random": by_chance}
 
 # %%
 # Batches
@@ -76,8 +80,8 @@ for name, cluster in clusters.items():
 # %%
 # A network
 # ---------
-# Two graph convolutions (Kipf and Welling, 2017): each takes the mean over a paper and its
-# neighbours, then multiplies by weights that are learned.
+# Two graph convolutions (Kipf and Welling, 2017): each takes the mean over a paper and
+# its neighbours, then multiplies by weights that are learned.
 
 
 def averaging(edges):
@@ -94,7 +98,7 @@ def forward(weights, average, features):
 
 
 def gradient(weights, average, features, topic, training):
-    """Return how the cross-entropy of the training vertices changes with the weights."""
+    """Return the derivative of the training vertices' cross-entropy by the weights."""
     inner, outer, scores = forward(weights, average, features)
     likely = np.exp(scores - scores.max(axis=1, keepdims=True))
     off = likely / likely.sum(axis=1, keepdims=True) - np.eye(TOPICS)[topic]
@@ -106,8 +110,8 @@ def gradient(weights, average, features, topic, training):
 # %%
 # Training
 # --------
-# Ten epochs, by Adam. What counts is the share of the other papers whose topic is found, with all
-# edges.
+# Ten epochs, by Adam. What counts is the share of the other papers whose topic is
+# found, with all edges.
 
 EPOCHS, RATE, HIDDEN = 10, 0.01, 64
 whole = averaging(edges)
@@ -118,7 +122,8 @@ for name, cluster in clusters.items():
     mean, square, step, right[name] = [0.0, 0.0], [0.0, 0.0], 0, []
     for _ in range(EPOCHS):
         for ids, inside in batches(cluster):
-            found = gradient(weights, averaging(inside), features[ids], topic[ids], training[ids])
+            data = features[ids], topic[ids], training[ids]
+            found = gradient(weights, averaging(inside), *data)
             step += 1
             for i, change in enumerate(found):
                 mean[i] = 0.9 * mean[i] + 0.1 * change
@@ -137,14 +142,15 @@ for name, shares in right.items():
 ax.set(xlabel="epoch", ylabel="topics found", ylim=(0, 1))
 ax.legend()
 figure.savefig("network.png")
+print("wrote network.png")
 
 # %%
 # PyTorch Geometric
 # -----------------
-# Its ``ClusterData`` has one method that finds clusters, by METIS; here it gets jetpy's.
-# ``ClusterLoader`` then makes the batches. A tensor on a GPU is partitioned there:
-# ``jetpy.partition(edge_index, 80)`` takes it as it is, and ``device=True`` leaves the parts there.
-# For DGL, see the :doc:`recipes </recipes>`.
+# Its ``ClusterData`` has one method that finds clusters, by METIS; here it gets
+# jetpy's. ``ClusterLoader`` then makes the batches. A tensor on a GPU is partitioned
+# there: ``jetpy.partition(edge_index, 80)`` takes it as it is, and ``device=True``
+# leaves the parts there. For DGL, see the :doc:`recipes </recipes>`.
 
 if find_spec("torch_geometric"):
     import torch
