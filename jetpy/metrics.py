@@ -58,7 +58,7 @@ class Evaluation:
     machine : Machine or None
         That of which parts are the PEs, if one was given.
     cost : int or None
-        Given a machine: J, as `jetpy.mapping.cost.communication_cost`.
+        Given a machine: the sum over ordered pairs of tasks of communication times distance.
     cost_by_level : int64, shape (levels,), or None
         Given a machine: the share of each level of its hierarchy in the cost, lowest first.
     """

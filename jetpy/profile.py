@@ -93,7 +93,7 @@ class Step:
 class Kernel:
     """All launches of one workunit on one back end.
 
-    `bytes` is what they move at least, by the model of `jetpy.backends.traffic`.
+    `bytes` is what they move at least, by the model of ``jetpy.backends.traffic``.
     """
 
     name: str

@@ -106,7 +106,7 @@ def part_graph(
     --------
     >>> import jetpy.pymetis as pymetis
     >>> pymetis.part_graph(2, [[1, 2], [0, 2], [0, 1, 3], [2, 4, 5], [3, 5], [3, 4]])
-    GraphPartition(edge_cuts=1, vertex_part=[1, 1, 1, 0, 0, 0])
+    GraphPartition(edge_cuts=1, vertex_part=[0, 0, 0, 1, 1, 1])
     """
     starts, neighbours = _rows(adjacency, xadj, adjncy)
     if warn_on_copies:

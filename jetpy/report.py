@@ -31,7 +31,7 @@ def stats(partition: Partition, read_seconds: float) -> dict[str, Any]:
     Returns
     -------
     dict
-        The fields that the README lists under "JSON". ``seconds["total"]`` is partitioning
+        The fields that ``docs/guide/json.md`` lists. ``seconds["total"]`` is partitioning
         alone: neither reading nor compiling. ``profile`` is there if the run has one.
 
     Examples
@@ -64,7 +64,7 @@ def stats(partition: Partition, read_seconds: float) -> dict[str, Any]:
 
 
 def mapping_stats(mapping: Mapping, read_seconds: float) -> dict[str, Any]:
-    """Describe a mapping run: the fields that the README lists under "JSON"."""
+    """Describe a mapping run: the fields that ``docs/guide/json.md`` lists."""
     partition = mapping.partition
     return {
         **_header(partition.graph, partition.k),
@@ -79,7 +79,7 @@ def mapping_stats(mapping: Mapping, read_seconds: float) -> dict[str, Any]:
 
 
 def update_stats(live: IncrementalPartitioner, updates: Sequence[Update]) -> dict[str, Any]:
-    """Describe a session after batches of modifiers: the fields that the README lists."""
+    """Describe a session after batches: the fields that ``docs/guide/json.md`` lists."""
     return {
         "version": version(DISTRIBUTION),
         "n": live.n,

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from jetpy.guides import FOLDER, guide
+from jetpy.guides import guide
 
 ROOT = Path(__file__).parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+PROJECT, INSTALLED = SETTINGS["project"], SETTINGS["tool"]["setuptools"]
 RECIPE = (ROOT / ".ci" / "conda" / "recipe.yaml").read_text("utf-8")
 
 
@@ -45,18 +46,16 @@ def test_authors_are_those_of_the_licence() -> None:
 
 
 def test_every_package_is_installed() -> None:
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
     folders = {file.parent for file in (ROOT / "jetpy").rglob("__init__.py")}
     names = {".".join(folder.relative_to(ROOT).parts) for folder in folders}
-    assert {*names, "jetpy.workloads"} == set(settings["packages"])
-    assert "docs/*.md" in settings["package-data"]["jetpy"]
+    assert {*names, "jetpy.workloads"} == set(INSTALLED["packages"])
 
 
 def test_pages_that_messages_name() -> None:
-    """Every page that code asks for is there."""
+    """Every page that code asks for is there and installed, and no other."""
     code = (path.read_text("utf-8") for path in (ROOT / "jetpy").rglob("*.py"))
     named = {page for text in code for page in re.findall(r"guide\(['\"](\w+)['\"]\)", text)}
     assert "kokkos" in named
     assert all(Path(guide(page)).is_file() for page in named)
-    pages = {page.name for page in (ROOT / "docs").glob("*.md")}
-    assert {page.name for page in FOLDER.glob("*.md")} == pages
+    installed = INSTALLED["package-data"]["jetpy"]
+    assert {*installed} == {"py.typed", *(f"docs/{page}.md" for page in named)}

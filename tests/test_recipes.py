@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -20,35 +18,18 @@ import pytest
 
 import jetpy
 from tests.graphs import edge_dict, random_graph
+from tests.markdown import Block, blocks, packages
 
 RECIPES = Path(__file__).parents[1] / "docs" / "recipes.md"
 
 
-def sections() -> dict[str, list[str]]:
-    """Blocks of Python by section; each with as many lines above it as in the file."""
-    found: dict[str, list[str]] = defaultdict(list)
-    title, block = "", ""
-    for number, line in enumerate(RECIPES.read_text("utf-8").splitlines()):
-        if line == "```python":
-            block = "\n" * (number + 1)
-        elif line == "```" and block:
-            found[title].append(block)
-            block = ""
-        elif block:
-            block += line + "\n"
-        elif line.startswith("## "):
-            title = line.removeprefix("## ")
-            found[title] = []
+def sections() -> dict[str, list[Block]]:
+    """Blocks of Python by section."""
+    found: dict[str, list[Block]] = defaultdict(list)
+    for block in blocks(RECIPES):
+        if block.language == "python" and not block.skipped:
+            found[block.section].append(block)
     return found
-
-
-def packages(code: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse(code)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.module is not None
-            yield node.module
 
 
 @pytest.mark.parametrize("title", sections())
@@ -58,11 +39,10 @@ def test_recipe(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
     names: dict[str, Any] = {}
-    assert sections()[title]
     for block in sections()[title]:
-        for package in packages(block):
-            pytest.importorskip(package.partition(".")[0])
-        exec(compile(block, RECIPES, "exec"), names)
+        for package in packages(block.code):
+            pytest.importorskip(package)
+        exec(compile(block.code, RECIPES, "exec"), names)
 
 
 @dataclass
@@ -96,7 +76,7 @@ class Process:
 def test_destinations_in_dolfinx(bounds: list[int], ghosting: bool, compiled: None) -> None:
     """Each cell goes to its owner first, then to the owners of its neighbours."""
     names: dict[str, Any] = {}
-    exec(sections()["DOLFINx: a partitioner of the dual graph"][0], names)
+    exec(sections()["DOLFINx: a partitioner of the dual graph"][0].code, names)
     graph, processes = random_graph(90, 200, 1), len(bounds) - 1
     values, barrier = [None] * processes, Barrier(processes, timeout=60)
 
