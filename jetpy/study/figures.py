@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import isfinite, sqrt
+from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 from jetpy.pages.figures import new_figure, styled
@@ -24,7 +24,9 @@ _NAMED = 5
 """Kernels whose points are named, of those that take longest."""
 _LINE = 1.8
 """Ratio of the bandwidths of two points whose names fit one above the other."""
-_LARGEST_POINT = 260.0  # square points
+_SHARES = (0.0, 0.01, 0.1)
+"""Of all the time: from which on a kernel's point is as large as `_AREAS` say, square points."""
+_AREAS = (6.0, 30.0, 120.0)
 _WIDEST_PROFILE = 100.0
 
 
@@ -149,7 +151,7 @@ def front_figure(
 def roof_figure(launches: Sequence[Launches], roof: Roof) -> Figure:
     """Show the bandwidth of each kernel under the roof, against the bytes of a launch.
 
-    A point is as large as the seconds that the kernel takes in all.
+    Points of kernels that take more of the time are larger.
     """
     found = [own for own in launches if own.bytes and own.seconds]
     total = sum(own.seconds for own in found)
@@ -158,14 +160,19 @@ def roof_figure(launches: Sequence[Launches], roof: Roof) -> Figure:
         axes: Axes = figure.subplots()
         sizes = [own.bytes / own.calls for own in found]
         rates = [own.bytes / own.seconds / 1e9 for own in found]
-        areas = [max(6.0, _LARGEST_POINT * own.seconds / total) for own in found]
-        axes.scatter(sizes, rates, s=areas, color=SERIES[0], alpha=0.75, linewidths=0)
+        shares = [own.seconds / total for own in found]
+        for area, least, most in zip(_AREAS, _SHARES, (*_SHARES[1:], inf), strict=True):
+            shown = [place for place, share in enumerate(shares) if least <= share < most]
+            axes.scatter(
+                [sizes[place] for place in shown], [rates[place] for place in shown], s=area,
+                color=SERIES[0], alpha=0.75, linewidths=0,
+            )  # fmt: skip
         named: list[tuple[float, float]] = []
-        for own, size, rate, area in zip(found, sizes, rates, areas, strict=True):
+        for own, size, rate in zip(found, sizes, rates, strict=True):
             if len(named) < _NAMED and all(_apart((size, rate), other) for other in named):
                 named.append((size, rate))
                 axes.annotate(
-                    own.kernel, (size, rate), (-3 - sqrt(area) / 2, 0),
+                    own.kernel, (size, rate), (-9, 0),
                     textcoords="offset points", size=7, ha="right", va="center",
                 )  # fmt: skip
         knee = roof.bandwidth * roof.latency

@@ -126,8 +126,7 @@ def _each(found: Efficiencies, results: Results) -> Table:
 
 
 def _front(results: Results, styles: Styles) -> Drawn | None:
-    solving = [name for name in results.applications if results.cuts[name]]
-    times, cuts = (over_best(values, solving) for values in (results.seconds, results.cuts))
+    times, cuts = (over_best(values) for values in (results.seconds, results.cuts))
     if not times.keys() & cuts.keys():
         return None
     return drawn(front_figure(times, cuts, results.platforms, styles), "Cut against time")

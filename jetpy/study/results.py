@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -283,27 +283,22 @@ def means(found: Mapping[Cell, float], cells: Iterable[Cell]) -> dict[str, float
     return {platform: portability(own) for platform, own in grouped.items()}
 
 
-def over_best(values: Values, names: Sequence[str]) -> dict[tuple[str, str], float]:
+def over_best(values: Values) -> dict[tuple[str, str], float]:
     """Return geometric means of values over the best of the problem, by application and platform.
 
-    Only problems count that all of these applications have solved, wherever they solved one.
+    They are over the problems that the application has solved there; cuts of 0 do not count.
     """
-    best: dict[Hashable, float] = {}
+    best: dict[Problem, float] = {}
     for own in values.values():
         for cell, value in own.items():
             best[cell.problem] = min(best.get(cell.problem, value), value)
-    found: dict[tuple[str, str], dict[Problem, float]] = {}
-    for name in names:
-        for cell, value in values[name].items():
+    ratios: dict[tuple[str, str], list[float]] = {}
+    for name, own in values.items():
+        for cell, value in own.items():
             if best[cell.problem] > 0:
-                own_ratio = value / best[cell.problem]
-                found.setdefault((name, cell.platform), {})[cell.problem] = own_ratio
-    common = set.intersection(*(set(own) for own in found.values())) if found else set()
-    return {
-        where: geometric_mean(own[problem] for problem in common)
-        for where, own in found.items()
-        if common
-    }
+                where = name, cell.platform
+                ratios.setdefault(where, []).append(value / best[cell.problem])
+    return {where: geometric_mean(own) for where, own in ratios.items()}
 
 
 def _problem(row: Row) -> Problem:
