@@ -106,7 +106,7 @@ class Results:
     def applications(self) -> list[str]:
         """All applications, jetpy's first."""
         found = dict.fromkeys(row["application"] for row in self.runs)
-        return sorted(found, key=lambda name: not name.startswith(f"{JETPY}/"))
+        return sorted(found, key=lambda name: (not name.startswith(f"{JETPY}/"), name))
 
     def medians(self, column: str) -> dict[str, dict[Cell, float]]:
         """Return a column's medians over seeds, by application; of feasible runs alone.
