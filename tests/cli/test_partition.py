@@ -335,7 +335,8 @@ def test_profile_beside_json(run: Run) -> None:
     assert report.keys() == {*FIELDS, "profile"}
     assert sum(step["launches"] for step in report["profile"]["steps"]) == report["launches"]
     assert {"stage", "level", "seconds", "uploaded"} <= report["profile"]["steps"][0].keys()
-    assert report["profile"]["kernels"][0].keys() == {"name", "backend", "calls", "seconds"}
+    kernel = report["profile"]["kernels"][0]
+    assert kernel.keys() == {"name", "backend", "calls", "seconds", "bytes"}
     assert Path("trace.json.gz").exists()
 
 
