@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -63,20 +63,6 @@ def answers(
 def run_module(module: str, *arguments: object, threads: int | None = None) -> Any:
     """Run ``python -m module arguments``, which answers once; return that."""
     [answer] = answers(module, *arguments, threads=threads)
-    return answer
-
-
-def answering() -> Callable[[Any], None]:
-    """Return the function by which this process, a child, answers.
-
-    Whatever else it prints, foreign libraries included, goes to standard error from now on.
-    """
-    stream = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-
-    def answer(value: Any) -> None:
-        print(json.dumps(value), file=stream, flush=True)
-
     return answer
 
 

@@ -13,14 +13,14 @@ from pathlib import Path
 
 from bench import comparisons
 from bench.alterations import CONDITIONS
-from bench.arrays import save_arrays
 from bench.comparisons import Record
+from bench.competitors import Competitor, answers_of, competitors
 from bench.instances import Instance, add_options, chosen
-from bench.portability import Competitor, answers_of, competitors
 from bench.quality import RESULTS, read_records
 from bench.tables import note, show
 from bench.tools import TOOLS
 from jetpy import Graph
+from jetpy.study.arrays import save_arrays
 
 DEFAULT_TOOLS = ("jetpy/numba", "pymetis", "kaminpar", "mtkahypar", "mtkahypar-quality")
 KS = (2, 16, 64)

@@ -24,8 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 import jetpy
-from bench.arrays import load_arrays, save_arrays
-from bench.child import Absent, answering, run_module
+from bench.child import Absent, run_module
 from bench.conditions import summarise
 from bench.instances import Instance, add_options, chosen
 from bench.quality import RESULTS, read_records
@@ -33,6 +32,8 @@ from bench.tables import note
 from bench.tools import IMBALANCE
 from jetpy.constraints.targets import checked_targets, ideals
 from jetpy.metrics import edge_cut
+from jetpy.study.answers import answering
+from jetpy.study.arrays import load_arrays, save_arrays
 
 FILE = "constraints.jsonl"
 NO_PART = -1

@@ -21,8 +21,7 @@ from subprocess import CalledProcessError
 from typing import Any
 
 import jetpy
-from bench.arrays import load_arrays, save_arrays
-from bench.child import Absent, answering, answers
+from bench.child import Absent, answers
 from bench.instances import Instance, add_options, chosen
 from bench.quality import RESULTS, read_records
 from bench.tables import note, show
@@ -30,6 +29,8 @@ from bench.tools import IMBALANCE, STRONGEST, Job
 from jetpy.metrics import edge_cut, part_weights
 from jetpy.presets import preset
 from jetpy.problem import pose
+from jetpy.study.answers import answering
+from jetpy.study.arrays import load_arrays, save_arrays
 
 FILE = "deadline.jsonl"
 JETPY = "jetpy/max"

@@ -12,11 +12,11 @@ from itertools import product
 from pathlib import Path
 from subprocess import CalledProcessError
 
-from bench.arrays import save_arrays
 from bench.child import Absent, answers
 from bench.fingerprint import WEIGHTS, cases
 from bench.instances import Instance, add_options, chosen
 from bench.tables import note, show
+from jetpy.study.arrays import save_arrays
 
 RUNS = (
     "numba:1",

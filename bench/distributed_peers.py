@@ -17,7 +17,7 @@ from time import perf_counter
 from typing import Any
 
 import jetpy.distributed
-from bench.child import Absent, answering, answers
+from bench.child import Absent, answers
 from bench.distributed import block_of, digest
 from bench.distributed_tools import TOOLS, Job
 from bench.quality import RESULTS, read_records
@@ -25,6 +25,7 @@ from bench.tables import note, show
 from bench.tools import IMBALANCE
 from jetpy.backends import get_backend
 from jetpy.distributed.api import communicator
+from jetpy.study.answers import answering
 
 FILE = "distributed_peers.jsonl"
 OWN = "jetpy/default", "jetpy/fast"

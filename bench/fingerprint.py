@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 import jetpy
-from bench.arrays import load_arrays
-from bench.child import answering
 from bench.modifiers import random_batch
 from jetpy.backends import get_backend
+from jetpy.study.answers import answering
+from jetpy.study.arrays import load_arrays
 
 HEAVIEST = 9
 ON_BACK_END = jetpy.IncrementalOptions(tries=1, on_host=False)

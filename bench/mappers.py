@@ -23,11 +23,12 @@ import numpy as np
 import numpy.typing as npt
 
 import jetpy
-from bench.arrays import load_arrays
-from bench.child import Absent, answering
+from bench.child import Absent
 from bench.tools import IMBALANCE, Job
 from jetpy.backends import get_backend
 from jetpy.metrics import checked_parts, edge_cut, part_weights
+from jetpy.study.answers import answering
+from jetpy.study.arrays import load_arrays
 
 IntArray = npt.NDArray[np.int64]
 

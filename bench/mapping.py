@@ -15,12 +15,12 @@ from statistics import geometric_mean
 from subprocess import CalledProcessError
 from typing import Any
 
-from bench.arrays import save_arrays
 from bench.child import Absent, answers
 from bench.instances import Instance, add_options, chosen
 from bench.mappers import METHODS
 from bench.quality import RESULTS, read_records
 from bench.tables import note, show
+from jetpy.study.arrays import save_arrays
 
 HIERARCHIES = [f"4:8:{nodes}" for nodes in range(1, 7)]
 

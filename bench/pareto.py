@@ -1,47 +1,51 @@
-"""Time and cut of partitioners: who is on the Pareto front, for each number of threads.
+"""Time and cut of partitioners: who is on the Pareto front, on each platform.
 
-Reads what `bench.portability` has measured; prints a table and draws a figure.
+Reads what `jetpy study` has measured; prints a table and draws a figure.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from itertools import product
 from pathlib import Path
 from statistics import geometric_mean
 from typing import NamedTuple
 
-from bench.portability import Case, Row, read_rows, solved
-from bench.quality import RESULTS
 from bench.tables import note, show
-from bench.tools import TOOLS
+from jetpy.study.metrics import Values
+from jetpy.study.results import Cell, Results, read_results
 
 
 class Point(NamedTuple):
-    """Geometric means of a competitor's seconds and cuts over those of the baseline."""
+    """Geometric means of an application's seconds and cuts over those of the baseline."""
 
     label: str
     time: float
     cut: float
 
 
-def points(rows: Sequence[Row], threads: int, baseline: str) -> tuple[int, list[Point]]:
-    """Return how many cases all competitors have solved, and their points.
-
-    Competitors are those with so many threads, and those that use one only.
-    """
-    own = [row for row in rows if row["threads"] == str(threads) or not _is_threaded(row)]
-    cuts, seconds = solved(own, "median_cut"), solved(own, "median_seconds")
-    tables = [*cuts.values(), *seconds.values()]
-    common = {case for case in _common(cuts) if all(own[case] for own in tables)}
-    first = next((label for label in cuts if label.startswith(baseline)), None)
-    if first is None or not common:
+def points(results: Results, platform: str, baseline: str) -> tuple[int, list[Point]]:
+    """Return how many problems all applications on a platform have solved, and their points."""
+    cuts, seconds = (_on(platform, values) for values in (results.cuts, results.seconds))
+    common = {
+        cell
+        for cell in set.intersection(*(set(own) for own in cuts.values()))
+        if all(own[cell] for values in (cuts, seconds) for own in values.values())
+    }
+    if baseline not in cuts or not common:
         return 0, []
     return len(common), [
-        Point(label, _mean(seconds, label, first, common), _mean(cuts, label, first, common))
+        Point(label, _mean(seconds, label, baseline, common), _mean(cuts, label, baseline, common))
         for label in cuts
     ]
+
+
+def _on(platform: str, values: Values) -> dict[str, dict[Cell, float]]:
+    found = {
+        label: {cell: value for cell, value in own.items() if cell.platform == platform}
+        for label, own in values.items()
+    }
+    return {label: own for label, own in found.items() if own}
 
 
 def front(found: Sequence[Point]) -> list[Point]:
@@ -57,28 +61,20 @@ def front(found: Sequence[Point]) -> list[Point]:
     return best
 
 
-def _is_threaded(row: Row) -> bool:
-    return TOOLS["/".join(filter(None, (row["tool"], row["backend"])))].threaded
-
-
-def _common(values: Mapping[str, Mapping[Case, float]]) -> set[Case]:
-    return set.intersection(*(set(own) for own in values.values())) if values else set()
-
-
 def _mean(
-    values: Mapping[str, Mapping[Case, float]], label: str, baseline: str, cases: set[Case]
+    values: Mapping[str, Mapping[Cell, float]], label: str, baseline: str, cells: set[Cell]
 ) -> float:
-    return geometric_mean(values[label][case] / values[baseline][case] for case in cases)
+    return geometric_mean(values[label][cell] / values[baseline][cell] for cell in cells)
 
 
-def draw(panels: Sequence[tuple[int, Sequence[Point]]], files: Sequence[Path]) -> None:
-    """Draw a panel for each number of threads, into each of some files."""
+def draw(panels: Sequence[tuple[str, Sequence[Point]]], files: Sequence[Path]) -> None:
+    """Draw a panel for each platform, into each of some files."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import LogLocator, NullLocator, ScalarFormatter
 
     figure = Figure(figsize=(5 * len(panels), 4), layout="constrained")
     row = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
-    for axes, (threads, found) in zip(row, panels, strict=True):
+    for axes, (platform, found) in zip(row, panels, strict=True):
         best = front(found)
         axes.plot([p.time for p in best], [p.cut for p in best], color="0.7", zorder=0)
         middle = geometric_mean((min(p.time for p in found), max(p.time for p in found)))
@@ -97,7 +93,7 @@ def draw(panels: Sequence[tuple[int, Sequence[Point]]], files: Sequence[Path]) -
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.xaxis.set_minor_locator(NullLocator())
         axes.xaxis.set_major_formatter(ScalarFormatter())
-        axes.set(title=f"threads: {threads}", xlabel="time over METIS's")
+        axes.set(title=platform, xlabel="time over METIS's")
         axes.grid(alpha=0.3)
     row[0].set_ylabel("cut over METIS's")
     for file in files:
@@ -105,49 +101,44 @@ def draw(panels: Sequence[tuple[int, Sequence[Point]]], files: Sequence[Path]) -
 
 
 def _short(label: str) -> str:
-    """Return the tool and its preset, of those that have several.
+    """Return the name of an application as the figure has it.
 
-    >>> _short("jetpy/numba/fast/2"), _short("kaminpar/default/2")
+    >>> _short("jetpy/fast"), _short("kaminpar")
     ('jetpy fast', 'kaminpar')
     """
-    tool, *_, preset, _ = label.split("/")
-    return f"{tool} {preset}" if tool == "jetpy" else tool
+    return label.replace("/", " ")
 
 
 def main() -> None:
-    """Print a table and draw a panel for each number of threads."""
+    """Print a table and draw a panel for each platform."""
     parser = argparse.ArgumentParser(prog="python -m bench.pareto", description=__doc__)
-    parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
-    parser.add_argument("--baseline", default="pymetis")
-    parser.add_argument(
-        "--results",
-        nargs="+",
-        type=Path,
-        default=[RESULTS],
-        metavar="DIR",
-        help="one for each machine; the figure goes into the first",
-    )
+    parser.add_argument("studies", nargs="+", type=Path, metavar="DIR", help="of jetpy study")
+    parser.add_argument("--platforms", nargs="+", help="all by default")
+    parser.add_argument("--baseline", default="metis")
     parser.add_argument("--markdown", action="store_true", help="print Markdown")
     options = parser.parse_args()
     panels = []
-    for folder, threads in product(options.results, options.threads):
-        cases, found = points(read_rows(folder / "portability.csv"), threads, options.baseline)
-        if len(found) <= 1:
-            continue
-        best = front(found)
-        panels.append((threads, found))
-        show(
-            f"{threads} threads, {cases} cases; over {options.baseline}, geometric means",
-            ["tool/preset/threads", "time", "cut", "front"],
-            [
-                [p.label, f"{p.time:.3f}", f"{p.cut:.4f}", "yes" if p in best else ""]
-                for p in sorted(found, key=lambda p: p.time)
-            ],
-            markdown=options.markdown,
-        )
+    for results in map(read_results, options.studies):
+        for platform in results.platforms:
+            if options.platforms and platform not in options.platforms:
+                continue
+            problems, found = points(results, platform, options.baseline)
+            if len(found) <= 1:
+                continue
+            best = front(found)
+            panels.append((platform, found))
+            show(
+                f"{platform}, {problems} problems; over {options.baseline}, geometric means",
+                ["application", "time", "cut", "front"],
+                [
+                    [p.label, f"{p.time:.3f}", f"{p.cut:.4f}", "yes" if p in best else ""]
+                    for p in sorted(found, key=lambda p: p.time)
+                ],
+                markdown=options.markdown,
+            )
     if not panels:
-        raise SystemExit("no case that all tools have solved")
-    files = [options.results[0] / f"pareto{suffix}" for suffix in (".png", ".svg")]
+        raise SystemExit("no problem that all applications on a platform have solved")
+    files = [options.studies[0] / f"pareto{suffix}" for suffix in (".png", ".svg")]
     try:
         draw(panels, files)
     except ImportError as error:

@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 
 import jetpy
-from bench.arrays import save_arrays
 from bench.child import run_module
 from bench.tables import note, show
+from jetpy.study.arrays import save_arrays
 
 
 def star(n: int) -> jetpy.Graph:

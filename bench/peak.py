@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 
 import jetpy
-from bench.arrays import load_arrays
-from bench.child import answering
+from jetpy.study.answers import answering
+from jetpy.study.arrays import load_arrays
 
 
 def _kilobytes(field: str) -> int:

@@ -12,10 +12,10 @@ import numpy as np
 import pymetis
 
 import jetpy
-from bench.arrays import save_arrays
 from bench.child import run_module, run_python
 from bench.instances import KS, Instance, add_options, chosen
 from bench.tables import note, show
+from jetpy.study.arrays import save_arrays
 
 TINY = "import jetpy; jetpy.partition(jetpy.generators.grid(64, 64), 2, threads={}, backend={!r})"
 

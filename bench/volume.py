@@ -23,8 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 import jetpy
-from bench.arrays import load_arrays, save_arrays
-from bench.child import Absent, answering, run_module
+from bench.child import Absent, run_module
 from bench.instances import Instance, add_options, chosen
 from bench.quality import RESULTS, read_records
 from bench.tables import note, show
@@ -32,6 +31,8 @@ from bench.tools import IMBALANCE
 from jetpy.metrics import communication_volume, part_weights
 from jetpy.presets import preset
 from jetpy.problem import pose
+from jetpy.study.answers import answering
+from jetpy.study.arrays import load_arrays, save_arrays
 
 FILE = "volume.jsonl"
 KS = (8, 64)

@@ -50,7 +50,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "jetpy"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_show_sourcelink = False
+html_copy_source = False
 html_theme_options = {
     "header_links_before_dropdown": 7,
     "show_prev_next": False,

@@ -19,6 +19,7 @@ STAGES = {
     "coarsen": "Coarsening",
     "refine": "Refining",
     "evolve": "Recombining",
+    "study": "Running",
 }
 """What a stage's bar is called."""
 PAUSE = 0.1

@@ -170,7 +170,7 @@ def check_up(tell: Callable[[str], None] = lambda doing: None) -> Checkup:
         _processor(),
         available_threads(),
         _gpus(),
-        _versions(),
+        versions(),
     )
 
 
@@ -186,15 +186,16 @@ def _kokkos(found: Installation) -> dict[str, Any]:
     }
 
 
-def _versions() -> dict[str, str]:
-    versions = {"python": platform.python_version()}
+def versions(packages: Sequence[str] = PACKAGES) -> dict[str, str]:
+    """Return the versions of Python and of packages, by name; empty where one is not installed."""
+    found = {"python": platform.python_version()}
     distributions = packages_distributions()
-    for package in PACKAGES:
+    for package in packages:
         try:
-            versions[package] = version(distributions.get(package, [package])[0])
+            found[package] = version(distributions.get(package, [package])[0])
         except PackageNotFoundError:
-            versions[package] = ""
-    return versions
+            found[package] = ""
+    return found
 
 
 def _processor() -> str:

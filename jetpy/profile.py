@@ -43,7 +43,8 @@ class Event(NamedTuple):
 
     `start` and `duration` are in nanoseconds, the start since that of the profile. `size` is the
     number of indices of a launch or keys of a sort, the bytes of a copy, and 0 else. `backend`
-    is the name of the back end that did it.
+    is the name of the back end that did it. `traffic` is how many bytes a launch moves at least, by
+    the model of `jetpy.backends.traffic`; 0 else.
     """
 
     kind: Kind
@@ -53,6 +54,7 @@ class Event(NamedTuple):
     owner: Owner
     size: int
     backend: str
+    traffic: int = 0
 
 
 @dataclass(frozen=True)
@@ -89,12 +91,16 @@ class Step:
 
 @dataclass(frozen=True)
 class Kernel:
-    """All launches of one workunit on one back end."""
+    """All launches of one workunit on one back end.
+
+    `bytes` is what they move at least, by the model of ``jetpy.backends.traffic``.
+    """
 
     name: str
     backend: str
     calls: int
     seconds: float
+    bytes: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,11 +134,19 @@ class Profile:
     @cached_property
     def kernels(self) -> list[Kernel]:
         """Launches by workunit, those that took longest first."""
-        durations: dict[tuple[str, str], list[int]] = {}
+        launches: dict[tuple[str, str], list[Event]] = {}
         for event in self.events:
             if event.kind in LAUNCHES:
-                durations.setdefault((event.name, event.backend), []).append(event.duration)
-        kernels = [Kernel(*key, len(own), sum(own) / 1e9) for key, own in durations.items()]
+                launches.setdefault((event.name, event.backend), []).append(event)
+        kernels = [
+            Kernel(
+                *key,
+                len(own),
+                sum(event.duration for event in own) / 1e9,
+                sum(event.traffic for event in own),
+            )
+            for key, own in launches.items()
+        ]
         return sorted(kernels, key=lambda kernel: -kernel.seconds)
 
     def trace(self) -> dict[str, Any]:

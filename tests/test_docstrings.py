@@ -73,6 +73,15 @@ def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
                 yield f"{info.name}.{name}", value
 
 
+@pytest.mark.parametrize("package", ["jetpy", "jetpy.distributed", "jetpy.mapping"])
+def test_reference_has_all_that_is_offered(package: str) -> None:
+    folder = Path(__file__).parents[1] / "docs" / "api"
+    pages = "\n".join(page.read_text("utf-8") for page in folder.glob("*.md"))
+    named = set(re.findall(r"^\.\. auto\w+:: (?:jetpy\.)?([\w.]+)", pages, re.M))
+    missing = set(importlib.import_module(package).__all__) - named
+    assert missing - {"__version__"} == set()
+
+
 def test_documented_parameters_are_those_that_there_are() -> None:
     """Some may be left out where they are named elsewhere, but not of what `jetpy` offers."""
     offered = {id(getattr(jetpy, name)) for name in jetpy.__all__}

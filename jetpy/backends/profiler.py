@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.backends.base import Array, Backend, Count, DualArray, Workunit
+from jetpy.backends.traffic import traffic
 from jetpy.profile import Event, Kind, Owner, Profile
 
 T = TypeVar("T")
@@ -44,16 +45,27 @@ class _Log:
         name, owner, start = self._open.pop()
         self._append(Kind.STEP, name, start, now, owner, 0, backend)
 
-    def add(self, kind: Kind, name: str, start: int, size: int, backend: str) -> None:
+    def add(
+        self, kind: Kind, name: str, start: int, size: int, backend: str, traffic: int = 0
+    ) -> None:
         """Write down what began at `start` and ends now."""
-        self._append(kind, name, start, time.perf_counter_ns(), self.owner, size, backend)
+        end = time.perf_counter_ns()
+        self._append(kind, name, start, end, self.owner, size, backend, traffic)
 
     def _append(
-        self, kind: Kind, name: str, start: int, end: int, owner: Owner, size: int, backend: str
+        self,
+        kind: Kind,
+        name: str,
+        start: int,
+        end: int,
+        owner: Owner,
+        size: int,
+        backend: str,
+        traffic: int = 0,
     ) -> None:
         self.nanoseconds.setdefault(owner, 0)
         self.events.append(
-            Event(kind, name, start - self._began, end - start, owner, size, backend)
+            Event(kind, name, start - self._began, end - start, owner, size, backend, traffic)
         )
 
     def _charge(self) -> int:
@@ -108,14 +120,15 @@ class Profiler(Backend):
         """End the step that began last."""
         self._log.leave(self.name)
 
-    def _timed(
-        self, kind: Kind, name: str, size: int, work: Callable[..., T], /, *args: Any, **kwargs: Any
-    ) -> T:
+    def _timed(self, kind: Kind, name: str, size: int, work: Callable[..., T], /, *args: Any) -> T:
+        return self._logged(kind, name, size, 0, lambda: work(*args))
+
+    def _logged(self, kind: Kind, name: str, size: int, traffic: int, work: Callable[[], T]) -> T:
         self._engine.synchronize()
         start = time.perf_counter_ns()
-        result = work(*args, **kwargs)
+        result = work()
         self._engine.synchronize()
-        self._log.add(kind, name, start, size, self.name)
+        self._log.add(kind, name, start, size, self.name, traffic)
         return result
 
     def _launched(
@@ -129,7 +142,10 @@ class Profiler(Backend):
     ) -> T:
         self.launches += 1
         n = operator.index(n)
-        return self._timed(kind, workunit.__name__, n, verb, n, workunit, **arguments)
+        least = traffic(n, workunit, arguments)
+        return self._logged(
+            kind, workunit.__name__, n, least, lambda: verb(n, workunit, **arguments)
+        )
 
     def parallel_for(self, n: int | Count, workunit: Workunit, /, **arguments: Any) -> None:
         """Run and time a *for* workunit."""

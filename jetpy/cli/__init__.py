@@ -18,6 +18,7 @@ COMMANDS = (
     "mesh",
     "evaluate",
     "report",
+    "study",
     "generate",
     "compile",
     "doctor",

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from jetpy.metrics import Evaluation, evaluate
 from jetpy.pages import between, charts
+from jetpy.pages.blocks import Drawn, Table, drawn
 from jetpy.pages.drawing import draw
-from jetpy.pages.figures import WIDTH, new_figure, styled, svg_of
+from jetpy.pages.figures import WIDTH, new_figure, styled
 from jetpy.pages.page import render
 from jetpy.pages.subject import (
     Subject,
-    Table,
     beside_table,
     facts,
     parts_table,
@@ -32,10 +32,6 @@ from jetpy.summary import (
     step_row,
 )
 
-if TYPE_CHECKING:
-    from markupsafe import Markup
-    from matplotlib.figure import Figure
-
 QUOTIENT = (
     "The quotient graph: circles are parts, as large as they are heavy; lines join those that cut "
     "edges run between, the wider the more weight is cut. It is drawn as nobody said where the "
@@ -45,13 +41,6 @@ UNDRAWN = (
     "Nobody said where the vertices are, which the option --coordinates does; and the quotient "
     "graph has too many edges, or parts, to be drawn."
 )
-
-
-class Drawn(NamedTuple):
-    """A figure on a page, and what it shows."""
-
-    svg: Markup
-    caption: str = ""
 
 
 def partition_page(subject: Subject) -> str:
@@ -84,15 +73,11 @@ def partition_page(subject: Subject) -> str:
     )
 
 
-def _drawn(figure: Figure, label: str, caption: str = "") -> Drawn:
-    return Drawn(svg_of(figure, label), caption)
-
-
 def _drawing(subject: Subject, found: Evaluation) -> Drawn | None:
     graph = subject.graph
     if graph.n and graph.coordinates is not None:
         figure, caption = draw(graph, subject.parts, subject.k, graph.coordinates)
-        return _drawn(figure, f"{graph.name} in {count(subject.k, 'part')}", caption)
+        return drawn(figure, f"{graph.name} in {count(subject.k, 'part')}", caption)
     if not graph.n or not between.is_drawable(found.cut_matrix):
         return None
     places = between.layout(found.cut_matrix)
@@ -100,18 +85,18 @@ def _drawing(subject: Subject, found: Evaluation) -> Drawn | None:
     figure = new_figure(WIDTH * min(1.0, height / width))
     with styled():
         between.draw_quotient(figure, places, found.cut_matrix, found.part_weights)
-    return _drawn(figure, "The quotient graph", QUOTIENT)
+    return drawn(figure, "The quotient graph", QUOTIENT)
 
 
 def _weights(subject: Subject, found: Evaluation) -> Drawn:
     chart = charts.weights_chart(found.part_weights, subject.ideal, subject.limit)
     caption = f"The average is {subject.ideal:,}, rounded up."
-    return _drawn(chart, "Weight of each part", caption)
+    return drawn(chart, "Weight of each part", caption)
 
 
 def _volumes(found: Evaluation) -> Drawn:
     caption = "Each line is sorted by itself." if found.k > charts.MOST_BARS else ""
-    return _drawn(charts.volumes_chart(found), "Boundary and volume of each part", caption)
+    return drawn(charts.volumes_chart(found), "Boundary and volume of each part", caption)
 
 
 def _matrix(found: Evaluation) -> Drawn | None:
@@ -122,13 +107,13 @@ def _matrix(found: Evaluation) -> Drawn | None:
         between.draw_cut_matrix(figure, found.cut_matrix)
     several = -(-found.k // between.MOST_CELLS)
     sharing = f"; {several} parts share a row and a column" if several > 1 else ""
-    return _drawn(figure, "Cut matrix", f"What is cut between each two parts{sharing}.")
+    return drawn(figure, "Cut matrix", f"What is cut between each two parts{sharing}.")
 
 
 def _levels(run: Partition | None) -> tuple[Drawn, Table] | None:
     if run is None or not run.levels:
         return None
-    chart = _drawn(charts.levels_chart(run.levels), "Cut on each level")
+    chart = drawn(charts.levels_chart(run.levels), "Cut on each level")
     return chart, Table(LEVEL_HEADERS, level_rows(run), 0)
 
 
@@ -144,8 +129,8 @@ def _time(subject: Subject) -> dict[str, Any] | None:
         "run": run.seconds,
         "profiled": profiled.seconds,
         "same_parts": np.array_equal(*parts),
-        "stages_drawn": _drawn(charts.stages_chart(profile.steps), "Seconds of each stage"),
-        "kernels_drawn": _drawn(charts.kernels_chart(profile.kernels), "Seconds of kernels"),
+        "stages_drawn": drawn(charts.stages_chart(profile.steps), "Seconds of each stage"),
+        "kernels_drawn": drawn(charts.kernels_chart(profile.kernels), "Seconds of kernels"),
         "steps": Table(STEP_HEADERS, [step_row(step) for step in profile.steps]),
         "kernels": Table(KERNEL_HEADERS, kernel_rows(profile), 2),
     }

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 
@@ -15,6 +15,7 @@ from jetpy.beside import Beside
 from jetpy.graph import Graph
 from jetpy.metrics import Evaluation, evaluate
 from jetpy.names import DISTRIBUTION
+from jetpy.pages.blocks import Table
 from jetpy.result import Partition
 from jetpy.summary import PART_HEADERS, Rows, count, cut_text, part_rows, run_text
 
@@ -59,17 +60,6 @@ class Subject:
     metis: Beside | None = None
     no_metis: str = ""
     command: str = ""
-
-
-@dataclass(frozen=True, eq=False)
-class Table:
-    """A table on a page: `left` columns of text, then numbers; `marked` rows stand out."""
-
-    headers: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    left: int = 1
-    marked: Sequence[int] = field(default_factory=list)
-    note: str = ""
 
 
 def verdict(subject: Subject, found: Evaluation) -> tuple[bool, str]:

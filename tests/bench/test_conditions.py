@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench import comparisons, conditions, portability
+from bench import comparisons, competitors, conditions
 from bench.alterations import CONDITIONS, K
 from bench.child import answers
 from bench.comparisons import Record, results
@@ -152,7 +152,7 @@ def test_what_is_there_is_not_measured_again(
     words = "conditions --ks 2 --threads 1 --tools jetpy/numba pymetis --conditions plain both"
     folders = ["--graphs", str(tmp_path), "--results", str(tmp_path)]
     monkeypatch.setattr(sys, "argv", words.split() + folders)
-    monkeypatch.setattr(portability, "answers", _quick)
+    monkeypatch.setattr(competitors, "answers", _quick)
     conditions.main()
     own, peers = (tmp_path / name for name in (conditions.JETPY_FILE, conditions.PEERS_FILE))
     lines = [json.loads(line) for line in own.read_text().splitlines()]

@@ -56,7 +56,7 @@ def test_help_is_whole(name: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("name", ALL)
 def test_help_has_examples_that_can_be_called(name: str, run: Run, folder: Path) -> None:
-    for file in ("mesh.npz", "changes.txt", "mesh.pe", "in.vtu"):
+    for file in ("mesh.npz", "changes.txt", "mesh.pe", "in.vtu", "laptop", "gpu"):
         (folder / file).touch()
     _, _, words = run(*name.split(), "--help").stdout.partition("\n  Example")
     lines = [line for line in words.splitlines() if line.startswith("    jetpy ")]

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 from jetpy.backends.kokkos.build import BINARY, LIBRARY, is_built
+from jetpy.backends.kokkos.paths import kokkos_paths
 from jetpy.cache import MOVE, cache_dirs, check_trusted, make_folders, write_at_once
 from jetpy.errors import BackendError
 from jetpy.kernel_language import read_workunits
@@ -63,7 +64,7 @@ def _circumstances(space: str) -> str:
     if space == "Cuda":
         cupy = importlib.import_module("cupy")
         digest.update(str(cupy.cuda.Device().compute_capability).encode())
-    libraries, headers = _kokkos_paths(space)
+    libraries, headers, _ = kokkos_paths(space)
     digest.update(str(libraries).encode())
     digest.update((headers / "KokkosCore_config.h").read_bytes())
     translator = Path(str(importlib.import_module("pykokkos.core").__file__)).parent
@@ -80,19 +81,3 @@ def _cpu() -> tuple[str, ...]:
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
     return (platform.machine(), *sorted({line for line in lines if line.startswith(kinds)}))
-
-
-def _kokkos_paths(space: str) -> tuple[Path, Path]:
-    """Return the folders of Kokkos's libraries and headers, as PyKokkos finds them."""
-    import pykokkos as pk
-    from pykokkos.core.cpp_setup import CppSetup
-    from pykokkos.runtime import runtime_singleton
-
-    compiler = runtime_singleton.runtime.compiler.get_compiler()
-    try:
-        libraries, headers, _ = CppSetup("", []).get_kokkos_paths(
-            getattr(pk.ExecutionSpace, space), compiler
-        )
-    except RuntimeError as error:
-        raise BackendError(f"PyKokkos does not find Kokkos's libraries: {error}") from error
-    return libraries, headers

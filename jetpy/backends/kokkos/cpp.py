@@ -17,6 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from jetpy.backends.kokkos.paths import kokkos_paths
 from jetpy.errors import BackendError
 from jetpy.kernel_language import Kind, View, read_workunits
 
@@ -213,6 +214,7 @@ def compile_together(space: str, translations: list[str], scratch: Path) -> Path
     options = f"-fmad=false {_EXACT}" if compiler == "nvcc" else _EXACT
     folder, file, library = scratch / "cpp", "kernels.cpp", "kernels.so"
     setup = CppSetup(library, [])
+    setup.get_kokkos_paths = lambda *_: kokkos_paths(space)
     script = scratch / setup.script
     script.write_text(setup.script_path.read_text().replace("-O3", f"-O3 {options}"))
     script.chmod(0o755)

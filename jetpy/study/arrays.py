@@ -6,18 +6,18 @@ from pathlib import Path
 
 import numpy as np
 
-import jetpy
+from jetpy.graph import Graph
 
 ARRAYS = ("indptr", "indices", "edge_weights", "vertex_weights")
 
 
-def save_arrays(folder: Path, graph: jetpy.Graph) -> None:
+def save_arrays(folder: Path, graph: Graph) -> None:
     """Write each array of a graph to a file of its own."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in ARRAYS:
         np.save(folder / f"{name}.npy", getattr(graph, name))
 
 
-def load_arrays(folder: Path) -> jetpy.Graph:
+def load_arrays(folder: Path) -> Graph:
     """Return the graph that `save_arrays` wrote; nothing is checked."""
-    return jetpy.Graph(*(np.load(folder / f"{name}.npy") for name in ARRAYS))
+    return Graph(*(np.load(folder / f"{name}.npy") for name in ARRAYS))

@@ -1,0 +1,261 @@
+"""``jetpy study``: many runs on all back ends, other partitioners beside, and a page about it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+
+from jetpy import names
+from jetpy.bars import Bars, progress_bars
+from jetpy.cli.command import Command, example, notify
+from jetpy.cli.options import json_option, quiet_option
+from jetpy.cli.output import STDOUT, check_outputs, write_json
+from jetpy.names import DISTRIBUTION
+
+if TYPE_CHECKING:
+    from jetpy.study.results import Results
+    from jetpy.study.runner import Study
+
+EXTRA = "bench"
+PEERS = ("metis", "kaminpar", "mtkahypar", "mtkahypar-quality", "kahip")
+DEFAULT_PEERS = ("metis", "kaminpar", "mtkahypar", "kahip")
+BACKENDS = tuple(name for name in get_args(names.Backend) if name != "auto")
+PAGE = "report.html"
+COMMAND = "jetpy.cli.study.command"
+
+
+def numbers(least: int) -> Callable[[str], tuple[int, ...]]:
+    """Return what reads whole numbers with commas between them, none of them twice."""
+
+    def read(text: str) -> tuple[int, ...]:
+        try:
+            found = tuple(dict.fromkeys(int(item) for item in str(text).split(",")))
+        except ValueError:
+            raise click.BadParameter(
+                f"{text!r} is not a whole number, nor several with commas between them"
+            ) from None
+        if min(found) < least:
+            raise click.BadParameter(f"{min(found)} is less than {least}")
+        return found
+
+    return read
+
+
+def some_of(known: Collection[str]) -> Callable[[str], tuple[str, ...]]:
+    """Return what reads some of the known words with commas between them; `none` is none."""
+
+    def read(text: str) -> tuple[str, ...]:
+        if text == "none":
+            return ()
+        found = tuple(dict.fromkeys(item.strip() for item in str(text).split(",")))
+        for item in found:
+            if item not in known:
+                raise click.BadParameter(f"{item!r} is none of {', '.join(known)}")
+        return found
+
+    return read
+
+
+class _Study(Command):
+    """A command that knows how it was called."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the command line for the page."""
+        ctx.meta[COMMAND] = shlex.join([*ctx.command_path.split(), *args])
+        return super().parse_args(ctx, args)
+
+
+@click.command(
+    "study",
+    cls=_Study,
+    epilog=example(
+        "jetpy study mesh.graph -k 8,64 --threads 1,2 -o study",
+        "jetpy study --merge laptop gpu -o both",
+    ),
+)
+@click.argument(
+    "sources",
+    metavar="GRAPH [GRAPH]...",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, path_type=Path),
+)
+@click.option("-k", "ks", type=numbers(1), metavar="K,...", help="Numbers of parts.")
+@click.option(
+    "--backends",
+    type=some_of(BACKENDS),
+    metavar="NAME,...",
+    help="jetpy's; by default all that pass the self-check of jetpy doctor.",
+)
+@click.option(
+    "--tools",
+    type=some_of(PEERS),
+    default=",".join(DEFAULT_PEERS),
+    show_default=True,
+    metavar="NAME,...",
+    help="Other partitioners beside, also mtkahypar-quality, or none. What is not installed is "
+    "left out.",
+)
+@click.option(
+    "--threads",
+    type=numbers(1),
+    metavar="N,...",
+    help="CPU threads; all that the process may use by default.",
+)
+@click.option(
+    "--presets",
+    type=some_of(get_args(names.Preset)),
+    default="default",
+    show_default=True,
+    metavar="NAME,...",
+    help="jetpy's.",
+)
+@click.option(
+    "--seeds",
+    type=numbers(0),
+    default="0",
+    show_default=True,
+    metavar="N,...",
+    help="Of several, medians are told.",
+)
+@click.option(
+    "--imbalance",
+    type=float,
+    default=0.03,
+    show_default=True,
+    help="A part may weigh (1 + this) times the average, rounded up before and down after.",
+)
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(0, min_open=True),
+    default=600.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="After which a run is ended.",
+)
+@click.option(
+    "--machine", metavar="NAME", help="What to call this machine; by default its facts, hashed."
+)
+@click.option(
+    "--merge", is_flag=True, help="Join studies: GRAPH... are their folders, nothing is run."
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    required=True,
+    help="Write the tables and report.html here; go on where a study there stopped.",
+)
+@json_option
+@quiet_option
+@click.pass_context
+def study_command(
+    ctx: click.Context,
+    sources: tuple[Path, ...],
+    ks: tuple[int, ...] | None,
+    backends: tuple[names.Backend, ...] | None,
+    tools: tuple[str, ...],
+    threads: tuple[int, ...] | None,
+    presets: tuple[names.Preset, ...],
+    seeds: tuple[int, ...],
+    imbalance: float,
+    time_limit: float,
+    machine: str | None,
+    merge: bool,
+    output: Path,
+    json_file: Path | None,
+    quiet: bool,
+) -> None:
+    """Compare back ends and other partitioners on graphs, and write a page about it.
+
+    Each run is made in a process of its own and kept at once: the same command goes on where it
+    was interrupted. Fails where parts differ between back ends or numbers of threads.
+    """
+    from jetpy.pages.page import check_installed
+
+    check_installed()
+    check_outputs([], json_file, inputs=[] if merge else sources)
+    if not merge and ks is None:
+        raise click.UsageError("-k is needed: numbers of parts, as in -k 8,64")
+
+    from jetpy.io.atomic import atomic_write
+    from jetpy.study.page import study_page
+    from jetpy.study.results import read_results
+
+    if merge:
+        from jetpy.study.merge import merge as join
+
+        join(sources, output)
+    else:
+        assert ks is not None
+        asked: dict[str, Any] = {
+            "ks": ks,
+            "presets": presets,
+            "threads": threads,
+            "seeds": seeds,
+            "imbalance": imbalance,
+            "time_limit": time_limit,
+        }
+        with progress_bars(quiet=quiet) as bars:
+            failed = _run(sources, output, machine, backends, tools, asked, bars)
+        for row in failed:
+            notify("warning", f"{row['problem']}, {row['application']}: {row['status']}")
+    results = read_results(output)
+    page = study_page(results, ctx.meta[COMMAND]).encode()
+    with atomic_write(output / PAGE) as stream:
+        stream.write(page)
+    _conclude(results, output, json_file, quiet=quiet)
+
+
+def _run(
+    files: Sequence[Path],
+    output: Path,
+    name: str | None,
+    backends: tuple[names.Backend, ...] | None,
+    tools: Sequence[str],
+    asked: dict[str, Any],
+    bars: Bars,
+) -> list[dict[str, Any]]:
+    """Make the runs that are missing, and return the rows of those that failed."""
+    from jetpy.backends.threads import available_threads
+    from jetpy.checkup import check_up
+    from jetpy.problem import checked_imbalance
+    from jetpy.study.cases import Options
+    from jetpy.study.machine import machine_of
+    from jetpy.study.runner import Study, installed, make_runs, measure_roofs, names_of
+
+    checked_imbalance(asked["imbalance"], large=False)
+    names_of(files)
+    there, missing = installed(tools)
+    if missing:
+        notify("note", f"without {', '.join(missing)}: pip install '{DISTRIBUTION}[{EXTRA}]'")
+    here = machine_of(check_up(bars.busy))
+    working: Any = backends or here.works
+    options = Options(
+        **{**asked, "threads": asked["threads"] or (available_threads(),)},
+        backends=tuple(working),
+        tools=tuple(there),
+    )
+    study: Study = Study.opened(output, name or here.id, here, options.imbalance)
+    bars.busy("Measuring bandwidth")
+    measure_roofs(study, options)
+    return make_runs(study, files, options, lambda done, total: bars.stage("study", done, total))
+
+
+def _conclude(results: Results, output: Path, json_file: Path | None, *, quiet: bool) -> None:
+    """Say what the study found."""
+    from jetpy.errors import BackendError
+
+    if json_file is not None:
+        write_json(json_file, {"page": str(output / PAGE), **results.as_dict()})
+    if not quiet and json_file != STDOUT:
+        click.echo(f"wrote {output / PAGE}: {results.summary}")
+    if results.unequal:
+        raise BackendError(
+            f"parts differ on {'; '.join(results.unequal)}: a defect; run jetpy doctor"
+        )

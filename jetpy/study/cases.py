@@ -1,0 +1,142 @@
+"""What a study runs: its options, and the runs that these ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from jetpy import names
+from jetpy.backends import ON_GPU
+from jetpy.study.tools import PEERS
+
+JETPY = "jetpy"
+SERIAL = ("kokkos-serial",)
+"""Back ends that use one thread, whatever there is."""
+FAMILIES: dict[str, str] = {
+    "numba": "",
+    "cuda": "",
+    "kokkos-openmp": " kokkos",
+    "kokkos-cuda": " kokkos",
+    "kokkos-serial": " kokkos-serial",
+}
+"""What is one program on all platforms: one back end of each family runs on a platform."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a study compares.
+
+    Attributes
+    ----------
+    ks : tuple of int
+        Numbers of parts.
+    backends, presets : tuple of str
+        jetpy's.
+    tools : tuple of str
+        Other partitioners, of `jetpy.study.tools.PEERS`.
+    threads, seeds : tuple of int
+    imbalance : float
+    time_limit : float
+        Seconds after which a run is ended.
+    """
+
+    ks: tuple[int, ...]
+    backends: tuple[names.Backend, ...]
+    presets: tuple[names.Preset, ...]
+    tools: tuple[str, ...]
+    threads: tuple[int, ...]
+    seeds: tuple[int, ...]
+    imbalance: float
+    time_limit: float
+
+
+class Case(NamedTuple):
+    """A run: what it partitions, and how.
+
+    `backend` is empty for other partitioners. `threads` is how many threads a run may use, 1 for
+    a GPU.
+    """
+
+    graph: str
+    k: int
+    tool: str
+    preset: str
+    backend: str
+    threads: int
+    seed: int
+
+    @property
+    def application(self) -> str:
+        """What is compared: jetpy with a preset and a family of back ends, or another tool."""
+        return application_of(self.tool, self.preset, self.backend)
+
+    @property
+    def problem(self) -> str:
+        """What is to be solved."""
+        return f"{self.graph} k={self.k} seed={self.seed}"
+
+    @property
+    def uses_threads(self) -> bool:
+        """Whether more threads are of any use to it."""
+        if self.tool == JETPY:
+            return self.backend not in (*ON_GPU, *SERIAL)
+        return PEERS[self.tool].threaded
+
+    def platform(self, machine: str) -> str:
+        """Return where it runs: a machine's GPU, or so many of its processors."""
+        return platform_of(machine, self.backend, self.threads)
+
+
+def application_of(tool: str, preset: str, backend: str) -> str:
+    """Return the name of what is compared.
+
+    >>> application_of("jetpy", "fast", "kokkos-cuda"), application_of("kahip", "fast", "")
+    ('jetpy/fast kokkos', 'kahip')
+    """
+    return f"{tool}/{preset}{FAMILIES[backend]}" if tool == JETPY else tool
+
+
+def platform_of(machine: str, backend: str, threads: int) -> str:
+    """Return the name of what a run runs on.
+
+    >>> platform_of("laptop", "numba", 2)
+    'laptop cpu-2'
+    """
+    return f"{machine} {device_of(backend, threads)}"
+
+
+def device_of(backend: str, threads: int) -> str:
+    """Return which part of a machine a back end uses.
+
+    >>> device_of("numba", 2), device_of("cuda", 1)
+    ('cpu-2', 'gpu')
+    """
+    return "gpu" if backend in ON_GPU else f"cpu-{threads}"
+
+
+def engines(options: Options) -> Iterator[tuple[names.Backend, int]]:
+    """Yield jetpy's back ends, each with all numbers of threads."""
+    for backend in options.backends:
+        for threads in (1,) if backend in ON_GPU else options.threads:
+            yield backend, threads
+
+
+def cases_of(graph: str, options: Options) -> list[Case]:
+    """Return all runs on one graph, those with few parts first."""
+    ours = [
+        (JETPY, preset, backend, threads)
+        for preset in options.presets
+        for backend, threads in engines(options)
+    ]
+    others = [
+        (tool, PEERS[tool].preset or "", "", threads)
+        for tool in options.tools
+        for threads in options.threads
+    ]
+    return [
+        Case(graph, k, *how, seed)
+        for k in options.ks
+        for seed in options.seeds
+        for how in (*ours, *others)
+    ]

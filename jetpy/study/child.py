@@ -1,0 +1,135 @@
+"""A run of a study: ``python -m jetpy.study.child TASK``, in a process of its own.
+
+The process ends by SIGALRM where the partitioning takes longer than it may.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import signal
+import sys
+import tempfile
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.errors import BackendError
+from jetpy.generators import grid
+from jetpy.graph import Graph
+from jetpy.metrics import checked_parts, edge_cut, part_weights
+from jetpy.outcome import STAGES
+from jetpy.study.answers import answering
+from jetpy.study.arrays import load_arrays
+from jetpy.study.cases import JETPY, Case
+from jetpy.study.files import STAGE_COLUMNS
+from jetpy.study.tools import PEERS, Job, Solve, prepare_jetpy, run_jetpy
+
+WARM_UP = 64
+"""Rows and columns of the grid that is partitioned first: kernels and libraries are loaded."""
+Run = tuple[npt.ArrayLike, dict[str, Any]]
+"""Parts, and what they took."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a child is to do: a run on a graph that lies in a folder, within so many seconds.
+
+    `profile` asks for a second run of jetpy, in which kernels are timed.
+    """
+
+    case: Case
+    folder: str
+    imbalance: float
+    time_limit: float
+    profile: bool
+
+    def to_json(self) -> str:
+        """Return it as text."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Task:
+        """Return what `to_json` wrote."""
+        fields = json.loads(text)
+        return cls(**{**fields, "case": Case(*fields["case"])})
+
+
+def main() -> None:
+    """Answer with what the run found, or with why the tool is absent."""
+    answer = answering()
+    task = Task.from_json(sys.argv[1])
+    folder = Path(task.folder)
+    job = Job(load_arrays(folder), folder, _preset(task.case), task.case.threads, task.imbalance)
+    try:
+        _warm_up(task.case, job)
+        solve = _prepare(task.case, job)
+    except (ImportError, BackendError) as error:
+        answer({"absent": str(error)})
+        return
+    run = _run_jetpy if task.case.tool == JETPY else _run_other
+    signal.setitimer(signal.ITIMER_REAL, task.time_limit)
+    parts, spent = run(task.case, job, solve)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    found = checked_parts(job.graph, np.asarray(parts, np.int32), task.case.k)
+    kernels = _kernels(task.case, job) if task.profile else []
+    answer({**_judged(job, found, task.case.k), **spent, "kernels": kernels})
+
+
+def _run_jetpy(case: Case, job: Job, solve: Solve) -> Run:
+    result = run_jetpy(_backend(case), job, case.k, case.seed, profile=False)
+    stages = [f"{result.seconds[stage]:.6f}" for stage in STAGES]
+    spent = dict(zip(STAGE_COLUMNS, stages, strict=True))
+    return result.parts, {"seconds": result.seconds["total"], **spent, "launches": result.launches}
+
+
+def _run_other(case: Case, job: Job, solve: Solve) -> Run:
+    parts, seconds = solve(case.k, case.seed)
+    return parts, {"seconds": seconds}
+
+
+def _prepare(case: Case, job: Job) -> Solve:
+    if case.tool == JETPY:
+        return prepare_jetpy(_backend(case), job)
+    return PEERS[case.tool].prepare(job)
+
+
+def _preset(case: Case) -> Any:
+    return case.preset
+
+
+def _backend(case: Case) -> Any:
+    return case.backend
+
+
+def _warm_up(case: Case, job: Job) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        small = replace(job, graph=grid(WARM_UP, WARM_UP), folder=Path(folder))
+        _prepare(case, small)(2, case.seed)
+
+
+def _judged(job: Job, parts: npt.NDArray[np.int32], k: int) -> dict[str, Any]:
+    """Return the cut, the balance and the checksum of parts."""
+    graph: Graph = job.graph
+    heaviest = int(part_weights(graph, parts, k).max())
+    share = -(-graph.total_vertex_weight // k)
+    return {
+        "cut": edge_cut(graph, parts),
+        "imbalance": round(heaviest / max(share, 1) - 1, 5),
+        "feasible": heaviest <= job.limit(k),
+        "sha": hashlib.sha256(parts.astype("<i4").tobytes()).hexdigest()[:16],
+    }
+
+
+def _kernels(case: Case, job: Job) -> list[dict[str, Any]]:
+    """Return what each kernel took in a run in which all are timed."""
+    profile = run_jetpy(_backend(case), job, case.k, case.seed, profile=True).profile
+    assert profile is not None
+    return [asdict(kernel) for kernel in profile.kernels]
+
+
+if __name__ == "__main__":
+    main()

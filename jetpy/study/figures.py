@@ -1,0 +1,206 @@
+"""Figures of a study: cascades, performance profiles, cut against time, roofs of back ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isfinite, sqrt
+from typing import TYPE_CHECKING
+
+from jetpy.pages.figures import new_figure, styled
+from jetpy.pages.palette import INK, MUTED, SERIES
+from jetpy.study.metrics import Values, cascade, factors
+from jetpy.study.results import Launches
+from jetpy.study.triad import Roof
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_MARKS = "osD^vP*X"
+_LINES = ("-", "--", "-.", ":")
+_HEIGHT = 3.0
+_PER_LEGEND_ROW = 0.19
+_NAMED = 5
+"""Kernels whose points are named, of those that take longest."""
+_LINE = 1.8
+"""Ratio of the bandwidths of two points whose names fit one above the other."""
+_LARGEST_POINT = 260.0  # square points
+_WIDEST_PROFILE = 100.0
+
+
+class Styles:
+    """The colour, mark and line of each application, the same in all figures."""
+
+    def __init__(self, applications: Sequence[str]) -> None:
+        self._places = {name: place for place, name in enumerate(applications)}
+
+    def colour(self, application: str) -> str:
+        """Return a colour of the palette."""
+        return SERIES[self._places[application] % len(SERIES)]
+
+    def mark(self, application: str) -> str:
+        """Return a mark."""
+        return _MARKS[self._places[application] % len(_MARKS)]
+
+    def line(self, application: str) -> str:
+        """Return a line that those of the same colour do not have."""
+        return _LINES[self._places[application] // len(SERIES) % len(_LINES)]
+
+
+def cascade_figure(found: Mapping[str, Mapping[str, float]], styles: Styles) -> Figure:
+    """Show each application's efficiencies from its best platform on, and the metric so far.
+
+    Parameters
+    ----------
+    found : mapping of application to mapping of platform to efficiency
+    styles : Styles
+    """
+    figure = new_figure(_HEIGHT + _PER_LEGEND_ROW * (len(found) + 1) / 2)
+    with styled():
+        axes: Axes = figure.subplots()
+        for application, by_platform in found.items():
+            colour, mark = styles.colour(application), styles.mark(application)
+            steps = cascade(by_platform)
+            places = range(1, len(steps) + 1)
+            axes.plot(
+                places, [step[1] for step in steps], color=colour, marker=mark,
+                linestyle=styles.line(application), linewidth=1, label=application,
+            )  # fmt: skip
+            axes.plot(
+                places, [step[2] for step in steps], color=colour, marker=mark,
+                fillstyle="none", linestyle=":", linewidth=1.8,
+            )  # fmt: skip
+        axes.set_ylim(-0.04, 1.06)
+        axes.set_ylabel("efficiency")
+        axes.set_xlabel("platforms, the best of each first")
+        _whole_numbers(axes)
+        axes.plot([], [], color=MUTED, marker="o", fillstyle="none", linestyle=":", label="metric")
+        figure.legend(loc="outside upper left", ncols=2)
+    return figure
+
+
+def profile_figure(values: Values, what: str, styles: Styles) -> Figure:
+    """Show in which share of the cases an application comes within a factor of the best."""
+    found = factors(values)
+    finite = [f for own in found.values() for f in own if isfinite(f)]
+    widest = min(max([*finite, 1.05]) * 1.02, _WIDEST_PROFILE)
+    figure = new_figure(_HEIGHT + _PER_LEGEND_ROW * len(found) / 2)
+    with styled():
+        axes: Axes = figure.subplots()
+        for application, own in found.items():
+            steps = [factor for factor in own if factor <= widest]
+            shares = [i / len(own) for i in range(len(steps) + 1)]
+            axes.step(
+                [1.0, *steps, widest], [*shares, shares[-1]], where="post",
+                color=styles.colour(application), linestyle=styles.line(application),
+                label=application,
+            )  # fmt: skip
+        axes.set_xscale("log")
+        axes.set_xlim(1, widest)
+        axes.set_ylim(-0.03, 1.03)
+        _plain_numbers(axes)
+        axes.set_xlabel(f"{what} over the best")
+        axes.set_ylabel("share of the cases")
+        figure.legend(loc="outside upper left", ncols=2)
+    return figure
+
+
+def front_figure(
+    times: Mapping[tuple[str, str], float],
+    cuts: Mapping[tuple[str, str], float],
+    platforms: Sequence[str],
+    styles: Styles,
+) -> Figure:
+    """Show the cut of each application against its time, a number for each platform.
+
+    Parameters
+    ----------
+    times, cuts : mapping of application and platform to float
+        Over the best of all.
+    platforms : sequence of str
+        Numbered from 1 on.
+    styles : Styles
+    """
+    applications = list(dict.fromkeys(application for application, _ in times))
+    figure = new_figure(_HEIGHT + _PER_LEGEND_ROW * len(applications) / 2)
+    with styled():
+        axes: Axes = figure.subplots()
+        for application in applications:
+            places = [where for where in times if where[0] == application and where in cuts]
+            axes.scatter(
+                [times[where] for where in places], [cuts[where] for where in places],
+                color=styles.colour(application), marker=styles.mark(application),
+                label=application,
+            )  # fmt: skip
+            for where in places:
+                axes.annotate(
+                    f"{platforms.index(where[1]) + 1}", (times[where], cuts[where]), (4, 3),
+                    textcoords="offset points", size=7, color=MUTED,
+                )  # fmt: skip
+        axes.set_xscale("log")
+        _plain_numbers(axes)
+        axes.margins(0.12)
+        axes.set_xlabel("time over the shortest")
+        axes.set_ylabel("cut over the smallest")
+        figure.legend(loc="outside upper left", ncols=2)
+    return figure
+
+
+def roof_figure(launches: Sequence[Launches], roof: Roof) -> Figure:
+    """Show the bandwidth of each kernel under the roof, against the bytes of a launch.
+
+    A point is as large as the seconds that the kernel takes in all.
+    """
+    found = [own for own in launches if own.bytes and own.seconds]
+    total = sum(own.seconds for own in found)
+    figure = new_figure(_HEIGHT)
+    with styled():
+        axes: Axes = figure.subplots()
+        sizes = [own.bytes / own.calls for own in found]
+        rates = [own.bytes / own.seconds / 1e9 for own in found]
+        areas = [max(6.0, _LARGEST_POINT * own.seconds / total) for own in found]
+        axes.scatter(sizes, rates, s=areas, color=SERIES[0], alpha=0.75, linewidths=0)
+        named: list[tuple[float, float]] = []
+        for own, size, rate, area in zip(found, sizes, rates, areas, strict=True):
+            if len(named) < _NAMED and all(_apart((size, rate), other) for other in named):
+                named.append((size, rate))
+                axes.annotate(
+                    own.kernel, (size, rate), (-3 - sqrt(area) / 2, 0),
+                    textcoords="offset points", size=7, ha="right", va="center",
+                )  # fmt: skip
+        knee = roof.bandwidth * roof.latency
+        low, high = min([*sizes, knee]) / 2, max([*sizes, knee]) * 3
+        edge = [low, knee, high]
+        heights = [min(roof.bandwidth, size / roof.latency) / 1e9 for size in edge]
+        axes.plot(edge, heights, color=INK, linewidth=1.2)
+        axes.annotate(
+            f"{roof.bandwidth / 1e9:,.0f} GB/s", (high, heights[-1]), (0, 3),
+            textcoords="offset points", ha="right", size=8,
+        )  # fmt: skip
+        axes.set(xscale="log", yscale="log", xlim=(low, high))
+        axes.set_xlabel("bytes of a launch")
+        axes.set_ylabel("GB/s")
+    return figure
+
+
+def _apart(point: tuple[float, float], other: tuple[float, float]) -> bool:
+    """Whether the names of two points on logarithmic axes do not overlap."""
+    return max(point[1] / other[1], other[1] / point[1]) > _LINE
+
+
+def _whole_numbers(axes: Axes) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1))
+
+
+def _plain_numbers(axes: Axes) -> None:
+    """Number a logarithmic axis like any other."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    low, high = axes.get_xlim()
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high / low < 200 else (1,)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_formatter(
+        NullFormatter() if high / low > 2 else FuncFormatter(lambda value, _: f"{value:.3g}")
+    )

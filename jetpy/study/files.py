@@ -1,0 +1,129 @@
+"""The tables of a study: a row is appended at once, and rows that are there are never changed."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jetpy.errors import JetpyError
+from jetpy.io.atomic import atomic_write
+from jetpy.outcome import STAGES
+
+Row = dict[str, str]
+STAGE_COLUMNS = tuple(f"{stage}_seconds" for stage in STAGES)
+"""Of jetpy's runs: what each stage took."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A CSV file: its name, its columns, and those of them that tell rows apart."""
+
+    name: str
+    columns: tuple[str, ...]
+    key: tuple[str, ...]
+
+    def key_of(self, row: Mapping[str, str]) -> tuple[str, ...]:
+        """Return what tells a row from others."""
+        return tuple(row[column] for column in self.key)
+
+    def read(self, folder: Path) -> list[Row]:
+        """Return the rows, of each key the last; none if there is no such file.
+
+        A last line that was not finished does not count.
+
+        Raises
+        ------
+        JetpyError
+            If the file has other columns, or a line of it has.
+        """
+        path = folder / self.name
+        if not path.exists():
+            return []
+        text = path.read_text(encoding="utf-8")
+        reader = csv.reader(io.StringIO(text[: text.rfind("\n") + 1], newline=""))
+        header = next(reader, None)
+        if header is None:
+            return []
+        if tuple(header) != self.columns:
+            raise JetpyError(f"{path}: its columns are not those of a study; use another folder")
+        rows = {}
+        for cells in reader:
+            if len(cells) != len(self.columns):
+                raise JetpyError(
+                    f"{path}, line {reader.line_num}: {len(cells)} cells, not "
+                    f"{len(self.columns)}; remove the line"
+                )
+            row = dict(zip(self.columns, cells, strict=True))
+            rows[self.key_of(row)] = row
+        return list(rows.values())
+
+    def append(self, folder: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Add rows at the end of the file, begun if need be; an unfinished last line goes."""
+        content = io.StringIO(newline="")
+        writer = csv.DictWriter(content, self.columns, lineterminator="\n")
+        with open(folder / self.name, "a+b") as stream:
+            stream.seek(0)
+            size = stream.read().rfind(b"\n") + 1
+            stream.truncate(size)
+            if not size:
+                writer.writeheader()
+            writer.writerows(rows)
+            stream.write(content.getvalue().encode())
+
+    def write(self, folder: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Write the whole file."""
+        content = io.StringIO(newline="")
+        writer = csv.DictWriter(content, self.columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        with atomic_write(folder / self.name) as stream:
+            stream.write(content.getvalue().encode())
+
+
+PERFORMANCE = Table(
+    "performance.csv",
+    (
+        *("date", "fom", "fom_cut", "application", "problem", "platform", "coverage_key"),
+        *("graph", "n", "m", "k", "tool", "preset", "backend", "threads", "seed"),
+        *("cut", "imbalance", "feasible", "seconds", *STAGE_COLUMNS, "launches"),
+        *("status", "machine"),
+    ),
+    ("graph", "k", "tool", "preset", "backend", "threads", "seed", "machine"),
+)
+"""A row a run. The first seven columns are those that p3-analysis-library reads."""
+CHECKSUMS = Table(
+    "checksums.csv",
+    ("graph", "k", "preset", "seed", "backend", "threads", "sha", "equal", "machine"),
+    ("graph", "k", "preset", "seed", "backend", "threads", "machine"),
+)
+"""A row for each run of jetpy; `equal` to the first with the same graph, k, preset and seed."""
+KERNELS = Table(
+    "kernels.csv",
+    (
+        *("graph", "k", "preset", "backend", "threads", "kernel", "engine"),
+        *("calls", "seconds", "bytes", "share", "machine"),
+    ),
+    ("graph", "k", "preset", "backend", "threads", "kernel", "engine", "machine"),
+)
+"""A row for each kernel of a run; `engine` is what ran it, a GPU's host on small levels."""
+TABLES = (PERFORMANCE, CHECKSUMS, KERNELS)
+
+
+def judge_equal(rows: Iterable[Row]) -> list[Row]:
+    """Return rows of checksums in their order, with `equal` told anew.
+
+    >>> same = {"graph": "a", "k": "2", "preset": "fast", "seed": "0"}
+    >>> [row["equal"] for row in judge_equal([{**same, "sha": sha} for sha in "xxy"])]
+    ['yes', 'yes', 'no']
+    """
+    first: dict[tuple[str, ...], str] = {}
+    judged = []
+    for row in rows:
+        problem = tuple(row[column] for column in ("graph", "k", "preset", "seed"))
+        equal = first.setdefault(problem, row["sha"]) == row["sha"]
+        judged.append({**row, "equal": "yes" if equal else "no"})
+    return judged

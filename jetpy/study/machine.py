@@ -1,0 +1,154 @@
+"""The machine of a study: what `jetpy doctor` tells of it, and the roofs of its back ends."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from jetpy.checkup import Checkup, versions
+from jetpy.errors import JetpyError
+from jetpy.io.atomic import atomic_write
+from jetpy.study.tools import PACKAGES
+from jetpy.study.triad import Roof
+
+FILE = "machine.json"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine, and what its back ends can do.
+
+    Attributes
+    ----------
+    host : str
+        Hash of its name.
+    facts : mapping of str to object
+        What ``jetpy doctor --json`` tells.
+    roofs : mapping of str to Roof
+        By back end and threads, as in ``numba/2``.
+    """
+
+    host: str
+    facts: Mapping[str, Any]
+    roofs: Mapping[str, Roof] = field(default_factory=dict)
+
+    @property
+    def processor(self) -> str:
+        """Name of the processor."""
+        return str(self.facts["processor"])
+
+    @property
+    def gpus(self) -> list[str]:
+        """Name, memory and driver of each GPU."""
+        return list(self.facts["gpus"])
+
+    @property
+    def works(self) -> list[str]:
+        """Back ends that compute what they should."""
+        return [name for name, outcome in self.facts["back_ends"].items() if outcome["works"]]
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """What tells it from other machines."""
+        return self.host, self.processor, *self.gpus
+
+    @property
+    def id(self) -> str:
+        """A name for it, if it is given none."""
+        return _hashed("\n".join(self.identity))
+
+    def with_roof(self, engine: str, found: Roof) -> Machine:
+        """Return it with what was measured."""
+        return replace(self, roofs={**self.roofs, engine: found})
+
+
+Machines = Mapping[str, Machine]
+"""By name or id."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is the same for all runs of a study, and the machines that made them.
+
+    Attributes
+    ----------
+    imbalance : float
+    machines : mapping of str to Machine
+    """
+
+    imbalance: float
+    machines: Machines = field(default_factory=dict)
+
+    def with_machine(self, name: str, machine: Machine) -> Setting:
+        """Return it with a machine added, or with more known of it."""
+        return replace(self, machines={**self.machines, name: machine})
+
+
+def machine_of(found: Checkup) -> Machine:
+    """Return the machine that was checked, with the versions of other partitioners."""
+    facts = found.as_dict()
+    peers = versions(tuple(PACKAGES.values()))
+    return Machine(_hashed(platform.node()), {**facts, "packages": {**facts["packages"], **peers}})
+
+
+def engine_name(backend: str, threads: int) -> str:
+    """Return the key of a roof.
+
+    >>> engine_name("numba", 2)
+    'numba/2'
+    """
+    return f"{backend}/{threads}"
+
+
+def read_setting(folder: Path) -> Setting | None:
+    """Return the setting of a study; None if it has not begun.
+
+    Raises
+    ------
+    JetpyError
+        If the file is not one of a study.
+    """
+    path = folder / FILE
+    if not path.exists():
+        return None
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        machines = {name: _machine(**own) for name, own in content["machines"].items()}
+        assert all(machine.identity and machine.works for machine in machines.values())
+        return Setting(float(content["imbalance"]), machines)
+    except (ValueError, KeyError, TypeError, AttributeError, AssertionError) as error:
+        message = f"{path}: not written by jetpy study; remove it, or use another folder"
+        raise JetpyError(message) from error
+
+
+def _machine(host: str, facts: Mapping[str, Any], roofs: Mapping[str, Any]) -> Machine:
+    return Machine(host, facts, {engine: Roof(**own) for engine, own in roofs.items()})
+
+
+def write_setting(folder: Path, setting: Setting) -> None:
+    """Write the file with the setting of a study."""
+    with atomic_write(folder / FILE) as stream:
+        stream.write(f"{json.dumps(asdict(setting), indent=2)}\n".encode())
+
+
+def check_same(name: str, known: Machine, other: Machine) -> None:
+    """Refuse one name for two machines.
+
+    Raises
+    ------
+    JetpyError
+    """
+    if known.identity != other.identity:
+        raise JetpyError(
+            f"two machines are called {name}: give one another name by --machine, and run its "
+            "study again"
+        )
+
+
+def _hashed(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]

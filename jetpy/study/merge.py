@@ -1,0 +1,76 @@
+"""Join the studies of several machines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from jetpy.errors import JetpyError
+from jetpy.study.files import CHECKSUMS, PERFORMANCE, TABLES, Row, Table, judge_equal
+from jetpy.study.machine import FILE, Setting, check_same, read_setting, write_setting
+
+
+def merge(folders: Sequence[Path], target: Path) -> None:
+    """Write the tables and machines of studies, all together, into a folder.
+
+    Whether parts are equal is judged anew, over all machines.
+
+    Raises
+    ------
+    JetpyError
+        If a folder holds no study, the target holds one, two machines have the same name, two
+        studies the same run with other results, two graphs of one name differ, or imbalances do.
+    """
+    if (target / PERFORMANCE.name).exists():
+        raise JetpyError(f"{target} holds a study already; use another folder")
+    for folder in folders:
+        if not (folder / PERFORMANCE.name).exists():
+            raise JetpyError(f"{folder} holds no study: {PERFORMANCE.name} is missing")
+    setting = _setting(folders)
+    joined = {table: _joined(table, folders) for table in TABLES}
+    _check_graphs(joined[PERFORMANCE])
+    joined[CHECKSUMS] = judge_equal(joined[CHECKSUMS])
+    target.mkdir(parents=True, exist_ok=True)
+    write_setting(target, setting)
+    for table, rows in joined.items():
+        table.write(target, rows)
+
+
+def _setting(folders: Sequence[Path]) -> Setting:
+    joined: Setting | None = None
+    for folder in folders:
+        own = read_setting(folder)
+        if own is None:
+            raise JetpyError(f"{folder} holds no study: {FILE} is missing")
+        joined = joined or Setting(own.imbalance)
+        if joined.imbalance != own.imbalance:
+            raise JetpyError(
+                f"{folder}: an imbalance of {own.imbalance}, not {joined.imbalance} as in a folder "
+                "before it"
+            )
+        for name, machine in own.machines.items():
+            check_same(name, joined.machines.get(name, machine), machine)
+            joined = joined.with_machine(name, machine)
+    assert joined is not None
+    return joined
+
+
+def _joined(table: Table, folders: Sequence[Path]) -> list[Row]:
+    found: dict[tuple[str, ...], Row] = {}
+    for folder in folders:
+        for row in table.read(folder):
+            key = table.key_of(row)
+            if found.setdefault(key, row) != row:
+                raise JetpyError(
+                    f"{folder}: {table.name} has another row for {' '.join(filter(None, key))} "
+                    "than a folder before it; name machines by --machine"
+                )
+    return list(found.values())
+
+
+def _check_graphs(rows: Sequence[Row]) -> None:
+    sizes: dict[str, tuple[str, str]] = {}
+    for row in rows:
+        own = row["n"], row["m"]
+        if sizes.setdefault(row["graph"], own) != own:
+            raise JetpyError(f"two graphs are called {row['graph']}: they differ in size")

@@ -1,0 +1,200 @@
+"""The page about a study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from jetpy.pages.blocks import Drawn, Table, drawn
+from jetpy.pages.page import render
+from jetpy.study.figures import (
+    Styles,
+    cascade_figure,
+    front_figure,
+    profile_figure,
+    roof_figure,
+)
+from jetpy.study.machine import Machine
+from jetpy.study.metrics import portability
+from jetpy.study.results import Cell, Engine, Launches, Results, means, over_best
+from jetpy.summary import count
+
+MOST_RUNS = 600
+MOST_KERNELS = 12
+MOST_EFFICIENCIES = 600
+
+Efficiencies = Mapping[str, Mapping[Cell, float]]
+
+
+def study_page(results: Results, command: str) -> str:
+    """Return the page about a study: HTML that needs nothing else.
+
+    Parameters
+    ----------
+    results : Results
+    command : str
+        What made the page.
+
+    Raises
+    ------
+    JetpyError
+        Where the packages for pages are missing.
+    """
+    styles = Styles(results.applications)
+    return render(
+        "study.html",
+        title=f"{count(len(results.problems), 'problem')} on "
+        f"{count(len(results.platforms), 'platform')}",
+        verdict=(not results.unequal, f"{results.verdict[0].upper()}{results.verdict[1:]}."),
+        facts=_facts(results),
+        platforms=Table(
+            ("", "platform"), [(f"{i + 1}", p) for i, p in enumerate(results.platforms)], 2
+        ),
+        time=_portability("time", results.by_time, results, styles),
+        cut=_portability("cut", results.by_cut, results, styles),
+        bandwidth=_portability("bandwidth", results.by_bandwidth, results, styles),
+        profiles=[
+            drawn(profile_figure(values, what, styles), f"Performance profile: {what}")
+            for what, values in (("time", results.seconds), ("cut", results.cuts))
+            if any(values.values())
+        ],
+        front=_front(results, styles),
+        roofs=[_roof(results, engine, own) for engine, own in results.launches.items()],
+        runs=_runs(results),
+        machines=[(name, _machine(machine)) for name, machine in results.machines.items()],
+        command=command,
+    )
+
+
+def _facts(results: Results) -> list[tuple[str, str]]:
+    return [
+        ("graphs", ", ".join(dict.fromkeys(problem.graph for problem in results.problems))),
+        ("parts", ", ".join(f"{k}" for k in sorted({p.k for p in results.problems}))),
+        ("imbalance", f"{results.setting.imbalance:g}"),
+        ("applications", ", ".join(results.applications)),
+        ("runs", f"{len(results.runs):,}"),
+        ("without feasible parts", f"{len(results.failures):,}"),
+        ("partitions found more than once", f"{_several(results):,}"),
+        ("of these, with different parts", f"{len(results.unequal):,}"),
+    ]
+
+
+def _several(results: Results) -> int:
+    return sum(len(rows) > 1 for rows in results.compared.values())
+
+
+def _portability(
+    by: str, found: Efficiencies, results: Results, styles: Styles
+) -> dict[str, object] | None:
+    """Return the metric over all platforms, its cascade, and every single efficiency."""
+    if not found:
+        return None
+    platforms, cells = results.platforms, results.cells
+    by_platform = {name: means(own, cells) for name, own in found.items()}
+    rows = [
+        (
+            name,
+            *(_number(own[platform]) for platform in platforms),
+            _number(portability(own.values())),
+            _number(portability(value for value in own.values() if value)),
+        )
+        for name, own in by_platform.items()
+    ]
+    return {
+        "table": Table(("application", *_numbers(results), "all", "where it runs"), rows),
+        "cascade": drawn(cascade_figure(by_platform, styles), f"Cascade plot by {by}"),
+        "each": _each(found, results),
+    }
+
+
+def _numbers(results: Results) -> list[str]:
+    """Return what platforms are called in the heads of tables."""
+    return [f"{place + 1}" for place in range(len(results.platforms))]
+
+
+def _each(found: Efficiencies, results: Results) -> Table:
+    tried = set(results.cells)
+    rows = []
+    for problem in results.problems:
+        on = [Cell(problem, platform) for platform in results.platforms]
+        for name, own in found.items():
+            there = [own.get(cell, 0.0) for cell in on if cell in tried]
+            values = [_number(own.get(cell, 0.0)) if cell in tried else "" for cell in on]
+            rows.append((f"{problem}", name, *values, _number(portability(there))))
+    note = f"The first {MOST_EFFICIENCIES} rows." * (len(rows) > MOST_EFFICIENCIES)
+    headers = ("problem", "application", *_numbers(results), "all")
+    return Table(headers, rows[:MOST_EFFICIENCIES], 2, note=note)
+
+
+def _front(results: Results, styles: Styles) -> Drawn | None:
+    solving = [name for name in results.applications if results.cuts[name]]
+    times, cuts = (over_best(values, solving) for values in (results.seconds, results.cuts))
+    if not times.keys() & cuts.keys():
+        return None
+    return drawn(front_figure(times, cuts, results.platforms, styles), "Cut against time")
+
+
+def _roof(results: Results, engine: Engine, launches: Sequence[Launches]) -> dict[str, object]:
+    roof = results.roof(engine)
+    total = sum(own.seconds for own in launches)
+    rows = [
+        (
+            own.kernel,
+            f"{own.calls:,}",
+            f"{own.seconds:.4f}",
+            f"{100 * own.seconds / total:.1f}",
+            f"{own.bytes / own.calls:,.0f}",
+            _number(own.bytes / own.seconds / roof.bandwidth),
+        )
+        for own in launches[:MOST_KERNELS]
+        if own.seconds
+    ]
+    caption = (
+        f"{engine}: Triad moves {roof.bandwidth / 1e9:,.1f} GB/s, a launch takes "
+        f"{roof.latency * 1e6:,.1f} µs at least."
+    )
+    headers = ("kernel", "launches", "seconds", "% of all", "bytes a launch", "of the bandwidth")
+    return {
+        "name": f"{engine}",
+        "figure": drawn(roof_figure(launches, roof), f"Kernels of {engine}", caption),
+        "table": Table(headers, rows),
+    }
+
+
+def _runs(results: Results) -> Table:
+    failed = {id(row) for row in results.failures}
+    shown = results.runs[:MOST_RUNS]
+    headers = (
+        *("problem", "application", "platform", "back end", "cut", "imbalance", "seconds"),
+        *("coarsen", "initial", "refine", "launches", "status"),
+    )
+    rows = [
+        (
+            *(row["problem"], row["application"], row["platform"], row["backend"]),
+            *(row["cut"], row["imbalance"], row["seconds"]),
+            *(row["coarsen_seconds"], row["initial_seconds"], row["refine_seconds"]),
+            *(row["launches"], _status(row)),
+        )
+        for row in shown
+    ]
+    marked = [place for place, row in enumerate(shown) if id(row) in failed]
+    note = f"The first {MOST_RUNS} of {len(results.runs):,}." * (len(results.runs) > MOST_RUNS)
+    return Table(headers, rows, 4, marked, note)
+
+
+def _status(row: Mapping[str, str]) -> str:
+    return "not balanced" if row["status"] == "done" and row["feasible"] == "no" else row["status"]
+
+
+def _machine(machine: Machine) -> Iterable[tuple[str, str]]:
+    facts = machine.facts
+    packages = ", ".join(f"{name} {own}" for name, own in facts["packages"].items() if own)
+    return [
+        ("processor", f"{machine.processor}, {count(facts['threads'], 'thread')} available"),
+        ("GPU", "; ".join(machine.gpus) or "none"),
+        ("system", facts["system"]),
+        ("versions", packages),
+    ]
+
+
+def _number(efficiency: float) -> str:
+    return f"{efficiency:.3f}"

@@ -1,0 +1,89 @@
+"""Runs in processes of their own: what comes of them, also if they crash or never end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from typing import Any
+
+PATIENCE = 1800
+"""Seconds that a process has besides what is timed: to compile kernels, to load a graph."""
+DONE, ABSENT, TIME_LIMIT = "done", "absent", "time limit"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a process.
+
+    Attributes
+    ----------
+    status : str
+        `DONE`; `ABSENT` if something is not installed; `TIME_LIMIT`; or how it failed.
+    found : dict
+        What it answered.
+    words : str
+        Why it is absent, or the last that it wrote before it failed.
+    """
+
+    status: str
+    found: dict[str, Any] = field(default_factory=dict)
+    words: str = ""
+
+
+def run_apart(module: str, *arguments: object, threads: int, time_limit: float = 0) -> Outcome:
+    """Run ``python -m module arguments`` and return what it answers, a line of JSON.
+
+    It is ended with all that it has started when this process is interrupted.
+
+    Parameters
+    ----------
+    module : str
+    *arguments : object
+    threads : int
+        What its thread pools get room for.
+    time_limit : float
+        Seconds that it measures itself, ending by SIGALRM; where it does not even do that, it is
+        ended some time later.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-m", module, *map(str, arguments)],
+        env={**os.environ, "OMP_NUM_THREADS": str(threads)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        output, errors = process.communicate(timeout=time_limit + PATIENCE)
+    except subprocess.TimeoutExpired:
+        _end(process)
+        return Outcome(TIME_LIMIT)
+    except BaseException:
+        _end(process)
+        raise
+    return _outcome(process.returncode, output, errors)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
+def _outcome(code: int, output: str, errors: str) -> Outcome:
+    last = " ".join(errors.split("\n")[-2:]).strip()
+    if code == -signal.SIGALRM:
+        return Outcome(TIME_LIMIT)
+    if code < 0:
+        return Outcome(f"ended by {signal.Signals(-code).name}", words=last)
+    if code > 0:
+        return Outcome(f"failed with code {code}", words=last)
+    if not output.strip():
+        return Outcome("failed: it said nothing", words=last)
+    found = json.loads(output)
+    if "absent" in found:
+        return Outcome(ABSENT, words=found["absent"])
+    return Outcome(DONE, found)

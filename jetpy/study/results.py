@@ -1,0 +1,319 @@
+"""What a study has found, from its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from statistics import geometric_mean, median
+from typing import Any, NamedTuple
+
+from jetpy.errors import JetpyError
+from jetpy.study.cases import JETPY, application_of, device_of, platform_of
+from jetpy.study.files import CHECKSUMS, KERNELS, PERFORMANCE, Row
+from jetpy.study.machine import FILE, Machines, Setting, engine_name, read_setting
+from jetpy.study.metrics import Values, efficiencies, portability
+from jetpy.study.processes import DONE
+from jetpy.study.triad import Roof
+from jetpy.summary import count
+
+
+class Problem(NamedTuple):
+    """A graph, and into how many parts it is cut."""
+
+    graph: str
+    k: int
+
+    def __str__(self) -> str:
+        return f"{self.graph}, k = {self.k}"
+
+
+class Cell(NamedTuple):
+    """A problem on a platform."""
+
+    problem: Problem
+    platform: str
+
+
+class Engine(NamedTuple):
+    """A back end with so many threads, on a machine."""
+
+    machine: str
+    backend: str
+    threads: int
+
+    def __str__(self) -> str:
+        name = f"{self.machine} {self.backend}"
+        return name if device_of(self.backend, 1) == "gpu" else f"{name}/{self.threads}"
+
+
+class Launches(NamedTuple):
+    """All launches of a kernel by an engine; `bytes` is what they move at least."""
+
+    kernel: str
+    calls: int
+    seconds: float
+    bytes: int
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """The tables of a study, and its setting."""
+
+    setting: Setting
+    runs: Sequence[Row]
+    checksums: Sequence[Row]
+    kernels: Sequence[Row]
+
+    @property
+    def machines(self) -> Machines:
+        """The machines of the study, by name."""
+        return self.setting.machines
+
+    @cached_property
+    def problems(self) -> list[Problem]:
+        """All problems, by the order of graphs and the number of parts."""
+        graphs = list(dict.fromkeys(row["graph"] for row in self.runs))
+        found = {_problem(row) for row in self.runs}
+        return sorted(found, key=lambda problem: (graphs.index(problem.graph), problem.k))
+
+    @cached_property
+    def platforms(self) -> list[str]:
+        """All platforms, by machine; few threads first, GPUs last."""
+        found = {row["platform"]: row for row in self.runs}
+        machines = list(dict.fromkeys(row["machine"] for row in self.runs))
+
+        def order(platform: str) -> tuple[int, bool, int]:
+            row = found[platform]
+            on_gpu = device_of(row["backend"], 1) == "gpu"
+            return machines.index(row["machine"]), on_gpu, int(row["threads"])
+
+        return sorted(found, key=order)
+
+    @cached_property
+    def cells(self) -> list[Cell]:
+        """Every problem on every platform on which a run of it was tried."""
+        tried = {(_problem(row), row["platform"]) for row in self.runs}
+        return [
+            Cell(problem, platform)
+            for problem in self.problems
+            for platform in self.platforms
+            if (problem, platform) in tried
+        ]
+
+    @cached_property
+    def applications(self) -> list[str]:
+        """All applications, jetpy's first."""
+        found = dict.fromkeys(row["application"] for row in self.runs)
+        return sorted(found, key=lambda name: not name.startswith(f"{JETPY}/"))
+
+    def medians(self, column: str) -> dict[str, dict[Cell, float]]:
+        """Return a column's medians over seeds, by application; of feasible runs alone.
+
+        A cell with a run that failed, or whose parts keep no limit, has no value.
+        """
+        found: dict[tuple[str, Cell], list[str]] = {}
+        for row in self.runs:
+            where = row["application"], Cell(_problem(row), row["platform"])
+            found.setdefault(where, []).append(row[column] if row["feasible"] == "yes" else "")
+        values: dict[str, dict[Cell, float]] = {name: {} for name in self.applications}
+        for (application, cell), own in found.items():
+            if all(own):
+                values[application][cell] = median(map(float, own))
+        return values
+
+    @cached_property
+    def seconds(self) -> Values:
+        """Seconds of a run."""
+        return self.medians("seconds")
+
+    @cached_property
+    def cuts(self) -> Values:
+        """Cuts."""
+        return self.medians("cut")
+
+    @cached_property
+    def by_time(self) -> dict[str, dict[Cell, float]]:
+        """Application efficiency: the shortest time known on the platform over the own one."""
+        return efficiencies(self.seconds, self.cells)
+
+    @cached_property
+    def by_cut(self) -> dict[str, dict[Cell, float]]:
+        """Application efficiency: the smallest cut known of the problem over the own one."""
+        return efficiencies(self.cuts, self.cells, lambda cell: cell.problem)
+
+    @cached_property
+    def by_bandwidth(self) -> dict[str, dict[Cell, float]]:
+        """Architectural efficiency: which share of the bandwidth jetpy's kernels use, at most 1.
+
+        All launches of a run count, by the bytes that they move at least.
+        """
+        moved: dict[tuple[str, Cell], list[tuple[float, float]]] = {}
+        for row in self.kernels:
+            if row["share"]:
+                backend, threads = row["backend"], int(row["threads"])
+                application = application_of(JETPY, row["preset"], backend)
+                platform = platform_of(row["machine"], backend, threads)
+                possible = float(row["seconds"]) * self.roof(_engine(row)).bandwidth
+                where = application, Cell(_problem(row), platform)
+                moved.setdefault(where, []).append((float(row["bytes"]), possible))
+        shares = {
+            where: min(1.0, sum(b for b, _ in own) / sum(possible for _, possible in own))
+            for where, own in moved.items()
+        }
+        measured = [name for name in self.applications if any(name == a for a, _ in shares)]
+        return {
+            name: {cell: shares.get((name, cell), 0.0) for cell in self.cells} for name in measured
+        }
+
+    def roof(self, engine: Engine) -> Roof:
+        """Return the roof of an engine."""
+        return self.machines[engine.machine].roofs[engine_name(engine.backend, engine.threads)]
+
+    @cached_property
+    def launches(self) -> dict[Engine, list[Launches]]:
+        """All launches by engine and kernel, those that took longest first."""
+        found: dict[Engine, dict[str, Launches]] = {}
+        for row in self.kernels:
+            if row["share"]:
+                own = found.setdefault(_engine(row), {})
+                so_far = own.get(row["kernel"], Launches(row["kernel"], 0, 0.0, 0))
+                own[row["kernel"]] = Launches(
+                    row["kernel"],
+                    so_far.calls + int(row["calls"]),
+                    so_far.seconds + float(row["seconds"]),
+                    so_far.bytes + int(row["bytes"]),
+                )
+        return {
+            engine: sorted(own.values(), key=lambda launches: -launches.seconds)
+            for engine, own in found.items()
+        }
+
+    @cached_property
+    def failures(self) -> list[Row]:
+        """Runs that failed, or whose parts keep no limit."""
+        return [row for row in self.runs if row["status"] != DONE or row["feasible"] != "yes"]
+
+    @cached_property
+    def compared(self) -> dict[tuple[str, ...], list[Row]]:
+        """Checksums of what should be the same parts, by graph, k, preset and seed."""
+        found: dict[tuple[str, ...], list[Row]] = {}
+        for row in self.checksums:
+            key = tuple(row[column] for column in ("graph", "k", "preset", "seed"))
+            found.setdefault(key, []).append(row)
+        return found
+
+    @cached_property
+    def unequal(self) -> list[str]:
+        """Partitions that differ between back ends, numbers of threads, or machines."""
+        return [
+            f"{graph}, k = {k}, {preset}, seed {seed}"
+            for (graph, k, preset, seed), rows in self.compared.items()
+            if len({row["sha"] for row in rows}) > 1
+        ]
+
+    @property
+    def verdict(self) -> str:
+        """What became of the promise that parts are the same."""
+        if self.unequal:
+            return f"DIFFERENT PARTS, which is a defect: {'; '.join(self.unequal)}"
+        several = [rows for rows in self.compared.values() if len(rows) > 1]
+        if not several:
+            return "parts were not compared: each was found once"
+        return (
+            f"the same parts in all of {count(len(several), 'partition')}, each found "
+            f"{_range([len(rows) for rows in several])} times"
+        )
+
+    @property
+    def summary(self) -> str:
+        """What there is, in a line."""
+        failed = f", {count(len(self.failures), 'run')} without feasible parts" * bool(
+            self.failures
+        )
+        platforms = count(len(self.platforms), "platform")
+        return f"{count(len(self.runs), 'run')} on {platforms}{failed}; {self.verdict}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the numbers of the page as JSON has them.
+
+        Returns
+        -------
+        dict
+            The numbers of runs, failures, and partitions that were compared and that differ; by
+            application, `performance_portability` by time, cut and bandwidth, over all cells.
+        """
+        kinds = {"time": self.by_time, "cut": self.by_cut, "bandwidth": self.by_bandwidth}
+        return {
+            "runs": len(self.runs),
+            "failures": len(self.failures),
+            "compared": sum(len(rows) > 1 for rows in self.compared.values()),
+            "unequal": self.unequal,
+            "platforms": self.platforms,
+            "performance_portability": {
+                kind: {name: portability(own.values()) for name, own in found.items()}
+                for kind, found in kinds.items()
+            },
+        }
+
+
+def read_results(folder: Path) -> Results:
+    """Return what a study has found so far.
+
+    Raises
+    ------
+    JetpyError
+        If the folder holds no study, or files that are not those of one.
+    """
+    tables = [table.read(folder) for table in (PERFORMANCE, CHECKSUMS, KERNELS)]
+    setting = read_setting(folder)
+    if setting is None or not tables[0]:
+        raise JetpyError(f"{folder} holds no study, or none with runs")
+    if unknown := {row["machine"] for own in tables for row in own} - setting.machines.keys():
+        raise JetpyError(f"{folder / FILE} does not tell of the machine {min(unknown)}")
+    return Results(setting, *tables)
+
+
+def means(found: Mapping[Cell, float], cells: Iterable[Cell]) -> dict[str, float]:
+    """Return the harmonic mean of efficiencies by platform, over its problems; 0 if one is 0."""
+    grouped: dict[str, list[float]] = {}
+    for cell in cells:
+        grouped.setdefault(cell.platform, []).append(found.get(cell, 0.0))
+    return {platform: portability(own) for platform, own in grouped.items()}
+
+
+def over_best(values: Values, names: Sequence[str]) -> dict[tuple[str, str], float]:
+    """Return geometric means of values over the best of the problem, by application and platform.
+
+    Only problems count that all of these applications have solved, wherever they solved one.
+    """
+    best: dict[Hashable, float] = {}
+    for own in values.values():
+        for cell, value in own.items():
+            best[cell.problem] = min(best.get(cell.problem, value), value)
+    found: dict[tuple[str, str], dict[Problem, float]] = {}
+    for name in names:
+        for cell, value in values[name].items():
+            if best[cell.problem] > 0:
+                own_ratio = value / best[cell.problem]
+                found.setdefault((name, cell.platform), {})[cell.problem] = own_ratio
+    common = set.intersection(*(set(own) for own in found.values())) if found else set()
+    return {
+        where: geometric_mean(own[problem] for problem in common)
+        for where, own in found.items()
+        if common
+    }
+
+
+def _problem(row: Row) -> Problem:
+    return Problem(row["graph"], int(row["k"]))
+
+
+def _engine(row: Row) -> Engine:
+    return Engine(row["machine"], row["backend"], int(row["threads"]))
+
+
+def _range(numbers: Sequence[int]) -> str:
+    low, high = min(numbers), max(numbers)
+    return f"{low}" if low == high else f"{low} to {high}"

@@ -1,0 +1,169 @@
+"""Partitioners, jetpy's back ends among them, that run on one graph with one preset."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+
+import numpy.typing as npt
+
+from jetpy import names
+from jetpy.api import partition
+from jetpy.backends import get_backend
+from jetpy.beside import metis
+from jetpy.graph import Graph
+from jetpy.io import write_graph
+from jetpy.presets import preset
+from jetpy.problem import pose
+from jetpy.result import Partition
+
+IMBALANCE = 0.03
+
+Solve = Callable[[int, int], tuple[npt.ArrayLike, float]]
+"""Partitions into k parts with a seed; returns the parts and the seconds of that alone."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a tool gets ready for: a graph, which lies in a folder, and how to partition it."""
+
+    graph: Graph
+    folder: Path
+    preset: names.Preset
+    threads: int
+    imbalance: float = IMBALANCE
+
+    def limit(self, k: int) -> int:
+        """Return what each of k parts may weigh."""
+        return pose(self.graph.total_vertex_weight, k, self.imbalance, 0, preset("default")).limit
+
+    def metis_file(self) -> str:
+        """Return the name of a METIS file of the graph, written by the first that asks."""
+        file = self.folder / "graph.graph"
+        if not file.exists():
+            write_graph(file, self.graph)
+        return str(file)
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A partitioner: what gets it ready, whether it uses threads, and its only preset, if one."""
+
+    prepare: Callable[[Job], Solve]
+    threaded: bool
+    preset: str | None = None
+
+
+def run_jetpy(backend: names.Backend, job: Job, k: int, seed: int, profile: bool) -> Partition:
+    """Partition by one of jetpy's back ends."""
+    return partition(
+        job.graph,
+        k,
+        imbalance=job.imbalance,
+        seed=seed,
+        preset=job.preset,
+        backend=backend,
+        threads=job.threads,
+        profile=profile,
+    )
+
+
+def prepare_jetpy(backend: names.Backend, job: Job) -> Solve:
+    """Get one of jetpy's back ends ready."""
+    get_backend(backend, job.threads)
+
+    def solve(k: int, seed: int) -> tuple[npt.ArrayLike, float]:
+        result = run_jetpy(backend, job, k, seed, profile=False)
+        return result.parts, result.seconds["total"]
+
+    return solve
+
+
+def prepare_metis(job: Job) -> Solve:
+    """Get METIS ready: k-way, with the largest of its imbalances that keeps the limit."""
+
+    def solve(k: int, seed: int) -> tuple[npt.ArrayLike, float]:
+        found = metis(job.graph, k, job.limit(k), seed)
+        return found.parts, found.seconds
+
+    return solve
+
+
+def prepare_kaminpar(job: Job) -> Solve:
+    """Get KaMinPar ready, with its default preset."""
+    import kaminpar
+
+    graph = kaminpar.load_graph(job.metis_file(), kaminpar.GraphFileFormat.METIS)
+    eps = max(job.imbalance, 1e-9)  # 0 stands for no limit given
+
+    def solve(k: int, seed: int) -> tuple[npt.ArrayLike, float]:
+        kaminpar.reseed(seed)
+        partitioner = kaminpar.KaMinPar(job.threads, kaminpar.default_context())
+        start = perf_counter()
+        parts = partitioner.compute_partition(graph, k=k, eps=eps)
+        return parts, perf_counter() - start
+
+    return solve
+
+
+def prepare_mtkahypar(quality: str, job: Job) -> Solve:
+    """Get Mt-KaHyPar ready, with one of its presets for graphs."""
+    import mtkahypar
+
+    library = mtkahypar.initialize(job.threads, False)
+    context = library.context_from_preset(getattr(mtkahypar.PresetType, quality))
+    context.logging = False
+    load = partial(library.graph_from_file, job.metis_file(), context)
+    loaded = load()
+
+    def solve(k: int, seed: int) -> tuple[npt.ArrayLike, float]:
+        # a second run on the same graph crashes with HIGHEST_QUALITY
+        graph = load() if quality == "HIGHEST_QUALITY" else loaded
+        context.set_partitioning_parameters(k, job.imbalance, mtkahypar.Objective.CUT)
+        mtkahypar.set_seed(seed)
+        start = perf_counter()
+        result = graph.partition(context)
+        return result.get_partition(), perf_counter() - start
+
+    return solve
+
+
+def prepare_kahip(mode: str, job: Job) -> Solve:
+    """Get KaHIP ready: KaFFPa in one of its modes."""
+    import kahip
+
+    indptr, indices, edge_weights, vertex_weights = (
+        getattr(job.graph, name).tolist()
+        for name in ("indptr", "indices", "edge_weights", "vertex_weights")
+    )
+
+    def solve(k: int, seed: int) -> tuple[npt.ArrayLike, float]:
+        start = perf_counter()
+        graph = vertex_weights, indptr, edge_weights, indices
+        _, parts = kahip.kaffpa(*graph, k, job.imbalance, True, seed, getattr(kahip, mode))
+        return parts, perf_counter() - start
+
+    return solve
+
+
+PEERS = {
+    "metis": Tool(prepare_metis, threaded=False, preset="k-way"),
+    "kaminpar": Tool(prepare_kaminpar, threaded=True, preset="default"),
+    "mtkahypar": Tool(partial(prepare_mtkahypar, "DEFAULT"), threaded=True, preset="default"),
+    "mtkahypar-quality": Tool(
+        partial(prepare_mtkahypar, "QUALITY"), threaded=True, preset="quality"
+    ),
+    "kahip": Tool(partial(prepare_kahip, "FAST"), threaded=False, preset="fast"),
+}
+"""Other partitioners by name; each is imported only when it is to get ready."""
+PACKAGES = {
+    "metis": "pymetis",
+    "kaminpar": "kaminpar",
+    "mtkahypar": "mtkahypar",
+    "mtkahypar-quality": "mtkahypar",
+    "kahip": "kahip",
+}
+"""What they are imported as."""

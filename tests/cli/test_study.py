@@ -1,0 +1,168 @@
+"""`jetpy study`: runs, what is kept of them, and how a study goes on."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jetpy
+from jetpy import checkup
+from jetpy.generators import grid
+from jetpy.study import runner
+from jetpy.study.files import CHECKSUMS, KERNELS, PERFORMANCE
+from jetpy.study.machine import FILE
+from tests.cli.conftest import Run
+from tests.cli.test_report import page
+
+WORDS = ("-k", "2", "--tools", "metis", "--threads", "1,2", "--machine", "box", "-o", "study")
+RUNS = 4
+"""By two applications, on two numbers of threads."""
+
+
+@pytest.fixture(scope="session")
+def _checked() -> checkup.Checkup:
+    return checkup.check_up()
+
+
+@pytest.fixture(autouse=True)
+def checked_once(_checked: checkup.Checkup, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkup, "check_up", lambda tell: _checked)
+
+
+@pytest.fixture(scope="session")
+def _made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("study") / "study"
+
+
+@pytest.fixture
+def made(_made: Path, run: Run) -> Path:
+    """A copy of a study of `mesh.graph`, made once."""
+    if not _made.exists():
+        told = run("study", "mesh.graph", "--backends", "numba", *WORDS).stdout
+        assert told == (
+            "wrote study/report.html: 4 runs on 2 platforms; the same parts in all of 1 "
+            "partition, each found 2 times\n"
+        )
+        shutil.move("study", _made)
+    shutil.copytree(_made, "study")
+    return Path("study")
+
+
+def rows(folder: Path) -> list[dict[str, str]]:
+    with open(folder / "performance.csv", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_runs_are_told_as_they_were(made: Path) -> None:
+    graph = grid(40, 30)
+    found = rows(made)
+    assert len(found) == RUNS
+    for row in found:
+        assert row["feasible"] == "yes"
+        assert float(row["seconds"]) > 0
+        assert row["fom"] == row["seconds"]
+        assert (row["n"], row["m"]) == (f"{graph.n}", f"{graph.m}")
+        if row["tool"] == "jetpy":
+            result = jetpy.partition(graph, int(row["k"]), backend="numba", threads=1)
+            assert int(row["cut"]) == result.cut
+            assert int(row["launches"]) > 0
+            stages = [float(row[f"{s}_seconds"]) for s in ("coarsen", "initial", "refine")]
+            assert sum(stages) == pytest.approx(float(row["seconds"]), abs=1e-5)
+    assert len({(r["application"], r["problem"], r["platform"]) for r in found}) == RUNS
+
+
+def test_serial_tools_are_run_once_for_all_threads(made: Path) -> None:
+    metis = [row for row in rows(made) if row["tool"] == "metis"]
+    assert [row["platform"] for row in metis] == ["box cpu-1", "box cpu-2"]
+    assert metis[0]["seconds"] == metis[1]["seconds"]
+
+
+def test_details(made: Path) -> None:
+    checksums, kernels = CHECKSUMS.read(made), KERNELS.read(made)
+    assert {row["equal"] for row in checksums} == {"yes"}
+    assert len({row["sha"] for row in checksums}) == 1
+    assert {"propose", "afterburn"} <= {row["kernel"] for row in kernels}
+    facts = json.loads((made / FILE).read_text())["machines"]["box"]
+    assert facts["facts"]["processor"]
+    assert facts["roofs"].keys() == {"numba/1", "numba/2"}
+    told = page(made / "report.html")
+    assert told.facts["runs"] == f"{RUNS}"
+
+
+def test_a_study_goes_on_where_it_stopped(made: Path, run: Run, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    before = rows(made)
+    PERFORMANCE.write(made, [row for row in before if row["tool"] != "metis"])
+    ran = []
+    whole = runner.run_apart
+
+    def counted(*arguments: object, **options: object) -> object:
+        ran.append(arguments)
+        return whole(*arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(runner, "run_apart", counted)
+    assert "4 runs" in run("study", "mesh.graph", "--backends", "numba", *WORDS).stdout
+    assert len(ran) == 1
+    assert sorted(row["problem"] for row in rows(made)) == sorted(row["problem"] for row in before)
+
+
+def test_parts_that_differ_fail(made: Path, run: Run) -> None:
+    [first, *others] = CHECKSUMS.read(made)
+    CHECKSUMS.write(made, [{**first, "sha": "0"}, *others])
+    told = run("study", "--merge", "study", "-o", "all", code=1)
+    assert "parts differ on mesh, k = 2, default, seed 0: a defect" in told.stderr
+    assert page("all/report.html").said("p").startswith("DIFFERENT PARTS")
+
+
+def test_merged_as_json(made: Path, run: Run) -> None:
+    told = json.loads(run("study", "--merge", "study", "-o", "all", "--json", "-").stdout)
+    assert told["runs"] == RUNS
+    assert told["unequal"] == []
+    metric = told["performance_portability"]
+    assert metric["cut"].keys() == {"jetpy/default", "metis"}
+    assert metric["bandwidth"].keys() == {"jetpy/default"}
+    assert all(0 < value <= 1 for own in metric.values() for value in own.values())
+
+
+def test_another_graph_of_the_name_is_refused(made: Path, run: Run) -> None:
+    jetpy.write_graph("mesh.graph", grid(3, 3))
+    told = run("study", "mesh.graph", "--backends", "numba", *WORDS, "-k", "3", code=1)
+    assert "runs of another graph called mesh" in told.stderr
+
+
+def test_late_runs_are_told_and_kept(made: Path, run: Run) -> None:
+    graph = grid(300, 300)
+    jetpy.write_graph("large.npz", graph)
+    told = run(
+        "study", "large.npz", "-k", "900", "--backends", "numba", "--tools", "none", "--threads",
+        "1", "--machine", "box", "--time-limit", "0.001", "-o", "study",
+    )  # fmt: skip
+    assert "large k=900 seed=0, jetpy/default: time limit" in told.stderr
+    assert "5 runs on 2 platforms, 1 run without feasible parts" in told.stdout
+    assert rows(made)[-1]["fom"] == ""
+    assert np.all([row["status"] == "done" for row in rows(made)[:-1]])
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("mesh.graph",), 2, "-k is needed"),
+        (("mesh.graph", "-k", "2,x"), 2, "'2,x' is not a whole number"),
+        (("mesh.graph", "-k", "0,2"), 2, "0 is less than 1"),
+        (("mesh.graph", "-k", "2", "--backends", "numba,cpu"), 2, "'cpu' is none of cuda"),
+        (("mesh.graph", "-k", "2", "--tools", "scotch"), 2, "'scotch' is none of metis"),
+        (("mesh.graph", "-k", "2", "--imbalance", "-1"), 2, "imbalance"),
+        (("mesh.graph", "mesh.graph", "-k", "2"), 1, "both called mesh"),
+        (("mesh.part", "-k", "2", "--tools", "none", "--backends", "numba"), 1, "mesh.part"),
+        (("--merge", "mesh.graph"), 1, "mesh.graph"),
+        (("--merge", "."), 1, "performance.csv is missing"),
+    ],
+)
+def test_bad_input(words: tuple[str, ...], code: int, message: str, run: Run) -> None:
+    result = run("study", *words, "-o", "bad", code=code)
+    assert message in result.stderr
+    assert not Path("bad/report.html").exists()

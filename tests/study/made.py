@@ -1,0 +1,84 @@
+"""Studies that nobody ran, to look at what becomes of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from jetpy.study.cases import Case
+from jetpy.study.files import CHECKSUMS, KERNELS, PERFORMANCE
+from jetpy.study.machine import Machine, Setting, write_setting
+from jetpy.study.triad import Roof
+
+FACTS: dict[str, Any] = {
+    "processor": "one with two cores",
+    "gpus": [],
+    "threads": 2,
+    "system": "Linux",
+    "back_ends": {"numba": {"works": True}, "cuda": {"works": False}},
+    "packages": {"numba": "1", "kahip": ""},
+}
+ROOF = Roof(bandwidth=1e9, latency=1e-6)
+
+
+def machine(host: str = "a", gpus: tuple[str, ...] = ()) -> Machine:
+    return Machine(
+        host,
+        {**FACTS, "gpus": list(gpus)},
+        {"numba/1": ROOF, "numba/2": ROOF, "cuda/1": Roof(1e12, 5e-6)},
+    )
+
+
+def row(name: str, case: Case, **measured: object) -> dict[str, Any]:
+    """A row of a run that went well, but for what is said."""
+    found: dict[str, Any] = {
+        **case._asdict(),
+        **{"date": "2026-01-01", "n": 9, "m": 12, "coverage_key": "", "machine": name},
+        **{"application": case.application, "problem": case.problem},
+        **{"platform": case.platform(name), "cut": 10, "imbalance": 0.02, "seconds": 1.0},
+        **{"coarsen_seconds": "", "initial_seconds": "", "refine_seconds": "", "launches": ""},
+        **{"feasible": "yes", "status": "done", **measured},
+    }
+    good = found["feasible"] == "yes"
+    return {
+        **found,
+        "fom": found["seconds"] if good else "",
+        "fom_cut": found["cut"] if good else "",
+    }
+
+
+def study(
+    folder: Path,
+    name: str,
+    own: Machine,
+    rows: list[dict[str, Any]],
+    checksums: dict[Case, str] | None = None,
+    kernels: list[dict[str, Any]] | None = None,
+    imbalance: float = 0.03,
+) -> Path:
+    """Write a study with these rows."""
+    folder.mkdir(exist_ok=True)
+    write_setting(folder, Setting(imbalance, {name: own}))
+    PERFORMANCE.write(folder, rows)
+    told = [
+        {
+            **{column: case._asdict()[column] for column in CHECKSUMS.key if column != "machine"},
+            **{"sha": sha, "equal": "yes", "machine": name},
+        }
+        for case, sha in (checksums or {}).items()
+    ]
+    CHECKSUMS.write(folder, told)
+    KERNELS.write(folder, kernels or [])
+    return folder
+
+
+def kernel(
+    name: str, case: Case, kernel: str, calls: int, seconds: float, moved: int
+) -> dict[str, Any]:
+    """A row of a kernel; its share is told where it moved something."""
+    shared = ("graph", "k", "preset", "backend", "threads")
+    return {
+        **{column: case._asdict()[column] for column in shared},
+        **{"kernel": kernel, "engine": case.backend, "calls": calls, "seconds": seconds},
+        **{"bytes": moved, "share": 0.5 if moved else "", "machine": name},
+    }

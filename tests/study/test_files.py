@@ -1,0 +1,167 @@
+"""Tables and settings of studies, as they are written and read back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from jetpy.errors import JetpyError
+from jetpy.study.cases import Case
+from jetpy.study.files import PERFORMANCE, judge_equal
+from jetpy.study.machine import FILE, Setting, read_setting, write_setting
+from jetpy.study.merge import merge
+from jetpy.study.results import read_results
+from tests.study.made import kernel, machine, row, study
+
+NUMBA, CUDA = (
+    Case("mesh", 8, "jetpy", "default", backend, threads, 0)
+    for backend, threads in (("numba", 2), ("cuda", 1))
+)
+METIS = Case("mesh", 8, "metis", "k-way", "", 2, 0)
+
+
+def test_rows_are_appended_and_of_a_key_the_last_counts(tmp_path: Path) -> None:
+    PERFORMANCE.append(tmp_path, [row("a", NUMBA)])
+    PERFORMANCE.append(tmp_path, [row("a", METIS), row("a", NUMBA, cut=9)])
+    assert [found["cut"] for found in PERFORMANCE.read(tmp_path)] == ["9", "10"]
+
+
+def test_an_unfinished_line_does_not_count_and_is_written_over(tmp_path: Path) -> None:
+    PERFORMANCE.append(tmp_path, [row("a", NUMBA), row("a", METIS)])
+    file = tmp_path / PERFORMANCE.name
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-5])
+    assert len(PERFORMANCE.read(tmp_path)) == 1
+    PERFORMANCE.append(tmp_path, [row("a", METIS)])
+    assert file.read_bytes() == whole
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a,b\n1,2\n", "its columns are not those of a study"),
+        (
+            ",".join(PERFORMANCE.columns) + "\n1,2\n",
+            "line 2: 2 cells, not [0-9]+; remove the line",
+        ),
+    ],
+)
+def test_other_tables_are_refused(text: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / PERFORMANCE.name).write_text(text)
+    with pytest.raises(JetpyError, match=words):
+        PERFORMANCE.read(tmp_path)
+
+
+def test_settings_are_read_back(tmp_path: Path) -> None:
+    assert read_setting(tmp_path) is None
+    setting = Setting(0.01, {"a": machine()}).with_machine("b", machine("b", ("H200",)))
+    write_setting(tmp_path, setting)
+    assert read_setting(tmp_path) == setting
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"machines": {"a": {}}, "imbalance": 1}'])
+def test_other_settings_are_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text(text)
+    with pytest.raises(JetpyError, match="not written by jetpy study"):
+        read_setting(tmp_path)
+
+
+def both(tmp_path: Path) -> tuple[Path, Path]:
+    """Studies of the same graph on a machine with a GPU and on another one without."""
+    here = study(
+        tmp_path / "here", "box", machine(), [row("box", NUMBA), row("box", METIS)], {NUMBA: "x"}
+    )
+    there = study(
+        tmp_path / "there", "gpu", machine("b", ("H200",)), [row("gpu", CUDA)], {CUDA: "x"},
+        [kernel("gpu", CUDA, "propose", 3, 0.1, 100)],
+    )  # fmt: skip
+    return here, there
+
+
+def test_merged_studies_have_all_of_both(tmp_path: Path) -> None:
+    merge(both(tmp_path), tmp_path / "all")
+    found = read_results(tmp_path / "all")
+    assert found.platforms == ["box cpu-2", "gpu gpu"]
+    assert [run["machine"] for run in found.runs] == ["box", "box", "gpu"]
+    assert found.machines.keys() == {"box", "gpu"}
+    assert len(found.kernels) == 1
+    assert found.unequal == []
+    assert "the same parts in all of 1 partition, each found 2 times" in found.summary
+
+
+def test_equality_is_judged_over_machines(tmp_path: Path) -> None:
+    here, there = both(tmp_path)
+    study(there, "gpu", machine("b", ("H200",)), [row("gpu", CUDA)], {CUDA: "y"})
+    merge([here, there], tmp_path / "all")
+    found = read_results(tmp_path / "all")
+    assert [told["equal"] for told in found.checksums] == ["yes", "no"]
+    assert found.unequal == ["mesh, k = 8, default, seed 0"]
+    assert found.checksums == judge_equal(found.checksums)
+
+
+def test_a_study_joined_with_itself_is_itself(tmp_path: Path) -> None:
+    here, _ = both(tmp_path)
+    merge([here, here], tmp_path / "all")
+    for file in here.iterdir():
+        assert (tmp_path / "all" / file.name).read_bytes() == file.read_bytes()
+
+
+def _other_machine(here: Path) -> None:
+    study(here, "gpu", machine("c"), [row("gpu", NUMBA)])
+
+
+def _other_graph(here: Path) -> None:
+    study(here, "box", machine(), [row("box", NUMBA, n=10)])
+
+
+def _other_imbalance(here: Path) -> None:
+    study(here, "box", machine(), [row("box", NUMBA)], imbalance=0.1)
+
+
+def _other_result(here: Path) -> None:
+    study(here, "gpu", machine("b", ("H200",)), [row("gpu", CUDA, cut=11)])
+
+
+def _nothing(here: Path) -> None:
+    for file in here.iterdir():
+        file.unlink()
+
+
+def _no_machine(here: Path) -> None:
+    (here / FILE).unlink()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (_other_machine, "two machines are called gpu"),
+        (_other_graph, "two graphs are called mesh"),
+        (_other_imbalance, "an imbalance of 0.03, not 0.1"),
+        (_other_result, "another row for mesh 8 jetpy default cuda 1 0 gpu"),
+        (_nothing, "performance.csv is missing"),
+        (_no_machine, "machine.json is missing"),
+    ],
+)
+def test_what_does_not_fit_is_not_merged(spoil, words: str, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    here, there = both(tmp_path)
+    spoil(here)
+    with pytest.raises(JetpyError, match=words):
+        merge([here, there], tmp_path / "all")
+    assert not (tmp_path / "all").exists()
+
+
+def test_a_study_is_not_merged_over(tmp_path: Path) -> None:
+    here, there = both(tmp_path)
+    with pytest.raises(JetpyError, match="holds a study already"):
+        merge([there], here)
+
+
+def test_results_need_their_machines(tmp_path: Path) -> None:
+    here, _ = both(tmp_path)
+    write_setting(here, replace(Setting(0.03), machines={"other": machine()}))
+    with pytest.raises(JetpyError, match="does not tell of the machine box"):
+        read_results(here)
+    with pytest.raises(JetpyError, match="holds no study"):
+        read_results(tmp_path)

@@ -1,0 +1,67 @@
+"""Efficiencies and Pennycook's metric."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from statistics import harmonic_mean
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jetpy.study.metrics import cascade, efficiencies, factors, portability
+
+VALUES = st.dictionaries(
+    st.sampled_from("abc"),
+    st.dictionaries(st.integers(0, 4), st.floats(0.1, 100)),
+    min_size=1,
+)
+
+
+@given(VALUES)
+def test_the_best_of_each_case_has_efficiency_one(values: dict[str, dict[int, float]]) -> None:
+    found = efficiencies(values, range(5))
+    solved = {case for own in values.values() for case in own}
+    for case in solved:
+        best = min(own[case] for own in values.values() if case in own)
+        for name, own in values.items():
+            assert found[name][case] == pytest.approx(best / own[case] if case in own else 0)
+        assert max(found[name][case] for name in values) == 1
+    assert all(own.keys() == solved for own in found.values())
+
+
+def test_cases_may_share_their_best() -> None:
+    values = {"a": {("x", 1): 4.0, ("x", 2): 2.0}, "b": {("x", 1): 3.0}}
+    found = efficiencies(values, [("x", 1), ("x", 2)], lambda case: case[0])
+    assert found == {
+        "a": {("x", 1): 0.5, ("x", 2): 1.0},
+        "b": {("x", 1): pytest.approx(2 / 3), ("x", 2): 0.0},
+    }
+
+
+def test_a_cut_of_nothing_is_only_reached_by_another() -> None:
+    assert efficiencies({"a": {1: 0.0}, "b": {1: 3.0}}, [1]) == {"a": {1: 1.0}, "b": {1: 0.0}}
+
+
+@given(st.lists(st.floats(0.01, 1), min_size=1))
+def test_the_metric_is_the_harmonic_mean(found: list[float]) -> None:
+    assert portability(found) == pytest.approx(harmonic_mean(found))
+    assert portability([*found, 0.0]) == 0
+
+
+@given(st.dictionaries(st.integers(), st.floats(0, 1), min_size=1))
+def test_cascades_go_down_to_the_metric_of_all(by_platform: dict[int, float]) -> None:
+    steps = cascade(by_platform)
+    assert [step[1] for step in steps] == sorted(by_platform.values(), reverse=True)
+    metrics = [step[2] for step in steps]
+    assert all(a >= b - 1e-12 for a, b in pairwise(metrics))
+    assert metrics[-1] == pytest.approx(portability(by_platform.values()))
+
+
+@given(VALUES)
+def test_profiles_have_a_factor_for_each_case(values: dict[str, dict[int, float]]) -> None:
+    cases = {case for own in values.values() for case in own}
+    for name, own in factors(values).items():
+        assert len(own) == len(cases)
+        assert sum(factor < float("inf") for factor in own) == len(values[name])
+        assert all(factor >= 1 for factor in own)
