@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from importlib.metadata import version as version_of
 
+from sphinx_gallery.sorting import ExplicitOrder
+
 project = "jetpy"
 author = "jetpy developers"
 copyright = "2026, jetpy developers"
@@ -39,7 +41,9 @@ sphinx_gallery_conf = {
     "examples_dirs": "tutorials",
     "gallery_dirs": "_gallery",
     "filename_pattern": r"\.py$",
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": ExplicitOrder(
+        ["mesh.py", "network.py", "ranks.py", "circuit.py", "gpus.py", "study.py"]
+    ),
     "download_all_examples": False,
     "show_memory": False,
     "remove_config_comments": True,

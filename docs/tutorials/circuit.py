@@ -131,7 +131,7 @@ print("wrote circuit.png")
 # -------------------
 # A batch with a mistake is refused as a whole: nothing has changed then. What ``save``
 # writes, ``load`` goes on with another day, or ``jetpy update circuit.npz changes.txt``
-# in a shell.
+# in a shell: see :doc:`graphs that change </guide/changing-graphs>`.
 
 try:
     live.update(jetpy.Batch(insert_vertices=1, delete_edges=[(0, GATES - 1)]))

@@ -143,5 +143,5 @@ print("wrote plate.vtu and plate.png")
 
 # %%
 # From a shell, ``jetpy mesh plate.vtu -k 16 -o parts.vtu`` reads a mesh, and writes it
-# with the data ``part`` on its cells. The :doc:`recipes </recipes>` are about Gmsh,
-# OpenFOAM, PETSc and DOLFINx.
+# with the data ``part`` on its cells: see :doc:`meshes </guide/meshes>`. The
+# :doc:`recipes </recipes>` are about Gmsh, OpenFOAM, PETSc and DOLFINx.

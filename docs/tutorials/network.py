@@ -179,4 +179,4 @@ if find_spec("torch_geometric"):
     print(f"batches of PyTorch Geometric have {seen / data.num_edges:.0%} of the edges")
     assert papers == PAPERS
 else:
-    print("left out: pip install torch torch_geometric")
+    print("without PyTorch Geometric; it comes by pip install torch torch_geometric")

@@ -17,7 +17,8 @@ takes half a minute: each run has a process of its own.
 # ---------
 # One graph, eight parts, one and two threads, and two presets of jetpy. The graph is so
 # small that threads have little to do, and that METIS is done soonest: take graphs of
-# the size that you need.
+# the size that you need. A study that was interrupted goes on where it stopped: what is
+# in its folder is not run again.
 
 import csv
 import subprocess
@@ -111,7 +112,8 @@ print("wrote portability.png")
 #    $ jetpy study --merge study study-of-the-gpu -o both
 #
 # Platforms are then those of both, and an application that runs on one of them alone
-# gets 0.
+# gets 0. :doc:`A study of performance portability </study>` tells what tables and page
+# hold.
 
 page = Path("study/report.html")
 assert page.stat().st_size > 10_000
