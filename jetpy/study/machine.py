@@ -28,7 +28,7 @@ class Machine:
     host : str
         Hash of its name.
     facts : mapping of str to object
-        What ``jetpy doctor --json`` tells.
+        What ``jetpy doctor --json`` tells, but for the folders of the cache.
     roofs : mapping of str to Roof
         By back end and threads, as in ``numba/2``.
     """
@@ -91,7 +91,7 @@ class Setting:
 
 def machine_of(found: Checkup) -> Machine:
     """Return the machine that was checked, with the versions of other partitioners."""
-    facts = found.as_dict()
+    facts = {name: fact for name, fact in found.as_dict().items() if name != "cache"}
     peers = versions(tuple(PACKAGES.values()))
     return Machine(_hashed(platform.node()), {**facts, "packages": {**facts["packages"], **peers}})
 

@@ -210,7 +210,7 @@ def _row(study: Study, case: Case, graph: Graph, folder: str, options: Options) 
     same = next(_same_run(study, case, options), None)
     if same is not None:
         if case.tool == JETPY:
-            _repeat_details(study, same, case)
+            _repeat_kernels(study, same, case)
         return {**study.runs[study.key_of(same)], **about}
     profile = case.tool == JETPY and not _has_kernels(study, case)
     task = Task(case, folder, options.imbalance, options.time_limit, profile)
@@ -234,19 +234,18 @@ def _same_run(study: Study, case: Case, options: Options) -> Iterator[Case]:
                 yield other
 
 
-def _repeat_details(study: Study, same: Case, case: Case) -> None:
-    """Append the checksum and the kernels of a run as those of another."""
+def _repeat_kernels(study: Study, same: Case, case: Case) -> None:
+    """Append what the kernels of a run took as what those of another would."""
     known, own = ({**_texts(c), "machine": study.name} for c in (same, case))
-    for table in (CHECKSUMS, KERNELS):
-        shared = [column for column in table.columns if column in own]
-        table.append(
-            study.folder,
-            [
-                {**row, **{column: own[column] for column in shared}}
-                for row in table.read(study.folder)
-                if all(row[column] == known[column] for column in shared)
-            ],
-        )
+    shared = [column for column in KERNELS.columns if column in own]
+    KERNELS.append(
+        study.folder,
+        [
+            {**row, **{column: own[column] for column in shared}}
+            for row in KERNELS.read(study.folder)
+            if all(row[column] == known[column] for column in shared)
+        ],
+    )
 
 
 _DETAILS = (*STAGE_COLUMNS, "launches")
