@@ -18,7 +18,6 @@ from jetpy.names import DISTRIBUTION
 
 if TYPE_CHECKING:
     from jetpy.study.results import Results
-    from jetpy.study.runner import Study
 
 EXTRA = "bench"
 PEERS = ("metis", "kaminpar", "mtkahypar", "mtkahypar-quality", "kahip")
@@ -227,7 +226,8 @@ def _run(
     from jetpy.problem import checked_imbalance
     from jetpy.study.cases import Options
     from jetpy.study.machine import machine_of
-    from jetpy.study.runner import Study, installed, make_runs, measure_roofs, names_of
+    from jetpy.study.runner import installed, make_runs, measure_roofs, names_of
+    from jetpy.study.study import Study
 
     checked_imbalance(asked["imbalance"], large=False)
     names_of(files)
@@ -241,7 +241,7 @@ def _run(
         backends=tuple(working),
         tools=tuple(there),
     )
-    study: Study = Study.opened(output, name or here.id, here, options.imbalance)
+    study = Study.opened(output, name or here.id, here, options.imbalance)
     bars.busy("Measuring bandwidth")
     measure_roofs(study, options)
     return make_runs(study, files, options, lambda done, total: bars.stage("study", done, total))

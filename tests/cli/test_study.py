@@ -6,6 +6,7 @@ import csv
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from jetpy.generators import grid
 from jetpy.study import runner
 from jetpy.study.files import CHECKSUMS, KERNELS, PERFORMANCE
 from jetpy.study.machine import FILE
+from jetpy.study.processes import Outcome
 from tests.cli.conftest import Run
 from tests.cli.test_report import page
 
@@ -94,20 +96,39 @@ def test_details(made: Path) -> None:
     assert told.facts["runs"] == f"{RUNS}"
 
 
-def test_a_study_goes_on_where_it_stopped(made: Path, run: Run, monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    before = rows(made)
-    PERFORMANCE.write(made, [row for row in before if row["tool"] != "metis"])
-    ran = []
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What is run from now on."""
+    found: list[object] = []
     whole = runner.run_apart
 
-    def counted(*arguments: object, **options: object) -> object:
-        ran.append(arguments)
-        return whole(*arguments, **options)  # type: ignore[arg-type]
+    def counted(*arguments: Any, **options: Any) -> Outcome:
+        found.append(arguments)
+        return whole(*arguments, **options)
 
     monkeypatch.setattr(runner, "run_apart", counted)
+    return found
+
+
+def test_a_study_goes_on_where_it_stopped(made: Path, run: Run, ran: list[object]) -> None:
+    before = rows(made)
+    PERFORMANCE.write(made, [row for row in before if row["tool"] != "metis"])
     assert "4 runs" in run("study", "mesh.graph", "--backends", "numba", *WORDS).stdout
     assert len(ran) == 1
     assert sorted(row["problem"] for row in rows(made)) == sorted(row["problem"] for row in before)
+
+
+@pytest.mark.parametrize(("status", "tried"), [("failed with code 1", 1), ("time limit", 0)])
+def test_runs_that_failed_are_tried_again(
+    status: str, tried: int, made: Path, run: Run, ran: list[object]
+) -> None:
+    before = rows(made)
+    failed = {"status": status, "feasible": "no", "fom": "", "seconds": "", "cut": ""}
+    spoilt = [{**row, **failed} if row["tool"] == "metis" else row for row in before]
+    PERFORMANCE.write(made, spoilt)
+    told = run("study", "mesh.graph", "--backends", "numba", *WORDS).stdout
+    assert len(ran) == tried
+    assert ("2 runs without feasible parts" in told) == (tried == 0)
 
 
 def test_parts_that_differ_fail(made: Path, run: Run) -> None:

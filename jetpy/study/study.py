@@ -1,0 +1,163 @@
+"""A study in its folder: what there is of it, and what is added."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from jetpy.errors import JetpyError
+from jetpy.graph import Graph
+from jetpy.study.cases import Case
+from jetpy.study.files import CHECKSUMS, KERNELS, PERFORMANCE, TABLES, Row, judge_equal
+from jetpy.study.machine import (
+    Machine,
+    Setting,
+    check_same,
+    engine_name,
+    read_setting,
+    write_setting,
+)
+from jetpy.study.processes import DONE, TIME_LIMIT
+
+FINAL = (DONE, TIME_LIMIT)
+"""What became of runs that are not tried again."""
+
+
+@dataclass(eq=False)
+class Study:
+    """A study in a folder, on a machine that it gives a name.
+
+    Attributes
+    ----------
+    folder : Path
+    name : str
+        Of the machine, in all tables.
+    setting : Setting
+    runs : dict
+        Rows of the runs that there are, by key.
+    """
+
+    folder: Path
+    name: str
+    setting: Setting
+    runs: dict[tuple[str, ...], Row]
+
+    @classmethod
+    def opened(cls, folder: Path, name: str, machine: Machine, imbalance: float) -> Study:
+        """Begin or go on with a study.
+
+        Raises
+        ------
+        JetpyError
+            If what lies in the folder is no study, one with another imbalance, or one of another
+            machine of this name.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        setting = read_setting(folder) or Setting(imbalance)
+        if setting.imbalance != imbalance:
+            raise JetpyError(
+                f"{folder} is a study with an imbalance of {setting.imbalance}: use another folder"
+            )
+        if name in setting.machines:
+            known = setting.machines[name]
+            check_same(name, known, machine)
+            machine = replace(machine, roofs=known.roofs)
+        runs, *_ = [table.read(folder) for table in TABLES]  # refuses what is no study
+        keyed = {PERFORMANCE.key_of(row): row for row in runs}
+        study = cls(folder, name, setting, keyed)
+        study.keep_machine(machine)
+        return study
+
+    @property
+    def machine(self) -> Machine:
+        """The machine that it runs on."""
+        return self.setting.machines[self.name]
+
+    def keep_machine(self, machine: Machine) -> None:
+        """Write down what is known of the machine."""
+        self.setting = self.setting.with_machine(self.name, machine)
+        write_setting(self.folder, self.setting)
+
+    def key_of(self, case: Case) -> tuple[str, ...]:
+        """Return the key of a run's row."""
+        return PERFORMANCE.key_of(self._texts(case))
+
+    def lacks(self, case: Case) -> bool:
+        """Whether a run has not been made, or has failed but for its time limit."""
+        row = self.runs.get(self.key_of(case))
+        return row is None or row["status"] not in FINAL
+
+    def has_solved(self, case: Case) -> bool:
+        """Whether a run has been made to its end."""
+        return not self.lacks(case) and self.runs[self.key_of(case)]["status"] == DONE
+
+    def check_graph(self, name: str, graph: Graph) -> None:
+        """Refuse a graph that has the name of another.
+
+        Raises
+        ------
+        JetpyError
+        """
+        sizes = str(graph.n), str(graph.m)
+        own = (row for row in self.runs.values() if row["graph"] == name)
+        if any((row["n"], row["m"]) != sizes for row in own):
+            raise JetpyError(
+                f"{self.folder} has runs of another graph called {name}: rename the file, or use "
+                "another folder"
+            )
+
+    def append(self, row: Mapping[str, Any]) -> None:
+        """Add a run."""
+        PERFORMANCE.append(self.folder, [row])
+        texts = {column: str(row[column]) for column in PERFORMANCE.columns}
+        self.runs[PERFORMANCE.key_of(texts)] = texts
+
+    def append_details(self, case: Case, found: Mapping[str, Any]) -> None:
+        """Add the checksum of a run of jetpy, and what its kernels took, if that was asked for."""
+        own = self._texts(case)
+        checksum = {column: own[column] for column in CHECKSUMS.key} | {"sha": found["sha"]}
+        key = CHECKSUMS.key_of(checksum)
+        others = [row for row in CHECKSUMS.read(self.folder) if CHECKSUMS.key_of(row) != key]
+        CHECKSUMS.append(self.folder, judge_equal([*others, checksum])[-1:])
+        run = {column: own[column] for column in KERNELS.columns if column in own}
+        KERNELS.append(
+            self.folder, [{**run, **self._kernel(case, kernel)} for kernel in found["kernels"]]
+        )
+
+    def kernels_of(self, case: Case) -> list[Row]:
+        """Return what the kernels of a run take, with whatever seed."""
+        own = self._texts(case)
+        shared = [column for column in KERNELS.key if column in own]
+        return [
+            row
+            for row in KERNELS.read(self.folder)
+            if all(row[column] == own[column] for column in shared)
+        ]
+
+    def repeat_kernels(self, same: Case, case: Case) -> None:
+        """Add what the kernels of a run took as what those of another would."""
+        own = self._texts(case)
+        run = {column: own[column] for column in KERNELS.columns if column in own}
+        KERNELS.append(self.folder, [{**row, **run} for row in self.kernels_of(same)])
+
+    def _kernel(self, case: Case, kernel: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the cells of a kernel; no share of a bandwidth that is not that of its engine."""
+        seconds, moved, share = kernel["seconds"], kernel["bytes"], ""
+        if moved and seconds and kernel["backend"] == case.backend:
+            roof = self.machine.roofs[engine_name(case.backend, case.threads)]
+            share = f"{moved / seconds / roof.bandwidth:.6f}"
+        return {
+            "kernel": kernel["name"],
+            "engine": kernel["backend"],
+            "calls": kernel["calls"],
+            "seconds": f"{seconds:.9f}",
+            "bytes": moved or "",
+            "share": share,
+        }
+
+    def _texts(self, case: Case) -> dict[str, str]:
+        """Return what tells a run from others, as it stands in tables."""
+        fields = {name: str(value) for name, value in case._asdict().items()}
+        return {**fields, "machine": self.name}
