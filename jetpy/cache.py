@@ -5,12 +5,14 @@ Compiled kernels are code: whoever can write to the cache can run code as its re
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import logging
 import os
 import stat
 import uuid
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
@@ -93,6 +95,26 @@ def _complain(error: str) -> None:
     logging.getLogger("jetpy").warning(
         "compiled kernels cannot be kept for later runs: %s; %s", error, MOVE
     )
+
+
+@contextmanager
+def one_at_a_time(what: str) -> Iterator[None]:
+    """Compile while no other process does: whoever waited finds what the first one has kept.
+
+    Where the folder or its file system has no locks, nobody waits.
+
+    Parameters
+    ----------
+    what : str
+        What is compiled; others do not wait for each other.
+    """
+    with ExitStack() as stack:
+        with suppress(OSError):
+            top = cache_dirs()[-1]
+            _make_folder(top)
+            lock = stack.enter_context(open(top / f".{what}.lock", "ab"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def intact_content(path: Path) -> bytes | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +13,9 @@ from pathlib import Path
 import pytest
 
 from jetpy import cache
+from jetpy.backends.numba_engine import engine
+from jetpy.backends.numba_engine.engine import NumbaBackend
+from jetpy.cache import one_at_a_time
 from jetpy.errors import BackendError
 from tests.children import in_child
 
@@ -234,3 +239,44 @@ def test_another_users_cache_is_not_loaded_from(
 def refused(words: str) -> None:
     with pytest.raises(BackendError, match=words):
         cache.read_entry(NAME)
+
+
+WAITING = """
+import sys
+from jetpy.cache import one_at_a_time
+with one_at_a_time(sys.argv[1]):
+    print("in", flush=True)
+"""
+
+
+def _takes(what: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", WAITING, what]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def test_processes_compile_one_at_a_time(folder: Path) -> None:
+    with one_at_a_time("one"):
+        waiting = _takes("one")
+        assert _takes("another").communicate()[0] == "in\n"
+        assert waiting.poll() is None
+    assert waiting.communicate()[0] == "in\n"
+
+
+def test_nobody_waits_where_there_is_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(cache, "cache_dirs", lambda: [tmp_path / "file" / "folder"])
+    with one_at_a_time("one"), one_at_a_time("one"):
+        pass
+
+
+def test_what_another_process_has_compiled_is_not_compiled_again(
+    compiled: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While it waited, that is: when it looked first, the cache was empty."""
+    looks = iter([[[("a",)]], []])
+    monkeypatch.setattr(engine, "_lacking", lambda entries: next(looks))
+    monkeypatch.setattr(engine, "compile_in_parallel", None)
+    assert NumbaBackend(1).compile() > 0
+    assert next(looks, None) is None

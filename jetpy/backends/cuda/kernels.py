@@ -15,7 +15,7 @@ from jetpy.backends.cuda.nvrtc import NVRTC, OPTIONS
 from jetpy.backends.cuda.source import source
 from jetpy.backends.threads import available_threads
 from jetpy.backends.workers import Compilation, Group, announce, note
-from jetpy.cache import keep_entry, read_entry
+from jetpy.cache import keep_entry, one_at_a_time, read_entry
 from jetpy.errors import BackendError
 from jetpy.kernel_language import Width, read_workunits
 
@@ -93,8 +93,31 @@ def cubins(
     BackendError
         At the end, with the compiler's words, if a module did not compile.
     """
+    ready = _kept(wanted, compiler, architecture, width)
+    if len(ready) == len(wanted):
+        return ready
+    with one_at_a_time("cuda"):
+        return _completed(wanted, compiler, architecture, width, jobs, progress)
+
+
+def _kept(
+    wanted: Sequence[ModuleType], compiler: NVRTC, architecture: str, width: Width
+) -> dict[ModuleType, bytes]:
+    """Return the cubins that the cache has."""
     found = {module: read_entry(entry(module, compiler, architecture, width)) for module in wanted}
-    ready = {module: cubin for module, cubin in found.items() if cubin is not None}
+    return {module: cubin for module, cubin in found.items() if cubin is not None}
+
+
+def _completed(
+    wanted: Sequence[ModuleType],
+    compiler: NVRTC,
+    architecture: str,
+    width: Width,
+    jobs: int,
+    progress: Progress | None,
+) -> dict[ModuleType, bytes]:
+    """Do what `cubins` does; another process may have compiled what was missing a moment ago."""
+    ready = _kept(wanted, compiler, architecture, width)
     missing = [module for module in wanted if module not in ready]
     if not missing:
         return ready

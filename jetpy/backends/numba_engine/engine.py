@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from typing import Any, Self
 
 from jetpy.backends.base import Count, Workunit
@@ -15,8 +16,8 @@ from jetpy.backends.numba_engine.crew import Crew
 from jetpy.backends.numba_engine.launcher import Launcher
 from jetpy.backends.numba_engine.program import Program
 from jetpy.backends.threads import available_threads
-from jetpy.backends.workers import Group, announce, compile_in_parallel
-from jetpy.cache import cache_dirs, is_writable
+from jetpy.backends.workers import Entry, Group, announce, compile_in_parallel
+from jetpy.cache import cache_dirs, is_writable, one_at_a_time
 from jetpy.kernel_language import read_workunits
 
 MAX_THREADS = 64
@@ -103,26 +104,40 @@ class NumbaBackend(LaunchingBackend):
         started = time.perf_counter()
         width = self.width.name
         todo = [(m.__name__, width, name) for m in workloads.MODULES for name in read_workunits(m)]
-        missing: list[Group] = [[entry] for entry in todo if not compiling.is_cached(*entry)]
-        done = len(todo) - len(missing)
-        if missing:
-            processes = jobs or available_threads()
-            keeps = is_writable(cache_dirs()[-1])
-            announce(len(missing), compiling.SECONDS * len(missing) / (processes if keeps else 1))
-            if progress is not None:
-                progress(done, len(todo))
-            for group in (
-                compile_in_parallel(compiling.COMPILE, missing, processes)
-                if keeps
-                else _compile_here(missing)
-            ):
-                done += len(group)
-                if progress is not None:
-                    progress(done, len(todo))
+        if _lacking(todo):
+            _compile(todo, jobs or available_threads(), progress)
         compiling.sharing()
         compiling.compile_all(*todo)
         self._loaded = True
         return time.perf_counter() - started
+
+
+def _lacking(entries: Sequence[Entry]) -> list[Group]:
+    """Return those workunits that are in no cache, each as a group."""
+    return [[entry] for entry in entries if not compiling.is_cached(*entry)]
+
+
+def _compile(
+    todo: Sequence[Entry], processes: int, progress: Callable[[int, int], None] | None
+) -> None:
+    """Compile what the cache lacks; several processes that keep it do so one after the other."""
+    keeps = is_writable(cache_dirs()[-1])
+    with one_at_a_time("numba") if keeps else nullcontext():
+        missing = _lacking(todo)
+        if not missing:
+            return
+        done = len(todo) - len(missing)
+        announce(len(missing), compiling.SECONDS * len(missing) / (processes if keeps else 1))
+        if progress is not None:
+            progress(done, len(todo))
+        for group in (
+            compile_in_parallel(compiling.COMPILE, missing, processes)
+            if keeps
+            else _compile_here(missing)
+        ):
+            done += len(group)
+            if progress is not None:
+                progress(done, len(todo))
 
 
 def _compile_here(groups: Iterable[Group]) -> Iterator[Group]:
