@@ -1,188 +1,225 @@
-"""Draw the figures of the pages about the algorithm, from runs: ``python docs/figures.py``."""
+"""Draws the figures of docs/algorithm from runs of jetpy: python -m docs.figures [NAME ...].
+
+Nothing is drawn by hand: hierarchies, iterations and moves are read from the program while it
+works on small meshes whose vertices have places. Needs the extra `report`.
+"""
 
 from __future__ import annotations
 
+import io
+import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from PIL import Image
 
-from jetpy.backends import get_backend
+import jetpy
+from docs.watching import IMBALANCE, Parts, backend, mesh, refine_once, watched_run
 from jetpy.backends.level import upload
-from jetpy.generators import delaunay
-from jetpy.graph import Graph, IntArray
 from jetpy.hierarchy import coarsen, finest_level
-from jetpy.metrics import edge_cut, part_weights
+from jetpy.metrics import edge_cut
+from jetpy.options import RefineOptions
 from jetpy.pages import raster
 from jetpy.pages.colouring import colours_of
 from jetpy.pages.figures import new_figure, styled
-from jetpy.pages.palette import FILLS, INK, SERIES
+from jetpy.pages.palette import FILLS, INK, MUTED, ON_FILL, PAGE, SERIES
 from jetpy.pages.view import view_of
 from jetpy.presets import preset
-from jetpy.problem import Problem, pose
+from jetpy.problem import pose
 from jetpy.progress import no_progress
-from jetpy.refinement.jet import Refinement
-from jetpy.workloads.control_block import Control, Task
+from jetpy.workloads.control_block import Task
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-FOLDER = Path(__file__).parent / "algorithm"
-BACKEND = get_backend("numba", 1)
-VERTICES, PARTS, IMBALANCE, SEED = 6000, 8, 0.03, 0
-WIDTH = 7.2
-DPI, COLOURS = 100, 48
-NAMES = {
-    Task.PROPAGATE: "Jetlp",
-    Task.REBALANCE_WEAKLY: "weak rebalancing",
-    Task.REBALANCE_STRONGLY: "strong rebalancing",
-}
-MARKS = dict(zip(NAMES, "osD", strict=True))
+FOLDER = Path(__file__).parent / "algorithm" / "figures"
+DPI = 160
+COLOURS = 24
 
 
-class Iteration(NamedTuple):
-    """What an iteration did, and what came of it."""
-
-    task: Task
-    cut: int
-    heaviest: int
-    parts: IntArray
+# Drawing
 
 
-def problem_of(graph: Graph) -> Problem:
-    """Return the problem of the figures."""
-    return pose(graph.total_vertex_weight, PARTS, IMBALANCE, SEED, preset("default"))
-
-
-def iterations(graph: Graph, start: IntArray) -> list[Iteration]:
-    """Refine a partition of the graph, and return each iteration; the first is the start."""
-    problem = problem_of(graph)
-    refinement = Refinement(BACKEND, upload(BACKEND, graph), problem)
-    refinement.start(BACKEND.from_host(start.copy()), problem.options.refine.finest_ratios[0], None)
-    found = [_iteration(graph, Task.PROPAGATE, start)]
-    while True:
-        refinement._launch_any()
-        if not refinement.look():
-            return found
-        parts = BACKEND.to_host(refinement.state.parts)
-        if (parts != found[-1].parts).any():
-            task = Task(int(refinement.state.control_block.host[Control.TASK]))
-            found.append(_iteration(graph, task, parts))
-
-
-def _iteration(graph: Graph, task: Task, parts: IntArray) -> Iteration:
-    weights = part_weights(graph, parts, PARTS)
-    return Iteration(task, edge_cut(graph, parts), int(weights.max()), parts.copy())
-
-
-def levels(graph: Graph) -> list[IntArray]:
-    """Return the vertex of each level that each vertex of the graph is in, finest first."""
-    level = finest_level(BACKEND, upload(BACKEND, graph))
-    found = [np.arange(graph.n, dtype=np.int32)]
-    for coarser in coarsen(level, [problem_of(graph)], no_progress)[1:]:
-        found.append(BACKEND.to_host(coarser.coarse_of)[found[-1]])
-    return found
-
-
-def slices(graph: Graph) -> IntArray:
-    """Cut a mesh into slices, the first of them twice as wide: neither good nor balanced."""
-    assert graph.coordinates is not None
-    order = np.argsort(graph.coordinates[:, 0], kind="stable")
-    shares = np.array([2.0, *[1.0] * (PARTS - 1)])
-    bounds = np.cumsum(shares / shares.sum()) * graph.n
-    parts = np.empty(graph.n, np.int32)
-    parts[order] = np.searchsorted(bounds, np.arange(graph.n), side="right").clip(max=PARTS - 1)
-    return parts
-
-
-def draw_map(axes: Axes, graph: Graph, parts: IntArray, title: str) -> None:
-    """Draw a mesh in the colours of parts, or of vertices of a level."""
-    assert graph.coordinates is not None
-    k = int(parts.max()) + 1
+def map_of(axes: Any, graph: jetpy.Graph, regions: Parts, colours: Any = None) -> raster.Frame:
+    """Draw which region each place of a mesh is in, and return the frame of the drawing."""
+    k = int(regions.max()) + 1
     view = view_of(graph, graph.coordinates)
     frame = raster.frame_of(view)
-    image = raster.with_gaps(raster.rasterise(view, frame, parts, k))
-    colours = colours_of(k, raster.adjacent(image, k))
+    image = raster.rasterise(view, frame, regions, k)
+    if colours is None:
+        colours = colours_of(k, raster.adjacent(image, k))
     fills = np.array([[*bytes.fromhex(fill[1:]), 255] for fill in FILLS], np.uint8)
-    nothing = (image == raster.NOTHING)[:, :, None]
-    axes.imshow(np.where(nothing, np.uint8(0), fills[colours[image]])[::2, ::2])
+    seen = raster.with_gaps(image)
+    axes.imshow(np.where((seen == raster.NOTHING)[:, :, None], np.uint8(255), fills[colours[seen]]))
     axes.set_axis_off()
-    axes.set_title(title)
+    return frame
 
 
-def levels_figure(graph: Graph) -> Figure:
-    """Show vertices of four levels where they are."""
-    found = levels(graph)
-    figure = new_figure(WIDTH / 4 + 0.3, WIDTH)
-    chosen = [1, len(found) // 3 + 1, 2 * len(found) // 3, len(found) - 1]
-    for axes, number in zip(figure.subplots(1, 4), chosen, strict=True):
-        of_level = found[number]
-        draw_map(axes, graph, of_level, f"level {number}: {int(of_level.max()) + 1:,} vertices")
+def mark(axes: Any, frame: raster.Frame, which: Any, **style: Any) -> None:
+    """Mark vertices on a map."""
+    at = frame.columns[which], frame.rows[which]
+    axes.scatter(*at, **{"s": 5, "linewidths": 0.6, "color": ON_FILL, **style})
+
+
+def titled(axes: Any, title: str) -> None:
+    """Give a panel its title."""
+    axes.set_title(title, fontsize=8, color=INK)
+
+
+def below(figure: Figure, handles: list[Line2D]) -> None:
+    """Put a legend below all panels."""
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize=8)
+
+
+def dot(label: str, **style: Any) -> Line2D:
+    """Return an entry of a legend."""
+    return Line2D([], [], linestyle="", **{"marker": "o", "color": ON_FILL, **style}, label=label)
+
+
+# Figures
+
+
+def hierarchy() -> Figure:
+    """Every coarse vertex of four levels, on the mesh that all of them stand for."""
+    graph = mesh(1500)
+    options = preset("default")
+    options = replace(options, coarsen=replace(options.coarsen, per_part=10))
+    problem = pose(graph.total_vertex_weight, 4, IMBALANCE, 0, options)
+    levels = coarsen(finest_level(backend(), upload(backend(), graph)), [problem], no_progress)
+    names, shown = np.arange(graph.n, dtype=np.int32), {}
+    for number, level in enumerate(levels):
+        if level.coarse_of is not None:
+            names = level.coarse_of[names]
+        shown[number] = names
+    figure = new_figure(4.95)
+    for axes, number in zip(figure.subplots(2, 2).flat, (3, 4, 5, len(levels) - 1), strict=True):
+        map_of(axes, graph, shown[number])
+        small = levels[number].graph
+        titled(axes, f"level {number}: {small.n:,} vertices, {small.nnz // 2:,} edges")
     return figure
 
 
-def parts_figure(graph: Graph, found: list[Iteration]) -> Figure:
-    """Show a partition before its refinement, on the way, and at the end."""
-    limit = problem_of(graph).limit
-    balanced = [i for i in found if i.heaviest <= limit]
-    best = min(balanced, key=lambda i: i.cut)
-    first = next(number for number, i in enumerate(found) if i.heaviest <= limit)
-    figure = new_figure(WIDTH / 3 + 0.3, WIDTH)
-    shown = ((0, found[0]), (first, found[first]), (found.index(best), best))
-    for axes, (number, iteration) in zip(figure.subplots(1, 3), shown, strict=True):
-        draw_map(axes, graph, iteration.parts, f"iteration {number}: cut {iteration.cut:,}")
-    return figure
-
-
-def iterations_figure(graph: Graph, found: list[Iteration]) -> Figure:
-    """Show the cut and the heaviest part after each iteration."""
-    limit = problem_of(graph).limit
-    figure = new_figure(3.6, WIDTH)
+def iterations() -> Figure:
+    """Cut and imbalance after each iteration of a run."""
+    graph, k = mesh(20_000), 8
+    result, seen = watched_run(graph, k)
+    limit, ideal = result.limit, -(-graph.total_vertex_weight // k)
+    figure = new_figure(4.4)
     upper, lower = figure.subplots(2, 1, sharex=True)
-    for axes, values in ((upper, [i.cut for i in found]), (lower, [i.heaviest for i in found])):
-        axes.plot(values, color=INK, linewidth=0.6, zorder=1)
-        for colour, (task, name) in zip(SERIES, NAMES.items(), strict=False):
-            places = [place for place, i in enumerate(found) if place and i.task is task]
-            if not places:
-                continue
-            axes.scatter(
-                places, [values[place] for place in places], s=14, color=colour,
-                marker=MARKS[task], label=name if axes is upper else None, zorder=2,
-            )  # fmt: skip
-    lower.axhline(limit, color=INK, linewidth=1, linestyle="--")
-    lower.annotate(
-        f"limit {limit}", (1, limit), (0, 3), ("axes fraction", "data"), "offset points",
-        ha="right", size=8,
-    )  # fmt: skip
+    times = np.arange(len(seen))
+    kinds = {
+        Task.PROPAGATE: ("Jetlp", SERIES[0], "o"),
+        Task.REBALANCE_WEAKLY: ("weak rebalancing", SERIES[1], "^"),
+        Task.REBALANCE_STRONGLY: ("strong rebalancing", SERIES[2], "s"),
+    }
+    for axes, values in (
+        (upper, np.array([i.cut for i in seen])),
+        (lower, np.array([100 * (i.heaviest / ideal - 1) for i in seen])),
+    ):
+        for task, (name, colour, marker) in kinds.items():
+            own = np.array([i.task == task for i in seen])
+            if own.any():
+                axes.scatter(times[own], values[own], s=7, color=colour, marker=marker, label=name)
+        for place in np.flatnonzero(np.diff([i.level for i in seen])):
+            axes.axvline(place + 0.5, color=MUTED, linewidth=0.4)
+    allowed = 100 * (limit / ideal - 1)
+    lower.axhline(allowed, color=INK, linewidth=0.8, linestyle="--")
+    lower.text(len(seen), allowed - 0.15, "limit", ha="right", va="top", fontsize=8)
     upper.set_ylabel("cut")
-    lower.set_ylabel("heaviest part")
-    lower.set_xlabel("iteration")
-    figure.legend(loc="outside upper left", ncols=3)
+    lower.set_ylabel("heaviest part, % above average")
+    lower.set_xlabel("iteration; lines part the refinements of levels")
+    upper.legend(loc="upper right", markerscale=1.6)
     return figure
 
 
-def save(figure: Figure, name: str) -> None:
-    """Write a figure to the folder of the pages; a drawing with few colours."""
-    path = FOLDER / name
+def before_and_after() -> Figure:
+    """The partition of the finest level as it came from the coarser one, and refined."""
+    graph, k = mesh(4000), 6
+    result, seen = watched_run(graph, k)
+    finest = [i for i in seen if i.n == graph.n]
+    start, end = finest[0].before, result.parts
+    figure = new_figure(2.75)
+    panels = figure.subplots(1, 2)
+    for axes, parts, what in ((panels[0], start, "before"), (panels[1], end, "after")):
+        frame = map_of(axes, graph, parts, np.arange(k))
+        titled(axes, f"{what}: cut {edge_cut(graph, parts):,}")
+    mark(panels[1], frame, start != end)
+    below(figure, [dot("has changed its part", markersize=3)])
+    return figure
+
+
+def afterburner() -> Figure:
+    """Which vertices the two filters of one iteration of Jetlp let through."""
+    graph, k = mesh(1500), 4
+    _, seen = watched_run(graph, k)
+    start = next(i for i in seen if i.n == graph.n).before
+    once = refine_once(graph, start, k, RefineOptions(overfill=None, finest_ratios=(75,)))
+    assert once.task == Task.PROPAGATE
+    moved, proposed = once.before != once.after, once.before != once.wanted
+    figure = new_figure(5.0)
+    axes = figure.subplots()
+    frame = map_of(axes, graph, once.before, np.arange(k))
+    mark(axes, frame, moved, s=22)
+    mark(axes, frame, proposed & ~moved, s=22, marker="X", color=PAGE, edgecolors=ON_FILL)
+    cuts = [edge_cut(graph, parts) for parts in (once.before, once.wanted, once.after)]
+    titled(
+        axes,
+        f"cut {cuts[0]}; {cuts[1]} if all {proposed.sum()} moved that want to; "
+        f"{cuts[2]} as {moved.sum()} do",
+    )
+    below(
+        figure,
+        [
+            dot("moves", markersize=5),
+            dot("held back", marker="X", color=PAGE, markeredgecolor=ON_FILL, markersize=6),
+        ],
+    )
+    return figure
+
+
+def rebalancing() -> Figure:
+    """One iteration of weak and of strong rebalancing, from the same overfull part."""
+    graph, k = mesh(2500), 4
+    start = jetpy.partition(graph, k, targets=[12, 10, 10, 10], backend="numba", threads=1).parts
+    figure = new_figure(2.75)
+    for axes, name, rounds in zip(figure.subplots(1, 2), ("weak", "strong"), (8, 0), strict=True):
+        once = refine_once(graph, start, k, RefineOptions(weak_rounds=rounds))
+        assert once.task == (Task.REBALANCE_WEAKLY if rounds else Task.REBALANCE_STRONGLY)
+        frame = map_of(axes, graph, once.after, np.arange(k))
+        mark(axes, frame, once.before != once.after, s=2.5)
+        heaviest = 100 * (once.heaviest * k / graph.n - 1)
+        titled(axes, f"{name}: cut {once.cut:,}, heaviest {heaviest:+.1f} %")
+    below(figure, [dot("was in the orange part", markersize=3)])
+    return figure
+
+
+FIGURES = {
+    "hierarchy": hierarchy,
+    "iterations": iterations,
+    "before-and-after": before_and_after,
+    "afterburner": afterburner,
+    "rebalancing": rebalancing,
+}
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure as a PNG of few colours, on a light background."""
+    content = io.BytesIO()
     with styled():
-        if path.suffix == ".svg":
-            figure.savefig(path, metadata={"Date": None})
-        else:
-            figure.savefig(path, dpi=DPI)
-            Image.open(path).convert("RGB").quantize(COLOURS).save(path, optimize=True)
-    print(f"wrote {path}: {path.stat().st_size / 1000:.0f} kB")
+        figure.savefig(content, format="png", dpi=DPI)
+    image = Image.open(content).convert("RGB")
+    image.quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+    print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
 
 
 def main() -> None:
-    """Draw all figures."""
-    graph = delaunay(VERTICES, SEED)
-    found = iterations(graph, slices(graph))
-    with styled():
-        save(levels_figure(graph), "levels.png")
-        save(parts_figure(graph, found), "parts.png")
-        save(iterations_figure(graph, found), "iterations.svg")
+    """Draw the figures that are named, or all."""
+    FOLDER.mkdir(exist_ok=True)
+    for name in sys.argv[1:] or FIGURES:
+        with styled():
+            figure = FIGURES[name]()
+        save(figure, FOLDER / f"{name}.png")
 
 
 if __name__ == "__main__":
