@@ -229,9 +229,10 @@ class Results:
     @property
     def summary(self) -> str:
         """What there is, in a line."""
-        failed = f", {count(len(self.failures), 'run')} without feasible parts" * bool(
-            self.failures
-        )
+        failed = ""
+        if self.failures:
+            who = ", ".join(dict.fromkeys(row["application"] for row in self.failures))
+            failed = f", {count(len(self.failures), 'run')} without feasible parts ({who})"
         platforms = count(len(self.platforms), "platform")
         return f"{count(len(self.runs), 'run')} on {platforms}{failed}; {self.verdict}"
 

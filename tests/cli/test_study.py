@@ -163,7 +163,7 @@ def test_late_runs_are_told_and_kept(made: Path, run: Run) -> None:
         "1", "--machine", "box", "--time-limit", "0.001", "-o", "study",
     )  # fmt: skip
     assert "large k=900 seed=0, jetpy/default: time limit" in told.stderr
-    assert "5 runs on 2 platforms, 1 run without feasible parts" in told.stdout
+    assert "5 runs on 2 platforms, 1 run without feasible parts (jetpy/default);" in told.stdout
     assert rows(made)[-1]["fom"] == ""
     assert np.all([row["status"] == "done" for row in rows(made)[:-1]])
 

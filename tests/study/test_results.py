@@ -108,5 +108,7 @@ def test_a_page_of_what_failed_alone(tmp_path: Path) -> None:
     results = read_results(tmp_path / "s")
     (tmp_path / "page.html").write_text(study_page(results, "jetpy study"))
     told = page(tmp_path / "page.html")
-    assert results.summary.startswith("1 run on 1 platform, 1 run without feasible parts; parts")
+    assert results.summary.startswith(
+        "1 run on 1 platform, 1 run without feasible parts (kahip); parts"
+    )
     assert told.marked[0][-1] == "time limit"
