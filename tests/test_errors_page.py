@@ -1,0 +1,125 @@
+"""docs/errors.md quotes messages as they are: each is provoked here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jetpy
+from jetpy.backends.cuda import diagnosis
+from jetpy.backends.cuda.installation import Installation
+from jetpy.backends.room import _explain
+from jetpy.cache import check_trusted
+from jetpy.meshes.cell_types import type_of
+from jetpy.meshes.files import read_mesh
+from tests.graphs import from_edges
+
+PAGE = Path(__file__).parents[1] / "docs" / "errors.md"
+PATH = from_edges(3, [(0, 1), (1, 2)])
+FILES = {
+    "loop.mtx": "%%MatrixMarket matrix coordinate pattern general\n2 2 2\n1 1\n1 2\n",
+    "oneway.graph": "3 1\n2 3\n\n\n",
+    "zero.graph": "2 1 1\n2 0\n1 0\n",
+    "short.graph": "3 2\n2\n1 3\n",
+    "header.graph": "three vertices\n",
+    "count.graph": "2 2\n2\n1\n",
+    "outside.graph": "2 1\n3\n1\n",
+    "several.graph": "2 1 010 2\n1 1 2\n1 1 1\n",
+    "text.txt": "0 1\n1 two\n",
+    "far.txt": "0 1\n900000000 3\n",
+    "real.mtx": "%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n2 1 0.5\n",
+    "twice.txt": "0 1\n0 1\n",
+    "mesh.stl": "no mesh",
+    "few.part": "0\n1\n",
+}
+"""By name; a message has that name in front."""
+
+
+def read(name: str) -> Callable[[], object]:
+    return lambda: jetpy.read_graph(name)
+
+
+def partition(**options: Any) -> Callable[[], object]:
+    k = options.pop("k", 2)
+    return lambda: jetpy.partition(PATH, k, **options)
+
+
+def update(**batch: Any) -> Callable[[], object]:
+    return lambda: jetpy.IncrementalPartitioner(PATH, 2, backend="numba").update(
+        jetpy.Batch(**batch)
+    )
+
+
+def refuse_cache() -> None:
+    folder = Path("cache")
+    folder.mkdir()
+    folder.chmod(0o777)
+    check_trusted(folder, Path("kernel"))
+
+
+def cuda_problem(**found: Any) -> None:
+    installation = Installation(**{"nvrtc": (13, 0), "driver": (13, 0), **found})
+    raise jetpy.BackendError(diagnosis.problems(installation)[0].what)
+
+
+def fill_gpu() -> None:
+    raise jetpy.OutOfMemoryError(_explain(64_000_000, 191_520_000, 8 << 30))
+
+
+PROVOKED: list[Callable[[], object]] = [
+    *(read(name) for name in FILES if name.endswith((".graph", ".txt", ".mtx"))),
+    read("mesh.xyz"),
+    lambda: jetpy.read_parts("few.part", n=3),
+    lambda: jetpy.as_graph(np.zeros((2, 3))),
+    lambda: jetpy.as_graph("mesh"),
+    lambda: read_mesh(Path("mesh.stl")),
+    lambda: type_of("hexagon"),
+    partition(k=0),
+    partition(imbalance=3),
+    partition(seed=-1),
+    partition(preset="best"),
+    partition(targets=[1, 2, 3]),
+    partition(fixed=[0, 5, -1]),
+    partition(connected=True, objective="volume"),
+    partition(generations=0),
+    partition(backend="numba", device=0),
+    partition(backend="numba", threads=0),
+    lambda: jetpy.evaluate(PATH, [0, 1]),
+    lambda: jetpy.evaluate(PATH, [0, 1, 2], k=2),
+    lambda: jetpy.partition(PATH, 2, backend="numba").members(2),
+    lambda: jetpy.write_parts("nowhere/mesh.part", [0]),
+    lambda: jetpy.write_parts("mesh.xlsx", [0]),
+    lambda: jetpy.map_processes(PATH, "4:8", "1"),
+    update(delete_edges=[(0, 2)]),
+    update(insert_edges=[(0, 1)]),
+    update(delete_vertices=[3]),
+    refuse_cache,
+    lambda: cuda_problem(driver=()),
+    lambda: cuda_problem(),
+    lambda: cuda_problem(cupy="14.0"),
+    fill_gpu,
+]
+
+
+def messages() -> set[str]:
+    """What the page quotes, each in a line of its own."""
+    return set(re.findall(r"^- `([^`]+)`$", PAGE.read_text("utf-8"), re.MULTILINE))
+
+
+def test_messages_are_as_the_page_has_them(
+    compiled: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, content in FILES.items():
+        Path(name).write_text(content)
+    found = set()
+    for provoke in PROVOKED:
+        with pytest.raises(jetpy.JetpyError) as error:
+            provoke()
+        found.add(str(error.value))
+    assert found == messages()
