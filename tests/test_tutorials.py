@@ -1,4 +1,4 @@
-"""Tutorials run as programs of their own, which assert what they claim.
+"""Tutorials run as programs, which assert what they claim.
 
 All but `study`, which takes half a minute; building the site runs that one, too.
 """
@@ -6,6 +6,7 @@ All but `study`, which takes half a minute; building the site runs that one, too
 from __future__ import annotations
 
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -27,32 +28,33 @@ WRITTEN = {
 LAUNCHER = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
 
 
-def run(name: str, folder: Path, *launcher: str) -> str:
-    """Run a tutorial in a folder, if its packages are installed, and return what it prints."""
+def program(name: str) -> str:
+    """Return the file of a tutorial, if its packages are installed."""
     file = TUTORIALS / f"{name}.py"
     for package in packages(file.read_text("utf-8")):
         pytest.importorskip(package)
-    done = subprocess.run(
-        [*launcher, sys.executable, str(file)],
-        cwd=folder,
-        env={**os.environ, "MPLBACKEND": "Agg"},
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return str(file)
 
 
 @pytest.mark.parametrize("name", WRITTEN)
-def test_tutorial(name: str, tmp_path: Path) -> None:
-    run(name, tmp_path)
+def test_tutorial(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    runpy.run_path(program(name), run_name="__main__")
     assert {path.name for path in tmp_path.iterdir()} == WRITTEN[name]
 
 
 @pytest.mark.skipif(LAUNCHER is None, reason="there is no mpiexec")
 def test_several_processes(tmp_path: Path) -> None:
     assert LAUNCHER is not None
-    told = run("gpus", tmp_path, LAUNCHER, "-n", "2")
-    assert "process 1 of 2 now has" in told
-    assert "one process finds the same parts" in told
+    done = subprocess.run(
+        [LAUNCHER, "-n", "2", sys.executable, program("gpus")],
+        cwd=tmp_path,
+        env={**os.environ, "MPLBACKEND": "Agg"},
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "process 1 of 2 now has" in done.stdout
+    assert "one process finds the same parts" in done.stdout
