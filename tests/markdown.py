@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-BLOCK = re.compile(r"(?:^<!-- not run: (\w.*) -->\n)?^```(\w*)\n((?s:.*?))^```$", re.M)
+BLOCK = re.compile(r"(?:^<!-- not run: (\w.*) -->\n)?^```([^`\n]*)\n((?s:.*?))^```$", re.M)
 
 
 @dataclass(frozen=True)
