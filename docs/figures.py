@@ -103,8 +103,8 @@ def hierarchy() -> Figure:
 def iterations() -> Figure:
     """Cut and imbalance after each iteration of a run."""
     graph, k = mesh(20_000), 8
-    result, seen = watched_run(graph, k)
-    limit, ideal = result.limit, -(-graph.total_vertex_weight // k)
+    _, seen = watched_run(graph, k)
+    ideal = -(-graph.total_vertex_weight // k)
     figure = new_figure(4.4)
     upper, lower = figure.subplots(2, 1, sharex=True)
     times = np.arange(len(seen))
@@ -123,9 +123,9 @@ def iterations() -> Figure:
                 axes.scatter(times[own], values[own], s=7, color=colour, marker=marker, label=name)
         for place in np.flatnonzero(np.diff([i.level for i in seen])):
             axes.axvline(place + 0.5, color=MUTED, linewidth=0.4)
-    allowed = 100 * (limit / ideal - 1)
-    lower.axhline(allowed, color=INK, linewidth=0.8, linestyle="--")
-    lower.text(len(seen), allowed - 0.15, "limit", ha="right", va="top", fontsize=8)
+    allowed = np.array([100 * (i.limit / ideal - 1) for i in seen])
+    lower.step(times, allowed, where="mid", color=INK, linewidth=0.8, linestyle="--", label="limit")
+    lower.legend(lower.lines[-1:], ["limit"], loc="upper right")
     upper.set_ylabel("cut")
     lower.set_ylabel("heaviest part, % above average")
     lower.set_xlabel("iteration; lines part the refinements of levels")

@@ -40,6 +40,8 @@ class Iteration:
         What the iteration did (`Task`).
     cut, heaviest : int
         Cut and weight of the heaviest part afterwards.
+    limit : int
+        What a part may weigh on the level.
     before, after : int32, shape (n,)
         The parts.
     wanted : int32, shape (n,)
@@ -51,6 +53,7 @@ class Iteration:
     task: int
     cut: int
     heaviest: int
+    limit: int
     before: Parts
     after: Parts
     wanted: Parts
@@ -99,6 +102,7 @@ class Watched(Refinement):
                 task=int(state.control[Control.TASK]),
                 cut=int(graph.edge_weights[is_cut].sum()) // 2,
                 heaviest=int(np.bincount(parts, graph.vertex_weights, self.problem.k).max()),
+                limit=self.problem.limit,
                 before=self.parts_before,
                 after=parts,
                 wanted=self.parts_wanted,
