@@ -22,34 +22,28 @@ from tests.graphs import random_graph
 EXAMPLES = Path(__file__).parents[1] / "docs" / "developing" / "examples"
 
 
-def load(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def load(name: str, file: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Load an example as the module that it is meant to be."""
-    spec = spec_from_file_location(name, EXAMPLES / f"{name.replace('.', '/')}.py")
+    spec = spec_from_file_location(name, EXAMPLES / file)
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
     monkeypatch.setitem(sys.modules, name, module)
-    spec.loader.exec_module(module)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "pykokkos", pykokkos_standin)
+        spec.loader.exec_module(module)
     return module
 
 
 def load_kernels(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = EXAMPLES / "workloads" / f"{name}.py"
-    spec = spec_from_file_location(f"jetpy.workloads.{name}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, spec.name, module)
+    module = load(f"jetpy.workloads.{name}", f"workloads/{name}.py", monkeypatch)
     monkeypatch.setattr(workloads, name, module, raising=False)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "pykokkos", pykokkos_standin)
-        spec.loader.exec_module(module)
 
 
 def test_kernel(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
     load_kernels("border", monkeypatch)
-    host = load("jetpy.border", monkeypatch)
-    test = load("tests.test_border", monkeypatch)
+    host = load("jetpy.border", "jetpy/border.py", monkeypatch)
+    test = load("tests.test_border", "tests/test_border.py", monkeypatch)
     backend, graph = get_backend("numba", 2), random_graph(200, 600, 1, weighted=True)
     parts = np.random.default_rng(1).integers(0, 5, graph.n, np.int32)
     found = host.border_weights(backend, upload(backend, graph), parts, 5)
@@ -58,7 +52,7 @@ def test_kernel(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_refinement(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
     load_kernels("coin", monkeypatch)
-    made = load("jetpy.refinement.coin", monkeypatch)
+    made = load("jetpy.refinement.coin", "jetpy/refinement/coin.py", monkeypatch)
     monkeypatch.setitem(REFINEMENTS, "coin", made.CoinToss)
     graph = jetpy.generators.delaunay(5000)
     one, two = (
@@ -72,5 +66,5 @@ def test_refinement(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.skipif(which("g++") is None, reason="no g++")
 def test_back_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = load("jetpy.backends.cpp", monkeypatch)
+    made = load("jetpy.backends.cpp", "jetpy/backends/cpp.py", monkeypatch)
     assert list(differences(made.CppBackend(), 2049)) == []
