@@ -71,6 +71,14 @@ class Control(IntEnum):
     """First ghost."""
     HIGHER_GHOSTS = 28
     """First ghost whose number in the whole graph is above those of own vertices."""
+    MOST_MOVED = 29
+    """Moved vertices above which rows are built anew."""
+    ALL_MOVED = 30
+    """Vertices that have moved in all pieces of the graph."""
+    INACTIVE = 31
+    """Vertices that are not active in all pieces; 0 where the graph is whole."""
+    WITHOUT_ROOM = 32
+    """Pieces whose launches reach fewer than their active vertices; likewise."""
 
 
 class Task(IntEnum):

@@ -151,13 +151,16 @@ def begin_iteration(i: int, tasks: int, n: int, state: Refinement):
     if state.control[Control.REQUEST] != Request.NOTHING:
         return
     if state.counters[Counter.TOO_FEW] == 1:
-        if state.counters[Counter.ACTIVE] < n:
+        if state.counters[Counter.ACTIVE] < n or state.control[Control.INACTIVE] > 0:
             state.control[Control.REQUEST] = Request.ACTIVATE
         elif tasks != Tasks.PROPAGATION:
             state.counters[Counter.TOO_FEW] = 0
             state.control[Control.NEXT_TASK] = Task.REPEAT
         return
-    if state.counters[Counter.ACTIVE] > state.control[Control.ROOM]:
+    if (
+        state.counters[Counter.ACTIVE] > state.control[Control.ROOM]
+        or state.control[Control.WITHOUT_ROOM] > 0
+    ):
         state.control[Control.REQUEST] = Request.ROOM
         return
     overload: pk.int64 = largest_overload(state)

@@ -64,8 +64,8 @@ def move(v: int, q: int, graph: Graph, state: Refinement):
 
 
 @pk.workunit
-def choose_update(i: int, state: Refinement, n: int, most_moved: int):
-    """Build all n rows anew, rather than update them, if more than `most_moved` vertices moved."""
+def choose_update(i: int, state: Refinement, n: int):
+    """Build all n rows anew, rather than update them, if very many vertices moved."""
     state.control[Control.MOVES] = 0
     state.control[Control.ROWS] = 0
     if state.control[Control.TASK] == Task.NOTHING:
@@ -79,7 +79,7 @@ def choose_update(i: int, state: Refinement, n: int, most_moved: int):
         if listed > longest:
             longest = listed
         section += 1
-    if moved > most_moved:
+    if moved > state.control[Control.MOST_MOVED]:
         state.counters[Counter.REBUILD] = 1
         state.control[Control.ROWS] = n
     else:

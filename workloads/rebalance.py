@@ -46,7 +46,8 @@ class EvictedSums:
 
     sums: pk.View1D[Weight]  # by group and region: that of the region, then of its blocks
     regions: int
-    elsewhere: pk.View1D[pk.int64]  # by group: in pieces of the graph before this one
+    here: pk.View1D[pk.int64]  # by group: in this piece of the graph
+    elsewhere: pk.View1D[pk.int64]  # by group: in pieces before this one
 
 
 @pk.function
@@ -393,6 +394,17 @@ def evict(
         weight: int = graph.vertex_weights[v]
         pk.atomic_fetch_add(evicted.sums, [region_of(v, group, evicted)], weight)
         pk.atomic_fetch_add(evicted.sums, [block_of(v, group, evicted)], weight)
+
+
+@pk.workunit
+def sum_regions(i: int, evicted: EvictedSums, state: Refinement):
+    """Strong: sum up the weights of the evicted vertices of a group, an index for each region."""
+    if state.control[Control.TASK] != Task.REBALANCE_STRONGLY:
+        return
+    place: pk.int64 = i
+    weight: pk.int64 = evicted.sums[place * REGION_SUMS]
+    if weight > 0:
+        pk.atomic_fetch_add(evicted.here, [i // evicted.regions], weight)
 
 
 @pk.function

@@ -191,10 +191,14 @@ class Backend(ABC):
     ) -> Callable[[], None]:
         """Return a function that repeats what `launches` does, at less cost for each launch.
 
-        `launches` makes calls of `parallel_for`, `scan_into`, `push` and `pull` and nothing else,
-        with the same numbers and the same arrays each time. The function repeats it until a number
-        is not zero, if that is given, but at most so many times.
+        `launches` makes calls of `parallel_for`, `scan_into`, `push`, `pull` and `perform` and
+        nothing else, with the same numbers and the same arrays each time. The function repeats it
+        until a number is not zero, if that is given, but at most so many times.
         """
+
+    def perform(self, action: Callable[[], None], /) -> None:
+        """Do something with arrays, in order with launches; `record` records it as one of these."""
+        action()
 
     def using(self) -> AbstractContextManager[None]:
         """Make its device the current one of this thread for a while.

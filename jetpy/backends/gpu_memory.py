@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,11 @@ class CudaMemory(Memory):
             yield
         finally:
             runtime.setDevice(before)
+
+    def in_order(self) -> AbstractContextManager[Any]:
+        """Let CuPy's work of a while go to the stream that launches go to."""
+        stream: AbstractContextManager[Any] = self.stream
+        return stream
 
     def room(self, error: MemoryError) -> int | None:
         """Return how many bytes there were for arrays, if an error says that these are taken."""
@@ -192,7 +197,7 @@ class CudaMemory(Memory):
                 if not are_loaded():
                     launches()
                     return
-                with self.stream:
+                with self.in_order():
                     self.stream.begin_capture()
                     launches()
                     graph = self.stream.end_capture()

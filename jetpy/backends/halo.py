@@ -13,6 +13,8 @@ class Halo:
     """The surroundings of a whole graph: there are none."""
 
     is_whole = True
+    can_be_recorded = True
+    """Whether what it does goes to a GPU as launches do, so that it can be recorded among them."""
 
     def follow(self, *values: Array) -> None:
         """Let what ghosts have in arrays of all vertices be what their owners have."""
@@ -20,9 +22,8 @@ class Halo:
     def add_up(self, *counts: Array, sections: int = 1) -> None:
         """Add up the counts of all pieces, in place, and those of all sections in the first."""
 
-    def before(self, counts: Array) -> None:
-        """Replace counts by the sums of the pieces before this one."""
-        counts.fill(0)
+    def sum_before(self, counts: Array, before: Array) -> None:
+        """Let `before` be the sums of the counts of pieces before this one, and forget its own."""
 
     def total(self, count: int) -> int:
         """Return the sum of a number over all pieces."""

@@ -172,7 +172,14 @@ class Step:
             self.total.array[self.total.place] = total
 
 
-Tape = list[Step | Copy]
+@dataclass(frozen=True, eq=False)
+class Action:
+    """Something else, recorded among launches."""
+
+    repeat: Callable[[], None]
+
+
+Tape = list[Step | Copy | Action]
 
 
 def _step(
@@ -305,6 +312,14 @@ class LaunchingBackend(Backend):
     def pull(self, array: DualArray) -> None:
         """Copy a dual array to the host, in order with launches; there after `synchronize`."""
         self._copy(self._memory.pull, array)
+
+    def perform(self, action: Callable[[], None], /) -> None:
+        """Do something with arrays, in order with launches; `record` records it as one of these."""
+        if self._tape is not None:
+            self._tape.append(Action(action))
+        else:
+            with self._memory.in_order():
+                action()
 
     def _copy(self, copy: Callable[[DualArray], None], array: DualArray) -> None:
         if self._tape is not None:

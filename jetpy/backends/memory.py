@@ -117,6 +117,10 @@ class Memory(ABC):
         """Make its device the current one of this thread for a while."""
         return nullcontext()
 
+    def in_order(self) -> AbstractContextManager[Any]:
+        """Let what is done with arrays for a while go to the stream that launches go to."""
+        return nullcontext()
+
     def room(self, error: MemoryError) -> int | None:
         """Return how many bytes there were for arrays, if an error says that these are taken."""
         return None

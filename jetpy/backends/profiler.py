@@ -176,6 +176,10 @@ class Profiler(Backend):
 
         return play
 
+    def perform(self, action: Callable[[], None], /) -> None:
+        """Do something with arrays, in order with launches."""
+        self._engine.perform(action)
+
     def from_host(self, array: npt.NDArray[Any]) -> Array:
         """Hand over a NumPy array."""
         return self._timed(Kind.UPLOAD, "from_host", array.nbytes, self._engine.from_host, array)

@@ -150,13 +150,14 @@ def digest_of(block: Block, blocks: Blocks) -> int:
 def upload_block(backend: Backend, block: Block, blocks: Blocks) -> Piece:
     """Hand a block over to a back end, as a piece of the graph."""
     kind = backend.sum_type
-    indices, ghosts = localize(backend, blocks, backend.from_host(block.indices))
+    ids = backend.from_host(block.indices).astype(np.int32)
+    indices, ghosts = localize(backend, blocks, ids)
     return make_piece(
         backend,
         blocks,
         ghosts,
-        backend.from_host(block.indptr.astype(kind)),
+        backend.from_host(block.indptr.astype(kind, copy=False)),
         indices,
-        backend.from_host(block.edge_weights.astype(kind)),
-        backend.from_host(block.vertex_weights.astype(kind)),
+        backend.from_host(block.edge_weights.astype(kind, copy=False)),
+        backend.from_host(block.vertex_weights.astype(kind, copy=False)),
     )

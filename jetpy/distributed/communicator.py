@@ -27,25 +27,45 @@ class Communicator(ABC):
         Number of this process.
     size : int
         How many there are.
+    can_be_recorded : bool
+        Whether `add_up`, `gather_into` and `exchange_into` go to the GPU as launches do, so that
+        they can be recorded among these (`Backend.perform`).
     """
 
     rank: int
     size: int
+    can_be_recorded: bool = False
 
     @abstractmethod
-    def add_up(self, backend: Backend, array: Array) -> None:
-        """Replace an array, in place, by the sum of those of all processes."""
+    def add_up(self, backend: Backend, *arrays: Array) -> None:
+        """Replace arrays, in place, by the sums of those of all processes."""
 
     @abstractmethod
-    def gather(self, backend: Backend, array: Array) -> Array:
-        """Return the arrays of all processes, one after the other."""
+    def gather_into(self, backend: Backend, array: Array, found: Array) -> None:
+        """Put the arrays of all processes, of equal lengths, into one, one after the other."""
 
     @abstractmethod
-    def exchange(self, backend: Backend, array: Array, sent: Counts, received: Counts) -> Array:
+    def exchange_into(
+        self, backend: Backend, array: Array, found: Array, sent: Counts, received: Counts
+    ) -> None:
         """Hand `sent[0]` entries to process 0, the next `sent[1]` to process 1, and so on.
 
-        Returns what this one is handed, in order of the processes; `received` says how much.
+        What this one is handed is in `found` then, in order of the processes; `received` says how
+        much.
         """
+
+    def exchange(self, backend: Backend, array: Array, sent: Counts, received: Counts) -> Array:
+        """Do what `exchange_into` does, and return what this process is handed."""
+        found = backend.xp.empty(int(received.sum()), array.dtype)
+        self.exchange_into(backend, backend.xp.ascontiguousarray(array), found, sent, received)
+        return found
+
+    def gather(self, backend: Backend, array: Array) -> Array:
+        """Return the arrays of all processes, one after the other."""
+        lengths = np.array(self.gather_objects(len(array)), np.int64)
+        sent = np.full(self.size, len(array), np.int64)
+        everything = backend.xp.concatenate([array] * self.size)
+        return self.exchange(backend, everything, sent, lengths)
 
     @abstractmethod
     def exchange_counts(self, sent: Counts) -> Counts:
@@ -78,17 +98,20 @@ class Alone(Communicator):
     """A single process."""
 
     rank, size = 0, 1
+    can_be_recorded = True
 
-    def add_up(self, backend: Backend, array: Array) -> None:
-        """Leave it as it is."""
+    def add_up(self, backend: Backend, *arrays: Array) -> None:
+        """Leave them as they are."""
 
-    def gather(self, backend: Backend, array: Array) -> Array:
-        """Return it."""
-        return array
+    def gather_into(self, backend: Backend, array: Array, found: Array) -> None:
+        """Copy it."""
+        found[:] = array
 
-    def exchange(self, backend: Backend, array: Array, sent: Counts, received: Counts) -> Array:
-        """Return it."""
-        return array
+    def exchange_into(
+        self, backend: Backend, array: Array, found: Array, sent: Counts, received: Counts
+    ) -> None:
+        """Copy it."""
+        found[:] = array
 
     def exchange_counts(self, sent: Counts) -> Counts:
         """Return them."""
@@ -116,14 +139,18 @@ class MpiCommunicator(Communicator):
         self._mpi, self.mpi_comm = MPI, comm
         self.rank, self.size = comm.Get_rank(), comm.Get_size()
 
-    def add_up(self, backend: Backend, array: Array) -> None:
-        """Replace an array, in place, by the sum of those of all processes."""
-        host = backend.to_host(array)
-        if backend.copies:
+    def add_up(self, backend: Backend, *arrays: Array) -> None:
+        """Replace arrays, in place, by the sums of those of all processes."""
+        for array in arrays:
+            host = backend.to_host(array)
             self.mpi_comm.Allreduce(self._mpi.IN_PLACE, host, op=self._mpi.SUM)
-            array[:] = backend.from_host(host)
-        else:
-            self.mpi_comm.Allreduce(self._mpi.IN_PLACE, array, op=self._mpi.SUM)
+            _hand_back(backend, host, array)
+
+    def gather_into(self, backend: Backend, array: Array, found: Array) -> None:
+        """Put the arrays of all processes, of equal lengths, into one, one after the other."""
+        handed = _room_for(backend, found)
+        self.mpi_comm.Allgather(backend.to_host(array), handed)
+        _hand_back(backend, handed, found)
 
     def gather(self, backend: Backend, array: Array) -> Array:
         """Return the arrays of all processes, one after the other."""
@@ -133,12 +160,13 @@ class MpiCommunicator(Communicator):
         self.mpi_comm.Allgatherv(np.ascontiguousarray(host), [gathered, counts])
         return backend.from_host(gathered)
 
-    def exchange(self, backend: Backend, array: Array, sent: Counts, received: Counts) -> Array:
-        """Hand each process its share, and return what this one is handed."""
-        host = np.ascontiguousarray(backend.to_host(array))
-        handed = np.empty(int(received.sum()), host.dtype)
-        self.mpi_comm.Alltoallv([host, sent], [handed, received])
-        return backend.from_host(handed)
+    def exchange_into(
+        self, backend: Backend, array: Array, found: Array, sent: Counts, received: Counts
+    ) -> None:
+        """Hand each process its share, and put what this one is handed into an array."""
+        handed = _room_for(backend, found)
+        self.mpi_comm.Alltoallv([backend.to_host(array), sent], [handed, received])
+        _hand_back(backend, handed, found)
 
     def exchange_counts(self, sent: Counts) -> Counts:
         """Return how much each process sends to this one."""
@@ -169,6 +197,16 @@ class MpiCommunicator(Communicator):
         found = local.Get_rank(), local.Get_size()
         local.Free()
         return found
+
+
+def _room_for(backend: Backend, array: Array) -> npt.NDArray[Any]:
+    """Return an array of the host for the contents of one: the same, if that is of the host."""
+    return np.empty(len(array), array.dtype) if backend.copies else array
+
+
+def _hand_back(backend: Backend, host: npt.NDArray[Any], array: Array) -> None:
+    if backend.copies:
+        array[:] = backend.from_host(host)
 
 
 def starts_of(counts: Sequence[int] | Counts) -> Counts:

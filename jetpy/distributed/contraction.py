@@ -16,10 +16,32 @@ from jetpy.backends.level import Adjacency, DeviceGraph
 from jetpy.coarsening.contraction import Pairs, merge
 from jetpy.distributed.communicator import Counts, starts_of
 from jetpy.distributed.piece import Blocks, Piece, localize, make_piece
+from jetpy.graph import INT32_MAX
+from jetpy.workloads import piece_contraction as kernels
+from jetpy.workloads.contraction import offset_rows
 from jetpy.workloads.groups import NO_VERTEX
+from jetpy.workloads.local_numbers import list_outside
 
 MOST_UNEVEN = 1.1
 """How many times the average number of entries a block may have before blocks are cut anew."""
+
+
+@dataclass(frozen=True, eq=False)
+class Numbering:
+    """How coarse vertices are numbered, as `jetpy.workloads.piece_contraction` takes it."""
+
+    partners: Array
+    places: Array
+    coarse: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Meeting:
+    """Rows that become those of coarse vertices, likewise."""
+
+    lower: Array
+    upper: Array
+    match: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +54,7 @@ class Handed:
     heads : int32, one for each entry
         Neighbours, by their places in `names`.
     edge_weights : of the back end's `sum_type`, one for each entry
-    names : int64
+    names : int32
         Coarse vertices of neighbours, by their numbers in the whole graph.
     """
 
@@ -47,10 +69,9 @@ class Handed:
 def contract_pieces(backend: Backend, piece: Piece, partners: Array) -> tuple[Piece, Array]:
     """Return the piece of the coarse graph, and the coarse vertex of each own one (int32).
 
-    `partners` (int64, shape (own,)) are numbers in the whole graph, -1 for none.
+    `partners` (int32, shape (own,)) are numbers in the whole graph, -1 for none.
     """
-    coarse_ids, *numbered = _number(backend, piece, partners)
-    blocks = _share(backend, piece, coarse_ids, *numbered)
+    coarse_ids, blocks = _number(backend, piece, partners)
     coarse, ghosts, coarse_of = _merge_rows(backend, piece, blocks, coarse_ids)
     made = make_piece(
         backend,
@@ -64,96 +85,118 @@ def contract_pieces(backend: Backend, piece: Piece, partners: Array) -> tuple[Pi
     return made, coarse_of
 
 
+def _number(backend: Backend, piece: Piece, partners: Array) -> tuple[Array, Blocks]:
+    """Return the coarse vertices of own vertices and ghosts (int32), and blocks of them."""
+    comm, own = piece.blocks.comm, piece.own
+    numbering = Numbering(partners, backend.empty(own), backend.empty(piece.places))
+    arguments = {"graph": piece, "numbering": numbering}
+    count = backend.scan(own, kernels.place_lower, **arguments)
+    load = backend.reduce(own, kernels.add_work, **arguments)
+    counts, loads = zip(*comm.gather_objects((count, load)), strict=True)
+    starts = starts_of(counts)
+    before = int(starts[comm.rank])
+    backend.parallel_for(own, kernels.number_pairs_here, before=before, **arguments)
+    _ask(backend, piece, numbering)
+    piece.halo.follow(numbering.coarse)
+    if max(loads) * comm.size > MOST_UNEVEN * sum(loads):
+        work = backend.full(count, 0, np.int64)
+        backend.parallel_for(own, kernels.tally_work, before=before, work=work, **arguments)
+        starts = _cut_anew(backend, Blocks(comm, starts), loads, work)
+    return numbering.coarse, Blocks(comm, starts)
+
+
+def _ask(backend: Backend, piece: Piece, numbering: Numbering) -> None:
+    """Ask other processes for the coarse vertices of own ones that are numbered there."""
+    xp, comm, own = backend.xp, piece.blocks.comm, piece.own
+    asking = backend.empty(own)
+    count = backend.scan(
+        own, kernels.list_numbered_elsewhere, graph=piece, numbering=numbering, listed=asking
+    )
+    asking = asking[:count]
+    asking = asking[xp.argsort(numbering.partners[asking], kind="stable")]
+    asked = numbering.partners[asking]
+    sent = piece.blocks.counts(backend, asked)
+    wanted, counts = comm.send(backend, asked, sent)
+    answers = numbering.coarse[wanted - np.int32(piece.first)]
+    numbering.coarse[asking] = comm.exchange(backend, answers, counts, sent)
+
+
+def _cut_anew(backend: Backend, blocks: Blocks, loads: tuple[int, ...], work: Array) -> Counts:
+    """Return the starts of blocks with about as much work each.
+
+    `loads` are what blocks have now, `work` (int64) is that of each coarse vertex of this one.
+    """
+    xp, comm = backend.xp, blocks.comm
+    wanted = [sum(loads) * rank // comm.size - sum(loads[: comm.rank]) for rank in range(comm.size)]
+    found = xp.searchsorted(xp.cumsum(work), backend.from_host(np.array(wanted)), side="right")
+    cuts = [
+        blocks.first + int(at) if 0 < place <= loads[comm.rank] else -1
+        for place, at in zip(wanted, backend.to_host(found), strict=True)
+    ]
+    told = np.max(comm.gather_objects(cuts), axis=0)
+    starts = blocks.starts.copy()
+    starts[:-1] = np.maximum.accumulate(np.maximum(told, 0))
+    return starts
+
+
 def _merge_rows(
     backend: Backend, piece: Piece, blocks: Blocks, coarse_ids: Array
 ) -> tuple[DeviceGraph, Array, Array]:
     """Return the rows of the own coarse vertices, their ghosts, and what fine ones become."""
-    xp, kind = backend.xp, backend.sum_type
+    xp, kind, own, entries = backend.xp, backend.sum_type, piece.own, piece.nnz
     handed = _hand_over(backend, piece, blocks, coarse_ids)
     coarse_of, ghosts = localize(backend, blocks, xp.concatenate([coarse_ids, handed.names]))
-    lengths = xp.concatenate([xp.diff(piece.indptr[: piece.own + 1]), handed.lengths])
-    weights = xp.concatenate([piece.vertex_weights[: piece.own], handed.weights])
-    indptr = backend.full(len(lengths) + 1, 0, kind)
-    indptr[1:] = xp.cumsum(lengths)
-    entries = piece.nnz
+    ends = entries + xp.cumsum(handed.lengths)
     rows = Adjacency(
-        indptr,
+        xp.concatenate([piece.indptr[: own + 1], ends.astype(kind)]),
         xp.concatenate([piece.indices[:entries], handed.heads + np.int32(piece.places)]),
         xp.concatenate([piece.edge_weights[:entries], handed.edge_weights]),
     )
-    match, representatives = _paired(backend, piece, blocks, coarse_ids, handed)
-    room, coarse_weights = (_added(xp, v, representatives, match) for v in (lengths, weights))
-    offsets = backend.full(len(representatives) + 1, 0, kind)
-    offsets[1:] = xp.cumsum(room)
-    pairs = Pairs(match, coarse_of, representatives)
-    coarse = merge(backend, rows, pairs, offsets, coarse_weights.astype(kind))
-    return coarse, ghosts, coarse_of[: piece.own].copy()
-
-
-def _number(backend: Backend, piece: Piece, partners: Array) -> tuple[Array, int, int]:
-    """Return the coarse vertices of own vertices and ghosts (int64).
-
-    And the first of those with a lower vertex here, and how many these are.
-    """
-    xp, comm = backend.xp, piece.blocks.comm
-    ids = piece.first + xp.arange(piece.own, dtype=np.int64)
-    lower = (partners == NO_VERTEX) | (ids < partners)
-    count = int(lower.sum())
-    first = sum(comm.gather_objects(count)[: comm.rank])
-    coarse = backend.empty(piece.places, np.int64)
-    own = coarse[: piece.own]
-    own[lower] = first + xp.arange(count, dtype=np.int64)
-    upper = xp.flatnonzero(~lower)
-    known = piece.blocks.has(partners[upper])
-    own[upper[known]] = own[partners[upper[known]] - piece.first]
-
-    upper = upper[~known]
-    upper = upper[xp.argsort(partners[upper], kind="stable")]
-    asked = partners[upper]
-    sent = piece.blocks.counts(backend, asked)
-    wanted, counts = comm.send(backend, asked, sent)
-    own[upper] = comm.exchange(backend, own[wanted - piece.first], counts, sent)
-    piece.halo.follow(coarse)
-    return coarse, first, count
-
-
-def _share(backend: Backend, piece: Piece, coarse_ids: Array, first: int, count: int) -> Blocks:
-    """Return the blocks of coarse vertices: `count` have a lower vertex here, from `first` on.
-
-    Where some would have many more entries than others, they are cut differently.
-    """
-    xp, comm = backend.xp, piece.blocks.comm
-    own = coarse_ids[: piece.own]
-    mine = xp.flatnonzero(own >= first)
-    lengths = xp.diff(piece.indptr[: piece.own + 1])[mine].astype(np.int64)
-    work = backend.full(count, 0, np.int64)
-    xp.add.at(work, own[mine] - first, lengths + 1)
-    load = int(work.sum())
-    counts, loads = zip(*comm.gather_objects((count, load)), strict=True)
-    starts = starts_of(counts)
-    if max(loads) * comm.size <= MOST_UNEVEN * sum(loads):
-        return Blocks(comm, starts)
-    wanted = [sum(loads) * rank // comm.size - sum(loads[: comm.rank]) for rank in range(comm.size)]
-    found = xp.searchsorted(xp.cumsum(work), backend.from_host(np.array(wanted)), side="right")
-    cuts = [
-        int(starts[comm.rank] + at) if 0 < place <= load else -1
-        for place, at in zip(wanted, backend.to_host(found), strict=True)
-    ]
-    told = np.max(comm.gather_objects(cuts), axis=0)
-    starts[:-1] = np.maximum.accumulate(np.maximum(told, 0))
-    return Blocks(comm, starts)
+    weights = xp.concatenate([piece.vertex_weights[:own], handed.weights.astype(kind)])
+    of_rows = xp.concatenate([coarse_of[:own], (handed.coarse - blocks.first).astype(np.int32)])
+    n = blocks.end - blocks.first
+    meeting = Meeting(
+        backend.full(n, INT32_MAX),
+        backend.full(n, NO_VERTEX),
+        backend.full(len(of_rows), NO_VERTEX),
+    )
+    backend.parallel_for(len(of_rows), kernels.meet, count=n, coarse_of=of_rows, meeting=meeting)
+    room, coarse_weights = backend.empty(n, kind), backend.empty(n, kind)
+    backend.parallel_for(
+        n,
+        kernels.join_rows,
+        meeting=meeting,
+        indptr=rows.indptr,
+        weights=weights,
+        room=room,
+        coarse_weights=coarse_weights,
+    )
+    offsets = backend.full(n + 1, 0, kind)
+    backend.scan(n, offset_rows, counts=room, indptr=offsets)
+    pairs = Pairs(meeting.match, coarse_of, meeting.lower)
+    coarse = merge(backend, rows, pairs, offsets, coarse_weights)
+    return coarse, ghosts, coarse_of[:own].copy()
 
 
 def _hand_over(backend: Backend, piece: Piece, blocks: Blocks, coarse_ids: Array) -> Handed:
     """Send the rows of vertices whose coarse one is elsewhere, and return those received."""
     xp, comm = backend.xp, blocks.comm
-    own = coarse_ids[: piece.own]
-    rows = xp.flatnonzero(~blocks.has(own))
-    rows = rows[xp.argsort(own[rows], kind="stable")]
+    rows = backend.empty(piece.own)
+    count = backend.scan(
+        piece.own,
+        list_outside,
+        ids=coarse_ids,
+        first=blocks.first,
+        end=blocks.end,
+        listed=rows,
+    )
+    rows = rows[:count]
+    rows = rows[xp.argsort(coarse_ids[rows], kind="stable")]
+    becoming = coarse_ids[rows].astype(np.int64)
     starts = piece.indptr[rows].astype(np.int64)
     lengths = piece.indptr[rows + 1].astype(np.int64) - starts
-    described = xp.stack([own[rows], piece.vertex_weights[rows].astype(np.int64), lengths], axis=1)
-    sent = blocks.counts(backend, own[rows])
+    described = xp.stack([becoming, piece.vertex_weights[rows].astype(np.int64), lengths], axis=1)
+    sent = blocks.counts(backend, becoming)
     found, _ = comm.send(backend, described.ravel(), 3 * sent)
     coarse, weights, handed_lengths = (
         xp.ascontiguousarray(column) for column in found.reshape(-1, 3).T
@@ -191,32 +234,3 @@ def _name(backend: Backend, places: int, heads: Array, sent: Counts) -> tuple[Ar
         place[lists[-1]] = xp.arange(len(lists[-1]), dtype=np.int32)
         heads[first:end] = place[wanted]
     return xp.concatenate(lists), np.array([len(named) for named in lists])
-
-
-def _paired(
-    backend: Backend, piece: Piece, blocks: Blocks, coarse_ids: Array, handed: Handed
-) -> tuple[Array, Array]:
-    """Return the row that is paired with each, and one row of each coarse vertex (int32).
-
-    Rows are those of own vertices, then those handed over.
-    """
-    xp = backend.xp
-    own = coarse_ids[: piece.own]
-    kept = xp.flatnonzero(blocks.has(own))
-    count = piece.own + len(handed.coarse)
-    rows = xp.concatenate([kept, xp.arange(piece.own, count)]).astype(np.int32)
-    coarse = xp.concatenate([own[kept], handed.coarse])
-    order = xp.argsort(coarse, kind="stable")
-    rows, coarse = rows[order], coarse[order]
-    is_second = backend.full(len(rows), 0, np.bool_)
-    is_second[1:] = coarse[1:] == coarse[:-1]
-    second = xp.flatnonzero(is_second)
-    match = backend.full(count, NO_VERTEX)
-    match[rows[second - 1]] = rows[second]
-    return match, rows[~is_second]
-
-
-def _added(xp: Array, values: Array, representatives: Array, match: Array) -> Array:
-    """Return the sum of the values of both rows of each coarse vertex."""
-    partner = match[representatives]
-    return values[representatives] + xp.where(partner == NO_VERTEX, 0, values[partner])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import DeviceGraph
 from jetpy.backends.long_rows import find_long_rows
@@ -17,7 +15,7 @@ def gather_graph(backend: Backend, piece: Piece) -> DeviceGraph:
     lengths = comm.gather(backend, xp.diff(piece.indptr[: own + 1]))
     indptr = backend.full(len(lengths) + 1, 0, kind)
     indptr[1:] = xp.cumsum(lengths)
-    heads = piece.halo.ids_of(piece.indices[:entries]).astype(np.int32)
+    heads = piece.halo.ids_of(piece.indices[:entries])
     return DeviceGraph(
         indptr,
         comm.gather(backend, heads),

@@ -111,10 +111,8 @@ class PieceLevel(HierarchyLevel):
         backend, piece = self.backend, self.graph
         constraints = constrain(backend, piece, limit, None)
         match = shake_hands(backend, piece, options, constraints, salt)
-        pair = PairElsewhere(backend, piece.own)
-        met = piece.halo.ids_of(match[: piece.own])
-        match_two_hop(backend, piece, options, match, constraints, pair)
-        partners = backend.xp.where(met >= 0, met, pair.partners)
+        partners = piece.halo.ids_of(match[: piece.own])
+        match_two_hop(backend, piece, options, match, constraints, PairElsewhere(partners))
         return contract_pieces(backend, piece, partners)
 
     def next_level(self, coarse: DeviceGraph, coarse_of: Array, watch: Stopwatch) -> HierarchyLevel:
@@ -138,5 +136,5 @@ class PieceLevel(HierarchyLevel):
         whole = carry_graph(gather_graph(backend, piece), backend, suited)
         coarse_of = self.coarse_of
         if coarse_of is not None:
-            coarse_of = piece.halo.ids_of(coarse_of).astype(coarse_of.dtype)
+            coarse_of = piece.halo.ids_of(coarse_of)
         return GatheredLevel(suited, whole, coarse_of, self.watch, piece=piece, source=backend)

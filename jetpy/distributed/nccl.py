@@ -5,8 +5,6 @@ from __future__ import annotations
 import atexit
 from typing import Any
 
-import numpy as np
-
 from jetpy.backends.base import Array, Backend
 from jetpy.distributed.communicator import Communicator, Counts, MpiCommunicator
 
@@ -24,6 +22,8 @@ class NcclCommunicator(MpiCommunicator):
         Number of this process's GPU, which is the current one.
     """
 
+    can_be_recorded = True
+
     def __init__(self, comm: Any, gpu: int) -> None:
         super().__init__(comm)
         import cupy
@@ -39,42 +39,61 @@ class NcclCommunicator(MpiCommunicator):
             _made[key] = nccl.NcclCommunicator(self.size, name, self.rank)
         self._group = _made[key]
 
-    def add_up(self, backend: Backend, array: Array) -> None:
-        """Replace an array, in place, by the sum of those of all processes."""
+    def add_up(self, backend: Backend, *arrays: Array) -> None:
+        """Replace arrays, in place, by the sums of those of all processes."""
         if not backend.copies:
-            super().add_up(backend, array)
+            super().add_up(backend, *arrays)
             return
-        kind, place = self._types[array.dtype.name], array.data.ptr
-        self._group.allReduce(place, place, len(array), kind, self._nccl.NCCL_SUM, self._stream)
+        stream = self._stream
+        self._nccl.groupStart()
+        for array in arrays:
+            kind, place = self._types[array.dtype.name], array.data.ptr
+            self._group.allReduce(place, place, len(array), kind, self._nccl.NCCL_SUM, stream)
+        self._nccl.groupEnd()
+
+    def gather_into(self, backend: Backend, array: Array, found: Array) -> None:
+        """Put the arrays of all processes, of equal lengths, into one, one after the other."""
+        if not backend.copies:
+            super().gather_into(backend, array, found)
+            return
+        kind, places = self._types[array.dtype.name], (array.data.ptr, found.data.ptr)
+        self._group.allGather(*places, len(array), kind, self._stream)
 
     def gather(self, backend: Backend, array: Array) -> Array:
         """Return the arrays of all processes, one after the other."""
         if not backend.copies:
             return super().gather(backend, array)
-        received = np.array(self.mpi_comm.allgather(len(array)), np.int64)
-        xp = backend.xp
-        everything = xp.concatenate([array] * self.size) if self.size > 1 else array
-        sent = np.full(self.size, len(array), np.int64)
-        return self.exchange(backend, everything, sent, received)
-
-    def exchange(self, backend: Backend, array: Array, sent: Counts, received: Counts) -> Array:
-        """Hand each process its share, and return what this one is handed."""
-        if not backend.copies:
-            return super().exchange(backend, array, sent, received)
+        lengths = self.gather_objects(len(array))
+        found = backend.xp.empty(sum(lengths), array.dtype)
+        kind, stream, place = self._types[array.dtype.name], self._stream, found.data.ptr
         array = backend.xp.ascontiguousarray(array)
-        found = backend.xp.empty(int(received.sum()), array.dtype)
-        width = array.itemsize
+        self._nccl.groupStart()
+        for rank, length in enumerate(lengths):
+            source = array.data.ptr if rank == self.rank else place
+            if length:
+                self._group.broadcast(source, place, length, kind, rank, stream)
+            place += length * array.itemsize
+        self._nccl.groupEnd()
+        return found
+
+    def exchange_into(
+        self, backend: Backend, array: Array, found: Array, sent: Counts, received: Counts
+    ) -> None:
+        """Hand each process its share, and put what this one is handed into an array."""
+        if not backend.copies:
+            super().exchange_into(backend, array, found, sent, received)
+            return
+        width, stream = array.itemsize, self._stream
         source, target = array.data.ptr, found.data.ptr
         self._nccl.groupStart()
         for rank in range(self.size):
             going, coming = int(sent[rank]) * width, int(received[rank]) * width
             if going:
-                self._group.send(source, going, self._nccl.NCCL_INT8, rank, self._stream)
+                self._group.send(source, going, self._nccl.NCCL_INT8, rank, stream)
             if coming:
-                self._group.recv(target, coming, self._nccl.NCCL_INT8, rank, self._stream)
+                self._group.recv(target, coming, self._nccl.NCCL_INT8, rank, stream)
             source, target = source + going, target + coming
         self._nccl.groupEnd()
-        return found
 
     @property
     def _stream(self) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +16,9 @@ from jetpy.backends.long_rows import LongRows, find_long_rows
 from jetpy.distributed.communicator import Communicator, Counts, starts_of
 from jetpy.narrowing import narrow_weights
 from jetpy.problem import Problem
-from jetpy.workloads import ghosts as kernels
+from jetpy.workloads import ghosts as ghost_kernels
+from jetpy.workloads import halo as kernels
+from jetpy.workloads import local_numbers as number_kernels
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,81 +54,150 @@ class Blocks:
         """Number of vertices of all processes."""
         return int(self.starts[-1])
 
-    def has(self, ids: Array) -> Array:
-        """Return whether this process has each of some vertices."""
-        return (ids >= self.first) & (ids < self.end)
-
     def counts(self, backend: Backend, ids: Array) -> Counts:
         """Return how many of some vertices, in ascending order, each process has."""
-        ends = backend.xp.searchsorted(ids, backend.from_host(self.starts))
+        ends = backend.xp.searchsorted(ids, backend.from_host(self.starts.astype(ids.dtype)))
         return np.diff(backend.to_host(ends)).astype(np.int64)
-
-    def owners(self, backend: Backend, ids: Array) -> Array:
-        """Return the process that has each vertex."""
-        starts = backend.from_host(self.starts[1:])
-        return backend.xp.searchsorted(starts, ids, side="right")
 
 
 class PieceHalo(Halo):
-    """The surroundings of a piece.
+    """The surroundings of a piece: all goes in order with launches, and can be recorded.
 
     Parameters
     ----------
-    ghosts : int64, on the back end
+    ghosts : int32, on the back end
         Numbers of the ghosts, ascending.
+
+    Attributes
+    ----------
+    own, first : int
+    ghost_ids : of the back end's `sum_type`
+        What kernels need to know to number vertices (`jetpy.workloads.groups.Graph`).
     """
 
     is_whole = False
 
     def __init__(self, backend: Backend, blocks: Blocks, ghosts: Array) -> None:
         self.blocks, self.ghosts = blocks, ghosts
+        self.own, self.first = blocks.end - blocks.first, blocks.first
+        anything = backend.full(1, 0)
+        self.ghost_ids = backend.xp.concatenate([ghosts, anything]).astype(backend.sum_type)
         self._backend, self._comm = backend, blocks.comm
-        self._own = blocks.end - blocks.first
         self._received = blocks.counts(backend, ghosts)
         wanted, self._sent = self._comm.send(backend, ghosts, self._received)
-        self._shown = wanted - blocks.first
+        self._shown = wanted - np.int32(blocks.first)
+        self._rooms: dict[tuple[int, Any], tuple[Array, Array]] = {}
+
+    def narrowed(self) -> PieceHalo:
+        """Return the same for a back end with kernels of 32 bits (`Backend.narrowed`)."""
+        made = copy(self)
+        made._backend, made._rooms = self._backend.narrowed(), {}
+        made.ghost_ids = self.ghost_ids.astype(np.int32)
+        return made
 
     def follow(self, *values: Array) -> None:
-        """Let what ghosts have in arrays of all vertices be what their owners have."""
-        count = len(values)
-        shown = self._backend.xp.stack([v[self._shown] for v in values], axis=1)
-        found = self._exchange(shown.ravel(), count).reshape(-1, count)
-        for column, array in enumerate(values):
-            array[self._own :] = found[:, column]
+        """Let what ghosts have in arrays of all vertices be what their owners have.
+
+        Arrays are all of int32, or all of the back end's `sum_type`.
+        """
+        count, kind = len(values), values[0].dtype
+        show, take = kernels.show_numbers, kernels.take_numbers
+        if kind != np.int32:
+            show, take = kernels.show_weights, kernels.take_weights
+        shown, seen = self._room(count, kind)
+        for place, array in enumerate(values):
+            self._backend.parallel_for(
+                len(self._shown),
+                show,
+                values=array,
+                vertices=self._shown,
+                shown=shown,
+                count=count,
+                place=place,
+            )
+        self._exchange(shown, seen, count)
+        for place, array in enumerate(values):
+            self._backend.parallel_for(
+                len(self.ghosts),
+                take,
+                values=array,
+                own=self.own,
+                seen=seen,
+                count=count,
+                place=place,
+            )
 
     def follow_vertices(self, values: Array) -> None:
         """Do what `follow` does where values are vertices; those that others own become none."""
-        xp, first = self._backend.xp, self.blocks.first
-        found = self._exchange(self.ids_of(values[self._shown]), 1)
-        values[self._own :] = xp.where(self.blocks.has(found), found - first, -1)
+        shown, seen = self._room(1, np.dtype(np.int32))
+        self._backend.parallel_for(
+            len(self._shown),
+            kernels.show_vertices,
+            values=values,
+            vertices=self._shown,
+            shown=shown,
+            graph=self,
+        )
+        self._exchange(shown, seen, 1)
+        self._backend.parallel_for(
+            len(self.ghosts), kernels.take_vertices, values=values, seen=seen, graph=self
+        )
+
+    def _room(self, count: int, kind: Any) -> tuple[Array, Array]:
+        """Return arrays for what is shown and for what is seen, so many values for each vertex."""
+        key = count, kind
+        if key not in self._rooms:
+            lengths = count * len(self._shown), count * len(self.ghosts)
+            shown, seen = (self._backend.empty(length, kind) for length in lengths)
+            self._rooms[key] = shown, seen
+        return self._rooms[key]
+
+    def _exchange(self, shown: Array, seen: Array, count: int) -> None:
+        sent, received = self._sent * count, self._received * count
+        backend, comm = self._backend, self._comm
+        backend.perform(lambda: comm.exchange_into(backend, shown, seen, sent, received))
 
     def ids_of(self, vertices: Array) -> Array:
-        """Return the numbers of vertices of the piece in the whole graph; -1 of none."""
-        xp = self._backend.xp
-        ids = vertices.astype(np.int64)
-        far = ids >= self._own
-        ids = xp.where(ids >= 0, ids + self.blocks.first, -1)
-        ids[far] = self.ghosts[vertices[far] - self._own]
-        return ids
-
-    def _exchange(self, values: Array, count: int) -> Array:
-        sent, received = self._sent * count, self._received * count
-        return self._comm.exchange(self._backend, values, sent, received)
+        """Return the numbers of vertices of the piece in the whole graph (int32); -1 of none."""
+        names = self._backend.empty(len(vertices))
+        self._backend.parallel_for(
+            len(vertices), number_kernels.name_vertices, vertices=vertices, names=names, graph=self
+        )
+        return names
 
     def add_up(self, *counts: Array, sections: int = 1) -> None:
         """Add up the counts of all pieces, in place, and those of all sections in the first."""
-        for array in counts:
-            size = len(array) // sections
-            sums = array[:size]
-            if sections > 1:
-                sums[:] = array.reshape(sections, size).sum(axis=0, dtype=array.dtype)
-                array[size:] = 0
-            self._comm.add_up(self._backend, sums)
+        backend, comm = self._backend, self._comm
 
-    def before(self, counts: Array) -> None:
-        """Replace counts by the sums of the pieces before this one."""
-        all_counts = self._comm.gather(self._backend, counts).reshape(self._comm.size, -1)
-        counts[:] = all_counts[: self._comm.rank].sum(axis=0)
+        def action() -> None:
+            comm.add_up(backend, *(_in_one(array, sections) for array in counts))
+
+        backend.perform(action)
+
+    def sum_before(self, counts: Array, before: Array) -> None:
+        """Let `before` be the sums of the counts of pieces before this one, and forget its own."""
+        size, backend, comm = len(counts), self._backend, self._comm
+        everything = backend.empty(comm.size * size, counts.dtype)
+        backend.perform(lambda: comm.gather_into(backend, counts, everything))
+        backend.parallel_for(
+            size,
+            kernels.sum_before,
+            counts=counts,
+            all_counts=everything,
+            size=size,
+            rank=comm.rank,
+            before=before,
+        )
+
+    @property
+    def can_be_recorded(self) -> bool:  # type: ignore[override]
+        """Whether what it does goes to a GPU as launches do."""
+        return self._comm.can_be_recorded and not self._backend.prefers_lists
+
+    @property
+    def pieces(self) -> int:
+        """Number of pieces of the graph."""
+        return self._comm.size
 
     def total(self, count: int) -> int:
         """Return the sum of a number over all pieces."""
@@ -133,6 +206,17 @@ class PieceHalo(Halo):
     def totals(self, *counts: int) -> list[int]:
         """Return the sums of numbers over all pieces."""
         return self._comm.totals(*counts)
+
+
+def _in_one(counts: Array, sections: int) -> Array:
+    """Return the counts of the first section, to which those of the others have been added."""
+    if sections == 1:
+        return counts
+    size = len(counts) // sections
+    sums = counts[:size]
+    sums[:] = counts.reshape(sections, size).sum(axis=0, dtype=counts.dtype)
+    counts[size:] = 0
+    return sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +233,7 @@ class Piece(DeviceGraph):
         Number of own vertices, and length of their rows together.
     entries_of_all : int
         Directed edges of the whole graph.
-    ids, degrees : of the back end's `sum_type`, shape (ghosts,)
+    degrees : of the back end's `sum_type`, shape (ghosts,)
         Of ghosts, in the whole graph.
     rows_with_ghosts : LongRows
     """
@@ -158,7 +242,6 @@ class Piece(DeviceGraph):
     count: int
     entries: int
     entries_of_all: int
-    ids: Array
     degrees: Array
     rows_with_ghosts: LongRows
 
@@ -210,7 +293,7 @@ class Piece(DeviceGraph):
     @property
     def ghost_ids(self) -> Array:
         """Numbers of ghosts in the whole graph."""
-        return self.ids
+        return self.around.ghost_ids
 
     @property
     def ghost_degrees(self) -> Array:
@@ -241,32 +324,35 @@ def narrow_piece(backend: Backend, piece: Piece, problem: Problem) -> Piece:
         vertex_weights=vertex_weights,
         edge_weight=piece.halo.total(own),
         long_rows=find_long_rows(narrow, indptr[: piece.own + 1], piece.nnz),
-        ids=piece.ids.astype(np.int32),
+        around=piece.around.narrowed(),
         degrees=piece.degrees.astype(np.int32),
         rows_with_ghosts=find_long_rows(narrow, indptr, len(piece.indices)),
     )
 
 
 def localize(backend: Backend, blocks: Blocks, ids: Array) -> tuple[Array, Array]:
-    """Return the vertices of a piece (int32) that ids (int64) are, and its ghosts.
+    """Return the vertices of a piece (int32) that ids (int32) are, and its ghosts.
 
-    These are the ids that other processes have (int64, ascending).
+    These are the ids that other processes have (int32, ascending).
     """
-    xp, first, end = backend.xp, blocks.first, blocks.end
-    far = xp.flatnonzero(~blocks.has(ids))
-    local = (ids - first).astype(np.int32)
-    if blocks.n > len(ids):
+    xp, count, first, end = backend.xp, len(ids), blocks.first, blocks.end
+    local, block = backend.empty(count), {"ids": ids, "first": first, "end": end}
+    if blocks.n > count:
+        far = backend.empty(count)
+        far = far[: backend.scan(count, number_kernels.list_outside, listed=far, **block)]
         ghosts = xp.unique(ids[far])
+        backend.parallel_for(
+            count, number_kernels.localize_inside, ids=ids, first=first, local=local
+        )
         local[far] = end - first + xp.searchsorted(ghosts, ids[far])
         return local, ghosts
-    foreign = ids[far]
-    is_ghost = backend.full(blocks.n, 0, np.bool_)
-    is_ghost[foreign] = True
-    ghosts = xp.flatnonzero(is_ghost)
-    place = backend.empty(blocks.n)
-    place[ghosts] = end - first + xp.arange(len(ghosts), dtype=np.int32)
-    local[far] = place[foreign]
-    return local, ghosts
+    places, ghosts = backend.full(blocks.n, 0), backend.empty(min(blocks.n, count))
+    backend.parallel_for(count, number_kernels.mark_outside, marks=places, **block)
+    found = backend.scan(
+        blocks.n, number_kernels.place_marked, own=end - first, marks=places, ghosts=ghosts
+    )
+    backend.parallel_for(count, number_kernels.localize_marked, places=places, local=local, **block)
+    return local, ghosts[:found].copy()
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,7 +384,7 @@ def make_piece(
     own, entries = len(vertex_weights), len(indices)
     lengths = backend.full(len(ghosts), 0, kind)
     rows = Rows(indptr, indices, edge_weights, own)
-    backend.parallel_for(own, kernels.count_outward, graph=rows, lengths=lengths)
+    backend.parallel_for(own, ghost_kernels.count_outward, graph=rows, lengths=lengths)
     all_indptr = backend.empty(len(indptr) + len(ghosts), kind)
     all_indptr[: len(indptr)] = indptr
     all_indptr[len(indptr) :] = entries + xp.cumsum(lengths)
@@ -310,7 +396,7 @@ def make_piece(
     all_indices[:entries], all_weights[:entries] = indices, edge_weights
     rows = Rows(indptr, all_indices, all_weights, own)
     begins = all_indptr[own:-1].copy()
-    backend.parallel_for(own, kernels.turn_outward, graph=rows, places=begins)
+    backend.parallel_for(own, ghost_kernels.turn_outward, graph=rows, places=begins)
     places = own + len(ghosts)
     weights, degrees = backend.empty(places, kind), backend.empty(places, kind)
     weights[:own], degrees[:own] = vertex_weights, xp.diff(indptr)
@@ -328,7 +414,6 @@ def make_piece(
         own,
         entries,
         all_nnz,
-        xp.concatenate([ghosts, indices[:1]]).astype(kind),
         degrees[own:].copy(),
         find_long_rows(backend, all_indptr, entries + outward),
     )

@@ -1,27 +1,36 @@
-"""Refinement of a piece: iterations of all processes side by side, each with a look at the results.
+"""Refinement of a piece: iterations of all processes side by side.
 
 Everybody has the control block, the part weights and the plan of the whole partition, and so takes
-the same decisions.
+the same decisions. Between GPUs iterations are recorded as on one device, with what the processes
+say to each other; else the host looks at the task of each, and has done what is due.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from jetpy.backends.base import Array
-from jetpy.graph import INT32_MAX
+import numpy as np
+
+from jetpy.backends.base import Array, Backend
+from jetpy.backends.level import DeviceGraph
+from jetpy.problem import Problem
 from jetpy.refinement.jet import Refinement
 from jetpy.refinement.measures import Measures
 from jetpy.refinement.state import MOST_MOVED, RefinementState
-from jetpy.workloads import ghosts as kernels
-from jetpy.workloads.control_block import SECTIONS, Control, Counter, Task
+from jetpy.workloads import ghosts as ghost_kernels
+from jetpy.workloads import shared_counts as kernels
+from jetpy.workloads.control_block import Control, Counter, Task
+from jetpy.workloads.shared_counts import AfterMoves, AfterUpdate
 
-ALWAYS, NEVER = -1, INT32_MAX
-"""Moved vertices above which rows are built anew, where that is decided already."""
-CHANGES, MOVED = (
-    slice(Counter.CUT_CHANGE, Counter.CUT_CHANGE + SECTIONS),
-    slice(Counter.MOVED, Counter.MOVED + SECTIONS),
-)
+
+@dataclass(frozen=True, eq=False)
+class Shared:
+    """What pieces add up in an iteration, int64, as `jetpy.workloads.shared_counts` takes it."""
+
+    weights_before: Array
+    moves: Array
+    updates: Array
 
 
 class PieceState(RefinementState):
@@ -29,57 +38,60 @@ class PieceState(RefinementState):
 
     graph: Any
 
+    def __init__(
+        self,
+        backend: Backend,
+        graph: DeviceGraph,
+        problem: Problem,
+        pinned: Array | None = None,
+    ) -> None:
+        super().__init__(backend, graph, problem, pinned)
+        sizes = self.k, self.k + len(AfterMoves), len(AfterUpdate)
+        self._shared = Shared(*(backend.full(size, 0, np.int64) for size in sizes))
+
     def start(self, parts: Array, known: Measures | None = None) -> None:
         """Take over the contents of `parts`, at least those of own vertices."""
         super().start(parts, known)
-        self._weights_before = self.part_weights.copy()
-        self._moved = 0
-        self._count_inactive()
+        self._shared.weights_before[:] = self.part_weights
+        inactive = self.graph.n - int(self.counts.host[Counter.ACTIVE])
+        self.control_block.host[Control.INACTIVE] = self.graph.halo.total(inactive)
+        self.control_block.host[Control.WITHOUT_ROOM] = 0
 
-    def choose_room(self) -> None:
-        """Let launches reach all own vertices."""
-        self.active_count = self.graph.n
-        self.control_block.host[Control.ROOM] = INT32_MAX
+    def make_room(self) -> None:
+        """Let launches reach all active vertices; other pieces do so at the same time."""
+        super().make_room()
+        self.control_block.host[Control.WITHOUT_ROOM] = 0
 
-    @property
-    def may_activate(self) -> int:
-        """Active vertices from which on there are no others that could be activated, anywhere."""
-        return INT32_MAX if self._inactive else 0
-
-    def share_moves(self) -> int:
-        """Hear of the moves of other pieces; return how many may have moved for an update."""
-        graph, halo = self.graph, self.graph.halo
-        self.backend.pull(self.counts)
-        self.backend.synchronize()
-        self._moved = halo.total(int(self.counts.host[MOVED].sum()))
-        if self._moved:
-            change = self.part_weights - self._weights_before
-            halo.add_up(change)
-            self.part_weights[:] = self._weights_before + change
-            self._weights_before[:] = self.part_weights
-            halo.follow(self.parts)
-            self.backend.parallel_for(
-                graph.places - graph.own, kernels.list_moved_ghosts, graph=graph, state=self
-            )
-        return ALWAYS if self._moved > graph.all_n // MOST_MOVED else NEVER
+    def share_moves(self, *, may_rebuild: bool) -> None:
+        """Hear of the moves of other pieces, before an update that may build rows anew."""
+        graph, backend = self.graph, self.backend
+        arguments = {"shared": self._shared, "state": self}
+        backend.parallel_for(
+            self.k + 1, kernels.tell_moves, may_rebuild=int(may_rebuild), **arguments
+        )
+        graph.halo.add_up(self._shared.moves)
+        backend.parallel_for(
+            self.k + 1,
+            kernels.hear_moves,
+            pieces=graph.halo.pieces,
+            most_moved=graph.all_n // MOST_MOVED,
+            **arguments,
+        )
+        graph.halo.follow(self.parts)
+        backend.parallel_for(
+            graph.places - graph.own, ghost_kernels.list_moved_ghosts, graph=graph, state=self
+        )
 
     def sum_up(self) -> None:
         """Sum up, over all pieces, what an update has counted."""
-        self.backend.pull(self.counts)
-        self.backend.synchronize()
-        counts = self.counts.host
-        change = self._count_inactive(int(counts[CHANGES].sum()))
-        counts[CHANGES], counts[MOVED] = 0, 0
-        counts[Counter.CUT_CHANGE], counts[Counter.MOVED] = change, self._moved
-        self.backend.push(self.counts)
-        self.previous[self.graph.own :] = self.parts[self.graph.own :]
-
-    def _count_inactive(self, change: int = 0) -> int:
-        """Count the inactive vertices of all pieces; return the sum of a change, too."""
-        inactive = self.graph.n - int(self.counts.host[Counter.ACTIVE])
-        total: int
-        self._inactive, total = self.graph.halo.totals(inactive, change)
-        return total
+        graph, backend = self.graph, self.backend
+        arguments = {"shared": self._shared, "state": self}
+        backend.parallel_for(1, kernels.tell_update, n=graph.n, **arguments)
+        graph.halo.add_up(self._shared.updates)
+        ghosts = graph.places - graph.own
+        backend.parallel_for(
+            ghosts + 1, kernels.hear_update, ghosts=ghosts, graph=graph, **arguments
+        )
 
 
 class PieceRefinement(Refinement):
@@ -88,7 +100,10 @@ class PieceRefinement(Refinement):
     state_type = PieceState
 
     def send_off(self) -> None:
-        """Make an iteration."""
+        """Send off iterations, as on one device; or make one, after a look at its task."""
+        if self.state.graph.halo.can_be_recorded:
+            super().send_off()
+            return
         control = self.state.control_block
         self.begin()
         self.backend.pull(control)

@@ -33,14 +33,15 @@ class Met:
 class PairElsewhere:
     """Pairs the vertices of groups, wherever they are (`jetpy.coarsening.two_hop.Pairing`).
 
-    Attributes
+    Parameters
     ----------
-    partners : int64, shape (own,)
-        What each own vertex is paired with, by its number in the whole graph; -1 of others.
+    partners : int32, shape (own,)
+        Of each own vertex that it pairs becomes what it is paired with, by its number in the whole
+        graph.
     """
 
-    def __init__(self, backend: Backend, own: int) -> None:
-        self.partners = backend.full(own, NO_VERTEX, np.int64)
+    def __init__(self, partners: Array) -> None:
+        self._partners = partners
 
     def __call__(
         self,
@@ -72,7 +73,7 @@ class PairElsewhere:
         partners = _pair(backend, met.reshape(-1, 4), constraints)
         found = comm.exchange(backend, partners, counts // 4, sent)
         paired = found != NO_VERTEX
-        self.partners[vertices[paired]] = found[paired]
+        self._partners[vertices[paired]] = found[paired].astype(np.int32)
         match[vertices[paired]] = vertices[paired]
 
 

@@ -12,7 +12,7 @@ from jetpy.refinement.measures import Measures
 from jetpy.refinement.methods import REFINEMENTS
 from jetpy.refinement.rebalance import Rebalancing
 from jetpy.refinement.recording import Recording
-from jetpy.refinement.state import RefinementState
+from jetpy.refinement.state import MOST_MOVED, RefinementState
 from jetpy.workloads import iterations as kernels
 from jetpy.workloads.control_block import Control, Request, Tasks
 
@@ -111,6 +111,7 @@ class Refinement:
             Control.TIE_LIMIT: state.tie_limit,
             Control.GHOSTS: state.graph.own,
             Control.HIGHER_GHOSTS: state.graph.higher_ghosts,
+            Control.MOST_MOVED: state.graph.n // MOST_MOVED,
             Control.ENDS_WITHOUT_GAIN: int(self.improvement.settles),
         }.items():
             control[place] = value
@@ -211,7 +212,7 @@ class Refinement:
         """Begin an iteration, if one of the tasks is due."""
         state = self.state
         self.backend.parallel_for(
-            1, kernels.begin_iteration, tasks=tasks, n=state.may_activate, state=state
+            1, kernels.begin_iteration, tasks=tasks, n=state.graph.n, state=state
         )
         self.rebalancing.plan.draw_up(state, self._best_weights.device)
 

@@ -43,6 +43,7 @@ class EvictedSums:
 
     sums: Array
     regions: int
+    here: Array
     elsewhere: Array
 
 
@@ -62,7 +63,8 @@ class Rebalancing:
         regions = (n >> REGION_BITS) + 1
         groups = state.k // group_size
         sums = backend.full(groups * regions * REGION_SUMS, 0, backend.sum_type)
-        self._evicted = EvictedSums(sums, regions, backend.full(groups, 0, np.int64))
+        here, elsewhere = (backend.full(groups, 0, np.int64) for _ in range(2))
+        self._evicted = EvictedSums(sums, regions, here, elsewhere)
         self._vertices = backend.empty(n) if backend.prefers_lists else state.active
 
     def start(self) -> None:
@@ -160,9 +162,9 @@ class Rebalancing:
         """Move the evicted vertices to open parts with room, if that is the task."""
         state, evicted = self._state, self._evicted
         if not state.graph.halo.is_whole:
-            by_region = evicted.sums.reshape(-1, evicted.regions, REGION_SUMS)[:, :, 0]
-            evicted.elsewhere[:] = by_region.sum(axis=1)
-            state.graph.halo.before(evicted.elsewhere)
+            regions = len(evicted.here) * evicted.regions
+            state.backend.parallel_for(regions, kernels.sum_regions, evicted=evicted, state=state)
+            state.graph.halo.sum_before(evicted.here, evicted.elsewhere)
         state.backend.parallel_for(
             count,
             kernels.deal_evicted,

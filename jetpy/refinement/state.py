@@ -202,9 +202,9 @@ class RefinementState:
         backend, rows, n = self.backend, self.graph.long_rows, self.graph.n
         arguments = {"graph": self.graph, "table": self.table, "state": self}
         may_rebuild = backend.prefers_lists or self.active_count == n
-        most_moved = self.share_moves()
+        self.share_moves(may_rebuild=may_rebuild)
         if may_rebuild:
-            backend.parallel_for(1, kernels.choose_update, state=self, n=n, most_moved=most_moved)
+            backend.parallel_for(1, kernels.choose_update, state=self, n=n)
         moves: int | Count = min(INDICES, len(self.moved) * SHARE)
         rebuilt: int | Count = n
         if backend.prefers_lists:
@@ -217,17 +217,8 @@ class RefinementState:
             rows.fine.launch_lanes(kernels.rebuild_long_rows, **arguments)
         self.sum_up()
 
-    @property
-    def may_activate(self) -> int:
-        """Active vertices from which on there are no others that could be activated."""
-        return self.graph.n
-
-    def share_moves(self) -> int:
-        """Hear of the moves of other pieces; return how many may have moved for an update.
-
-        If more have, rows are built anew.
-        """
-        return self.graph.n // MOST_MOVED
+    def share_moves(self, *, may_rebuild: bool) -> None:
+        """Hear of the moves of other pieces, before an update that may build rows anew."""
 
     def sum_up(self) -> None:
         """Sum up, over all pieces, what an update has counted."""

@@ -27,6 +27,8 @@ from jetpy.options import CoarsenOptions, Effort, Options
 from jetpy.presets import preset
 from jetpy.problem import pose
 from jetpy.stopwatch import Stopwatch
+from tests.conftest import FEW_INDICES
+from tests.device import DeviceBackend
 from tests.distributed.threads import side_by_side
 from tests.graphs import edge_dict, from_edges
 from tests.strategies import weighted_graphs
@@ -80,10 +82,23 @@ GRAPHS = {
 PROBLEMS = {"usual": ("default", 0.03), "fast": ("fast", 0.03), "tight": ("default", 0.0)}
 
 
+ENGINES = {"lists": lambda: NumbaBackend(1), "recorded": lambda: DeviceBackend(1)}
+"""Back ends of processes: on a CPU; and as on a GPU, where what they say is recorded, too."""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("problem", PROBLEMS)
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize(("size", "k"), [(1, 8), (2, 64), (3, 2), (4, 8)])
-def test_parts_are_those_of_one_device(name: str, problem: str, size: int, k: int) -> None:
+def test_parts_are_those_of_one_device(
+    name: str,
+    problem: str,
+    size: int,
+    k: int,
+    engine: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("jetpy.refinement.state.INDICES", FEW_INDICES)
     graph, (options, imbalance) = GRAPHS[name](), PROBLEMS[problem]
     posed = pose(graph.total_vertex_weight, k, imbalance, 5, alone(options))
     posed = replace(posed, fill=True)
@@ -91,7 +106,8 @@ def test_parts_are_those_of_one_device(name: str, problem: str, size: int, k: in
     bounds = evenly(graph.n, size)
 
     def run(comm: Communicator) -> tuple[npt.NDArray[np.int32], int]:
-        backend, block = NumbaBackend(1), block_of(graph, bounds, comm.rank)
+        comm.can_be_recorded = engine == "recorded"
+        backend, block = ENGINES[engine](), block_of(graph, bounds, comm.rank)
         piece = upload_block(backend, block, Blocks.of(comm, block.n))
         found = partition_piece(backend, piece, posed, small=100)
         return found.parts, found.solution.refined.measures.cut

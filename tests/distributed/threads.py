@@ -32,23 +32,32 @@ class ThreadCommunicator(Communicator):
         self._barrier.wait(PATIENCE)
         return found
 
-    def add_up(self, backend: Backend, array: Array) -> None:
-        """Replace an array, in place, by the sum of those of all threads."""
-        sums = self.gather_objects(backend.to_host(array).copy())
-        array[:] = backend.from_host(np.sum(sums, axis=0, dtype=array.dtype))
+    def add_up(self, backend: Backend, *arrays: Array) -> None:
+        """Replace arrays, in place, by the sums of those of all threads."""
+        for array in arrays:
+            sums = self.gather_objects(backend.to_host(array).copy())
+            array[:] = backend.from_host(np.sum(sums, axis=0, dtype=array.dtype))
+
+    def gather_into(self, backend: Backend, array: Array, found: Array) -> None:
+        """Put the arrays of all threads, of equal lengths, into one, one after the other."""
+        found[:] = backend.from_host(np.concatenate(self._arrays_of_all(backend, array)))
 
     def gather(self, backend: Backend, array: Array) -> Array:
         """Return the arrays of all threads, one after the other."""
-        arrays = self.gather_objects(backend.to_host(array).copy())
-        return backend.from_host(np.concatenate(arrays))
+        return backend.from_host(np.concatenate(self._arrays_of_all(backend, array)))
 
-    def exchange(self, backend: Backend, array: Array, sent: Counts, received: Counts) -> Array:
-        """Hand each thread its share, and return what this one is handed."""
+    def exchange_into(
+        self, backend: Backend, array: Array, found: Array, sent: Counts, received: Counts
+    ) -> None:
+        """Hand each thread its share, and put what this one is handed into an array."""
         assert len(array) == sent.sum()
         shares = np.split(backend.to_host(array).copy(), np.cumsum(sent)[:-1])
         handed = [given[self.rank] for given in self.gather_objects(shares)]
         assert [len(share) for share in handed] == list(received)
-        return backend.from_host(np.concatenate(handed))
+        found[:] = backend.from_host(np.concatenate(handed))
+
+    def _arrays_of_all(self, backend: Backend, array: Array) -> list[Any]:
+        return self.gather_objects(backend.to_host(array).copy())
 
     def exchange_counts(self, sent: Counts) -> Counts:
         """Return how much each thread sends to this one."""
