@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import shutil
 import subprocess
@@ -13,6 +14,8 @@ import numpy as np
 import pytest
 
 import jetpy
+from jetpy.backends import get_backend
+from jetpy.errors import BackendError
 
 pytest.importorskip("mpi4py")
 LAUNCHER = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
@@ -22,6 +25,7 @@ pytestmark = [
 ]
 MOST_SECONDS = 100
 FAULTS = Path(__file__).with_name("faults.py")
+ON_ONE_GPU = "tests.distributed.on_one_gpu"
 
 
 def launched(size: int, *command: str) -> subprocess.CompletedProcess[str]:
@@ -57,6 +61,7 @@ def test_wrong_options(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
+        ("block", r"process 1: edge (4000, 4000): a self-loop"),
         ("raise", "process 1 of 2 failed: broken on purpose"),
         ("memory", "process 1 of 2 failed: Unable to allocate"),
         ("kill", ""),
@@ -69,3 +74,17 @@ def test_a_fault_ends_all(fault: str, message: str) -> None:
     assert message in done.stderr
     assert "finished" not in done.stdout
     assert time.perf_counter() - started < MOST_SECONDS / 2
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_nccl(size: int) -> None:
+    """Processes talk from GPU to GPU; all have the same one here, as there may be no other."""
+    try:
+        get_backend("cuda")
+    except BackendError as error:
+        pytest.skip(f"cuda: {error}")
+    if not importlib.import_module("cupy.cuda.nccl").available:
+        pytest.skip("CuPy finds no NCCL")
+    done = launched(size, "-m", ON_ONE_GPU)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split("\n")[:-1] == ["equal"] * 6
