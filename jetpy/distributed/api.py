@@ -15,7 +15,7 @@ from jetpy import names
 from jetpy.backends import ON_GPU, get_backend
 from jetpy.backends.base import Backend
 from jetpy.bars import telling
-from jetpy.distributed.block import Block, UploadedRows, as_block, check_rows, upload_rows
+from jetpy.distributed.block import Block, UploadedRows, as_block, check_rows, total_of, upload_rows
 from jetpy.distributed.communicator import Alone, Communicator, MpiCommunicator
 from jetpy.distributed.faults import agreed, ending_all, together
 from jetpy.distributed.levels import SMALL
@@ -384,8 +384,8 @@ def _agree(
 
     engine = together(comm, check)
     total, edges, entries = comm.totals(
-        int(block.vertex_weights.sum(dtype=np.int64)),
-        int(block.edge_weights.sum(dtype=np.int64)),
+        total_of(block.vertex_weights),
+        total_of(block.edge_weights),
         len(block.indices),
     )
     if is_large(entries, edges, total):

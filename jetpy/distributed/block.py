@@ -79,9 +79,24 @@ def _integers(values: Any, what: str) -> npt.NDArray[np.int64]:
     return array.astype(np.int64, copy=False)
 
 
+def unit_weights(count: int) -> npt.NDArray[np.int32]:
+    """Return so many ones, which take no memory."""
+    return np.broadcast_to(np.int32(1), (count,))
+
+
+def are_units(weights: npt.NDArray[np.int32]) -> bool:
+    """Whether weights come from `unit_weights`."""
+    return weights.strides == (0,)
+
+
+def total_of(weights: npt.NDArray[np.int32]) -> int:
+    """Return the sum of weights."""
+    return len(weights) if are_units(weights) else int(weights.sum(dtype=np.int64))
+
+
 def _weights(values: Any, count: int, what: str) -> npt.NDArray[np.int32]:
     if values is None:
-        return np.ones(count, np.int32)
+        return unit_weights(count)
     array = _integers(values, what)
     if len(array) != count:
         raise GraphError(f"{what} has {len(array)} entries instead of {count}")
@@ -147,15 +162,16 @@ class UploadedRows:
             heads,
             self.edge_weights,
             self.vertex_weights,
+            int(self.edge_weights.sum(dtype=np.int64)),
         )
 
 
 def upload_rows(backend: Backend, block: Block, blocks: Blocks) -> UploadedRows:
-    """Hand the rows of a block over to a back end; weights that are all 1 need not travel."""
+    """Hand the rows of a block over to a back end; units need not travel."""
     kind = backend.sum_type
 
     def weights(values: npt.NDArray[np.int32]) -> Array:
-        if backend.copies and int(values.sum(dtype=np.int64)) == len(values):
+        if are_units(values):
             return backend.full(len(values), 1, kind)
         return backend.from_host(values.astype(kind, copy=False))
 

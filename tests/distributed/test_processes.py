@@ -85,6 +85,6 @@ def test_nccl(size: int) -> None:
         pytest.skip(f"cuda: {error}")
     if not importlib.import_module("cupy.cuda.nccl").available:
         pytest.skip("CuPy finds no NCCL")
-    done = launched(size, "-m", ON_ONE_GPU)
+    done = launched(size, "-m", "mpi4py", "-m", ON_ONE_GPU)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split("\n")[:-1] == ["equal"] * 6
