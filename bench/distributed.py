@@ -37,14 +37,17 @@ from bench.tables import show
 from jetpy.distributed import api
 from jetpy.distributed.block import Block
 from jetpy.distributed.communicator import MpiCommunicator
-from jetpy.distributed.levels import SMALL, PieceLevel
+from jetpy.distributed.levels import PieceLevel
 from jetpy.distributed.reading import read_block
 
 HEADERS = ["graph", "processes", "threads", "cut", "parts", "s", "of one's", "talk", "calls", "MB"]
 EQUAL = HEADERS.index("parts")
 LEVEL_HEADERS = ["vertices", "edges", "ghosts", "calls", "MB", "iterations", "calls", "MB"]
 """The first calls and MB are those of coarsening, the others those of refinement."""
-TIMED = "add_up", "gather", "exchange", "exchange_counts", "gather_objects", "totals"
+TIMED = (
+    *("add_up", "gather", "gather_into", "exchange_into", "exchange_counts", "gather_objects"),
+    "totals",
+)
 Level = tuple[int, str]
 """Number of vertices, and stage."""
 
@@ -67,9 +70,10 @@ class Timed(MpiCommunicator):
         self.ghosts: dict[int, int] = {}
         super().__init__(comm)
 
-    def note(self, arguments: tuple[Any, ...]) -> None:
-        """Count a call."""
-        handed = sum(a.nbytes for a in arguments[1:2] if isinstance(a, np.ndarray))
+    def note(self, name: str, arguments: tuple[Any, ...]) -> None:
+        """Count a call; `add_up` has several arrays, of others the second argument is handed over."""
+        told = arguments[1:] if name == "add_up" else arguments[1:2]
+        handed = sum(a.nbytes for a in told if isinstance(a, np.ndarray))
         level, piece = level_of(sys._getframe(2))
         if piece is not None:
             self.ghosts[piece.all_n] = piece.places - piece.own
@@ -85,7 +89,7 @@ class Timed(MpiCommunicator):
 
         def timed(*arguments: Any) -> Any:
             started = time.perf_counter()
-            self.note(arguments)
+            self.note(name, arguments)
             try:
                 return method(*arguments)
             finally:
@@ -224,7 +228,9 @@ def describe(
 def launch(size: int, threads: int, options: argparse.Namespace) -> list[dict[str, Any]]:
     """Return the rows that so many processes tell; of `jetpy.partition` for none."""
     command = [sys.executable, "-m", "bench.distributed", *options.graph, "--child", str(size)]
-    command += ["--threads", str(threads), "--small", str(options.small)]
+    command += ["--threads", str(threads)]
+    if options.small is not None:
+        command += ["--small", str(options.small)]
     command += ["--backend", options.backend, "--presets", *options.presets]
     command += ["-k", *map(str, options.k), *["--weights"] * options.weights]
     if size:
@@ -245,7 +251,7 @@ def main() -> None:
     parser.add_argument("--presets", nargs="+", default=["default", "fast"])
     parser.add_argument("--weights", action="store_true")
     parser.add_argument("--backend", default="numba")
-    parser.add_argument("--small", type=int, default=SMALL)
+    parser.add_argument("--small", type=int)
     parser.add_argument("--levels", action="store_true")
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -8,7 +8,14 @@ ghost has its edges to own vertices alone.
 import pykokkos as pk
 
 from jetpy.workloads.control_block import Counter
-from jetpy.workloads.groups import Graph, Offset, Refinement
+from jetpy.workloads.groups import Graph, LongRows, Offset, Refinement
+from jetpy.workloads.long_rows import (
+    edges_from,
+    edges_to,
+    is_left_to_lanes,
+    row_of,
+    step_of,
+)
 from jetpy.workloads.sections import section_of
 
 
@@ -57,28 +64,65 @@ def degree_of(v: int, graph: Graph) -> int:
 
 
 @pk.workunit
-def count_outward(v: int, graph: Graph, lengths: pk.View1D[Offset]):
+def count_outward(i: int, graph: Graph, long_rows: LongRows, lengths: pk.View1D[Offset]):
     """Count the edges from own vertices to each ghost."""
+    v: int = row_of(i, long_rows)
+    if is_left_to_lanes(i, graph.indptr[v + 1] - graph.indptr[v], long_rows):
+        return
     one: Offset = 1
-    for e in range(graph.indptr[v], graph.indptr[v + 1]):
+    e: int = edges_from(i, v, graph, long_rows)
+    end: int = edges_to(i, v, graph, long_rows)
+    while e < end:
         u: int = graph.indices[e]
         if is_ghost(u, graph):
             pk.atomic_fetch_add(lengths, [u - graph.own], one)
+        e += step_of(i, long_rows)
 
 
 @pk.workunit
-def turn_outward(v: int, graph: Graph, places: pk.View1D[Offset]):
+def place_outward(
+    g: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    own: int,
+    entries: pk.int64,
+    lengths: pk.View1D[Offset],
+    indptr: pk.View1D[Offset],
+    places: pk.View1D[Offset],
+):
+    """Put the row of a ghost after those of own vertices, which have so many entries."""
+    if last_pass:
+        places[g] = entries + acc
+    acc += lengths[g]
+    if last_pass:
+        indptr[own + g + 1] = entries + acc
+
+
+@pk.workunit
+def turn_outward(i: int, graph: Graph, long_rows: LongRows, places: pk.View1D[Offset]):
     """Copy the edges to ghosts into their rows, which have room from `places` on.
 
     The order of a row's entries is left to chance; nothing may depend on it.
     """
+    v: int = row_of(i, long_rows)
+    if is_left_to_lanes(i, graph.indptr[v + 1] - graph.indptr[v], long_rows):
+        return
     one: Offset = 1
-    for e in range(graph.indptr[v], graph.indptr[v + 1]):
+    e: int = edges_from(i, v, graph, long_rows)
+    end: int = edges_to(i, v, graph, long_rows)
+    while e < end:
         u: int = graph.indices[e]
         if is_ghost(u, graph):
             place: int = pk.atomic_fetch_add(places, [u - graph.own], one)
             graph.indices[place] = v
             graph.edge_weights[place] = graph.edge_weights[e]
+        e += step_of(i, long_rows)
+
+
+@pk.workunit
+def find_degrees(v: int, graph: Graph, degrees: pk.View1D[Offset]):
+    """Write the number of neighbours of an own vertex."""
+    degrees[v] = graph.indptr[v + 1] - graph.indptr[v]
 
 
 @pk.workunit

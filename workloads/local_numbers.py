@@ -1,13 +1,14 @@
 """Numbers in the whole graph, and in a piece: own vertices, then ghosts in ascending order.
 
 Some numbers of vertices become those of a piece in one of two ways: those outside its block are
-listed, if they are few, or marked in an array of all vertices.
+listed and sorted, if they are few, or marked in an array of all vertices.
 """
 
 import pykokkos as pk
 
 from jetpy.workloads.ghosts import id_of
 from jetpy.workloads.groups import NO_VERTEX, Graph
+from jetpy.workloads.lists import place_in
 
 
 @pk.function
@@ -58,12 +59,12 @@ def place_marked(
     last_pass: bool,
     own: int,
     marks: pk.View1D[pk.int32],
-    ghosts: pk.View1D[pk.int32],
+    listed: pk.View1D[pk.int32],
 ):
     """List the marked numbers, and give them places after the own vertices."""
     if marks[u] != 0:
         if last_pass:
-            ghosts[acc] = u
+            listed[acc] = u
             marks[u] = own + acc
         acc += 1
 
@@ -86,6 +87,18 @@ def localize_marked(
 
 
 @pk.workunit
-def localize_inside(i: int, ids: pk.View1D[pk.int32], first: int, local: pk.View1D[pk.int32]):
-    """Write the vertices of the piece that numbers in its block are."""
-    local[i] = ids[i] - first
+def localize_listed(
+    i: int,
+    ids: pk.View1D[pk.int32],
+    first: int,
+    end: int,
+    ghosts: pk.View1D[pk.int32],
+    count: int,
+    local: pk.View1D[pk.int32],
+):
+    """Write the vertices of the piece that numbers are, those outside by `count` ghosts."""
+    u: int = ids[i]
+    if is_in(u, first, end):
+        local[i] = u - first
+    else:
+        local[i] = end - first + place_in(u, ghosts, count)

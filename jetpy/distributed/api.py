@@ -18,7 +18,6 @@ from jetpy.bars import telling
 from jetpy.distributed.block import Block, UploadedRows, as_block, check_rows, total_of, upload_rows
 from jetpy.distributed.communicator import Alone, Communicator, MpiCommunicator
 from jetpy.distributed.faults import agreed, ending_all, together
-from jetpy.distributed.levels import SMALL
 from jetpy.distributed.nccl import between_gpus
 from jetpy.distributed.piece import Blocks, Piece
 from jetpy.distributed.run import Found, partition_piece, refine_piece
@@ -122,7 +121,7 @@ def partition(
     backend: names.Backend = "auto",
     threads: int | None = None,
     device: int | None = None,
-    small: int = SMALL,
+    small: int | None = None,
     progress: ProgressOption = None,
 ) -> DistributedPartition:
     """Partition a graph of which each process has a block of vertices.
@@ -147,10 +146,10 @@ def partition(
         CPU threads of this process; by default its share of those of the machine.
     device : int, optional
         Number of this process's GPU; by default they are dealt to the processes of a machine.
-    small : int
+    small : int, optional
         Levels of at most so many vertices and directed edges together are gathered, and refined
-        by every process alone; so are those for which the preset has branches, V-cycles and
-        flows. It does not change the parts.
+        by every process alone (by default a million, or four million between GPUs); so are those
+        for which the preset has branches, V-cycles and flows. It does not change the parts.
     progress : bool or callable, optional
         As for `jetpy.partition`; only what process 0 says counts.
 
@@ -185,7 +184,7 @@ def refine(
     backend: names.Backend = "auto",
     threads: int | None = None,
     device: int | None = None,
-    small: int = SMALL,
+    small: int | None = None,
     progress: ProgressOption = None,
 ) -> DistributedPartition:
     """Improve a given partition of a graph of which each process has a block of vertices.

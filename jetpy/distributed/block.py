@@ -15,6 +15,7 @@ from jetpy.distributed.piece import Blocks, Piece, localize, make_piece
 from jetpy.errors import GraphError
 from jetpy.graph import INT32_MAX
 from jetpy.workloads import block_checks as kernels
+from jetpy.workloads.contraction import add_weights
 
 IntArray = npt.NDArray[Any]
 SLICE = 1 << 22
@@ -162,7 +163,9 @@ class UploadedRows:
             heads,
             self.edge_weights,
             self.vertex_weights,
-            int(self.edge_weights.sum(dtype=np.int64)),
+            self.backend.reduce(
+                len(self.edge_weights), add_weights, edge_weights=self.edge_weights
+            ),
         )
 
 

@@ -27,14 +27,14 @@ class Communicator(ABC):
         Number of this process.
     size : int
         How many there are.
-    can_be_recorded : bool
-        Whether `add_up`, `gather_into` and `exchange_into` go to the GPU as launches do, so that
-        they can be recorded among these (`Backend.perform`).
+    is_between_gpus : bool
+        Whether all processes have a GPU, and `add_up`, `gather_into` and `exchange_into` go there as
+        launches do, so that they can be recorded among these (`Backend.perform`).
     """
 
     rank: int
     size: int
-    can_be_recorded: bool = False
+    is_between_gpus: bool = False
 
     @abstractmethod
     def add_up(self, backend: Backend, *arrays: Array) -> None:
@@ -98,7 +98,6 @@ class Alone(Communicator):
     """A single process."""
 
     rank, size = 0, 1
-    can_be_recorded = True
 
     def add_up(self, backend: Backend, *arrays: Array) -> None:
         """Leave them as they are."""

@@ -15,8 +15,10 @@ from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import Adjacency, DeviceGraph
 from jetpy.coarsening.contraction import Pairs, merge
 from jetpy.distributed.communicator import Counts, starts_of
-from jetpy.distributed.piece import Blocks, Piece, localize, make_piece
+from jetpy.distributed.lists import add_to_all, joined, ordered, picked, put
+from jetpy.distributed.piece import Blocks, Piece, localize, localize_by_marks, make_piece
 from jetpy.graph import INT32_MAX
+from jetpy.workloads import handed_rows as row_kernels
 from jetpy.workloads import piece_contraction as kernels
 from jetpy.workloads.contraction import offset_rows
 from jetpy.workloads.groups import NO_VERTEX
@@ -45,24 +47,23 @@ class Meeting:
 
 
 @dataclass(frozen=True, eq=False)
-class Handed:
-    """Rows that other processes have handed over, each for a coarse vertex of this one.
+class Gathered:
+    """Rows that become those of coarse vertices: of own vertices, then handed over by others.
 
     Attributes
     ----------
-    coarse, weights, lengths : int64, one for each row
-    heads : int32, one for each entry
-        Neighbours, by their places in `names`.
-    edge_weights : of the back end's `sum_type`, one for each entry
+    adjacency : Adjacency
+        Neighbours are vertices of the piece, and after them places in `names`.
+    weights : of the back end's `sum_type`
+    coarse_of : int32
+        The coarse vertex of each row, by its place in the block; own ones are still to come.
     names : int32
-        Coarse vertices of neighbours, by their numbers in the whole graph.
+        Coarse vertices of the handed rows' neighbours, by their numbers in the whole graph.
     """
 
-    coarse: Array
+    adjacency: Adjacency
     weights: Array
-    lengths: Array
-    heads: Array
-    edge_weights: Array
+    coarse_of: Array
     names: Array
 
 
@@ -113,13 +114,13 @@ def _ask(backend: Backend, piece: Piece, numbering: Numbering) -> None:
     count = backend.scan(
         own, kernels.list_numbered_elsewhere, graph=piece, numbering=numbering, listed=asking
     )
-    asking = asking[:count]
-    asking = asking[xp.argsort(numbering.partners[asking], kind="stable")]
-    asked = numbering.partners[asking]
+    partners = picked(backend, numbering.partners, asking[:count])
+    order = xp.argsort(partners, kind="stable")
+    asking, asked = (ordered(backend, values, order) for values in (asking, partners))
     sent = piece.blocks.counts(backend, asked)
     wanted, counts = comm.send(backend, asked, sent)
-    answers = numbering.coarse[wanted - np.int32(piece.first)]
-    numbering.coarse[asking] = comm.exchange(backend, answers, counts, sent)
+    answers = picked(backend, numbering.coarse, wanted, piece.first)
+    put(backend, numbering.coarse, asking, comm.exchange(backend, answers, counts, sent))
 
 
 def _cut_anew(backend: Backend, blocks: Blocks, loads: tuple[int, ...], work: Array) -> Counts:
@@ -144,44 +145,87 @@ def _merge_rows(
     backend: Backend, piece: Piece, blocks: Blocks, coarse_ids: Array
 ) -> tuple[DeviceGraph, Array, Array]:
     """Return the rows of the own coarse vertices, their ghosts, and what fine ones become."""
-    xp, kind, own, entries = backend.xp, backend.sum_type, piece.own, piece.nnz
-    handed = _hand_over(backend, piece, blocks, coarse_ids)
-    coarse_of, ghosts = localize(backend, blocks, xp.concatenate([coarse_ids, handed.names]))
-    ends = entries + xp.cumsum(handed.lengths)
-    rows = Adjacency(
-        xp.concatenate([piece.indptr[: own + 1], ends.astype(kind)]),
-        xp.concatenate([piece.indices[:entries], handed.heads + np.int32(piece.places)]),
-        xp.concatenate([piece.edge_weights[:entries], handed.edge_weights]),
-    )
-    weights = xp.concatenate([piece.vertex_weights[:own], handed.weights.astype(kind)])
-    of_rows = xp.concatenate([coarse_of[:own], (handed.coarse - blocks.first).astype(np.int32)])
-    n = blocks.end - blocks.first
+    kind, own, n = backend.sum_type, piece.own, blocks.end - blocks.first
+    gathered = _gather_rows(backend, piece, blocks, coarse_ids)
+    coarse_of, ghosts = localize(backend, blocks, joined(backend, coarse_ids, gathered.names))
+    gathered.coarse_of[:own] = coarse_of[:own]
+    count = len(gathered.coarse_of)
     meeting = Meeting(
-        backend.full(n, INT32_MAX),
-        backend.full(n, NO_VERTEX),
-        backend.full(len(of_rows), NO_VERTEX),
+        backend.full(n, INT32_MAX), backend.full(n, NO_VERTEX), backend.full(count, NO_VERTEX)
     )
-    backend.parallel_for(len(of_rows), kernels.meet, count=n, coarse_of=of_rows, meeting=meeting)
-    room, coarse_weights = backend.empty(n, kind), backend.empty(n, kind)
+    backend.parallel_for(
+        count, kernels.meet, count=n, coarse_of=gathered.coarse_of, meeting=meeting
+    )
+    room, weights = backend.empty(n, kind), backend.empty(n, kind)
     backend.parallel_for(
         n,
         kernels.join_rows,
         meeting=meeting,
-        indptr=rows.indptr,
-        weights=weights,
+        indptr=gathered.adjacency.indptr,
+        weights=gathered.weights,
         room=room,
-        coarse_weights=coarse_weights,
+        coarse_weights=weights,
     )
     offsets = backend.full(n + 1, 0, kind)
     backend.scan(n, offset_rows, counts=room, indptr=offsets)
     pairs = Pairs(meeting.match, coarse_of, meeting.lower)
-    coarse = merge(backend, rows, pairs, offsets, coarse_weights)
+    coarse = merge(backend, gathered.adjacency, pairs, offsets, weights)
     return coarse, ghosts, coarse_of[:own].copy()
 
 
-def _hand_over(backend: Backend, piece: Piece, blocks: Blocks, coarse_ids: Array) -> Handed:
-    """Send the rows of vertices whose coarse one is elsewhere, and return those received."""
-    xp, comm = backend.xp, blocks.comm
+def _gather_rows(backend: Backend, piece: Piece, blocks: Blocks, coarse_ids: Array) -> Gathered:
+    """Send the rows of vertices whose coarse one is elsewhere; join own rows and those received."""
+    comm, kind, own, entries = blocks.comm, backend.sum_type, piece.own, piece.nnz
+    leaving, sent = _leaving(backend, piece, blocks, coarse_ids)
+    told = backend.empty(row_kernels.TOLD * len(leaving), np.int64)
+    backend.parallel_for(
+        len(leaving),
+        row_kernels.describe_rows,
+        rows=leaving,
+        coarse=coarse_ids,
+        graph=piece,
+        told=told,
+    )
+    heads, edge_weights, sent_entries = _entries_of(backend, piece, leaving, told, sent)
+    named, sent_names = _name(backend, piece.places, heads, sent_entries)
+    received, _ = comm.send(backend, told, row_kernels.TOLD * sent)
+    more = len(received) // row_kernels.TOLD
+    names, names_of = comm.send(backend, picked(backend, coarse_ids, named), sent_names)
+    entries_of = comm.exchange_counts(sent_entries)
+    incoming = int(entries_of.sum())
+    rows = Adjacency(
+        joined(backend, piece.indptr[: own + 1], backend.empty(more, kind)),
+        joined(backend, piece.indices[:entries], backend.empty(incoming)),
+        joined(backend, piece.edge_weights[:entries], backend.empty(incoming, kind)),
+    )
+    weights = joined(backend, piece.vertex_weights[:own], backend.empty(more, kind))
+    coarse_of = backend.empty(own + more)
+    backend.scan(
+        more,
+        row_kernels.place_rows,
+        told=received,
+        own=own,
+        entries=entries,
+        first=blocks.first,
+        indptr=rows.indptr,
+        weights=weights,
+        coarse_of=coarse_of,
+    )
+    comm.exchange_into(backend, heads, rows.indices[entries:], sent_entries, entries_of)
+    comm.exchange_into(backend, edge_weights, rows.edge_weights[entries:], sent_entries, entries_of)
+    ends = entries + starts_of(entries_of)
+    for start, first, end in zip(starts_of(names_of), ends, ends[1:], strict=False):
+        add_to_all(backend, rows.indices[first:end], piece.places + int(start))
+    return Gathered(rows, weights, coarse_of, names)
+
+
+def _leaving(
+    backend: Backend, piece: Piece, blocks: Blocks, coarse_ids: Array
+) -> tuple[Array, Counts]:
+    """Return the own vertices whose coarse one is elsewhere, and how many go to each process.
+
+    They are in the order of their coarse vertices.
+    """
     rows = backend.empty(piece.own)
     count = backend.scan(
         piece.own,
@@ -191,32 +235,37 @@ def _hand_over(backend: Backend, piece: Piece, blocks: Blocks, coarse_ids: Array
         end=blocks.end,
         listed=rows,
     )
-    rows = rows[:count]
-    rows = rows[xp.argsort(coarse_ids[rows], kind="stable")]
-    becoming = coarse_ids[rows].astype(np.int64)
-    starts = piece.indptr[rows].astype(np.int64)
-    lengths = piece.indptr[rows + 1].astype(np.int64) - starts
-    described = xp.stack([becoming, piece.vertex_weights[rows].astype(np.int64), lengths], axis=1)
-    sent = blocks.counts(backend, becoming)
-    found, _ = comm.send(backend, described.ravel(), 3 * sent)
-    coarse, weights, handed_lengths = (
-        xp.ascontiguousarray(column) for column in found.reshape(-1, 3).T
-    )
+    coarse = picked(backend, coarse_ids, rows[:count])
+    order = backend.xp.argsort(coarse, kind="stable")
+    sent = blocks.counts(backend, ordered(backend, coarse, order))
+    return ordered(backend, rows, order), sent
 
-    ends = xp.cumsum(lengths)
-    entries = xp.repeat(starts - (ends - lengths), lengths)
-    entries += xp.arange(len(entries), dtype=np.int64)
-    heads, edge_weights = piece.indices[entries], piece.edge_weights[entries]
-    of_rows = np.concatenate([[0], backend.to_host(ends)])
-    sent_entries = np.diff(of_rows[starts_of(sent)])
-    named, sent_names = _name(backend, piece.places, heads, sent_entries)
-    names, names_of = comm.send(backend, coarse_ids[named], sent_names)
-    heads, entries_of = comm.send(backend, heads, sent_entries)
-    ends_of = starts_of(entries_of)
-    for start, first, end in zip(starts_of(names_of), ends_of, ends_of[1:], strict=False):
-        heads[first:end] += np.int32(start)
-    edge_weights = comm.exchange(backend, edge_weights, sent_entries, entries_of)
-    return Handed(coarse, weights, handed_lengths, heads, edge_weights, names)
+
+def _entries_of(
+    backend: Backend, piece: Piece, rows: Array, told: Array, sent: Counts
+) -> tuple[Array, Array, Counts]:
+    """Return the neighbours and edge weights of rows, and how many go to each process."""
+    offsets = backend.full(len(rows) + 1, 0, np.int64)
+    count = backend.scan(len(rows), row_kernels.place_entries, told=told, offsets=offsets)
+    heads, edge_weights = backend.empty(count), backend.empty(count, backend.sum_type)
+    backend.parallel_for(
+        len(rows) * row_kernels.WALKERS,
+        row_kernels.copy_entries,
+        rows=rows,
+        graph=piece,
+        offsets=offsets,
+        heads=heads,
+        edge_weights=edge_weights,
+    )
+    counts = backend.empty(len(sent), np.int64)
+    backend.parallel_for(
+        len(sent),
+        row_kernels.count_entries,
+        bounds=backend.from_host(starts_of(sent)),
+        offsets=offsets,
+        counts=counts,
+    )
+    return heads, edge_weights, backend.to_host(counts)
 
 
 def _name(backend: Backend, places: int, heads: Array, sent: Counts) -> tuple[Array, Counts]:
@@ -224,17 +273,11 @@ def _name(backend: Backend, places: int, heads: Array, sent: Counts) -> tuple[Ar
 
     `heads` become places in that process's list of them.
     """
-    xp = backend.xp
-    lists = []
+    lists = [backend.empty(0)]
     for first, end in pairwise(starts_of(sent)):
-        if first == end:
-            lists.append(backend.empty(0))
-            continue
-        wanted = heads[first:end]
-        is_named = backend.full(places, 0, np.bool_)
-        is_named[wanted] = True
-        lists.append(xp.flatnonzero(is_named))
-        place = backend.empty(places)
-        place[lists[-1]] = xp.arange(len(lists[-1]), dtype=np.int32)
-        heads[first:end] = place[wanted]
-    return xp.concatenate(lists), np.array([len(named) for named in lists])
+        local, named = lists[0], lists[0]
+        if first < end:
+            local, named = localize_by_marks(backend, places, heads[first:end])
+        heads[first:end] = local
+        lists.append(named)
+    return joined(backend, *lists), np.array([len(named) for named in lists[1:]], np.int64)

@@ -6,15 +6,19 @@ from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import DeviceGraph
 from jetpy.backends.long_rows import find_long_rows
 from jetpy.distributed.piece import Piece
+from jetpy.workloads.contraction import offset_rows
+from jetpy.workloads.ghosts import find_degrees
 
 
 def gather_graph(backend: Backend, piece: Piece) -> DeviceGraph:
     """Return the whole graph, of which all processes have pieces."""
-    xp, comm, kind = backend.xp, piece.blocks.comm, backend.sum_type
+    comm, kind = piece.blocks.comm, backend.sum_type
     entries, own = piece.nnz, piece.own
-    lengths = comm.gather(backend, xp.diff(piece.indptr[: own + 1]))
+    lengths = backend.empty(own, kind)
+    backend.parallel_for(own, find_degrees, graph=piece, degrees=lengths)
+    lengths = comm.gather(backend, lengths)
     indptr = backend.full(len(lengths) + 1, 0, kind)
-    indptr[1:] = xp.cumsum(lengths)
+    backend.scan(len(lengths), offset_rows, counts=lengths, indptr=indptr)
     heads = piece.halo.ids_of(piece.indices[:entries])
     return DeviceGraph(
         indptr,

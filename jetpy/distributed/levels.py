@@ -11,6 +11,7 @@ from jetpy.balance.finish import finish
 from jetpy.coarsening.constraints import constrain
 from jetpy.coarsening.matching import shake_hands
 from jetpy.coarsening.two_hop import match_two_hop
+from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.contraction import contract_pieces
 from jetpy.distributed.gathering import gather_graph, gather_values
 from jetpy.distributed.piece import Piece, narrow_piece
@@ -22,15 +23,18 @@ from jetpy.problem import Problem
 from jetpy.refinement.jet import Refined, Refinement
 from jetpy.stopwatch import Stopwatch
 
-SMALL = 1_000_000
-"""Vertices and directed edges together of a level that is gathered in any case."""
+SMALL, SMALL_ON_GPUS = 1_000_000, 4_000_000
+"""Vertices and directed edges together of a level that is gathered in any case: what one process
+needs for it is little, or, on a GPU, hardly more than what it takes to talk about it."""
 
 
-def gather_size(options: Options, small: int = SMALL) -> float:
+def gather_size(options: Options, comm: Communicator, small: int | None) -> float:
     """Return the size up to which levels are gathered: where options ask for more than refinement.
 
-    Branches, V-cycles and flows are found by each process alone.
+    Branches, V-cycles and flows are found by each process alone. `small` is None for what is best.
     """
+    if small is None:
+        small = SMALL_ON_GPUS if comm.is_between_gpus else SMALL
     sizes: list[float] = [small]
     if options.branches:
         sizes.append(options.branch_limit)
@@ -86,7 +90,7 @@ class PieceLevel(HierarchyLevel):
     """
 
     graph: Piece
-    gather: float = SMALL
+    gather: float
     refinement_type: ClassVar[type[Refinement]] = PieceRefinement
 
     def refine(self, problem: Problem, parts: Array, depth: int, known: object = None) -> Refined:

@@ -24,7 +24,7 @@ class NcclCommunicator(MpiCommunicator):
         Names of the GPUs of all processes; that of this one is the current one.
     """
 
-    can_be_recorded = True
+    is_between_gpus = True
 
     def __init__(self, comm: Any, gpus: tuple[str, ...]) -> None:
         super().__init__(comm)

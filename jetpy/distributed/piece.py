@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from jetpy.backends.halo import Halo
 from jetpy.backends.level import DeviceGraph
 from jetpy.backends.long_rows import LongRows, find_long_rows
 from jetpy.distributed.communicator import Communicator, Counts, starts_of
+from jetpy.distributed.lists import add_to_all, counts_between, joined, picked, sorted_set
 from jetpy.narrowing import narrow_weights
 from jetpy.problem import Problem
 from jetpy.workloads import ghosts as ghost_kernels
@@ -55,9 +55,8 @@ class Blocks:
         return int(self.starts[-1])
 
     def counts(self, backend: Backend, ids: Array) -> Counts:
-        """Return how many of some vertices, in ascending order, each process has."""
-        ends = backend.xp.searchsorted(ids, backend.from_host(self.starts.astype(ids.dtype)))
-        return np.diff(backend.to_host(ends)).astype(np.int64)
+        """Return how many of some vertices (int32), in ascending order, each process has."""
+        return counts_between(backend, ids, self.starts)
 
 
 class PieceHalo(Halo):
@@ -81,12 +80,17 @@ class PieceHalo(Halo):
         self.blocks, self.ghosts = blocks, ghosts
         self.own, self.first = blocks.end - blocks.first, blocks.first
         anything = backend.full(1, 0)
-        self.ghost_ids = backend.xp.concatenate([ghosts, anything]).astype(backend.sum_type)
+        self.ghost_ids = joined(backend, ghosts, anything).astype(backend.sum_type, copy=False)
         self._backend, self._comm = backend, blocks.comm
         self._received = blocks.counts(backend, ghosts)
-        wanted, self._sent = self._comm.send(backend, ghosts, self._received)
-        self._shown = wanted - np.int32(blocks.first)
+        self._shown, self._sent = self._comm.send(backend, ghosts, self._received)
+        add_to_all(backend, self._shown, -blocks.first)
         self._rooms: dict[tuple[int, Any], tuple[Array, Array]] = {}
+
+    @property
+    def lower_ghosts(self) -> int:
+        """Number of ghosts whose numbers are below those of own vertices."""
+        return int(self._received[: self._comm.rank].sum())
 
     def narrowed(self) -> PieceHalo:
         """Return the same for a back end with kernels of 32 bits (`Backend.narrowed`)."""
@@ -192,7 +196,7 @@ class PieceHalo(Halo):
     @property
     def can_be_recorded(self) -> bool:  # type: ignore[override]
         """Whether what it does goes to a GPU as launches do."""
-        return self._comm.can_be_recorded and not self._backend.prefers_lists
+        return self._comm.is_between_gpus or (self._comm.size == 1 and self._backend.copies)
 
     @property
     def pieces(self) -> int:
@@ -309,10 +313,10 @@ class Piece(DeviceGraph):
         """The long rows, with those of ghosts."""
         return self.rows_with_ghosts
 
-    @cached_property
+    @property
     def higher_ghosts(self) -> int:
         """The first ghost whose number is above those of own vertices."""
-        return self.own + int((self.around.ghosts < self.first).sum())
+        return self.own + self.around.lower_ghosts
 
 
 def narrow_piece(backend: Backend, piece: Piece, problem: Problem) -> Piece:
@@ -339,24 +343,38 @@ def localize(backend: Backend, blocks: Blocks, ids: Array) -> tuple[Array, Array
 
     These are the ids that other processes have (int32, ascending).
     """
-    xp, count, first, end = backend.xp, len(ids), blocks.first, blocks.end
-    local, block = backend.empty(count), {"ids": ids, "first": first, "end": end}
-    if blocks.n > count:
-        far = backend.empty(count)
-        far = far[: backend.scan(count, number_kernels.list_outside, listed=far, **block)]
-        ghosts = xp.unique(ids[far])
-        backend.parallel_for(
-            count, number_kernels.localize_inside, ids=ids, first=first, local=local
-        )
-        local[far] = end - first + xp.searchsorted(ghosts, ids[far])
-        return local, ghosts
-    places, ghosts = backend.full(blocks.n, 0), backend.empty(min(blocks.n, count))
-    backend.parallel_for(count, number_kernels.mark_outside, marks=places, **block)
-    found = backend.scan(
-        blocks.n, number_kernels.place_marked, own=end - first, marks=places, ghosts=ghosts
+    count, first, end = len(ids), blocks.first, blocks.end
+    if blocks.n <= count:
+        return localize_by_marks(backend, blocks.n, ids, first, end)
+    local, far = backend.empty(count), backend.empty(count)
+    block = {"ids": ids, "first": first, "end": end}
+    far = far[: backend.scan(count, number_kernels.list_outside, listed=far, **block)]
+    ghosts = sorted_set(backend, picked(backend, ids, far))
+    backend.parallel_for(
+        count,
+        number_kernels.localize_listed,
+        ghosts=ghosts,
+        count=len(ghosts),
+        local=local,
+        **block,
     )
-    backend.parallel_for(count, number_kernels.localize_marked, places=places, local=local, **block)
-    return local, ghosts[:found].copy()
+    return local, ghosts
+
+
+def localize_by_marks(
+    backend: Backend, n: int, ids: Array, first: int = 0, end: int = 0
+) -> tuple[Array, Array]:
+    """Do what `localize` does for ids below n and a block of these, by an array of n marks."""
+    marks, local = backend.full(n, 0), backend.empty(len(ids))
+    listed, block = backend.empty(min(n, len(ids))), {"ids": ids, "first": first, "end": end}
+    backend.parallel_for(len(ids), number_kernels.mark_outside, marks=marks, **block)
+    count = backend.scan(
+        n, number_kernels.place_marked, own=end - first, marks=marks, listed=listed
+    )
+    backend.parallel_for(
+        len(ids), number_kernels.localize_marked, places=marks, local=local, **block
+    )
+    return local, listed[:count].copy()
 
 
 @dataclass(frozen=True, eq=False)
@@ -384,27 +402,30 @@ def make_piece(
     Arrays have the types of a `DeviceGraph`; `indices` are own vertices and ghosts, numbered after
     these; `total` is the sum of `edge_weights`.
     """
-    xp, kind = backend.xp, backend.sum_type
+    kind = backend.sum_type
     halo = PieceHalo(backend, blocks, ghosts)
-    own, entries = len(vertex_weights), len(indices)
-    lengths = backend.full(len(ghosts), 0, kind)
+    own, entries, outward = len(vertex_weights), len(indices), len(ghosts)
+    long_rows = find_long_rows(backend, indptr, entries)
+    lengths, ends = backend.full(outward, 0, kind), backend.empty(outward, kind)
     rows = Rows(indptr, indices, edge_weights, own)
-    backend.parallel_for(own, ghost_kernels.count_outward, graph=rows, lengths=lengths)
-    all_indptr = backend.empty(len(indptr) + len(ghosts), kind)
-    all_indptr[: len(indptr)] = indptr
-    all_indptr[len(indptr) :] = entries + xp.cumsum(lengths)
-    outward = int(lengths.sum())
-    all_indices, all_weights = (
-        backend.empty(entries + outward),
-        backend.empty(entries + outward, kind),
+    long_rows.launch(own, ghost_kernels.count_outward, graph=rows, lengths=lengths)
+    all_indptr = joined(backend, indptr, lengths)
+    more = backend.scan(
+        outward,
+        ghost_kernels.place_outward,
+        own=own,
+        entries=entries,
+        lengths=lengths,
+        indptr=all_indptr,
+        places=ends,
     )
-    all_indices[:entries], all_weights[:entries] = indices, edge_weights
+    all_indices = joined(backend, indices, backend.empty(more))
+    all_weights = joined(backend, edge_weights, backend.empty(more, kind))
     rows = Rows(indptr, all_indices, all_weights, own)
-    begins = all_indptr[own:-1].copy()
-    backend.parallel_for(own, ghost_kernels.turn_outward, graph=rows, places=begins)
-    places = own + len(ghosts)
-    weights, degrees = backend.empty(places, kind), backend.empty(places, kind)
-    weights[:own], degrees[:own] = vertex_weights, xp.diff(indptr)
+    long_rows.launch(own, ghost_kernels.turn_outward, graph=rows, places=ends)
+    weights = joined(backend, vertex_weights, backend.empty(outward, kind))
+    degrees = backend.empty(own + outward, kind)
+    backend.parallel_for(own, ghost_kernels.find_degrees, graph=rows, degrees=degrees)
     halo.follow(weights, degrees)
     all_nnz, edge_weight = halo.totals(entries, total)
     return Piece(
@@ -413,11 +434,11 @@ def make_piece(
         all_weights,
         weights,
         edge_weight,
-        find_long_rows(backend, indptr, entries),
+        long_rows,
         halo,
         own,
         entries,
         all_nnz,
         degrees[own:].copy(),
-        find_long_rows(backend, all_indptr, entries + outward),
+        find_long_rows(backend, all_indptr, entries + more),
     )

@@ -41,12 +41,13 @@ def partition_piece(
     backend: Backend,
     piece: Piece,
     problem: Problem,
-    small: int,
+    small: int | None,
     progress: Progress = no_progress,
 ) -> Found:
     """Partition the graph from scratch.
 
-    Levels of at most `small` vertices and directed edges together are gathered on every process.
+    Levels of at most `small` vertices and directed edges together are gathered on every process;
+    None for what is best.
     """
     piece, problem = _in_units(backend, piece, problem)
     finest = _finest(backend, piece, problem, small)
@@ -58,7 +59,7 @@ def refine_piece(
     piece: Piece,
     parts: npt.NDArray[np.int32],
     problem: Problem,
-    small: int,
+    small: int | None,
     progress: Progress = no_progress,
 ) -> Found:
     """Refine a partition on the graph itself, given the parts of own vertices (int32)."""
@@ -79,9 +80,9 @@ def _in_units(backend: Backend, piece: Piece, problem: Problem) -> tuple[Piece, 
 
 
 def _finest(
-    backend: Backend, piece: Piece, problem: Problem, small: int
+    backend: Backend, piece: Piece, problem: Problem, small: int | None
 ) -> PieceLevel | HierarchyLevel:
-    gather = gather_size(problem.options, small)
+    gather = gather_size(problem.options, piece.blocks.comm, small)
     level = PieceLevel(backend, piece, None, Stopwatch(backend, "coarsen", 0), gather=gather)
     return level if piece.all_size > gather else level.alone()
 

@@ -13,21 +13,30 @@ from jetpy.backends.base import Array, Backend
 from jetpy.coarsening.constraints import Constraints
 from jetpy.coarsening.two_hop import pair_sorted
 from jetpy.distributed.piece import Piece
+from jetpy.workloads import meetings as kernels
 from jetpy.workloads.groups import NO_VERTEX
-from jetpy.workloads.packing import LOWER_BITS, LOWER_MASK
-from jetpy.workloads.two_hop import NO_KEY
+
+
+@dataclass(frozen=True, eq=False)
+class Guests:
+    """Those who go to meetings, as `jetpy.workloads.meetings` takes them."""
+
+    keys: Array
+    hosts: Array
+    counts: Array
+    processes: int
 
 
 @dataclass(frozen=True, eq=False)
 class Met:
-    """Vertices that have met, as pairing takes them.
+    """Those who have come to meetings, likewise; and as pairing takes vertices."""
 
-    Attributes
-    ----------
-    vertex_weights : of the back end's `sum_type`
-    """
-
+    told: Array
+    order: Array
+    keys: Array
+    ids: Array
     vertex_weights: Array
+    digests: Array
 
 
 class PairElsewhere:
@@ -53,49 +62,51 @@ class PairElsewhere:
         constraints: Constraints,
     ) -> None:
         """Match neighbours within each group of keys; in `match`, such a vertex has itself."""
-        xp, comm = backend.xp, piece.blocks.comm
-        keys = keys[keys != NO_KEY]
-        vertices = (keys & LOWER_MASK).astype(np.int32)
-        keys += piece.first
-        meeting = ((keys >> LOWER_BITS) % comm.size).astype(np.int32)
-        order = xp.argsort(meeting, kind="stable")
-        keys, vertices = keys[order], vertices[order]
-        ranks = backend.from_host(np.arange(comm.size + 1, dtype=np.int32))
-        ends = backend.to_host(xp.searchsorted(meeting[order], ranks))
-        sent = np.diff(ends).astype(np.int64)
-        weights, hashes = (
-            values[vertices].astype(np.int64) for values in (piece.vertex_weights, digests)
+        comm, count = piece.blocks.comm, len(keys)
+        sent = backend.full(comm.size, 0, np.int64)
+        guests = Guests(backend.empty(count, np.int64), backend.empty(count), sent, comm.size)
+        count = backend.scan(count, kernels.invite, keys=keys, guests=guests)
+        sent = backend.to_host(sent)
+        order = backend.xp.argsort(guests.hosts[:count], kind="stable")
+        vertices, told = backend.empty(count), backend.empty(kernels.TOLD * count, np.int64)
+        backend.parallel_for(
+            count,
+            kernels.introduce,
+            guests=guests,
+            order=order,
+            digests=digests,
+            graph=piece,
+            vertices=vertices,
+            told=told,
         )
-        met, counts = comm.send(
-            backend, xp.stack([keys, weights, hashes], axis=1).ravel(), 3 * sent
+        met, counts = comm.send(backend, told, kernels.TOLD * sent)
+        partners = _pair(backend, met, constraints)
+        found = comm.exchange(backend, partners, counts // kernels.TOLD, sent)
+        backend.parallel_for(
+            count,
+            kernels.take_answers,
+            vertices=vertices,
+            found=found,
+            partners=self._partners,
+            match=match,
         )
-        partners = _pair(backend, met.reshape(-1, 3), constraints)
-        found = comm.exchange(backend, partners, counts // 3, sent)
-        paired = found != NO_VERTEX
-        self._partners[vertices[paired]] = found[paired]
-        match[vertices[paired]] = vertices[paired]
 
 
-def _pair(backend: Backend, met: Array, constraints: Constraints) -> Array:
-    """Return the partner of each vertex that has met others (int32), -1 for none.
-
-    Rows of `met` are group and number, as in keys, weight and digest.
-    """
-    xp = backend.xp
-    order = xp.argsort(met[:, 0])
-    keys, weights, digests = (xp.ascontiguousarray(column) for column in met[order].T)
-    ids = (keys & LOWER_MASK).astype(np.int32)
-    match = backend.full(len(ids), NO_VERTEX)
-    if len(ids):
-        places = xp.arange(len(ids), dtype=np.int64)
-        pair_sorted(
-            backend,
-            Met(weights.astype(backend.sum_type)),
-            (keys >> LOWER_BITS << LOWER_BITS) + places,
-            match,
-            digests.astype(np.int32),
-            constraints,
-        )
-    partners = backend.empty(len(ids))
-    partners[order] = xp.where(match == NO_VERTEX, NO_VERTEX, ids[match])
+def _pair(backend: Backend, told: Array, constraints: Constraints) -> Array:
+    """Return the partner of each vertex that has met others (int32), -1 for none."""
+    count = len(told) // kernels.TOLD
+    keys = backend.empty(count, np.int64)
+    backend.parallel_for(count, kernels.copy_keys, told=told, keys=keys)
+    met = Met(
+        told,
+        backend.xp.argsort(keys),
+        keys,
+        backend.empty(count),
+        backend.empty(count, backend.sum_type),
+        backend.empty(count),
+    )
+    backend.parallel_for(count, kernels.seat, met=met)
+    match, partners = backend.full(count, NO_VERTEX), backend.empty(count)
+    pair_sorted(backend, met, keys, match, met.digests, constraints)
+    backend.parallel_for(count, kernels.answer, met=met, match=match, partners=partners)
     return partners

@@ -106,7 +106,7 @@ def test_parts_are_those_of_one_device(
     bounds = evenly(graph.n, size)
 
     def run(comm: Communicator) -> tuple[npt.NDArray[np.int32], int]:
-        comm.can_be_recorded = engine == "recorded"
+        comm.is_between_gpus = engine == "recorded"
         backend, block = ENGINES[engine](), block_of(graph, bounds, comm.rank)
         piece = upload_rows(backend, block, Blocks.of(comm, block.n)).as_piece()
         found = partition_piece(backend, piece, posed, small=100)
@@ -134,7 +134,7 @@ def test_coarse_graphs_are_those_of_one_device(graph: Graph, data: st.DataObject
     def run(comm: Communicator) -> Any:
         own, block = NumbaBackend(1), block_of(graph, bounds, comm.rank)
         piece = upload_rows(own, block, Blocks.of(comm, block.n)).as_piece()
-        level = PieceLevel(own, piece, None, Stopwatch(own, "coarsen", 0))
+        level = PieceLevel(own, piece, None, Stopwatch(own, "coarsen", 0), gather=1e6)
         found, places = level.contract(options, limit, salt)
         next_level = level.next_level(found, places, level.watch)
         return next_level.graph, next_level.coarse_of

@@ -1,0 +1,68 @@
+"""Lists on a back end, by kernels of ours: CuPy would compile one of its own for each operation."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jetpy.backends.base import Array, Backend
+from jetpy.workloads import lists as kernels
+
+
+def joined(backend: Backend, *arrays: Array) -> Array:
+    """Return arrays of one type, one after the other."""
+    found = backend.empty(sum(map(len, arrays)), arrays[0].dtype)
+    end = 0
+    for array in arrays:
+        start, end = end, end + len(array)
+        found[start:end] = array
+    return found
+
+
+def picked(backend: Backend, values: Array, places: Array, shift: int = 0) -> Array:
+    """Return the values (int32) at some places (int32), each less a shift."""
+    found = backend.empty(len(places))
+    backend.parallel_for(
+        len(places), kernels.pick, values=values, places=places, shift=shift, picked=found
+    )
+    return found
+
+
+def ordered(backend: Backend, values: Array, order: Array) -> Array:
+    """Return values (int32) in an order (int64)."""
+    found = backend.empty(len(order))
+    backend.parallel_for(len(order), kernels.reorder, values=values, order=order, ordered=found)
+    return found
+
+
+def put(backend: Backend, values: Array, places: Array, given: Array) -> None:
+    """Let the values (int32) at some places (int32) be those given."""
+    backend.parallel_for(len(places), kernels.put, values=values, places=places, given=given)
+
+
+def add_to_all(backend: Backend, values: Array, more: int) -> None:
+    """Add a number to all values (int32)."""
+    backend.parallel_for(len(values), kernels.add_to_all, values=values, more=more)
+
+
+def sorted_set(backend: Backend, values: Array) -> Array:
+    """Return each of some values (int32) once, in ascending order."""
+    ascending, found = backend.xp.sort(values), backend.empty(len(values))
+    count = backend.scan(len(values), kernels.list_different, ascending=ascending, listed=found)
+    return found[:count].copy()
+
+
+def counts_between(backend: Backend, ascending: Array, bounds: Array) -> np.ndarray:
+    """Return how many of some ascending numbers (int32) are between each two bounds (int64).
+
+    Bounds are on the host; so are the counts.
+    """
+    found = backend.empty(len(bounds), np.int64)
+    backend.parallel_for(
+        len(bounds),
+        kernels.find_bounds,
+        ascending=ascending,
+        count=len(ascending),
+        bounds=backend.from_host(bounds),
+        found=found,
+    )
+    return np.diff(backend.to_host(found))

@@ -1,0 +1,82 @@
+"""Lists of numbers: picked by other lists, in the order of sorted ones, and found in them."""
+
+import pykokkos as pk
+
+
+@pk.function
+def place_in(value: pk.int64, ascending: pk.View1D[pk.int32], count: int) -> int:
+    """Return how many of `count` ascending numbers are below a value."""
+    low: int = 0
+    high: int = count
+    while low < high:
+        middle: int = (low + high) >> 1
+        if ascending[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@pk.workunit
+def pick(
+    i: int,
+    values: pk.View1D[pk.int32],
+    places: pk.View1D[pk.int32],
+    shift: int,
+    picked: pk.View1D[pk.int32],
+):
+    """Copy the values at some places, each less a shift."""
+    picked[i] = values[places[i] - shift]
+
+
+@pk.workunit
+def reorder(
+    i: int, values: pk.View1D[pk.int32], order: pk.View1D[pk.int64], ordered: pk.View1D[pk.int32]
+):
+    """Copy values in an order."""
+    ordered[i] = values[order[i]]
+
+
+@pk.workunit
+def put(
+    i: int, values: pk.View1D[pk.int32], places: pk.View1D[pk.int32], given: pk.View1D[pk.int32]
+):
+    """Let the values at some places be those given."""
+    values[places[i]] = given[i]
+
+
+@pk.workunit
+def add_to_all(i: int, values: pk.View1D[pk.int32], more: int):
+    """Add a number to all values."""
+    values[i] += more
+
+
+@pk.workunit
+def find_bounds(
+    i: int,
+    ascending: pk.View1D[pk.int32],
+    count: int,
+    bounds: pk.View1D[pk.int64],
+    found: pk.View1D[pk.int64],
+):
+    """Find how many of `count` ascending numbers are below each bound."""
+    found[i] = place_in(bounds[i], ascending, count)
+
+
+@pk.workunit
+def list_different(
+    i: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    ascending: pk.View1D[pk.int32],
+    listed: pk.View1D[pk.int32],
+):
+    """List each of some ascending numbers once."""
+    is_new: int = 1
+    if i > 0:
+        if ascending[i] == ascending[i - 1]:
+            is_new = 0
+    if is_new == 1:
+        if last_pass:
+            listed[acc] = ascending[i]
+        acc += 1
