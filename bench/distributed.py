@@ -71,7 +71,7 @@ class Timed(MpiCommunicator):
         super().__init__(comm)
 
     def note(self, name: str, arguments: tuple[Any, ...]) -> None:
-        """Count a call; `add_up` has several arrays, of others the second argument is handed over."""
+        """Count a call, and what is handed over: the arrays that come after the back end."""
         told = arguments[1:] if name == "add_up" else arguments[1:2]
         handed = sum(a.nbytes for a in told if isinstance(a, np.ndarray))
         level, piece = level_of(sys._getframe(2))

@@ -28,8 +28,8 @@ class Communicator(ABC):
     size : int
         How many there are.
     is_between_gpus : bool
-        Whether all processes have a GPU, and `add_up`, `gather_into` and `exchange_into` go there as
-        launches do, so that they can be recorded among these (`Backend.perform`).
+        Whether all processes have a GPU, and `add_up`, `gather_into` and `exchange_into` go there
+        as launches do, so that they can be recorded among these (`Backend.perform`).
     """
 
     rank: int

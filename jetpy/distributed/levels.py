@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from jetpy.backends.base import Array, Backend
@@ -90,7 +90,7 @@ class PieceLevel(HierarchyLevel):
     """
 
     graph: Piece
-    gather: float
+    gather: float = field(kw_only=True)
     refinement_type: ClassVar[type[Refinement]] = PieceRefinement
 
     def refine(self, problem: Problem, parts: Array, depth: int, known: object = None) -> Refined:
