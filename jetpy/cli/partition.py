@@ -153,9 +153,10 @@ def partition_command(
 ) -> None:
     """Cut a graph into balanced parts with few cut edges.
 
-    GRAPH is a file, whose name tells its format: .graph or .metis, .mtx, .npz, or an edge list
-    (.txt, .edges, .el, .tsv, .csv), each also compressed (.gz, .bz2, .xz, .zst). Started by
-    mpiexec, several processes partition one graph, each with its share of it.
+    GRAPH is a file, whose name tells its format: .graph or .metis, .mtx, .npz, .npy, .parhip or
+    .bgf, or an edge list (.txt, .edges, .el, .tsv, .csv), each also compressed (.gz, .bz2, .xz,
+    .zst); or a folder with indptr.npy and indices.npy. Started by mpiexec, several processes
+    partition one graph, each with its share of it.
     """
     if are_several():
         partition_together(**{"ctx": ctx, **ctx.params})
