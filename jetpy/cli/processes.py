@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from jetpy.cli.command import INFEASIBLE, code_of
 from jetpy.cli.output import STDOUT, write_json
 from jetpy.cli.results import exit_unless_balanced
 from jetpy.entry import ending_at_once
-from jetpy.errors import GraphError, JetpyError
+from jetpy.errors import GraphError, JetpyError, OptionError
 
 if TYPE_CHECKING:
     from jetpy.distributed import DistributedPartition
@@ -72,8 +73,11 @@ def _partition(
     from jetpy.bars import progress_bars
     from jetpy.cli.changes import changes_told
     from jetpy.distributed import partition, read
+    from jetpy.distributed.api import communicator
+    from jetpy.distributed.faults import together
 
     output = options.pop("output")
+    together(communicator(comm), lambda: check_replaceable(output))
     with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
         bars.busy("Reading")
         started = time.perf_counter()
@@ -85,8 +89,20 @@ def _partition(
                 result = partition(comm, block, k, progress=bars.stage, **options)
         if output is not None:
             bars.busy("Writing")
-            result.save(output)
+            result.save(os.path.realpath(output))  # a link stays, and its target changes
     return result, read_seconds
+
+
+def check_replaceable(output: Path | None) -> None:
+    """Refuse an output that is there and no file: a new file takes its place at the end.
+
+    Raises
+    ------
+    OptionError
+        If it is a device, a pipe or a folder.
+    """
+    if output is not None and output.exists() and not output.is_file():
+        raise OptionError(f"{output} is no file; several processes write nothing else")
 
 
 def _refuse_unknown(options: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,7 +12,7 @@ import pytest
 import jetpy.distributed
 from jetpy.cli import launched
 from jetpy.cli.launched import are_several, are_told_to_be_several, told_rank
-from jetpy.cli.processes import MENDED, REPAIR, _naming
+from jetpy.cli.processes import MENDED, REPAIR, _naming, check_replaceable
 from jetpy.distributed import mpi
 from jetpy.distributed.communicator import Communicator
 from jetpy.errors import BackendError, GraphError, JetpyError, OptionError
@@ -144,6 +145,16 @@ def test_what_mends_a_graph(what: str, compiled: None) -> None:
     assert str(error.value).startswith("x.npz: ")
     assert what in str(error.value)
     assert str(error.value).endswith(REPAIR)
+
+
+def test_only_files_are_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for there in (pipe, tmp_path):
+        with pytest.raises(OptionError, match="is no file; several processes"):
+            check_replaceable(there)
+    for fine in (None, Path(__file__), tmp_path / "new.part"):
+        check_replaceable(fine)
 
 
 def test_only_errors_about_files_name_them() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -58,6 +59,20 @@ def test_command_line(tmp_path: Path) -> None:
     expected = jetpy.partition(graph, 6, backend="numba", threads=1)
     assert np.array_equal(jetpy.read_parts(parts), expected.parts)
     assert (told["cut"], told["processes"]) == (expected.cut, 2)
+
+
+def test_outputs_that_are_no_files_stay(tmp_path: Path) -> None:
+    file, pipe, link = (tmp_path / name for name in ("mesh.graph", "pipe", "link.part"))
+    jetpy.write_graph(file, jetpy.generators.grid(6, 5))
+    os.mkfifo(pipe)
+    command = ["-m", "jetpy", "partition", str(file), "-k", "2", "--backend", "numba", "--quiet"]
+    done = launched(2, *command, "-o", str(pipe))
+    assert f"{pipe} is no file" in done.stderr
+    assert (done.returncode, pipe.is_fifo()) == (2, True)
+    link.symlink_to(tmp_path / "target.part")
+    assert launched(2, *command, "-o", str(link)).returncode == 0
+    assert link.is_symlink()
+    assert len(jetpy.read_parts(tmp_path / "target.part")) == 30
 
 
 def test_wrong_options(tmp_path: Path) -> None:
