@@ -187,13 +187,19 @@ class Backend(ABC):
 
     @abstractmethod
     def record(
-        self, launches: Callable[[], None], /, until: Count | None = None, most: int = 1
+        self,
+        launches: Callable[[], None],
+        /,
+        until: Count | None = None,
+        most: int = 1,
+        agree: Callable[[bool], bool] = bool,
     ) -> Callable[[], None]:
         """Return a function that repeats what `launches` does, at less cost for each launch.
 
         `launches` makes calls of `parallel_for`, `scan_into`, `push`, `pull` and `perform` and
         nothing else, with the same numbers and the same arrays each time. The function repeats it
-        until a number is not zero, if that is given, but at most so many times.
+        until a number is not zero, if that is given, but at most so many times. Other processes do
+        so at the same time: `agree` tells whether something is so in all of them.
         """
 
     def perform(self, action: Callable[[], None], /) -> None:

@@ -47,12 +47,19 @@ class CudaMemory(Memory):
 
     @contextmanager
     def using(self) -> Iterator[None]:
-        """Make the GPU the current one of this thread for a while."""
+        """Make the GPU the current one of this thread for a while, and CuPy work in order with it.
+
+        Launches share an order with the default stream alone. What the caller has sent to another
+        stream is waited for, as is what is sent here, before the caller goes on.
+        """
         runtime = self.xp.cuda.runtime
         before = runtime.getDevice()
         runtime.setDevice(self.device)
         try:
-            yield
+            runtime.deviceSynchronize()
+            with self.xp.cuda.Stream.null:
+                yield
+            runtime.deviceSynchronize()
         finally:
             runtime.setDevice(before)
 

@@ -25,6 +25,10 @@ class Halo:
     def sum_before(self, counts: Array, before: Array) -> None:
         """Let `before` be the sums of the counts of pieces before this one, and forget its own."""
 
+    def is_everywhere(self, condition: bool) -> bool:
+        """Whether a condition holds in all pieces."""
+        return condition
+
     def total(self, count: int) -> int:
         """Return the sum of a number over all pieces."""
         return count

@@ -328,7 +328,12 @@ class LaunchingBackend(Backend):
             copy(array)
 
     def record(
-        self, launches: Callable[[], None], /, until: Count | None = None, most: int = 1
+        self,
+        launches: Callable[[], None],
+        /,
+        until: Count | None = None,
+        most: int = 1,
+        agree: Callable[[bool], bool] = bool,
     ) -> Callable[[], None]:
         """Return a function that repeats launches; on the GPU, as a CUDA graph."""
         tape: Tape = []
@@ -338,7 +343,7 @@ class LaunchingBackend(Backend):
         finally:
             self._tape = None
 
-        repeat = self._repeatable(tape, until, most)
+        repeat = self._repeatable(tape, until, most, agree)
         launches_each_time = sum(isinstance(step, Step) for step in tape)
 
         def play() -> None:
@@ -347,7 +352,9 @@ class LaunchingBackend(Backend):
 
         return play
 
-    def _repeatable(self, tape: Tape, until: Count | None, most: int) -> Callable[[], int]:
+    def _repeatable(
+        self, tape: Tape, until: Count | None, most: int, agree: Callable[[bool], bool]
+    ) -> Callable[[], int]:
         """Return a function that does what is on a tape, the quickest way for many times.
 
         It does so until a number is not zero, at most so many times, and returns how many.
@@ -359,7 +366,7 @@ class LaunchingBackend(Backend):
                 step.repeat()
             self._launched |= kernels
 
-        once = self._memory.repeatable(launch_all, lambda: kernels <= self._launched)
+        once = self._memory.repeatable(launch_all, lambda: agree(kernels <= self._launched))
 
         def repeat() -> int:
             times = 0

@@ -164,7 +164,12 @@ class Profiler(Backend):
         return self._launched(Kind.SCAN, self._engine.scan, n, workunit, **arguments)
 
     def record(
-        self, launches: Callable[[], None], /, until: Count | None = None, most: int = 1
+        self,
+        launches: Callable[[], None],
+        /,
+        until: Count | None = None,
+        most: int = 1,
+        agree: Callable[[bool], bool] = bool,
     ) -> Callable[[], None]:
         """Return a function that makes the very calls, so that each launch is timed."""
 

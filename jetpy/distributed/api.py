@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from jetpy import names
 from jetpy.backends import ON_GPU, get_backend
 from jetpy.backends.base import Backend
 from jetpy.bars import telling
-from jetpy.distributed.block import Block, as_block, check_block, digest_of, upload_block
+from jetpy.distributed.block import Block, UploadedRows, as_block, check_rows, total_of, upload_rows
 from jetpy.distributed.communicator import Alone, Communicator, MpiCommunicator
 from jetpy.distributed.faults import agreed, ending_all, together
 from jetpy.distributed.levels import SMALL
@@ -23,7 +24,7 @@ from jetpy.distributed.piece import Blocks, Piece
 from jetpy.distributed.run import Found, partition_piece, refine_piece
 from jetpy.distributed.writing import write_parts
 from jetpy.errors import BackendError, GraphError, OptionError
-from jetpy.graph import is_large
+from jetpy.graph import INT32_MAX, is_large
 from jetpy.outcome import Solution, all_seconds, stage_seconds, trivial_partition
 from jetpy.presets import choose
 from jetpy.problem import EDGE_CUT, Problem, checked_imbalance, pose
@@ -295,10 +296,13 @@ def _run(
             compiled = engine.compile(progress=lambda done, total: tell("compile", done, total))
             blocks = replace(blocks, comm=between_gpus(group, engine))
             with Stopwatch(engine, "coarsen") as uploading:
-                piece = upload_block(engine, block, blocks)
+                rows = upload_rows(engine, block, blocks)
+            _check_graph(group, rows, block)
+            with Stopwatch(engine, "coarsen") as making:
+                piece = rows.as_piece()
             found = work(_Run(group, engine, blocks, piece, problem), tell)
     measures, weights = found.solution.refined.measures, found.part_weights
-    uploaded = stage_seconds(coarsen=uploading.seconds)
+    uploaded = stage_seconds(coarsen=uploading.seconds + making.seconds)
     return DistributedPartition(
         parts=found.parts,
         first=blocks.first,
@@ -324,7 +328,7 @@ def communicator(comm: Any) -> Communicator:
     """Return what processes talk through, given one of mpi4py, or None for a single process."""
     if isinstance(comm, Communicator):
         return comm
-    return Alone() if comm is None else MpiCommunicator(comm)
+    return Alone() if comm is None or comm.Get_size() == 1 else MpiCommunicator(comm)
 
 
 @dataclass(frozen=True)
@@ -365,6 +369,7 @@ def _agree(
     block = together(comm, lambda: as_block(given))
     blocks = Blocks.of(comm, block.n)
     others = comm.gather_objects(asked)
+    neighbours = comm.neighbours
 
     def check() -> Backend:
         for rank, other in enumerate(others):
@@ -372,21 +377,15 @@ def _agree(
                 raise OptionError(f"process {rank} asks for {other}, process 0 for {others[0]}")
         if vtxdist is not None and not np.array_equal(np.asarray(vtxdist), blocks.starts):
             raise GraphError(f"vtxdist should be {blocks.starts.tolist()}, as the blocks have it")
-        check_block(block, blocks)
+        if blocks.n >= INT32_MAX:
+            raise GraphError(f"{blocks.n} vertices are too many; 2**31 - 2 are the most")
         asked.pose(0)
-        return _engine(comm, asked.backend, threads, device)
+        return _engine(neighbours, asked.backend, threads, device)
 
     engine = together(comm, check)
-    digests = comm.gather_objects(digest_of(block, blocks))
-    if sum(digests) % 2**64:
-        raise agreed(
-            GraphError(
-                "the graph is not symmetric: an edge has no reverse edge, or one of another weight"
-            )
-        )
     total, edges, entries = comm.totals(
-        int(block.vertex_weights.sum(dtype=np.int64)),
-        int(block.edge_weights.sum(dtype=np.int64)),
+        total_of(block.vertex_weights),
+        total_of(block.edge_weights),
         len(block.indices),
     )
     if is_large(entries, edges, total):
@@ -394,20 +393,39 @@ def _agree(
     return block, blocks, asked.pose(total), engine
 
 
+def _check_graph(comm: Communicator, rows: UploadedRows, block: Block) -> None:
+    """Refuse a graph with loops, edges that are there twice, or without their reverse edges.
+
+    Raises
+    ------
+    GraphError
+    """
+    together(comm, lambda: check_rows(rows, block))
+    if sum(comm.gather_objects(rows.digest)) % 2**64:
+        raise agreed(
+            GraphError(
+                "the graph is not symmetric: an edge has no reverse edge, or one of another weight"
+            )
+        )
+
+
 def _engine(
-    comm: Communicator, name: names.Backend, threads: int | None, device: int | None
+    neighbours: tuple[int, int], name: names.Backend, threads: int | None, device: int | None
 ) -> Backend:
-    """Return the back end of this process: its share of the GPUs or threads of its machine."""
-    number, count = comm.neighbours
-    if device is None and (name == "auto" or name in ON_GPU):
+    """Return the back end of this process: its share of the GPUs or threads of its machine.
+
+    `neighbours` are its number among the processes there, and how many these are.
+    """
+    number, count = neighbours
+    if device is None and name in ("auto", *ON_GPU):
         gpus = _count_gpus()
-        if gpus:
-            device = number % gpus
-        elif name in ON_GPU:
-            raise BackendError(f"{name} needs a GPU, and there is none")
-    if name == "auto" and device is None:
-        name = "numba"
-    if threads is None and device is None:
+        device = number % gpus if gpus else None
+        if name == "auto" and gpus:
+            with suppress(BackendError):
+                return get_backend("auto", threads, device)
+        if name == "auto":
+            name, device = "numba", None
+    if threads is None and name not in ("auto", *ON_GPU):
         threads = max(1, len(os.sched_getaffinity(0)) // count)
     return get_backend(name, threads, device)
 

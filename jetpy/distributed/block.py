@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.backends.base import Backend
+from jetpy.backends.base import Array, Backend
 from jetpy.distributed.piece import Blocks, Piece, localize, make_piece
 from jetpy.errors import GraphError
 from jetpy.graph import INT32_MAX
+from jetpy.workloads import block_checks as kernels
 
 IntArray = npt.NDArray[Any]
 SLICE = 1 << 22
 """Edges that are looked at together."""
-MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,9 +79,24 @@ def _integers(values: Any, what: str) -> npt.NDArray[np.int64]:
     return array.astype(np.int64, copy=False)
 
 
+def unit_weights(count: int) -> npt.NDArray[np.int32]:
+    """Return so many ones, which take no memory."""
+    return np.broadcast_to(np.int32(1), (count,))
+
+
+def are_units(weights: npt.NDArray[np.int32]) -> bool:
+    """Whether weights come from `unit_weights`."""
+    return weights.strides == (0,)
+
+
+def total_of(weights: npt.NDArray[np.int32]) -> int:
+    """Return the sum of weights."""
+    return len(weights) if are_units(weights) else int(weights.sum(dtype=np.int64))
+
+
 def _weights(values: Any, count: int, what: str) -> npt.NDArray[np.int32]:
     if values is None:
-        return np.ones(count, np.int32)
+        return unit_weights(count)
     array = _integers(values, what)
     if len(array) != count:
         raise GraphError(f"{what} has {len(array)} entries instead of {count}")
@@ -90,19 +105,99 @@ def _weights(values: Any, count: int, what: str) -> npt.NDArray[np.int32]:
     return array.astype(np.int32)
 
 
-def check_block(block: Block, blocks: Blocks) -> None:
-    """Refuse a block with loops, edges that are there twice or lead out of the graph.
+@dataclass(frozen=True, eq=False)
+class UploadedRows:
+    """The rows of a block on a back end, neighbours by their numbers in the whole graph.
+
+    Attributes
+    ----------
+    indptr, edge_weights, vertex_weights : of the back end's `sum_type`
+    heads : int64
+    blocks : Blocks
+    """
+
+    backend: Backend
+    indptr: Array
+    heads: Array
+    edge_weights: Array
+    vertex_weights: Array
+    blocks: Blocks
+
+    @property
+    def first(self) -> int:
+        """Number of the first own vertex."""
+        return self.blocks.first
+
+    @property
+    def n(self) -> int:
+        """Number of vertices of the whole graph."""
+        return self.blocks.n
+
+    @property
+    def own(self) -> int:
+        """Number of own vertices."""
+        return len(self.vertex_weights)
+
+    @property
+    def are_suspicious(self) -> bool:
+        """Whether a neighbour may be there twice, be its own, or be no vertex."""
+        return self.backend.reduce(self.own, kernels.count_suspects, rows=self) > 0
+
+    @property
+    def digest(self) -> int:
+        """A number; those of all blocks add up to 0, modulo 2**64, if the graph is symmetric.
+
+        Otherwise they do not, but for a chance of one in 2**64.
+        """
+        return self.backend.reduce(self.own, kernels.add_hashes, rows=self)
+
+    def as_piece(self) -> Piece:
+        """Return the piece of the graph."""
+        heads, ghosts = localize(self.backend, self.blocks, self.heads.astype(np.int32))
+        return make_piece(
+            self.backend,
+            self.blocks,
+            ghosts,
+            self.indptr,
+            heads,
+            self.edge_weights,
+            self.vertex_weights,
+            int(self.edge_weights.sum(dtype=np.int64)),
+        )
+
+
+def upload_rows(backend: Backend, block: Block, blocks: Blocks) -> UploadedRows:
+    """Hand the rows of a block over to a back end; units need not travel."""
+    kind = backend.sum_type
+
+    def weights(values: npt.NDArray[np.int32]) -> Array:
+        if are_units(values):
+            return backend.full(len(values), 1, kind)
+        return backend.from_host(values.astype(kind, copy=False))
+
+    return UploadedRows(
+        backend,
+        backend.from_host(block.indptr.astype(kind)),
+        backend.from_host(block.indices),
+        weights(block.edge_weights),
+        weights(block.vertex_weights),
+        blocks,
+    )
+
+
+def check_rows(rows: UploadedRows, block: Block) -> None:
+    """Refuse rows with loops, edges that are there twice or lead out of the graph.
 
     Raises
     ------
     GraphError
         Naming the first such edge.
     """
-    if blocks.n >= INT32_MAX:
-        raise GraphError(f"{blocks.n} vertices are too many; there must be fewer than 2**31 - 1")
-    for tails, heads, _ in edges_of(block, blocks.first):
-        outside = (heads < 0) | (heads >= blocks.n)
-        rules = (outside, f"there are {blocks.n} vertices"), (heads == tails, "a self-loop")
+    if not rows.are_suspicious:
+        return
+    for tails, heads, _ in edges_of(block, rows.first):
+        outside = (heads < 0) | (heads >= rows.n)
+        rules = (outside, f"there are {rows.n} vertices"), (heads == tails, "a self-loop")
         for wrong, why in rules:
             if wrong.any():
                 e = int(np.argmax(wrong))
@@ -127,37 +222,3 @@ def edges_of(block: Block, first: int) -> Iterator[tuple[IntArray, IntArray, Int
         entries = slice(block.indptr[start], block.indptr[end])
         lengths = np.diff(block.indptr[start : end + 1])
         yield np.repeat(tails, lengths), block.indices[entries], block.edge_weights[entries]
-
-
-def digest_of(block: Block, blocks: Blocks) -> int:
-    """Return a number, modulo 2**64; those of all blocks add up to 0 if the graph is symmetric.
-
-    Otherwise they do not, but for a chance of one in 2**64: both directions of an edge have the
-    same hash, of ends and weight, one with a minus sign.
-    """
-    digest = 0
-    for tails, heads, weights in edges_of(block, blocks.first):
-        low, high = np.minimum(tails, heads), np.maximum(tails, heads)
-        h = low.astype(np.uint64) * MULTIPLIER ^ high.astype(np.uint64)
-        for value in (np.uint64(0), weights.astype(np.uint64)):
-            h = (h ^ h >> np.uint64(31) ^ value) * MULTIPLIER
-        h ^= h >> np.uint64(29)
-        upward = tails < heads
-        digest += int(h[upward].sum(dtype=np.uint64)) - int(h[~upward].sum(dtype=np.uint64))
-    return digest % 2**64
-
-
-def upload_block(backend: Backend, block: Block, blocks: Blocks) -> Piece:
-    """Hand a block over to a back end, as a piece of the graph."""
-    kind = backend.sum_type
-    ids = backend.from_host(block.indices).astype(np.int32)
-    indices, ghosts = localize(backend, blocks, ids)
-    return make_piece(
-        backend,
-        blocks,
-        ghosts,
-        backend.from_host(block.indptr.astype(kind, copy=False)),
-        indices,
-        backend.from_host(block.edge_weights.astype(kind, copy=False)),
-        backend.from_host(block.vertex_weights.astype(kind, copy=False)),
-    )

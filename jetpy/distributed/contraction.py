@@ -81,6 +81,7 @@ def contract_pieces(backend: Backend, piece: Piece, partners: Array) -> tuple[Pi
         coarse.indices,
         coarse.edge_weights,
         coarse.vertex_weights,
+        coarse.edge_weight,
     )
     return made, coarse_of
 
@@ -226,6 +227,9 @@ def _name(backend: Backend, places: int, heads: Array, sent: Counts) -> tuple[Ar
     xp = backend.xp
     lists = []
     for first, end in pairwise(starts_of(sent)):
+        if first == end:
+            lists.append(backend.empty(0))
+            continue
         wanted = heads[first:end]
         is_named = backend.full(places, 0, np.bool_)
         is_named[wanted] = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +14,8 @@ from jetpy.distributed.communicator import Communicator
 from jetpy.errors import JetpyError
 
 T = TypeVar("T")
+LAST_WORDS = 0.3
+"""Seconds in which launchers pass a message on; those that are told to end all at once may not."""
 
 
 class Agreed(Exception):
@@ -64,5 +67,6 @@ def ending_all(comm: Communicator) -> Iterator[None]:
         what = str(error) or type(error).__name__
         print(f"jetpy: process {comm.rank} of {comm.size} failed: {what}", file=sys.stderr)
         sys.stderr.flush()
+        time.sleep(LAST_WORDS)
         comm.abort()
         raise

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from jetpy.backends import get_backend
 from jetpy.distributed.api import communicator
-from jetpy.distributed.block import Block
+from jetpy.distributed.block import Block, unit_weights
 from jetpy.distributed.communicator import Communicator
 from jetpy.errors import OptionError
 
@@ -118,4 +118,4 @@ def _lattice(comm: Communicator, shape: tuple[int, ...]) -> Block:
 
 def _block(degrees: npt.NDArray[Any], indices: npt.NDArray[np.int64]) -> Block:
     indptr = np.concatenate(([0], np.cumsum(degrees, dtype=np.int64)))
-    return Block(indptr, indices, np.ones(len(indices), np.int32), np.ones(len(degrees), np.int32))
+    return Block(indptr, indices, unit_weights(len(indices)), unit_weights(len(degrees)))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import atexit
+import logging
+from functools import cache
 from typing import Any
 
 from jetpy.backends.base import Array, Backend
 from jetpy.distributed.communicator import Communicator, Counts, MpiCommunicator
 
-_made: dict[tuple[int, int], Any] = {}
-"""Communicators of NCCL, by communicator of MPI and GPU: one takes half a second to make."""
+_living: list[Any] = []
+"""Communicators of NCCL that have not been destroyed."""
 
 
 class NcclCommunicator(MpiCommunicator):
@@ -18,26 +20,20 @@ class NcclCommunicator(MpiCommunicator):
     Parameters
     ----------
     comm : mpi4py.MPI.Comm
-    gpu : int
-        Number of this process's GPU, which is the current one.
+    gpus : tuple of str
+        Names of the GPUs of all processes; that of this one is the current one.
     """
 
     can_be_recorded = True
 
-    def __init__(self, comm: Any, gpu: int) -> None:
+    def __init__(self, comm: Any, gpus: tuple[str, ...]) -> None:
         super().__init__(comm)
         import cupy
         from cupy.cuda import nccl
 
         self._cupy, self._nccl = cupy, nccl
         self._types = {"int32": nccl.NCCL_INT32, "int64": nccl.NCCL_INT64}
-        key = comm.py2f(), gpu
-        if key not in _made:
-            name = comm.bcast(nccl.get_unique_id() if self.rank == 0 else None)
-            if not _made:
-                atexit.register(_destroy)
-            _made[key] = nccl.NcclCommunicator(self.size, name, self.rank)
-        self._group = _made[key]
+        self._group = _group_of(comm, gpus)
 
     def add_up(self, backend: Backend, *arrays: Array) -> None:
         """Replace arrays, in place, by the sums of those of all processes."""
@@ -102,19 +98,81 @@ class NcclCommunicator(MpiCommunicator):
 
 
 def between_gpus(comm: Communicator, backend: Backend) -> Communicator:
-    """Return what processes talk through that have a GPU each; `comm` if they have not."""
-    import socket
+    """Return what processes talk through that have a GPU each; `comm` if they have not.
 
+    Where NCCL is missing in one of them, all talk through MPI; a warning of the logger
+    ``jetpy.distributed`` says so.
+    """
     if not isinstance(comm, MpiCommunicator):
         return comm
-    gpus = comm.gather_objects((socket.gethostname(), backend.gpu))
-    if any(gpu is None for _, gpu in gpus) or len(set(gpus)) < comm.size:
+    told = comm.gather_objects((_name_of(backend), _has_nccl(backend)))
+    gpus = tuple(name for name, _ in told)
+    if None in gpus or len(set(gpus)) < comm.size:
         return comm
-    assert backend.gpu is not None
-    return NcclCommunicator(comm.mpi_comm, backend.gpu)
+    if not all(is_there for _, is_there in told):
+        if comm.rank == 0:
+            logging.getLogger("jetpy.distributed").warning(
+                "NCCL is missing, so that arrays go through the hosts, which is slow: "
+                "pip install nvidia-nccl-cu13 (nvidia-nccl-cu12 with cupy-cuda12x)"
+            )
+        return comm
+    return NcclCommunicator(comm.mpi_comm, gpus)
 
 
-def _destroy() -> None:
+def _name_of(backend: Backend) -> str | None:
+    """Return what no other GPU is called, on any machine; its number says little."""
+    if backend.gpu is None:
+        return None
+    import cupy
+
+    return bytes(cupy.cuda.runtime.getDeviceProperties(backend.gpu)["uuid"]).hex()
+
+
+def _has_nccl(backend: Backend) -> bool:
+    if backend.gpu is None:
+        return False
+    from cupy.cuda import nccl
+
+    return bool(nccl.available)
+
+
+def _group_of(comm: Any, gpus: tuple[str, ...]) -> Any:
+    """Return NCCL's communicator of some processes; it takes half a second to make.
+
+    It is kept with that of MPI, as long as this lives.
+    """
+    from cupy.cuda import nccl
+
+    groups = comm.Get_attr(_keyval())
+    if groups is None:
+        groups = {}
+        comm.Set_attr(_keyval(), groups)
+    if gpus not in groups:
+        name = comm.bcast(nccl.get_unique_id() if comm.Get_rank() == 0 else None)
+        groups[gpus] = nccl.NcclCommunicator(comm.Get_size(), name, comm.Get_rank())
+        _living.append(groups[gpus])
+    return groups[gpus]
+
+
+@cache
+def _keyval() -> int:
+    """Return by what communicators of MPI know those of NCCL."""
+    from mpi4py import MPI
+
+    atexit.register(_destroy_all)
+    found: int = MPI.Comm.Create_keyval(delete_fn=lambda comm, key, groups: _destroy(groups))
+    return found
+
+
+def _destroy(groups: dict[tuple[str, ...], Any]) -> None:
+    """Destroy those that belong to a communicator of MPI which is being freed."""
+    for group in groups.values():
+        if group in _living:
+            _living.remove(group)
+            group.destroy()
+
+
+def _destroy_all() -> None:
     """Destroy what was made; processes that end without that wait for ever."""
-    for made in _made.values():
-        made.destroy()
+    while _living:
+        _living.pop().destroy()

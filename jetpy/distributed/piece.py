@@ -199,6 +199,10 @@ class PieceHalo(Halo):
         """Number of pieces of the graph."""
         return self._comm.size
 
+    def is_everywhere(self, condition: bool) -> bool:
+        """Whether a condition holds in all pieces."""
+        return self.total(condition) == self._comm.size
+
     def total(self, count: int) -> int:
         """Return the sum of a number over all pieces."""
         return self._comm.totals(count)[0]
@@ -373,11 +377,12 @@ def make_piece(
     indices: Array,
     edge_weights: Array,
     vertex_weights: Array,
+    total: int,
 ) -> Piece:
     """Return the piece of a process, given the rows of its vertices.
 
     Arrays have the types of a `DeviceGraph`; `indices` are own vertices and ghosts, numbered after
-    these.
+    these; `total` is the sum of `edge_weights`.
     """
     xp, kind = backend.xp, backend.sum_type
     halo = PieceHalo(backend, blocks, ghosts)
@@ -401,7 +406,6 @@ def make_piece(
     weights, degrees = backend.empty(places, kind), backend.empty(places, kind)
     weights[:own], degrees[:own] = vertex_weights, xp.diff(indptr)
     halo.follow(weights, degrees)
-    total = int(edge_weights.sum(dtype=np.int64))
     all_nnz, edge_weight = halo.totals(entries, total)
     return Piece(
         all_indptr,

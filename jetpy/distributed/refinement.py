@@ -48,19 +48,33 @@ class PieceState(RefinementState):
         super().__init__(backend, graph, problem, pinned)
         sizes = self.k, self.k + len(AfterMoves), len(AfterUpdate)
         self._shared = Shared(*(backend.full(size, 0, np.int64) for size in sizes))
+        self._common_reach = 0
 
     def start(self, parts: Array, known: Measures | None = None) -> None:
         """Take over the contents of `parts`, at least those of own vertices."""
         super().start(parts, known)
         self._shared.weights_before[:] = self.part_weights
         inactive = self.graph.n - int(self.counts.host[Counter.ACTIVE])
-        self.control_block.host[Control.INACTIVE] = self.graph.halo.total(inactive)
+        self.control_block.host[Control.INACTIVE] = self._agree_on_reach(inactive)
         self.control_block.host[Control.WITHOUT_ROOM] = 0
 
     def make_room(self) -> None:
         """Let launches reach all active vertices; other pieces do so at the same time."""
         super().make_room()
+        self._agree_on_reach(0)
         self.control_block.host[Control.WITHOUT_ROOM] = 0
+
+    def _agree_on_reach(self, count: int) -> int:
+        """Let all pieces record launches anew if one has to; return the sum of a number, too.
+
+        What goes through NCCL has to be recorded everywhere at the same time.
+        """
+        has_changed = int(self.reach != self._common_reach)
+        total: int
+        total, changed = self.graph.halo.totals(count, has_changed)
+        self._common_reach += changed
+        self.reach = self._common_reach
+        return total
 
     def share_moves(self, *, may_rebuild: bool) -> None:
         """Hear of the moves of other pieces, before an update that may build rows anew."""

@@ -55,47 +55,47 @@ class PairElsewhere:
         """Match neighbours within each group of keys; in `match`, such a vertex has itself."""
         xp, comm = backend.xp, piece.blocks.comm
         keys = keys[keys != NO_KEY]
-        groups, vertices = keys >> LOWER_BITS, (keys & LOWER_MASK).astype(np.int32)
-        order = xp.argsort(groups % comm.size, kind="stable")
-        groups, vertices = groups[order], vertices[order]
-        there = xp.bincount(groups % comm.size, minlength=comm.size)
-        sent = backend.to_host(there).astype(np.int64)
-        described = xp.stack(
-            [
-                groups,
-                vertices + np.int64(piece.first),
-                piece.vertex_weights[vertices].astype(np.int64),
-                digests[vertices].astype(np.int64),
-            ],
-            axis=1,
+        vertices = (keys & LOWER_MASK).astype(np.int32)
+        keys += piece.first
+        meeting = ((keys >> LOWER_BITS) % comm.size).astype(np.int32)
+        order = xp.argsort(meeting, kind="stable")
+        keys, vertices = keys[order], vertices[order]
+        ranks = backend.from_host(np.arange(comm.size + 1, dtype=np.int32))
+        ends = backend.to_host(xp.searchsorted(meeting[order], ranks))
+        sent = np.diff(ends).astype(np.int64)
+        weights, hashes = (
+            values[vertices].astype(np.int64) for values in (piece.vertex_weights, digests)
         )
-        met, counts = comm.send(backend, described.ravel(), 4 * sent)
-        partners = _pair(backend, met.reshape(-1, 4), constraints)
-        found = comm.exchange(backend, partners, counts // 4, sent)
+        met, counts = comm.send(
+            backend, xp.stack([keys, weights, hashes], axis=1).ravel(), 3 * sent
+        )
+        partners = _pair(backend, met.reshape(-1, 3), constraints)
+        found = comm.exchange(backend, partners, counts // 3, sent)
         paired = found != NO_VERTEX
-        self._partners[vertices[paired]] = found[paired].astype(np.int32)
+        self._partners[vertices[paired]] = found[paired]
         match[vertices[paired]] = vertices[paired]
 
 
 def _pair(backend: Backend, met: Array, constraints: Constraints) -> Array:
-    """Return the partner of each vertex that has met others (int64), -1 for none.
+    """Return the partner of each vertex that has met others (int32), -1 for none.
 
-    Rows of `met` are group, number, weight and digest.
+    Rows of `met` are group and number, as in keys, weight and digest.
     """
     xp = backend.xp
-    order = xp.lexsort(xp.stack([met[:, 1], met[:, 0]]))
-    groups, ids, weights, digests = (xp.ascontiguousarray(column) for column in met[order].T)
-    places = xp.arange(len(ids), dtype=np.int64)
+    order = xp.argsort(met[:, 0])
+    keys, weights, digests = (xp.ascontiguousarray(column) for column in met[order].T)
+    ids = (keys & LOWER_MASK).astype(np.int32)
     match = backend.full(len(ids), NO_VERTEX)
     if len(ids):
+        places = xp.arange(len(ids), dtype=np.int64)
         pair_sorted(
             backend,
             Met(weights.astype(backend.sum_type)),
-            (groups << LOWER_BITS) + places,
+            (keys >> LOWER_BITS << LOWER_BITS) + places,
             match,
             digests.astype(np.int32),
             constraints,
         )
-    partners = backend.empty(len(ids), np.int64)
+    partners = backend.empty(len(ids))
     partners[order] = xp.where(match == NO_VERTEX, NO_VERTEX, ids[match])
     return partners

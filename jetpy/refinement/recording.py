@@ -15,14 +15,14 @@ MOST_VERTICES = 1 << 24
 class Recording:
     """A sequence of launches on a state, made again and again.
 
-    Played from a recording, as long as launches need no more room than when it was made. Where the
-    back end prefers lists they read what they need, and are repeated until the host is asked for
-    something.
+    Played from a recording, as long as launches reach as many vertices as when it was made. Where
+    the back end prefers lists they read what they need, and are repeated until the host is asked
+    for something.
     """
 
     def __init__(self, state: RefinementState) -> None:
         self._state = state
-        self._reached = -1
+        self._reach = -1
         self._until: Count | None = None
         self._most = 1
         if state.backend.prefers_lists:
@@ -33,7 +33,8 @@ class Recording:
     def play(self, launches: Callable[[], None]) -> None:
         """Make the launches."""
         state, backend = self._state, self._state.backend
-        if self._reached != state.active_count:
-            self._reached = state.active_count
-            self._program = backend.record(launches, self._until, self._most)
+        if self._reach != state.reach:
+            self._reach = state.reach
+            agree = state.graph.halo.is_everywhere
+            self._program = backend.record(launches, self._until, self._most, agree)
         self._program()

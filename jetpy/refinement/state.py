@@ -63,6 +63,8 @@ class RefinementState:
     active_count : int
         How many of the active vertices, listed in `active`, launches reach. On a GPU they have room
         for some more, so that recordings last.
+    reach : int
+        How often that has changed.
     tie_limit : int
         Most weight of the edges, in 128ths per vertex weight, of a vertex that is always active.
     weights, counts, control_block : DualArray
@@ -94,6 +96,7 @@ class RefinementState:
         self.part_weights, self.counters = self.weights.device, self.counts.device
         self.control = self.control_block.device
         self.active, self.active_count = backend.full(max(n, 1), NO_VERTEX), 0
+        self.reach = 0
         self.section_bits = BLOCK_BITS
         if backend.prefers_lists:
             self.section_bits = max(0, (n - 1) // SECTIONS).bit_length()
@@ -145,6 +148,7 @@ class RefinementState:
             control[Control.ROOM] = count + count // 4 + SPARE
         elif count > self.active_count:
             self.active_count = min(self.graph.n, count + count // 2 + SPARE)
+            self.reach += 1
             control[Control.ROOM] = self.active_count
 
     def resume(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
@@ -39,6 +39,19 @@ class DriverError(RuntimeError):
     """As CuPy's CUDADriverError."""
 
 
+class Stream:
+    """As CuPy's; the default one can be the current one."""
+
+    ptr = 5
+    null: AbstractContextManager[None] = nullcontext()
+
+    def __init__(self, **_: Any) -> None:
+        pass
+
+    def synchronize(self) -> None:
+        pass
+
+
 class Cupy(ModuleType):
     """Two GPUs; what is loaded and launched on each is written down."""
 
@@ -48,8 +61,9 @@ class Cupy(ModuleType):
         self.ndarray, self.zeros, self.empty = np.ndarray, np.zeros, np.empty
         self.refused = False
         self.cuda = SimpleNamespace(
-            Stream=lambda **_: SimpleNamespace(ptr=5, synchronize=lambda: None),
+            Stream=Stream,
             runtime=SimpleNamespace(
+                deviceSynchronize=lambda: None,
                 getDevice=lambda: self.current,
                 setDevice=self.set_device,
                 memGetInfo=lambda: (GIB, 4 * GIB),

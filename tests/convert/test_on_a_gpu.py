@@ -78,3 +78,17 @@ def test_a_graph_on_a_gpu_goes_to_processors(cupy: Any) -> None:
     graph = jetpy.as_graph(forms(cupy)["rows"])
     result = jetpy.partition(graph, K, backend="numba", threads=2)
     assert np.array_equal(result.parts, jetpy.partition(graph, K, backend="cuda").parts)
+
+
+@pytest.mark.parametrize("non_blocking", [False, True])
+def test_a_stream_of_the_callers(cupy: Any, non_blocking: bool) -> None:
+    """Work that the caller has sent to a stream of his own is done before."""
+    indptr, indices = cupy.asarray(GRAPH.indptr), cupy.asarray(GRAPH.indices)
+    expected = jetpy.partition(jetpy.as_graph(GRAPH), K, backend="numba")
+    with cupy.cuda.Stream(non_blocking=non_blocking):
+        late = cupy.zeros_like(indices)
+        for _ in range(200):
+            late[:] = indices[::-1]
+        late[:] = indices
+        result = jetpy.partition((indptr, late), K, device=True)
+        assert np.array_equal(result.device_parts.get(), expected.parts)

@@ -30,6 +30,8 @@ if __name__ == "__main__":
     block = jetpy.distributed.cube(world, 20, 20, 20)
     if world.Get_rank() == 1:
         levels.contract_pieces = fail
+        if sys.argv[1] == "block":
+            block.indices[0] = len(block.vertex_weights)
     jetpy.distributed.partition(
         world, block, 4, preset="fast", backend="numba", threads=1, small=10
     )

@@ -15,7 +15,7 @@ import jetpy
 from jetpy.backends import get_backend
 from jetpy.backends.level import upload
 from jetpy.backends.numba_engine.engine import NumbaBackend
-from jetpy.distributed.block import Block, upload_block
+from jetpy.distributed.block import Block, upload_rows
 from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.levels import PieceLevel
 from jetpy.distributed.piece import Blocks
@@ -108,7 +108,7 @@ def test_parts_are_those_of_one_device(
     def run(comm: Communicator) -> tuple[npt.NDArray[np.int32], int]:
         comm.can_be_recorded = engine == "recorded"
         backend, block = ENGINES[engine](), block_of(graph, bounds, comm.rank)
-        piece = upload_block(backend, block, Blocks.of(comm, block.n))
+        piece = upload_rows(backend, block, Blocks.of(comm, block.n)).as_piece()
         found = partition_piece(backend, piece, posed, small=100)
         return found.parts, found.solution.refined.measures.cut
 
@@ -133,7 +133,7 @@ def test_coarse_graphs_are_those_of_one_device(graph: Graph, data: st.DataObject
 
     def run(comm: Communicator) -> Any:
         own, block = NumbaBackend(1), block_of(graph, bounds, comm.rank)
-        piece = upload_block(own, block, Blocks.of(comm, block.n))
+        piece = upload_rows(own, block, Blocks.of(comm, block.n)).as_piece()
         level = PieceLevel(own, piece, None, Stopwatch(own, "coarsen", 0))
         found, places = level.contract(options, limit, salt)
         next_level = level.next_level(found, places, level.watch)
@@ -162,7 +162,7 @@ def test_wide_kernels(size: int) -> None:
     def run(comm: Communicator) -> Any:
         backend = NumbaBackend(1).widened()
         block = block_of(heavy, bounds, comm.rank)
-        piece = upload_block(backend, block, Blocks.of(comm, block.n))
+        piece = upload_rows(backend, block, Blocks.of(comm, block.n)).as_piece()
         posed = pose(heavy.total_vertex_weight, 4, 0.03, 0, preset("fast"))
         return partition_piece(backend, piece, replace(posed, fill=True), small=100).parts
 

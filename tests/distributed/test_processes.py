@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import shutil
@@ -15,6 +16,8 @@ import numpy as np
 import pytest
 
 import jetpy
+from jetpy.backends import get_backend
+from jetpy.errors import BackendError
 
 pytest.importorskip("mpi4py")
 LAUNCHER = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
@@ -36,6 +39,7 @@ jetpy.distributed.read = read
 for number in (signal.SIGINT, signal.SIGTERM):
     signal.signal(number, signal.SIG_DFL)
 """
+ON_ONE_GPU = "tests.distributed.on_one_gpu"
 
 
 def launched(size: int, *command: str) -> subprocess.CompletedProcess[str]:
@@ -88,12 +92,16 @@ def test_wrong_options(tmp_path: Path) -> None:
 
 
 def test_exit_codes_are_those_of_one_process(tmp_path: Path) -> None:
-    bad, heavy = tmp_path / "bad.graph", tmp_path / "heavy.graph"
+    bad, loop, heavy = (tmp_path / f"{name}.graph" for name in ("bad", "loop", "heavy"))
+    loop.write_text("3 2\n2 1\n1 3\n2\n")
     bad.write_text("three vertices\n")
     heavy.write_text("3 2 10\n9 2\n1 1 3\n1 2\n")
     command = "-m", "jetpy", "partition", "-k", "2", "--backend", "numba", "--threads", "1"
     done = launched(2, *command, str(bad))
     assert done.stderr.startswith(f"jetpy: error: {bad}: process 0: line 1: the header must be")
+    assert done.returncode == 1
+    done = launched(2, *command, str(loop))
+    assert done.stderr.startswith(f"jetpy: error: {loop}: process 0: edge (0, 0): a self-loop; one")
     assert done.returncode == 1
     done = launched(2, *command, str(heavy))
     assert done.stderr.count("no balanced partition was found: the heaviest part weighs 9") == 1
@@ -129,6 +137,7 @@ def test_signals_end_all(tmp_path: Path, number: signal.Signals, code: int) -> N
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
+        ("block", r"process 1: edge (4000, 4000): a self-loop"),
         ("raise", "process 1 of 2 failed: broken on purpose"),
         ("memory", "process 1 of 2 failed: Unable to allocate"),
         ("kill", ""),
@@ -141,3 +150,17 @@ def test_a_fault_ends_all(fault: str, message: str) -> None:
     assert message in done.stderr
     assert "finished" not in done.stdout
     assert time.perf_counter() - started < MOST_SECONDS / 2
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_nccl(size: int) -> None:
+    """Processes talk from GPU to GPU; all have the same one here, as there may be no other."""
+    try:
+        get_backend("cuda")
+    except BackendError as error:
+        pytest.skip(f"cuda: {error}")
+    if not importlib.import_module("cupy.cuda.nccl").available:
+        pytest.skip("CuPy finds no NCCL")
+    done = launched(size, "-m", "mpi4py", "-m", ON_ONE_GPU)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split("\n")[:-1] == ["equal"] * 6

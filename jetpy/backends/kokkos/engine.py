@@ -95,12 +95,14 @@ class KokkosBackend(LaunchingBackend):
     def _check(self) -> None:
         check_space(self._space)
 
-    def _repeatable(self, tape: Tape, until: Count | None, most: int) -> Callable[[], int]:
+    def _repeatable(
+        self, tape: Tape, until: Count | None, most: int, agree: Callable[[bool], bool]
+    ) -> Callable[[], int]:
         """Return a function that runs a program, as long as OpenMP has its threads."""
         program = None if self.copies or self._instance is None else Program.of(tape, self._memory)
         if program is None:
-            return super()._repeatable(tape, until, most)
-        step_by_step = super()._repeatable(tape, until, most)
+            return super()._repeatable(tape, until, most, agree)
+        step_by_step = super()._repeatable(tape, until, most, agree)
 
         def repeat() -> int:
             if self._instance is None:  # after a fork

@@ -78,11 +78,13 @@ class NumbaBackend(LaunchingBackend):
         self._launchers[workunit] = made
         return made
 
-    def _repeatable(self, tape: Tape, until: Count | None, most: int) -> Callable[[], int]:
+    def _repeatable(
+        self, tape: Tape, until: Count | None, most: int, agree: Callable[[bool], bool]
+    ) -> Callable[[], int]:
         """Return a function that runs a program, without the interpreter between its launches."""
         program = Program.of(tape, self._memory)
         if program is None:
-            return super()._repeatable(tape, until, most)
+            return super()._repeatable(tape, until, most, agree)
 
         def repeat() -> int:
             self._crew.call()

@@ -1,0 +1,59 @@
+"""A program of processes that share a GPU, and talk through NCCL all the same.
+
+NCCL refuses two processes on one GPU of a machine. Each says that it is on another machine.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from mpi4py import MPI
+
+WORLD = MPI.COMM_WORLD
+os.environ["NCCL_HOSTID"] = f"machine of process {WORLD.rank}"
+os.environ.setdefault("NCCL_SOCKET_IFNAME", "lo")
+
+import numpy as np  # noqa: E402
+
+import jetpy.distributed  # noqa: E402
+from jetpy.distributed import api, nccl  # noqa: E402
+from tests.distributed.test_pieces import block_of, hubs, weighted  # noqa: E402
+
+GRAPHS = {
+    "cube": lambda: jetpy.generators.cube(22, 22, 22),
+    "weighted rmat": lambda: weighted(jetpy.generators.rmat(12, 8)),
+    "hubs": lambda: hubs(5000),
+}
+
+
+def blocks(n: int, size: int) -> Any:
+    """The second of several processes has no vertices, the others as many each."""
+    sizes = [0 if size > 1 and rank == 1 else 1 for rank in range(size)]
+    return np.concatenate([[0], np.cumsum(sizes) * n // sum(sizes)])
+
+
+def main() -> None:
+    """Print whether parts are those of one process, for each graph and preset."""
+    nccl._name_of = lambda backend: f"GPU of process {WORLD.rank}"  # type: ignore[assignment]
+    found: list[Any] = []
+    between = api.between_gpus
+    api.between_gpus = lambda *given: found.append(between(*given)) or found[-1]
+    for name, make in GRAPHS.items():
+        graph = make()
+        bounds = blocks(graph.n, WORLD.size)
+        for preset in ("fast", "default"):
+            options: dict[str, Any] = {"preset": preset, "backend": "cuda", "seed": 3}
+            result = jetpy.distributed.partition(
+                WORLD, block_of(graph, bounds, WORLD.rank), 8, small=3000, device=0, **options
+            )
+            parts = WORLD.gather(result.parts)
+            assert isinstance(found[-1], nccl.NcclCommunicator)
+            if parts is not None:
+                expected = jetpy.partition(graph, 8, **options).parts
+                same = np.array_equal(np.concatenate(parts), expected)
+                print("equal" if same else f"DIFFERENT: {name}, {preset}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
