@@ -12,7 +12,8 @@ import os
 import signal
 import sys
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 GRACE = 0.5
@@ -27,6 +28,8 @@ _received: list[int] = []
 """The first signal, once there is one."""
 _hurry = threading.Event()
 _ending = threading.Lock()
+_at_once: list[bool] = []
+"""Something, while a signal has to end the program at once."""
 
 
 class Stopped(SystemExit):
@@ -49,6 +52,16 @@ def main() -> None:
         with suppress(OSError, ValueError):
             sys.stdout.flush()
         _end(_received[0])
+
+
+@contextmanager
+def ending_at_once() -> Iterator[None]:
+    """Let signals end the program without unwinding: other processes would wait for this one."""
+    _at_once.append(True)
+    try:
+        yield
+    finally:
+        _at_once.pop()
 
 
 def _is_from_metis(error: BaseException) -> bool:
@@ -91,6 +104,9 @@ def _stop(number: int, frame: FrameType | None) -> None:
         return
     _received.append(number)
     sys.unraisablehook = lambda _: None
+    if _at_once:
+        _hurry.set()
+        return
     while frame is not None:
         if frame.f_globals.get("__name__", "").startswith(_FRAGILE):
             _hurry.set()

@@ -7,10 +7,11 @@ processes already. Each process has a block of the vertices, and a GPU, or some 
 CPU's threads where there is none. Together they find the parts that one process would
 find; then each vertex is sent to the process that its part belongs to.
 
-Needs ``pip install '.[mpi,report,cuda13]'``, with ``cuda12`` for drivers before CUDA
-13, or ``'.[mpi,report]'`` for CPUs. Then ``jetpy compile`` compiles the kernels once;
-without that, each process would do so in the first run. Run it by
-``mpiexec -n 4 python docs/tutorials/gpus.py``.
+Needs ``pip install '.[mpi-cuda13,report]'``, with ``mpi-cuda12`` for drivers before
+CUDA 13, or ``'.[mpi,report]'`` for CPUs. Then ``jetpy compile`` compiles the kernels;
+without that, one process does so in the first run, and the others wait for it. Run it
+by ``mpiexec -n 4 python docs/tutorials/gpus.py``; :doc:`on a cluster </guide/cluster>`
+srun starts it.
 """
 
 # %%

@@ -148,9 +148,14 @@ print("wrote network.png")
 # PyTorch Geometric
 # -----------------
 # Its ``ClusterData`` has one method that finds clusters, by METIS; here it gets
-# jetpy's. ``ClusterLoader`` then makes the batches. A tensor on a GPU is partitioned
-# there: ``jetpy.partition(edge_index, 80)`` takes it as it is, and ``device=True``
-# leaves the parts there. For DGL, see the :doc:`recipes </recipes>`.
+# jetpy's. ``ClusterLoader`` then makes the batches.
+#
+# ``jetpy.as_graph(edge_index, n=num_nodes)`` takes the edges themselves; without ``n``,
+# vertices after the last one with an edge are not known, and get no part. Edges have to
+# be there in both directions, and none twice or from a vertex to itself, or an error
+# says so; ``repair=True`` mends that. A tensor on a GPU is partitioned there, unless it
+# needs repair, and ``device=True`` leaves the parts there. For DGL, see the
+# :doc:`recipes </recipes>`.
 
 if find_spec("torch_geometric"):
     import torch

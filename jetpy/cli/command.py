@@ -10,9 +10,10 @@ from typing import Any
 
 import click
 
+from jetpy.cli.launched import are_told_to_be_several, told_rank
 from jetpy.errors import JetpyError, OptionError
 
-INFEASIBLE = 3
+WRONG, WRONG_USE, INFEASIBLE = 1, 2, 3
 INTERRUPTED = 130
 
 
@@ -39,10 +40,23 @@ class Summarised(click.Command):
 
 
 class Command(Summarised):
-    """A command whose expected errors and interruptions leave no traceback."""
+    """A command whose expected errors and interruptions leave no traceback.
+
+    Parameters
+    ----------
+    by_several : bool
+        Whether several processes of MPI may be of use. Others are warned: each does the whole
+        work, as a process has to that a program of several has started for it.
+    """
+
+    def __init__(self, *args: Any, by_several: bool = False, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.by_several = by_several
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
+        if not self.by_several and told_rank() == 0 and are_told_to_be_several():
+            notify("warning", f"{ctx.command_path} is for one process; here each does all the work")
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
@@ -61,6 +75,17 @@ class Command(Summarised):
         except KeyboardInterrupt:
             click.echo("jetpy: interrupted", err=True)
             ctx.exit(INTERRUPTED)
+
+
+def code_of(error: JetpyError | click.ClickException) -> int:
+    """Return the exit code of an error.
+
+    >>> code_of(OptionError("k is 0")), code_of(JetpyError("no such file"))
+    (2, 1)
+    """
+    if isinstance(error, click.ClickException):
+        return error.exit_code
+    return WRONG_USE if isinstance(error, OptionError) else WRONG
 
 
 def _forget_output() -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 @click.command(
     "compile",
     cls=Command,
+    by_several=True,
     epilog=example("jetpy compile", "jetpy compile --backend cuda --arch sm_90 --arch sm_100"),
 )
 @backend_option

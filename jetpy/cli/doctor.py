@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jetpy.checkup import Cache, CacheFolder, Checkup
 
 
-@click.command("doctor", cls=Command, epilog=example("jetpy doctor"))
+@click.command("doctor", cls=Command, by_several=True, epilog=example("jetpy doctor"))
 @json_option
 @quiet_option
 def doctor_command(json_file: Path | None, quiet: bool) -> None:

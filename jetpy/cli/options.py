@@ -15,7 +15,22 @@ OUTPUT_FILE = click.Path(path_type=Path)
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-graph_argument = click.argument("graph", type=INPUT_FILE)
+
+class _GraphPath(click.Path):
+    """A file, or a folder with the arrays of a graph."""
+
+    def convert(self, *given: Any) -> Path:
+        """Return the path."""
+        path = Path(str(super().convert(*given)))
+        if path.is_dir():
+            from jetpy.io.folder import is_graph
+
+            if not is_graph(path):
+                self.fail(f"'{path}' is a directory without indptr.npy and indices.npy", *given[1:])
+        return path
+
+
+graph_argument = click.argument("graph", type=_GraphPath(exists=True, path_type=Path))
 
 backend_option = click.option(
     "--backend",

@@ -11,6 +11,7 @@ from jetpy import names
 from jetpy.bars import progress_bars
 from jetpy.cli.changes import changes_told
 from jetpy.cli.command import Command, example
+from jetpy.cli.launched import are_several
 from jetpy.cli.options import (
     OUTPUT_FILE,
     backend_option,
@@ -32,7 +33,7 @@ from jetpy.cli.options import (
     vertex_weights_option,
 )
 from jetpy.cli.output import check_outputs, standard_output_kept
-from jetpy.cli.processes import are_several, partition_together
+from jetpy.cli.processes import partition_together
 from jetpy.cli.results import (
     conclude,
     read_timed,
@@ -45,6 +46,7 @@ from jetpy.cli.results import (
 @click.command(
     "partition",
     cls=Command,
+    by_several=True,
     epilog=example(
         "jetpy partition mesh.graph -k 16 -o mesh.part",
         "jetpy partition mesh.graph -k 16 --preset ultra --json -",
@@ -151,9 +153,10 @@ def partition_command(
 ) -> None:
     """Cut a graph into balanced parts with few cut edges.
 
-    GRAPH is a file, whose name tells its format: .graph or .metis, .mtx, .npz, or an edge list
-    (.txt, .edges, .el, .tsv, .csv), each also compressed (.gz, .bz2, .xz, .zst). Started by
-    mpiexec, several processes partition one graph, each with its share of it.
+    GRAPH is a file, whose name tells its format: .graph or .metis, .mtx, .npz, .npy, .parhip or
+    .bgf, or an edge list (.txt, .edges, .el, .tsv, .csv), each also compressed (.gz, .bz2, .xz,
+    .zst); or a folder with indptr.npy and indices.npy. Started by mpiexec, several processes
+    partition one graph, each with its share of it.
     """
     if are_several():
         partition_together(**{"ctx": ctx, **ctx.params})

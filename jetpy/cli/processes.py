@@ -4,33 +4,115 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from jetpy.cli.command import INFEASIBLE
+from jetpy.cli.command import INFEASIBLE, code_of
 from jetpy.cli.output import STDOUT, write_json
+from jetpy.cli.results import exit_unless_balanced
+from jetpy.entry import ending_at_once
+from jetpy.errors import GraphError, JetpyError, OptionError
 
 if TYPE_CHECKING:
     from jetpy.distributed import DistributedPartition
 
-LAUNCHERS = "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "PMIX_RANK"
-"""What launchers of MPI tell their processes: how many they are, or that they are."""
 UNKNOWN = (
     *("targets", "fixed", "home", "connected", "coarsening", "refinement", "generations"),
     *("time_limit", "repair", "pattern", "scale", "vertex_weights", "session", "trace_file"),
 )
 """Options of the command that go with one process alone."""
-
-
-def are_several() -> bool:
-    """Whether a launcher of MPI has started this process as one of several."""
-    return any(os.environ.get(name, "1") != "1" for name in LAUNCHERS)
+MENDED = "a self-loop", "is there twice", "is not symmetric"
+"""What is wrong with graphs that one process can repair."""
+REPAIR = (
+    "one process can repair it: jetpy partition --repair, or, to keep the repaired graph, "
+    "jetpy.write_graph(new, jetpy.read_graph(old, repair=True))"
+)
 
 
 def partition_together(ctx: click.Context, graph: Path, k: int, **options: Any) -> None:
-    """Partition a graph, each process its share; the first one says what came of it."""
+    """Partition a graph, each process its share; the first one says what came of it.
+
+    All end with the same exit code.
+    """
+    from jetpy.distributed.mpi import world
+
+    comm = world()
+    mine = comm.Get_rank() == 0
+    json_file, quiet = options.pop("json_file"), options.pop("quiet")
+    try:
+        result, read_seconds = _partition(comm, graph, k, options, quiet=quiet or not mine)
+    except (JetpyError, click.ClickException) as error:
+        if mine:
+            raise
+        ctx.exit(code_of(error))  # the first process says why
+    if mine:
+        _tell(result, graph, read_seconds, json_file, quiet=quiet)
+        worst = int((result.part_weights - result.limits).argmax())
+        weights = int(result.part_weights[worst]), int(result.limits[worst])
+        exit_unless_balanced(ctx, *weights, ("partition", "part"))
+    elif not result.feasible:
+        ctx.exit(INFEASIBLE)
+
+
+def _partition(
+    comm: Any, graph: Path, k: int, options: dict[str, Any], *, quiet: bool
+) -> tuple[DistributedPartition, float]:
+    """Return what the processes find, and the wall seconds that this one has read for.
+
+    Raises
+    ------
+    JetpyError, UsageError
+        In all processes.
+    """
+    _refuse_unknown(options)
+
+    from jetpy.bars import progress_bars
+    from jetpy.cli.changes import changes_told
+    from jetpy.distributed import partition, read
+    from jetpy.distributed.api import communicator
+    from jetpy.distributed.faults import together
+
+    output = options.pop("output")
+    together(communicator(comm), lambda: check_replaceable(output))
+    with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
+        bars.busy("Reading")
+        started = time.perf_counter()
+        with ending_at_once():
+            with _naming(graph):
+                block = read(comm, graph)
+            read_seconds = time.perf_counter() - started
+            with _naming(graph):
+                result = partition(comm, block, k, progress=bars.stage, **options)
+        if output is not None:
+            bars.busy("Writing")
+            result.save(os.path.realpath(output))  # a link stays, and its target changes
+    return result, read_seconds
+
+
+def check_replaceable(output: Path | None) -> None:
+    """Refuse an output that is there and no file: a new file takes its place at the end.
+
+    Raises
+    ------
+    OptionError
+        If it is a device, a pipe or a folder.
+    """
+    if output is not None and output.exists() and not output.is_file():
+        raise OptionError(f"{output} is no file; several processes write nothing else")
+
+
+def _refuse_unknown(options: dict[str, Any]) -> None:
+    """Take options from a dictionary that go with one process alone.
+
+    Raises
+    ------
+    UsageError
+        If one of them was given.
+    """
     for name in UNKNOWN:
         if options.pop(name):
             option = "profile" if name == "trace_file" else name.replace("_", "-")
@@ -38,34 +120,37 @@ def partition_together(ctx: click.Context, graph: Path, k: int, **options: Any) 
     if options.pop("objective") != "cut":
         raise click.UsageError("--objective is for one process, not for several")
     options.pop("migration")
-    output, json_file, quiet = (options.pop(name) for name in ("output", "json_file", "quiet"))
 
-    from jetpy.bars import progress_bars
-    from jetpy.cli.changes import changes_told
-    from jetpy.distributed import partition, read
-    from jetpy.distributed.mpi import world
-    from jetpy.errors import JetpyError
 
-    comm = world()
-    mine = comm.Get_rank() == 0
+@contextmanager
+def _naming(graph: Path) -> Iterator[None]:
+    """Have errors about a graph begin with the name of its file, and say what mends it."""
     try:
-        with changes_told(quiet=quiet or not mine), progress_bars(quiet=quiet or not mine) as bars:
-            bars.busy("Reading")
-            started = time.perf_counter()
-            block = read(comm, graph)
-            read_seconds = time.perf_counter() - started
-            result = partition(comm, block, k, progress=bars.stage, **options)
-            if output is not None:
-                bars.busy("Writing")
-                result.save(output)
-    except JetpyError:
-        if mine:
+        yield
+    except GraphError as error:
+        message = begin_with(str(graph), str(error))
+        remedy = f"; {REPAIR}" if any(what in message for what in MENDED) else ""
+        raise type(error)(f"{message}{remedy}") from error
+    except JetpyError as error:
+        if type(error) is not JetpyError:
             raise
-        ctx.exit(1)  # the first process says why
-    if mine:
-        _tell(result, graph, read_seconds, json_file, quiet=quiet)
-    if not result.feasible:
-        ctx.exit(INFEASIBLE)
+        raise JetpyError(begin_with(str(graph), str(error))) from error
+
+
+def begin_with(name: str, message: str) -> str:
+    """Return an error message that begins with the name of a file.
+
+    >>> begin_with("x.graph", "process 0: line 1: no header")
+    'x.graph: process 0: line 1: no header'
+    >>> begin_with("x.graph", "process 1: x.graph, share 1 of 2: line 3")
+    'x.graph: process 1, share 1 of 2: line 3'
+    >>> begin_with("x.graph", "x.graph: cannot be read")
+    'x.graph: cannot be read'
+    """
+    before, _, after = message.partition(name)
+    if not before:
+        return message
+    return f"{name}: {before.removesuffix(': ')}{after}"
 
 
 def _tell(
@@ -81,7 +166,9 @@ def _tell(
     if quiet or json_file == STDOUT:
         return
     from jetpy.cli.tables import facts, stdout_console
+    from jetpy.summary import count
 
+    threads = count(result.threads, "thread")
     stdout_console().print(
         facts(
             [
@@ -89,7 +176,7 @@ def _tell(
                 ("parts", f"{result.k:,}"),
                 ("cut", f"{result.cut:,}"),
                 ("imbalance", f"{100 * result.imbalance:.3f} %"),
-                ("processes", f"{result.processes}, each with {result.backend}"),
+                ("processes", f"{result.processes}, each with {result.backend}, {threads}"),
                 ("seconds", f"{result.seconds['total']:.3f}, and {read_seconds:.3f} to read"),
             ]
         )

@@ -40,23 +40,24 @@ def read_graph_or_mesh(path: Path, bars: Bars, **rules: bool) -> Graph:
     Raises
     ------
     UsageError
-        If the path is a folder, and no case of OpenFOAM.
+        If the path is a folder, and neither has arrays of a graph nor is a case of OpenFOAM.
     FileFormatError
         As `read_graph` and `read_mesh` do; or if the file has the name of neither.
     """
     from jetpy.errors import FileFormatError
     from jetpy.io import FORMATS, read_graph
     from jetpy.io.compression import split_name
+    from jetpy.io.folder import is_graph
     from jetpy.meshes import openfoam
     from jetpy.meshes.dual import dual_graph
     from jetpy.meshes.files import is_mesh_name, read_mesh
 
     stem, suffix, _ = split_name(path)
-    if path.is_dir():
+    if path.is_dir() and not is_graph(path):
         if not openfoam.is_case(path):
             raise click.UsageError(f"{path} is a folder, but no OpenFOAM case with a mesh")
         return replace(openfoam.read_case(path), name=path.resolve().name)
-    if suffix in FORMATS:
+    if path.is_dir() or suffix in FORMATS:
         return read_graph(path, progress=bars.read, **rules)
     if not is_mesh_name(path):
         raise FileFormatError(

@@ -6,13 +6,18 @@ says what is wrong with it, or mends it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from jetpy.errors import OutOfMemoryError
 from jetpy.graph import MOST_NARROW, Graph
 from jetpy.graph_on_gpu import Array, GraphOnGpu, OnGpu
+
+LEAST_ENTRIES, MOST_SLICES = 1 << 22, 16
+"""Directed edges up to which a graph is checked at once, and in how many slices at most others."""
 
 
 def is_on_gpu(data: Any) -> bool:
@@ -36,6 +41,11 @@ def graph_on_gpu(
     n : int or None
         Number of vertices of an edge list; by default the largest id plus 1.
     name : str
+
+    Raises
+    ------
+    OutOfMemoryError
+        If the GPU has no memory left for the check.
     """
     if isinstance(data, tuple) and 2 <= len(data) <= 4 and all(map(is_on_gpu, data[:2])):
         indptr, indices, *weights = data
@@ -60,8 +70,23 @@ def graph_on_gpu(
     except ImportError:
         return None
     with cupy.cuda.Device(cupy.asarray(given[0]).device.id):
-        arrays = check(cupy, make, given, edges, vertices)
+        try:
+            arrays = check(cupy, make, given, edges, vertices)
+        except cupy.cuda.memory.OutOfMemoryError as error:
+            raise OutOfMemoryError(_explain(cupy, given)) from error
     return None if arrays is None else GraphOnGpu.of(arrays, name)
+
+
+def _explain(cupy: Any, given: tuple[Any, ...]) -> str:
+    """Tell that the memory of the current GPU does not suffice to check a graph, and what may."""
+    entries = max(given[0].shape[-1], getattr(given[1], "shape", (0,))[-1])
+    free = cupy.cuda.runtime.memGetInfo()[0] / (1 << 30)
+    return (
+        f"the memory of the GPU is full: {free:.1f} GiB are free, too little to check the "
+        f"{entries:,} directed edges that are there. torch.cuda.empty_cache() and "
+        "cupy.get_default_memory_pool().free_all_blocks() give back what is not in use; arrays of "
+        "the host are checked there"
+    )
 
 
 def check(
@@ -120,14 +145,18 @@ def rows_of_pairs(xp: Any, pairs: Any, n: int | None, weights: Array | None) -> 
     n = int(edges.max()) + 1 if n is None else n
     if not _are_ids(edges, n) or (weights is not None and weights.shape != edges.shape[1:]):
         return None
-    order = xp.argsort(edges[0].astype(np.int64) * n + edges[1])
-    tails = edges[0][order]
-    indptr = xp.searchsorted(tails, xp.arange(n + 1, dtype=tails.dtype))
-    return (
-        indptr.astype(np.int32),
-        edges[1][order].astype(np.int32),
-        None if weights is None else weights[order],
-    )
+    numbers = edges[0].astype(np.int64)
+    numbers *= n
+    numbers += edges[1].astype(np.int64, copy=False)
+    if weights is None:
+        numbers.sort()
+    else:
+        order = xp.argsort(numbers)
+        numbers, weights = numbers[order], weights[order]
+        del order
+    indptr = xp.searchsorted(numbers, xp.arange(n + 1, dtype=np.int64) * n)
+    numbers %= n
+    return indptr.astype(np.int32), numbers.astype(np.int32), weights
 
 
 def _are_ids(ids: Array, n: int) -> bool:
@@ -153,20 +182,55 @@ def _whole(xp: Any, values: Any) -> Array | None:
 
 
 def _is_symmetric(xp: Any, indptr: Array, indices: Array, weights: Array | None) -> bool:
-    """Whether each edge is listed once in both directions, of equal weight, and none is a loop."""
-    n, entries = len(indptr) - 1, len(indices)
-    places = xp.arange(entries, dtype=np.int64)
-    tails = xp.searchsorted(indptr[1:], places, side="right").astype(np.int64)
-    heads = indices.astype(np.int64)
-    if bool((tails == heads).any()):
-        return False
-    there, back = tails * n + heads, heads * n + tails
+    """Whether each edge is listed once in both directions, of equal weight, and none is a loop.
+
+    Some rows are looked at together: what they list, and what is listed that leads to them. That
+    takes memory for these alone, and as many looks at all entries as there are such slices.
+    """
+    n = len(indptr) - 1
+    for first, end in _slices(xp, indptr):
+        start, stop = int(indptr[first]), int(indptr[end])
+        into = xp.flatnonzero((indices >= first) & (indices < end))
+        if len(into) != stop - start:
+            return False
+        out = xp.arange(start, stop, dtype=np.int64)
+        there, there_weights = _sorted_edges(xp, n, indptr, indices, weights, out, back=False)
+        back, back_weights = _sorted_edges(xp, n, indptr, indices, weights, into, back=True)
+        same = bool((there == back).all()) and not bool((there[1:] == there[:-1]).any())
+        if not same or bool((there // n == there % n).any()):
+            return False
+        if weights is not None and not bool(xp.all(there_weights == back_weights)):
+            return False
+    return True
+
+
+def _slices(xp: Any, indptr: Array) -> Iterator[tuple[int, int]]:
+    """Yield the first row and that after the last of slices with about as many entries each."""
+    n, entries = len(indptr) - 1, int(indptr[-1])
+    count = max(1, min(MOST_SLICES, entries // LEAST_ENTRIES))
+    wanted = xp.asarray([entries * i // count for i in range(1, count)], dtype=indptr.dtype)
+    bounds = xp.searchsorted(indptr, wanted).tolist() if count > 1 else []
+    yield from pairwise(sorted({0, *bounds, n}))
+
+
+def _sorted_edges(
+    xp: Any,
+    n: int,
+    indptr: Array,
+    indices: Array,
+    weights: Array | None,
+    places: Array,
+    *,
+    back: bool,
+) -> tuple[Array, Array | None]:
+    """Return some edges as numbers, sorted, with their weights; the other way round if `back`."""
+    tails = xp.searchsorted(indptr[1:], places, side="right").astype(np.int64, copy=False)
+    heads = indices[places].astype(np.int64)
+    edges, others = (heads, tails) if back else (tails, heads)
+    edges *= n
+    edges += others
     if weights is None:
-        there.sort()
-        back.sort()
-        same = there == back
-    else:
-        order, other = xp.argsort(there), xp.argsort(back)
-        there, back = there[order], back[other]
-        same = (there == back) & (weights[order] == weights[other])
-    return bool(same.all()) and not bool((there[1:] == there[:-1]).any())
+        edges.sort()
+        return edges, None
+    order = xp.argsort(edges)
+    return edges[order], weights[places[order]]

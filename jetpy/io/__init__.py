@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from types import ModuleType
 
 from jetpy.convert.raw import Rules
 from jetpy.errors import FileFormatError
 from jetpy.graph import Graph
-from jetpy.io import dense, edge_list, matrix_market, metis, npz
+from jetpy.io import dense, edge_list, folder, matrix_market, metis, npz, parhip
 from jetpy.io.compression import COMPRESSIONS, Progress, open_input, open_output, split_name
 from jetpy.io.parts import read_parts, write_parts
 
@@ -20,6 +21,8 @@ FORMATS: dict[str, ModuleType] = {
     ".mtx": matrix_market,
     ".npz": npz,
     ".npy": dense,
+    ".parhip": parhip,
+    ".bgf": parhip,
     ".txt": edge_list,
     ".edges": edge_list,
     ".el": edge_list,
@@ -37,21 +40,24 @@ def read_graph(
     scale: bool = False,
     progress: Progress | None = None,
 ) -> Graph:
-    """Read a graph from a file, whose suffix tells the format.
+    """Read a graph from a file, whose suffix tells the format, or from a folder of arrays.
 
     Parameters
     ----------
     path : path
         METIS (``.graph``, ``.metis``), Matrix Market (``.mtx``), NumPy or SciPy archive
-        (``.npz``), dense matrix (``.npy``), or edge list (``.txt``, ``.edges``, ``.el``,
-        ``.tsv``, ``.csv``), possibly followed by ``.gz``, ``.bz2``, ``.xz`` or ``.zst``.
+        (``.npz``), dense matrix (``.npy``), ParHiP's binary format (``.parhip``, ``.bgf``), or
+        edge list (``.txt``, ``.edges``, ``.el``, ``.tsv``, ``.csv``), possibly followed by
+        ``.gz``, ``.bz2``, ``.xz`` or ``.zst``. Or a folder with ``indptr.npy``, ``indices.npy``
+        and maybe ``edge_weights.npy`` and ``vertex_weights.npy``.
     repair : bool
         Mend self-loops, duplicate edges and missing or unequal reverse edges, as `as_graph`
         does, instead of refusing them.
     pattern, scale : bool
         As for `as_graph`.
     progress : function of a fraction, optional
-        Called now and then with the fraction of the file read, at the end with 1.
+        Called now and then with the fraction of the file read, at the end with 1; of a folder,
+        with that of each file.
 
     Raises
     ------
@@ -61,10 +67,15 @@ def read_graph(
     JetpyError
         When the file cannot be read at all.
     """
-    stem, suffix, _ = split_name(path)
-    module = _format(path, suffix)
-    with open_input(path, progress) as stream:
-        graph: Graph = module.read(stream, rules=Rules(repair, pattern, scale), name=stem)
+    rules = Rules(repair, pattern, scale)
+    if os.path.isdir(path):
+        name = Path(path).resolve().name
+        graph = folder.read(Path(path), rules=rules, name=name, progress=progress)
+    else:
+        stem, suffix, _ = split_name(path)
+        module = _format(path, suffix)
+        with open_input(path, progress) as stream:
+            graph = module.read(stream, rules=rules, name=stem)
     if progress is not None:
         progress(1.0)
     return graph

@@ -44,14 +44,27 @@ def read_array(stream: Any, room: float = math.inf) -> npt.NDArray[Any]:
     size = math.prod(shape) * dtype.itemsize
     if size > room:
         raise FileFormatError(f"an array of {size} bytes is far too large for this file")
-    content = bytearray()
-    while piece := stream.read(min(PIECE, size + 1 - len(content))):
-        content += piece
-    if len(content) != size:
-        what = "more" if len(content) > size else f"only {len(content)}"
-        raise FileFormatError(f"an array should have {size} bytes, but there are {what}")
+    content = read_exactly(stream, size, "an array")
+    if stream.read(1):
+        raise FileFormatError(f"an array should have {size} bytes, but there are more")
     flat = np.frombuffer(content, dtype, math.prod(shape))
     return flat.reshape(shape, order="F" if by_columns else "C")
+
+
+def read_exactly(stream: Any, size: int, what: str) -> bytearray:
+    """Read so many bytes of a stream, asking for memory as they come.
+
+    Raises
+    ------
+    FileFormatError
+        When there are fewer.
+    """
+    content = bytearray()
+    while piece := stream.read(min(PIECE, size - len(content))):
+        content += piece
+    if len(content) < size:
+        raise FileFormatError(f"{what} should have {size} bytes, but there are only {len(content)}")
+    return content
 
 
 def _read_header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:

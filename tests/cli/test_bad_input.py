@@ -26,7 +26,7 @@ FILES = {
 
 GRAPHS = {
     "nothing.graph": (2, "'nothing.graph' does not exist"),
-    ".": (2, "'.' is a directory"),
+    ".": (2, "'.' is a directory without indptr.npy and indices.npy"),
     "mesh.foo": (1, "'.foo' is no known graph format"),
     "rubbish.graph": (1, "rubbish.graph: "),
     "rubbish.npz": (1, "rubbish.npz: "),

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+import tracemalloc
+from collections.abc import Iterator
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,14 +15,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jetpy
+from jetpy.convert import in_place
 from jetpy.convert.in_place import check, rows_of, rows_of_pairs
-from jetpy.errors import GraphError, OptionError
+from jetpy.errors import GraphError, OptionError, OutOfMemoryError
 from jetpy.graph import Graph
 from jetpy.graph_on_gpu import GraphOnGpu, OnGpu
 from tests.graphs import assert_same_graph
 from tests.strategies import weighted_graphs
 
 ENGINE: dict[str, Any] = {"threads": 1, "backend": "numba"}
+
+
+@pytest.fixture(params=[in_place.LEAST_ENTRIES, 2], ids=["at once", "in slices"], scope="module")
+def slices(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Graphs are looked at at once, or some rows at a time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(in_place, "LEAST_ENTRIES", request.param)
+        yield
 
 
 class OfGpu(np.ndarray):
@@ -45,7 +58,7 @@ def arrays_of(found: OnGpu) -> Graph:
 
 @settings(max_examples=100, deadline=None)
 @given(weighted_graphs())
-def test_graphs_are_taken_as_they_are(graph: Graph) -> None:
+def test_graphs_are_taken_as_they_are(slices: None, graph: Graph) -> None:
     rows = (graph.indptr.astype(np.int64), graph.indices)
     found = check(np, rows_of, rows, graph.edge_weights.astype(float), graph.vertex_weights)
     if graph.m == 0:
@@ -60,7 +73,9 @@ def test_graphs_are_taken_as_they_are(graph: Graph) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.integers(1, 5), st.data())
-def test_edge_lists_are_taken_where_the_host_takes_them(n: int, data: st.DataObject) -> None:
+def test_edge_lists_are_taken_where_the_host_takes_them(
+    slices: None, n: int, data: st.DataObject
+) -> None:
     ends = st.tuples(st.integers(0, n - 1), st.integers(0, n - 1))
     some = data.draw(st.lists(ends, min_size=1, max_size=6))
     both = some + [(v, u) for u, v in some] if data.draw(st.booleans()) else some
@@ -100,10 +115,56 @@ LEFT_TO_THE_HOST: dict[str, tuple[Any, ...]] = {
 
 
 @pytest.mark.parametrize("case", LEFT_TO_THE_HOST)
-def test_what_is_wrong_is_left_to_the_host(case: str) -> None:
+def test_what_is_wrong_is_left_to_the_host(slices: None, case: str) -> None:
     rows, edges, vertices = LEFT_TO_THE_HOST[case]
     assert check(np, rows_of, rows, edges, vertices) is None
     assert check(np, rows_of, P, None, None) is not None
+
+
+def test_unsigned_ids() -> None:
+    pairs = np.array([[0, 1, 1, 2], [1, 0, 2, 1]], np.uint64)
+    found = check(np, rows_of_pairs, (pairs, 3), None, None)
+    assert found is not None
+    assert found.indices.tolist() == [1, 0, 2, 1]
+
+
+@pytest.mark.parametrize(("form", "most"), [("rows", 10), ("weighted rows", 10), ("pairs", 28)])
+def test_memory_beside_the_arrays(form: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bytes for each directed edge: four are a copy with 32 bits, or weights that are all 1."""
+    monkeypatch.setattr(in_place, "LEAST_ENTRIES", 1 << 12)
+    graph = jetpy.generators.cube(40, 40, 40)
+    rows: tuple[Any, ...] = (graph.indptr, graph.indices)
+    make, weights = rows_of, graph.edge_weights if form == "weighted rows" else None
+    if form == "pairs":
+        rows, make = (np.stack([graph.sources(0, graph.n), graph.indices]), graph.n), rows_of_pairs
+    tracemalloc.start()
+    found = check(np, make, rows, weights, graph.vertex_weights)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found is not None
+    assert peak < most * len(graph.indices)
+
+
+def test_full_memory_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full(MemoryError):
+        """Like CuPy's own."""
+
+    def fail(*_: Any) -> None:
+        raise Full
+
+    memory = SimpleNamespace(OutOfMemoryError=Full)
+    runtime = SimpleNamespace(memGetInfo=lambda: (3 << 29, 8 << 30))
+    cuda = SimpleNamespace(memory=memory, runtime=runtime, Device=lambda _: nullcontext())
+    pretended = SimpleNamespace(cuda=cuda, asarray=lambda array: array)
+    monkeypatch.setitem(sys.modules, "cupy", pretended)
+    monkeypatch.setattr(in_place, "is_on_gpu", lambda _: True)
+    monkeypatch.setattr(in_place, "check", fail)
+    for data in (
+        tuple(array.view(OfGpu) for array in P),
+        np.array([[0, 1, 1, 2], [1, 0, 2, 1]]).view(OfGpu),
+    ):
+        with pytest.raises(OutOfMemoryError, match=r"1\.5 GiB are free, .* 4 directed edges"):
+            jetpy.as_graph(data)
 
 
 def test_arrays_are_fetched_when_they_are_asked_for() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -25,6 +27,18 @@ pytestmark = [
 ]
 MOST_SECONDS = 100
 FAULTS = Path(__file__).with_name("faults.py")
+NEVER_READ = """
+import os, signal, time
+import jetpy.distributed
+
+def read(comm, path):
+    open(f"ready-{comm.Get_rank()}", "w").close()
+    time.sleep(600)
+
+jetpy.distributed.read = read
+for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, signal.SIG_DFL)
+"""
 ON_ONE_GPU = "tests.distributed.on_one_gpu"
 
 
@@ -51,11 +65,73 @@ def test_command_line(tmp_path: Path) -> None:
     assert (told["cut"], told["processes"]) == (expected.cut, 2)
 
 
+def test_outputs_that_are_no_files_stay(tmp_path: Path) -> None:
+    file, pipe, link = (tmp_path / name for name in ("mesh.graph", "pipe", "link.part"))
+    jetpy.write_graph(file, jetpy.generators.grid(6, 5))
+    os.mkfifo(pipe)
+    command = ["-m", "jetpy", "partition", str(file), "-k", "2", "--backend", "numba", "--quiet"]
+    done = launched(2, *command, "-o", str(pipe))
+    assert f"{pipe} is no file" in done.stderr
+    assert (done.returncode, pipe.is_fifo()) == (2, True)
+    link.symlink_to(tmp_path / "target.part")
+    assert launched(2, *command, "-o", str(link)).returncode == 0
+    assert link.is_symlink()
+    assert len(jetpy.read_parts(tmp_path / "target.part")) == 30
+
+
 def test_wrong_options(tmp_path: Path) -> None:
     file = tmp_path / "mesh.graph"
     jetpy.write_graph(file, jetpy.generators.grid(6, 5))
-    done = launched(2, "-m", "jetpy", "partition", str(file), "-k", "2", "--connected")
-    assert "--connected is for one process" in done.stderr
+    command = "-m", "jetpy", "partition", str(file), "--backend", "numba"
+    done = launched(2, *command, "-k", "2", "--connected")
+    assert done.stderr.count("--connected is for one process") == 1
+    assert done.returncode == 2
+    done = launched(2, *command, "-k", "0")
+    assert done.stderr.count("k is 0; it must lie in 1..") == 1
+    assert done.returncode == 2
+
+
+def test_exit_codes_are_those_of_one_process(tmp_path: Path) -> None:
+    bad, loop, heavy = (tmp_path / f"{name}.graph" for name in ("bad", "loop", "heavy"))
+    loop.write_text("3 2\n2 1\n1 3\n2\n")
+    bad.write_text("three vertices\n")
+    heavy.write_text("3 2 10\n9 2\n1 1 3\n1 2\n")
+    command = "-m", "jetpy", "partition", "-k", "2", "--backend", "numba", "--threads", "1"
+    done = launched(2, *command, str(bad))
+    assert done.stderr.startswith(f"jetpy: error: {bad}: process 0: line 1: the header must be")
+    assert done.returncode == 1
+    done = launched(2, *command, str(loop))
+    assert done.stderr.startswith(f"jetpy: error: {loop}: process 0: edge (0, 0): a self-loop; one")
+    assert done.returncode == 1
+    done = launched(2, *command, str(heavy))
+    assert done.stderr.count("no balanced partition was found: the heaviest part weighs 9") == 1
+    assert done.returncode == 3
+    assert "processes  2, each with numba, 1 thread\n" in done.stdout
+
+
+def test_one_process_of_a_launcher_is_one(tmp_path: Path) -> None:
+    file = tmp_path / "mesh.graph"
+    jetpy.write_graph(file, jetpy.generators.grid(6, 5))
+    done = launched(1, "-m", "jetpy", "partition", str(file), "-k", "2", "--connected", "--quiet")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signals_end_all(tmp_path: Path, number: signal.Signals, code: int) -> None:
+    assert LAUNCHER is not None
+    command = f"{NEVER_READ}from jetpy.entry import main; main()", "partition", "x.npz"
+    (tmp_path / "x.npz").touch()
+    started = [LAUNCHER, "-n", "2", sys.executable, "-c", *command, "-k", "2"]
+    with subprocess.Popen(
+        started, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        while len([*tmp_path.glob("ready-*")]) < 2:
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.05)
+        process.send_signal(number)
+        _, words = process.communicate(timeout=MOST_SECONDS)
+    assert process.returncode == code
+    assert {line for line in words.splitlines() if line} == {"jetpy: interrupted"}
 
 
 @pytest.mark.parametrize(

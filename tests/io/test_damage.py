@@ -16,16 +16,18 @@ from tests.graphs import random_graph
 
 PIECES = (b"", b"\n", b" ", b"0", b"-1", b"%", b"1.5", b"9999999999", b"\x00", b"\xff\xfe", b"nan")
 
+WEIGHTED = ".graph", ".parhip"
+
 
 @functools.cache
 def contents(suffix: str, folder: Path) -> bytes:
-    write_graph(folder / f"good{suffix}", random_graph(12, 30, 1, weighted=suffix == ".graph"))
+    write_graph(folder / f"good{suffix}", random_graph(12, 30, 1, weighted=suffix in WEIGHTED))
     return (folder / f"good{suffix}").read_bytes()
 
 
 @pytest.mark.parametrize("repair", [False, True])
 @pytest.mark.parametrize(
-    "suffix", [".graph", ".mtx", ".npz", ".txt", ".csv", ".graph.gz", ".txt.xz"]
+    "suffix", [".graph", ".mtx", ".npz", ".parhip", ".txt", ".csv", ".graph.gz", ".txt.xz"]
 )
 def test_damaged_files(tmp_path: Path, suffix: str, repair: bool) -> None:
     rng = random.Random(7)

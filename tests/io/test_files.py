@@ -23,7 +23,7 @@ from jetpy.io.atomic import atomic_write
 from jetpy.io.compression import COMPRESSIONS, open_output, split_name
 from tests.graphs import SMALL_GRAPHS, assert_same_graph, from_edges, path, random_graph
 
-HOLD_VERTEX_WEIGHTS = (".graph", ".metis", ".npz")
+HOLD_VERTEX_WEIGHTS = (".graph", ".metis", ".npz", ".parhip", ".bgf")
 
 
 def unweighted_vertices(graph: Graph) -> Graph:
@@ -44,7 +44,7 @@ def test_every_format_reads_back_what_it_wrote(tmp_path: Path, name: str, suffix
 
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
-@pytest.mark.parametrize("suffix", [".graph", ".mtx", ".npz", ".txt"])
+@pytest.mark.parametrize("suffix", [".graph", ".mtx", ".npz", ".parhip", ".txt"])
 def test_every_compression(tmp_path: Path, suffix: str, compression: str) -> None:
     if compression == ".zst":
         pytest.importorskip("zstandard", reason="the optional package zstandard is missing")
@@ -104,7 +104,7 @@ def test_file_errors_are_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "folder.graph").mkdir()
     with pytest.raises(JetpyError, match=r"missing\.graph: cannot be read: No such file"):
         read_graph(tmp_path / "missing.graph")
-    with pytest.raises(JetpyError, match=r"folder\.graph: cannot be read: Is a directory"):
+    with pytest.raises(JetpyError, match=r"folder\.graph: there is no indptr\.npy"):
         read_graph(tmp_path / "folder.graph")
     with pytest.raises(JetpyError, match=r"folder\.graph: cannot be written: Is a directory"):
         write_graph(tmp_path / "folder.graph", path(2))

@@ -1,0 +1,54 @@
+"""Folders with the arrays of a graph, each in a file of its own, as `numpy.save` writes it.
+
+The files are called ``indptr.npy``, ``indices.npy``, ``edge_weights.npy`` and
+``vertex_weights.npy``; weights may be missing and are 1 then.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from jetpy.build import graph_of
+from jetpy.convert.raw import Raw, Rules
+from jetpy.errors import FileFormatError, GraphError
+from jetpy.graph import Graph
+from jetpy.io.archive import read_array
+from jetpy.io.compression import Progress, open_input
+
+NEEDED = "indptr", "indices"
+WEIGHTS = "edge_weights", "vertex_weights"
+
+
+def is_graph(path: Path) -> bool:
+    """Whether a folder has the arrays that a graph needs."""
+    return all((path / f"{name}.npy").is_file() for name in NEEDED)
+
+
+def read(path: Path, *, rules: Rules, name: str, progress: Progress | None = None) -> Graph:
+    """Read a graph by rules such as those of `jetpy.as_graph`.
+
+    Raises
+    ------
+    FileFormatError
+        When an array is missing or is none, or the graph breaks a rule.
+    JetpyError
+        When a file cannot be read.
+    """
+    arrays = {}
+    for array in (*NEEDED, *WEIGHTS):
+        file = path / f"{array}.npy"
+        if array in NEEDED and not file.exists():
+            raise FileFormatError(f"{path}: there is no {file.name}")
+        if file.exists():
+            with open_input(file, progress) as stream:
+                arrays[array] = read_array(stream)
+    raw = Raw(
+        arrays["indices"],
+        indptr=arrays["indptr"],
+        edge_weights=arrays.get("edge_weights"),
+        vertex_weights=arrays.get("vertex_weights"),
+    )
+    try:
+        return graph_of(raw, rules, name)
+    except GraphError as error:
+        raise FileFormatError(f"{path}: {error}") from error

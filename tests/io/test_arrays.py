@@ -1,0 +1,93 @@
+"""Graphs as plain arrays: ParHiP's binary format, and folders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jetpy.distributed
+from jetpy.errors import FileFormatError
+from jetpy.graph import Graph
+from jetpy.io import read_graph, write_graph
+from tests.graphs import assert_same_graph, path, random_graph
+
+GRAPH = random_graph(30, 80, 1, weighted=True)
+
+
+def in_folder(folder: Path, graph: Graph, *names: str) -> Path:
+    folder.mkdir()
+    for name in names:
+        np.save(folder / f"{name}.npy", getattr(graph, name))
+    return folder
+
+
+def test_folders(tmp_path: Path) -> None:
+    names = "indptr", "indices", "edge_weights", "vertex_weights"
+    told: list[float] = []
+    found = read_graph(in_folder(tmp_path / "mesh.a", GRAPH, *names), progress=told.append)
+    assert_same_graph(found, GRAPH)
+    assert (found.name, told[-1]) == ("mesh.a", 1)
+    plain = read_graph(in_folder(tmp_path / "b", GRAPH, *names[:2]))
+    assert np.array_equal(plain.indices, GRAPH.indices)
+    assert plain.total_edge_weight == GRAPH.m
+
+
+def test_bad_folders(tmp_path: Path) -> None:
+    folder = in_folder(tmp_path / "a", GRAPH, "indices")
+    with pytest.raises(FileFormatError, match=r"a: there is no indptr\.npy"):
+        read_graph(folder)
+    np.save(folder / "indptr.npy", GRAPH.indptr[:-1])
+    with pytest.raises(FileFormatError, match="a: indptr ends with"):
+        read_graph(folder)
+    np.save(folder / "indptr.npy", np.array([None]))
+    with pytest.raises(FileFormatError, match=r"indptr\.npy: an array of Python objects"):
+        read_graph(folder)
+
+
+@pytest.mark.parametrize("narrow", [0, 4, 8, 16, 32, 60])
+def test_parhip_of_any_width(tmp_path: Path, narrow: int) -> None:
+    """Bits of the first number say what has 32 bits."""
+    places, ids, vertices, edges = ("<u4" if narrow & bit else "<u8" for bit in (4, 8, 16, 32))
+    width, n = np.dtype(ids).itemsize, GRAPH.n
+    start = 24 + (n + 1) * np.dtype(places).itemsize
+    file = tmp_path / "a.parhip"
+    with file.open("wb") as stream:
+        np.array([narrow, n, 2 * GRAPH.m], "<u8").tofile(stream)
+        (start + width * GRAPH.indptr.astype(np.int64)).astype(places).tofile(stream)
+        GRAPH.indices.astype(ids).tofile(stream)
+        GRAPH.vertex_weights.astype(vertices).tofile(stream)
+        GRAPH.edge_weights.astype(edges).tofile(stream)
+    assert_same_graph(read_graph(file), GRAPH)
+    block = jetpy.distributed.read(None, file)
+    assert np.array_equal(block.indptr, GRAPH.indptr)
+    assert np.array_equal(block.edge_weights, GRAPH.edge_weights)
+
+
+@pytest.mark.parametrize("graph", [GRAPH, path(5)], ids=["weights", "no weights"])
+def test_parhip_for_several_processes(tmp_path: Path, graph: Graph) -> None:
+    file = tmp_path / "a.bgf"
+    write_graph(file, graph)
+    block = jetpy.distributed.read(None, file)
+    for name in ("indptr", "indices", "edge_weights", "vertex_weights"):
+        assert np.array_equal(getattr(block, name), getattr(graph, name)), name
+
+
+@pytest.mark.parametrize(
+    ("header", "rest", "message"),
+    [
+        ([3, 2], [], "a.parhip: not in ParHiP's binary format"),
+        ([64, 2, 2], [], "not in ParHiP's binary format"),
+        ([3, 5, 8], [1], "a.parhip: indptr should have 48 bytes, but there are only 8"),
+        ([3, 1 << 60, 8], [1], "but there are only 8"),
+        ([3, 2, 2], [48, 56, 64, 1], "indices should have 16 bytes, but there are only 8"),
+        ([3, 2, 2], [48, 57, 64, 1, 0], "the neighbours of vertex 1 begin within a number"),
+        ([3, 2, 2], [48, 56, 56, 1, 0], "indptr ends with 1, but there are 2 indices"),
+    ],
+)
+def test_bad_parhip(tmp_path: Path, header: list[int], rest: list[int], message: str) -> None:
+    file = tmp_path / "a.parhip"
+    np.array([*header, *rest], "<u8").tofile(file)
+    with pytest.raises(FileFormatError, match=message):
+        read_graph(file)
