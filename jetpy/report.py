@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jetpy.graph import Graph
 from jetpy.incremental.partitioner import IncrementalPartitioner, Update
@@ -15,6 +15,9 @@ from jetpy.metrics import Evaluation
 from jetpy.names import DISTRIBUTION
 from jetpy.profile import Profile
 from jetpy.result import Level, Partition
+
+if TYPE_CHECKING:
+    from jetpy.distributed import DistributedPartition
 
 STAGES = ("compile", "coarsen", "initial", "refine", "total")
 
@@ -75,6 +78,17 @@ def mapping_stats(mapping: Mapping, read_seconds: float) -> dict[str, Any]:
         **_balance(partition),
         "empty_pes": mapping.empty_pes,
         **_effort(partition, read_seconds),
+    }
+
+
+def together_stats(result: DistributedPartition, name: str, read_seconds: float) -> dict[str, Any]:
+    """Describe a run of several processes: the fields that ``docs/guide/json.md`` lists."""
+    return {
+        "version": version(DISTRIBUTION),
+        "graph": name,
+        **result.stats(),
+        "seconds": {"read": read_seconds, **{s: result.seconds[s] for s in STAGES}},
+        "levels": [_level(level) for level in result.levels],
     }
 
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from jetpy.distributed import DistributedPartition
     from jetpy.graph import Graph
     from jetpy.mapping.mapping import Mapping
     from jetpy.metrics import Evaluation
@@ -48,6 +49,22 @@ def partition_rows(partition: Partition) -> Rows:
         ("cut", cut_text(partition.cut, partition.graph)),
         *_balance(partition, "part"),
         *_migration(partition),
+    ]
+
+
+def together_rows(result: DistributedPartition, name: str) -> Rows:
+    """Describe a run of several processes, as `partition_rows` does one of a single process."""
+    run = f"k = {result.k}, seed {result.seed}, preset {result.preset}"
+    engine = f"{result.backend}, {count(result.threads, 'thread')}"
+    means = {"nccl": ", which talk through NCCL", "mpi": ", which talk through MPI", "none": ""}
+    return [
+        ("graph", f"{name}: {result.n:,} vertices, {result.m:,} edges"),
+        ("run", f"{run}, each with {engine}"),
+        ("processes", f"{result.processes}{means[result.transport]}"),
+        ("cut", f"{result.cut:,}"),
+        *_balance(result, "part"),
+        ("empty parts", f"{result.empty_parts:,}"),
+        seconds_row(result),
     ]
 
 
@@ -157,7 +174,7 @@ def kernel_rows(profile: Profile) -> list[tuple[str, ...]]:
     ]
 
 
-def seconds_row(partition: Partition) -> tuple[str, str]:
+def seconds_row(partition: Partition | DistributedPartition) -> tuple[str, str]:
     """Return how long a run took, and its stages."""
     seconds = partition.seconds
     stages = ", ".join(
@@ -189,7 +206,7 @@ def _engine(partition: Partition) -> str:
     return f"{partition.backend}, {count(partition.threads, 'thread')}"
 
 
-def _balance(partition: Partition, noun: str) -> Rows:
+def _balance(partition: Partition | DistributedPartition, noun: str) -> Rows:
     weights, limits = partition.part_weights, partition.limits
     if weights.ndim == 1:
         rows = [("limit", _limit(weights, limits, noun))]

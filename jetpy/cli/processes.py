@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jetpy.cli.command import INFEASIBLE, code_of
-from jetpy.cli.output import STDOUT, write_json
+from jetpy.cli.output import STDOUT, check_outputs, write_json
 from jetpy.cli.results import exit_unless_balanced
 from jetpy.entry import ending_at_once
 from jetpy.errors import GraphError, JetpyError, OptionError
+from jetpy.io.compression import split_name
 
 if TYPE_CHECKING:
     from jetpy.distributed import DistributedPartition
@@ -44,7 +44,9 @@ def partition_together(ctx: click.Context, graph: Path, k: int, **options: Any) 
     mine = comm.Get_rank() == 0
     json_file, quiet = options.pop("json_file"), options.pop("quiet")
     try:
-        result, read_seconds = _partition(comm, graph, k, options, quiet=quiet or not mine)
+        result, read_seconds = _partition(
+            comm, graph, k, options, json_file, quiet=quiet or not mine
+        )
     except (JetpyError, click.ClickException) as error:
         if mine:
             raise
@@ -59,7 +61,13 @@ def partition_together(ctx: click.Context, graph: Path, k: int, **options: Any) 
 
 
 def _partition(
-    comm: Any, graph: Path, k: int, options: dict[str, Any], *, quiet: bool
+    comm: Any,
+    graph: Path,
+    k: int,
+    options: dict[str, Any],
+    json_file: Path | None,
+    *,
+    quiet: bool,
 ) -> tuple[DistributedPartition, float]:
     """Return what the processes find, and the wall seconds that this one has read for.
 
@@ -77,7 +85,7 @@ def _partition(
     from jetpy.distributed.faults import together
 
     output = options.pop("output")
-    together(communicator(comm), lambda: check_replaceable(output))
+    together(communicator(comm), lambda: _check_outputs(comm, graph, output, json_file))
     with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
         bars.busy("Reading")
         started = time.perf_counter()
@@ -89,20 +97,28 @@ def _partition(
                 result = partition(comm, block, k, progress=bars.stage, **options)
         if output is not None:
             bars.busy("Writing")
-            result.save(os.path.realpath(output))  # a link stays, and its target changes
+            result.save(output)
     return result, read_seconds
 
 
-def check_replaceable(output: Path | None) -> None:
-    """Refuse an output that is there and no file: a new file takes its place at the end.
+def _check_outputs(comm: Any, graph: Path, output: Path | None, json_file: Path | None) -> None:
+    """Refuse output files that could not be written at the end of the work, by the first process.
 
     Raises
     ------
-    OptionError
-        If it is a device, a pipe or a folder.
+    JetpyError
+        As `check_outputs` does.
     """
-    if output is not None and output.exists() and not output.is_file():
-        raise OptionError(f"{output} is no file; several processes write nothing else")
+    from jetpy.distributed.writing import check_target
+
+    if comm.Get_rank() > 0:
+        return
+    if output is not None:
+        check_target(output)
+    try:
+        check_outputs([], json_file, inputs=[graph], parts=output)
+    except click.UsageError as error:
+        raise OptionError(error.message) from error
 
 
 def _refuse_unknown(options: dict[str, Any]) -> None:
@@ -161,23 +177,14 @@ def _tell(
     *,
     quiet: bool,
 ) -> None:
+    from jetpy.report import together_stats
+
     if json_file is not None:
-        write_json(json_file, {"graph": graph.name, "read_seconds": read_seconds, **result.stats()})
+        write_json(json_file, together_stats(result, split_name(graph)[0], read_seconds))
     if quiet or json_file == STDOUT:
         return
     from jetpy.cli.tables import facts, stdout_console
-    from jetpy.summary import count
+    from jetpy.summary import together_rows
 
-    threads = count(result.threads, "thread")
-    stdout_console().print(
-        facts(
-            [
-                ("graph", f"{graph.name}, {result.n:,} vertices, {result.m:,} edges"),
-                ("parts", f"{result.k:,}"),
-                ("cut", f"{result.cut:,}"),
-                ("imbalance", f"{100 * result.imbalance:.3f} %"),
-                ("processes", f"{result.processes}, each with {result.backend}, {threads}"),
-                ("seconds", f"{result.seconds['total']:.3f}, and {read_seconds:.3f} to read"),
-            ]
-        )
-    )
+    read = "besides", f"read {read_seconds:.2f}, compile {result.seconds['compile']:.2f}"
+    stdout_console().print(facts([*together_rows(result, split_name(graph)[0]), read]))

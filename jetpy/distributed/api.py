@@ -34,8 +34,8 @@ from jetpy.result import Level
 from jetpy.stopwatch import Stopwatch
 
 TOLD = (
-    *("n", "m", "k", "cut", "imbalance", "feasible", "seed", "preset", "backend", "threads"),
-    "processes",
+    *("n", "m", "k", "preset", "seed", "backend", "threads", "processes", "transport", "cut"),
+    *("imbalance", "limit", "feasible", "empty_parts"),
 )
 """What a result tells of itself as it is."""
 
@@ -63,6 +63,8 @@ class DistributedPartition:
     preset, backend : str
     threads, processes : int
         CPU threads of this process, and number of processes.
+    transport : {"nccl", "mpi", "none"}
+        What arrays go through from one to the other.
     seconds : mapping of str to float
         Wall seconds of this process, by stage and in total.
     levels : sequence of Level
@@ -83,6 +85,7 @@ class DistributedPartition:
     backend: str
     threads: int
     processes: int
+    transport: str
     seconds: Mapping[str, float]
     levels: Sequence[Level]
     _comm: Communicator
@@ -92,10 +95,21 @@ class DistributedPartition:
         """Whether every part keeps its limit."""
         return bool((self.part_weights <= self.limits).all())
 
+    @property
+    def limit(self) -> int:
+        """The largest of the limits."""
+        return int(self.limits.max())
+
+    @property
+    def empty_parts(self) -> int:
+        """Number of parts without a vertex, of which each weighs at least 1."""
+        return int((self.part_weights == 0).sum())
+
     def stats(self) -> dict[str, Any]:
         """Return all but the parts and levels as a dictionary, ready for JSON."""
         return {
             **{name: getattr(self, name) for name in TOLD},
+            "limits": self.limits.tolist(),
             "part_weights": self.part_weights.tolist(),
             "seconds": dict(self.seconds),
         }
@@ -317,6 +331,7 @@ def _run(
         backend=engine.name,
         threads=engine.threads,
         processes=group.size,
+        transport=blocks.comm.transport,
         seconds={"compile": compiled, **all_seconds([found.solution.seconds, uploaded])},
         levels=found.solution.levels,
         _comm=group,

@@ -30,11 +30,14 @@ class Communicator(ABC):
     is_between_gpus : bool
         Whether all processes have a GPU, and `add_up`, `gather_into` and `exchange_into` go there
         as launches do, so that they can be recorded among these (`Backend.perform`).
+    transport : {"nccl", "mpi", "none"}
+        What arrays go through.
     """
 
     rank: int
     size: int
     is_between_gpus: bool = False
+    transport: str = "none"
 
     @abstractmethod
     def add_up(self, backend: Backend, *arrays: Array) -> None:
@@ -135,6 +138,8 @@ class MpiCommunicator(Communicator):
     ----------
     comm : mpi4py.MPI.Comm
     """
+
+    transport = "mpi"
 
     def __init__(self, comm: Any) -> None:
         from mpi4py import MPI

@@ -25,6 +25,7 @@ class NcclCommunicator(MpiCommunicator):
     """
 
     is_between_gpus = True
+    transport = "nccl"
 
     def __init__(self, comm: Any, gpus: tuple[str, ...]) -> None:
         super().__init__(comm)

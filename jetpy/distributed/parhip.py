@@ -1,11 +1,4 @@
-"""ParHiP's binary format, in which KaHIP, KaMinPar and KaGen keep large graphs.
-
-Three numbers of 64 bits: what the rest is made of, the vertices, the directed edges. Then where the
-neighbours of each vertex begin in the file, in bytes, and where they end; neighbours; weights of
-vertices; weights of edges. Bits of the first number say what is absent: weights of edges (1) and of
-vertices (2); and what has 32 bits instead of 64: places (4), neighbours (8), weights of vertices
-(16) and of edges (32). KaHIP's own files have 3 there.
-"""
+"""Files of ParHiP's binary format (`jetpy.io.parhip`), of which processes read shares."""
 
 from __future__ import annotations
 
@@ -16,11 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.errors import FileFormatError, JetpyError
+from jetpy.io.parhip import ABSENT, HEADER, NARROW
 
 SUFFIXES = ".parhip", ".bgf"
-HEADER = 24
-ABSENT = {"edge_weights": 1, "vertex_weights": 2}
-NARROW = {"indptr": 4, "indices": 8, "vertex_weights": 16, "edge_weights": 32}
 
 
 def arrays_of(path: Path) -> dict[str, Any]:
@@ -74,13 +65,3 @@ class _Places:
 
     def __getitem__(self, at: Any) -> Any:
         return (self._places[at].astype(np.int64) - self._start) // self._width
-
-
-def write(path: Path, indptr: npt.NDArray[Any], indices: npt.NDArray[Any]) -> None:
-    """Write a graph without weights, as KaHIP does."""
-    n, m = len(indptr) - 1, len(indices)
-    start = HEADER + 8 * (n + 1)
-    with path.open("wb") as stream:
-        np.array([3, n, m], "<u8").tofile(stream)
-        (start + 8 * indptr.astype("<u8")).astype("<u8").tofile(stream)
-        indices.astype("<u8").tofile(stream)

@@ -34,10 +34,11 @@ def write_parts(
     JetpyError
         In all processes, when it cannot be written.
     """
-    final = Path(path)
+    final = Path(os.path.realpath(path))
     partial = final.with_name(f".{final.name}.partial")
     with ending_all(comm):
-        content, start = together(comm, lambda: _content(final, parts, first, n))
+        together(comm, lambda: check_target(path))
+        content, start = _content(final, parts, first, n)
         if start is None:
             lengths = comm.gather_objects(len(content))
             start = sum(lengths[: comm.rank])
@@ -50,15 +51,32 @@ def write_parts(
                 partial.unlink(missing_ok=True)
 
 
-def _content(
-    path: Path, parts: npt.NDArray[np.int32], first: int, n: int
-) -> tuple[bytes, int | None]:
-    """Return what this process writes, and where, if that is known already."""
+def check_target(path: str | os.PathLike[str]) -> None:
+    """Refuse a path where several processes cannot write parts.
+
+    Raises
+    ------
+    FileFormatError
+        If its name promises a format that is not written in ranges.
+    JetpyError
+        If there is something that is no file, or no folder for it: a new file takes its place.
+    """
     check_parts_name(path)
     _, suffix, compression = split_name(path)
     if compression or suffix in (".npz", ".csv", ".json"):
         raise FileFormatError(f"{path}: several processes write .npy, or text under another name")
-    if suffix != ".npy":
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        raise JetpyError(f"{path} is no file; several processes write nothing else")
+    if not target.parent.is_dir():
+        raise JetpyError(f"{path}: there is no folder {target.parent}")
+
+
+def _content(
+    path: Path, parts: npt.NDArray[np.int32], first: int, n: int
+) -> tuple[bytes, int | None]:
+    """Return what this process writes, and where, if that is known already."""
+    if split_name(path)[1] != ".npy":
         return b"".join(b"%d\n" % part for part in parts.tolist()), None
     content = parts.astype("<i4").tobytes()
     if first == 0:

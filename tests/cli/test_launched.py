@@ -12,10 +12,11 @@ import pytest
 import jetpy.distributed
 from jetpy.cli import launched
 from jetpy.cli.launched import are_several, are_told_to_be_several, told_rank
-from jetpy.cli.processes import MENDED, REPAIR, _naming, check_replaceable
+from jetpy.cli.processes import MENDED, REPAIR, _naming
 from jetpy.distributed import mpi
 from jetpy.distributed.communicator import Communicator
-from jetpy.errors import BackendError, GraphError, JetpyError, OptionError
+from jetpy.distributed.writing import check_target
+from jetpy.errors import BackendError, FileFormatError, GraphError, JetpyError, OptionError
 from tests.cli.conftest import Run
 from tests.distributed.threads import side_by_side
 
@@ -151,10 +152,14 @@ def test_only_files_are_replaced(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for there in (pipe, tmp_path):
-        with pytest.raises(OptionError, match="is no file; several processes"):
-            check_replaceable(there)
-    for fine in (None, Path(__file__), tmp_path / "new.part"):
-        check_replaceable(fine)
+        with pytest.raises(JetpyError, match="is no file; several processes"):
+            check_target(there)
+    for fine in (tmp_path / "new.part", tmp_path / "new.npy"):
+        check_target(fine)
+    with pytest.raises(JetpyError, match="there is no folder"):
+        check_target(tmp_path / "nowhere" / "new.part")
+    with pytest.raises(FileFormatError, match=r"several processes write \.npy"):
+        check_target(tmp_path / "new.csv")
 
 
 def test_only_errors_about_files_name_them() -> None:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 import jetpy
 import jetpy.distributed
-from jetpy.distributed import parhip
 from jetpy.distributed.block import Block
 from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.generators import scattered
@@ -63,7 +62,7 @@ def as_file(suffix: str) -> Callable[[Path, Graph], Path]:
 def as_parhip(path: Path, graph: Graph) -> Path:
     """Weights in 32 bits, all else in 64."""
     file = path.with_suffix(".parhip")
-    parhip.write(file, graph.indptr, graph.indices)
+    jetpy.write_graph(file, jetpy.as_graph((graph.indptr, graph.indices)))
     with file.open("r+b") as stream:
         np.array([16 + 32], "<u8").tofile(stream)
         stream.seek(0, 2)

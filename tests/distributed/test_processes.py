@@ -18,6 +18,7 @@ import pytest
 import jetpy
 from jetpy.backends import get_backend
 from jetpy.errors import BackendError
+from jetpy.report import stats
 
 pytest.importorskip("mpi4py")
 LAUNCHER = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
@@ -62,7 +63,13 @@ def test_command_line(tmp_path: Path) -> None:
     told, _ = json.JSONDecoder().raw_decode(done.stdout)  # codes of a terminal may follow
     expected = jetpy.partition(graph, 6, backend="numba", threads=1)
     assert np.array_equal(jetpy.read_parts(parts), expected.parts)
-    assert (told["cut"], told["processes"]) == (expected.cut, 2)
+    assert (told["cut"], told["processes"], told["transport"]) == (expected.cut, 2, "mpi")
+    assert told["graph"] == "mesh"
+    assert told["seconds"]["read"] > 0
+    alone = stats(expected, 0.0)
+    same = "n", "m", "k", "seed", "preset", "limit", "limits", "feasible", "part_weights"
+    assert {name: told[name] for name in same} == {name: alone[name] for name in same}
+    assert told["levels"][0].keys() == alone["levels"][0].keys()
 
 
 def test_outputs_that_are_no_files_stay(tmp_path: Path) -> None:
@@ -72,7 +79,7 @@ def test_outputs_that_are_no_files_stay(tmp_path: Path) -> None:
     command = ["-m", "jetpy", "partition", str(file), "-k", "2", "--backend", "numba", "--quiet"]
     done = launched(2, *command, "-o", str(pipe))
     assert f"{pipe} is no file" in done.stderr
-    assert (done.returncode, pipe.is_fifo()) == (2, True)
+    assert (done.returncode, pipe.is_fifo()) == (1, True)
     link.symlink_to(tmp_path / "target.part")
     assert launched(2, *command, "-o", str(link)).returncode == 0
     assert link.is_symlink()
@@ -106,7 +113,7 @@ def test_exit_codes_are_those_of_one_process(tmp_path: Path) -> None:
     done = launched(2, *command, str(heavy))
     assert done.stderr.count("no balanced partition was found: the heaviest part weighs 9") == 1
     assert done.returncode == 3
-    assert "processes  2, each with numba, 1 thread\n" in done.stdout
+    assert "each with numba, 1 thread\nprocesses    2, which talk through MPI\n" in done.stdout
 
 
 def test_one_process_of_a_launcher_is_one(tmp_path: Path) -> None:
