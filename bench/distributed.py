@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
+from statistics import median
 from types import FrameType
 from typing import Any
 
@@ -153,10 +154,14 @@ def on_one(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
         graph = jetpy.as_graph(
             (block.indptr, block.indices, block.edge_weights, block.vertex_weights)
         )
-        result = jetpy.partition(
-            graph, k, preset=name, backend=options.backend, threads=options.threads[0]
-        )
-        yield describe(spec, weights, k, name, result, digest(result.parts), 0.0)
+        results = [
+            jetpy.partition(
+                graph, k, preset=name, backend=options.backend, threads=options.threads[0]
+            )
+            for _ in range(options.repeat)
+        ]
+        seconds = median(result.seconds["total"] for result in results)
+        yield describe(spec, weights, k, name, results[-1], digest(results[-1].parts), seconds)
 
 
 def on_several(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
@@ -166,25 +171,27 @@ def on_several(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     world = MPI.COMM_WORLD
     for spec, weights, k, name in cases(options):
         block = block_of(world, spec, weights=weights)
-        comm = Timed(world)
-        result = jetpy.distributed.partition(
-            comm,
-            block,
-            k,
-            preset=name,
-            backend=options.backend,
-            threads=options.threads[0],
-            small=options.small,
-        )
+        seconds = []
+        for _ in range(options.repeat):
+            comm = Timed(world)
+            result = jetpy.distributed.partition(
+                comm,
+                block,
+                k,
+                preset=name,
+                backend=options.backend,
+                threads=options.threads[0],
+                small=options.small,
+            )
+            seconds.append(max(world.allgather(result.seconds["total"])))
         parts = world.gather(result.parts)
-        seconds = world.gather(result.seconds["total"])
-        if parts is not None and seconds is not None:
+        if parts is not None:
             told = describe(
-                spec, weights, k, name, result, digest(np.concatenate(parts)), max(seconds)
+                spec, weights, k, name, result, digest(np.concatenate(parts)), median(seconds)
             )
             yield {
                 **told,
-                "talk": comm.seconds / max(seconds),
+                "talk": comm.seconds / seconds[-1],
                 "calls": comm.all.calls,
                 "handed": comm.all.handed,
                 "levels": by_levels(result, comm),
@@ -221,14 +228,14 @@ def describe(
         "cut": result.cut,
         "feasible": result.feasible,
         "parts": parts,
-        "seconds": seconds or result.seconds["total"],
+        "seconds": seconds,
     }
 
 
 def launch(size: int, threads: int, options: argparse.Namespace) -> list[dict[str, Any]]:
     """Return the rows that so many processes tell; of `jetpy.partition` for none."""
     command = [sys.executable, "-m", "bench.distributed", *options.graph, "--child", str(size)]
-    command += ["--threads", str(threads)]
+    command += ["--threads", str(threads), "--repeat", str(options.repeat)]
     if options.small is not None:
         command += ["--small", str(options.small)]
     command += ["--backend", options.backend, "--presets", *options.presets]
@@ -252,6 +259,7 @@ def main() -> None:
     parser.add_argument("--weights", action="store_true")
     parser.add_argument("--backend", default="numba")
     parser.add_argument("--small", type=int)
+    parser.add_argument("--repeat", type=int, default=1, help="times are medians of so many runs")
     parser.add_argument("--levels", action="store_true")
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
