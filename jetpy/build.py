@@ -21,6 +21,8 @@ from jetpy.convert.scaling import LOGGER, scaled, weights_of
 from jetpy.errors import GraphError
 from jetpy.graph import Graph, IntArray
 from jetpy.validate import (
+    EDGE_WEIGHTS,
+    VERTEX_WEIGHTS,
     Naming,
     check_order,
     checked_ids,
@@ -242,8 +244,8 @@ def graph_from_csr(
         len(neighbours),
         lambda i: naming.edge(row_of(starts, i), int(neighbours[i])),
     )
-    own = weights_of(vertex_weights, n, "vertex weights", naming.vertex, scale=rules.scale)
-    masses = scaled(own, "vertex weights")
+    own = weights_of(vertex_weights, n, VERTEX_WEIGHTS, naming.vertex, scale=rules.scale)
+    masses = scaled(own, VERTEX_WEIGHTS)
     matrix = sp.csr_array((weights, neighbours, starts), shape=(n, n))
     if rules.pattern:
         matrix = pattern_of(matrix)
@@ -251,7 +253,7 @@ def graph_from_csr(
         return Graph(matrix.indptr, matrix.indices, matrix.data, masses, name)
     defect = find_defect(matrix, naming)
     if defect is None:
-        return Graph(starts, neighbours, scaled(weights, "edge weights"), masses, name)
+        return Graph(starts, neighbours, scaled(weights, EDGE_WEIGHTS), masses, name)
     if not rules.repair:
         raise GraphError(defect)
     once = merged(matrix)
@@ -259,7 +261,7 @@ def graph_from_csr(
     LOGGER.info("jetpy repairs the graph: %s", what_is_repaired(matrix, once, both))
     integer_array(both.indices, "the repaired adjacency")
     if rules.scale:
-        weights = scaled(both.data, "edge weights")
+        weights = scaled(both.data, EDGE_WEIGHTS)
     else:
         weights = checked_weights(
             both.data,
@@ -325,7 +327,7 @@ def _edge_weights(
     source: Callable[[int], str],
 ) -> npt.NDArray[Any]:
     """Return checked weights of edges; those of self-loops that will be dropped may be anything."""
-    what = "edge weights"
+    what = EDGE_WEIGHTS
     if rules.pattern:
         values = None
     if values is not None and rules.repair:

@@ -32,6 +32,10 @@ FILES = {
     "several.graph": "2 1 010 2\n1 1 2\n1 1 1\n",
     "text.txt": "0 1\n1 two\n",
     "far.txt": "0 1\n900000000 3\n",
+    "laplacian.mtx": "%%MatrixMarket matrix coordinate real symmetric\n"
+    "2 2 3\n1 1 1.0\n2 1 -1.0\n2 2 1.0\n",
+    "fraction.graph": "2 1 1\n2 0.5\n1 0.5\n",
+    "packed.graph": "BZh91AY&SY",
     "real.mtx": "%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n2 1 0.5\n",
     "twice.txt": "0 1\n0 1\n",
     "mesh.stl": "no mesh",

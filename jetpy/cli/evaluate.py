@@ -93,7 +93,7 @@ def evaluate_command(
     described(hierarchy, distances, k)  # refuse wrong numbers before reading
     with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
         loaded = read_graph(graph, repair=repair, pattern=pattern, scale=scale, progress=bars.read)
-        weights = read_weights(vertex_weights, loaded.n)
+        weights = read_weights(vertex_weights, loaded.n, scale=scale)
         loaded = as_graph(loaded, vertex_weights=weights, scale=scale)
         bars.busy("Evaluating")
         ids = read_parts(parts, loaded.n)

@@ -191,7 +191,7 @@ def partition_command(
 
     with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
         loaded, read_seconds = read_timed(graph, bars, repair=repair, pattern=pattern, scale=scale)
-        weights = read_weights(vertex_weights, loaded.n)
+        weights = read_weights(vertex_weights, loaded.n, scale=scale)
         places: dict[str, Any] = {
             name: None if file is None else read_parts(file, loaded.n, partial=True)
             for name, file in (("fixed", fixed), ("home", home))

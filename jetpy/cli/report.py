@@ -205,7 +205,7 @@ def _completed(
     from jetpy.build import as_graph
     from jetpy.io.coordinates import read_coordinates
 
-    weights = read_weights(vertex_weights, graph.n)
+    weights = read_weights(vertex_weights, graph.n, scale=scale)
     if weights is not None and weights.ndim > 1:
         raise click.UsageError("a report takes one weight for each vertex, not several")
     graph = as_graph(graph, vertex_weights=weights, scale=scale)

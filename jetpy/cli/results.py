@@ -68,11 +68,14 @@ def read_graph_or_mesh(path: Path, bars: Bars, **rules: bool) -> Graph:
         return replace(dual_graph(read_mesh(path)), name=stem)
 
 
-def read_weights(path: Path | None, n: int) -> npt.NDArray[Any] | None:
-    """Return the weights of n vertices that a file holds, if there is one."""
+def read_weights(path: Path | None, n: int, *, scale: bool) -> npt.NDArray[Any] | None:
+    """Return the weights of n vertices that a file holds, if there is one.
+
+    `scale` as for `read_vertex_weights`.
+    """
     from jetpy.io.weights import read_vertex_weights
 
-    return None if path is None else read_vertex_weights(path, n)
+    return None if path is None else read_vertex_weights(path, n, scale=scale)
 
 
 def write_files(partition: Partition, output: Path | None, trace_file: Path | None) -> None:

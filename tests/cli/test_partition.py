@@ -209,6 +209,16 @@ def test_vertex_weights(run: Run, columns: int) -> None:
         assert sum(report["part_weights"]) == weights.sum()
 
 
+def test_vertex_weights_by_scale(run: Run) -> None:
+    Path("weights.txt").write_text("0.5\n" * 1199 + "1.5\n")
+    options = ("--vertex-weights", "weights.txt", *ENGINE)
+    refused = run("partition", "mesh.graph", "-k", 3, *options, code=1).stderr
+    assert "weights.txt: vertex 0 on line 1 has weight 0.5, which is not a whole number" in refused
+    assert "--pattern" not in refused
+    words = run("partition", "mesh.graph", "-k", 3, "--scale", "--json", "-", *options).stdout
+    assert sum(json.loads(words)["part_weights"]) == 1202
+
+
 def test_matrices_by_pattern_and_by_scale(run: Run) -> None:
     head = "%%MatrixMarket matrix coordinate real symmetric\n4 4 4\n"
     Path("a.mtx").write_text(head + "1 1 9.5\n2 1 0.5\n3 2 1.5\n4 3 0.5\n")

@@ -93,6 +93,17 @@ def test_whole_weights_are_not_scaled(caplog: pytest.LogCaptureFixture) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("smallest", "told"),
+    [(1e-6, "makes the smallest 4 times as large"), (1e-9, "3,815 times"), (1e-99, "4e+93 times")],
+)
+def test_large_changes_by_scaling_are_factors(
+    smallest: float, told: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    scaled(np.array([smallest, 8000.0]), "weights")
+    assert told in caplog.text
+
+
 def test_byte_counts_beyond_32_bits() -> None:
     bytes_sent = 2**40 * np.array([[0, 3, 0], [3, 0, 1], [0, 1, 0]])
     with pytest.raises(GraphError, match="scale=True"):
