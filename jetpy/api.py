@@ -93,7 +93,7 @@ def partition(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix, tuple of arrays, or networkx.Graph
+    graph : Graph, path of a file, SciPy sparse matrix, tuple of arrays, or networkx.Graph
         See `as_graph`; a tuple is (indptr, indices[, edge_weights[, vertex_weights]]).
     k : int
         Number of parts. None is empty, unless k > n: then every vertex gets a part of its own; or

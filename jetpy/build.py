@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -56,8 +57,10 @@ def as_graph(
 
     Parameters
     ----------
-    data : Graph, SciPy sparse matrix, array, tuple of arrays, or graph of another package
+    data : Graph, path, SciPy sparse matrix, array, tuple of arrays, or graph of another package
         - A `Graph` is returned as it is, unless it gets other weights.
+        - A path, str or `os.PathLike`, is that of a file, which `read_graph` reads; its name is
+          that of the graph.
         - The entries of a square SciPy sparse matrix or array are edge weights: integers,
           whole floats, or booleans for unit weights. Entries that are stored twice count as
           duplicate edges, stored zeros as zero weights.
@@ -102,7 +105,9 @@ def as_graph(
         When `data` is of another type or breaks a rule that `repair` does not (or may not)
         mend: ids out of range, weights that are not positive integers below 2**31 or sum to more
         than 2**46, more than 2**32 - 2**21 directed edges. The message names the first offending
-        vertex or edge.
+        vertex or edge. Of a file, a `FileFormatError`, as `read_graph` does.
+    JetpyError
+        When a file cannot be read at all.
 
     Examples
     --------
@@ -110,6 +115,13 @@ def as_graph(
     Graph('path', n=3, m=2)
     """
     n = None if n is None else integer("n", n)
+    if isinstance(data, str | os.PathLike):
+        from jetpy.io import read_graph  # which makes graphs by this module
+
+        read = read_graph(data, repair=repair, pattern=pattern, scale=scale)
+        return as_graph(
+            read, vertex_weights=vertex_weights, edge_weights=edge_weights, n=n, scale=scale
+        )
     if isinstance(data, Graph):
         if vertex_weights is edge_weights is None and not pattern:
             return data
@@ -171,10 +183,10 @@ def raw_of(
     if is_array(data):
         return from_array(data, n)
     raise GraphError(
-        f"cannot make a graph from {type(data).__name__!r}; give a jetpy.Graph, a SciPy sparse "
-        "matrix, a tuple (indptr, indices[, edge_weights[, vertex_weights]]), an array of shape "
-        "(2, E), a square one, or a graph of networkx, igraph or NetworKit; jetpy.from_edges takes "
-        "tables"
+        f"cannot make a graph from {type(data).__name__!r}; give a jetpy.Graph, the path of a "
+        "file, a SciPy sparse matrix, a tuple (indptr, indices[, edge_weights[, vertex_weights]]), "
+        "an array of shape (2, E), a square one, or a graph of networkx, igraph or NetworKit; "
+        "jetpy.from_edges takes tables"
     )
 
 

@@ -80,7 +80,7 @@ PROVOKED: list[Callable[[], object]] = [
     read("mesh.xyz"),
     lambda: jetpy.read_parts("few.part", n=3),
     lambda: jetpy.as_graph(np.zeros((2, 3))),
-    lambda: jetpy.as_graph("mesh"),
+    lambda: jetpy.as_graph({0: [1]}),
     lambda: read_mesh(Path("mesh.stl")),
     lambda: type_of("hexagon"),
     partition(k=0),

@@ -377,6 +377,23 @@ def test_loops_that_are_dropped_may_weigh_anything(make: Any, loop: float) -> No
         jetpy.as_graph(matrix)
 
 
+@pytest.mark.parametrize("kind", [str, Path])
+def test_paths_of_files(kind: type, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file = tmp_path / "line.txt"
+    file.write_text("0 1 .5\n1 2 1\n")
+    name = kind(file)
+    expected = from_edges(3, [(0, 1), (1, 2)], [1, 2])
+    assert_same_graph(jetpy.as_graph(name, scale=True), expected)
+    assert jetpy.as_graph(name, pattern=True).name == "line"
+    assert jetpy.as_graph(name, scale=True, vertex_weights=[3, 1, 1]).vertex_weights[0] == 3
+    assert jetpy.partition(name, 3, pattern=True, **ENGINE).cut == 2
+    assert jetpy.evaluate(name, [0, 0, 1], pattern=True).cut == 1
+    with pytest.raises(GraphError, match=r"line\.txt: line 1: '\.5' is not an integer"):
+        jetpy.partition(name, 3)
+    with pytest.raises(jetpy.JetpyError, match=r"none\.graph: cannot be read"):
+        jetpy.as_graph(kind(tmp_path / "none.graph"))
+
+
 def test_weights_beside_a_graph() -> None:
     matrix = sp.csr_array(([1, 1], ([0, 1], [1, 0])), shape=(2, 2))
     assert jetpy.as_graph(matrix, vertex_weights=[3, 4]).vertex_weights.tolist() == [3, 4]
