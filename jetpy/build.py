@@ -132,7 +132,7 @@ def as_graph(
             return there
     raw = raw_of(data, weight, node_weight, n)
     if n is not None and raw.n != n:
-        raise GraphError("n= goes with an edge list of shape (2, E) alone")
+        raise GraphError("n= is for edge lists of shape (2, E) alone")
     if vertex_weights is not None:
         raw = replace(raw, vertex_weights=vertex_weights)
     if edge_weights is not None:

@@ -132,10 +132,10 @@ def updates_table(updates: Sequence[Update]) -> Table:
 
 
 def _times(partition: Partition, read_seconds: float) -> list[tuple[str, str]]:
-    compiling = partition.seconds["compile"]
+    kernels = "compile" if partition.compiled else "load kernels"
     return [
         seconds_row(partition),
-        ("besides", f"read {read_seconds:.2f}, compile {compiling:.2f}"),
+        ("besides", f"read {read_seconds:.2f}, {kernels} {partition.seconds['compile']:.2f}"),
     ]
 
 

@@ -54,7 +54,10 @@ OPTIONS = {
     "-k 2 --imbalance 3%": (2, "'3%' is not a valid float"),
     "-k 2 --imbalance 0.1,0.2": (2, "imbalance must be one number, or 1, not 2"),
     "-k 2 --imbalance 0.1,-1": (2, "imbalance is -1.0"),
-    "-k 2 --imbalance 0.1,0.2 --session s.npz": (2, "--session goes with one imbalance alone"),
+    "-k 2 --imbalance 0.1,0.2 --session s.npz": (
+        2,
+        "cannot be combined with several imbalances",
+    ),
     "-k 2 --seed -1": (2, "seed is -1"),
     "-k 2 --seed 2147483648": (2, "seed is 2147483648"),
     "-k 2 --preset slow": (2, "'slow' is not one of 'default', 'fast', 'ultra', 'max', 'gkway'"),
@@ -120,8 +123,8 @@ OTHERS = {
     "generate grid 3 3 -o nowhere/x.graph": (1, "nowhere/x.graph: cannot be written"),
     "generate delaunay ten -o x.graph": (2, "'ten' is not a valid integer"),
     "compile --backend numba --device 1": (2, "numba runs on CPUs"),
-    "compile --arch sm_90": (2, "--arch goes with --backend cuda, and without --device"),
-    "compile --backend cuda --device 0 --arch sm_90": (2, "without --device"),
+    "compile --arch sm_90": (2, "--arch needs --backend cuda, and cannot be combined with"),
+    "compile --backend cuda --device 0 --arch sm_90": (2, "cannot be combined with --device"),
     "demo --backend numba --device 1": (2, "numba runs on CPUs"),
     "compile --backend numba -j 0": (2, "0 is not in the range x>=1"),
 }
