@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +25,18 @@ from jetpy.graph import Graph, IntArray
 from jetpy.mapping.machine import Levels, Machine, described
 from jetpy.problem import Metric
 
-if TYPE_CHECKING:
-    from jetpy.result import Partition
+
+@runtime_checkable
+class Parted(Protocol):
+    """A partition as `jetpy.partition` returns it."""
+
+    @property
+    def parts(self) -> IntArray:
+        """Part of each vertex."""
+
+    @property
+    def k(self) -> int:
+        """Number of parts."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -259,7 +269,7 @@ def isolated_vertices(graph: Graph, parts: npt.ArrayLike) -> int:
 
 def evaluate(
     graph: Any,
-    parts: npt.ArrayLike | Partition,
+    parts: npt.ArrayLike | Parted,
     k: int | None = None,
     *,
     hierarchy: Levels | None = None,
@@ -308,9 +318,8 @@ def evaluate(
     (4, 44, array([ 4, 40]))
     """
     from jetpy.mapping.cost import communication_cost, cost_by_level
-    from jetpy.result import Partition
 
-    if isinstance(parts, Partition):
+    if isinstance(parts, Parted):
         k = parts.k if k is None else k
         parts = parts.parts
     target = described(hierarchy, distances, k)
