@@ -15,6 +15,7 @@ from jetpy.backends.cuda import diagnosis
 from jetpy.backends.cuda.installation import Installation
 from jetpy.backends.room import _explain
 from jetpy.cache import check_trusted
+from jetpy.io.weights import read_vertex_weights
 from jetpy.meshes.cell_types import type_of
 from jetpy.meshes.files import read_mesh
 from tests.graphs import from_edges
@@ -39,7 +40,10 @@ FILES = {
     "real.mtx": "%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n2 1 0.5\n",
     "twice.txt": "0 1\n0 1\n",
     "mesh.stl": "no mesh",
+    "square.graph": "0 0\n",
     "few.part": "0\n1\n",
+    "deleted.part": "0\n-1\n",
+    "weights.txt": "1\n0.5\n",
 }
 """By name; a message has that name in front."""
 
@@ -75,10 +79,22 @@ def fill_gpu() -> None:
     raise jetpy.OutOfMemoryError(_explain(64_000_000, 191_520_000, 8 << 30))
 
 
+def read_reduced_session() -> None:
+    live = jetpy.IncrementalPartitioner(PATH, 2, backend="numba")
+    live.delete_vertices([0])
+    live.save("session.npz")
+    jetpy.read_graph("session.npz")
+
+
+NO_GRAPHS = "mesh.stl", "few.part", "deleted.part", "weights.txt", "square.graph"
 PROVOKED: list[Callable[[], object]] = [
-    *(read(name) for name in FILES if name.endswith((".graph", ".txt", ".mtx"))),
+    *(read(name) for name in FILES if name not in NO_GRAPHS),
     read("mesh.xyz"),
     lambda: jetpy.read_parts("few.part", n=3),
+    lambda: jetpy.read_parts("deleted.part"),
+    lambda: read_vertex_weights("weights.txt", 2),
+    lambda: read_mesh(Path("square.graph")),
+    read_reduced_session,
     lambda: jetpy.as_graph(np.zeros((2, 3))),
     lambda: jetpy.as_graph({0: [1]}),
     lambda: read_mesh(Path("mesh.stl")),

@@ -74,8 +74,8 @@ def _check_numbers(arrays: dict[str, Any]) -> None:
         return
     raise FileFormatError(
         "this is a session in which vertices are deleted, so that those of a graph would get other "
-        "numbers; `jetpy evaluate` and `jetpy report` take it, and IncrementalPartitioner.load has "
-        "its graph and its vertices"
+        "numbers; jetpy evaluate and jetpy report take it, and IncrementalPartitioner.load has its "
+        "graph and vertices"
     )
 
 

@@ -37,7 +37,7 @@ TEXTS = ".part", ".txt"
 """Suffixes that promise text with one part a line; others may."""
 BLOCK = 1 << 20  # vertices
 NO_PART = -1
-DELETED = "; `jetpy update` writes it for deleted vertices, and such parts are those of its session"
+DELETED = "; jetpy update writes it for deleted vertices: such parts are those of its session"
 
 
 class _Format(NamedTuple):

@@ -34,7 +34,7 @@ def read_mesh(path: Path) -> Any:
         If meshio does not read the file, or no cells in it, or its name is that of a graph.
     """
     if split_name(path)[1] in FORMATS:
-        raise FileFormatError(f"{path}: this is the name of a graph: `jetpy partition` takes it")
+        raise FileFormatError(f"{path}: this is the name of a graph, which jetpy partition takes")
     meshio = _meshio()
     try:
         mesh = meshio.read(path)

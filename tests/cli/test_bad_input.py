@@ -101,7 +101,10 @@ OTHERS = {
     "part mesh.graph": (2, "No such command 'part'"),
     "evaluate mesh.graph": (2, "Missing argument 'PARTS'"),
     "evaluate mesh.foo mesh.part": (1, "mesh.foo: '.foo' is no known format of graphs"),
-    "mesh mesh.graph -k 2": (1, "mesh.graph: this is the name of a graph: `jetpy partition` takes"),
+    "mesh mesh.graph -k 2": (
+        1,
+        "mesh.graph: this is the name of a graph, which jetpy partition takes",
+    ),
     "mesh mesh.graph -k 2 -o x.foo": (1, "x.foo: meshio writes no such meshes"),
     "evaluate mesh.graph nothing.part": (2, "'nothing.part' does not exist"),
     "evaluate mesh.graph short.part": (1, "short.part: 2 part ids, but the graph has 1200"),

@@ -130,7 +130,7 @@ def test_parts_of_deleted_vertices_go_with_sessions(run: Run, session: Path) -> 
     Path("changes.txt").write_text("-v 17\n")
     run("update", session, "changes.txt", "-o", "out.part", "--quiet", *ENGINE)
     words = " ".join(run("evaluate", "mesh.graph", "out.part", code=1).stderr.split())
-    assert "out.part: line 18: part -1 is negative; `jetpy update` writes it for deleted" in words
+    assert "out.part: line 18: part -1 is negative; jetpy update writes it for deleted" in words
 
 
 @pytest.mark.parametrize(
