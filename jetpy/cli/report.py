@@ -140,10 +140,12 @@ def report_command(
     of_a_run = [
         name for name in OF_A_RUN if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
     ]
-    if of_a_run and not is_run:
+    if of_a_run and parts is not None:
         raise click.UsageError(
             f"--{of_a_run[0]} cannot be combined with PARTS: these are shown as they are"
         )
+    if of_a_run and not is_run:
+        raise click.UsageError(f"--{of_a_run[0]} needs -k: else a session's own parts are shown")
 
     from jetpy import beside
     from jetpy.backends import get_backend

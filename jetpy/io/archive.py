@@ -77,7 +77,9 @@ def names_in_archive(stream: BinaryIO) -> set[str]:
     try:
         with zipfile.ZipFile(content) as archive:
             return {name.removesuffix(".npy") for name in archive.namelist()}
-    except (zipfile.BadZipFile, NotImplementedError, ValueError):
+    except MemoryError:
+        raise
+    except Exception:  # as below
         return set()
 
 

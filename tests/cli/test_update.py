@@ -93,6 +93,8 @@ def test_sessions_are_evaluated(run: Run, session: Path) -> None:
         assert told["part_volumes"] == expected.part_volumes.tolist()
         words = "report", session, *parts, "-o", "page.html", "--json", "-"
         assert json.loads(run(*words).stdout)["cut"] == live.cut
+    words = run("report", session, "--preset", "fast", "-o", "p.html", code=2).stderr
+    assert "--preset needs -k: else a session's own parts are shown" in words
     told = json.loads(run("report", session, "-k", 3, "-o", "p.html", "--json", "-").stdout)
     assert (told["k"], told["n"]) == (3, 1199)
 
