@@ -93,7 +93,7 @@ def partition(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix, tuple of arrays, or networkx.Graph
+    graph : Graph, path of a file, SciPy sparse matrix, tuple of arrays, or networkx.Graph
         See `as_graph`; a tuple is (indptr, indices[, edge_weights[, vertex_weights]]).
     k : int
         Number of parts. None is empty, unless k > n: then every vertex gets a part of its own; or
@@ -214,9 +214,9 @@ def partition(
         check_small(checked, "partition by several weights")
         several = pose_several(several_weights, imbalances, problem.shares)
         if home is not None or connected:
-            raise OptionError("several weights go without home and connected")
+            raise OptionError("several weights cannot be combined with home or connected")
         if objective != "cut":
-            raise OptionError("several weights go without an objective other than cut")
+            raise OptionError("several weights cannot be combined with an objective other than cut")
     shrinks = checked_objective(objective, checked, connected=connected) == "volume"
     places = checked_places(checked.n, problem.k, fixed, home, migration)
     graphs = starts_of(checked, problem, places) if shrinks else [checked]
@@ -423,7 +423,7 @@ def map_processes(
     distances : str or sequence of int, or array of int, shape (k, k)
         d_1:...:d_l, as in "1:10:100": d_1 is the distance of PEs of one processor, d_2 that of PEs
         of different processors of one node and so on. Or those of all PEs: symmetric, 0 from a
-        PE to itself; only such a matrix goes without a hierarchy, by method `im`.
+        PE to itself; only such a matrix needs no hierarchy, by method `im`.
     method : {'im', 'hm', 'hm-ultra'}
         Integrated mapping: one multilevel run that reduces the cost itself. Hierarchical
         multisection: partition along the hierarchy, from the top; slower, at less cost, in
@@ -507,12 +507,16 @@ def _run(
     device: int | bool | None,
 ) -> tuple[Partition, int]:
     """Compile what is missing, do the work and put the result together; return it and its cost."""
+    compiled = False
+
+    def tell_of_kernels(done: int, total: int) -> None:  # called only where some are missing
+        nonlocal compiled
+        compiled = True
+        tell("compile", done, total)
+
     with telling(progress) as tell:
         engines = dict.fromkeys((engine, able(engine, graph)))
-        compiled = sum(
-            one.compile(progress=lambda done, total: tell("compile", done, total))
-            for one in engines
-        )
+        ready = sum(one.compile(progress=tell_of_kernels) for one in engines)
         engine = list(engines)[-1]
         launches = sum(one.all_launches for one in engines)
         profiler = Profiler(engine) if profile else None
@@ -533,7 +537,8 @@ def _run(
         refinement=problem.options.refine.method,
         backend=engine.name,
         threads=engine.threads,
-        seconds={"compile": compiled, **outcome.seconds},
+        seconds={"compile": ready, **outcome.seconds},
+        compiled=compiled,
         levels=outcome.levels,
         launches=sum(one.all_launches for one in engines) - launches,
         generations=outcome.generations,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -21,6 +22,8 @@ from jetpy.convert.scaling import LOGGER, scaled, weights_of
 from jetpy.errors import GraphError
 from jetpy.graph import Graph, IntArray
 from jetpy.validate import (
+    EDGE_WEIGHTS,
+    VERTEX_WEIGHTS,
     Naming,
     check_order,
     checked_ids,
@@ -54,8 +57,10 @@ def as_graph(
 
     Parameters
     ----------
-    data : Graph, SciPy sparse matrix, array, tuple of arrays, or graph of another package
+    data : Graph, path, SciPy sparse matrix, array, tuple of arrays, or graph of another package
         - A `Graph` is returned as it is, unless it gets other weights.
+        - A path, str or `os.PathLike`, is that of a file, which `read_graph` reads; its name is
+          that of the graph.
         - The entries of a square SciPy sparse matrix or array are edge weights: integers,
           whole floats, or booleans for unit weights. Entries that are stored twice count as
           duplicate edges, stored zeros as zero weights.
@@ -100,7 +105,9 @@ def as_graph(
         When `data` is of another type or breaks a rule that `repair` does not (or may not)
         mend: ids out of range, weights that are not positive integers below 2**31 or sum to more
         than 2**46, more than 2**32 - 2**21 directed edges. The message names the first offending
-        vertex or edge.
+        vertex or edge. Of a file, a `FileFormatError`, as `read_graph` does.
+    JetpyError
+        When a file cannot be read at all.
 
     Examples
     --------
@@ -108,6 +115,13 @@ def as_graph(
     Graph('path', n=3, m=2)
     """
     n = None if n is None else integer("n", n)
+    if isinstance(data, str | os.PathLike):
+        from jetpy.io import read_graph  # which makes graphs by this module
+
+        read = read_graph(data, repair=repair, pattern=pattern, scale=scale)
+        return as_graph(
+            read, vertex_weights=vertex_weights, edge_weights=edge_weights, n=n, scale=scale
+        )
     if isinstance(data, Graph):
         if vertex_weights is edge_weights is None and not pattern:
             return data
@@ -118,7 +132,7 @@ def as_graph(
             return there
     raw = raw_of(data, weight, node_weight, n)
     if n is not None and raw.n != n:
-        raise GraphError("n= goes with an edge list of shape (2, E) alone")
+        raise GraphError("n= is for edge lists of shape (2, E) alone")
     if vertex_weights is not None:
         raw = replace(raw, vertex_weights=vertex_weights)
     if edge_weights is not None:
@@ -169,10 +183,10 @@ def raw_of(
     if is_array(data):
         return from_array(data, n)
     raise GraphError(
-        f"cannot make a graph from {type(data).__name__!r}; give a jetpy.Graph, a SciPy sparse "
-        "matrix, a tuple (indptr, indices[, edge_weights[, vertex_weights]]), an array of shape "
-        "(2, E), a square one, or a graph of networkx, igraph or NetworKit; jetpy.from_edges takes "
-        "tables"
+        f"cannot make a graph from {type(data).__name__!r}; give a jetpy.Graph, the path of a "
+        "file, a SciPy sparse matrix, a tuple (indptr, indices[, edge_weights[, vertex_weights]]), "
+        "an array of shape (2, E), a square one, or a graph of networkx, igraph or NetworKit; "
+        "jetpy.from_edges takes tables"
     )
 
 
@@ -242,8 +256,8 @@ def graph_from_csr(
         len(neighbours),
         lambda i: naming.edge(row_of(starts, i), int(neighbours[i])),
     )
-    own = weights_of(vertex_weights, n, "vertex weights", naming.vertex, scale=rules.scale)
-    masses = scaled(own, "vertex weights")
+    own = weights_of(vertex_weights, n, VERTEX_WEIGHTS, naming.vertex, scale=rules.scale)
+    masses = scaled(own, VERTEX_WEIGHTS)
     matrix = sp.csr_array((weights, neighbours, starts), shape=(n, n))
     if rules.pattern:
         matrix = pattern_of(matrix)
@@ -251,7 +265,7 @@ def graph_from_csr(
         return Graph(matrix.indptr, matrix.indices, matrix.data, masses, name)
     defect = find_defect(matrix, naming)
     if defect is None:
-        return Graph(starts, neighbours, scaled(weights, "edge weights"), masses, name)
+        return Graph(starts, neighbours, scaled(weights, EDGE_WEIGHTS), masses, name)
     if not rules.repair:
         raise GraphError(defect)
     once = merged(matrix)
@@ -259,7 +273,7 @@ def graph_from_csr(
     LOGGER.info("jetpy repairs the graph: %s", what_is_repaired(matrix, once, both))
     integer_array(both.indices, "the repaired adjacency")
     if rules.scale:
-        weights = scaled(both.data, "edge weights")
+        weights = scaled(both.data, EDGE_WEIGHTS)
     else:
         weights = checked_weights(
             both.data,
@@ -325,7 +339,7 @@ def _edge_weights(
     source: Callable[[int], str],
 ) -> npt.NDArray[Any]:
     """Return checked weights of edges; those of self-loops that will be dropped may be anything."""
-    what = "edge weights"
+    what = EDGE_WEIGHTS
     if rules.pattern:
         values = None
     if values is not None and rules.repair:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,20 @@ from jetpy.mapping.machine import Levels, Machine, described
 from jetpy.problem import Metric
 
 
-@dataclass(frozen=True, eq=False)
+@runtime_checkable
+class Parted(Protocol):
+    """A partition as `jetpy.partition` returns it."""
+
+    @property
+    def parts(self) -> IntArray:
+        """Part of each vertex."""
+
+    @property
+    def k(self) -> int:
+        """Number of parts."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
     """All metrics of one partition.
 
@@ -103,6 +116,14 @@ class Evaluation:
         """How many other parts each part has edges to, int64, shape (k,)."""
         counts: npt.NDArray[np.int64] = np.diff(self.cut_matrix.indptr).astype(np.int64)
         return counts
+
+    def __repr__(self) -> str:
+        cost = "" if self.cost is None else f"cost={self.cost}, "
+        return (
+            f"Evaluation(k={self.k}, {cost}cut={self.cut}, imbalance={self.imbalance:.4f}, "
+            f"communication_volume={self.communication_volume}, "
+            f"disconnected_parts={self.disconnected_parts})"
+        )
 
     def _repr_html_(self) -> str:
         from jetpy.notebook import evaluation_html
@@ -248,7 +269,7 @@ def isolated_vertices(graph: Graph, parts: npt.ArrayLike) -> int:
 
 def evaluate(
     graph: Any,
-    parts: npt.ArrayLike,
+    parts: npt.ArrayLike | Parted,
     k: int | None = None,
     *,
     hierarchy: Levels | None = None,
@@ -265,11 +286,12 @@ def evaluate(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix, tuple of arrays, or networkx.Graph
+    graph : Graph, path of a file, SciPy sparse matrix, tuple of arrays, or networkx.Graph
         As for `jetpy.partition`.
-    parts : integers in 0..k - 1, shape (n,)
+    parts : integers in 0..k - 1, shape (n,), or Partition
     k : int, optional
-        Number of parts; by default the largest part id plus 1, at least 1, or that of the PEs.
+        Number of parts; by default that of a `Partition`, the largest part id plus 1, at least 1,
+        or that of the PEs.
     hierarchy, distances : optional
         A machine, as for `jetpy.map_processes`, of which parts are the PEs.
     vertex_weights, edge_weights, weight, node_weight, repair, pattern, scale
@@ -297,6 +319,9 @@ def evaluate(
     """
     from jetpy.mapping.cost import communication_cost, cost_by_level
 
+    if isinstance(parts, Parted):
+        k = parts.k if k is None else k
+        parts = parts.parts
     target = described(hierarchy, distances, k)
     k = k if target is None else target.k
     graph = as_graph(

@@ -73,7 +73,8 @@ class Partition:
         Largest part weights allowed: floor((1 + imbalance option) * ideal); for a mapping
         ceil((1 + imbalance option) * W / k).
     seconds : mapping from stage to wall seconds
-        Stages are compile, coarsen, initial, refine and total; `total` is partitioning alone.
+        Stages are compile, coarsen, initial, refine and total; `total` is partitioning alone,
+        `compile` is loading kernels where the cache has all.
     levels : sequence of `Level`, finest first
         Empty where there was nothing to decide (k = 1, or no more vertices than parts).
     launches : int
@@ -89,6 +90,8 @@ class Partition:
         Weights of the vertices, where these have several.
     home : int32, shape (n,), or None
         Parts of vertices before, if these were given; -1 of others.
+    compiled : bool
+        Whether kernels were compiled, which the cache has from then on.
     device_parts : int32, shape (n,), or None
         `parts` as an array of CuPy on the GPU, if asked for.
     profile : Profile or None
@@ -115,6 +118,7 @@ class Partition:
     disconnected: Mapping[int, str] = field(default_factory=dict)
     weights: npt.NDArray[np.int32] | None = None
     home: npt.NDArray[np.int32] | None = None
+    compiled: bool = False
     device_parts: Any = None
     profile: Profile | None = None
 

@@ -64,7 +64,6 @@ def together_rows(result: DistributedPartition, name: str) -> Rows:
         ("cut", f"{result.cut:,}"),
         *_balance(result, "part"),
         ("empty parts", f"{result.empty_parts:,}"),
-        seconds_row(result),
     ]
 
 

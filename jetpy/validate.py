@@ -21,7 +21,12 @@ from jetpy.graph import INT32_MAX, MOST_ENTRIES, MOST_WEIGHT, Graph, IntArray
 
 SCALING = "scale=True (--scale) makes weights of any size fit"
 PATTERN = "pattern=True (--pattern) takes the places of entries alone"
-HOW_ELSE = f"scale=True (--scale) turns positive weights into integers, {PATTERN}"
+SCALED = "scale=True (--scale) turns positive weights into integers"
+HOW_ELSE = f"{SCALED}, {PATTERN}"
+EDGE_WEIGHTS = "edge weights"
+VERTEX_WEIGHTS = "vertex weights"
+_IN_WHOLE_NUMBERS = {EDGE_WEIGHTS: f"; {HOW_ELSE}", VERTEX_WEIGHTS: f"; {SCALED}"}
+"""How weights that are no whole numbers become such; those of a batch do not."""
 
 Matrix = Any  # a SciPy sparse array; SciPy has no types of its own
 
@@ -143,6 +148,14 @@ def number_array(
         raise GraphError(f"the {what} are too large even for floating-point numbers") from None
 
 
+def or_pattern(what: str) -> str:
+    """Return the end of a message about numbers that are no weights: of edges, one can do without.
+
+    A pattern keeps the weights of vertices.
+    """
+    return f"; {PATTERN}" if what == EDGE_WEIGHTS else ""
+
+
 def checked_weights(
     values: npt.ArrayLike, size: int, what: str, source: Callable[[int], str]
 ) -> IntArray:
@@ -158,7 +171,7 @@ def checked_weights(
     """
     weights = number_array(values, size, what, source)
     if weights.dtype.kind not in "biuf" and size:
-        raise GraphError(f"{what} must be integers, not {weights.dtype}; {PATTERN}")
+        raise GraphError(f"{what} must be integers, not {weights.dtype}{or_pattern(what)}")
 
     def refuse(wrong: npt.NDArray[np.bool_], why: str) -> None:
         if wrong.any():
@@ -166,7 +179,9 @@ def checked_weights(
             raise GraphError(f"{source(i)} has weight {weights[i]}, {why}")
 
     if weights.dtype.kind == "f":
-        refuse(weights != np.rint(weights), f"which is not a whole number; {HOW_ELSE}")
+        remedies = _IN_WHOLE_NUMBERS.get(what, "")
+        refuse(weights != np.rint(weights), f"which is not a whole number{remedies}")
+    refuse(weights < 0, f"but weights must be positive{or_pattern(what)}")
     refuse(weights < 1, "but weights must be positive")
     refuse(weights > INT32_MAX, f"which overflows: weights must be below 2**31; {SCALING}")
     total = int(weights.sum(dtype=np.int64))

@@ -15,6 +15,7 @@ from jetpy.backends.cuda import diagnosis
 from jetpy.backends.cuda.installation import Installation
 from jetpy.backends.room import _explain
 from jetpy.cache import check_trusted
+from jetpy.io.weights import read_vertex_weights
 from jetpy.meshes.cell_types import type_of
 from jetpy.meshes.files import read_mesh
 from tests.graphs import from_edges
@@ -32,10 +33,17 @@ FILES = {
     "several.graph": "2 1 010 2\n1 1 2\n1 1 1\n",
     "text.txt": "0 1\n1 two\n",
     "far.txt": "0 1\n900000000 3\n",
+    "laplacian.mtx": "%%MatrixMarket matrix coordinate real symmetric\n"
+    "2 2 3\n1 1 1.0\n2 1 -1.0\n2 2 1.0\n",
+    "fraction.graph": "2 1 1\n2 0.5\n1 0.5\n",
+    "packed.graph": "BZh91AY&SY",
     "real.mtx": "%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n2 1 0.5\n",
     "twice.txt": "0 1\n0 1\n",
     "mesh.stl": "no mesh",
+    "square.graph": "0 0\n",
     "few.part": "0\n1\n",
+    "deleted.part": "0\n-1\n",
+    "weights.txt": "1\n0.5\n",
 }
 """By name; a message has that name in front."""
 
@@ -71,12 +79,24 @@ def fill_gpu() -> None:
     raise jetpy.OutOfMemoryError(_explain(64_000_000, 191_520_000, 8 << 30))
 
 
+def read_reduced_session() -> None:
+    live = jetpy.IncrementalPartitioner(PATH, 2, backend="numba")
+    live.delete_vertices([0])
+    live.save("session.npz")
+    jetpy.read_graph("session.npz")
+
+
+NO_GRAPHS = "mesh.stl", "few.part", "deleted.part", "weights.txt", "square.graph"
 PROVOKED: list[Callable[[], object]] = [
-    *(read(name) for name in FILES if name.endswith((".graph", ".txt", ".mtx"))),
+    *(read(name) for name in FILES if name not in NO_GRAPHS),
     read("mesh.xyz"),
     lambda: jetpy.read_parts("few.part", n=3),
+    lambda: jetpy.read_parts("deleted.part"),
+    lambda: read_vertex_weights("weights.txt", 2),
+    lambda: read_mesh(Path("square.graph")),
+    read_reduced_session,
     lambda: jetpy.as_graph(np.zeros((2, 3))),
-    lambda: jetpy.as_graph("mesh"),
+    lambda: jetpy.as_graph({0: [1]}),
     lambda: read_mesh(Path("mesh.stl")),
     lambda: type_of("hexagon"),
     partition(k=0),

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import ast
 import io
+import logging
 import os
 import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -40,8 +42,18 @@ def with_code() -> list[str]:
     return [str(page.relative_to(ROOT)) for page in pages]
 
 
+@pytest.fixture
+def _logging_kept() -> Iterator[None]:
+    """What a page has jetpy's loggers do ends with it."""
+    logger = logging.getLogger("jetpy")
+    before = logger.level
+    yield
+    logger.setLevel(before)
+
+
+@pytest.mark.usefixtures("compiled", "_logging_kept")
 @pytest.mark.parametrize("page", with_code())
-def test_page(page: str, compiled: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
     names: dict[str, Any] = {"__name__": "__main__"}

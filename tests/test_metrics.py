@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
+import jetpy
 from jetpy import metrics
 from jetpy.errors import GraphError, OptionError
 from jetpy.graph import Graph
@@ -174,3 +175,20 @@ def test_evaluation_repairs_on_request() -> None:
     assert metrics.evaluate(one_way, [0, 0, 1], repair=True).cut == 1
     with pytest.raises(GraphError, match="cannot make a graph from 'list'"):
         metrics.evaluate([[0, 1], [1, 0]], [0, 1])
+
+
+def test_the_result_of_a_run(compiled: None) -> None:
+    result = jetpy.partition(path(3), 5, backend="numba", threads=1)
+    found = metrics.evaluate(path(3), result)
+    assert (found.k, found.empty_parts, found.cut) == (5, 2, 2)
+    with pytest.raises(GraphError, match=r"vertex 2 is in part 2; parts are numbered 0\.\.1"):
+        metrics.evaluate(path(3), result, 2)
+
+
+def test_short_form() -> None:
+    told = (
+        "Evaluation(k=2, {}cut=1, imbalance=0.5000, communication_volume=2, disconnected_parts=0)"
+    )
+    assert repr(metrics.evaluate(path(4), [0, 0, 0, 1])) == told.format("")
+    found = metrics.evaluate(path(4), [0, 0, 0, 1], hierarchy="2", distances="5")
+    assert repr(found) == told.format("cost=10, ")

@@ -182,7 +182,8 @@ class Backend(ABC):
     ) -> float:
         """Make every workunit ready to launch, compiling what the cache lacks.
 
-        `progress` is called with (done, total) workunits. Returns seconds.
+        `progress` is called with (done, total) workunits, and only if the cache lacks some.
+        Returns seconds.
         """
 
     @abstractmethod

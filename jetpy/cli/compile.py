@@ -66,7 +66,7 @@ def compile_command(
     compile_all: Callable[..., object]
     if architectures:
         if backend != "cuda" or device is not None:
-            raise OptionError("--arch goes with --backend cuda, and without --device")
+            raise OptionError("--arch needs --backend cuda, and cannot be combined with --device")
         name, compile_all = f"cuda, for {', '.join(architectures)}", compiler_for(architectures)
     else:
         engine = get_backend(backend, device=device)

@@ -10,6 +10,7 @@ import click
 from jetpy.bars import progress_bars
 from jetpy.cli.changes import changes_told
 from jetpy.cli.command import Command, example
+from jetpy.cli.given import is_session_file, read_given
 from jetpy.cli.options import (
     INPUT_FILE,
     OUTPUT_FILE,
@@ -22,7 +23,6 @@ from jetpy.cli.options import (
     vertex_weights_option,
 )
 from jetpy.cli.output import STDOUT, check_cut_matrix, check_outputs, write_json
-from jetpy.cli.results import read_weights
 
 if TYPE_CHECKING:
     from jetpy.graph import Graph
@@ -35,10 +35,11 @@ if TYPE_CHECKING:
     epilog=example(
         "jetpy evaluate mesh.graph mesh.part",
         "jetpy evaluate mesh.graph mesh.pe --hierarchy 4:8:2 --distance 1:10:100",
+        "jetpy evaluate mesh.npz",
     ),
 )
 @graph_argument
-@click.argument("parts", type=INPUT_FILE)
+@click.argument("parts", type=INPUT_FILE, required=False)
 @click.option(
     "-k", type=int, metavar="K", help="Number of parts; by default the largest part id plus 1."
 )
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
 @quiet_option
 def evaluate_command(
     graph: Path,
-    parts: Path,
+    parts: Path | None,
     k: int | None,
     hierarchy: str | None,
     distance: str | None,
@@ -70,9 +71,11 @@ def evaluate_command(
 ) -> None:
     """Compute cut, balance, communication and connectedness.
 
-    GRAPH is a file in one of the formats of `jetpy partition`; PARTS has the part of each of its
-    vertices, numbered from 0: one a line, or as .npy, .npz, .csv or .json. Given a machine, parts
-    are its PEs, and what the mapping costs is computed as well.
+    GRAPH is a file in one of the formats of `jetpy partition`, a mesh as for `jetpy mesh`, or a
+    session of `jetpy update`; PARTS has the part of each of its vertices, numbered from 0: one a
+    line, or as .npy, .npz, .csv or .json. Of a session it may be missing: then the session's own
+    partition is meant. Given a machine, parts are its PEs, and what the mapping costs is computed
+    as well.
     """
     from jetpy.io.distances import matrix_file, read_distances
 
@@ -82,8 +85,6 @@ def evaluate_command(
     if hierarchy is not None and distance is None:
         raise click.UsageError("--hierarchy needs --distance")
 
-    from jetpy.build import as_graph
-    from jetpy.io import read_graph, read_parts
     from jetpy.io.cut_matrix import write_cut_matrix
     from jetpy.mapping.machine import described
     from jetpy.metrics import evaluate
@@ -91,19 +92,20 @@ def evaluate_command(
 
     distances = None if distance is None else read_distances(distance)
     described(hierarchy, distances, k)  # refuse wrong numbers before reading
+    if parts is None and not is_session_file(graph):
+        raise click.UsageError("Missing argument 'PARTS': only sessions have parts of their own")
     with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
-        loaded = read_graph(graph, repair=repair, pattern=pattern, scale=scale, progress=bars.read)
-        weights = read_weights(vertex_weights, loaded.n)
-        loaded = as_graph(loaded, vertex_weights=weights, scale=scale)
+        given = read_given(graph, bars, repair=repair, pattern=pattern, scale=scale)
+        given = given.with_weights(vertex_weights, scale=scale)
         bars.busy("Evaluating")
-        ids = read_parts(parts, loaded.n)
-        result = evaluate(loaded, ids, k, hierarchy=hierarchy, distances=distances)
+        ids, count = given.partition(parts, k)
+        result = evaluate(given.graph, ids, count, hierarchy=hierarchy, distances=distances)
     if cut_matrix is not None:
         write_cut_matrix(cut_matrix, result.cut_matrix)
     if json_file is not None:
-        write_json(json_file, evaluation(loaded, result))
+        write_json(json_file, evaluation(given.graph, result))
     if not quiet and json_file != STDOUT:
-        _print(loaded, result)
+        _print(given.graph, result)
 
 
 def _print(graph: Graph, result: Evaluation) -> None:

@@ -149,7 +149,7 @@ def map_command(
 
     with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
         loaded, read_seconds = read_timed(graph, bars, repair=repair, pattern=pattern, scale=scale)
-        weights = read_weights(vertex_weights, loaded.n)
+        weights = read_weights(vertex_weights, loaded.n, scale=scale)
         if launched:
             check_ranks(loaded.n, target)
         bars.busy("Preparing")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -11,6 +12,7 @@ import click
 from jetpy import names
 from jetpy.bars import progress_bars
 from jetpy.cli.command import Command, example
+from jetpy.cli.given import name_of
 from jetpy.cli.options import (
     OUTPUT_FILE,
     backend_option,
@@ -26,7 +28,11 @@ from jetpy.cli.output import check_outputs, standard_output_kept
 from jetpy.cli.results import conclude, warn_of_pieces
 
 
-@click.command("mesh", cls=Command, epilog=example("jetpy mesh in.vtu -k 16 -o out.vtu"))
+@click.command(
+    "mesh",
+    cls=Command,
+    epilog=example("jetpy mesh in.vtu -k 16 -o out.vtu", "jetpy mesh in.vtu -k 16 -o out.part"),
+)
 @click.argument("mesh", type=click.Path(exists=True, path_type=Path))
 @click.option("-k", type=int, required=True, metavar="K", help="Number of parts.")
 @imbalance_option(
@@ -59,10 +65,10 @@ from jetpy.cli.results import conclude, warn_of_pieces
     "-o",
     "--output",
     type=OUTPUT_FILE,
-    metavar="MESH",
+    metavar="FILE",
     help="Write the mesh with the data `part` for its cells, in the format of the suffix; to .msh "
     "with physical groups 1 to K. Of an OpenFOAM case its cellDecomposition, which is written by "
-    "default.",
+    "default. To .part, .txt, .npy, .npz, .csv or .json the part of each cell alone.",
 )
 @json_option
 @quiet_option
@@ -94,6 +100,7 @@ def mesh_command(
     from jetpy.api import partition
     from jetpy.backends import get_backend
     from jetpy.cli.tables import summary
+    from jetpy.io.parts import is_parts_name, write_parts
     from jetpy.meshes import openfoam
     from jetpy.meshes.dual import dual_graph, spread
     from jetpy.meshes.files import check_mesh_name, read_mesh, write_mesh
@@ -120,6 +127,7 @@ def mesh_command(
                 if is_case
                 else dual_graph(cells, common_nodes=common_nodes)
             )
+            graph = replace(graph, name=name_of(mesh))
         read_seconds = time.perf_counter() - started
         with standard_output_kept():
             result = partition(
@@ -137,11 +145,14 @@ def mesh_command(
                 progress=bars.stage,
             )
         bars.busy("Writing")
-        if is_case:
-            openfoam.write_decomposition(mesh, result.parts, output)
+        parts = result.parts if is_case or written is None else spread(cells, result.parts)
+        if output is not None and is_parts_name(output):
+            write_parts(output, parts)
+        elif is_case:
+            openfoam.write_decomposition(mesh, parts, output)
         elif output is not None:
             with standard_output_kept():
-                write_mesh(output, cells, spread(cells, result.parts))
+                write_mesh(output, cells, parts)
         report = {} if json_file is None else stats(result, read_seconds)
     warn_of_pieces(result.disconnected)
     labels = "partition", "part"

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import click
+from click.core import ParameterSource
 
 from jetpy import names
 from jetpy.bars import progress_bars
@@ -165,10 +166,14 @@ def partition_command(
     check_outputs([session, trace_file], json_file, inputs=inputs, parts=output)
     if session is not None and any(given is not None for given in (targets, *inputs[1:])):
         raise click.UsageError(
-            "--session goes without --targets, --fixed, --home and --vertex-weights"
+            "--session cannot be combined with --targets, --fixed, --home or --vertex-weights"
         )
     if session is not None and connected:
-        raise click.UsageError("--session has no --connected: updates do not look at connectedness")
+        raise click.UsageError(
+            "--session cannot be combined with --connected: updates do not look at connectedness"
+        )
+    if home is None and ctx.get_parameter_source("migration") is ParameterSource.COMMANDLINE:
+        raise click.UsageError("--migration needs --home")
 
     from jetpy.api import partition
     from jetpy.backends import get_backend
@@ -186,7 +191,7 @@ def partition_command(
     each = imbalance if isinstance(imbalance, list) else [imbalance]
     largest = max(checked_imbalance(number, large=large_imbalance) for number in each)
     if session is not None and len(each) > 1:
-        raise click.UsageError("--session goes with one imbalance alone")
+        raise click.UsageError("--session cannot be combined with several imbalances")
     shares = None if targets is None else read_targets(targets)
     pose(0, k, largest, seed, options, shares)
     choose_effort(options, generations, time_limit)
@@ -194,7 +199,7 @@ def partition_command(
 
     with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
         loaded, read_seconds = read_timed(graph, bars, repair=repair, pattern=pattern, scale=scale)
-        weights = read_weights(vertex_weights, loaded.n)
+        weights = read_weights(vertex_weights, loaded.n, scale=scale)
         places: dict[str, Any] = {
             name: None if file is None else read_parts(file, loaded.n, partial=True)
             for name, file in (("fixed", fixed), ("home", home))

@@ -183,8 +183,8 @@ def _tell(
         write_json(json_file, together_stats(result, split_name(graph)[0], read_seconds))
     if quiet or json_file == STDOUT:
         return
-    from jetpy.cli.tables import facts, stdout_console
+    from jetpy.cli.tables import facts, stdout_console, times
     from jetpy.summary import together_rows
 
-    read = "besides", f"read {read_seconds:.2f}, compile {result.seconds['compile']:.2f}"
-    stdout_console().print(facts([*together_rows(result, split_name(graph)[0]), read]))
+    rows = together_rows(result, split_name(graph)[0]), times(result, read_seconds)
+    stdout_console().print(facts([row for group in rows for row in group]))

@@ -15,6 +15,7 @@ from jetpy import names
 from jetpy.bars import Bars, progress_bars
 from jetpy.cli.changes import changes_told
 from jetpy.cli.command import Command, example
+from jetpy.cli.given import Given, is_session_file, read_given
 from jetpy.cli.options import (
     INPUT_FILE,
     OUTPUT_FILE,
@@ -30,19 +31,14 @@ from jetpy.cli.options import (
     vertex_weights_option,
 )
 from jetpy.cli.output import STDOUT, check_outputs, standard_output_kept, write_json
-from jetpy.cli.results import (
-    exit_unless_balanced,
-    read_graph_or_mesh,
-    read_weights,
-    warn_of_pieces,
-)
+from jetpy.cli.results import exit_unless_balanced, warn_of_pieces
 
 if TYPE_CHECKING:
-    from jetpy.graph import Graph
+    from jetpy.graph import Graph, IntArray
     from jetpy.pages.subject import Subject
 
 OF_A_RUN = ("objective", "connected", "preset", "backend", "threads", "device")
-"""Options that go without PARTS."""
+"""Options of a run, which is not made where parts are given."""
 COMMAND = "jetpy.cli.report.command"
 
 
@@ -69,7 +65,7 @@ class _Report(Command):
     "-k",
     type=int,
     metavar="K",
-    help="Number of parts; of PARTS by default the largest part id plus 1.",
+    help="Number of parts; of PARTS by default the largest part id plus 1, of a session its own.",
 )
 @click.option(
     "-o", "--output", type=OUTPUT_FILE, metavar="PAGE", required=True, help="Write the page, HTML."
@@ -130,20 +126,26 @@ def report_command(
     """Write a page about a partition: drawn, in numbers, and METIS beside.
 
     GRAPH is a graph as for `jetpy partition`, or a mesh as for `jetpy mesh`. It is partitioned
-    twice, the second time with every kernel timed; given PARTS, these are shown as they are. The
-    page is one file of HTML that needs nothing else.
+    twice, the second time with every kernel timed; given PARTS, these are shown as they are, and so
+    are those of a session of `jetpy update`, unless -k is given. The page is one file of HTML that
+    needs nothing else.
     """
     from jetpy.pages.page import check_installed
 
     check_installed()
     check_outputs([output], json_file, inputs=[graph, parts, coordinates, vertex_weights])
-    if parts is None and k is None:
+    is_run = parts is None and not (k is None and is_session_file(graph))
+    if is_run and k is None:
         raise click.UsageError("-k is needed where no PARTS are given")
-    given = [
+    of_a_run = [
         name for name in OF_A_RUN if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
     ]
-    if parts is not None and given:
-        raise click.UsageError(f"--{given[0]} goes without PARTS: these are shown as they are")
+    if of_a_run and parts is not None:
+        raise click.UsageError(
+            f"--{of_a_run[0]} cannot be combined with PARTS: these are shown as they are"
+        )
+    if of_a_run and not is_run:
+        raise click.UsageError(f"--{of_a_run[0]} needs -k: else a session's own parts are shown")
 
     from jetpy import beside
     from jetpy.backends import get_backend
@@ -154,15 +156,16 @@ def report_command(
 
     checked_imbalance(imbalance, large=large_imbalance)  # refuse wrong numbers before reading
     pose(0, k or 1, imbalance, seed, preset_options(preset))
-    if parts is None:
+    if is_run:
         get_backend(backend, threads, device)
 
     with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
         started = time.perf_counter()
-        loaded = read_graph_or_mesh(graph, bars, repair=repair, pattern=pattern, scale=scale)
+        given = read_given(graph, bars, repair=repair, pattern=pattern, scale=scale)
         read_seconds = time.perf_counter() - started
-        loaded = _completed(loaded, coordinates, vertex_weights, scale=scale)
-        if parts is None:
+        given = _completed(given, coordinates, vertex_weights, scale=scale)
+        loaded = given.graph
+        if is_run:
             assert k is not None
             asked: dict[str, Any] = {
                 "imbalance": imbalance,
@@ -177,7 +180,8 @@ def report_command(
             }
             subject = _partitioned(loaded, k, bars, asked)
         else:
-            subject = _given(loaded, parts, k, imbalance)
+            ids, count = given.partition(parts, k)
+            subject = _given(loaded, ids, count, imbalance, (parts or graph).name)
         bars.busy("Comparing with METIS")
         why_not = beside.why_not(loaded, subject.k)
         with standard_output_kept():
@@ -199,19 +203,16 @@ def report_command(
 
 
 def _completed(
-    graph: Graph, coordinates: Path | None, vertex_weights: Path | None, *, scale: bool
-) -> Graph:
+    given: Given, coordinates: Path | None, vertex_weights: Path | None, *, scale: bool
+) -> Given:
     """Return a graph with what files tell of its vertices."""
-    from jetpy.build import as_graph
     from jetpy.io.coordinates import read_coordinates
 
-    weights = read_weights(vertex_weights, graph.n)
-    if weights is not None and weights.ndim > 1:
-        raise click.UsageError("a report takes one weight for each vertex, not several")
-    graph = as_graph(graph, vertex_weights=weights, scale=scale)
+    given = given.with_weights(vertex_weights, scale=scale)
     if coordinates is None:
-        return graph
-    return graph.with_coordinates(read_coordinates(coordinates, graph.n))
+        return given
+    places = given.pick(read_coordinates(coordinates, given.rows))
+    return replace(given, graph=given.graph.with_coordinates(places))
 
 
 def _partitioned(graph: Graph, k: int, bars: Bars, asked: dict[str, Any]) -> Subject:
@@ -228,18 +229,17 @@ def _partitioned(graph: Graph, k: int, bars: Bars, asked: dict[str, Any]) -> Sub
     return Subject(graph, run.parts, k, ideal, limit, run=run, profiled=profiled)
 
 
-def _given(graph: Graph, parts: Path, k: int | None, imbalance: float) -> Subject:
-    from jetpy.io import read_parts
+def _given(graph: Graph, parts: IntArray, k: int | None, imbalance: float, source: str) -> Subject:
     from jetpy.metrics import checked_parts
     from jetpy.pages.subject import Subject
     from jetpy.presets import preset
     from jetpy.problem import pose
 
-    ids = checked_parts(graph, read_parts(parts, graph.n), k)
+    ids = checked_parts(graph, parts, k)
     count = k or int(ids.max(initial=0)) + 1
     limit = pose(graph.total_vertex_weight, count, imbalance, 0, preset("default")).limit
     ideal = -(-graph.total_vertex_weight // count)
-    return Subject(graph, ids, count, ideal, limit, source=parts.name)
+    return Subject(graph, ids, count, ideal, limit, source=source)
 
 
 def _numbers(subject: Subject) -> dict[str, Any]:

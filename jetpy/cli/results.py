@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from jetpy.cli.command import INFEASIBLE, notify
-from jetpy.cli.output import STDOUT, standard_output_kept, write_json
+from jetpy.cli.output import STDOUT, write_json
 
 MOST_LISTED = 8
 """Parts that a warning names."""
@@ -34,46 +33,14 @@ def read_timed(path: Path, bars: Bars, **rules: bool) -> tuple[Graph, float]:
     return graph, time.perf_counter() - started
 
 
-def read_graph_or_mesh(path: Path, bars: Bars, **rules: bool) -> Graph:
-    """Return a graph, read by rules as of `read_graph`, or that of the cells of a mesh.
+def read_weights(path: Path | None, n: int, *, scale: bool) -> npt.NDArray[Any] | None:
+    """Return the weights of n vertices that a file holds, if there is one.
 
-    Raises
-    ------
-    UsageError
-        If the path is a folder, and neither has arrays of a graph nor is a case of OpenFOAM.
-    FileFormatError
-        As `read_graph` and `read_mesh` do; or if the file has the name of neither.
+    `scale` as for `read_vertex_weights`.
     """
-    from jetpy.errors import FileFormatError
-    from jetpy.io import FORMATS, read_graph
-    from jetpy.io.compression import split_name
-    from jetpy.io.folder import is_graph
-    from jetpy.meshes import openfoam
-    from jetpy.meshes.dual import dual_graph
-    from jetpy.meshes.files import is_mesh_name, read_mesh
-
-    stem, suffix, _ = split_name(path)
-    if path.is_dir() and not is_graph(path):
-        if not openfoam.is_case(path):
-            raise click.UsageError(f"{path} is a folder, but no OpenFOAM case with a mesh")
-        return replace(openfoam.read_case(path), name=path.resolve().name)
-    if path.is_dir() or suffix in FORMATS:
-        return read_graph(path, progress=bars.read, **rules)
-    if not is_mesh_name(path):
-        raise FileFormatError(
-            f"{path}: {suffix or 'no suffix'!r} is no known format of graphs "
-            f"({', '.join(FORMATS)}), nor one of meshes, which meshio reads (pip install meshio)"
-        )
-    bars.busy("Reading")
-    with standard_output_kept():
-        return replace(dual_graph(read_mesh(path)), name=stem)
-
-
-def read_weights(path: Path | None, n: int) -> npt.NDArray[Any] | None:
-    """Return the weights of n vertices that a file holds, if there is one."""
     from jetpy.io.weights import read_vertex_weights
 
-    return None if path is None else read_vertex_weights(path, n)
+    return None if path is None else read_vertex_weights(path, n, scale=scale)
 
 
 def write_files(partition: Partition, output: Path | None, trace_file: Path | None) -> None:

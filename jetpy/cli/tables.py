@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+    from jetpy.distributed import DistributedPartition
     from jetpy.incremental.partitioner import IncrementalPartitioner, Update
     from jetpy.mapping.mapping import Mapping
     from jetpy.result import Partition
@@ -76,7 +77,7 @@ def summary(partition: Partition, read_seconds: float) -> Text:
             ("empty parts", f"{partition.empty_parts:,}"),
             ("disconnected parts", pieces_text(partition.pieces)),
             ("isolated vertices", f"{partition.isolated_vertices:,}"),
-            *_times(partition, read_seconds),
+            *times(partition, read_seconds),
         ]
     )
 
@@ -94,7 +95,7 @@ def pieces_text(pieces: npt.NDArray[np.int64]) -> str:
 
 def mapping_summary(mapping: Mapping, read_seconds: float) -> Text:
     """Return the summary of a mapping run."""
-    return facts([*mapping_rows(mapping), *_times(mapping.partition, read_seconds)])
+    return facts([*mapping_rows(mapping), *times(mapping.partition, read_seconds)])
 
 
 def update_summary(live: IncrementalPartitioner, updates: Sequence[Update]) -> Text:
@@ -131,11 +132,14 @@ def updates_table(updates: Sequence[Update]) -> Table:
     return columns(("batch", "action", "cut", "moved", "ms"), rows, left=2)
 
 
-def _times(partition: Partition, read_seconds: float) -> list[tuple[str, str]]:
-    compiling = partition.seconds["compile"]
+def times(
+    partition: Partition | DistributedPartition, read_seconds: float
+) -> list[tuple[str, str]]:
+    """Return rows for how long a run took, and what came before it."""
+    kernels = "compile" if partition.compiled else "load kernels"
     return [
         seconds_row(partition),
-        ("besides", f"read {read_seconds:.2f}, compile {compiling:.2f}"),
+        ("besides", f"read {read_seconds:.2f}, {kernels} {partition.seconds['compile']:.2f}"),
     ]
 
 

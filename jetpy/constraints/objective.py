@@ -27,14 +27,17 @@ def checked_objective(objective: str, graph: Graph, *, connected: bool) -> str:
     Raises
     ------
     OptionError
-        If there is none of that name, or it goes without connected parts or so large a graph.
+        If there is none of that name, or it cannot be combined with connected parts or so large a
+        graph.
     """
     known = get_args(names.Objective)
     one_of(known, "objective", objective)
     if connected and objective != "cut":
-        raise OptionError("connected goes without an objective other than cut")
+        raise OptionError("connected cannot be combined with an objective other than cut")
     if objective != "cut" and 2 * graph.m + graph.n > INT32_MAX:
-        raise OptionError("graphs of 2**31 vertices and directed edges go without other objectives")
+        raise OptionError(
+            "graphs of 2**31 vertices and directed edges have no objective other than cut"
+        )
     return objective
 
 

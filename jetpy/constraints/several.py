@@ -15,6 +15,7 @@ from jetpy.convert.device import on_host
 from jetpy.errors import GraphError, OptionError
 from jetpy.graph import INT32_MAX, IntArray
 from jetpy.problem import checked_imbalance
+from jetpy.validate import Naming
 
 WHOLE = 2**30
 """What all vertices weigh together, by what a unit of each weight counts."""
@@ -78,8 +79,10 @@ def loads(weights: npt.NDArray[np.int32], parts: IntArray, k: int) -> npt.NDArra
     return np.stack(columns, axis=1)
 
 
-def checked_weights(weights: npt.ArrayLike, n: int) -> npt.NDArray[np.int32]:
-    """Return several weights of each vertex, int32, shape (n, c).
+def checked_weights(
+    weights: npt.ArrayLike, n: int, naming: Naming | None = None
+) -> npt.NDArray[np.int32]:
+    """Return several weights of each vertex, int32, shape (n, c); `naming` is for messages.
 
     Raises
     ------
@@ -98,9 +101,9 @@ def checked_weights(weights: npt.ArrayLike, n: int) -> npt.NDArray[np.int32]:
     wrong = ~((array >= 0) & (array <= INT32_MAX) & (array == np.rint(array)))
     if wrong.any():
         v, j = (int(i) for i in np.argwhere(wrong)[0])
+        bearer = (naming or Naming()).vertex(v)
         raise GraphError(
-            f"weight {j} of vertex {v} is {array[v, j]}, which is no whole number from 0 to "
-            "2**31 - 1"
+            f"weight {j} of {bearer} is {array[v, j]}, which is no whole number from 0 to 2**31 - 1"
         )
     totals = array.sum(axis=0, dtype=np.float64)
     if (totals > INT32_MAX).any():

@@ -12,11 +12,13 @@ import numpy.typing as npt
 
 from jetpy.errors import GraphError
 from jetpy.graph import INT32_MAX, IntArray
-from jetpy.validate import PATTERN, checked_weights, number_array
+from jetpy.validate import checked_weights, number_array, or_pattern
 
 LOGGER = logging.getLogger("jetpy.input")
 LARGEST = 2.0**960
 """What a weight to be scaled must be below, so that no sum of them overflows."""
+MOST_WRITTEN_OUT = 1e9
+"""What a factor is below that is told without an exponent."""
 
 
 def weights_of(
@@ -37,15 +39,15 @@ def weights_of(
     weights = number_array(values, size, what, source)
     if weights.dtype.kind not in "biuf":
         raise GraphError(
-            f"{what} must be real numbers to be scaled, not {weights.dtype}; {PATTERN}"
+            f"{what} must be real numbers to be scaled, not {weights.dtype}{or_pattern(what)}"
         )
     wrong = ~((weights > 0) & (weights < LARGEST))
     if wrong.any():
         i = int(wrong.argmax())
         limit = f" below {LARGEST:.0e}" if weights[i] > 0 else ""
         raise GraphError(
-            f"{source(i)} has weight {weights[i]}; only positive ones{limit} can be scaled; "
-            f"{PATTERN}"
+            f"{source(i)} has weight {weights[i]}; only positive ones{limit} can be scaled"
+            f"{or_pattern(what)}"
         )
     return weights.astype(np.float64)
 
@@ -79,11 +81,24 @@ def scaled(weights: npt.NDArray[Any], what: str) -> IntArray:
     divisor = int(np.gcd.reduce(found))
     found //= divisor
     factor = Decimal(2) ** (power - exponent) / divisor  # may be more than a float holds
-    change = np.abs(found / np.ldexp(real, power) * divisor - 1).max()
+    change = float(np.abs(found / np.ldexp(real, power) * divisor - 1).max())
     LOGGER.warning(
-        "jetpy multiplies the %s by %s and rounds them, which changes one by %.2g %% at most",
+        "jetpy multiplies the %s by %s and rounds them, %s",
         what,
         f"{factor:.6g}",
-        100 * float(change),
+        _largest_change(change),
     )
     return np.asarray(found.astype(np.int32))
+
+
+def _largest_change(change: float) -> str:
+    """Return what rounding does, given the largest share by which it changes a weight.
+
+    >>> _largest_change(0.0025), _largest_change(129.4)
+    ('which changes one by 0.25 % at most', 'which makes the smallest 130 times as large')
+    """
+    if change < 1:
+        return f"which changes one by {100 * change:.2g} % at most"
+    factor = 1 + change
+    told = f"{factor:,.0f}" if factor < MOST_WRITTEN_OUT else f"{factor:.0e}"
+    return f"which makes the smallest {told} times as large"

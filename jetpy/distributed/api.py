@@ -65,6 +65,8 @@ class DistributedPartition:
         CPU threads of this process, and number of processes.
     transport : {"nccl", "mpi", "none"}
         What arrays go through from one to the other.
+    compiled : bool
+        Whether this process has compiled kernels, which the cache has from then on.
     seconds : mapping of str to float
         Wall seconds of this process, by stage and in total.
     levels : sequence of Level
@@ -86,6 +88,7 @@ class DistributedPartition:
     threads: int
     processes: int
     transport: str
+    compiled: bool
     seconds: Mapping[str, float]
     levels: Sequence[Level]
     _comm: Communicator
@@ -305,8 +308,16 @@ def _run(
     group = communicator(comm)
     with ending_all(group):
         block, blocks, problem, engine = _agree(group, given, vtxdist, asked, threads, device)
+        compiled = False
+
+        def tell_of_kernels(done: int, total: int) -> None:  # called only where some are missing
+            nonlocal compiled
+            compiled = True
+            tell("compile", done, total)
+
         with telling(progress if group.rank == 0 else None) as tell, engine.using():
-            compiled = engine.compile(progress=lambda done, total: tell("compile", done, total))
+            engines = dict.fromkeys((engine.narrowed(), engine))
+            ready = sum(one.compile(progress=tell_of_kernels) for one in engines)
             blocks = replace(blocks, comm=between_gpus(group, engine))
             with Stopwatch(engine, "coarsen") as uploading:
                 rows = upload_rows(engine, block, blocks)
@@ -332,7 +343,8 @@ def _run(
         threads=engine.threads,
         processes=group.size,
         transport=blocks.comm.transport,
-        seconds={"compile": compiled, **all_seconds([found.solution.seconds, uploaded])},
+        compiled=compiled,
+        seconds={"compile": ready, **all_seconds([found.solution.seconds, uploaded])},
         levels=found.solution.levels,
         _comm=group,
     )

@@ -16,7 +16,7 @@ from jetpy import names
 from jetpy.build import graph_from_csr
 from jetpy.errors import FileFormatError
 from jetpy.graph import INT32_MAX, Graph, IntArray
-from jetpy.io.archive import read_archive
+from jetpy.io.archive import ARCHIVE, names_in_archive, read_archive
 from jetpy.io.compression import open_input, open_output
 from jetpy.io.limits import is_justified
 from jetpy.metrics import checked_parts
@@ -132,6 +132,20 @@ def write_session(path: str | os.PathLike[str], session: Session) -> None:
     )
     with open_output(path) as stream:
         stream.write(content.getbuffer())
+
+
+def is_session(path: str | os.PathLike[str]) -> bool:
+    """Whether a file holds a session: an archive with arrays of such names.
+
+    Raises
+    ------
+    JetpyError
+        When it cannot be read.
+    """
+    with open_input(path) as stream:
+        if not stream.peek(len(ARCHIVE)).startswith(ARCHIVE):
+            return False
+        return set(ARRAYS) <= names_in_archive(stream)
 
 
 def read_session(path: str | os.PathLike[str]) -> Session:

@@ -103,6 +103,7 @@ def _format(path: str | os.PathLike[str], suffix: str) -> ModuleType:
     if suffix not in FORMATS:
         raise FileFormatError(
             f"{path}: {suffix or 'no suffix'!r} is no known graph format; known are "
-            f"{', '.join(FORMATS)}, each also with {', '.join(COMPRESSIONS)}"
+            f"{', '.join(FORMATS)}, each also with {', '.join(COMPRESSIONS)}; jetpy mesh reads "
+            "meshes"
         )
     return FORMATS[suffix]

@@ -17,6 +17,8 @@ from jetpy.errors import FileFormatError
 from jetpy.graph import INT32_MAX
 from jetpy.io.limits import most_unpacked
 
+ARCHIVE = b"PK"
+"""What archives begin with."""
 PIECE = 1 << 20  # bytes
 MOST_AXES = 8
 
@@ -80,6 +82,18 @@ def _read_header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     if len(shape) > MOST_AXES or not all(0 <= d <= INT32_MAX for d in shape) or not dtype.itemsize:
         raise FileFormatError(f"no array has the shape {shape} and the type {dtype}")
     return shape, by_columns, dtype
+
+
+def names_in_archive(stream: BinaryIO) -> set[str]:
+    """Return what the arrays of an archive are called; nothing if it is none, or damaged."""
+    content = stream if stream.seekable() else io.BytesIO(stream.read())
+    try:
+        with zipfile.ZipFile(content) as archive:
+            return {name.removesuffix(".npy") for name in archive.namelist()}
+    except MemoryError:
+        raise
+    except Exception:  # as below
+        return set()
 
 
 def read_archive(stream: BinaryIO, what: str) -> dict[str, npt.NDArray[Any]]:

@@ -29,6 +29,14 @@ _OPENERS: dict[str, Callable[[Any, Any], Any]] = {
 
 COMPRESSIONS = tuple(_OPENERS)
 
+_BEGINNINGS = {
+    b"\x1f\x8b": ".gz",
+    b"BZh": ".bz2",
+    b"\xfd7zXZ\x00": ".xz",
+    b"\x28\xb5\x2f\xfd": ".zst",
+}
+"""What compressed files begin with."""
+
 
 def split_name(path: str | os.PathLike[str]) -> tuple[str, str, str]:
     """Split the name of a file into stem, format suffix and compression suffix.
@@ -65,8 +73,8 @@ def open_input(
     Raises
     ------
     FileFormatError
-        When the file cannot be decompressed, unpacks to far more bytes than it has, or its
-        contents are refused.
+        When the file cannot be decompressed, is compressed though its name does not say so,
+        unpacks to far more bytes than it has, or its contents are refused.
     JetpyError
         When it cannot be read at all, memory does not suffice, or the package to decompress it
         is missing.
@@ -76,7 +84,9 @@ def open_input(
         with contextlib.ExitStack() as stack:
             raw = stack.enter_context(_CountingFile(path, progress))
             stream: Any = stack.enter_context(io.BufferedReader(raw, 1 << 20))
-            if opener is not None:
+            if opener is None:
+                _check_unpacked(stream)
+            else:
                 unpacked = _Unpacked(stack.enter_context(opener(stream, "rb")), raw)
                 stream = stack.enter_context(io.BufferedReader(unpacked, 1 << 20))
             yield stream
@@ -90,6 +100,19 @@ def open_input(
         if error.errno is None:  # how gzip, bz2 and zstd report damage
             raise FileFormatError(f"{path}: damaged or cut short: {error}") from error
         raise JetpyError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _check_unpacked(stream: io.BufferedReader) -> None:
+    """Refuse a file that begins as compressed ones do, under a name that does not say so.
+
+    Raises
+    ------
+    FileFormatError
+    """
+    beginning = stream.peek(max(map(len, _BEGINNINGS)))
+    for magic, suffix in _BEGINNINGS.items():
+        if beginning.startswith(magic):
+            raise FileFormatError(f"this file is compressed; its name has to end in {suffix}")
 
 
 @contextlib.contextmanager

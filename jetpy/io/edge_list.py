@@ -10,7 +10,8 @@ Lines that start with ``#`` or ``%`` are comments, empty lines mean nothing, and
 that starts with a letter or a quote (the names of columns) is skipped. There are as many
 vertices as the largest id asks for, or more when the first line says so, as the writer makes
 it do: ``# vertices 1000``. An id far above what the number of edges can justify is refused unless
-there is such a line.
+there is such a line. Where all vertices but 0 have edges, the logger ``jetpy.input`` tells that the
+list may be numbered from 1.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ import scipy.sparse as sp
 
 from jetpy.build import graph_from_csr, graph_from_pairs
 from jetpy.convert.raw import Rules
-from jetpy.convert.scaling import weights_of
+from jetpy.convert.scaling import LOGGER, weights_of
 from jetpy.errors import FileFormatError, GraphError
-from jetpy.graph import Graph
+from jetpy.graph import Graph, IntArray
 from jetpy.io.limits import check_memory, is_justified
 from jetpy.io.pairs import VERTICES_LINE, PairNaming, check_vertices, edge_tables, read_edges
 from jetpy.io.text import first_line, format_rows
-from jetpy.validate import check_order
+from jetpy.validate import EDGE_WEIGHTS, check_order
 
 _COLUMN_NAMES = re.compile(rb"[A-Za-z\"']")
 
@@ -61,11 +62,17 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
     check_memory(n)
     check_vertices(table, 0, n - 1)
     u, v = columns[:, :2].astype(np.int32, copy=False).T
+    if not declared and _seems_to_begin_with_1(u, v, n):
+        LOGGER.warning(
+            "jetpy numbers the vertices of edge lists from 0: in %s, vertex 0 has no edge and all "
+            "others have; if it is numbered from 1, take 1 from each number",
+            name,
+        )
     naming = PairNaming(u, v, table.lines)
     weights = weights_of(
         columns[:, 2] if columns.shape[1] == 3 and not rules.pattern else None,
         len(u),
-        "edge weights",
+        EDGE_WEIGHTS,
         lambda i: naming.edge(int(u[i]), int(v[i])),
         scale=rules.scale,
     )
@@ -82,6 +89,13 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
     return graph_from_csr(
         matrix.indptr, matrix.indices, matrix.data, rules=rules, name=name, naming=naming
     )
+
+
+def _seems_to_begin_with_1(u: IntArray, v: IntArray, n: int) -> bool:
+    """Whether all of n vertices but vertex 0 are ends of edges from `u` to `v`."""
+    is_end = np.zeros(n, bool)
+    is_end[u] = is_end[v] = True
+    return n > 1 and not is_end[0] and bool(is_end[1:].all())
 
 
 def write(stream: BinaryIO, graph: Graph) -> None:

@@ -1,35 +1,40 @@
 """METIS graph files: ``n m [fmt [ncon]]``, then one line of 1-based neighbours per vertex.
 
 `fmt` has up to three binary digits, from the right: edge weights (after each neighbour), vertex
-weights (first on the line), vertex sizes (before those). Vertex sizes describe communication
-volume, which this program does not minimise: they are read and ignored. Several weights per
-vertex (ncon > 1) are refused. Lines that start with ``%`` are comments, an empty line is a
-vertex without neighbours.
+weights (first on the line), vertex sizes (before those). Vertex sizes say how much data of a
+vertex is sent, which this program takes to be the same for all: they are read and not used, and
+the logger ``jetpy.input`` says so. Weights that are no integers of 32 bits are read where they may
+be scaled, or left out. Several weights per vertex (ncon > 1) are refused. Lines that start with
+``%`` are comments, an empty line is a vertex without neighbours.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from jetpy.build import graph_from_csr
 from jetpy.convert.raw import Rules
+from jetpy.convert.scaling import LOGGER
 from jetpy.errors import FileFormatError, GraphError
 from jetpy.graph import INT32_MAX, Graph, IntArray
 from jetpy.io.text import (
     LONGEST_HEADER,
     LineNumbers,
+    NumberError,
     Rows,
+    are_no_integers,
     first_line,
     format_rows,
+    plain,
     read_rows,
     show,
 )
-from jetpy.validate import Naming
+from jetpy.validate import HOW_ELSE, SCALED, Naming
 
 _HEADER = re.compile(rb"\s*(\d{1,10})\s+(\d{1,10})(?:\s+([01]{1,3})(?:\s+(\d{1,9}))?)?\s*")
 
@@ -47,12 +52,15 @@ class Header:
 
 
 class Lines(NamedTuple):
-    """Columns of consecutive vertex lines; the neighbours are 0-based."""
+    """Columns of consecutive vertex lines; the neighbours are 0-based.
+
+    Weights are float64 where the lines were read as decimal fractions.
+    """
 
     counts: IntArray
     neighbours: IntArray
-    edge_weights: IntArray
-    vertex_weights: IntArray
+    edge_weights: npt.NDArray[Any]
+    vertex_weights: npt.NDArray[Any]
 
 
 class _LineNaming(Naming):
@@ -83,7 +91,12 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
     """
     header = read_header(stream)
     lines = LineNumbers()
-    whole = read_lines(stream, header, header.n, lines)
+    try:
+        whole = read_lines(stream, header, header.n, lines, decimals=rules.any_weights)
+    except NumberError as error:
+        raise FileFormatError(f"{error}{_in_integers(header)}") from None
+    if header.sizes:
+        LOGGER.warning("jetpy does not use the vertex sizes of %s: all count as 1", name)
     if len(whole.counts) < header.n:
         raise FileFormatError(f"the file ends after {len(whole.counts)} of {header.n} vertex lines")
     entries, expected = len(whole.neighbours), 2 * header.m
@@ -111,20 +124,26 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
 
 
 def read_lines(
-    stream: BinaryIO, header: Header, most: int, numbers: LineNumbers | None = None
+    stream: BinaryIO,
+    header: Header,
+    most: int,
+    numbers: LineNumbers | None = None,
+    *,
+    decimals: bool = False,
 ) -> Lines:
     """Read the lines of vertices, at most so many, as the header has them.
 
-    `numbers` is told where they stand in the file.
+    `numbers` is told where they stand in the file; with `decimals`, weights may be fractions.
 
     Raises
     ------
     FileFormatError
-        When a line is wrong, or there are more that are not empty.
+        When a line is wrong, or there are more that are not empty; a `NumberError` where
+        `decimals` might help.
     """
     nothing = np.empty(0, np.int32)
     blocks = [Lines(nothing, nothing, nothing, nothing)]
-    for rows in read_rows(stream, line=header.line + 1, long_lines=True):
+    for rows in read_rows(stream, line=header.line + 1, decimals=decimals, long_lines=True):
         block = _first_rows(rows, most, header)
         blocks.append(_split(block, header))
         most -= len(block.lines)
@@ -189,6 +208,13 @@ def read_header(stream: BinaryIO) -> Header:
     return Header(n, m, sizes, vertex_weights, edge_weights, number)
 
 
+def _in_integers(header: Header) -> str:
+    """Return what to do about a number that is no integer, if it may be a weight."""
+    if header.vertex_weights:
+        return f"; {SCALED}"
+    return f"; {HOW_ELSE}" if header.edge_weights else ""
+
+
 def _first_rows(rows: Rows, limit: int, header: Header) -> Rows:
     """Refuse lines beyond the first `limit` unless they are empty, and leave those out."""
     surplus = np.flatnonzero(rows.counts[limit:])
@@ -216,14 +242,15 @@ def _split(rows: Rows, header: Header) -> Lines:
     if header.edge_weights:
         _refuse(rows, counts % 2 == 1, "the last neighbour has no edge weight")
         values, edge_weights, counts = values[0::2], values[1::2].copy(), counts // 2
-    outside = (values < 1) | (values > header.n)
+    outside = are_no_integers(values, 1, header.n)
     if outside.any():
         i = int(outside.argmax())
         line = Rows(values, counts, rows.lines).line_of(i)
         raise FileFormatError(
-            f"line {line}: {values[i]} is not a vertex; they are numbered 1..{header.n}"
+            f"line {line}: {plain(values[i])} is not a vertex; they are numbered 1..{header.n}"
         )
-    return Lines(counts.astype(np.int32), values - np.int32(1), edge_weights, vertex_weights)
+    neighbours = values.astype(np.int32, copy=False) - np.int32(1)
+    return Lines(counts.astype(np.int32), neighbours, edge_weights, vertex_weights)
 
 
 def _refuse(rows: Rows, wrong: npt.NDArray[np.bool_], why: str) -> None:

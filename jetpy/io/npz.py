@@ -2,7 +2,8 @@
 
 The arrays are called ``indptr``, ``indices``, ``edge_weights`` (or ``data``) and
 ``vertex_weights``; weights may be missing and are 1 then. ``coordinates``, where they are there,
-say where vertices are.
+say where vertices are. Sessions are read as well, unless vertices of theirs are deleted: the
+numbers of others would change.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
         When the file is no such archive, is cut short, or the graph breaks a rule.
     """
     arrays = read_archive(stream, "an .npz archive")
+    _check_numbers(arrays)
     graph = graph_of(raw_of(_matrix(arrays) if "format" in arrays else _rows(arrays)), rules, name)
     places = arrays.get("coordinates")
     return graph if places is None else graph.with_coordinates(places)
@@ -58,6 +60,23 @@ def write(stream: BinaryIO, graph: Graph) -> None:
         **places,
     )
     stream.write(content.getbuffer())
+
+
+def _check_numbers(arrays: dict[str, Any]) -> None:
+    """Refuse a session whose vertices have other numbers than those of a graph.
+
+    Raises
+    ------
+    FileFormatError
+    """
+    ids = arrays.get("vertices")
+    if ids is None or "settings" not in arrays or np.array_equal(ids, np.arange(len(ids))):
+        return
+    raise FileFormatError(
+        "this is a session in which vertices are deleted, so that those of a graph would get other "
+        "numbers; jetpy evaluate and jetpy report take it, and IncrementalPartitioner.load has its "
+        "graph and vertices"
+    )
 
 
 def _rows(arrays: dict[str, Any]) -> tuple[Any, ...]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from jetpy.errors import FileFormatError
 from jetpy.graph import Graph, IntArray
-from jetpy.io.text import LineNumbers, NumberError, Rows, read_rows
+from jetpy.io.text import LineNumbers, NumberError, Rows, are_no_integers, plain, read_rows
 from jetpy.validate import HOW_ELSE, Naming
 
 VERTICES_LINE = re.compile(rb"[#%]\s*vertices\s+(\d{1,10})\s*", re.IGNORECASE)
@@ -115,13 +115,11 @@ def check_vertices(table: Table, first: int, last: int) -> None:
         Naming the first line that has such an id.
     """
     ids = table.columns[:, :2]
-    wrong = (ids < first) | (ids > last)
-    if ids.dtype.kind == "f":
-        wrong |= ids % 1 != 0
+    wrong = are_no_integers(ids, first, last)
     if wrong.any():
         i, j = np.argwhere(wrong)[0]
         raise FileFormatError(
-            f"line {table.lines[i]}: {ids[i, j]} is not a vertex; ids are {first}..{last}"
+            f"line {table.lines[i]}: {plain(ids[i, j])} is not a vertex; ids are {first}..{last}"
         )
 
 

@@ -33,8 +33,11 @@ OTHERS = (
     *(".xml", ".yaml", ".yml", ".zip", ".7z", ".tar"),
 )
 """Suffixes that promise another format."""
+TEXTS = ".part", ".txt"
+"""Suffixes that promise text with one part a line; others may."""
 BLOCK = 1 << 20  # vertices
 NO_PART = -1
+DELETED = "; jetpy update writes it for deleted vertices: such parts are those of its session"
 
 
 class _Format(NamedTuple):
@@ -102,6 +105,11 @@ def write_parts(path: str | os.PathLike[str], parts: npt.ArrayLike) -> None:
         form.write(stream, checked)
 
 
+def is_parts_name(path: str | os.PathLike[str]) -> bool:
+    """Whether the suffix of a name promises parts, and may promise nothing else."""
+    return split_name(path)[1] in (*_FORMATS, *TEXTS)
+
+
 def check_parts_name(path: str | os.PathLike[str]) -> None:
     """Refuse a name whose suffix promises a format that partitions are not written in.
 
@@ -145,7 +153,9 @@ def _read_text(stream: BinaryIO, n: int | None, least: int) -> IntArray:
             )
         if rows.values.min(initial=0) < least:
             i = int((rows.values < least).argmax())
-            raise FileFormatError(f"line {rows.lines[i]}: part {rows.values[i]} is negative")
+            part = rows.values[i]
+            remedy = DELETED if part == NO_PART else ""
+            raise FileFormatError(f"line {rows.lines[i]}: part {part} is negative{remedy}")
         count += len(rows.values)
         if n is None or count <= n:
             found.append(rows.values)

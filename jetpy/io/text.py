@@ -257,6 +257,21 @@ def _errors(text: bytes, line: int, comma: bool, decimals: bool) -> Iterator[Fil
                 yield NumberError(f"line {number}: {show(token)} does not fit in 32 bits")
 
 
+def are_no_integers(values: npt.NDArray[Any], first: int, last: int) -> npt.NDArray[np.bool_]:
+    """Say which numbers are no integers from `first` to `last`: bool, of the same shape."""
+    wrong = (values < first) | (values > last)
+    return wrong | (values % 1 != 0) if values.dtype.kind == "f" else wrong
+
+
+def plain(number: Any) -> str:
+    """Return a number that was read as a fraction as people write it.
+
+    >>> plain(4.0), plain(0.5), plain(7), plain(1e300)
+    ('4', '0.5', '7', '1e+300')
+    """
+    return f"{number:.15g}"
+
+
 def show(text: bytes) -> str:
     """Quote foreign bytes, shortened, for a message."""
     return repr(text[:40].decode("latin-1")) + ("..." if len(text) > 40 else "")

@@ -3,46 +3,87 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.constraints.several import checked_weights
+from jetpy.convert.scaling import weights_of
 from jetpy.errors import FileFormatError
+from jetpy.graph import MOST_WEIGHT
 from jetpy.io.archive import read_array
 from jetpy.io.compression import open_input, split_name
 from jetpy.io.pairs import read_table
-from jetpy.io.text import first_line, read_rows
+from jetpy.io.text import LineNumbers, are_no_integers, first_line, read_rows
+from jetpy.validate import VERTEX_WEIGHTS, Naming
 
 MOST_COLUMNS = 64
 """Weights of a vertex, in text."""
 
 
-def read_vertex_weights(path: str | os.PathLike[str], n: int) -> npt.NDArray[Any]:
+class _Lines(Naming):
+    """Names vertices and the lines that they stand on."""
+
+    def __init__(self, lines: LineNumbers) -> None:
+        self.lines = lines
+
+    def vertex(self, v: int) -> str:
+        """Name of vertex `v`."""
+        return f"{super().vertex(v)} on line {self.lines[v]}"
+
+
+def read_vertex_weights(
+    path: str | os.PathLike[str], n: int, *, scale: bool = False
+) -> npt.NDArray[Any]:
     """Read the weights of n vertices, shape (n,); or several of each, shape (n, c).
 
     A file ``.npy`` holds such an array; any other has a line for each vertex, with a number or
     more, between blanks or commas.
 
+    Parameters
+    ----------
+    path : path
+    n : int
+    scale : bool
+        Whether single weights may be any positive numbers, which are then to be scaled.
+
+    Returns
+    -------
+    int32, shape (n,) or (n, c); or float64, shape (n,), if they may be scaled
+
     Raises
     ------
     FileFormatError
-        When the file is not of that format, or for another number of vertices.
+        When the file is not of that format, or for another number of vertices, or a weight breaks
+        a rule. The message names the file, and the line where there is one.
     JetpyError
         When it cannot be read.
     """
     with open_input(path) as stream:
-        if split_name(path)[1] == ".npy":
-            weights = read_array(stream)
-        else:
-            head = first_line(stream)
-            rows = read_rows(stream, head=head, comments=b"#%", comma=True, decimals=True)
-            weights = read_table(rows, tuple(range(1, MOST_COLUMNS + 1))).columns
-            weights = weights[:, 0] if weights.shape[1] == 1 else weights
+        weights, naming = _numbers(path, stream)
         if weights.ndim not in (1, 2) or len(weights) != n:
             raise FileFormatError(
                 f"weights of {n} vertices are needed, not an array of shape {weights.shape}"
             )
-    if weights.dtype.kind == "f" and (weights == np.rint(weights)).all():
-        return weights.astype(np.int64)
-    return weights
+        weights = _whole_if_all_are(weights)
+        if weights.ndim == 2:
+            return checked_weights(weights, n, naming)
+        return weights_of(weights, n, VERTEX_WEIGHTS, naming.vertex, scale=scale)
+
+
+def _whole_if_all_are(weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return fractions that are all whole numbers as integers, which messages show as such."""
+    if weights.dtype.kind != "f" or are_no_integers(weights, -MOST_WEIGHT, MOST_WEIGHT).any():
+        return weights
+    return weights.astype(np.int64)
+
+
+def _numbers(path: str | os.PathLike[str], stream: BinaryIO) -> tuple[npt.NDArray[Any], Naming]:
+    """Return the numbers of a file as they are, and how to name vertices."""
+    if split_name(path)[1] == ".npy":
+        return read_array(stream), Naming()
+    head = first_line(stream)
+    rows = read_rows(stream, head=head, comments=b"#%", comma=True, decimals=True)
+    columns, lines = read_table(rows, tuple(range(1, MOST_COLUMNS + 1)))
+    return columns[:, 0] if columns.shape[1] == 1 else columns, _Lines(lines)

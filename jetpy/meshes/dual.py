@@ -153,8 +153,19 @@ def highest(blocks: Sequence[Block]) -> list[Block]:
 
 def renumbered(blocks: Sequence[Block]) -> list[Block]:
     """Return blocks whose cells are numbered from 0 on, in the order of their numbers."""
-    numbers = np.sort(_joined([block.numbers for block in blocks]))
+    numbers = _numbers(blocks)
     return [replace(own, numbers=np.searchsorted(numbers, own.numbers)) for own in blocks]
+
+
+def cells_of_vertices(cells: Any) -> Ids:
+    """Return which of all cells the vertices of the dual graph are, ascending.
+
+    Parameters
+    ----------
+    cells
+        As for `dual_graph`.
+    """
+    return _numbers(highest(blocks_of(cells)))
 
 
 def spread(cells: Any, parts: npt.ArrayLike) -> npt.NDArray[np.int32]:
@@ -173,7 +184,7 @@ def spread(cells: Any, parts: npt.ArrayLike) -> npt.NDArray[np.int32]:
     blocks = blocks_of(cells)
     n, top = count_cells(blocks), highest(blocks)
     found = np.zeros(n, np.int32)
-    found[np.sort(_joined([block.numbers for block in top]))] = np.asarray(parts)
+    found[_numbers(top)] = np.asarray(parts)
     lower = [block for block in blocks if block not in top]
     if not lower:
         return found
@@ -188,6 +199,11 @@ def spread(cells: Any, parts: npt.ArrayLike) -> npt.NDArray[np.int32]:
         low, first = np.unique(shared.row[inside][order], return_index=True)
         found[low] = found[shared.col[inside][order][first]]
     return found
+
+
+def _numbers(blocks: Sequence[Block]) -> Ids:
+    """Return the numbers of the cells of blocks, ascending."""
+    return np.sort(_joined([block.numbers for block in blocks]))
 
 
 def _incidence(blocks: Sequence[Block], cells: int, nodes: int | None = None) -> Any:

@@ -12,6 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.errors import FileFormatError, JetpyError
+from jetpy.io import FORMATS
+from jetpy.io.compression import split_name
+from jetpy.io.parts import is_parts_name
 from jetpy.meshes.cell_types import type_of
 
 PART = "part"
@@ -28,8 +31,10 @@ def read_mesh(path: Path) -> Any:
     JetpyError
         If meshio is not installed.
     FileFormatError
-        If it does not read the file, or no cells in it.
+        If meshio does not read the file, or no cells in it, or its name is that of a graph.
     """
+    if split_name(path)[1] in FORMATS:
+        raise FileFormatError(f"{path}: this is the name of a graph, which jetpy partition takes")
     meshio = _meshio()
     try:
         mesh = meshio.read(path)
@@ -90,15 +95,18 @@ def _tag(mesh: Any, by_block: list[npt.NDArray[np.int32]]) -> None:
 
 
 def check_mesh_name(path: Path) -> None:
-    """Refuse a name whose suffix is of no format that meshio writes.
+    """Refuse a name whose suffix is of no format that meshio writes, or that parts have.
 
     Raises
     ------
     FileFormatError
     """
     _meshio()
-    if not is_mesh_name(path):
-        raise FileFormatError(f"{path}: meshio writes no such meshes; .vtu, .vtk, .msh are some")
+    if not is_mesh_name(path) and not is_parts_name(path):
+        raise FileFormatError(
+            f"{path}: meshio writes no such meshes; .vtu, .vtk, .msh are some, and .part, .npy, "
+            ".npz, .csv and .json are for the parts alone"
+        )
 
 
 def is_mesh_name(path: Path) -> bool:

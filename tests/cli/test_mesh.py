@@ -43,12 +43,28 @@ def test_meshes_get_a_part_for_each_cell(run: Run, mesh: Any, tmp_path: Path, su
     told = json.loads(words)
     graph = jetpy.dual_graph([("hexahedron", mesh.cells[1].data)])
     expected = jetpy.partition(graph, 3, backend="numba", threads=2)
-    assert told["cut"] == expected.cut
+    assert (told["graph"], told["cut"]) == ("in", expected.cut)
     found = meshio.read(target)
     quads, cubes = found.cell_data["gmsh:physical" if suffix == ".msh" else "part"]
     assert np.array_equal(cubes, expected.parts + (suffix == ".msh"))
     assert np.array_equal(quads, expected.parts[:4] if suffix != ".msh" else np.zeros(4))
     assert sorted(path.stem for path in tmp_path.iterdir() if path.suffix != ".h5") == ["in", "out"]
+
+
+@pytest.mark.parametrize("suffix", [".part", ".txt.gz", ".npy", ".npz", ".csv", ".json"])
+def test_parts_of_all_cells_alone(run: Run, mesh: Any, tmp_path: Path, suffix: str) -> None:
+    source, target = tmp_path / "in.vtu", tmp_path / f"out{suffix}"
+    mesh.write(source)
+    words = run("mesh", source, "-k", "3", *ENGINE, "-o", target).stdout
+    assert words.startswith("graph               in: 36 vertices, ")
+    graph = jetpy.dual_graph([("hexahedron", mesh.cells[1].data)])
+    expected = jetpy.partition(graph, 3, backend="numba", threads=2)
+    parts = jetpy.read_parts(target)
+    assert parts.tolist() == [*expected.parts[:4], *expected.parts]
+    for command in ("evaluate", "report"):
+        output = ("-o", "page.html") if command == "report" else ()
+        told = json.loads(run(command, source, target, *output, "--json", "-").stdout)
+        assert (told["graph"], told["n"], told["cut"]) == ("in", 36, expected.cut)
 
 
 def test_what_meshio_cannot_do(run: Run, mesh: Any, tmp_path: Path) -> None:
@@ -114,6 +130,9 @@ def test_cases_of_openfoam(run: Run, tmp_path: Path, form: str, bits: int) -> No
     count, _, *parts, end = text.rpartition("}\n\n")[2].split()
     assert (count, end) == ("6", ")")
     assert parts in (["0"] * 3 + ["1"] * 3, ["1"] * 3 + ["0"] * 3)
+    run("mesh", folder, "-k", "2", *ENGINE, "-o", folder / "own.part", "--quiet")
+    assert jetpy.read_parts(folder / "own.part").tolist() == list(map(int, parts))
+    assert f"{folder.name}: 6 vertices" in run("mesh", folder, "-k", "2", *ENGINE).stdout
     run("mesh", folder, "-k", "2", *ENGINE, "-o", folder / "mine")
     assert "object      mine;" in (folder / "mine").read_text()
     words = run("mesh", folder, "-k", "2", "--common-nodes", "2", code=2).stderr

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import jetpy
+from jetpy.backends.numba_engine.engine import NumbaBackend
 from jetpy.initial import coarsest
 from jetpy.io import read_graph, read_parts, write_graph, write_parts
 from jetpy.presets import PRESETS
@@ -59,6 +60,24 @@ def test_without_output_only_the_summary(run: Run, folder: Path) -> None:
     before = sorted(folder.iterdir())
     assert "feasible            yes" in run("partition", "mesh.graph", "-k", 2, *ENGINE).stdout
     assert sorted(folder.iterdir()) == before
+
+
+def test_kernels_are_compiled_or_loaded(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = run("partition", "mesh.graph", "-k", 2, *ENGINE).stdout
+    assert ", load kernels " in words
+    assert "compile" not in words
+
+    def compile(self: NumbaBackend, progress: Any, **options: Any) -> float:
+        progress(1, 2)
+        return 20.0
+
+    monkeypatch.setattr(NumbaBackend, "compile", compile)
+    assert ", compile 20.00" in run("partition", "mesh.graph", "-k", 2, *ENGINE).stdout
+
+
+def test_migration_needs_a_home(run: Run) -> None:
+    words = run("partition", "mesh.graph", "-k", 2, "--migration", 3, *ENGINE, code=2).stderr
+    assert "--migration needs --home" in words
 
 
 def test_quiet(run: Run) -> None:
@@ -128,7 +147,10 @@ def test_targets(run: Run, targets: str) -> None:
         (("--targets", "2:1"), "targets must be 3 numbers"),
         (("--targets", "2:x:1"), "neither numbers such as 2:1:1:1 nor a file"),
         (("--targets", "2:0:1"), "the target of part 1 is 0"),
-        (("--targets", "2:1:1", "--session", "live.npz"), "--session goes without --targets"),
+        (
+            ("--targets", "2:1:1", "--session", "live.npz"),
+            "--session cannot be combined with --targets",
+        ),
     ],
 )
 def test_bad_targets(run: Run, options: tuple[str, ...], message: str) -> None:
@@ -170,14 +192,15 @@ def test_fixed_and_home(run: Run) -> None:
         (("--fixed", "none.txt"), 2, "none.txt"),
         (("--home", "minus.txt"), 1, "part -2 is negative"),
         (("--home", "many.txt"), 2, "home has vertex 0 in part 7; parts are 0..2"),
-        (("--migration", "-1"), 2, "migration is -1"),
-        (("--home", "many.txt", "--session", "live.npz"), 2, "--session goes without"),
+        (("--home", "zero.txt", "--migration", "-1"), 2, "migration is -1"),
+        (("--home", "many.txt", "--session", "live.npz"), 2, "--session cannot be combined with"),
     ],
 )
 def test_bad_places(run: Run, options: tuple[str, ...], code: int, message: str) -> None:
     Path("short.txt").write_text("0\n1\n")
     Path("many.txt").write_text("7\n" * 1200)
     Path("minus.txt").write_text("-2\n" * 1200)
+    Path("zero.txt").write_text("0\n" * 1200)
     result = run("partition", "mesh.graph", "-k", 3, *options, *ENGINE, code=code)
     assert message in result.stderr
 
@@ -207,6 +230,16 @@ def test_vertex_weights(run: Run, columns: int) -> None:
         options = ("--vertex-weights", "weights.npy", "--json", "-")
         report = json.loads(run("evaluate", "mesh.graph", "p.txt", *options).stdout)
         assert sum(report["part_weights"]) == weights.sum()
+
+
+def test_vertex_weights_by_scale(run: Run) -> None:
+    Path("weights.txt").write_text("0.5\n" * 1199 + "1.5\n")
+    options = ("--vertex-weights", "weights.txt", *ENGINE)
+    refused = run("partition", "mesh.graph", "-k", 3, *options, code=1).stderr
+    assert "weights.txt: vertex 0 on line 1 has weight 0.5, which is not a whole number" in refused
+    assert "--pattern" not in refused
+    words = run("partition", "mesh.graph", "-k", 3, "--scale", "--json", "-", *options).stdout
+    assert sum(json.loads(words)["part_weights"]) == 1202
 
 
 def test_matrices_by_pattern_and_by_scale(run: Run) -> None:

@@ -78,6 +78,63 @@ def test_a_wrong_modifier_writes_nothing(run: Run, session: Path) -> None:
     assert not Path("out.part").exists()
 
 
+CHANGES = "+v 2\n+e 1200 0\n+e 1200 40 3\n-v 17\n-v 18\n"
+
+
+def test_sessions_are_evaluated(run: Run, session: Path) -> None:
+    Path("changes.txt").write_text(CHANGES)
+    run("update", session, "changes.txt", "-o", "out.part", "--quiet", *ENGINE)
+    live = jetpy.IncrementalPartitioner.load(session, **LIVE)
+    expected = jetpy.evaluate(live.graph, live.partition[live.vertices], 4)
+    for parts in ((), ("out.part",)):
+        told = json.loads(run("evaluate", session, *parts, "--json", "-").stdout)
+        assert (told["graph"], told["n"], told["k"]) == ("mesh", 1199, 4)
+        assert told["cut"] == expected.cut == live.cut
+        assert told["part_volumes"] == expected.part_volumes.tolist()
+        words = "report", session, *parts, "-o", "page.html", "--json", "-"
+        assert json.loads(run(*words).stdout)["cut"] == live.cut
+    words = run("report", session, "--preset", "fast", "-o", "p.html", code=2).stderr
+    assert "--preset needs -k: else a session's own parts are shown" in words
+    told = json.loads(run("report", session, "-k", 3, "-o", "p.html", "--json", "-").stdout)
+    assert (told["k"], told["n"]) == (3, 1199)
+
+
+def test_files_beside_a_session_go_by_its_numbers(run: Run, session: Path) -> None:
+    Path("changes.txt").write_text("-v 17\n")
+    run("update", session, "changes.txt", "--quiet", *ENGINE)
+    Path("own.part").write_text("0\n" * 17 + "-1\n" + "1\n" * 1182)
+    Path("weights.txt").write_text("1\n" * 17 + "9\n" + "2\n" * 1182)
+    options = "--vertex-weights", "weights.txt", "--json", "-"
+    told = json.loads(run("evaluate", session, "own.part", *options).stdout)
+    assert told["part_weights"] == [17, 2364]
+    np.savetxt("mesh.xy", np.random.default_rng(0).random((1200, 2)))
+    drawn = "--coordinates", "mesh.xy", "-o", "page.html"
+    run("report", session, "own.part", *drawn)
+    Path("few.part").write_text("-1\n" * 1200)
+    words = run("evaluate", session, "few.part", code=1).stderr
+    assert "few.part: vertex 0 has no part" in words
+    Path("few.part").write_text("0\n" * 1199)
+    words = run("evaluate", session, "few.part", code=1).stderr
+    assert "few.part: 1199 part ids, but the graph has 1200 vertices" in words
+
+
+def test_sessions_are_graphs_until_vertices_are_deleted(run: Run, session: Path) -> None:
+    Path("changes.txt").write_text("+v\n+e 1200 7\n")
+    run("update", session, "changes.txt", "--quiet", *ENGINE)
+    assert read_graph(session).n == 1201
+    Path("changes.txt").write_text("-v 17\n")
+    run("update", session, "changes.txt", "--quiet", *ENGINE)
+    words = run("partition", session, "-k", 2, *ENGINE, code=1).stderr
+    assert "mesh.npz: this is a session in which vertices are deleted" in words
+
+
+def test_parts_of_deleted_vertices_go_with_sessions(run: Run, session: Path) -> None:
+    Path("changes.txt").write_text("-v 17\n")
+    run("update", session, "changes.txt", "-o", "out.part", "--quiet", *ENGINE)
+    words = " ".join(run("evaluate", "mesh.graph", "out.part", code=1).stderr.split())
+    assert "out.part: line 18: part -1 is negative; jetpy update writes it for deleted" in words
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

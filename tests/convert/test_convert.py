@@ -93,6 +93,17 @@ def test_whole_weights_are_not_scaled(caplog: pytest.LogCaptureFixture) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("smallest", "told"),
+    [(1e-6, "makes the smallest 4 times as large"), (1e-9, "3,815 times"), (1e-99, "4e+93 times")],
+)
+def test_large_changes_by_scaling_are_factors(
+    smallest: float, told: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    scaled(np.array([smallest, 8000.0]), "weights")
+    assert told in caplog.text
+
+
 def test_byte_counts_beyond_32_bits() -> None:
     bytes_sent = 2**40 * np.array([[0, 3, 0], [3, 0, 1], [0, 1, 0]])
     with pytest.raises(GraphError, match="scale=True"):
@@ -366,6 +377,23 @@ def test_loops_that_are_dropped_may_weigh_anything(make: Any, loop: float) -> No
         jetpy.as_graph(matrix)
 
 
+@pytest.mark.parametrize("kind", [str, Path])
+def test_paths_of_files(kind: type, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file = tmp_path / "line.txt"
+    file.write_text("0 1 .5\n1 2 1\n")
+    name = kind(file)
+    expected = from_edges(3, [(0, 1), (1, 2)], [1, 2])
+    assert_same_graph(jetpy.as_graph(name, scale=True), expected)
+    assert jetpy.as_graph(name, pattern=True).name == "line"
+    assert jetpy.as_graph(name, scale=True, vertex_weights=[3, 1, 1]).vertex_weights[0] == 3
+    assert jetpy.partition(name, 3, pattern=True, **ENGINE).cut == 2
+    assert jetpy.evaluate(name, [0, 0, 1], pattern=True).cut == 1
+    with pytest.raises(GraphError, match=r"line\.txt: line 1: '\.5' is not an integer"):
+        jetpy.partition(name, 3)
+    with pytest.raises(jetpy.JetpyError, match=r"none\.graph: cannot be read"):
+        jetpy.as_graph(kind(tmp_path / "none.graph"))
+
+
 def test_weights_beside_a_graph() -> None:
     matrix = sp.csr_array(([1, 1], ([0, 1], [1, 0])), shape=(2, 2))
     assert jetpy.as_graph(matrix, vertex_weights=[3, 4]).vertex_weights.tolist() == [3, 4]
@@ -389,7 +417,7 @@ def test_weights_beside_a_graph() -> None:
         (np.array([[0, -1], [-1, 0]]), {"n": 2}, "-1 is not a vertex"),
         (np.array([[0, 9], [9, 0]]), {}, "may be two edges or a matrix; give n="),
         (np.array([[0, 9], [9, 0]]), {"n": -1}, "there cannot be -1 vertices"),
-        (sp.csr_array((2, 2)), {"n": 2}, "n= goes with an edge list of shape (2, E) alone"),
+        (sp.csr_array((2, 2)), {"n": 2}, "n= is for edge lists of shape (2, E) alone"),
         (np.array([[0, 0.3], [0.3, 0]]), {}, "edge (0, 1) has weight 0.3, which is not a whole"),
         (np.array([[0, -2], [-2, 0.5]]), {"scale": True}, "only positive ones can be scaled"),
         (np.array([[0, 1e300], [1e300, 0]]), {"scale": True}, "only positive ones below 1e+289"),

@@ -14,6 +14,7 @@ import pytest
 
 import jetpy
 from jetpy.generators import delaunay, grid
+from jetpy.incremental.session import is_session
 from jetpy.io import limits
 
 ENGINE = {"backend": "numba", "threads": 1}
@@ -267,6 +268,21 @@ def test_refuses_files_cut_short(
     path.write_bytes(path.read_bytes()[:keep])
     with pytest.raises(jetpy.FileFormatError, match="cut short"):
         jetpy.IncrementalPartitioner.load(path, **ENGINE)
+
+
+@pytest.mark.parametrize("name", ["session.npz", "session", "session.npz.gz"])
+def test_sessions_are_told_from_other_files(
+    live: jetpy.IncrementalPartitioner, tmp_path: Path, name: str
+) -> None:
+    live.save(tmp_path / name)
+    jetpy.write_graph(tmp_path / "graph.npz", live.graph)
+    assert is_session(tmp_path / name)
+    assert not is_session(tmp_path / "graph.npz")
+    whole = (tmp_path / name).read_bytes()
+    if not name.endswith(".gz"):
+        for content in (b"", b"PK", whole[: len(whole) // 2], b"PK" * 999, whole[9:]):
+            (tmp_path / name).write_bytes(content)
+            assert not is_session(tmp_path / name)
 
 
 def test_tells_that_there_is_no_file(tmp_path: Path) -> None:

@@ -125,6 +125,32 @@ def test_ids_are_no_fractions() -> None:
         edge_list.read(io.BytesIO(b"0.5 1 2\n"), rules=Rules(scale=True), name="graph")
 
 
+def test_ids_are_told_as_people_write_them() -> None:
+    content = b"# vertices 3\n0 4 .5\n"
+    with pytest.raises(GraphError, match=r"line 2: 4 is not a vertex; ids are 0\.\.2"):
+        edge_list.read(io.BytesIO(content), rules=Rules(scale=True), name="graph")
+
+
+@pytest.mark.parametrize(
+    ("content", "is_told"),
+    [
+        ("1 2\n2 3\n", True),
+        ("1 2\n3 1\n", True),
+        ("0 1\n1 2\n", False),
+        ("1 3\n", False),
+        ("# vertices 4\n1 2\n2 3\n", False),
+        ("# vertices 1\n", False),
+        ("", False),
+    ],
+)
+def test_lists_that_seem_to_begin_with_1(
+    content: str, is_told: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    read(content)
+    told = "jetpy numbers the vertices of edge lists from 0: in graph, vertex 0 has no edge and all"
+    assert [message.startswith(told) for message in caplog.messages] == [True] * is_told
+
+
 def test_duplicates_that_are_refused_when_scaled() -> None:
     with pytest.raises(GraphError, match="listed more than once"):
         edge_list.read(io.BytesIO(b"0 1 .5\n0 1 .5\n"), rules=Rules(scale=True), name="graph")

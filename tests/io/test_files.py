@@ -62,6 +62,17 @@ def test_every_compression(tmp_path: Path, suffix: str, compression: str) -> Non
             read_graph(broken)
 
 
+@pytest.mark.parametrize("compression", [".gz", ".bz2", ".xz"])
+@pytest.mark.parametrize("suffix", [".graph", ".mtx", ".npz", ".npy", ".txt"])
+def test_compressed_files_under_other_names(tmp_path: Path, suffix: str, compression: str) -> None:
+    packed, misnamed = tmp_path / f"a{suffix}{compression}", tmp_path / f"b{suffix}"
+    write_graph(packed, path(9))
+    misnamed.write_bytes(packed.read_bytes())
+    words = f"b{suffix}: this file is compressed; its name has to end in {compression}"
+    with pytest.raises(FileFormatError, match=words):
+        read_graph(misnamed)
+
+
 def test_missing_zstandard_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "zstandard", None)
     (tmp_path / "a.graph.zst").write_bytes(b"")

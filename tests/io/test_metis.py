@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 import pytest
 from hypothesis import given
@@ -113,7 +114,16 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "binary rubbish": (bytes(range(256)) * 9, "line 1: the header must be"),
     "rubbish after the header": ("2 1\n2\n\x00\xff\x80\n", r"line 3: '\\x00.* is not an integer"),
     "compressed bytes": (b"\x1f\x8b\x08\x00 rubbish", "line 1: the header must be"),
-    "fraction": ("2 1\n2\n1.0\n", "line 3: '1.0' is not an integer"),
+    "fraction": ("2 1\n2\n1.0\n", "line 3: '1.0' is not an integer$"),
+    "edge weight a fraction": (
+        "2 1 1\n2 .5\n1 .5\n",
+        r"line 2: '.5' is not an integer; scale=True \(--scale\) .*, pattern=True \(--pattern\)",
+    ),
+    "vertex weight a fraction": (
+        "2 1 10\n.5 2\n1 1\n",
+        r"line 2: '.5' is not an integer; scale=True \(--scale\) .* into integers$",
+    ),
+    "large edge weight": ("2 1 1\n2 99999999999\n", "does not fit in 32 bits; scale=True"),
     "cut short between lines": ("3 2\n2\n1 3\n", "ends after 2 of 3 vertex lines"),
     "cut short after the header": ("3 2\n", "ends after 0 of 3 vertex lines"),
     "cut short within a line": ("3 3\n2 3\n1 3\n1", "3 edges, .* 6 neighbours .* lists 5; first"),
@@ -163,6 +173,33 @@ def test_bad_files(case: str) -> None:
 )
 def test_repair(content: str, graph: Graph) -> None:
     assert_same_graph(read(content, repair=True), graph)
+
+
+FRACTIONS = "3 2 11\n1.5 2 .5e12\n3 1 .5e12 3 1e12\n.15e1 2 1e12\n"
+
+
+def test_fractions_and_large_weights_are_scaled() -> None:
+    graph = metis.read(io.BytesIO(FRACTIONS.encode()), rules=Rules(scale=True), name="graph")
+    assert_same_graph(graph, from_edges(3, [(0, 1), (1, 2)], [1, 2], [1, 2, 1]))
+
+
+def test_a_pattern_has_no_use_for_edge_weights() -> None:
+    content = "3 2 1\n2 -.5\n1 -.5 3 0\n2 0\n"
+    graph = metis.read(io.BytesIO(content.encode()), rules=Rules(pattern=True), name="graph")
+    assert_same_graph(graph, path(3))
+
+
+@pytest.mark.parametrize(("id", "told"), [("1.5", "1.5"), ("4.0", "4"), ("4", "4")])
+def test_neighbours_are_no_fractions(id: str, told: str) -> None:
+    content = f"2 1 1\n2 .5\n{id} .5\n".encode()
+    with pytest.raises(GraphError, match=f"line 3: {re.escape(told)} is not a vertex"):
+        metis.read(io.BytesIO(content), rules=Rules(scale=True), name="graph")
+
+
+@pytest.mark.parametrize("code", ["100", "111"])
+def test_sizes_are_told_not_to_be_used(code: str, caplog: pytest.LogCaptureFixture) -> None:
+    read({"100": "2 1 100\n5 2\n6 1\n", "111": "2 1 111\n5 8 2 7\n6 9 1 7\n"}[code])
+    assert caplog.messages == ["jetpy does not use the vertex sizes of graph: all count as 1"]
 
 
 @pytest.mark.parametrize("content", ["3 5\n2\n1 3\n2\n", "3 2\n2\n1 3\n", "2 1\n2\n5\n"])

@@ -161,7 +161,10 @@ def test_refining_with_fixed_vertices() -> None:
     ("options", "message"),
     [
         ({"objective": "speed"}, "unknown objective 'speed': choose one of cut, volume"),
-        ({"objective": "volume", "vertex_weights": np.ones((9, 2))}, "several weights go without"),
+        (
+            {"objective": "volume", "vertex_weights": np.ones((9, 2))},
+            "several weights cannot be combined",
+        ),
     ],
 )
 def test_bad_objectives(options: dict[str, Any], message: str) -> None:

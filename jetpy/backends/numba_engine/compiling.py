@@ -18,7 +18,7 @@ from jetpy.cache import read_entry
 from jetpy.kernel_language import Width, read_workunits
 
 COMPILE = f"{__name__}:compile_all"
-SECONDS = 0.4
+SECONDS = 0.6
 """To compile a kernel, about."""
 IMPORTED = ("arithmetic.py", "atomics.py", "machine.py")
 """What ranges are compiled from beside their own text."""

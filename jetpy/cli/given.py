@@ -1,0 +1,171 @@
+"""Graphs in files, also those of meshes and sessions, and how other files number their vertices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from jetpy.cli.output import standard_output_kept
+from jetpy.cli.results import read_weights
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from jetpy.bars import Bars
+    from jetpy.graph import Graph, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """A graph, and the parts that it has if it is that of a session.
+
+    Attributes
+    ----------
+    graph : Graph
+    rows : int
+        How many vertices other files tell of: those of a session also of deleted ones, those of a
+        mesh of all cells.
+    numbers : int array, shape (n,), or None
+        Row of each vertex in such files, where that is not its number.
+    parts : int32, shape (n,), or None
+    k : int or None
+        How many parts that is.
+    """
+
+    graph: Graph
+    rows: int
+    numbers: npt.NDArray[Any] | None = None
+    parts: IntArray | None = None
+    k: int | None = None
+
+    def pick(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return those of the rows of a file that are of the graph's vertices."""
+        return rows if self.numbers is None else rows[self.numbers]
+
+    def with_weights(self, path: Path | None, *, scale: bool) -> Given:
+        """Return the same with the weights of vertices that a file holds, if there is one.
+
+        Raises
+        ------
+        FileFormatError
+            As `read_vertex_weights` does.
+        UsageError
+            If the file has several weights of a vertex.
+        """
+        from jetpy.build import as_graph
+
+        weights = read_weights(path, self.rows, scale=scale)
+        if weights is None:
+            return self
+        if weights.ndim > 1:
+            raise click.UsageError("one weight for each vertex is needed, not several")
+        graph = as_graph(self.graph, vertex_weights=self.pick(weights), scale=scale)
+        return replace(self, graph=graph)
+
+    def partition(self, path: Path | None, k: int | None) -> tuple[IntArray, int | None]:
+        """Return the parts of the graph's vertices, and their number as far as it is known.
+
+        They are those of a file, or those of a session where there is none.
+
+        Raises
+        ------
+        FileFormatError
+            As `jetpy.read_parts` does; deleted vertices of a session may have none.
+        """
+        if path is not None:
+            return self._read_parts(path), k
+        assert self.parts is not None
+        return self.parts, self.k if k is None else k
+
+    def _read_parts(self, path: Path) -> IntArray:
+        from jetpy.errors import FileFormatError
+        from jetpy.io import read_parts
+
+        if self.numbers is None:
+            return read_parts(path, self.rows)
+        parts: IntArray = self.pick(read_parts(path, self.rows, partial=True))
+        without = (parts < 0).nonzero()[0]
+        if len(without):
+            raise FileFormatError(f"{path}: vertex {self.numbers[without[0]]} has no part")
+        return parts
+
+
+def read_given(path: Path, bars: Bars, **rules: bool) -> Given:
+    """Return a graph, read by rules as of `read_graph`, or that of a session or a mesh's cells.
+
+    Raises
+    ------
+    UsageError
+        If the path is a folder, and neither has arrays of a graph nor is a case of OpenFOAM.
+    FileFormatError
+        As `read_graph`, `read_session` and `read_mesh` do; or if the file has the name of none.
+    """
+    from jetpy.errors import FileFormatError
+    from jetpy.io import FORMATS, read_graph
+    from jetpy.io.compression import split_name
+    from jetpy.io.folder import is_graph
+    from jetpy.meshes.files import is_mesh_name
+
+    if path.is_dir() and not is_graph(path):
+        return _case(path)
+    if is_session_file(path):
+        bars.busy("Reading")
+        return _session(path, **rules)
+    suffix = split_name(path)[1]
+    if path.is_dir() or suffix in FORMATS:
+        graph = read_graph(path, progress=bars.read, **rules)
+        return Given(graph, graph.n)
+    if not is_mesh_name(path):
+        raise FileFormatError(
+            f"{path}: {suffix or 'no suffix'!r} is no known format of graphs "
+            f"({', '.join(FORMATS)}), nor one of meshes, which meshio reads (pip install meshio)"
+        )
+    bars.busy("Reading")
+    return _mesh(path)
+
+
+def is_session_file(path: Path) -> bool:
+    """Whether a path is that of a session."""
+    from jetpy.incremental.session import is_session
+
+    return path.is_file() and is_session(path)
+
+
+def name_of(path: Path) -> str:
+    """Return what the graph of a file, or of a folder, is called in reports."""
+    from jetpy.io.compression import split_name
+
+    return path.resolve().name if path.is_dir() else split_name(path)[0]
+
+
+def _case(path: Path) -> Given:
+    from jetpy.meshes import openfoam
+
+    if not openfoam.is_case(path):
+        raise click.UsageError(f"{path} is a folder, but no OpenFOAM case with a mesh")
+    graph = openfoam.read_case(path)
+    return Given(replace(graph, name=name_of(path)), graph.n)
+
+
+def _mesh(path: Path) -> Given:
+    from jetpy.meshes.cells import blocks_of, count_cells
+    from jetpy.meshes.dual import cells_of_vertices, dual_graph
+    from jetpy.meshes.files import read_mesh
+
+    with standard_output_kept():
+        cells = read_mesh(path)
+        graph = replace(dual_graph(cells), name=name_of(path))
+    return Given(graph, count_cells(blocks_of(cells)), cells_of_vertices(cells))
+
+
+def _session(path: Path, **rules: bool) -> Given:
+    from jetpy.build import as_graph
+    from jetpy.incremental.session import read_session
+
+    session = read_session(path)
+    graph = as_graph(session.graph, pattern=rules.get("pattern", False))
+    graph, settings = replace(graph, name=name_of(path)), session.settings
+    return Given(graph, settings.ids, session.vertices, session.parts, settings.goal.k)

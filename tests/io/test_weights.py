@@ -1,0 +1,57 @@
+"""Weights of vertices in files."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jetpy.errors import FileFormatError
+from jetpy.io.weights import read_vertex_weights
+
+BAD = {
+    "0": ("1\n# two\n0\n", "w.txt: vertex 1 on line 3 has weight 0, but weights must be positive"),
+    "negative": (
+        "-1\n2\n",
+        "w.txt: vertex 0 on line 1 has weight -1, but weights must be positive",
+    ),
+    "fraction": (
+        "1\n.5\n",
+        "w.txt: vertex 1 on line 2 has weight 0.5, which is not a whole number; "
+        "scale=True (--scale) turns positive weights into integers",
+    ),
+    "word": ("1\ntwo\n", "w.txt: line 2: 'two' is not a number"),
+    "of several": (
+        "1 2\n3 .5\n",
+        "w.txt: weight 1 of vertex 1 on line 2 is 0.5, which is no whole number from 0 to "
+        "2**31 - 1",
+    ),
+    "too few": ("1\n", "w.txt: weights of 2 vertices are needed, not an array of shape (1,)"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_weights_are_named_by_file_and_line(tmp_path: Path, case: str) -> None:
+    content, words = BAD[case]
+    (tmp_path / "w.txt").write_text(content)
+    with pytest.raises(FileFormatError, match=f"{re.escape(words)}$"):
+        read_vertex_weights(tmp_path / "w.txt", 2)
+
+
+def test_bad_weights_of_arrays(tmp_path: Path) -> None:
+    np.save(tmp_path / "w.npy", [1, 0])
+    with pytest.raises(FileFormatError, match=r"w\.npy: vertex 1 has weight 0, but"):
+        read_vertex_weights(tmp_path / "w.npy", 2)
+
+
+def test_weights_to_be_scaled(tmp_path: Path) -> None:
+    (tmp_path / "w.txt").write_text("0.5\n1e200\n")
+    weights = read_vertex_weights(tmp_path / "w.txt", 2, scale=True)
+    assert weights.tolist() == [0.5, 1e200]
+    (tmp_path / "w.txt").write_text("-0.5\n1\n")
+    with pytest.raises(
+        FileFormatError, match=r"has weight -0\.5; only positive ones can be scaled$"
+    ):
+        read_vertex_weights(tmp_path / "w.txt", 2, scale=True)
