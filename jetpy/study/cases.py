@@ -12,15 +12,17 @@ from jetpy.study.tools import PEERS
 
 JETPY = "jetpy"
 SERIAL = ("kokkos-serial",)
-"""Back ends that use one thread, whatever there is."""
+"""Back ends that use one thread, whatever there is; any other on CPUs counts as threaded."""
 FAMILIES: dict[str, str] = {
     "numba": "",
     "cuda": "",
     "kokkos-openmp": " kokkos",
     "kokkos-cuda": " kokkos",
-    "kokkos-serial": " kokkos-serial",
 }
-"""What is one program on all platforms: one back end of each family runs on a platform."""
+"""What is one program on all platforms: one back end of each family runs on a platform.
+
+A back end that is not here is a family of its own name.
+"""
 
 
 @dataclass(frozen=True)
@@ -93,8 +95,15 @@ def application_of(tool: str, preset: str, backend: str) -> str:
 
     >>> application_of("jetpy", "fast", "kokkos-cuda"), application_of("kahip", "fast", "")
     ('jetpy/fast kokkos', 'kahip')
+    >>> application_of("jetpy", "fast", "one-of-yours")
+    'jetpy/fast one-of-yours'
     """
-    return f"{tool}/{preset}{FAMILIES[backend]}" if tool == JETPY else tool
+    return f"{tool}/{preset}{family_of(backend)}" if tool == JETPY else tool
+
+
+def family_of(backend: str) -> str:
+    """Return what tells a family of jetpy's back ends from others, as names of applications end."""
+    return FAMILIES.get(backend, f" {backend}")
 
 
 def platform_of(machine: str, backend: str, threads: int) -> str:

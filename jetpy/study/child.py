@@ -61,22 +61,25 @@ class Task:
 def main() -> None:
     """Answer with what the run found, or with why the tool is absent."""
     answer = answering()
-    task = Task.from_json(sys.argv[1])
+    answer(found_by(Task.from_json(sys.argv[1])))
+
+
+def found_by(task: Task) -> dict[str, Any]:
+    """Return what a run finds, or why the tool is absent."""
     folder = Path(task.folder)
     job = Job(load_arrays(folder), folder, _preset(task.case), task.case.threads, task.imbalance)
     try:
         _warm_up(task.case, job)
         solve = _prepare(task.case, job)
     except (ImportError, BackendError) as error:
-        answer({"absent": str(error)})
-        return
+        return {"absent": str(error)}
     run = _run_jetpy if task.case.tool == JETPY else _run_other
     signal.setitimer(signal.ITIMER_REAL, task.time_limit)
     parts, spent = run(task.case, job, solve)
     signal.setitimer(signal.ITIMER_REAL, 0)
     found = checked_parts(job.graph, np.asarray(parts, np.int32), task.case.k)
     kernels = _kernels(task.case, job) if task.profile else []
-    answer({**_judged(job, found, task.case.k), **spent, "kernels": kernels})
+    return {**_judged(job, found, task.case.k), **spent, "kernels": kernels}
 
 
 def _run_jetpy(case: Case, job: Job, solve: Solve) -> Run:
