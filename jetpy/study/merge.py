@@ -6,34 +6,44 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from jetpy.errors import JetpyError
-from jetpy.study.files import CHECKSUMS, PERFORMANCE, TABLES, Row, Table, judge_equal
+from jetpy.study.files import KERNELS, PERFORMANCE, TABLES, Row, Table, without_kernels
 from jetpy.study.machine import FILE, Setting, check_same, read_setting, write_setting
+from jetpy.summary import count
 
 
 def merge(folders: Sequence[Path], target: Path) -> None:
     """Write the tables and machines of studies, all together, into a folder.
 
-    Whether parts are equal is judged anew, over all machines.
-
     Raises
     ------
     JetpyError
-        If a folder holds no study, the target holds one, two machines have the same name, two
-        studies the same run with other results, two graphs of one name differ, or imbalances do.
+        If a folder holds no study or has lost kernels, the target holds a study, two machines
+        have the same name, two studies the same run with other results, two graphs of one name
+        differ, or imbalances do.
     """
     if (target / PERFORMANCE.name).exists():
         raise JetpyError(f"{target} holds a study already; use another folder")
     for folder in folders:
-        if not (folder / PERFORMANCE.name).exists():
-            raise JetpyError(f"{folder} holds no study: {PERFORMANCE.name} is missing")
+        _check_whole(folder)
     setting = _setting(folders)
     joined = {table: _joined(table, folders) for table in TABLES}
     _check_graphs(joined[PERFORMANCE])
-    joined[CHECKSUMS] = judge_equal(joined[CHECKSUMS])
     target.mkdir(parents=True, exist_ok=True)
     write_setting(target, setting)
     for table, rows in joined.items():
         table.write(target, rows)
+
+
+def _check_whole(folder: Path) -> None:
+    if not (folder / PERFORMANCE.name).exists():
+        raise JetpyError(f"{folder} holds no study: {PERFORMANCE.name} is missing")
+    runs, kernels = PERFORMANCE.read(folder), KERNELS.read(folder)
+    if lost := without_kernels(runs, kernels):
+        raise JetpyError(
+            f"{folder / KERNELS.name} lacks kernels of {count(len(lost), 'run')}, such as "
+            f"{lost[0]['problem']} on {lost[0]['platform']}: give the command that made the "
+            "study again"
+        )
 
 
 def _setting(folders: Sequence[Path]) -> Setting:

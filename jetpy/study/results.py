@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from jetpy.errors import JetpyError
 from jetpy.study.cases import JETPY, application_of, device_of, platform_of
-from jetpy.study.files import CHECKSUMS, KERNELS, PERFORMANCE, Row
+from jetpy.study.files import TABLES, Row, is_copy
 from jetpy.study.machine import FILE, Machines, Setting, engine_name, read_setting
 from jetpy.study.metrics import Values, efficiencies, portability
 from jetpy.study.processes import DONE
@@ -63,7 +63,6 @@ class Results:
 
     setting: Setting
     runs: Sequence[Row]
-    checksums: Sequence[Row]
     kernels: Sequence[Row]
 
     @property
@@ -197,11 +196,12 @@ class Results:
 
     @cached_property
     def compared(self) -> dict[tuple[str, ...], list[Row]]:
-        """Checksums of what should be the same parts, by graph, k, preset and seed."""
+        """Runs of jetpy that should find the same parts, by graph, k, preset and seed."""
         found: dict[tuple[str, ...], list[Row]] = {}
-        for row in self.checksums:
-            key = tuple(row[column] for column in ("graph", "k", "preset", "seed"))
-            found.setdefault(key, []).append(row)
+        for row in self.runs:
+            if row["tool"] == JETPY and row["parts_sha"] and not is_copy(row):
+                key = tuple(row[column] for column in ("graph", "k", "preset", "seed"))
+                found.setdefault(key, []).append(row)
         return found
 
     @cached_property
@@ -210,7 +210,7 @@ class Results:
         return [
             f"{graph}, k = {k}, {preset}, seed {seed}"
             for (graph, k, preset, seed), rows in self.compared.items()
-            if len({row["sha"] for row in rows}) > 1
+            if len({row["parts_sha"] for row in rows}) > 1
         ]
 
     @property
@@ -267,7 +267,7 @@ def read_results(folder: Path) -> Results:
     JetpyError
         If the folder holds no study, or files that are not those of one.
     """
-    tables = [table.read(folder) for table in (PERFORMANCE, CHECKSUMS, KERNELS)]
+    tables = [table.read(folder) for table in TABLES]
     setting = read_setting(folder)
     if setting is None or not tables[0]:
         raise JetpyError(f"{folder} holds no study, or none with runs")

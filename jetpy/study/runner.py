@@ -26,7 +26,8 @@ from jetpy.study.triad import Roof
 Progress = Callable[[int, int], None]
 """Called with the runs made and the runs to make."""
 _DETAILS = (*STAGE_COLUMNS, "launches")
-_NOTHING = dict.fromkeys(("fom", "fom_cut", "cut", "imbalance", "seconds", *_DETAILS), "")
+_MEASURED = ("fom", "fom_cut", "cut", "imbalance", "parts_sha", "seconds", *_DETAILS, "kernels")
+_NOTHING = dict.fromkeys(_MEASURED, "")
 
 
 def installed(tools: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -120,7 +121,7 @@ def _row(study: Study, case: Case, graph: Graph, folder: str, options: Options) 
         if case.tool == JETPY:
             study.repeat_kernels(same, case)
         return {**study.runs[study.key_of(same)], **about}
-    profile = case.tool == JETPY and not study.kernels_of(case)
+    profile = case.tool == JETPY and not study.has_kernels(case)
     task = Task(case, folder, options.imbalance, options.time_limit, profile)
     outcome = run_apart(
         "jetpy.study.child",
@@ -128,9 +129,9 @@ def _row(study: Study, case: Case, graph: Graph, folder: str, options: Options) 
         threads=case.threads,
         time_limit=options.time_limit,
     )
-    if case.tool == JETPY and outcome.status == DONE:
-        study.append_details(case, outcome.found)
-    return {**about, "date": _now(), **_measured(outcome)}
+    if outcome.status == DONE:
+        study.append_kernels(case, outcome.found["kernels"])
+    return {**about, "date": _now(), "measured_threads": case.threads, **_measured(outcome)}
 
 
 def _same_run(study: Study, case: Case, options: Options) -> Iterator[Case]:
@@ -138,7 +139,7 @@ def _same_run(study: Study, case: Case, options: Options) -> Iterator[Case]:
     if not case.uses_threads:
         for threads in options.threads:
             other = case._replace(threads=threads)
-            if study.has_solved(other):
+            if study.has_measured(other):
                 yield other
 
 
@@ -155,7 +156,9 @@ def _measured(outcome: Outcome) -> dict[str, Any]:
         "cut": found["cut"],
         "imbalance": found["imbalance"],
         "feasible": "yes" if feasible else "no",
+        "parts_sha": found["sha"],
         "seconds": seconds,
+        "kernels": len(found["kernels"]) or "",
         "status": DONE,
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,15 @@ from typing import Any
 from jetpy.errors import JetpyError
 from jetpy.graph import Graph
 from jetpy.study.cases import Case
-from jetpy.study.files import CHECKSUMS, KERNELS, PERFORMANCE, TABLES, Row, judge_equal
+from jetpy.study.files import (
+    KERNELS,
+    PERFORMANCE,
+    TABLES,
+    Row,
+    is_copy,
+    timed_run,
+    without_kernels,
+)
 from jetpy.study.machine import (
     Machine,
     Setting,
@@ -48,6 +56,9 @@ class Study:
     def opened(cls, folder: Path, name: str, machine: Machine, imbalance: float) -> Study:
         """Begin or go on with a study.
 
+        Runs do not count as made whose kernels were timed and are lost: made again, they come
+        with their kernels.
+
         Raises
         ------
         JetpyError
@@ -64,8 +75,9 @@ class Study:
             known = setting.machines[name]
             check_same(name, known, machine)
             machine = replace(machine, roofs=known.roofs)
-        runs, *_ = [table.read(folder) for table in TABLES]  # refuses what is no study
-        keyed = {PERFORMANCE.key_of(row): row for row in runs}
+        runs, kernels = (table.read(folder) for table in TABLES)
+        lost = {PERFORMANCE.key_of(row) for row in without_kernels(runs, kernels)}
+        keyed = {key: row for row in runs if (key := PERFORMANCE.key_of(row)) not in lost}
         study = cls(folder, name, setting, keyed)
         study.keep_machine(machine)
         return study
@@ -89,9 +101,10 @@ class Study:
         row = self.runs.get(self.key_of(case))
         return row is None or row["status"] not in FINAL
 
-    def has_solved(self, case: Case) -> bool:
-        """Whether a run has been made to its end."""
-        return not self.lacks(case) and self.runs[self.key_of(case)]["status"] == DONE
+    def has_measured(self, case: Case) -> bool:
+        """Whether a run has been made to its end, rather than copied."""
+        row = self.runs.get(self.key_of(case))
+        return row is not None and row["status"] == DONE and not is_copy(row)
 
     def check_graph(self, name: str, graph: Graph) -> None:
         """Refuse a graph that has the name of another.
@@ -114,33 +127,24 @@ class Study:
         texts = {column: str(row[column]) for column in PERFORMANCE.columns}
         self.runs[PERFORMANCE.key_of(texts)] = texts
 
-    def append_details(self, case: Case, found: Mapping[str, Any]) -> None:
-        """Add the checksum of a run of jetpy, and what its kernels took, if that was asked for."""
-        own = self._texts(case)
-        checksum = {column: own[column] for column in CHECKSUMS.key} | {"sha": found["sha"]}
-        key = CHECKSUMS.key_of(checksum)
-        others = [row for row in CHECKSUMS.read(self.folder) if CHECKSUMS.key_of(row) != key]
-        CHECKSUMS.append(self.folder, judge_equal([*others, checksum])[-1:])
-        run = {column: own[column] for column in KERNELS.columns if column in own}
-        KERNELS.append(
-            self.folder, [{**run, **self._kernel(case, kernel)} for kernel in found["kernels"]]
-        )
+    def has_kernels(self, case: Case) -> bool:
+        """Whether kernels were timed in such a run, with whatever seed."""
+        own = timed_run(self._texts(case))
+        return any(row["kernels"] and timed_run(row) == own for row in self.runs.values())
 
-    def kernels_of(self, case: Case) -> list[Row]:
-        """Return what the kernels of a run take, with whatever seed."""
-        own = self._texts(case)
-        shared = [column for column in KERNELS.key if column in own]
-        return [
-            row
-            for row in KERNELS.read(self.folder)
-            if all(row[column] == own[column] for column in shared)
-        ]
+    def append_kernels(self, case: Case, kernels: Iterable[Mapping[str, Any]]) -> None:
+        """Add what the kernels of a run took."""
+        run = self._timed(case)
+        KERNELS.append(self.folder, [{**run, **self._kernel(case, kernel)} for kernel in kernels])
 
     def repeat_kernels(self, same: Case, case: Case) -> None:
         """Add what the kernels of a run took as what those of another would."""
-        own = self._texts(case)
-        run = {column: own[column] for column in KERNELS.columns if column in own}
-        KERNELS.append(self.folder, [{**row, **run} for row in self.kernels_of(same)])
+        run, wanted = self._timed(case), timed_run(self._texts(same))
+        found = (row for row in KERNELS.read(self.folder) if timed_run(row) == wanted)
+        KERNELS.append(self.folder, [{**row, **run} for row in found])
+
+    def _timed(self, case: Case) -> dict[str, str]:
+        return {name: text for name, text in self._texts(case).items() if name in KERNELS.columns}
 
     def _kernel(self, case: Case, kernel: Mapping[str, Any]) -> dict[str, Any]:
         """Return the cells of a kernel; no share of a bandwidth that is not that of its engine."""

@@ -15,7 +15,7 @@ import jetpy
 from jetpy import checkup
 from jetpy.generators import grid
 from jetpy.study import runner
-from jetpy.study.files import CHECKSUMS, KERNELS, PERFORMANCE
+from jetpy.study.files import KERNELS, PERFORMANCE, Table
 from jetpy.study.machine import FILE
 from jetpy.study.processes import Outcome
 from tests.cli.conftest import Run
@@ -81,13 +81,14 @@ def test_runs_are_told_as_they_were(made: Path) -> None:
 def test_serial_tools_are_run_once_for_all_threads(made: Path) -> None:
     metis = [row for row in rows(made) if row["tool"] == "metis"]
     assert [row["platform"] for row in metis] == ["box cpu-1", "box cpu-2"]
+    assert [row["measured_threads"] for row in metis] == ["1", "1"]
     assert metis[0]["seconds"] == metis[1]["seconds"]
 
 
 def test_details(made: Path) -> None:
-    checksums, kernels = CHECKSUMS.read(made), KERNELS.read(made)
-    assert {row["equal"] for row in checksums} == {"yes"}
-    assert len({row["sha"] for row in checksums}) == 1
+    runs, kernels = rows(made), KERNELS.read(made)
+    assert len({row["parts_sha"] for row in runs if row["tool"] == "jetpy"}) == 1
+    assert sum(int(row["kernels"] or 0) for row in runs) == len(kernels)
     assert {"propose", "afterburn"} <= {row["kernel"] for row in kernels}
     facts = json.loads((made / FILE).read_text())["machines"]["box"]
     assert facts["facts"]["processor"]
@@ -118,6 +119,28 @@ def test_a_study_goes_on_where_it_stopped(made: Path, run: Run, ran: list[object
     assert sorted(row["problem"] for row in rows(made)) == sorted(row["problem"] for row in before)
 
 
+@pytest.mark.parametrize("kept", [0, 0.5])
+@pytest.mark.parametrize("table", [KERNELS, PERFORMANCE])
+def test_what_is_lost_is_made_again(
+    kept: float, table: Table, made: Path, run: Run, ran: list[object]
+) -> None:
+    before = [rows(made), KERNELS.read(made)]
+    file = made / table.name
+    whole = file.read_bytes()
+    file.write_bytes(whole[: int(kept * len(whole))])
+    told = run("study", "mesh.graph", "--backends", "numba", *WORDS).stdout
+    assert "4 runs on 2 platforms; the same parts in all of 1 partition, each found 2" in told
+    assert 0 < len(ran) <= 3
+
+    def essence(runs: list[dict[str, str]], kernels: list[dict[str, str]]) -> set[tuple[str, ...]]:
+        columns = ("tool", "threads", "measured_threads", "parts_sha", "kernels")
+        return {tuple(row[column] for column in columns) for row in runs} | {
+            KERNELS.key_of(row) for row in kernels
+        }
+
+    assert essence(rows(made), KERNELS.read(made)) == essence(*before)
+
+
 @pytest.mark.parametrize(("status", "tried"), [("failed with code 1", 1), ("time limit", 0)])
 def test_runs_that_failed_are_tried_again(
     status: str, tried: int, made: Path, run: Run, ran: list[object]
@@ -132,8 +155,9 @@ def test_runs_that_failed_are_tried_again(
 
 
 def test_parts_that_differ_fail(made: Path, run: Run) -> None:
-    [first, *others] = CHECKSUMS.read(made)
-    CHECKSUMS.write(made, [{**first, "sha": "0"}, *others])
+    [first, *others] = rows(made)
+    assert first["tool"] == "jetpy"
+    PERFORMANCE.write(made, [{**first, "parts_sha": "0"}, *others])
     told = run("study", "--merge", "study", "-o", "all", code=1)
     assert "parts differ on mesh, k = 2, default, seed 0: a defect" in told.stderr
     assert page("all/report.html").said("p").startswith("DIFFERENT PARTS")

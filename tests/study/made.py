@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from jetpy.study.cases import Case
-from jetpy.study.files import CHECKSUMS, KERNELS, PERFORMANCE
+from jetpy.study.files import KERNELS, PERFORMANCE
 from jetpy.study.machine import Machine, Setting, write_setting
 from jetpy.study.triad import Roof
 
@@ -37,7 +37,8 @@ def row(name: str, case: Case, **measured: object) -> dict[str, Any]:
         **{"application": case.application, "problem": case.problem},
         **{"platform": case.platform(name), "cut": 10, "imbalance": 0.02, "seconds": 1.0},
         **{"coarsen_seconds": "", "initial_seconds": "", "refine_seconds": "", "launches": ""},
-        **{"feasible": "yes", "status": "done", **measured},
+        **{"feasible": "yes", "status": "done", "parts_sha": "", "kernels": ""},
+        **{"measured_threads": case.threads, **measured},
     }
     good = found["feasible"] == "yes"
     return {
@@ -52,7 +53,6 @@ def study(
     name: str,
     own: Machine,
     rows: list[dict[str, Any]],
-    checksums: dict[Case, str] | None = None,
     kernels: list[dict[str, Any]] | None = None,
     imbalance: float = 0.03,
 ) -> Path:
@@ -60,14 +60,6 @@ def study(
     folder.mkdir(exist_ok=True)
     write_setting(folder, Setting(imbalance, {name: own}))
     PERFORMANCE.write(folder, rows)
-    told = [
-        {
-            **{column: case._asdict()[column] for column in CHECKSUMS.key if column != "machine"},
-            **{"sha": sha, "equal": "yes", "machine": name},
-        }
-        for case, sha in (checksums or {}).items()
-    ]
-    CHECKSUMS.write(folder, told)
     KERNELS.write(folder, kernels or [])
     return folder
 

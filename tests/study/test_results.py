@@ -22,16 +22,15 @@ def folder(tmp_path: Path) -> Path:
     """Two problems on a processor and a GPU; KaMinPar fails at one of them."""
     name = "box"
     rows = [
-        row(name, case(8, "jetpy", "numba"), seconds=2.0, cut=10),
+        row(name, case(8, "jetpy", "numba"), seconds=2.0, cut=10, parts_sha="x"),
         row(name, case(8, "kaminpar"), seconds=1.0, cut=12),
-        row(name, case(8, "jetpy", "cuda", 1), seconds=0.5, cut=10),
+        row(name, case(8, "jetpy", "cuda", 1), seconds=0.5, cut=10, parts_sha="y"),
         row(name, case(64, "jetpy", "numba"), seconds=3.0, cut=40),
         row(name, case(64, "jetpy", "numba", seed=1), seconds=5.0, cut=44),
         row(name, case(64, "kaminpar"), seconds=1.0, cut=30, feasible="no"),
         row(name, case(64, "kaminpar", seed=1), seconds=2.0, cut=41),
         row(name, case(64, "jetpy", "cuda", 1), seconds=0.25, cut=40),
     ]
-    checksums = {case(8, "jetpy", "numba"): "x", case(8, "jetpy", "cuda", 1): "y"}
     kernels = [
         kernel(name, case(8, "jetpy", "numba"), "propose", 10, 0.3, 60_000_000),
         kernel(name, case(8, "jetpy", "numba"), "shrink", 2, 0.1, 40_000_000),
@@ -39,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
         kernel(name, case(64, "jetpy", "numba"), "propose", 10, 0.001, 10_000_000),
         kernel(name, case(8, "jetpy", "cuda", 1), "propose", 10, 0.001, 100_000_000),
     ]
-    return study(tmp_path / "s", name, machine(gpus=("H200",)), rows, checksums, kernels)
+    return study(tmp_path / "s", name, machine(gpus=("H200",)), rows, kernels)
 
 
 CPU, GPU = "box cpu-2", "box gpu"
