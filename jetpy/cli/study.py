@@ -83,7 +83,7 @@ class _Study(Command):
     required=True,
     type=click.Path(exists=True, path_type=Path),
 )
-@click.option("-k", "ks", type=numbers(1), metavar="K,...", help="Numbers of parts.")
+@click.option("-k", "ks", type=numbers(2), metavar="K,...", help="Numbers of parts.")
 @click.option(
     "--backends",
     type=some_of(BACKENDS),
@@ -226,7 +226,7 @@ def _run(
     from jetpy.problem import checked_imbalance
     from jetpy.study.cases import Options
     from jetpy.study.machine import machine_of
-    from jetpy.study.runner import installed, make_runs, measure_roofs, names_of
+    from jetpy.study.runner import check_graphs, installed, make_runs, measure_roofs, names_of
     from jetpy.study.study import Study
 
     checked_imbalance(asked["imbalance"], large=False)
@@ -242,6 +242,8 @@ def _run(
         tools=tuple(there),
     )
     study = Study.opened(output, name or here.id, here, options.imbalance)
+    bars.busy("Reading graphs")
+    check_graphs(study, files, options)
     bars.busy("Measuring bandwidth")
     measure_roofs(study, options)
     return make_runs(study, files, options, lambda done, total: bars.stage("study", done, total))

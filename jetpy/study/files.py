@@ -92,8 +92,17 @@ PERFORMANCE = Table(
     "performance.csv",
     (
         *("date", "fom", "fom_cut", "application", "problem", "platform", "coverage_key"),
-        *("graph", "n", "m", "k", "tool", "preset", "backend", "threads", "measured_threads"),
-        *("seed", "cut", "imbalance", "feasible", "parts_sha", "seconds", *STAGE_COLUMNS),
+        *("graph", "n", "m", "graph_sha", "k", "tool", "preset", "backend", "threads"),
+        *(
+            "measured_threads",
+            "seed",
+            "cut",
+            "imbalance",
+            "feasible",
+            "parts_sha",
+            "seconds",
+            *STAGE_COLUMNS,
+        ),
         *("launches", "kernels", "status", "machine"),
     ),
     ("graph", "k", "tool", "preset", "backend", "threads", "seed", "machine"),
@@ -119,6 +128,23 @@ _TIMED = ("graph", "k", "preset", "backend", "threads", "machine")
 def timed_run(row: Mapping[str, str]) -> tuple[str, ...]:
     """Return what tells runs whose kernels are timed from others: all but the seed."""
     return tuple(row[column] for column in _TIMED)
+
+
+def may_be_same_graph(row: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """Whether two rows are of graphs of different names, or of what may be one graph.
+
+    That is so if sizes are equal, and checksums where both are known.
+
+    >>> known = {"graph": "mesh", "n": "9", "m": "12", "graph_sha": "x"}
+    >>> may_be_same_graph(known, {**known, "graph_sha": ""})
+    True
+    >>> may_be_same_graph(known, {**known, "graph_sha": "y"})
+    False
+    """
+    if row["graph"] != other["graph"]:
+        return True
+    shas = {row["graph_sha"], other["graph_sha"]} - {""}
+    return (row["n"], row["m"]) == (other["n"], other["m"]) and len(shas) <= 1
 
 
 def is_copy(row: Mapping[str, str]) -> bool:

@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
 
 from jetpy.errors import JetpyError
-from jetpy.study.files import KERNELS, PERFORMANCE, TABLES, Row, Table, without_kernels
-from jetpy.study.machine import FILE, Setting, check_same, read_setting, write_setting
+from jetpy.study.files import (
+    KERNELS,
+    PERFORMANCE,
+    TABLES,
+    Row,
+    Table,
+    may_be_same_graph,
+    without_kernels,
+)
+from jetpy.study.machine import (
+    FILE,
+    Setting,
+    check_same,
+    check_version,
+    read_setting,
+    write_setting,
+)
 from jetpy.summary import count
 
 
@@ -19,7 +35,7 @@ def merge(folders: Sequence[Path], target: Path) -> None:
     JetpyError
         If a folder holds no study or has lost kernels, the target holds a study, two machines
         have the same name, two studies the same run with other results, two graphs of one name
-        differ, or imbalances do.
+        differ, or imbalances do, or versions of jetpy.
     """
     if (target / PERFORMANCE.name).exists():
         raise JetpyError(f"{target} holds a study already; use another folder")
@@ -60,6 +76,8 @@ def _setting(folders: Sequence[Path]) -> Setting:
             )
         for name, machine in own.machines.items():
             check_same(name, joined.machines.get(name, machine), machine)
+            for known in joined.machines.values():
+                check_version(folder, machine, known)
             joined = joined.with_machine(name, machine)
     assert joined is not None
     return joined
@@ -79,8 +97,12 @@ def _joined(table: Table, folders: Sequence[Path]) -> list[Row]:
 
 
 def _check_graphs(rows: Sequence[Row]) -> None:
-    sizes: dict[str, tuple[str, str]] = {}
+    found: dict[tuple[str, ...], Row] = {}
     for row in rows:
-        own = row["n"], row["m"]
-        if sizes.setdefault(row["graph"], own) != own:
-            raise JetpyError(f"two graphs are called {row['graph']}: they differ in size")
+        found.setdefault(tuple(row[column] for column in ("graph", "n", "m", "graph_sha")), row)
+    for one, other in combinations(found.values(), 2):
+        if not may_be_same_graph(one, other):
+            raise JetpyError(
+                f"two graphs are called {one['graph']}, which differ in size, edges, weights or "
+                "the order of vertices: rename the file of one, and make its study again"
+            )

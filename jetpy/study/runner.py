@@ -13,7 +13,7 @@ from jetpy.errors import BackendError, JetpyError
 from jetpy.graph import Graph
 from jetpy.io import read_graph
 from jetpy.io.compression import split_name
-from jetpy.study.arrays import save_arrays
+from jetpy.study.arrays import checksum, save_arrays
 from jetpy.study.cases import JETPY, Case, Options, cases_of, engines
 from jetpy.study.child import Task
 from jetpy.study.files import STAGE_COLUMNS, Row
@@ -70,6 +70,29 @@ def measure_roofs(study: Study, options: Options) -> None:
             study.keep_machine(study.machine.with_roof(name, Roof(**outcome.found)))
 
 
+def check_graphs(study: Study, files: Sequence[Path], options: Options) -> None:
+    """Read all graphs, so that one that does not fit is refused before anything is run.
+
+    Raises
+    ------
+    JetpyError
+        If one cannot be read, is not the one of this name that the study has, or has fewer
+        vertices than it is to get parts.
+    """
+    for name, file in names_of(files).items():
+        graph = read_graph(file)
+        study.check_graph(_about(name, graph))
+        if max(options.ks) > graph.n:
+            raise JetpyError(
+                f"{file} has {graph.n} vertices, fewer than {max(options.ks)} parts: nothing to "
+                "compare; leave out one of them"
+            )
+
+
+def _about(name: str, graph: Graph) -> dict[str, str]:
+    return {"graph": name, "n": f"{graph.n}", "m": f"{graph.m}", "graph_sha": checksum(graph)}
+
+
 def make_runs(
     study: Study, files: Sequence[Path], options: Options, progress: Progress
 ) -> list[Row]:
@@ -91,12 +114,13 @@ def make_runs(
         if not todo[name]:
             continue
         graph = read_graph(file)
-        study.check_graph(name, graph)
+        about = _about(name, graph)
+        study.check_graph(about)
         with tempfile.TemporaryDirectory() as folder:
             save_arrays(Path(folder), graph)
             for case in todo[name]:
                 progress(done, total)
-                row = _row(study, case, graph, folder, options)
+                row = {**about, **_row(study, case, folder, options)}
                 study.append(row)
                 if row["status"] != DONE:
                     failed.append(row)
@@ -104,12 +128,10 @@ def make_runs(
     return failed
 
 
-def _row(study: Study, case: Case, graph: Graph, folder: str, options: Options) -> dict[str, Any]:
-    """Make a run, or take that of a serial tool, and return its row."""
+def _row(study: Study, case: Case, folder: str, options: Options) -> dict[str, Any]:
+    """Make a run, or take that of a serial tool, and return its row but for its graph."""
     about = {
         **case._asdict(),
-        "n": graph.n,
-        "m": graph.m,
         "application": case.application,
         "problem": case.problem,
         "platform": case.platform(study.name),
@@ -151,8 +173,8 @@ def _measured(outcome: Outcome) -> dict[str, Any]:
     return {
         **_NOTHING,
         **{name: found[name] for name in _DETAILS if name in found},
-        "fom": seconds if feasible else "",
-        "fom_cut": found["cut"] if feasible else "",
+        "fom": seconds if feasible and float(seconds) else "",
+        "fom_cut": (found["cut"] or "") if feasible else "",
         "cut": found["cut"],
         "imbalance": found["imbalance"],
         "feasible": "yes" if feasible else "no",

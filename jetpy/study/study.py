@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from jetpy.errors import JetpyError
-from jetpy.graph import Graph
 from jetpy.study.cases import Case
 from jetpy.study.files import (
     KERNELS,
@@ -16,6 +15,7 @@ from jetpy.study.files import (
     TABLES,
     Row,
     is_copy,
+    may_be_same_graph,
     timed_run,
     without_kernels,
 )
@@ -23,6 +23,7 @@ from jetpy.study.machine import (
     Machine,
     Setting,
     check_same,
+    check_version,
     engine_name,
     read_setting,
     write_setting,
@@ -62,8 +63,8 @@ class Study:
         Raises
         ------
         JetpyError
-            If what lies in the folder is no study, one with another imbalance, or one of another
-            machine of this name.
+            If what lies in the folder is no study, one with another imbalance, by another
+            version of jetpy, or of another machine of this name.
         """
         folder.mkdir(parents=True, exist_ok=True)
         setting = read_setting(folder) or Setting(imbalance)
@@ -71,6 +72,8 @@ class Study:
             raise JetpyError(
                 f"{folder} is a study with an imbalance of {setting.imbalance}: use another folder"
             )
+        for known in setting.machines.values():
+            check_version(folder, known, machine)
         if name in setting.machines:
             known = setting.machines[name]
             check_same(name, known, machine)
@@ -106,19 +109,17 @@ class Study:
         row = self.runs.get(self.key_of(case))
         return row is not None and row["status"] == DONE and not is_copy(row)
 
-    def check_graph(self, name: str, graph: Graph) -> None:
-        """Refuse a graph that has the name of another.
+    def check_graph(self, graph: Mapping[str, str]) -> None:
+        """Refuse a graph, told as in a row, that has the name of another.
 
         Raises
         ------
         JetpyError
         """
-        sizes = str(graph.n), str(graph.m)
-        own = (row for row in self.runs.values() if row["graph"] == name)
-        if any((row["n"], row["m"]) != sizes for row in own):
+        if not all(may_be_same_graph(row, graph) for row in self.runs.values()):
             raise JetpyError(
-                f"{self.folder} has runs of another graph called {name}: rename the file, or use "
-                "another folder"
+                f"{self.folder} has runs of another graph called {graph['graph']}: rename the "
+                "file, or use another folder"
             )
 
     def append(self, row: Mapping[str, Any]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import jetpy
 from jetpy import checkup
@@ -173,10 +174,27 @@ def test_merged_as_json(made: Path, run: Run) -> None:
     assert all(0 < value <= 1 for own in metric.values() for value in own.values())
 
 
-def test_another_graph_of_the_name_is_refused(made: Path, run: Run) -> None:
-    jetpy.write_graph("mesh.graph", grid(3, 3))
-    told = run("study", "mesh.graph", "--backends", "numba", *WORDS, "-k", "3", code=1)
+def renumbered() -> jetpy.Graph:
+    """The mesh, its first vertex the last."""
+    mesh = grid(40, 30)
+    matrix = csr_array((mesh.edge_weights, mesh.indices, mesh.indptr))
+    order = np.roll(np.arange(matrix.shape[0]), -1)
+    return jetpy.as_graph(matrix[order][:, order])
+
+
+@pytest.mark.parametrize("other", [grid(3, 3), renumbered()])
+def test_another_graph_of_the_name_is_refused(other: jetpy.Graph, made: Path, run: Run) -> None:
+    jetpy.write_graph("mesh.graph", other)
+    told = run("study", "mesh.graph", "--backends", "numba", *WORDS, code=1)
     assert "runs of another graph called mesh" in told.stderr
+
+
+def test_a_study_by_another_version_does_not_go_on(made: Path, run: Run) -> None:
+    setting = json.loads((made / FILE).read_text())
+    setting["machines"]["box"]["facts"]["version"] = "0.0.1"
+    (made / FILE).write_text(json.dumps(setting))
+    told = run("study", "mesh.graph", "--backends", "numba", *WORDS, code=1)
+    assert "study has runs by jetpy 0.0.1, not" in told.stderr
 
 
 def test_late_runs_are_told_and_kept(made: Path, run: Run) -> None:
@@ -197,7 +215,12 @@ def test_late_runs_are_told_and_kept(made: Path, run: Run) -> None:
     [
         (("mesh.graph",), 2, "-k is needed"),
         (("mesh.graph", "-k", "2,x"), 2, "'2,x' is not a whole number"),
-        (("mesh.graph", "-k", "0,2"), 2, "0 is less than 1"),
+        (("mesh.graph", "-k", "1,2"), 2, "1 is less than 2"),
+        (
+            ("mesh.graph", "-k", "2,1201", "--tools", "none", "--backends", "numba"),
+            1,
+            "mesh.graph has 1200 vertices, fewer than 1201 parts: nothing to compare",
+        ),
         (("mesh.graph", "-k", "2", "--backends", "numba,cpu"), 2, "'cpu' is none of cuda"),
         (("mesh.graph", "-k", "2", "--tools", "scotch"), 2, "'scotch' is none of metis"),
         (("mesh.graph", "-k", "2", "--imbalance", "-1"), 2, "imbalance"),

@@ -11,6 +11,7 @@ from jetpy.study.machine import Machine, Setting, write_setting
 from jetpy.study.triad import Roof
 
 FACTS: dict[str, Any] = {
+    "version": "1",
     "processor": "one with two cores",
     "gpus": [],
     "threads": 2,
@@ -33,7 +34,14 @@ def row(name: str, case: Case, **measured: object) -> dict[str, Any]:
     """A row of a run that went well, but for what is said."""
     found: dict[str, Any] = {
         **case._asdict(),
-        **{"date": "2026-01-01", "n": 9, "m": 12, "coverage_key": "", "machine": name},
+        **{
+            "date": "2026-01-01",
+            "n": 9,
+            "m": 12,
+            "graph_sha": "",
+            "coverage_key": "",
+            "machine": name,
+        },
         **{"application": case.application, "problem": case.problem},
         **{"platform": case.platform(name), "cut": 10, "imbalance": 0.02, "seconds": 1.0},
         **{"coarsen_seconds": "", "initial_seconds": "", "refine_seconds": "", "launches": ""},
@@ -43,8 +51,8 @@ def row(name: str, case: Case, **measured: object) -> dict[str, Any]:
     good = found["feasible"] == "yes"
     return {
         **found,
-        "fom": found["seconds"] if good else "",
-        "fom_cut": found["cut"] if good else "",
+        "fom": (found["seconds"] or "") if good else "",
+        "fom_cut": (found["cut"] or "") if good else "",
     }
 
 

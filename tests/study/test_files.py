@@ -125,6 +125,17 @@ def _other_graph(here: Path) -> None:
     study(here, "box", machine(), [row("box", NUMBA, n=10)])
 
 
+def _other_edges(here: Path) -> None:
+    study(here, "gpu", machine("b", ("H200",)), [row("gpu", NUMBA, graph_sha="x")])
+    study(here.parent / "there", "box", machine(), [row("box", NUMBA, graph_sha="y")])
+
+
+def _other_version(here: Path) -> None:
+    other = machine()
+    facts = {**other.facts, "version": "2"}
+    study(here, "box", replace(other, facts=facts), [row("box", NUMBA)])
+
+
 def _other_imbalance(here: Path) -> None:
     study(here, "box", machine(), [row("box", NUMBA)], imbalance=0.1)
 
@@ -152,6 +163,8 @@ def _no_machine(here: Path) -> None:
     [
         (_other_machine, "two machines are called gpu"),
         (_other_graph, "two graphs are called mesh"),
+        (_other_edges, "two graphs are called mesh"),
+        (_other_version, "has runs by jetpy 1, not 2"),
         (_other_imbalance, "an imbalance of 0.03, not 0.1"),
         (_other_result, "another row for mesh 8 jetpy default cuda 1 0 gpu"),
         (_nothing, "performance.csv is missing"),
