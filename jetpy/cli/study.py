@@ -203,7 +203,8 @@ def study_command(
         with progress_bars(quiet=quiet) as bars:
             failed = _run(sources, output, machine, backends, tools, asked, bars)
         for row in failed:
-            notify("warning", f"{row['problem']}, {row['application']}: {row['status']}")
+            run = f"{row['problem']} seed={row['seed']}, {row['application']}"
+            notify("warning", f"{run}: {row['status']}")
     results = read_results(output)
     page = study_page(results, ctx.meta[COMMAND]).encode()
     with atomic_write(output / PAGE) as stream:

@@ -53,6 +53,20 @@ class Options:
     time_limit: float
 
 
+class Problem(NamedTuple):
+    """A graph, and into how many parts it is cut; its seeds are not problems of their own.
+
+    >>> str(Problem("mesh", 8))
+    'mesh k=8'
+    """
+
+    graph: str
+    k: int
+
+    def __str__(self) -> str:
+        return f"{self.graph} k={self.k}"
+
+
 class Case(NamedTuple):
     """A run: what it partitions, and how.
 
@@ -76,7 +90,7 @@ class Case(NamedTuple):
     @property
     def problem(self) -> str:
         """What is to be solved."""
-        return f"{self.graph} k={self.k} seed={self.seed}"
+        return str(Problem(self.graph, self.k))
 
     @property
     def uses_threads(self) -> bool:
@@ -104,6 +118,20 @@ def application_of(tool: str, preset: str, backend: str) -> str:
 def family_of(backend: str) -> str:
     """Return what tells a family of jetpy's back ends from others, as names of applications end."""
     return FAMILIES.get(backend, f" {backend}")
+
+
+def runs_on(tool: str, backend: str, *, gpu: bool) -> bool:
+    """Whether the application that a run belongs to has anything for GPUs, or for CPUs.
+
+    >>> [runs_on("jetpy", "numba", gpu=gpu) for gpu in (False, True)]
+    [True, True]
+    >>> runs_on("jetpy", "kokkos-serial", gpu=True), runs_on("metis", "", gpu=True)
+    (False, False)
+    """
+    if tool != JETPY:
+        return not gpu
+    family = family_of(backend)
+    return any((own in ON_GPU) == gpu for own in (backend, *FAMILIES) if family_of(own) == family)
 
 
 def platform_of(machine: str, backend: str, threads: int) -> str:
