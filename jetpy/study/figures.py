@@ -30,6 +30,8 @@ _SHARES = (0.0, 0.01, 0.1)
 """Of all the time: from which on a kernel's point is as large as `_AREAS` say, square points."""
 _AREAS = (6.0, 30.0, 120.0)
 _WIDEST_PROFILE = 100.0
+_NARROW = 3.0
+"""Ratio of the ends of a logarithmic axis up to which it gets even steps."""
 
 
 class Styles:
@@ -109,12 +111,11 @@ def _chart_of_platforms(
                 bbox={"boxstyle": "round,pad=0.25", "color": styles.colour(application)},
             )  # fmt: skip
     axes.set(yticks=range(len(found)), yticklabels=list(found), ylim=(len(found) - 0.5, -0.5))
-    axes.set_xlim(0.7, len(platforms) + 0.3)
+    axes.set(xticks=range(1, len(platforms) + 1), xlim=(0.7, len(platforms) + 0.3))
     axes.grid(visible=False)
-    axes.tick_params(left=False, labelsize=7)
+    axes.tick_params(left=False, bottom=False, labelbottom=False, labelsize=7)
     axes.spines[["left", "bottom"]].set_visible(False)
-    axes.set_xlabel("platforms by number, the best of each application first")
-    _whole_numbers(axes)
+    axes.set_xlabel("platforms, the best of each first")
 
 
 def profile_figure(each: Mapping[str, Mapping[Cell, float]], what: str, styles: Styles) -> Figure:
@@ -231,19 +232,14 @@ def _apart(point: tuple[float, float], other: tuple[float, float]) -> bool:
     return max(point[1] / other[1], other[1] / point[1]) > _LINE
 
 
-def _whole_numbers(axes: Axes) -> None:
-    from matplotlib.ticker import MaxNLocator
-
-    axes.xaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1))
-
-
 def _plain_numbers(axes: Axes) -> None:
-    """Number a logarithmic axis like any other."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    """Number a logarithmic axis like any other, at round numbers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
     low, high = axes.get_xlim()
-    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high / low < 200 else (1,)))
+    if high / low < _NARROW:
+        axes.xaxis.set_major_locator(MaxNLocator(6, steps=(1, 2, 5, 10)))
+    else:
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high / low < 200 else (1,)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.xaxis.set_minor_formatter(
-        NullFormatter() if high / low > 2 else FuncFormatter(lambda value, _: f"{value:.3g}")
-    )
+    axes.xaxis.set_minor_locator(NullLocator())

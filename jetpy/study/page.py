@@ -113,14 +113,14 @@ def _portability(
     rows = [
         (
             name,
-            *(_number(own.get(platform)) for platform in results.platforms),
             _number(found.metric[name]),
             _number(found.where_it_runs[name]),
+            *(_number(own.get(platform)) for platform in results.platforms),
         )
         for name, own in found.by_platform.items()
     ]
     return {
-        "table": Table(("application", *_numbers(results), "all", "where it runs"), rows),
+        "table": Table(("application", "all", "where it runs", *_numbers(results)), rows),
         "cascade": drawn(
             cascade_figure(found.by_platform, results.platforms, styles), f"Cascade plot by {by}"
         ),
@@ -139,9 +139,9 @@ def _each(found: Efficiencies, results: Results) -> Table:
         on = [Cell(problem, platform) for platform in results.platforms]
         for name, own in found.each.items():
             values = (_number(own.get(cell)) for cell in on)
-            rows.append((f"{problem}", name, *values, _number(found.of_problem(name, problem))))
+            rows.append((f"{problem}", name, _number(found.of_problem(name, problem)), *values))
     note = f"The first {MOST_EFFICIENCIES} rows." * (len(rows) > MOST_EFFICIENCIES)
-    headers = ("problem", "application", *_numbers(results), "all")
+    headers = ("problem", "application", "all", *_numbers(results))
     return Table(headers, rows[:MOST_EFFICIENCIES], 2, note=note)
 
 
