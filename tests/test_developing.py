@@ -103,4 +103,4 @@ def test_back_end_in_a_study(
     assert found.applications == ["jetpy/fast", "jetpy/fast cpp"]
     assert found.platforms == ["box cpu-1", "box cpu-2"]
     assert found.unequal == []
-    assert found.by_bandwidth.keys() == set(found.applications)
+    assert found.by_bandwidth.each.keys() == set(found.applications)

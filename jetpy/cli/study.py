@@ -122,6 +122,14 @@ class _Study(Command):
     help="Of several, medians are told.",
 )
 @click.option(
+    "--repeats",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="How often each run is made; the one of median time is told, and the extremes.",
+)
+@click.option(
     "--imbalance",
     type=float,
     default=0.03,
@@ -162,6 +170,7 @@ def study_command(
     threads: tuple[int, ...] | None,
     presets: tuple[names.Preset, ...],
     seeds: tuple[int, ...],
+    repeats: int,
     imbalance: float,
     time_limit: float,
     machine: str | None,
@@ -197,6 +206,7 @@ def study_command(
             "presets": presets,
             "threads": threads,
             "seeds": seeds,
+            "repeats": repeats,
             "imbalance": imbalance,
             "time_limit": time_limit,
         }

@@ -41,6 +41,8 @@ class Options:
     imbalance : float
     time_limit : float
         Seconds after which a run is ended.
+    repeats : int
+        How often each run is made.
     """
 
     ks: tuple[int, ...]
@@ -51,6 +53,7 @@ class Options:
     seeds: tuple[int, ...]
     imbalance: float
     time_limit: float
+    repeats: int = 1
 
 
 class Problem(NamedTuple):

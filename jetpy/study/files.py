@@ -93,16 +93,8 @@ PERFORMANCE = Table(
     (
         *("date", "fom", "fom_cut", "application", "problem", "platform", "coverage_key"),
         *("graph", "n", "m", "graph_sha", "k", "tool", "preset", "backend", "threads"),
-        *(
-            "measured_threads",
-            "seed",
-            "cut",
-            "imbalance",
-            "feasible",
-            "parts_sha",
-            "seconds",
-            *STAGE_COLUMNS,
-        ),
+        *("measured_threads", "seed", "cut", "imbalance", "feasible", "parts_sha"),
+        *("repeats", "seconds", "seconds_min", "seconds_max", *STAGE_COLUMNS),
         *("launches", "kernels", "status", "machine"),
     ),
     ("graph", "k", "tool", "preset", "backend", "threads", "seed", "machine"),

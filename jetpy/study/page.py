@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from statistics import median
 
 from jetpy.pages.blocks import Drawn, Table, drawn
 from jetpy.pages.page import render
@@ -18,7 +19,7 @@ from jetpy.study.figures import (
 )
 from jetpy.study.files import is_copy
 from jetpy.study.machine import Machine
-from jetpy.study.results import Engine, Launches, Results, over_best
+from jetpy.study.results import Engine, Launches, Results, over_best, range_of
 from jetpy.summary import count
 
 MOST_RUNS = 600
@@ -58,6 +59,7 @@ def study_page(results: Results, command: str) -> str:
             for what, found in (("time", results.by_time), ("cut", results.by_cut))
             if found.cells
         ],
+        repeats=_repeats(results),
         copied=", ".join(_copied(results)) or "none here",
         left_out=results.left_out,
         solved=bool(results.solved),
@@ -93,6 +95,20 @@ def _with_presets(results: Results) -> list[str]:
     return [
         f"{name} ({presets[name]})" if presets.get(name) else name for name in results.applications
     ]
+
+
+def _repeats(results: Results) -> str:
+    """Tell how often runs were made, and how much their times differ."""
+    if not results.spread:
+        return "Each run was made once, so nothing here tells how much times vary: see --repeats."
+    most, row = results.spread[-1]
+    middle = median(ratio for ratio, _ in results.spread)
+    where = f"{row['problem']} seed={row['seed']}, {row['application']}, {row['platform']}"
+    return (
+        f"Each run was made {range_of(results.repeats)} times, and its time is the median of "
+        f"these. The longest over the shortest is {middle:.2f} in the median, and {most:.2f} at "
+        f"most ({where})."
+    )
 
 
 def _copied(results: Results) -> list[str]:
@@ -184,12 +200,14 @@ def _runs(results: Results) -> Table:
     shown = results.runs[:MOST_RUNS]
     headers = (
         *("problem", "application", "platform", "back end", "preset", "seed", "cut", "imbalance"),
-        *("seconds", "coarsen", "initial", "refine", "launches", "status"),
+        *("seconds", "shortest", "longest", "coarsen", "initial", "refine", "launches"),
+        "status",
     )
     rows = [
         (
             *(row["problem"], row["application"], row["platform"], row["backend"]),
             *(row["preset"], row["seed"], row["cut"], row["imbalance"], row["seconds"]),
+            *(row["seconds_min"], row["seconds_max"]),
             *(row["coarsen_seconds"], row["initial_seconds"], row["refine_seconds"]),
             *(row["launches"], _status(row)),
         )

@@ -291,6 +291,21 @@ class Results:
         }
 
     @cached_property
+    def repeats(self) -> list[int]:
+        """How often runs were made that came to their end, ascending."""
+        return sorted(int(row["repeats"]) for row in self.runs if row["status"] == DONE)
+
+    @cached_property
+    def spread(self) -> list[tuple[float, Row]]:
+        """The longest over the shortest time of each run that was repeated, ascending."""
+        ratios = [
+            (float(row["seconds_max"]) / float(row["seconds_min"]), row)
+            for row in self.runs
+            if row["fom"] and int(row["repeats"]) > 1 and not is_copy(row)
+        ]
+        return sorted(ratios, key=lambda own: own[0])
+
+    @cached_property
     def failures(self) -> list[Row]:
         """Runs that failed, or whose parts keep no limit."""
         return [row for row in self.runs if row["status"] != DONE or row["feasible"] != "yes"]
@@ -324,7 +339,7 @@ class Results:
             return "parts were not compared: each was found once"
         return (
             f"the same parts in all of {count(len(several), 'partition')}, each found "
-            f"{_range([len(rows) for rows in several])} times"
+            f"{range_of([len(rows) for rows in several])} times"
         )
 
     @property
@@ -404,6 +419,11 @@ def _engine(row: Row) -> Engine:
     return Engine(row["machine"], row["backend"], int(row["threads"]))
 
 
-def _range(numbers: Sequence[int]) -> str:
+def range_of(numbers: Sequence[int]) -> str:
+    """Return the least and the largest of numbers, as text.
+
+    >>> range_of([2, 2]), range_of([3, 1])
+    ('2', '1 to 3')
+    """
     low, high = min(numbers), max(numbers)
     return f"{low}" if low == high else f"{low} to {high}"

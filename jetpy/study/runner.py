@@ -26,7 +26,8 @@ from jetpy.study.triad import Roof
 Progress = Callable[[int, int], None]
 """Called with the runs made and the runs to make."""
 _DETAILS = (*STAGE_COLUMNS, "launches")
-_MEASURED = ("fom", "fom_cut", "cut", "imbalance", "parts_sha", "seconds", *_DETAILS, "kernels")
+_TIMES = ("seconds", "seconds_min", "seconds_max")
+_MEASURED = ("fom", "fom_cut", "cut", "imbalance", "parts_sha", *_TIMES, *_DETAILS, "kernels")
 _NOTHING = dict.fromkeys(_MEASURED, "")
 
 
@@ -105,7 +106,7 @@ def make_runs(
         jetpy's back ends is not there.
     """
     todo = {
-        name: [case for case in cases_of(name, options) if study.lacks(case)]
+        name: [case for case in cases_of(name, options) if study.lacks(case, options.repeats)]
         for name in names_of(files)
     }
     total, done = sum(map(len, todo.values())), 0
@@ -125,6 +126,7 @@ def make_runs(
                 if row["status"] != DONE:
                     failed.append(row)
                 done += 1
+    study.tidy()
     return failed
 
 
@@ -144,16 +146,17 @@ def _row(study: Study, case: Case, folder: str, options: Options) -> dict[str, A
             study.repeat_kernels(same, case)
         return {**study.runs[study.key_of(same)], **about}
     profile = case.tool == JETPY and not study.has_kernels(case)
-    task = Task(case, folder, options.imbalance, options.time_limit, profile)
+    task = Task(case, folder, options.imbalance, options.time_limit, profile, options.repeats)
     outcome = run_apart(
         "jetpy.study.child",
         task.to_json(),
         threads=case.threads,
-        time_limit=options.time_limit,
+        time_limit=options.time_limit * options.repeats,
     )
     if outcome.status == DONE:
         study.append_kernels(case, outcome.found["kernels"])
-    return {**about, "date": _now(), "measured_threads": case.threads, **_measured(outcome)}
+    how = {"measured_threads": case.threads, "repeats": options.repeats}
+    return {**about, "date": _now(), **how, **_measured(outcome)}
 
 
 def _same_run(study: Study, case: Case, options: Options) -> Iterator[Case]:
@@ -161,7 +164,7 @@ def _same_run(study: Study, case: Case, options: Options) -> Iterator[Case]:
     if not case.uses_threads:
         for threads in options.threads:
             other = case._replace(threads=threads)
-            if study.has_measured(other):
+            if study.has_measured(other, options.repeats):
                 yield other
 
 
@@ -169,7 +172,8 @@ def _measured(outcome: Outcome) -> dict[str, Any]:
     if outcome.status != DONE:
         return {**_NOTHING, "feasible": "no", "status": outcome.status}
     found = outcome.found
-    seconds, feasible = f"{found['seconds']:.6f}", found["feasible"]
+    times = {name: f"{found[name]:.6f}" for name in _TIMES}
+    seconds, feasible = times["seconds"], found["feasible"]
     return {
         **_NOTHING,
         **{name: found[name] for name in _DETAILS if name in found},
@@ -179,7 +183,7 @@ def _measured(outcome: Outcome) -> dict[str, Any]:
         "imbalance": found["imbalance"],
         "feasible": "yes" if feasible else "no",
         "parts_sha": found["sha"],
-        "seconds": seconds,
+        **times,
         "kernels": len(found["kernels"]) or "",
         "status": DONE,
     }

@@ -99,15 +99,19 @@ class Study:
         """Return the key of a run's row."""
         return PERFORMANCE.key_of(self._texts(case))
 
-    def lacks(self, case: Case) -> bool:
-        """Whether a run has not been made, or has failed but for its time limit."""
+    def lacks(self, case: Case, repeats: int = 1) -> bool:
+        """Whether a run was not made that often, or has failed but for its time limit."""
         row = self.runs.get(self.key_of(case))
-        return row is None or row["status"] not in FINAL
+        if row is None or row["status"] not in FINAL:
+            return True
+        return row["status"] == DONE and int(row["repeats"]) < repeats
 
-    def has_measured(self, case: Case) -> bool:
-        """Whether a run has been made to its end, rather than copied."""
+    def has_measured(self, case: Case, repeats: int = 1) -> bool:
+        """Whether a run has been made to its end, that often, rather than copied."""
         row = self.runs.get(self.key_of(case))
-        return row is not None and row["status"] == DONE and not is_copy(row)
+        if row is None or row["status"] != DONE or is_copy(row):
+            return False
+        return not self.lacks(case, repeats)
 
     def check_graph(self, graph: Mapping[str, str]) -> None:
         """Refuse a graph, told as in a row, that has the name of another.
@@ -127,6 +131,12 @@ class Study:
         PERFORMANCE.append(self.folder, [row])
         texts = {column: str(row[column]) for column in PERFORMANCE.columns}
         self.runs[PERFORMANCE.key_of(texts)] = texts
+
+    def tidy(self) -> None:
+        """Leave one row of each key in the tables: whoever reads them need not know more."""
+        for table in TABLES:
+            if rows := table.read(self.folder):
+                table.write(self.folder, rows)
 
     def has_kernels(self, case: Case) -> bool:
         """Whether kernels were timed in such a run, with whatever seed."""

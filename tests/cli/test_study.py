@@ -120,6 +120,27 @@ def test_a_study_goes_on_where_it_stopped(made: Path, run: Run, ran: list[object
     assert sorted(row["problem"] for row in rows(made)) == sorted(row["problem"] for row in before)
 
 
+def test_runs_that_were_not_repeated_so_often_are_made_again(
+    made: Path, run: Run, ran: list[object]
+) -> None:
+    words = "study", "mesh.graph", "--backends", "numba", *WORDS
+    assert "Each run was made once" in page(made / "report.html").text
+    for _ in range(2):
+        run(*words, "--repeats", 3)
+    assert len(ran) == 3
+    run(*words)
+    assert len(ran) == 3
+    for row in rows(made):
+        assert row["repeats"] == "3"
+        assert row["fom"] == row["seconds"]
+        assert float(row["seconds_min"]) <= float(row["seconds"]) <= float(row["seconds_max"])
+        stages = [float(row[f"{s}_seconds"] or 0) for s in ("coarsen", "initial", "refine")]
+        if row["tool"] == "jetpy":
+            assert sum(stages) == pytest.approx(float(row["seconds"]), abs=1e-5)
+    told = page(made / "report.html").text
+    assert "Each run was made 3 times, and its time is the median" in told
+
+
 @pytest.mark.parametrize("kept", [0, 0.5])
 @pytest.mark.parametrize("table", [KERNELS, PERFORMANCE])
 def test_what_is_lost_is_made_again(

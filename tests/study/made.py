@@ -46,8 +46,10 @@ def row(name: str, case: Case, **measured: object) -> dict[str, Any]:
         **{"platform": case.platform(name), "cut": 10, "imbalance": 0.02, "seconds": 1.0},
         **{"coarsen_seconds": "", "initial_seconds": "", "refine_seconds": "", "launches": ""},
         **{"feasible": "yes", "status": "done", "parts_sha": "", "kernels": ""},
-        **{"measured_threads": case.threads, **measured},
+        **{"measured_threads": case.threads, "repeats": 1, **measured},
     }
+    for column in ("seconds_min", "seconds_max"):
+        found.setdefault(column, found["seconds"])
     good = found["feasible"] == "yes"
     return {
         **found,
