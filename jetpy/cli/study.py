@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
+from click.core import ParameterSource
 
 from jetpy import names
 from jetpy.bars import Bars, progress_bars
@@ -25,6 +26,8 @@ DEFAULT_PEERS = ("metis", "kaminpar", "mtkahypar", "kahip")
 BACKENDS = tuple(name for name in get_args(names.Backend) if name != "auto")
 PAGE = "report.html"
 COMMAND = "jetpy.cli.study.command"
+WITH_MERGE = ("sources", "merge", "output", "json_file", "quiet")
+"""Parameters that mean something where studies are joined."""
 
 
 def numbers(least: int) -> Callable[[str], tuple[int, ...]]:
@@ -188,7 +191,9 @@ def study_command(
 
     check_installed()
     check_outputs([], json_file, inputs=[] if merge else sources)
-    if not merge and ks is None:
+    if merge:
+        _refuse_options_of_runs(ctx)
+    elif ks is None:
         raise click.UsageError("-k is needed: numbers of parts, as in -k 8,64")
 
     from jetpy.io.atomic import atomic_write
@@ -222,6 +227,18 @@ def study_command(
     _conclude(results, output, json_file, quiet=quiet)
 
 
+def _refuse_options_of_runs(ctx: click.Context) -> None:
+    """Refuse what has no meaning where nothing is run, rather than ignore it."""
+    given = [
+        option.opts[0]
+        for option in ctx.command.params
+        if option.name not in WITH_MERGE
+        and ctx.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
+    ]
+    if given:
+        raise click.UsageError(f"--merge runs nothing: leave out {', '.join(given)}")
+
+
 def _run(
     files: Sequence[Path],
     output: Path,
@@ -245,6 +262,13 @@ def _run(
     there, missing = installed(tools)
     if missing:
         notify("note", f"without {', '.join(missing)}: pip install '{DISTRIBUTION}[{EXTRA}]'")
+    most = max(asked["threads"] or (1,))
+    if most > available_threads():
+        notify(
+            "warning",
+            f"{most} threads on a machine that has {available_threads()} for this process: times "
+            f"with so many are not those of {most} processors",
+        )
     here = machine_of(check_up(bars.busy))
     working: Any = backends or here.works
     options = Options(

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 
 import jetpy
 from jetpy import checkup
+from jetpy.backends.threads import available_threads
 from jetpy.generators import grid
 from jetpy.study import runner
 from jetpy.study.files import KERNELS, PERFORMANCE, Table
@@ -176,6 +177,13 @@ def test_runs_that_failed_are_tried_again(
     assert ("2 runs without feasible parts" in told) == (tried == 0)
 
 
+def test_more_threads_than_there_are_are_warned_of(made: Path, run: Run) -> None:
+    words = ("-k", "2", "--backends", "numba", "--tools", "none", "--machine", "box", "-o", "study")
+    told = run("study", "mesh.graph", *words, "--threads", 64).stderr
+    assert f"64 threads on a machine that has {available_threads()} for this process" in told
+    assert "threads on a machine" not in run("study", "mesh.graph", *words, "--threads", 1).stderr
+
+
 def test_parts_that_differ_fail(made: Path, run: Run) -> None:
     [first, *others] = rows(made)
     assert first["tool"] == "jetpy"
@@ -248,6 +256,11 @@ def test_late_runs_are_told_and_kept(made: Path, run: Run) -> None:
         (("mesh.graph", "mesh.graph", "-k", "2"), 1, "both called mesh"),
         (("mesh.part", "-k", "2", "--tools", "none", "--backends", "numba"), 1, "mesh.part"),
         (("--merge", "mesh.graph"), 1, "mesh.graph"),
+        (
+            ("--merge", ".", "-k", "2", "--machine", "box"),
+            2,
+            "--merge runs nothing: leave out -k, --machine",
+        ),
         (("--merge", "."), 1, "performance.csv is missing"),
     ],
 )
