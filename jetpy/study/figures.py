@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from jetpy.pages.figures import new_figure, styled
 from jetpy.pages.palette import INK, MUTED, PAGE, SERIES
 from jetpy.study.efficiency import Cell
+from jetpy.study.launches import Launches
 from jetpy.study.metrics import cascade, factors
-from jetpy.study.results import Launches
 from jetpy.study.triad import Roof
 
 if TYPE_CHECKING:

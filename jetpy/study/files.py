@@ -13,6 +13,7 @@ from typing import Any
 from jetpy.errors import JetpyError
 from jetpy.io.atomic import atomic_write
 from jetpy.outcome import STAGES
+from jetpy.study.cases import Problem
 
 Row = dict[str, str]
 STAGE_COLUMNS = tuple(f"{stage}_seconds" for stage in STAGES)
@@ -115,6 +116,11 @@ KERNELS = Table(
 """A row for each kernel of a run; `engine` is what ran it, a GPU's host on small levels."""
 TABLES = (PERFORMANCE, KERNELS)
 _TIMED = ("graph", "k", "preset", "backend", "threads", "machine")
+
+
+def problem_in(row: Mapping[str, str]) -> Problem:
+    """Return the problem that a row of a table is about."""
+    return Problem(row["graph"], int(row["k"]))
 
 
 def timed_run(row: Mapping[str, str]) -> tuple[str, ...]:

@@ -18,8 +18,9 @@ from jetpy.study.figures import (
     roof_figure,
 )
 from jetpy.study.files import is_copy
+from jetpy.study.launches import Engine, Launches
 from jetpy.study.machine import Machine
-from jetpy.study.results import Engine, Launches, Results, over_best, range_of
+from jetpy.study.results import Results, over_best, range_of
 from jetpy.summary import count
 
 MOST_RUNS = 600

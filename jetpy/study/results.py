@@ -7,45 +7,23 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from statistics import geometric_mean, median
-from typing import Any, NamedTuple
+from typing import Any
 
 from jetpy.errors import JetpyError
 from jetpy.study.cases import (
     JETPY,
     Problem,
-    application_of,
     device_of,
-    platform_of,
     runs_on,
 )
 from jetpy.study.efficiency import Cell, Efficiencies
-from jetpy.study.files import TABLES, Row, is_copy
+from jetpy.study.files import TABLES, Row, is_copy, problem_in
+from jetpy.study.launches import Engine, Launches, bandwidth_shares, launches_by_engine
 from jetpy.study.machine import FILE, Machines, Setting, engine_name, read_setting
 from jetpy.study.metrics import Values, bests, efficiencies, itself
 from jetpy.study.processes import DONE
 from jetpy.study.triad import Roof
 from jetpy.summary import count
-
-
-class Engine(NamedTuple):
-    """A back end with so many threads, on a machine."""
-
-    machine: str
-    backend: str
-    threads: int
-
-    def __str__(self) -> str:
-        name = f"{self.machine} {self.backend}"
-        return name if device_of(self.backend, 1) == "gpu" else f"{name}/{self.threads}"
-
-
-class Launches(NamedTuple):
-    """All launches of a kernel by an engine; `bytes` is what they move at least."""
-
-    kernel: str
-    calls: int
-    seconds: float
-    bytes: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +43,7 @@ class Results:
     def problems(self) -> list[Problem]:
         """All problems, by the order of graphs and the number of parts."""
         graphs = list(dict.fromkeys(row["graph"] for row in self.runs))
-        found = {_problem(row) for row in self.runs}
+        found = {problem_in(row) for row in self.runs}
         return sorted(found, key=lambda problem: (graphs.index(problem.graph), problem.k))
 
     @cached_property
@@ -84,7 +62,7 @@ class Results:
     @cached_property
     def cells(self) -> list[Cell]:
         """Every problem on every platform on which a run of it was tried."""
-        tried = {(_problem(row), row["platform"]) for row in self.runs}
+        tried = {(problem_in(row), row["platform"]) for row in self.runs}
         return [
             Cell(problem, platform)
             for problem in self.problems
@@ -103,7 +81,7 @@ class Results:
         """All runs, by cell and application."""
         found: dict[Cell, dict[str, list[Row]]] = {cell: {} for cell in self.cells}
         for row in self.runs:
-            cell = Cell(_problem(row), row["platform"])
+            cell = Cell(problem_in(row), row["platform"])
             found[cell].setdefault(row["application"], []).append(row)
         return found
 
@@ -171,19 +149,7 @@ class Results:
         All launches of a run count, by the bytes that they move at least. A run whose kernels
         were not timed has no entry.
         """
-        moved: dict[tuple[str, Cell], list[tuple[float, float]]] = {}
-        for row in self.kernels:
-            if row["share"]:
-                backend, threads = row["backend"], int(row["threads"])
-                application = application_of(JETPY, row["preset"], backend)
-                platform = platform_of(row["machine"], backend, threads)
-                possible = float(row["seconds"]) * self.roof(_engine(row)).bandwidth
-                where = application, Cell(_problem(row), platform)
-                moved.setdefault(where, []).append((float(row["bytes"]), possible))
-        shares = {
-            where: min(1.0, sum(b for b, _ in own) / sum(possible for _, possible in own))
-            for where, own in moved.items()
-        }
+        shares = bandwidth_shares(self.kernels, self.roof)
         measured = [name for name in self.applications if any(name == a for a, _ in shares)]
         cells = [cell for cell in self.cells if cell.problem in self.solved]
         return Efficiencies(
@@ -259,10 +225,11 @@ class Results:
             if kept and problem not in self.solved:
                 told.append(f"{problem} does not count: no application has solved it.")
         for what, values, same in (("time", self.seconds, itself), ("cut", self.cuts, problem_of)):
-            zero = {cell for cell in self.cells if bests(values, same).get(same(cell)) == 0}
-            for problem in self.problems:
-                if any(cell.problem == problem for cell in zero):
-                    told.append(f"By {what}, {problem} does not count: the best {what} is 0.")
+            best = bests(values, same)
+            zero = dict.fromkeys(c.problem for c in self.cells if best.get(same(c)) == 0)
+            told += [
+                f"By {what}, {problem} does not count: the best {what} is 0." for problem in zero
+            ]
         for name, platforms in self.not_asked.items():
             told.append(f"{name} was not tried with all problems on {', '.join(platforms)}.")
         return told
@@ -274,21 +241,7 @@ class Results:
     @cached_property
     def launches(self) -> dict[Engine, list[Launches]]:
         """All launches by engine and kernel, those that took longest first."""
-        found: dict[Engine, dict[str, Launches]] = {}
-        for row in self.kernels:
-            if row["share"]:
-                own = found.setdefault(_engine(row), {})
-                so_far = own.get(row["kernel"], Launches(row["kernel"], 0, 0.0, 0))
-                own[row["kernel"]] = Launches(
-                    row["kernel"],
-                    so_far.calls + int(row["calls"]),
-                    so_far.seconds + float(row["seconds"]),
-                    so_far.bytes + int(row["bytes"]),
-                )
-        return {
-            engine: sorted(own.values(), key=lambda launches: -launches.seconds)
-            for engine, own in found.items()
-        }
+        return launches_by_engine(self.kernels)
 
     @cached_property
     def repeats(self) -> list[int]:
@@ -301,7 +254,7 @@ class Results:
         ratios = [
             (float(row["seconds_max"]) / float(row["seconds_min"]), row)
             for row in self.runs
-            if row["fom"] and int(row["repeats"]) > 1 and not is_copy(row)
+            if float(row["seconds_min"] or 0) and int(row["repeats"]) > 1 and not is_copy(row)
         ]
         return sorted(ratios, key=lambda own: own[0])
 
@@ -409,14 +362,6 @@ def over_best(values: Values) -> dict[tuple[str, str], float]:
 def problem_of(cell: Cell) -> Problem:
     """Return the problem of a cell, all of whose platforms share the best cut."""
     return cell.problem
-
-
-def _problem(row: Row) -> Problem:
-    return Problem(row["graph"], int(row["k"]))
-
-
-def _engine(row: Row) -> Engine:
-    return Engine(row["machine"], row["backend"], int(row["threads"]))
 
 
 def range_of(numbers: Sequence[int]) -> str:
