@@ -10,7 +10,9 @@ from functools import partial
 from pathlib import Path
 
 from jetpy import Graph, generators, read_graph, write_graph
+from jetpy.io.compression import open_input, split_name
 
+MANIFEST = "MANIFEST.csv"
 KS = {"real": (2, 8, 64, 256), "generated": (2, 32, 128), "large": (32, 256)}
 """Numbers of parts that each kind of graph is cut into."""
 
@@ -58,13 +60,37 @@ class Instance:
 
 
 def real_instances(folder: Path) -> Iterator[Instance]:
-    """Graphs that the MANIFEST.csv of a folder lists, each in NAME.npz or NAME.graph.xz."""
-    with open(folder / "MANIFEST.csv", newline="", encoding="utf-8") as stream:
+    """Graphs that the MANIFEST.csv of a folder lists, each in NAME.npz or NAME.graph.xz.
+
+    Without that file, all graphs of the folder in these formats, of the class "graph".
+    """
+    manifest = folder / MANIFEST
+    if not manifest.exists():
+        yield from _listed(folder)
+        return
+    with open(manifest, newline="", encoding="utf-8") as stream:
         for row in csv.DictReader(stream):
             archive = folder / f"{row['name']}.npz"
             file = archive if archive.exists() else folder / f"{row['name']}.graph.xz"
             load = partial(read_graph, file)
             yield Instance(row["name"], _short(row["class"]), "real", int(row["n"]), load)
+
+
+def _listed(folder: Path) -> Iterator[Instance]:
+    if not folder.is_dir():
+        raise SystemExit(f"{folder} is no folder")
+    for file in sorted(folder.iterdir()):
+        name, suffix, _ = split_name(file)
+        if suffix in (".npz", ".graph"):
+            yield Instance(name, "graph", "real", _vertices(file), partial(read_graph, file))
+
+
+def _vertices(file: Path) -> int:
+    """Return the number of vertices of a graph, of a METIS file from its first line alone."""
+    if split_name(file)[1] != ".graph":
+        return read_graph(file).n
+    with open_input(file) as stream:
+        return int(next(line for line in stream if not line.startswith(b"%")).split()[0])
 
 
 def generated_instances(folder: Path) -> Iterator[Instance]:
@@ -76,7 +102,9 @@ def generated_instances(folder: Path) -> Iterator[Instance]:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose graphs."""
-    parser.add_argument("--graphs", type=Path, metavar="DIR", help="real graphs and MANIFEST.csv")
+    parser.add_argument(
+        "--graphs", type=Path, metavar="DIR", help="real graphs, all or those of its MANIFEST.csv"
+    )
     parser.add_argument("--generated", type=Path, metavar="DIR", help="cache of generated graphs")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="no other graphs than these")
 

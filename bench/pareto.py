@@ -12,8 +12,9 @@ from statistics import geometric_mean
 from typing import NamedTuple
 
 from bench.tables import note, show
+from jetpy.study.efficiency import Cell
 from jetpy.study.metrics import Values
-from jetpy.study.results import Cell, Results, read_results
+from jetpy.study.results import Results, read_results
 
 
 class Point(NamedTuple):

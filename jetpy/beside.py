@@ -45,11 +45,12 @@ def metis(graph: Graph, k: int, limit: int, seed: int) -> Beside:
     limit : int
         What a part may weigh.
     seed : int
+        METIS gets the next one: with its seeds 0 and 1 it does the same, as ``srand`` does.
     """
     import pymetis
 
     thousandths = math.floor(1000 * (limit * k / graph.total_vertex_weight - 1) + 1e-9)
-    options = pymetis.Options(seed=seed, ufactor=min(max(1, thousandths), MOST_THOUSANDTHS))
+    options = pymetis.Options(seed=seed + 1, ufactor=min(max(1, thousandths), MOST_THOUSANDTHS))
     indptr, indices, edge_weights, vertex_weights = (
         array.astype(np.int64)
         for array in (graph.indptr, graph.indices, graph.edge_weights, graph.vertex_weights)

@@ -7,17 +7,25 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from shutil import which
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
 
 import jetpy
 from jetpy import workloads
-from jetpy.backends import get_backend, pykokkos_standin
+from jetpy.backends import BACKENDS, get_backend, pykokkos_standin
 from jetpy.backends.level import upload
 from jetpy.backends.selfcheck import differences
 from jetpy.refinement.methods import REFINEMENTS
+from jetpy.study import runner
+from jetpy.study.cases import Options
+from jetpy.study.child import Task, found_by
+from jetpy.study.processes import Outcome
+from jetpy.study.results import read_results
+from jetpy.study.study import Study
 from tests.graphs import random_graph
+from tests.study.made import machine
 
 EXAMPLES = Path(__file__).parents[1] / "docs" / "developing" / "examples"
 
@@ -68,3 +76,31 @@ def test_refinement(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_back_end(monkeypatch: pytest.MonkeyPatch) -> None:
     made = load("jetpy.backends.cpp", "jetpy/backends/cpp.py", monkeypatch)
     assert list(differences(made.CppBackend(), 2049)) == []
+
+
+@pytest.mark.skipif(which("g++") is None, reason="no g++")
+def test_back_end_in_a_study(
+    compiled: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = load("jetpy.backends.cpp", "jetpy/backends/cpp.py", monkeypatch)
+    monkeypatch.setitem(BACKENDS, "cpp", lambda threads, device: made.CppBackend())
+
+    def run_here(module: str, *arguments: str, **options: object) -> Outcome:
+        """A process of its own would not know of the back end."""
+        if module == "jetpy.study.triad":
+            return Outcome("done", {"bandwidth": 1e9, "latency": 1e-6})
+        return Outcome("done", found_by(Task.from_json(arguments[0])))
+
+    monkeypatch.setattr(runner, "run_apart", run_here)
+    jetpy.write_graph(tmp_path / "mesh.graph", jetpy.generators.grid(20, 20))
+    names: Any = ("numba", "cpp")
+    options = Options((2,), names, ("fast",), (), (1, 2), (0,), 0.03, 60)
+    study = Study.opened(tmp_path / "study", "box", machine(), options.imbalance)
+    runner.measure_roofs(study, options)
+    failed = runner.make_runs(study, [tmp_path / "mesh.graph"], options, lambda done, total: None)
+    found = read_results(tmp_path / "study")
+    assert failed == []
+    assert found.applications == ["jetpy/fast", "jetpy/fast cpp"]
+    assert found.platforms == ["box cpu-1", "box cpu-2"]
+    assert found.unequal == []
+    assert found.by_bandwidth.each.keys() == set(found.applications)

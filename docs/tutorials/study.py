@@ -63,7 +63,8 @@ assert all(run["status"] == "done" for run in runs)
 # Seconds differ from run to run, cuts of jetpy do not: its parts have the same checksum
 # with any number of threads, and on GPUs.
 
-assert all(row["equal"] == "yes" for row in table("checksums.csv"))
+parts = {(run["preset"], run["parts_sha"]) for run in runs if run["tool"] == "jetpy"}
+assert len(parts) == 2, "of two presets"
 
 # %%
 # Pennycook's metric
@@ -111,9 +112,9 @@ print("wrote portability.png")
 #
 #    $ jetpy study --merge study study-of-the-gpu -o both
 #
-# Platforms are then those of both, and an application that runs on one of them alone
-# gets 0. :doc:`A study of performance portability </study>` tells what tables and page
-# hold.
+# Platforms are then those of both. An application that can't run on one of them gets 0;
+# what was only not tried there does not count.
+# :doc:`A study of performance portability </study>` tells what tables and page hold.
 
 page = Path("study/report.html")
 assert page.stat().st_size > 10_000

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
+from click.core import ParameterSource
 
 from jetpy import names
 from jetpy.bars import Bars, progress_bars
@@ -25,6 +26,8 @@ DEFAULT_PEERS = ("metis", "kaminpar", "mtkahypar", "kahip")
 BACKENDS = tuple(name for name in get_args(names.Backend) if name != "auto")
 PAGE = "report.html"
 COMMAND = "jetpy.cli.study.command"
+WITH_MERGE = ("sources", "merge", "output", "json_file", "quiet")
+"""Parameters that mean something where studies are joined."""
 
 
 def numbers(least: int) -> Callable[[str], tuple[int, ...]]:
@@ -83,7 +86,7 @@ class _Study(Command):
     required=True,
     type=click.Path(exists=True, path_type=Path),
 )
-@click.option("-k", "ks", type=numbers(1), metavar="K,...", help="Numbers of parts.")
+@click.option("-k", "ks", type=numbers(2), metavar="K,...", help="Numbers of parts.")
 @click.option(
     "--backends",
     type=some_of(BACKENDS),
@@ -120,6 +123,14 @@ class _Study(Command):
     show_default=True,
     metavar="N,...",
     help="Of several, medians are told.",
+)
+@click.option(
+    "--repeats",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="How often each run is made; the one of median time is told, and the extremes.",
 )
 @click.option(
     "--imbalance",
@@ -162,6 +173,7 @@ def study_command(
     threads: tuple[int, ...] | None,
     presets: tuple[names.Preset, ...],
     seeds: tuple[int, ...],
+    repeats: int,
     imbalance: float,
     time_limit: float,
     machine: str | None,
@@ -179,7 +191,9 @@ def study_command(
 
     check_installed()
     check_outputs([], json_file, inputs=[] if merge else sources)
-    if not merge and ks is None:
+    if merge:
+        _refuse_options_of_runs(ctx)
+    elif ks is None:
         raise click.UsageError("-k is needed: numbers of parts, as in -k 8,64")
 
     from jetpy.io.atomic import atomic_write
@@ -197,18 +211,32 @@ def study_command(
             "presets": presets,
             "threads": threads,
             "seeds": seeds,
+            "repeats": repeats,
             "imbalance": imbalance,
             "time_limit": time_limit,
         }
         with progress_bars(quiet=quiet) as bars:
             failed = _run(sources, output, machine, backends, tools, asked, bars)
         for row in failed:
-            notify("warning", f"{row['problem']}, {row['application']}: {row['status']}")
+            run = f"{row['problem']} seed={row['seed']}, {row['application']}"
+            notify("warning", f"{run}: {row['status']}")
     results = read_results(output)
     page = study_page(results, ctx.meta[COMMAND]).encode()
     with atomic_write(output / PAGE) as stream:
         stream.write(page)
     _conclude(results, output, json_file, quiet=quiet)
+
+
+def _refuse_options_of_runs(ctx: click.Context) -> None:
+    """Refuse what has no meaning where nothing is run, rather than ignore it."""
+    given = [
+        option.opts[0]
+        for option in ctx.command.params
+        if option.name not in WITH_MERGE
+        and ctx.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
+    ]
+    if given:
+        raise click.UsageError(f"--merge runs nothing: leave out {', '.join(given)}")
 
 
 def _run(
@@ -226,7 +254,7 @@ def _run(
     from jetpy.problem import checked_imbalance
     from jetpy.study.cases import Options
     from jetpy.study.machine import machine_of
-    from jetpy.study.runner import installed, make_runs, measure_roofs, names_of
+    from jetpy.study.runner import check_graphs, installed, make_runs, measure_roofs, names_of
     from jetpy.study.study import Study
 
     checked_imbalance(asked["imbalance"], large=False)
@@ -234,6 +262,13 @@ def _run(
     there, missing = installed(tools)
     if missing:
         notify("note", f"without {', '.join(missing)}: pip install '{DISTRIBUTION}[{EXTRA}]'")
+    most = max(asked["threads"] or (1,))
+    if most > available_threads():
+        notify(
+            "warning",
+            f"{most} threads on a machine that has {available_threads()} for this process: times "
+            f"with so many are not those of {most} processors",
+        )
     here = machine_of(check_up(bars.busy))
     working: Any = backends or here.works
     options = Options(
@@ -242,6 +277,8 @@ def _run(
         tools=tuple(there),
     )
     study = Study.opened(output, name or here.id, here, options.imbalance)
+    bars.busy("Reading graphs")
+    check_graphs(study, files, options)
     bars.busy("Measuring bandwidth")
     measure_roofs(study, options)
     return make_runs(study, files, options, lambda done, total: bars.stage("study", done, total))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
+from jetpy.build import as_graph
 from jetpy.convert.raw import Rules
 from jetpy.errors import FileFormatError
 from jetpy.graph import Graph
@@ -81,22 +83,28 @@ def read_graph(
     return graph
 
 
-def write_graph(path: str | os.PathLike[str], graph: Graph) -> None:
+def write_graph(path: str | os.PathLike[str], graph: Any) -> None:
     """Write a graph to a file, in the format of its suffix (see `read_graph`).
 
     The file is complete or not there at all; an existing one is replaced only at the end.
+
+    Parameters
+    ----------
+    path : path
+    graph : Graph, or anything that `as_graph` takes
 
     Raises
     ------
     GraphError
         When the format cannot hold this graph (edge lists and Matrix Market files have no
-        vertex weights).
+        vertex weights), or it is none.
     JetpyError
         When the file cannot be written.
     """
     module = _format(path, split_name(path)[1])
+    checked = as_graph(graph)
     with open_output(path) as stream:
-        module.write(stream, graph)
+        module.write(stream, checked)
 
 
 def _format(path: str | os.PathLike[str], suffix: str) -> ModuleType:

@@ -12,15 +12,17 @@ from jetpy.study.tools import PEERS
 
 JETPY = "jetpy"
 SERIAL = ("kokkos-serial",)
-"""Back ends that use one thread, whatever there is."""
+"""Back ends that use one thread, whatever there is; any other on CPUs counts as threaded."""
 FAMILIES: dict[str, str] = {
     "numba": "",
     "cuda": "",
     "kokkos-openmp": " kokkos",
     "kokkos-cuda": " kokkos",
-    "kokkos-serial": " kokkos-serial",
 }
-"""What is one program on all platforms: one back end of each family runs on a platform."""
+"""What is one program on all platforms: one back end of each family runs on a platform.
+
+A back end that is not here is a family of its own name.
+"""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class Options:
     imbalance : float
     time_limit : float
         Seconds after which a run is ended.
+    repeats : int
+        How often each run is made.
     """
 
     ks: tuple[int, ...]
@@ -49,6 +53,21 @@ class Options:
     seeds: tuple[int, ...]
     imbalance: float
     time_limit: float
+    repeats: int = 1
+
+
+class Problem(NamedTuple):
+    """A graph, and into how many parts it is cut; its seeds are not problems of their own.
+
+    >>> str(Problem("mesh", 8))
+    'mesh k=8'
+    """
+
+    graph: str
+    k: int
+
+    def __str__(self) -> str:
+        return f"{self.graph} k={self.k}"
 
 
 class Case(NamedTuple):
@@ -74,7 +93,7 @@ class Case(NamedTuple):
     @property
     def problem(self) -> str:
         """What is to be solved."""
-        return f"{self.graph} k={self.k} seed={self.seed}"
+        return str(Problem(self.graph, self.k))
 
     @property
     def uses_threads(self) -> bool:
@@ -93,8 +112,29 @@ def application_of(tool: str, preset: str, backend: str) -> str:
 
     >>> application_of("jetpy", "fast", "kokkos-cuda"), application_of("kahip", "fast", "")
     ('jetpy/fast kokkos', 'kahip')
+    >>> application_of("jetpy", "fast", "one-of-yours")
+    'jetpy/fast one-of-yours'
     """
-    return f"{tool}/{preset}{FAMILIES[backend]}" if tool == JETPY else tool
+    return f"{tool}/{preset}{family_of(backend)}" if tool == JETPY else tool
+
+
+def family_of(backend: str) -> str:
+    """Return what tells a family of jetpy's back ends from others, as names of applications end."""
+    return FAMILIES.get(backend, f" {backend}")
+
+
+def runs_on(tool: str, backend: str, *, gpu: bool) -> bool:
+    """Whether the application that a run belongs to has anything for GPUs, or for CPUs.
+
+    >>> [runs_on("jetpy", "numba", gpu=gpu) for gpu in (False, True)]
+    [True, True]
+    >>> runs_on("jetpy", "kokkos-serial", gpu=True), runs_on("metis", "", gpu=True)
+    (False, False)
+    """
+    if tool != JETPY:
+        return not gpu
+    family = family_of(backend)
+    return any((own in ON_GPU) == gpu for own in (backend, *FAMILIES) if family_of(own) == family)
 
 
 def platform_of(machine: str, backend: str, threads: int) -> str:

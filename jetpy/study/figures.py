@@ -7,9 +7,10 @@ from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 from jetpy.pages.figures import new_figure, styled
-from jetpy.pages.palette import INK, MUTED, SERIES
-from jetpy.study.metrics import Values, cascade, factors
-from jetpy.study.results import Launches
+from jetpy.pages.palette import INK, MUTED, PAGE, SERIES
+from jetpy.study.efficiency import Cell
+from jetpy.study.launches import Launches
+from jetpy.study.metrics import cascade, factors
 from jetpy.study.triad import Roof
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ _MARKS = "osD^vP*X"
 _LINES = ("-", "--", "-.", ":")
 _HEIGHT = 3.0
 _PER_LEGEND_ROW = 0.19
+_PER_CHART_ROW = 0.21
 _NAMED = 5
 """Kernels whose points are named, of those that take longest."""
 _LINE = 1.8
@@ -28,6 +30,8 @@ _SHARES = (0.0, 0.01, 0.1)
 """Of all the time: from which on a kernel's point is as large as `_AREAS` say, square points."""
 _AREAS = (6.0, 30.0, 120.0)
 _WIDEST_PROFILE = 100.0
+_NARROW = 3.0
+"""Ratio of the ends of a logarithmic axis up to which it gets even steps."""
 
 
 class Styles:
@@ -49,17 +53,28 @@ class Styles:
         return _LINES[self._places[application] // len(SERIES) % len(_LINES)]
 
 
-def cascade_figure(found: Mapping[str, Mapping[str, float]], styles: Styles) -> Figure:
+def cascade_figure(
+    found: Mapping[str, Mapping[str, float]], platforms: Sequence[str], styles: Styles
+) -> Figure:
     """Show each application's efficiencies from its best platform on, and the metric so far.
+
+    Below, as Sewall et al. have it, a chart tells which platform is where: a row for each
+    application.
 
     Parameters
     ----------
     found : mapping of application to mapping of platform to efficiency
+    platforms : sequence of str
+        Numbered from 1 on.
     styles : Styles
     """
-    figure = new_figure(_HEIGHT + _PER_LEGEND_ROW * (len(found) + 1) / 2)
+    chart_height = _PER_CHART_ROW * len(found)
+    plot_height = _HEIGHT + _PER_LEGEND_ROW * (len(found) + 1) / 2
+    figure = new_figure(plot_height + chart_height)
     with styled():
-        axes: Axes = figure.subplots()
+        axes, chart = figure.subplots(
+            2, sharex=True, height_ratios=(plot_height - _HEIGHT / 4, chart_height)
+        )
         for application, by_platform in found.items():
             colour, mark = styles.colour(application), styles.mark(application)
             steps = cascade(by_platform)
@@ -74,16 +89,38 @@ def cascade_figure(found: Mapping[str, Mapping[str, float]], styles: Styles) -> 
             )  # fmt: skip
         axes.set_ylim(-0.04, 1.06)
         axes.set_ylabel("efficiency")
-        axes.set_xlabel("platforms, the best of each first")
-        _whole_numbers(axes)
+        axes.tick_params(bottom=False)
+        _chart_of_platforms(chart, found, platforms, styles)
         axes.plot([], [], color=MUTED, marker="o", fillstyle="none", linestyle=":", label="metric")
         figure.legend(loc="outside upper left", ncols=2)
     return figure
 
 
-def profile_figure(values: Values, what: str, styles: Styles) -> Figure:
-    """Show in which share of the cases an application comes within a factor of the best."""
-    found = factors(values)
+def _chart_of_platforms(
+    axes: Axes,
+    found: Mapping[str, Mapping[str, float]],
+    platforms: Sequence[str],
+    styles: Styles,
+) -> None:
+    """Number the platforms of each application, from its best on, in a row for each."""
+    for row, (application, by_platform) in enumerate(found.items()):
+        for place, (platform, _, _) in enumerate(cascade(by_platform), 1):
+            axes.text(
+                place, row, f"{platforms.index(platform) + 1}", size=7, color=PAGE,
+                ha="center", va="center",
+                bbox={"boxstyle": "round,pad=0.25", "color": styles.colour(application)},
+            )  # fmt: skip
+    axes.set(yticks=range(len(found)), yticklabels=list(found), ylim=(len(found) - 0.5, -0.5))
+    axes.set(xticks=range(1, len(platforms) + 1), xlim=(0.7, len(platforms) + 0.3))
+    axes.grid(visible=False)
+    axes.tick_params(left=False, bottom=False, labelbottom=False, labelsize=7)
+    axes.spines[["left", "bottom"]].set_visible(False)
+    axes.set_xlabel("platforms, the best of each first")
+
+
+def profile_figure(each: Mapping[str, Mapping[Cell, float]], what: str, styles: Styles) -> Figure:
+    """Show in which share of its cases an application comes within a factor of the best."""
+    found = {name: factors(own.values()) for name, own in each.items() if own}
     finite = [f for own in found.values() for f in own if isfinite(f)]
     widest = min(max([*finite, 1.05]) * 1.02, _WIDEST_PROFILE)
     figure = new_figure(_HEIGHT + _PER_LEGEND_ROW * len(found) / 2)
@@ -195,19 +232,14 @@ def _apart(point: tuple[float, float], other: tuple[float, float]) -> bool:
     return max(point[1] / other[1], other[1] / point[1]) > _LINE
 
 
-def _whole_numbers(axes: Axes) -> None:
-    from matplotlib.ticker import MaxNLocator
-
-    axes.xaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1))
-
-
 def _plain_numbers(axes: Axes) -> None:
-    """Number a logarithmic axis like any other."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    """Number a logarithmic axis like any other, at round numbers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
     low, high = axes.get_xlim()
-    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high / low < 200 else (1,)))
+    if high / low < _NARROW:
+        axes.xaxis.set_major_locator(MaxNLocator(6, steps=(1, 2, 5, 10)))
+    else:
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high / low < 200 else (1,)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.xaxis.set_minor_formatter(
-        NullFormatter() if high / low > 2 else FuncFormatter(lambda value, _: f"{value:.3g}")
-    )
+    axes.xaxis.set_minor_locator(NullLocator())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 from jetpy.errors import JetpyError
 from jetpy.io.atomic import atomic_write
 from jetpy.outcome import STAGES
+from jetpy.study.cases import Problem
 
 Row = dict[str, str]
 STAGE_COLUMNS = tuple(f"{stage}_seconds" for stage in STAGES)
@@ -49,7 +51,10 @@ class Table:
         if header is None:
             return []
         if tuple(header) != self.columns:
-            raise JetpyError(f"{path}: its columns are not those of a study; use another folder")
+            raise JetpyError(
+                f"{path}: its columns are not those of a study by this version of jetpy; use "
+                "another folder"
+            )
         rows = {}
         for cells in reader:
             if len(cells) != len(self.columns):
@@ -88,19 +93,18 @@ PERFORMANCE = Table(
     "performance.csv",
     (
         *("date", "fom", "fom_cut", "application", "problem", "platform", "coverage_key"),
-        *("graph", "n", "m", "k", "tool", "preset", "backend", "threads", "seed"),
-        *("cut", "imbalance", "feasible", "seconds", *STAGE_COLUMNS, "launches"),
-        *("status", "machine"),
+        *("graph", "n", "m", "graph_sha", "k", "tool", "preset", "backend", "threads"),
+        *("measured_threads", "seed", "cut", "imbalance", "feasible", "parts_sha"),
+        *("repeats", "seconds", "seconds_min", "seconds_max", *STAGE_COLUMNS),
+        *("launches", "kernels", "status", "machine"),
     ),
     ("graph", "k", "tool", "preset", "backend", "threads", "seed", "machine"),
 )
-"""A row a run. The first seven columns are those that p3-analysis-library reads."""
-CHECKSUMS = Table(
-    "checksums.csv",
-    ("graph", "k", "preset", "seed", "backend", "threads", "sha", "equal", "machine"),
-    ("graph", "k", "preset", "seed", "backend", "threads", "machine"),
-)
-"""A row for each run of jetpy; `equal` to the first with the same graph, k, preset and seed."""
+"""A row a run. The first seven columns are those that p3-analysis-library reads.
+
+`measured_threads` differs from `threads` where a run stands for one that would be the same.
+`kernels` is how many rows the other table has of it; empty if its kernels were not timed.
+"""
 KERNELS = Table(
     "kernels.csv",
     (
@@ -110,20 +114,49 @@ KERNELS = Table(
     ("graph", "k", "preset", "backend", "threads", "kernel", "engine", "machine"),
 )
 """A row for each kernel of a run; `engine` is what ran it, a GPU's host on small levels."""
-TABLES = (PERFORMANCE, CHECKSUMS, KERNELS)
+TABLES = (PERFORMANCE, KERNELS)
+_TIMED = ("graph", "k", "preset", "backend", "threads", "machine")
 
 
-def judge_equal(rows: Iterable[Row]) -> list[Row]:
-    """Return rows of checksums in their order, with `equal` told anew.
+def problem_in(row: Mapping[str, str]) -> Problem:
+    """Return the problem that a row of a table is about."""
+    return Problem(row["graph"], int(row["k"]))
 
-    >>> same = {"graph": "a", "k": "2", "preset": "fast", "seed": "0"}
-    >>> [row["equal"] for row in judge_equal([{**same, "sha": sha} for sha in "xxy"])]
-    ['yes', 'yes', 'no']
+
+def timed_run(row: Mapping[str, str]) -> tuple[str, ...]:
+    """Return what tells runs whose kernels are timed from others: all but the seed."""
+    return tuple(row[column] for column in _TIMED)
+
+
+def may_be_same_graph(row: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """Whether two rows are of graphs of different names, or of what may be one graph.
+
+    That is so if sizes are equal, and checksums where both are known.
+
+    >>> known = {"graph": "mesh", "n": "9", "m": "12", "graph_sha": "x"}
+    >>> may_be_same_graph(known, {**known, "graph_sha": ""})
+    True
+    >>> may_be_same_graph(known, {**known, "graph_sha": "y"})
+    False
     """
-    first: dict[tuple[str, ...], str] = {}
-    judged = []
-    for row in rows:
-        problem = tuple(row[column] for column in ("graph", "k", "preset", "seed"))
-        equal = first.setdefault(problem, row["sha"]) == row["sha"]
-        judged.append({**row, "equal": "yes" if equal else "no"})
-    return judged
+    if row["graph"] != other["graph"]:
+        return True
+    shas = {row["graph_sha"], other["graph_sha"]} - {""}
+    return (row["n"], row["m"]) == (other["n"], other["m"]) and len(shas) <= 1
+
+
+def is_copy(row: Mapping[str, str]) -> bool:
+    """Whether a run stands for one that would be the same with more threads."""
+    return row["measured_threads"] != row["threads"]
+
+
+def without_kernels(runs: Iterable[Row], kernels: Iterable[Row]) -> list[Row]:
+    """Return runs whose kernels were timed, but are not all in the table of kernels.
+
+    >>> run = {"graph": "a", "k": "2", "preset": "fast", "backend": "numba", "threads": "1"}
+    >>> run |= {"machine": "box"}
+    >>> len(without_kernels([{**run, "kernels": "2"}, {**run, "kernels": ""}], [run]))
+    1
+    """
+    kept = Counter(map(timed_run, kernels))
+    return [row for row in runs if kept[timed_run(row)] < int(row["kernels"] or 0)]

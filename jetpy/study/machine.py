@@ -43,6 +43,11 @@ class Machine:
         return str(self.facts["processor"])
 
     @property
+    def version(self) -> str:
+        """Version of jetpy; empty where it is not known."""
+        return str(self.facts["version"])
+
+    @property
     def gpus(self) -> list[str]:
         """Name, memory and driver of each GPU."""
         return list(self.facts["gpus"])
@@ -147,6 +152,19 @@ def check_same(name: str, known: Machine, other: Machine) -> None:
         raise JetpyError(
             f"two machines are called {name}: give one another name by --machine, and run its "
             "study again"
+        )
+
+
+def check_version(folder: Path, known: Machine, other: Machine) -> None:
+    """Refuse to put runs of two versions of jetpy together.
+
+    Raises
+    ------
+    JetpyError
+    """
+    if known.version and other.version and known.version != other.version:
+        raise JetpyError(
+            f"{folder} has runs by jetpy {known.version}, not {other.version}: use another folder"
         )
 
 

@@ -3,37 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
 
 from jetpy.errors import JetpyError
-from jetpy.study.files import CHECKSUMS, PERFORMANCE, TABLES, Row, Table, judge_equal
-from jetpy.study.machine import FILE, Setting, check_same, read_setting, write_setting
+from jetpy.study.files import (
+    KERNELS,
+    PERFORMANCE,
+    TABLES,
+    Row,
+    Table,
+    may_be_same_graph,
+    without_kernels,
+)
+from jetpy.study.machine import (
+    FILE,
+    Setting,
+    check_same,
+    check_version,
+    read_setting,
+    write_setting,
+)
+from jetpy.summary import count
 
 
 def merge(folders: Sequence[Path], target: Path) -> None:
     """Write the tables and machines of studies, all together, into a folder.
 
-    Whether parts are equal is judged anew, over all machines.
-
     Raises
     ------
     JetpyError
-        If a folder holds no study, the target holds one, two machines have the same name, two
-        studies the same run with other results, two graphs of one name differ, or imbalances do.
+        If a folder holds no study or has lost kernels, the target holds a study, two machines
+        have the same name, two studies the same run with other results, two graphs of one name
+        differ, or imbalances do, or versions of jetpy.
     """
     if (target / PERFORMANCE.name).exists():
         raise JetpyError(f"{target} holds a study already; use another folder")
     for folder in folders:
-        if not (folder / PERFORMANCE.name).exists():
-            raise JetpyError(f"{folder} holds no study: {PERFORMANCE.name} is missing")
+        _check_whole(folder)
     setting = _setting(folders)
     joined = {table: _joined(table, folders) for table in TABLES}
     _check_graphs(joined[PERFORMANCE])
-    joined[CHECKSUMS] = judge_equal(joined[CHECKSUMS])
     target.mkdir(parents=True, exist_ok=True)
     write_setting(target, setting)
     for table, rows in joined.items():
         table.write(target, rows)
+
+
+def _check_whole(folder: Path) -> None:
+    if not (folder / PERFORMANCE.name).exists():
+        raise JetpyError(f"{folder} holds no study: {PERFORMANCE.name} is missing")
+    runs, kernels = PERFORMANCE.read(folder), KERNELS.read(folder)
+    if lost := without_kernels(runs, kernels):
+        raise JetpyError(
+            f"{folder / KERNELS.name} lacks kernels of {count(len(lost), 'run')}, such as "
+            f"{lost[0]['problem']} on {lost[0]['platform']}: give the command that made the "
+            "study again"
+        )
 
 
 def _setting(folders: Sequence[Path]) -> Setting:
@@ -50,6 +76,8 @@ def _setting(folders: Sequence[Path]) -> Setting:
             )
         for name, machine in own.machines.items():
             check_same(name, joined.machines.get(name, machine), machine)
+            for known in joined.machines.values():
+                check_version(folder, machine, known)
             joined = joined.with_machine(name, machine)
     assert joined is not None
     return joined
@@ -69,8 +97,12 @@ def _joined(table: Table, folders: Sequence[Path]) -> list[Row]:
 
 
 def _check_graphs(rows: Sequence[Row]) -> None:
-    sizes: dict[str, tuple[str, str]] = {}
+    found: dict[tuple[str, ...], Row] = {}
     for row in rows:
-        own = row["n"], row["m"]
-        if sizes.setdefault(row["graph"], own) != own:
-            raise JetpyError(f"two graphs are called {row['graph']}: they differ in size")
+        found.setdefault(tuple(row[column] for column in ("graph", "n", "m", "graph_sha")), row)
+    for one, other in combinations(found.values(), 2):
+        if not may_be_same_graph(one, other):
+            raise JetpyError(
+                f"two graphs are called {one['graph']}, which differ in size, edges, weights or "
+                "the order of vertices: rename the file of one, and make its study again"
+            )

@@ -8,7 +8,7 @@ performance profiles", Mathematical Programming 91, 2002.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from math import inf
 from typing import Any, TypeVar
 
@@ -17,31 +17,53 @@ Values = Mapping[str, Mapping[Any, float]]
 Key = TypeVar("Key", bound=Hashable)
 
 
+def itself(case: Any) -> Any:
+    """Return a case, whose best is that of no other."""
+    return case
+
+
+def bests(values: Values, same: Callable[[Any], Hashable] = itself) -> dict[Hashable, float]:
+    """Return the best value of each case that somebody has solved.
+
+    Parameters
+    ----------
+    values : mapping of str to mapping of case to float
+    same : callable, optional
+        What cases have in common whose best is the same.
+
+    Examples
+    --------
+    >>> bests({"a": {1: 2.0, 2: 6.0}, "b": {2: 3.0}})
+    {1: 2.0, 2: 3.0}
+    """
+    best: dict[Hashable, float] = {}
+    for own in values.values():
+        for case, value in own.items():
+            best[same(case)] = min(best.get(same(case), inf), value)
+    return best
+
+
 def efficiencies(
-    values: Values, cases: Iterable[Key], same: Callable[[Key], Hashable] = lambda case: case
+    values: Values, cases: Sequence[Key], same: Callable[[Any], Hashable] = itself
 ) -> dict[str, dict[Key, float]]:
     """Return the best known of each case over each competitor's own: 1 is best, 0 a failure.
 
     Parameters
     ----------
     values : mapping of str to mapping of case to float
-    cases : iterable
-        All that count; those that nobody has solved do not.
+    cases : sequence
+        All that count; none of them with a best of 0, over which nothing can be told.
     same : callable, optional
-        What cases have in common whose best is the same.
+        As for `bests`.
 
     Examples
     --------
     >>> efficiencies({"a": {1: 2.0, 2: 6.0}, "b": {2: 3.0}}, [1, 2])
     {'a': {1: 1.0, 2: 0.5}, 'b': {1: 0.0, 2: 1.0}}
     """
-    best: dict[Hashable, float] = {}
-    for own in values.values():
-        for case, value in own.items():
-            best[same(case)] = min(best.get(same(case), inf), value)
-    wanted = [case for case in cases if same(case) in best]
+    best = bests(values, same)
     return {
-        name: {case: 1 / _factor(own.get(case, inf), best[same(case)]) for case in wanted}
+        name: {case: best[same(case)] / own[case] if case in own else 0.0 for case in cases}
         for name, own in values.items()
     }
 
@@ -74,21 +96,10 @@ def cascade(by_platform: Mapping[Key, float]) -> list[tuple[Key, float, float]]:
     ]
 
 
-def factors(values: Values) -> dict[str, list[float]]:
-    """Each competitor's value over the best of the case, ascending; a failure is infinite.
+def factors(found: Iterable[float]) -> list[float]:
+    """Return by which factors efficiencies miss the best, ascending; a failure's is infinite.
 
-    >>> factors({"a": {1: 2.0, 2: 6.0}, "b": {2: 3.0}})
-    {'a': [1.0, 2.0], 'b': [1.0, inf]}
+    >>> factors([0.5, 0.0, 1.0])
+    [1.0, 2.0, inf]
     """
-    cases = {case for own in values.values() for case in own}
-    best = {case: min(own.get(case, inf) for own in values.values()) for case in cases}
-    return {
-        label: sorted(_factor(own.get(case, inf), best[case]) for case in cases)
-        for label, own in values.items()
-    }
-
-
-def _factor(value: float, best: float) -> float:
-    if best:
-        return value / best
-    return inf if value else 1.0
+    return sorted(1 / efficiency if efficiency else inf for efficiency in found)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from statistics import median
 
 from jetpy.pages.blocks import Drawn, Table, drawn
 from jetpy.pages.page import render
+from jetpy.study.cases import JETPY
+from jetpy.study.efficiency import Cell, Efficiencies
 from jetpy.study.figures import (
     Styles,
     cascade_figure,
@@ -13,16 +17,15 @@ from jetpy.study.figures import (
     profile_figure,
     roof_figure,
 )
+from jetpy.study.files import is_copy
+from jetpy.study.launches import Engine, Launches
 from jetpy.study.machine import Machine
-from jetpy.study.metrics import portability
-from jetpy.study.results import Cell, Engine, Launches, Results, means, over_best
+from jetpy.study.results import Results, over_best, range_of
 from jetpy.summary import count
 
 MOST_RUNS = 600
 MOST_KERNELS = 12
 MOST_EFFICIENCIES = 600
-
-Efficiencies = Mapping[str, Mapping[Cell, float]]
 
 
 def study_page(results: Results, command: str) -> str:
@@ -53,10 +56,14 @@ def study_page(results: Results, command: str) -> str:
         cut=_portability("cut", results.by_cut, results, styles),
         bandwidth=_portability("bandwidth", results.by_bandwidth, results, styles),
         profiles=[
-            drawn(profile_figure(values, what, styles), f"Performance profile: {what}")
-            for what, values in (("time", results.seconds), ("cut", results.cuts))
-            if any(values.values())
+            drawn(profile_figure(found.each, what, styles), f"Performance profile: {what}")
+            for what, found in (("time", results.by_time), ("cut", results.by_cut))
+            if found.cells
         ],
+        repeats=_repeats(results),
+        copied=", ".join(_copied(results)) or "none here",
+        left_out=results.left_out,
+        solved=bool(results.solved),
         front=_front(results, styles),
         roofs=[_roof(results, engine, own) for engine, own in results.launches.items()],
         runs=_runs(results),
@@ -69,13 +76,45 @@ def _facts(results: Results) -> list[tuple[str, str]]:
     return [
         ("graphs", ", ".join(dict.fromkeys(problem.graph for problem in results.problems))),
         ("parts", ", ".join(f"{k}" for k in sorted({p.k for p in results.problems}))),
+        ("seeds", ", ".join(f"{seed}" for seed in _seeds(results))),
         ("imbalance", f"{results.setting.imbalance:g}"),
-        ("applications", ", ".join(results.applications)),
+        ("applications", ", ".join(_with_presets(results))),
         ("runs", f"{len(results.runs):,}"),
         ("without feasible parts", f"{len(results.failures):,}"),
         ("partitions found more than once", f"{_several(results):,}"),
         ("of these, with different parts", f"{len(results.unequal):,}"),
     ]
+
+
+def _seeds(results: Results) -> list[int]:
+    return sorted(set(chain.from_iterable(results.seeds.values())))
+
+
+def _with_presets(results: Results) -> list[str]:
+    """Return applications, with the presets of those whose names do not tell them."""
+    presets = {row["application"]: row["preset"] for row in results.runs if row["tool"] != JETPY}
+    return [
+        f"{name} ({presets[name]})" if presets.get(name) else name for name in results.applications
+    ]
+
+
+def _repeats(results: Results) -> str:
+    """Tell how often runs were made, and how much their times differ."""
+    if not results.spread:
+        return "Each run was made once, so nothing here tells how much times vary: see --repeats."
+    most, row = results.spread[-1]
+    middle = median(ratio for ratio, _ in results.spread)
+    where = f"{row['problem']} seed={row['seed']}, {row['application']}, {row['platform']}"
+    return (
+        f"Each run was made {range_of(results.repeats)} times, and its time is the median of "
+        f"these. The longest over the shortest is {middle:.2f} in the median, and {most:.2f} at "
+        f"most ({where})."
+    )
+
+
+def _copied(results: Results) -> list[str]:
+    """Return applications some of whose runs stand for the same with more threads."""
+    return list(dict.fromkeys(row["application"] for row in results.runs if is_copy(row)))
 
 
 def _several(results: Results) -> int:
@@ -86,22 +125,22 @@ def _portability(
     by: str, found: Efficiencies, results: Results, styles: Styles
 ) -> dict[str, object] | None:
     """Return the metric over all platforms, its cascade, and every single efficiency."""
-    if not found:
+    if not found.cells or not found.each:
         return None
-    platforms, cells = results.platforms, results.cells
-    by_platform = {name: means(own, cells) for name, own in found.items()}
     rows = [
         (
             name,
-            *(_number(own[platform]) for platform in platforms),
-            _number(portability(own.values())),
-            _number(portability(value for value in own.values() if value)),
+            _number(found.metric[name]),
+            _number(found.where_it_runs[name]),
+            *(_number(own.get(platform)) for platform in results.platforms),
         )
-        for name, own in by_platform.items()
+        for name, own in found.by_platform.items()
     ]
     return {
-        "table": Table(("application", *_numbers(results), "all", "where it runs"), rows),
-        "cascade": drawn(cascade_figure(by_platform, styles), f"Cascade plot by {by}"),
+        "table": Table(("application", "all", "where it runs", *_numbers(results)), rows),
+        "cascade": drawn(
+            cascade_figure(found.by_platform, results.platforms, styles), f"Cascade plot by {by}"
+        ),
         "each": _each(found, results),
     }
 
@@ -112,16 +151,14 @@ def _numbers(results: Results) -> list[str]:
 
 
 def _each(found: Efficiencies, results: Results) -> Table:
-    tried = set(results.cells)
     rows = []
-    for problem in results.problems:
+    for problem in dict.fromkeys(cell.problem for cell in found.cells):
         on = [Cell(problem, platform) for platform in results.platforms]
-        for name, own in found.items():
-            there = [own.get(cell, 0.0) for cell in on if cell in tried]
-            values = [_number(own.get(cell, 0.0)) if cell in tried else "" for cell in on]
-            rows.append((f"{problem}", name, *values, _number(portability(there))))
+        for name, own in found.each.items():
+            values = (_number(own.get(cell)) for cell in on)
+            rows.append((f"{problem}", name, _number(found.of_problem(name, problem)), *values))
     note = f"The first {MOST_EFFICIENCIES} rows." * (len(rows) > MOST_EFFICIENCIES)
-    headers = ("problem", "application", *_numbers(results), "all")
+    headers = ("problem", "application", "all", *_numbers(results))
     return Table(headers, rows[:MOST_EFFICIENCIES], 2, note=note)
 
 
@@ -163,13 +200,15 @@ def _runs(results: Results) -> Table:
     failed = {id(row) for row in results.failures}
     shown = results.runs[:MOST_RUNS]
     headers = (
-        *("problem", "application", "platform", "back end", "cut", "imbalance", "seconds"),
-        *("coarsen", "initial", "refine", "launches", "status"),
+        *("problem", "application", "platform", "back end", "preset", "seed", "cut", "imbalance"),
+        *("seconds", "shortest", "longest", "coarsen", "initial", "refine", "launches"),
+        "status",
     )
     rows = [
         (
             *(row["problem"], row["application"], row["platform"], row["backend"]),
-            *(row["cut"], row["imbalance"], row["seconds"]),
+            *(row["preset"], row["seed"], row["cut"], row["imbalance"], row["seconds"]),
+            *(row["seconds_min"], row["seconds_max"]),
             *(row["coarsen_seconds"], row["initial_seconds"], row["refine_seconds"]),
             *(row["launches"], _status(row)),
         )
@@ -177,7 +216,7 @@ def _runs(results: Results) -> Table:
     ]
     marked = [place for place, row in enumerate(shown) if id(row) in failed]
     note = f"The first {MOST_RUNS} of {len(results.runs):,}." * (len(results.runs) > MOST_RUNS)
-    return Table(headers, rows, 4, marked, note)
+    return Table(headers, rows, 5, marked, note)
 
 
 def _status(row: Mapping[str, str]) -> str:
@@ -195,5 +234,5 @@ def _machine(machine: Machine) -> Iterable[tuple[str, str]]:
     ]
 
 
-def _number(efficiency: float) -> str:
-    return f"{efficiency:.3f}"
+def _number(efficiency: float | None) -> str:
+    return "-" if efficiency is None else f"{efficiency:.3f}"

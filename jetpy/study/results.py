@@ -2,59 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from statistics import geometric_mean, median
-from typing import Any, NamedTuple
+from typing import Any
 
 from jetpy.errors import JetpyError
-from jetpy.study.cases import JETPY, application_of, device_of, platform_of
-from jetpy.study.files import CHECKSUMS, KERNELS, PERFORMANCE, Row
+from jetpy.study.cases import (
+    JETPY,
+    Problem,
+    device_of,
+    runs_on,
+)
+from jetpy.study.efficiency import Cell, Efficiencies
+from jetpy.study.files import TABLES, Row, is_copy, problem_in
+from jetpy.study.launches import Engine, Launches, bandwidth_shares, launches_by_engine
 from jetpy.study.machine import FILE, Machines, Setting, engine_name, read_setting
-from jetpy.study.metrics import Values, efficiencies, portability
+from jetpy.study.metrics import Values, bests, efficiencies, itself
 from jetpy.study.processes import DONE
 from jetpy.study.triad import Roof
 from jetpy.summary import count
-
-
-class Problem(NamedTuple):
-    """A graph, and into how many parts it is cut."""
-
-    graph: str
-    k: int
-
-    def __str__(self) -> str:
-        return f"{self.graph}, k = {self.k}"
-
-
-class Cell(NamedTuple):
-    """A problem on a platform."""
-
-    problem: Problem
-    platform: str
-
-
-class Engine(NamedTuple):
-    """A back end with so many threads, on a machine."""
-
-    machine: str
-    backend: str
-    threads: int
-
-    def __str__(self) -> str:
-        name = f"{self.machine} {self.backend}"
-        return name if device_of(self.backend, 1) == "gpu" else f"{name}/{self.threads}"
-
-
-class Launches(NamedTuple):
-    """All launches of a kernel by an engine; `bytes` is what they move at least."""
-
-    kernel: str
-    calls: int
-    seconds: float
-    bytes: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +32,6 @@ class Results:
 
     setting: Setting
     runs: Sequence[Row]
-    checksums: Sequence[Row]
     kernels: Sequence[Row]
 
     @property
@@ -75,7 +43,7 @@ class Results:
     def problems(self) -> list[Problem]:
         """All problems, by the order of graphs and the number of parts."""
         graphs = list(dict.fromkeys(row["graph"] for row in self.runs))
-        found = {_problem(row) for row in self.runs}
+        found = {problem_in(row) for row in self.runs}
         return sorted(found, key=lambda problem: (graphs.index(problem.graph), problem.k))
 
     @cached_property
@@ -94,7 +62,7 @@ class Results:
     @cached_property
     def cells(self) -> list[Cell]:
         """Every problem on every platform on which a run of it was tried."""
-        tried = {(_problem(row), row["platform"]) for row in self.runs}
+        tried = {(problem_in(row), row["platform"]) for row in self.runs}
         return [
             Cell(problem, platform)
             for problem in self.problems
@@ -108,19 +76,45 @@ class Results:
         found = dict.fromkeys(row["application"] for row in self.runs)
         return sorted(found, key=lambda name: (not name.startswith(f"{JETPY}/"), name))
 
-    def medians(self, column: str) -> dict[str, dict[Cell, float]]:
-        """Return a column's medians over seeds, by application; of feasible runs alone.
-
-        A cell with a run that failed, or whose parts keep no limit, has no value.
-        """
-        found: dict[tuple[str, Cell], list[str]] = {}
+    @cached_property
+    def tried(self) -> dict[Cell, dict[str, list[Row]]]:
+        """All runs, by cell and application."""
+        found: dict[Cell, dict[str, list[Row]]] = {cell: {} for cell in self.cells}
         for row in self.runs:
-            where = row["application"], Cell(_problem(row), row["platform"])
-            found.setdefault(where, []).append(row[column] if row["feasible"] == "yes" else "")
+            cell = Cell(problem_in(row), row["platform"])
+            found[cell].setdefault(row["application"], []).append(row)
+        return found
+
+    @cached_property
+    def seeds(self) -> dict[Problem, dict[int, bool]]:
+        """All seeds of each problem, and whether they count.
+
+        Those do with which all its applications were run, on all platforms: medians over others
+        are not comparable.
+        """
+        own: dict[Problem, list[set[int]]] = {problem: [] for problem in self.problems}
+        for cell, by_application in self.tried.items():
+            for rows in by_application.values():
+                own[cell.problem].append({int(row["seed"]) for row in rows})
+        return {
+            problem: {
+                seed: all(seed in other for other in found) for seed in sorted(set.union(*found))
+            }
+            for problem, found in own.items()
+        }
+
+    def medians(self, column: str) -> dict[str, dict[Cell, float]]:
+        """Return a column's medians over the seeds that count, by application.
+
+        A cell with such a run that failed, or whose parts keep no limit, has no value.
+        """
         values: dict[str, dict[Cell, float]] = {name: {} for name in self.applications}
-        for (application, cell), own in found.items():
-            if all(own):
-                values[application][cell] = median(map(float, own))
+        for cell, by_application in self.tried.items():
+            counts = self.seeds[cell.problem]
+            for application, rows in by_application.items():
+                own = [row for row in rows if counts[int(row["seed"])]]
+                if own and all(row["feasible"] == "yes" for row in own):
+                    values[application][cell] = median(float(row[column]) for row in own)
         return values
 
     @cached_property
@@ -134,38 +128,111 @@ class Results:
         return self.medians("cut")
 
     @cached_property
-    def by_time(self) -> dict[str, dict[Cell, float]]:
+    def solved(self) -> set[Problem]:
+        """Problems that some application has solved somewhere."""
+        return {cell.problem for own in self.seconds.values() for cell in own}
+
+    @cached_property
+    def by_time(self) -> Efficiencies:
         """Application efficiency: the shortest time known on the platform over the own one."""
-        return efficiencies(self.seconds, self.cells)
+        return self._efficiencies(self.seconds, itself)
 
     @cached_property
-    def by_cut(self) -> dict[str, dict[Cell, float]]:
+    def by_cut(self) -> Efficiencies:
         """Application efficiency: the smallest cut known of the problem over the own one."""
-        return efficiencies(self.cuts, self.cells, lambda cell: cell.problem)
+        return self._efficiencies(self.cuts, problem_of)
 
     @cached_property
-    def by_bandwidth(self) -> dict[str, dict[Cell, float]]:
+    def by_bandwidth(self) -> Efficiencies:
         """Architectural efficiency: which share of the bandwidth jetpy's kernels use, at most 1.
 
-        All launches of a run count, by the bytes that they move at least.
+        All launches of a run count, by the bytes that they move at least. A run whose kernels
+        were not timed has no entry.
         """
-        moved: dict[tuple[str, Cell], list[tuple[float, float]]] = {}
-        for row in self.kernels:
-            if row["share"]:
-                backend, threads = row["backend"], int(row["threads"])
-                application = application_of(JETPY, row["preset"], backend)
-                platform = platform_of(row["machine"], backend, threads)
-                possible = float(row["seconds"]) * self.roof(_engine(row)).bandwidth
-                where = application, Cell(_problem(row), platform)
-                moved.setdefault(where, []).append((float(row["bytes"]), possible))
-        shares = {
-            where: min(1.0, sum(b for b, _ in own) / sum(possible for _, possible in own))
-            for where, own in moved.items()
-        }
+        shares = bandwidth_shares(self.kernels, self.roof)
         measured = [name for name in self.applications if any(name == a for a, _ in shares)]
-        return {
-            name: {cell: shares.get((name, cell), 0.0) for cell in self.cells} for name in measured
+        cells = [cell for cell in self.cells if cell.problem in self.solved]
+        return Efficiencies(
+            cells,
+            {
+                name: {
+                    cell: shares.get((name, cell), 0.0)
+                    for cell in cells
+                    if self.was_asked(name, cell)
+                    and ((name, cell) in shares or cell not in self.seconds[name])
+                }
+                for name in measured
+            },
+        )
+
+    def _efficiencies(self, values: Values, same: Callable[[Cell], Hashable]) -> Efficiencies:
+        """Return efficiencies in the cells that count: of solved problems, their best not 0."""
+        best = bests(values, same)
+        cells = [c for c in self.cells if c.problem in self.solved and best.get(same(c)) != 0]
+        found = efficiencies(values, cells, same)
+        return Efficiencies(
+            cells,
+            {
+                name: {cell: value for cell, value in own.items() if self.was_asked(name, cell)}
+                for name, own in found.items()
+            },
+        )
+
+    def was_asked(self, application: str, cell: Cell) -> bool:
+        """Whether an application was tried in a cell, or can't run on such a platform."""
+        if application in self.tried[cell]:
+            return True
+        one, there = self._one_of[application], self._one_of[cell.platform]
+        gpu = device_of(there["backend"], 1) == "gpu"
+        return not runs_on(one["tool"], one["backend"], gpu=gpu)
+
+    @cached_property
+    def _one_of(self) -> dict[str, Row]:
+        """A run of each application, and one of each platform."""
+        return {row[column]: row for row in self.runs for column in ("application", "platform")}
+
+    @cached_property
+    def not_asked(self) -> dict[str, list[str]]:
+        """Platforms on which an application could run, but lacks a problem that others have."""
+        found = {
+            name: [
+                platform
+                for platform in self.platforms
+                if any(
+                    not self.was_asked(name, cell)
+                    for cell in self.cells
+                    if cell.platform == platform
+                )
+            ]
+            for name in self.applications
         }
+        return {name: platforms for name, platforms in found.items() if platforms}
+
+    @cached_property
+    def left_out(self) -> list[str]:
+        """What does not count in comparisons, and why: a sentence each."""
+        told = []
+        for problem, counts in self.seeds.items():
+            kept = [f"{seed}" for seed, does in counts.items() if does]
+            if not kept:
+                told.append(f"{problem} does not count: its runs have no seed in common.")
+            elif len(kept) < len(counts):
+                told.append(
+                    f"{problem}: only seed {', '.join(kept)} counts, of "
+                    f"{', '.join(map(str, counts))}; not all applications and platforms have the "
+                    "others."
+                )
+            if kept and problem not in self.solved:
+                told.append(f"{problem} does not count: no application has solved it.")
+        for what, values, same in (("time", self.seconds, itself), ("cut", self.cuts, problem_of)):
+            best = bests(values, same)
+            zero = dict.fromkeys(c.problem for c in self.cells if best.get(same(c)) == 0)
+            told += [
+                f"By {what}, {problem} does not count: the best {what} is 0." for problem in zero
+            ]
+        for name, platforms in self.not_asked.items():
+            told.append(f"{name} was not tried with all problems on {', '.join(platforms)}.")
+        return told
 
     def roof(self, engine: Engine) -> Roof:
         """Return the roof of an engine."""
@@ -174,21 +241,22 @@ class Results:
     @cached_property
     def launches(self) -> dict[Engine, list[Launches]]:
         """All launches by engine and kernel, those that took longest first."""
-        found: dict[Engine, dict[str, Launches]] = {}
-        for row in self.kernels:
-            if row["share"]:
-                own = found.setdefault(_engine(row), {})
-                so_far = own.get(row["kernel"], Launches(row["kernel"], 0, 0.0, 0))
-                own[row["kernel"]] = Launches(
-                    row["kernel"],
-                    so_far.calls + int(row["calls"]),
-                    so_far.seconds + float(row["seconds"]),
-                    so_far.bytes + int(row["bytes"]),
-                )
-        return {
-            engine: sorted(own.values(), key=lambda launches: -launches.seconds)
-            for engine, own in found.items()
-        }
+        return launches_by_engine(self.kernels)
+
+    @cached_property
+    def repeats(self) -> list[int]:
+        """How often runs were made that came to their end, ascending."""
+        return sorted(int(row["repeats"]) for row in self.runs if row["status"] == DONE)
+
+    @cached_property
+    def spread(self) -> list[tuple[float, Row]]:
+        """The longest over the shortest time of each run that was repeated, ascending."""
+        ratios = [
+            (float(row["seconds_max"]) / float(row["seconds_min"]), row)
+            for row in self.runs
+            if float(row["seconds_min"] or 0) and int(row["repeats"]) > 1 and not is_copy(row)
+        ]
+        return sorted(ratios, key=lambda own: own[0])
 
     @cached_property
     def failures(self) -> list[Row]:
@@ -197,11 +265,12 @@ class Results:
 
     @cached_property
     def compared(self) -> dict[tuple[str, ...], list[Row]]:
-        """Checksums of what should be the same parts, by graph, k, preset and seed."""
+        """Runs of jetpy that should find the same parts, by graph, k, preset and seed."""
         found: dict[tuple[str, ...], list[Row]] = {}
-        for row in self.checksums:
-            key = tuple(row[column] for column in ("graph", "k", "preset", "seed"))
-            found.setdefault(key, []).append(row)
+        for row in self.runs:
+            if row["tool"] == JETPY and row["parts_sha"] and not is_copy(row):
+                key = tuple(row[column] for column in ("graph", "k", "preset", "seed"))
+                found.setdefault(key, []).append(row)
         return found
 
     @cached_property
@@ -210,7 +279,7 @@ class Results:
         return [
             f"{graph}, k = {k}, {preset}, seed {seed}"
             for (graph, k, preset, seed), rows in self.compared.items()
-            if len({row["sha"] for row in rows}) > 1
+            if len({row["parts_sha"] for row in rows}) > 1
         ]
 
     @property
@@ -223,7 +292,7 @@ class Results:
             return "parts were not compared: each was found once"
         return (
             f"the same parts in all of {count(len(several), 'partition')}, each found "
-            f"{_range([len(rows) for rows in several])} times"
+            f"{range_of([len(rows) for rows in several])} times"
         )
 
     @property
@@ -242,8 +311,9 @@ class Results:
         Returns
         -------
         dict
-            The numbers of runs, failures, and partitions that were compared and that differ; by
-            application, `performance_portability` by time, cut and bandwidth, over all cells.
+            The numbers of runs, failures, and partitions that were compared and that differ;
+            what was `left_out`, and why; by application, `performance_portability` by time, cut
+            and bandwidth, as on the page: None for what was tried nowhere with all problems.
         """
         kinds = {"time": self.by_time, "cut": self.by_cut, "bandwidth": self.by_bandwidth}
         return {
@@ -252,10 +322,8 @@ class Results:
             "compared": sum(len(rows) > 1 for rows in self.compared.values()),
             "unequal": self.unequal,
             "platforms": self.platforms,
-            "performance_portability": {
-                kind: {name: portability(own.values()) for name, own in found.items()}
-                for kind, found in kinds.items()
-            },
+            "left_out": self.left_out,
+            "performance_portability": {kind: found.metric for kind, found in kinds.items()},
         }
 
 
@@ -267,7 +335,7 @@ def read_results(folder: Path) -> Results:
     JetpyError
         If the folder holds no study, or files that are not those of one.
     """
-    tables = [table.read(folder) for table in (PERFORMANCE, CHECKSUMS, KERNELS)]
+    tables = [table.read(folder) for table in TABLES]
     setting = read_setting(folder)
     if setting is None or not tables[0]:
         raise JetpyError(f"{folder} holds no study, or none with runs")
@@ -276,23 +344,12 @@ def read_results(folder: Path) -> Results:
     return Results(setting, *tables)
 
 
-def means(found: Mapping[Cell, float], cells: Iterable[Cell]) -> dict[str, float]:
-    """Return the harmonic mean of efficiencies by platform, over its problems; 0 if one is 0."""
-    grouped: dict[str, list[float]] = {}
-    for cell in cells:
-        grouped.setdefault(cell.platform, []).append(found.get(cell, 0.0))
-    return {platform: portability(own) for platform, own in grouped.items()}
-
-
 def over_best(values: Values) -> dict[tuple[str, str], float]:
     """Return geometric means of values over the best of the problem, by application and platform.
 
     They are over the problems that the application has solved there; cuts of 0 do not count.
     """
-    best: dict[Problem, float] = {}
-    for own in values.values():
-        for cell, value in own.items():
-            best[cell.problem] = min(best.get(cell.problem, value), value)
+    best = bests(values, problem_of)
     ratios: dict[tuple[str, str], list[float]] = {}
     for name, own in values.items():
         for cell, value in own.items():
@@ -302,14 +359,16 @@ def over_best(values: Values) -> dict[tuple[str, str], float]:
     return {where: geometric_mean(own) for where, own in ratios.items()}
 
 
-def _problem(row: Row) -> Problem:
-    return Problem(row["graph"], int(row["k"]))
+def problem_of(cell: Cell) -> Problem:
+    """Return the problem of a cell, all of whose platforms share the best cut."""
+    return cell.problem
 
 
-def _engine(row: Row) -> Engine:
-    return Engine(row["machine"], row["backend"], int(row["threads"]))
+def range_of(numbers: Sequence[int]) -> str:
+    """Return the least and the largest of numbers, as text.
 
-
-def _range(numbers: Sequence[int]) -> str:
+    >>> range_of([2, 2]), range_of([3, 1])
+    ('2', '1 to 3')
+    """
     low, high = min(numbers), max(numbers)
     return f"{low}" if low == high else f"{low} to {high}"

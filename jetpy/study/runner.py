@@ -13,7 +13,7 @@ from jetpy.errors import BackendError, JetpyError
 from jetpy.graph import Graph
 from jetpy.io import read_graph
 from jetpy.io.compression import split_name
-from jetpy.study.arrays import save_arrays
+from jetpy.study.arrays import checksum, save_arrays
 from jetpy.study.cases import JETPY, Case, Options, cases_of, engines
 from jetpy.study.child import Task
 from jetpy.study.files import STAGE_COLUMNS, Row
@@ -26,7 +26,9 @@ from jetpy.study.triad import Roof
 Progress = Callable[[int, int], None]
 """Called with the runs made and the runs to make."""
 _DETAILS = (*STAGE_COLUMNS, "launches")
-_NOTHING = dict.fromkeys(("fom", "fom_cut", "cut", "imbalance", "seconds", *_DETAILS), "")
+_TIMES = ("seconds", "seconds_min", "seconds_max")
+_MEASURED = ("fom", "fom_cut", "cut", "imbalance", "parts_sha", *_TIMES, *_DETAILS, "kernels")
+_NOTHING = dict.fromkeys(_MEASURED, "")
 
 
 def installed(tools: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -69,6 +71,29 @@ def measure_roofs(study: Study, options: Options) -> None:
             study.keep_machine(study.machine.with_roof(name, Roof(**outcome.found)))
 
 
+def check_graphs(study: Study, files: Sequence[Path], options: Options) -> None:
+    """Read all graphs, so that one that does not fit is refused before anything is run.
+
+    Raises
+    ------
+    JetpyError
+        If one cannot be read, is not the one of this name that the study has, or has fewer
+        vertices than it is to get parts.
+    """
+    for name, file in names_of(files).items():
+        graph = read_graph(file)
+        study.check_graph(_about(name, graph))
+        if max(options.ks) > graph.n:
+            raise JetpyError(
+                f"{file} has {graph.n} vertices, fewer than {max(options.ks)} parts: nothing to "
+                "compare; leave out one of them"
+            )
+
+
+def _about(name: str, graph: Graph) -> dict[str, str]:
+    return {"graph": name, "n": f"{graph.n}", "m": f"{graph.m}", "graph_sha": checksum(graph)}
+
+
 def make_runs(
     study: Study, files: Sequence[Path], options: Options, progress: Progress
 ) -> list[Row]:
@@ -81,7 +106,7 @@ def make_runs(
         jetpy's back ends is not there.
     """
     todo = {
-        name: [case for case in cases_of(name, options) if study.lacks(case)]
+        name: [case for case in cases_of(name, options) if study.lacks(case, options.repeats)]
         for name in names_of(files)
     }
     total, done = sum(map(len, todo.values())), 0
@@ -90,25 +115,25 @@ def make_runs(
         if not todo[name]:
             continue
         graph = read_graph(file)
-        study.check_graph(name, graph)
+        about = _about(name, graph)
+        study.check_graph(about)
         with tempfile.TemporaryDirectory() as folder:
             save_arrays(Path(folder), graph)
             for case in todo[name]:
                 progress(done, total)
-                row = _row(study, case, graph, folder, options)
+                row = {**about, **_row(study, case, folder, options)}
                 study.append(row)
                 if row["status"] != DONE:
                     failed.append(row)
                 done += 1
+    study.tidy()
     return failed
 
 
-def _row(study: Study, case: Case, graph: Graph, folder: str, options: Options) -> dict[str, Any]:
-    """Make a run, or take that of a serial tool, and return its row."""
+def _row(study: Study, case: Case, folder: str, options: Options) -> dict[str, Any]:
+    """Make a run, or take that of a serial tool, and return its row but for its graph."""
     about = {
         **case._asdict(),
-        "n": graph.n,
-        "m": graph.m,
         "application": case.application,
         "problem": case.problem,
         "platform": case.platform(study.name),
@@ -120,17 +145,18 @@ def _row(study: Study, case: Case, graph: Graph, folder: str, options: Options) 
         if case.tool == JETPY:
             study.repeat_kernels(same, case)
         return {**study.runs[study.key_of(same)], **about}
-    profile = case.tool == JETPY and not study.kernels_of(case)
-    task = Task(case, folder, options.imbalance, options.time_limit, profile)
+    profile = case.tool == JETPY and not study.has_kernels(case)
+    task = Task(case, folder, options.imbalance, options.time_limit, profile, options.repeats)
     outcome = run_apart(
         "jetpy.study.child",
         task.to_json(),
         threads=case.threads,
-        time_limit=options.time_limit,
+        time_limit=options.time_limit * options.repeats,
     )
-    if case.tool == JETPY and outcome.status == DONE:
-        study.append_details(case, outcome.found)
-    return {**about, "date": _now(), **_measured(outcome)}
+    if outcome.status == DONE:
+        study.append_kernels(case, outcome.found["kernels"])
+    how = {"measured_threads": case.threads, "repeats": options.repeats}
+    return {**about, "date": _now(), **how, **_measured(outcome)}
 
 
 def _same_run(study: Study, case: Case, options: Options) -> Iterator[Case]:
@@ -138,7 +164,7 @@ def _same_run(study: Study, case: Case, options: Options) -> Iterator[Case]:
     if not case.uses_threads:
         for threads in options.threads:
             other = case._replace(threads=threads)
-            if study.has_solved(other):
+            if study.has_measured(other, options.repeats):
                 yield other
 
 
@@ -146,16 +172,19 @@ def _measured(outcome: Outcome) -> dict[str, Any]:
     if outcome.status != DONE:
         return {**_NOTHING, "feasible": "no", "status": outcome.status}
     found = outcome.found
-    seconds, feasible = f"{found['seconds']:.6f}", found["feasible"]
+    times = {name: f"{found[name]:.6f}" for name in _TIMES}
+    seconds, feasible = times["seconds"], found["feasible"]
     return {
         **_NOTHING,
         **{name: found[name] for name in _DETAILS if name in found},
-        "fom": seconds if feasible else "",
-        "fom_cut": found["cut"] if feasible else "",
+        "fom": seconds if feasible and float(seconds) else "",
+        "fom_cut": (found["cut"] or "") if feasible else "",
         "cut": found["cut"],
         "imbalance": found["imbalance"],
         "feasible": "yes" if feasible else "no",
-        "seconds": seconds,
+        "parts_sha": found["sha"],
+        **times,
+        "kernels": len(found["kernels"]) or "",
         "status": DONE,
     }
 

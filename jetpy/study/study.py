@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from jetpy.errors import JetpyError
-from jetpy.graph import Graph
 from jetpy.study.cases import Case
-from jetpy.study.files import CHECKSUMS, KERNELS, PERFORMANCE, TABLES, Row, judge_equal
+from jetpy.study.files import (
+    KERNELS,
+    PERFORMANCE,
+    TABLES,
+    Row,
+    is_copy,
+    may_be_same_graph,
+    timed_run,
+    without_kernels,
+)
 from jetpy.study.machine import (
     Machine,
     Setting,
     check_same,
+    check_version,
     engine_name,
     read_setting,
     write_setting,
@@ -48,11 +57,14 @@ class Study:
     def opened(cls, folder: Path, name: str, machine: Machine, imbalance: float) -> Study:
         """Begin or go on with a study.
 
+        Runs do not count as made whose kernels were timed and are lost: made again, they come
+        with their kernels.
+
         Raises
         ------
         JetpyError
-            If what lies in the folder is no study, one with another imbalance, or one of another
-            machine of this name.
+            If what lies in the folder is no study, one with another imbalance, by another
+            version of jetpy, or of another machine of this name.
         """
         folder.mkdir(parents=True, exist_ok=True)
         setting = read_setting(folder) or Setting(imbalance)
@@ -60,12 +72,15 @@ class Study:
             raise JetpyError(
                 f"{folder} is a study with an imbalance of {setting.imbalance}: use another folder"
             )
+        for known in setting.machines.values():
+            check_version(folder, known, machine)
         if name in setting.machines:
             known = setting.machines[name]
             check_same(name, known, machine)
             machine = replace(machine, roofs=known.roofs)
-        runs, *_ = [table.read(folder) for table in TABLES]  # refuses what is no study
-        keyed = {PERFORMANCE.key_of(row): row for row in runs}
+        runs, kernels = (table.read(folder) for table in TABLES)
+        lost = {PERFORMANCE.key_of(row) for row in without_kernels(runs, kernels)}
+        keyed = {key: row for row in runs if (key := PERFORMANCE.key_of(row)) not in lost}
         study = cls(folder, name, setting, keyed)
         study.keep_machine(machine)
         return study
@@ -84,28 +99,31 @@ class Study:
         """Return the key of a run's row."""
         return PERFORMANCE.key_of(self._texts(case))
 
-    def lacks(self, case: Case) -> bool:
-        """Whether a run has not been made, or has failed but for its time limit."""
+    def lacks(self, case: Case, repeats: int = 1) -> bool:
+        """Whether a run was not made that often, or has failed but for its time limit."""
         row = self.runs.get(self.key_of(case))
-        return row is None or row["status"] not in FINAL
+        if row is None or row["status"] not in FINAL:
+            return True
+        return row["status"] == DONE and int(row["repeats"]) < repeats
 
-    def has_solved(self, case: Case) -> bool:
-        """Whether a run has been made to its end."""
-        return not self.lacks(case) and self.runs[self.key_of(case)]["status"] == DONE
+    def has_measured(self, case: Case, repeats: int = 1) -> bool:
+        """Whether a run has been made to its end, that often, rather than copied."""
+        row = self.runs.get(self.key_of(case))
+        if row is None or row["status"] != DONE or is_copy(row):
+            return False
+        return not self.lacks(case, repeats)
 
-    def check_graph(self, name: str, graph: Graph) -> None:
-        """Refuse a graph that has the name of another.
+    def check_graph(self, graph: Mapping[str, str]) -> None:
+        """Refuse a graph, told as in a row, that has the name of another.
 
         Raises
         ------
         JetpyError
         """
-        sizes = str(graph.n), str(graph.m)
-        own = (row for row in self.runs.values() if row["graph"] == name)
-        if any((row["n"], row["m"]) != sizes for row in own):
+        if not all(may_be_same_graph(row, graph) for row in self.runs.values()):
             raise JetpyError(
-                f"{self.folder} has runs of another graph called {name}: rename the file, or use "
-                "another folder"
+                f"{self.folder} has runs of another graph called {graph['graph']}: rename the "
+                "file, or use another folder"
             )
 
     def append(self, row: Mapping[str, Any]) -> None:
@@ -114,33 +132,30 @@ class Study:
         texts = {column: str(row[column]) for column in PERFORMANCE.columns}
         self.runs[PERFORMANCE.key_of(texts)] = texts
 
-    def append_details(self, case: Case, found: Mapping[str, Any]) -> None:
-        """Add the checksum of a run of jetpy, and what its kernels took, if that was asked for."""
-        own = self._texts(case)
-        checksum = {column: own[column] for column in CHECKSUMS.key} | {"sha": found["sha"]}
-        key = CHECKSUMS.key_of(checksum)
-        others = [row for row in CHECKSUMS.read(self.folder) if CHECKSUMS.key_of(row) != key]
-        CHECKSUMS.append(self.folder, judge_equal([*others, checksum])[-1:])
-        run = {column: own[column] for column in KERNELS.columns if column in own}
-        KERNELS.append(
-            self.folder, [{**run, **self._kernel(case, kernel)} for kernel in found["kernels"]]
-        )
+    def tidy(self) -> None:
+        """Leave one row of each key in the tables: whoever reads them need not know more."""
+        for table in TABLES:
+            if rows := table.read(self.folder):
+                table.write(self.folder, rows)
 
-    def kernels_of(self, case: Case) -> list[Row]:
-        """Return what the kernels of a run take, with whatever seed."""
-        own = self._texts(case)
-        shared = [column for column in KERNELS.key if column in own]
-        return [
-            row
-            for row in KERNELS.read(self.folder)
-            if all(row[column] == own[column] for column in shared)
-        ]
+    def has_kernels(self, case: Case) -> bool:
+        """Whether kernels were timed in such a run, with whatever seed."""
+        own = timed_run(self._texts(case))
+        return any(row["kernels"] and timed_run(row) == own for row in self.runs.values())
+
+    def append_kernels(self, case: Case, kernels: Iterable[Mapping[str, Any]]) -> None:
+        """Add what the kernels of a run took."""
+        run = self._timed(case)
+        KERNELS.append(self.folder, [{**run, **self._kernel(case, kernel)} for kernel in kernels])
 
     def repeat_kernels(self, same: Case, case: Case) -> None:
         """Add what the kernels of a run took as what those of another would."""
-        own = self._texts(case)
-        run = {column: own[column] for column in KERNELS.columns if column in own}
-        KERNELS.append(self.folder, [{**row, **run} for row in self.kernels_of(same)])
+        run, wanted = self._timed(case), timed_run(self._texts(same))
+        found = (row for row in KERNELS.read(self.folder) if timed_run(row) == wanted)
+        KERNELS.append(self.folder, [{**row, **run} for row in found])
+
+    def _timed(self, case: Case) -> dict[str, str]:
+        return {name: text for name, text in self._texts(case).items() if name in KERNELS.columns}
 
     def _kernel(self, case: Case, kernel: Mapping[str, Any]) -> dict[str, Any]:
         """Return the cells of a kernel; no share of a bandwidth that is not that of its engine."""

@@ -84,6 +84,12 @@ def test_a_run(run: Run) -> None:
     assert {str(part) for part in range(6)} <= numbers
 
 
+def test_metis_does_something_else_with_each_seed() -> None:
+    graph = jetpy.generators.delaunay(2000)
+    found = [beside.metis(graph, 8, 260, seed).parts.tobytes() for seed in range(4)]
+    assert len(set(found)) == 4
+
+
 def test_metis_is_beside(run: Run) -> None:
     run("report", "mesh.graph", "-k", 5, "--imbalance", 0.1, "-o", "page.html", *ENGINE)
     table = {row[0]: row[1:] for row in page().table("")}

@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import jetpy
 from jetpy import checkup
+from jetpy.backends.threads import available_threads
 from jetpy.generators import grid
 from jetpy.study import runner
-from jetpy.study.files import CHECKSUMS, KERNELS, PERFORMANCE
+from jetpy.study.files import KERNELS, PERFORMANCE, Table
 from jetpy.study.machine import FILE
 from jetpy.study.processes import Outcome
 from tests.cli.conftest import Run
@@ -81,13 +83,14 @@ def test_runs_are_told_as_they_were(made: Path) -> None:
 def test_serial_tools_are_run_once_for_all_threads(made: Path) -> None:
     metis = [row for row in rows(made) if row["tool"] == "metis"]
     assert [row["platform"] for row in metis] == ["box cpu-1", "box cpu-2"]
+    assert [row["measured_threads"] for row in metis] == ["1", "1"]
     assert metis[0]["seconds"] == metis[1]["seconds"]
 
 
 def test_details(made: Path) -> None:
-    checksums, kernels = CHECKSUMS.read(made), KERNELS.read(made)
-    assert {row["equal"] for row in checksums} == {"yes"}
-    assert len({row["sha"] for row in checksums}) == 1
+    runs, kernels = rows(made), KERNELS.read(made)
+    assert len({row["parts_sha"] for row in runs if row["tool"] == "jetpy"}) == 1
+    assert sum(int(row["kernels"] or 0) for row in runs) == len(kernels)
     assert {"propose", "afterburn"} <= {row["kernel"] for row in kernels}
     facts = json.loads((made / FILE).read_text())["machines"]["box"]
     assert facts["facts"]["processor"]
@@ -118,6 +121,49 @@ def test_a_study_goes_on_where_it_stopped(made: Path, run: Run, ran: list[object
     assert sorted(row["problem"] for row in rows(made)) == sorted(row["problem"] for row in before)
 
 
+def test_runs_that_were_not_repeated_so_often_are_made_again(
+    made: Path, run: Run, ran: list[object]
+) -> None:
+    words = "study", "mesh.graph", "--backends", "numba", *WORDS
+    assert "Each run was made once" in page(made / "report.html").text
+    for _ in range(2):
+        run(*words, "--repeats", 3)
+    assert len(ran) == 3
+    run(*words)
+    assert len(ran) == 3
+    for row in rows(made):
+        assert row["repeats"] == "3"
+        assert row["fom"] == row["seconds"]
+        assert float(row["seconds_min"]) <= float(row["seconds"]) <= float(row["seconds_max"])
+        stages = [float(row[f"{s}_seconds"] or 0) for s in ("coarsen", "initial", "refine")]
+        if row["tool"] == "jetpy":
+            assert sum(stages) == pytest.approx(float(row["seconds"]), abs=1e-5)
+    told = page(made / "report.html").text
+    assert "Each run was made 3 times, and its time is the median" in told
+
+
+@pytest.mark.parametrize("kept", [0, 0.5])
+@pytest.mark.parametrize("table", [KERNELS, PERFORMANCE])
+def test_what_is_lost_is_made_again(
+    kept: float, table: Table, made: Path, run: Run, ran: list[object]
+) -> None:
+    before = [rows(made), KERNELS.read(made)]
+    file = made / table.name
+    whole = file.read_bytes()
+    file.write_bytes(whole[: int(kept * len(whole))])
+    told = run("study", "mesh.graph", "--backends", "numba", *WORDS).stdout
+    assert "4 runs on 2 platforms; the same parts in all of 1 partition, each found 2" in told
+    assert 0 < len(ran) <= 3
+
+    def essence(runs: list[dict[str, str]], kernels: list[dict[str, str]]) -> set[tuple[str, ...]]:
+        columns = ("tool", "threads", "measured_threads", "parts_sha", "kernels")
+        return {tuple(row[column] for column in columns) for row in runs} | {
+            KERNELS.key_of(row) for row in kernels
+        }
+
+    assert essence(rows(made), KERNELS.read(made)) == essence(*before)
+
+
 @pytest.mark.parametrize(("status", "tried"), [("failed with code 1", 1), ("time limit", 0)])
 def test_runs_that_failed_are_tried_again(
     status: str, tried: int, made: Path, run: Run, ran: list[object]
@@ -131,9 +177,17 @@ def test_runs_that_failed_are_tried_again(
     assert ("2 runs without feasible parts" in told) == (tried == 0)
 
 
+def test_more_threads_than_there_are_are_warned_of(made: Path, run: Run) -> None:
+    words = ("-k", "2", "--backends", "numba", "--tools", "none", "--machine", "box", "-o", "study")
+    told = run("study", "mesh.graph", *words, "--threads", 64).stderr
+    assert f"64 threads on a machine that has {available_threads()} for this process" in told
+    assert "threads on a machine" not in run("study", "mesh.graph", *words, "--threads", 1).stderr
+
+
 def test_parts_that_differ_fail(made: Path, run: Run) -> None:
-    [first, *others] = CHECKSUMS.read(made)
-    CHECKSUMS.write(made, [{**first, "sha": "0"}, *others])
+    [first, *others] = rows(made)
+    assert first["tool"] == "jetpy"
+    PERFORMANCE.write(made, [{**first, "parts_sha": "0"}, *others])
     told = run("study", "--merge", "study", "-o", "all", code=1)
     assert "parts differ on mesh, k = 2, default, seed 0: a defect" in told.stderr
     assert page("all/report.html").said("p").startswith("DIFFERENT PARTS")
@@ -149,10 +203,27 @@ def test_merged_as_json(made: Path, run: Run) -> None:
     assert all(0 < value <= 1 for own in metric.values() for value in own.values())
 
 
-def test_another_graph_of_the_name_is_refused(made: Path, run: Run) -> None:
-    jetpy.write_graph("mesh.graph", grid(3, 3))
-    told = run("study", "mesh.graph", "--backends", "numba", *WORDS, "-k", "3", code=1)
+def renumbered() -> jetpy.Graph:
+    """The mesh, its first vertex the last."""
+    mesh = grid(40, 30)
+    matrix = csr_array((mesh.edge_weights, mesh.indices, mesh.indptr))
+    order = np.roll(np.arange(matrix.shape[0]), -1)
+    return jetpy.as_graph(matrix[order][:, order])
+
+
+@pytest.mark.parametrize("other", [grid(3, 3), renumbered()])
+def test_another_graph_of_the_name_is_refused(other: jetpy.Graph, made: Path, run: Run) -> None:
+    jetpy.write_graph("mesh.graph", other)
+    told = run("study", "mesh.graph", "--backends", "numba", *WORDS, code=1)
     assert "runs of another graph called mesh" in told.stderr
+
+
+def test_a_study_by_another_version_does_not_go_on(made: Path, run: Run) -> None:
+    setting = json.loads((made / FILE).read_text())
+    setting["machines"]["box"]["facts"]["version"] = "0.0.1"
+    (made / FILE).write_text(json.dumps(setting))
+    told = run("study", "mesh.graph", "--backends", "numba", *WORDS, code=1)
+    assert "study has runs by jetpy 0.0.1, not" in told.stderr
 
 
 def test_late_runs_are_told_and_kept(made: Path, run: Run) -> None:
@@ -173,13 +244,23 @@ def test_late_runs_are_told_and_kept(made: Path, run: Run) -> None:
     [
         (("mesh.graph",), 2, "-k is needed"),
         (("mesh.graph", "-k", "2,x"), 2, "'2,x' is not a whole number"),
-        (("mesh.graph", "-k", "0,2"), 2, "0 is less than 1"),
+        (("mesh.graph", "-k", "1,2"), 2, "1 is less than 2"),
+        (
+            ("mesh.graph", "-k", "2,1201", "--tools", "none", "--backends", "numba"),
+            1,
+            "mesh.graph has 1200 vertices, fewer than 1201 parts: nothing to compare",
+        ),
         (("mesh.graph", "-k", "2", "--backends", "numba,cpu"), 2, "'cpu' is none of cuda"),
         (("mesh.graph", "-k", "2", "--tools", "scotch"), 2, "'scotch' is none of metis"),
         (("mesh.graph", "-k", "2", "--imbalance", "-1"), 2, "imbalance"),
         (("mesh.graph", "mesh.graph", "-k", "2"), 1, "both called mesh"),
         (("mesh.part", "-k", "2", "--tools", "none", "--backends", "numba"), 1, "mesh.part"),
         (("--merge", "mesh.graph"), 1, "mesh.graph"),
+        (
+            ("--merge", ".", "-k", "2", "--machine", "box"),
+            2,
+            "--merge runs nothing: leave out -k, --machine",
+        ),
         (("--merge", "."), 1, "performance.csv is missing"),
     ],
 )

@@ -344,3 +344,13 @@ class TestNpz:
         refused("cannot be read: .*allow_pickle", archive(indptr=np.array([{}]), indices=[0]))
         refused("cannot be read", archive(format=np.array(b"zzz"), data=[1]))
         refused("1 is not a vertex", archive(indptr=[0, 1], indices=[1]))
+
+
+def test_what_can_be_partitioned_can_be_written(tmp_path: Path) -> None:
+    graph = random_graph(12, 30, 1)
+    matrix = sp.csr_array((graph.edge_weights, graph.indices, graph.indptr))
+    write_graph(tmp_path / "it.graph", matrix)
+    assert_same_graph(read_graph(tmp_path / "it.graph"), graph)
+    with pytest.raises(GraphError, match="square"):
+        write_graph(tmp_path / "other.graph", np.ones((2, 5)))
+    assert not (tmp_path / "other.graph").exists()

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from jetpy.study.cases import Case
-from jetpy.study.files import CHECKSUMS, KERNELS, PERFORMANCE
+from jetpy.study.files import KERNELS, PERFORMANCE
 from jetpy.study.machine import Machine, Setting, write_setting
 from jetpy.study.triad import Roof
 
 FACTS: dict[str, Any] = {
+    "version": "1",
     "processor": "one with two cores",
     "gpus": [],
     "threads": 2,
@@ -33,17 +34,27 @@ def row(name: str, case: Case, **measured: object) -> dict[str, Any]:
     """A row of a run that went well, but for what is said."""
     found: dict[str, Any] = {
         **case._asdict(),
-        **{"date": "2026-01-01", "n": 9, "m": 12, "coverage_key": "", "machine": name},
+        **{
+            "date": "2026-01-01",
+            "n": 9,
+            "m": 12,
+            "graph_sha": "",
+            "coverage_key": "",
+            "machine": name,
+        },
         **{"application": case.application, "problem": case.problem},
         **{"platform": case.platform(name), "cut": 10, "imbalance": 0.02, "seconds": 1.0},
         **{"coarsen_seconds": "", "initial_seconds": "", "refine_seconds": "", "launches": ""},
-        **{"feasible": "yes", "status": "done", **measured},
+        **{"feasible": "yes", "status": "done", "parts_sha": "", "kernels": ""},
+        **{"measured_threads": case.threads, "repeats": 1, **measured},
     }
+    for column in ("seconds_min", "seconds_max"):
+        found.setdefault(column, found["seconds"])
     good = found["feasible"] == "yes"
     return {
         **found,
-        "fom": found["seconds"] if good else "",
-        "fom_cut": found["cut"] if good else "",
+        "fom": (found["seconds"] or "") if good else "",
+        "fom_cut": (found["cut"] or "") if good else "",
     }
 
 
@@ -52,7 +63,6 @@ def study(
     name: str,
     own: Machine,
     rows: list[dict[str, Any]],
-    checksums: dict[Case, str] | None = None,
     kernels: list[dict[str, Any]] | None = None,
     imbalance: float = 0.03,
 ) -> Path:
@@ -60,14 +70,6 @@ def study(
     folder.mkdir(exist_ok=True)
     write_setting(folder, Setting(imbalance, {name: own}))
     PERFORMANCE.write(folder, rows)
-    told = [
-        {
-            **{column: case._asdict()[column] for column in CHECKSUMS.key if column != "machine"},
-            **{"sha": sha, "equal": "yes", "machine": name},
-        }
-        for case, sha in (checksums or {}).items()
-    ]
-    CHECKSUMS.write(folder, told)
     KERNELS.write(folder, kernels or [])
     return folder
 

@@ -9,7 +9,7 @@ import pytest
 
 from jetpy.errors import JetpyError
 from jetpy.study.cases import Case
-from jetpy.study.files import PERFORMANCE, judge_equal
+from jetpy.study.files import KERNELS, PERFORMANCE
 from jetpy.study.machine import FILE, Setting, read_setting, write_setting
 from jetpy.study.merge import merge
 from jetpy.study.results import read_results
@@ -71,10 +71,12 @@ def test_other_settings_are_refused(text: str, tmp_path: Path) -> None:
 def both(tmp_path: Path) -> tuple[Path, Path]:
     """Studies of the same graph on a machine with a GPU and on another one without."""
     here = study(
-        tmp_path / "here", "box", machine(), [row("box", NUMBA), row("box", METIS)], {NUMBA: "x"}
-    )
+        tmp_path / "here", "box", machine(),
+        [row("box", NUMBA, parts_sha="x"), row("box", METIS, parts_sha="z")],
+    )  # fmt: skip
     there = study(
-        tmp_path / "there", "gpu", machine("b", ("H200",)), [row("gpu", CUDA)], {CUDA: "x"},
+        tmp_path / "there", "gpu", machine("b", ("H200",)),
+        [row("gpu", CUDA, parts_sha="x", kernels=1)],
         [kernel("gpu", CUDA, "propose", 3, 0.1, 100)],
     )  # fmt: skip
     return here, there
@@ -93,12 +95,19 @@ def test_merged_studies_have_all_of_both(tmp_path: Path) -> None:
 
 def test_equality_is_judged_over_machines(tmp_path: Path) -> None:
     here, there = both(tmp_path)
-    study(there, "gpu", machine("b", ("H200",)), [row("gpu", CUDA)], {CUDA: "y"})
+    study(there, "gpu", machine("b", ("H200",)), [row("gpu", CUDA, parts_sha="y")])
     merge([here, there], tmp_path / "all")
     found = read_results(tmp_path / "all")
-    assert [told["equal"] for told in found.checksums] == ["yes", "no"]
     assert found.unequal == ["mesh, k = 8, default, seed 0"]
-    assert found.checksums == judge_equal(found.checksums)
+
+
+def test_copies_are_not_compared(tmp_path: Path) -> None:
+    serial = [
+        Case("mesh", 8, "jetpy", "default", "kokkos-serial", threads, 0) for threads in (1, 2)
+    ]
+    rows = [row("box", case, parts_sha="x", measured_threads=1) for case in serial]
+    found = read_results(study(tmp_path / "s", "box", machine(), rows))
+    assert found.verdict == "parts were not compared: each was found once"
 
 
 def test_a_study_joined_with_itself_is_itself(tmp_path: Path) -> None:
@@ -116,6 +125,17 @@ def _other_graph(here: Path) -> None:
     study(here, "box", machine(), [row("box", NUMBA, n=10)])
 
 
+def _other_edges(here: Path) -> None:
+    study(here, "gpu", machine("b", ("H200",)), [row("gpu", NUMBA, graph_sha="x")])
+    study(here.parent / "there", "box", machine(), [row("box", NUMBA, graph_sha="y")])
+
+
+def _other_version(here: Path) -> None:
+    other = machine()
+    facts = {**other.facts, "version": "2"}
+    study(here, "box", replace(other, facts=facts), [row("box", NUMBA)])
+
+
 def _other_imbalance(here: Path) -> None:
     study(here, "box", machine(), [row("box", NUMBA)], imbalance=0.1)
 
@@ -129,6 +149,11 @@ def _nothing(here: Path) -> None:
         file.unlink()
 
 
+def _no_kernels(here: Path) -> None:
+    PERFORMANCE.write(here, [row("box", NUMBA, kernels=2)])
+    KERNELS.write(here, [kernel("box", NUMBA, "propose", 3, 0.1, 100)])
+
+
 def _no_machine(here: Path) -> None:
     (here / FILE).unlink()
 
@@ -138,10 +163,13 @@ def _no_machine(here: Path) -> None:
     [
         (_other_machine, "two machines are called gpu"),
         (_other_graph, "two graphs are called mesh"),
+        (_other_edges, "two graphs are called mesh"),
+        (_other_version, "has runs by jetpy 1, not 2"),
         (_other_imbalance, "an imbalance of 0.03, not 0.1"),
         (_other_result, "another row for mesh 8 jetpy default cuda 1 0 gpu"),
         (_nothing, "performance.csv is missing"),
         (_no_machine, "machine.json is missing"),
+        (_no_kernels, "kernels.csv lacks kernels of 1 run, such as mesh k=8 on box cpu-2"),
     ],
 )
 def test_what_does_not_fit_is_not_merged(spoil, words: str, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

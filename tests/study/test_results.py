@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from jetpy.study.cases import Case
+from jetpy.study.cases import Case, Problem
+from jetpy.study.efficiency import Cell
 from jetpy.study.page import study_page
-from jetpy.study.results import Cell, Problem, means, over_best, read_results
+from jetpy.study.results import Results, over_best, read_results
 from tests.cli.test_report import page
 from tests.study.made import kernel, machine, row, study
 
@@ -22,16 +23,16 @@ def folder(tmp_path: Path) -> Path:
     """Two problems on a processor and a GPU; KaMinPar fails at one of them."""
     name = "box"
     rows = [
-        row(name, case(8, "jetpy", "numba"), seconds=2.0, cut=10),
+        row(name, case(8, "jetpy", "numba"), seconds=2.0, cut=10, parts_sha="x"),
         row(name, case(8, "kaminpar"), seconds=1.0, cut=12),
-        row(name, case(8, "jetpy", "cuda", 1), seconds=0.5, cut=10),
+        row(name, case(8, "jetpy", "cuda", 1), seconds=0.5, cut=10, parts_sha="y"),
         row(name, case(64, "jetpy", "numba"), seconds=3.0, cut=40),
         row(name, case(64, "jetpy", "numba", seed=1), seconds=5.0, cut=44),
         row(name, case(64, "kaminpar"), seconds=1.0, cut=30, feasible="no"),
         row(name, case(64, "kaminpar", seed=1), seconds=2.0, cut=41),
         row(name, case(64, "jetpy", "cuda", 1), seconds=0.25, cut=40),
+        row(name, case(64, "jetpy", "cuda", 1, seed=1), seconds=0.25, cut=44),
     ]
-    checksums = {case(8, "jetpy", "numba"): "x", case(8, "jetpy", "cuda", 1): "y"}
     kernels = [
         kernel(name, case(8, "jetpy", "numba"), "propose", 10, 0.3, 60_000_000),
         kernel(name, case(8, "jetpy", "numba"), "shrink", 2, 0.1, 40_000_000),
@@ -39,7 +40,7 @@ def folder(tmp_path: Path) -> Path:
         kernel(name, case(64, "jetpy", "numba"), "propose", 10, 0.001, 10_000_000),
         kernel(name, case(8, "jetpy", "cuda", 1), "propose", 10, 0.001, 100_000_000),
     ]
-    return study(tmp_path / "s", name, machine(gpus=("H200",)), rows, checksums, kernels)
+    return study(tmp_path / "s", name, machine(gpus=("H200",)), rows, kernels)
 
 
 CPU, GPU = "box cpu-2", "box gpu"
@@ -54,17 +55,24 @@ def test_efficiencies(folder: Path) -> None:
     assert found.cells == cells
     assert found.seconds["jetpy/default"] == dict(zip(cells, (2.0, 0.5, 4.0, 0.25), strict=True))
     assert found.cuts["kaminpar"] == {cells[0]: 12.0}, "with a seed that failed, nothing counts"
-    assert found.by_time["jetpy/default"] == dict(zip(cells, (0.5, 1.0, 1.0, 1.0), strict=True))
-    assert found.by_time["kaminpar"] == dict(zip(cells, (1.0, 0.0, 0.0, 0.0), strict=True))
-    ours = (1.0, 1.0, pytest.approx(40 / 42), 1.0)
-    assert found.by_cut["jetpy/default"] == dict(zip(cells, ours, strict=True))
-    assert means(found.by_time["jetpy/default"], cells) == {CPU: pytest.approx(2 / 3), GPU: 1.0}
+    assert found.by_time.each["jetpy/default"] == dict(
+        zip(cells, (0.5, 1.0, 1.0, 1.0), strict=True)
+    )
+    assert found.by_time.each["kaminpar"] == dict(zip(cells, (1.0, 0.0, 0.0, 0.0), strict=True))
+    ours = (1.0, 1.0, 1.0, 1.0)
+    assert found.by_cut.each["jetpy/default"] == dict(zip(cells, ours, strict=True))
+    on_both = {CPU: pytest.approx(2 / 3), GPU: 1.0}
+    assert found.by_time.by_platform["jetpy/default"] == on_both
+    assert found.by_time.metric == {"jetpy/default": pytest.approx(0.8), "kaminpar": 0.0}
 
 
 def test_bandwidth_is_that_of_all_kernels_together(folder: Path) -> None:
     found = read_results(folder)
-    shares = [0.25, 0.1, 1.0, 0.0]
-    assert list(found.by_bandwidth["jetpy/default"].values()) == pytest.approx(shares)
+    cells = [Cell(EIGHT, CPU), Cell(EIGHT, GPU), Cell(MANY, CPU)]
+    assert found.by_bandwidth.each["jetpy/default"] == dict(
+        zip(cells, map(pytest.approx, (0.25, 0.1, 1.0)), strict=True)
+    )
+    assert found.by_bandwidth.metric["jetpy/default"] == pytest.approx(0.4), "no kernels on the GPU"
     numba, cuda = found.launches.values()
     assert [(own.kernel, own.calls) for own in numba] == [("propose", 20), ("shrink", 2)]
     assert numba[0].bytes == 70_000_000
@@ -86,11 +94,11 @@ def test_the_page_tells_all_of_it(folder: Path) -> None:
     told = page(folder / "report.html")
     by_time, each_time, by_cut, *_ = (t for t in told.tables if "application" in t[0])
     assert by_time[1:] == [
-        ["jetpy/default", "0.667", "1.000", "0.800", "0.800"],
+        ["jetpy/default", "0.800", "0.800", "0.667", "1.000"],
         ["kaminpar", "0.000", "0.000", "0.000", "0.000"],
     ]
-    assert ["mesh, k = 8", "jetpy/default", "0.500", "1.000", "0.667"] in each_time
-    assert by_cut[1][-1] == "0.988"
+    assert ["mesh k=8", "jetpy/default", "0.667", "0.500", "1.000"] in each_time
+    assert by_cut[1][1] == "1.000"
     assert "DIFFERENT PARTS" in told.text.upper()
     assert told.facts["without feasible parts"] == "1"
     assert [cells[-1] for cells in told.marked] == ["not balanced"]
@@ -100,6 +108,102 @@ def test_the_page_tells_all_of_it(folder: Path) -> None:
     assert kernels[1] == ["propose", "20", "0.3010", "75.1", "3,500,000", "0.233"]
     labels = told.text.count('role="img"')
     assert labels == 3 + 1 + 2 + 2, "cascades, front, profiles, roofs"
+
+
+def portability_of(results: Results, folder: Path) -> dict[str, dict[str, list[str]]]:
+    """What the page's tables tell of each application by time and by cut."""
+    (folder / "page.html").write_text(study_page(results, "jetpy study"))
+    told = page(folder / "page.html")
+    tables = [t for t in told.tables if t[0][0] == "application"]
+    return {
+        by: {cells[0]: cells[1:] for cells in table[1:]}
+        for by, table in zip(("time", "cut"), tables, strict=False)
+    }
+
+
+def test_page_and_json_tell_the_same_metric(tmp_path: Path) -> None:
+    """One platform has two problems, the other one."""
+    rows = [
+        row("box", case(k, tool, backend, threads), seconds=seconds, cut=cut)
+        for k, threads, ours, other in ((8, 1, 4.0, 1.0), (64, 1, 2.0, 1.0), (8, 2, 1.0, 1.0))
+        for tool, backend, seconds, cut in (
+            ("jetpy", "numba", ours, 10),
+            ("kaminpar", "", other, 12),
+        )
+    ]
+    results = read_results(study(tmp_path / "s", "box", machine(), rows))
+    metric = results.as_dict()["performance_portability"]
+    assert metric["time"] == {"jetpy/default": pytest.approx(0.5), "kaminpar": 1.0}
+    told = portability_of(results, tmp_path)
+    for by in ("time", "cut"):
+        for name, cells in told[by].items():
+            assert cells[0] == f"{metric[by][name]:.3f}"
+    assert told["time"]["jetpy/default"] == ["0.500", "0.500", "0.333", "1.000"]
+
+
+def test_a_cut_of_0_is_left_out_and_told(tmp_path: Path) -> None:
+    rows = [
+        row("box", case(8, "jetpy", "numba"), cut=0),
+        row("box", case(8, "kaminpar"), cut=1),
+        row("box", case(64, "jetpy", "numba"), cut=20),
+        row("box", case(64, "kaminpar"), cut=25),
+    ]
+    assert [found["fom_cut"] for found in rows] == ["", 1, 20, 25]
+    results = read_results(study(tmp_path / "s", "box", machine(), rows))
+    assert results.by_cut.metric == {"jetpy/default": 1.0, "kaminpar": pytest.approx(0.8)}
+    assert results.left_out == ["By cut, mesh k=8 does not count: the best cut is 0."]
+    study(tmp_path / "s", "box", machine(), rows[:2])
+    (tmp_path / "page.html").write_text(study_page(read_results(tmp_path / "s"), "jetpy study"))
+    told = page(tmp_path / "page.html").text
+    assert "No problem can be compared by cut." in told
+    assert "No problem has a smallest cut above 0" in told
+    assert "No problem was solved" not in told
+    assert "By cut, mesh k=8 does not count: the best cut is 0." in told
+
+
+def test_only_seeds_count_that_all_have(tmp_path: Path) -> None:
+    rows = [
+        row("box", case(8, "jetpy", "numba", threads, seed), cut=10 + seed)
+        for threads, seeds in ((1, (0, 1)), (2, (1, 2)))
+        for seed in seeds
+    ]
+    results = read_results(study(tmp_path / "s", "box", machine(), rows))
+    assert list(results.cuts["jetpy/default"].values()) == [11, 11]
+    [told] = results.left_out
+    assert told.startswith("mesh k=8: only seed 1 counts, of 0, 1, 2;")
+    study(tmp_path / "s", "box", machine(), [rows[0], rows[3]])
+    results = read_results(tmp_path / "s")
+    assert results.by_cut.cells == []
+    assert results.left_out == ["mesh k=8 does not count: its runs have no seed in common."]
+
+
+def test_what_was_not_tried_has_not_failed(tmp_path: Path) -> None:
+    """KaMinPar is for CPUs only, and was not tried with one thread; KaHIP failed there."""
+    rows = [
+        row("box", case(8, "jetpy", "numba", 1)),
+        row("box", case(8, "jetpy", "numba", 2)),
+        row("box", case(8, "jetpy", "cuda", 1)),
+        row("box", case(8, "kaminpar", threads=2), seconds=2.0),
+        row("box", case(8, "kahip", threads=1), feasible="no", status="time limit", seconds=""),
+        row("box", case(8, "kahip", threads=2)),
+    ]
+    results = read_results(study(tmp_path / "s", "box", machine(gpus=("H200",)), rows))
+    told = portability_of(results, tmp_path)["time"]
+    assert told["jetpy/default"] == ["1.000", "1.000", "1.000", "1.000", "1.000"]
+    assert told["kahip"] == ["0.000", "1.000", "0.000", "1.000", "0.000"]
+    assert told["kaminpar"] == ["0.000", "0.500", "-", "0.500", "0.000"]
+    assert results.left_out == ["kaminpar was not tried with all problems on box cpu-1."]
+
+
+def test_a_platform_counts_for_whom_all_its_problems_were_tried(tmp_path: Path) -> None:
+    rows = [
+        row("box", case(8, "jetpy", "numba", 1)),
+        row("box", case(64, "jetpy", "numba", 1)),
+        row("box", case(8, "kaminpar", threads=1)),
+    ]
+    results = read_results(study(tmp_path / "s", "box", machine(), rows))
+    assert results.by_time.metric == {"jetpy/default": 1.0, "kaminpar": None}
+    assert portability_of(results, tmp_path)["time"]["kaminpar"] == ["-", "-", "-"]
 
 
 def test_a_page_of_what_failed_alone(tmp_path: Path) -> None:

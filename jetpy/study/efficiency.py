@@ -1,0 +1,81 @@
+"""Efficiencies of a study's applications, and what becomes of them over problems and platforms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from jetpy.study.cases import Problem
+from jetpy.study.metrics import portability
+
+
+class Cell(NamedTuple):
+    """A problem on a platform."""
+
+    problem: Problem
+    platform: str
+
+
+@dataclass(frozen=True, eq=False)
+class Efficiencies:
+    """Efficiencies by application and cell, and means of them.
+
+    The one place that tells how an application's efficiency on a platform comes from several
+    problems, and the metric from that of several platforms.
+
+    Attributes
+    ----------
+    cells : sequence of Cell
+        That count.
+    each : mapping of application to mapping of cell to efficiency
+        Between 0, for what failed or can't run there, and 1. What was not tried has no entry.
+    """
+
+    cells: Sequence[Cell]
+    each: Mapping[str, Mapping[Cell, float]]
+
+    @cached_property
+    def by_platform(self) -> dict[str, dict[str, float]]:
+        """Harmonic means over the problems of a platform, 0 if one is 0.
+
+        An application that was not tried on one of the problems has no entry: a mean over others
+        is not comparable.
+        """
+        wanted: dict[str, list[Cell]] = {}
+        for cell in self.cells:
+            wanted.setdefault(cell.platform, []).append(cell)
+        return {
+            name: {
+                platform: portability(own[cell] for cell in cells)
+                for platform, cells in wanted.items()
+                if all(cell in own for cell in cells)
+            }
+            for name, own in self.each.items()
+        }
+
+    @cached_property
+    def metric(self) -> dict[str, float | None]:
+        """Pennycook's metric: harmonic means over the platforms, 0 if one is 0.
+
+        None for an application that has no platform with all of its problems.
+        """
+        return {
+            name: portability(own.values()) if own else None
+            for name, own in self.by_platform.items()
+        }
+
+    @cached_property
+    def where_it_runs(self) -> dict[str, float | None]:
+        """The metric over the platforms whose efficiency is not 0."""
+        return {
+            name: portability(value for value in own.values() if value) if own else None
+            for name, own in self.by_platform.items()
+        }
+
+    def of_problem(self, application: str, problem: Problem) -> float | None:
+        """Return the metric for one problem, over all platforms on which it was tried."""
+        own = self.each[application]
+        there = [own[cell] for cell in self.cells if cell.problem == problem and cell in own]
+        return portability(there) if there else None
