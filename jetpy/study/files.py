@@ -13,7 +13,7 @@ from typing import Any
 from jetpy.errors import JetpyError
 from jetpy.io.atomic import atomic_write
 from jetpy.outcome import STAGES
-from jetpy.study.cases import Problem
+from jetpy.study.cases import JETPY, Problem
 
 Row = dict[str, str]
 STAGE_COLUMNS = tuple(f"{stage}_seconds" for stage in STAGES)
@@ -115,6 +115,12 @@ KERNELS = Table(
 )
 """A row for each kernel of a run; `engine` is what ran it, a GPU's host on small levels."""
 TABLES = (PERFORMANCE, KERNELS)
+CHECKSUMS = Table(
+    "checksums.csv",
+    ("graph", "k", "preset", "seed", "backend", "threads", "machine", "parts_sha", "equal"),
+    ("graph", "k", "preset", "seed", "backend", "threads", "machine"),
+)
+"""A row for each run of jetpy's own, taken from those of the runs: `equal` to the first or not."""
 _TIMED = ("graph", "k", "preset", "backend", "threads", "machine")
 
 
@@ -148,6 +154,31 @@ def may_be_same_graph(row: Mapping[str, str], other: Mapping[str, str]) -> bool:
 def is_copy(row: Mapping[str, str]) -> bool:
     """Whether a run stands for one that would be the same with more threads."""
     return row["measured_threads"] != row["threads"]
+
+
+def compared(runs: Iterable[Row]) -> dict[tuple[str, ...], list[Row]]:
+    """Return runs of jetpy that should find the same parts, by graph, k, preset and seed."""
+    found: dict[tuple[str, ...], list[Row]] = {}
+    for row in runs:
+        if row["tool"] == JETPY and row["parts_sha"] and not is_copy(row):
+            key = tuple(row[column] for column in ("graph", "k", "preset", "seed"))
+            found.setdefault(key, []).append(row)
+    return found
+
+
+def write_checksums(folder: Path, runs: Iterable[Row]) -> None:
+    """Write the checksums of the parts of jetpy's runs, and whether they are equal."""
+    CHECKSUMS.write(
+        folder,
+        (
+            {
+                **{column: row[column] for column in CHECKSUMS.columns if column != "equal"},
+                "equal": "yes" if row["parts_sha"] == same[0]["parts_sha"] else "no",
+            }
+            for same in compared(runs).values()
+            for row in same
+        ),
+    )
 
 
 def without_kernels(runs: Iterable[Row], kernels: Iterable[Row]) -> list[Row]:

@@ -15,6 +15,7 @@ from jetpy.study.files import (
     Table,
     may_be_same_graph,
     without_kernels,
+    write_checksums,
 )
 from jetpy.study.machine import (
     FILE,
@@ -48,6 +49,7 @@ def merge(folders: Sequence[Path], target: Path) -> None:
     write_setting(target, setting)
     for table, rows in joined.items():
         table.write(target, rows)
+    write_checksums(target, joined[PERFORMANCE])
 
 
 def _check_whole(folder: Path) -> None:

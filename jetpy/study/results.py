@@ -17,7 +17,7 @@ from jetpy.study.cases import (
     runs_on,
 )
 from jetpy.study.efficiency import Cell, Efficiencies
-from jetpy.study.files import TABLES, Row, is_copy, problem_in
+from jetpy.study.files import TABLES, Row, compared, is_copy, problem_in
 from jetpy.study.launches import Engine, Launches, bandwidth_shares, launches_by_engine
 from jetpy.study.machine import FILE, Machines, Setting, engine_name, read_setting
 from jetpy.study.metrics import Values, bests, efficiencies, itself
@@ -266,12 +266,7 @@ class Results:
     @cached_property
     def compared(self) -> dict[tuple[str, ...], list[Row]]:
         """Runs of jetpy that should find the same parts, by graph, k, preset and seed."""
-        found: dict[tuple[str, ...], list[Row]] = {}
-        for row in self.runs:
-            if row["tool"] == JETPY and row["parts_sha"] and not is_copy(row):
-                key = tuple(row[column] for column in ("graph", "k", "preset", "seed"))
-                found.setdefault(key, []).append(row)
-        return found
+        return compared(self.runs)
 
     @cached_property
     def unequal(self) -> list[str]:

@@ -18,6 +18,7 @@ from jetpy.study.files import (
     may_be_same_graph,
     timed_run,
     without_kernels,
+    write_checksums,
 )
 from jetpy.study.machine import (
     Machine,
@@ -133,10 +134,11 @@ class Study:
         self.runs[PERFORMANCE.key_of(texts)] = texts
 
     def tidy(self) -> None:
-        """Leave one row of each key in the tables: whoever reads them need not know more."""
+        """Leave one row of each key in the tables, and write what is taken from them."""
         for table in TABLES:
             if rows := table.read(self.folder):
                 table.write(self.folder, rows)
+        write_checksums(self.folder, PERFORMANCE.read(self.folder))
 
     def has_kernels(self, case: Case) -> bool:
         """Whether kernels were timed in such a run, with whatever seed."""

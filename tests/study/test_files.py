@@ -9,7 +9,7 @@ import pytest
 
 from jetpy.errors import JetpyError
 from jetpy.study.cases import Case
-from jetpy.study.files import KERNELS, PERFORMANCE
+from jetpy.study.files import CHECKSUMS, KERNELS, PERFORMANCE
 from jetpy.study.machine import FILE, Setting, read_setting, write_setting
 from jetpy.study.merge import merge
 from jetpy.study.results import read_results
@@ -99,6 +99,11 @@ def test_equality_is_judged_over_machines(tmp_path: Path) -> None:
     merge([here, there], tmp_path / "all")
     found = read_results(tmp_path / "all")
     assert found.unequal == ["mesh, k = 8, default, seed 0"]
+    checksums = CHECKSUMS.read(tmp_path / "all")
+    assert [(row["machine"], row["parts_sha"], row["equal"]) for row in checksums] == [
+        ("box", "x", "yes"),
+        ("gpu", "y", "no"),
+    ]
 
 
 def test_copies_are_not_compared(tmp_path: Path) -> None:
