@@ -1,19 +1,24 @@
-"""Meshes of OpenFOAM: the faces' cells in `constant/polyMesh`, and a part for each cell."""
+"""Meshes of OpenFOAM: faces, cells and points in `constant/polyMesh`, and a part for each cell."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.coordinates import Coordinates
 from jetpy.errors import FileFormatError
 from jetpy.graph import Graph
 from jetpy.io.atomic import atomic_write
 from jetpy.io.compression import open_input
 from jetpy.meshes.dual import dual_graph_of_faces
 
+Labels = npt.NDArray[np.int64]
 POLY_MESH = Path("constant", "polyMesh")
 DECOMPOSITION = Path("constant", "cellDecomposition")
 HEADER = """\
@@ -29,6 +34,8 @@ FoamFile
 {count}
 (
 """
+_THEN = re.compile(rb"\s*\)\s*(\d+)\s*\(")
+"""Between the two lists of a binary file of faces."""
 _START = re.compile(rb"\}\s*(?:(?://[^\n]*|/\*.*?\*/)\s*)*(\d+)\s*\(", re.DOTALL)
 
 
@@ -38,18 +45,53 @@ def is_case(path: Path) -> bool:
 
 
 def read_case(path: Path) -> Graph:
-    """Return the dual graph of a case's mesh.
+    """Return the dual graph of a case's mesh; its vertices are where the centres of the cells are.
 
     Raises
     ------
     FileFormatError
         If a file is missing or not a list of labels.
     """
-    return dual_graph_of_faces(*(read_labels(path, name) for name in ("owner", "neighbour")))
+    owner, neighbour = (read_labels(path, name) for name in ("owner", "neighbour"))
+    graph = dual_graph_of_faces(owner, neighbour)
+    if _file(path, "points") is None or _file(path, "faces") is None:
+        return graph
+    return replace(graph, locate=partial(_centres, path, owner, neighbour))
 
 
-def read_labels(case: Path, name: str) -> npt.NDArray[np.int64]:
-    """Return the labels of a file of `constant/polyMesh`: as text or binary, maybe compressed.
+@dataclass(frozen=True)
+class Listing:
+    """A file of `constant/polyMesh`: what its header says, and what its list begins with."""
+
+    file: Path
+    header: bytes
+    count: int
+    content: bytes
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether numbers are no text."""
+        return re.search(rb"format\s+binary", self.header) is not None
+
+    @property
+    def label(self) -> type[np.int32 | np.int64]:
+        """Type of binary labels."""
+        return np.int64 if b"label=64" in self.header else np.int32
+
+    @property
+    def scalar(self) -> type[np.float32 | np.float64]:
+        """Type of binary coordinates."""
+        return np.float32 if b"scalar=32" in self.header else np.float64
+
+    @property
+    def words(self) -> list[bytes]:
+        """The numbers of a list of lists, as text."""
+        text, _, _ = self.content.rpartition(b")")
+        return text.translate(bytes.maketrans(b"()", b"  ")).split()
+
+
+def read_listing(case: Path, name: str) -> Listing:
+    """Return a file of `constant/polyMesh`, as text or binary, maybe compressed.
 
     Raises
     ------
@@ -64,18 +106,99 @@ def read_labels(case: Path, name: str) -> npt.NDArray[np.int64]:
     start = _START.search(content)
     if b"FoamFile" not in header or start is None:
         raise FileFormatError(f"{file}: not a list of labels of OpenFOAM")
-    count, rest = int(start[1]), content[start.end() :]
-    if re.search(rb"format\s+binary", header):
-        wide = re.search(rb"label=64", header)
-        values = np.frombuffer(rest[: count * (8 if wide else 4)], np.int64 if wide else np.int32)
+    return Listing(file, header, int(start[1]), content[start.end() :])
+
+
+def read_labels(case: Path, name: str) -> npt.NDArray[np.int64]:
+    """Return the labels of a file of `constant/polyMesh`.
+
+    Raises
+    ------
+    FileFormatError
+    """
+    listing = read_listing(case, name)
+    if listing.is_binary:
+        values = _binary(listing.content, listing.count, listing.label)
     else:
         try:
-            values = np.array(rest.partition(b")")[0].split(), np.int64)
+            values = np.array(listing.content.partition(b")")[0].split(), np.int64)
         except ValueError:
-            raise FileFormatError(f"{file}: a label is no integer") from None
-    if len(values) != count:
-        raise FileFormatError(f"{file}: {count} labels are announced, {len(values)} are there")
+            raise FileFormatError(f"{listing.file}: a label is no integer") from None
+    if len(values) != listing.count:
+        raise FileFormatError(
+            f"{listing.file}: {listing.count} labels are announced, {len(values)} are there"
+        )
     return values.astype(np.int64)
+
+
+def read_points(case: Path) -> npt.NDArray[np.float64]:
+    """Return the points of a mesh, shape (n, 3).
+
+    Raises
+    ------
+    FileFormatError
+    """
+    listing = read_listing(case, "points")
+    wanted = 3 * listing.count
+    try:
+        values = (
+            _binary(listing.content, wanted, listing.scalar)
+            if listing.is_binary
+            else np.array(listing.words, np.float64)
+        )
+        return values.astype(np.float64).reshape(listing.count, 3)
+    except ValueError:
+        raise FileFormatError(f"{listing.file}: not {listing.count} points") from None
+
+
+def read_faces(case: Path) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the points of all faces, one face after the other, and where each begins.
+
+    Raises
+    ------
+    FileFormatError
+    """
+    listing = read_listing(case, "faces")
+    try:
+        if listing.is_binary:
+            starts = _binary(listing.content, listing.count, listing.label)
+            rest = listing.content[starts.nbytes :]
+            then = _THEN.match(rest)
+            assert then is not None
+            points = _binary(rest[then.end() :], int(then[1]), listing.label)
+            return points.astype(np.int64), starts[:-1].astype(np.int64)
+        numbers = np.array(listing.words, np.int64)
+        sizes = numbers.tolist()
+        places = [0]
+        for _ in range(listing.count):
+            places.append(places[-1] + 1 + sizes[places[-1]])
+        assert places.pop() == len(numbers)
+        return np.delete(numbers, places), np.array(places) - np.arange(listing.count)
+    except (ValueError, AssertionError, IndexError):
+        raise FileFormatError(f"{listing.file}: not a list of faces of OpenFOAM") from None
+
+
+def _binary(content: bytes, count: int, kind: type[Any]) -> npt.NDArray[Any]:
+    """Return the numbers that a binary list begins with: so many, or those that are there."""
+    return np.frombuffer(content[: count * np.dtype(kind).itemsize], kind)
+
+
+def _centres(case: Path, owner: Labels, neighbour: Labels) -> Coordinates:
+    """Return the centres of cells: the mean of those of their faces, each the mean of its points.
+
+    Raises
+    ------
+    FileFormatError
+    """
+    points, (labels, starts) = read_points(case), read_faces(case)
+    if len(starts) != len(owner) or (len(labels) and labels.max() >= len(points)):
+        raise FileFormatError(f"{case / POLY_MESH}: faces, owner and points do not fit together")
+    sizes = np.diff(starts, append=len(labels))
+    of_faces = np.add.reduceat(points[labels], starts) / sizes[:, None]
+    cells = np.concatenate([owner, neighbour])
+    centres = np.concatenate([of_faces, of_faces[: len(neighbour)]])
+    sums = np.column_stack([np.bincount(cells, column) for column in centres.T])
+    return sums / np.bincount(cells)[:, None]
 
 
 def write_decomposition(case: Path, parts: npt.NDArray[np.int32], path: Path | None = None) -> Path:

@@ -139,6 +139,65 @@ def test_cases_of_openfoam(run: Run, tmp_path: Path, form: str, bits: int) -> No
     assert "--common-nodes is for files of meshes" in words
 
 
+def with_points(folder: Path, form: str) -> Path:
+    """The case with points: square faces across a row of unit cubes, the last one there twice."""
+    points = np.array([(x, y, z) for x in range(7) for y, z in ((0, 0), (1, 0), (1, 1), (0, 1))])
+    faces = [[4 * x + i for i in range(4)] for x in (1, 2, 3, 4, 5, 0, 6, 6)]
+    head = HEADER.format(form, 32)
+    if form == "binary":
+        starts, labels = np.arange(0, 4 * len(faces) + 1, 4), np.ravel(faces)
+        bodies = {
+            "points": b"%d\n(%b)" % (len(points), points.astype("<f8").tobytes()),
+            "faces": b"%d\n(%b)\n%d\n(%b)"
+            % (
+                len(starts),
+                starts.astype("<i4").tobytes(),
+                len(labels),
+                labels.astype("<i4").tobytes(),
+            ),
+        }
+    else:
+        lists = {
+            "points": [f"({x} {y} {z}.0)" for x, y, z in points],
+            "faces": [f"{len(face)}({' '.join(map(str, face))})" for face in faces],
+        }
+        bodies = {
+            name: f"{len(lines)}\n(\n{chr(10).join(lines)}\n)\n// **** //\n".encode()
+            for name, lines in lists.items()
+        }
+    for name, body in bodies.items():
+        (folder / openfoam.POLY_MESH / name).write_bytes(head.encode() + body)
+    return folder
+
+
+@pytest.mark.parametrize("form", ["ascii", "binary"])
+def test_centres_of_openfoams_cells(run: Run, tmp_path: Path, form: str) -> None:
+    folder = with_points(case(tmp_path, form), form)
+    found = openfoam.read_case(folder).coordinates
+    assert found is not None
+    expected = [0.5, 1.5, 2.5, 3.5, 4.5, 17 / 3]
+    assert np.allclose(found, np.column_stack([expected, [0.5] * 6, [0.5] * 6]))
+    run("report", folder, "-k", "2", "-o", tmp_path / "page.html", "--quiet", *ENGINE)
+    assert "The quotient graph" not in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "words"),
+    [
+        ("points", "3\n((0 0 0) (1 1 1))", "not 3 points"),
+        ("points", "1\n((0 0 x))", "not 1 points"),
+        ("faces", "2\n(3(0 1 2) 4(0 1))", "not a list of faces"),
+        ("faces", "1\n(3(0 1 2))", "do not fit together"),
+    ],
+)
+def test_bad_points_of_openfoam(tmp_path: Path, name: str, body: str, words: str) -> None:
+    folder = with_points(case(tmp_path, "ascii"), "ascii")
+    (folder / openfoam.POLY_MESH / name).write_text(HEADER.format("ascii", 32) + body)
+    graph = openfoam.read_case(folder)
+    with pytest.raises(FileFormatError, match=words):
+        graph.coordinates  # noqa: B018
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [
