@@ -12,8 +12,16 @@ TOLD = 3
 """Numbers that are told of a row."""
 LENGTH = TOLD - 1
 """Which of them is its length; the others are its coarse vertex and its weight."""
-WALKERS = 32
-"""Indices that copy a row."""
+
+
+class Gathered:
+    """Rows of own vertices, and after them those that others have handed over."""
+
+    own: int
+    entries: pk.int64  # of own rows
+    indptr: pk.View1D[Offset]
+    weights: pk.View1D[Weight]
+    coarse_of: pk.View1D[pk.int32]
 
 
 @pk.workunit
@@ -50,19 +58,20 @@ def copy_entries(
     i: int,
     rows: pk.View1D[pk.int32],
     graph: Graph,
+    walkers: int,
     offsets: pk.View1D[pk.int64],
     heads: pk.View1D[pk.int32],
     edge_weights: pk.View1D[Weight],
 ):
-    """Copy every so many-th entry of a row."""
-    v: int = rows[i // WALKERS]
-    e: int = graph.indptr[v] + i % WALKERS
-    place: pk.int64 = offsets[i // WALKERS] + i % WALKERS
+    """Copy every so many-th entry of a row, which so many indices share."""
+    v: int = rows[i // walkers]
+    e: int = graph.indptr[v] + i % walkers
+    place: pk.int64 = offsets[i // walkers] + i % walkers
     while e < graph.indptr[v + 1]:
         heads[place] = graph.indices[e]
         edge_weights[place] = graph.edge_weights[e]
-        e += WALKERS
-        place += WALKERS
+        e += walkers
+        place += walkers
 
 
 @pk.workunit
@@ -82,19 +91,16 @@ def place_rows(
     acc: pk.Acc[pk.int64],
     last_pass: bool,
     told: pk.View1D[pk.int64],
-    own: int,
-    entries: pk.int64,
     first: int,
-    indptr: pk.View1D[Offset],
-    weights: pk.View1D[Weight],
-    coarse_of: pk.View1D[pk.int32],
+    gathered: Gathered,
 ):
-    """Put a row that was handed over after the own ones, which have so many entries.
+    """Put a row that was handed over after the own ones.
 
     Its coarse vertex gets its place in the block that begins with `first`.
     """
     acc += told[TOLD * i + LENGTH]
     if last_pass:
-        coarse_of[own + i] = told[TOLD * i] - first
-        weights[own + i] = told[TOLD * i + 1]
-        indptr[own + i + 1] = entries + acc
+        row: int = gathered.own + i
+        gathered.coarse_of[row] = told[TOLD * i] - first
+        gathered.weights[row] = told[TOLD * i + 1]
+        gathered.indptr[row + 1] = gathered.entries + acc

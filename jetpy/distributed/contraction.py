@@ -24,6 +24,8 @@ from jetpy.workloads.contraction import offset_rows
 from jetpy.workloads.groups import NO_VERTEX
 from jetpy.workloads.local_numbers import list_outside
 
+WALKERS = 32
+"""Indices that copy a row on a GPU."""
 MOST_UNEVEN = 1.1
 """How many times the average number of entries a block may have before blocks are cut anew."""
 
@@ -52,7 +54,9 @@ class Gathered:
 
     Attributes
     ----------
-    adjacency : Adjacency
+    own, entries : int
+        Number of own rows, and their length together.
+    indptr, indices, edge_weights : as of an `Adjacency`
         Neighbours are vertices of the piece, and after them places in `names`.
     weights : of the back end's `sum_type`
     coarse_of : int32
@@ -61,10 +65,19 @@ class Gathered:
         Coarse vertices of the handed rows' neighbours, by their numbers in the whole graph.
     """
 
-    adjacency: Adjacency
+    own: int
+    entries: int
+    indptr: Array
+    indices: Array
+    edge_weights: Array
     weights: Array
     coarse_of: Array
     names: Array
+
+    @property
+    def adjacency(self) -> Adjacency:
+        """The rows alone."""
+        return Adjacency(self.indptr, self.indices, self.edge_weights)
 
 
 def contract_pieces(backend: Backend, piece: Piece, partners: Array) -> tuple[Piece, Array]:
@@ -161,7 +174,7 @@ def _merge_rows(
         n,
         kernels.join_rows,
         meeting=meeting,
-        indptr=gathered.adjacency.indptr,
+        indptr=gathered.indptr,
         weights=gathered.weights,
         room=room,
         coarse_weights=weights,
@@ -193,30 +206,23 @@ def _gather_rows(backend: Backend, piece: Piece, blocks: Blocks, coarse_ids: Arr
     names, names_of = comm.send(backend, picked(backend, coarse_ids, named), sent_names)
     entries_of = comm.exchange_counts(sent_entries)
     incoming = int(entries_of.sum())
-    rows = Adjacency(
+    gathered = Gathered(
+        own,
+        entries,
         joined(backend, piece.indptr[: own + 1], backend.empty(more, kind)),
         joined(backend, piece.indices[:entries], backend.empty(incoming)),
         joined(backend, piece.edge_weights[:entries], backend.empty(incoming, kind)),
+        joined(backend, piece.vertex_weights[:own], backend.empty(more, kind)),
+        backend.empty(own + more),
+        names,
     )
-    weights = joined(backend, piece.vertex_weights[:own], backend.empty(more, kind))
-    coarse_of = backend.empty(own + more)
-    backend.scan(
-        more,
-        row_kernels.place_rows,
-        told=received,
-        own=own,
-        entries=entries,
-        first=blocks.first,
-        indptr=rows.indptr,
-        weights=weights,
-        coarse_of=coarse_of,
-    )
-    comm.exchange_into(backend, heads, rows.indices[entries:], sent_entries, entries_of)
-    comm.exchange_into(backend, edge_weights, rows.edge_weights[entries:], sent_entries, entries_of)
+    backend.scan(more, row_kernels.place_rows, told=received, first=blocks.first, gathered=gathered)
+    for sent_values, values in (heads, gathered.indices), (edge_weights, gathered.edge_weights):
+        comm.exchange_into(backend, sent_values, values[entries:], sent_entries, entries_of)
     ends = entries + starts_of(entries_of)
     for start, first, end in zip(starts_of(names_of), ends, ends[1:], strict=False):
-        add_to_all(backend, rows.indices[first:end], piece.places + int(start))
-    return Gathered(rows, weights, coarse_of, names)
+        add_to_all(backend, gathered.indices[first:end], piece.places + int(start))
+    return gathered
 
 
 def _leaving(
@@ -248,11 +254,13 @@ def _entries_of(
     offsets = backend.full(len(rows) + 1, 0, np.int64)
     count = backend.scan(len(rows), row_kernels.place_entries, told=told, offsets=offsets)
     heads, edge_weights = backend.empty(count), backend.empty(count, backend.sum_type)
+    walkers = 1 if backend.prefers_lists else min(WALKERS, INT32_MAX // max(1, len(rows)))
     backend.parallel_for(
-        len(rows) * row_kernels.WALKERS,
+        len(rows) * walkers,
         row_kernels.copy_entries,
         rows=rows,
         graph=piece,
+        walkers=walkers,
         offsets=offsets,
         heads=heads,
         edge_weights=edge_weights,
