@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,19 @@ class DeviceMemory(HostMemory):
 
     def dual_array(self, n: int) -> DualArray:
         return DualArray(np.zeros(n, np.int64), _wrapped(np.zeros(n, np.int64)))
+
+    def repeatable(
+        self, launches: Callable[[], None], are_loaded: Callable[[], bool]
+    ) -> Callable[[], None]:
+        """As on a GPU: nobody is asked any more when launches have been recorded."""
+        is_recorded = False
+
+        def repeat() -> None:
+            nonlocal is_recorded
+            is_recorded = is_recorded or are_loaded()
+            launches()
+
+        return repeat
 
     def push(self, array: DualArray) -> None:
         np.copyto(_plain(array.device), array.host)

@@ -55,6 +55,7 @@ def add_hashes(v: int, acc: pk.Acc[pk.int64], rows: Rows):
         weight: pk.uint64 = rows.edge_weights[e]
         zero: pk.uint64 = 0
         h: pk.uint64 = scramble(scramble(scramble(zero, low), high), weight)
+        h = scramble(scramble(h, zero), zero)
         h = h ^ (h >> MIDDLE_BITS)
         signed: pk.int64 = h
         if head < tail:

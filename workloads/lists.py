@@ -9,7 +9,7 @@ def place_in(value: pk.int64, ascending: pk.View1D[pk.int32], count: int) -> int
     low: int = 0
     high: int = count
     while low < high:
-        middle: int = (low + high) >> 1
+        middle: int = low + ((high - low) >> 1)
         if ascending[middle] < value:
             low = middle + 1
         else:

@@ -19,14 +19,14 @@ class Numbering:
 
 
 class Meeting:
-    """Rows that become those of coarse vertices: up to two each, `NO_VERTEX` if there is no other.
+    """Rows that become those of coarse vertices: one or two each.
 
     Rows of own vertices come first, then those that other processes have handed over.
     """
 
     lower: pk.View1D[pk.int32]
-    upper: pk.View1D[pk.int32]
-    match: pk.View1D[pk.int32]  # of the lower row: the upper one
+    upper: pk.View1D[pk.int32]  # the same row, where there is one
+    match: pk.View1D[pk.int32]  # of the lower of two rows: the upper one; else NO_VERTEX
 
 
 @pk.function

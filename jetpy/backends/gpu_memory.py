@@ -201,10 +201,10 @@ class CudaMemory(Memory):
         def repeat() -> None:
             nonlocal graph
             if graph is None:
-                if not are_loaded():
-                    launches()
-                    return
                 with self.in_order():
+                    if not are_loaded():
+                        launches()
+                        return
                     self.stream.begin_capture()
                     launches()
                     graph = self.stream.end_capture()

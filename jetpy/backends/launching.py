@@ -161,6 +161,11 @@ class Step:
     places: list[int]
     total: Count | None
 
+    @property
+    def has_indices(self) -> bool:
+        """Whether it launches anything, or may."""
+        return self.count is not None or self.passed[0] > 0
+
     def repeat(self) -> None:
         """Make the launch."""
         if self.count is not None:
@@ -359,7 +364,7 @@ class LaunchingBackend(Backend):
 
         It does so until a number is not zero, at most so many times, and returns how many.
         """
-        kernels = {step.launcher for step in tape if isinstance(step, Step)}
+        kernels = {step.launcher for step in tape if isinstance(step, Step) and step.has_indices}
 
         def launch_all() -> None:
             for step in tape:

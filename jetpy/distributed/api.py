@@ -176,7 +176,7 @@ def partition(
         As for `jetpy.partition`, in all processes; the message names the first one that it comes
         from. Anything else that goes wrong in one process ends all of them (MPI_Abort).
     """
-    asked = Asked(k, imbalance, large_imbalance, seed, preset, backend)
+    asked = Asked(k, imbalance, large_imbalance, seed, preset, backend, small)
 
     def work(run: _Run, tell: Progress) -> Found:
         trivial = trivial_partition(run.blocks.n, run.piece.edge_weight // 2, k)
@@ -221,7 +221,7 @@ def refine(
     GraphError, OptionError, BackendError
         As for `partition`; GraphError also where `parts` does not fit the block or `k`.
     """
-    asked = Asked(k, imbalance, large_imbalance, seed, preset, backend, fill=False)
+    asked = Asked(k, imbalance, large_imbalance, seed, preset, backend, small, fill=False)
 
     def work(run: _Run, tell: Progress) -> Found:
         given = together(run.comm, lambda: _checked_parts(parts, run.blocks, k))
@@ -319,14 +319,9 @@ def _run(
             engines = dict.fromkeys((engine.narrowed(), engine))
             ready = sum(one.compile(progress=tell_of_kernels) for one in engines)
             blocks = replace(blocks, comm=between_gpus(group, engine))
-            with Stopwatch(engine, "coarsen") as uploading:
-                rows = upload_rows(engine, block, blocks)
-            _check_graph(group, rows, block)
-            with Stopwatch(engine, "coarsen") as making:
-                piece = rows.as_piece()
+            piece, uploaded = _checked_piece(group, engine, block, blocks)
             found = work(_Run(group, engine, blocks, piece, problem), tell)
     measures, weights = found.solution.refined.measures, found.part_weights
-    uploaded = stage_seconds(coarsen=uploading.seconds + making.seconds)
     return DistributedPartition(
         parts=found.parts,
         first=blocks.first,
@@ -344,7 +339,10 @@ def _run(
         processes=group.size,
         transport=blocks.comm.transport,
         compiled=compiled,
-        seconds={"compile": ready, **all_seconds([found.solution.seconds, uploaded])},
+        seconds={
+            "compile": ready,
+            **all_seconds([found.solution.seconds, stage_seconds(coarsen=uploaded)]),
+        },
         levels=found.solution.levels,
         _comm=group,
     )
@@ -367,6 +365,7 @@ class Asked:
     seed: int
     preset: names.Preset
     backend: names.Backend
+    small: int | None = None
     fill: bool = True
 
     def pose(self, total: int) -> Problem:
@@ -409,6 +408,10 @@ def _agree(
         return _engine(neighbours, asked.backend, threads, device)
 
     engine = together(comm, check)
+    if len(set(comm.gather_objects(engine.copies))) > 1:
+        if asked.backend != "auto":
+            raise agreed(BackendError("some processes run on a GPU, others on CPUs"))
+        engine = together(comm, lambda: _engine(neighbours, "numba", threads, None))
     total, edges, entries = comm.totals(
         total_of(block.vertex_weights),
         total_of(block.edge_weights),
@@ -417,6 +420,18 @@ def _agree(
     if is_large(entries, edges, total):
         engine = together(comm, engine.widened)
     return block, blocks, asked.pose(total), engine
+
+
+def _checked_piece(
+    comm: Communicator, engine: Backend, block: Block, blocks: Blocks
+) -> tuple[Piece, float]:
+    """Return the piece of this process, and the wall seconds of making it, without its checks."""
+    with Stopwatch(engine, "coarsen") as uploading:
+        rows = upload_rows(engine, block, blocks)
+    _check_graph(comm, rows, block)
+    with Stopwatch(engine, "coarsen") as making:
+        piece = rows.as_piece()
+    return piece, uploading.seconds + making.seconds
 
 
 def _check_graph(comm: Communicator, rows: UploadedRows, block: Block) -> None:

@@ -16,7 +16,7 @@ from jetpy.backends.level import Adjacency, DeviceGraph
 from jetpy.coarsening.contraction import Pairs, merge
 from jetpy.distributed.communicator import Counts, starts_of
 from jetpy.distributed.lists import add_to_all, joined, ordered, picked, put
-from jetpy.distributed.piece import Blocks, Piece, localize, localize_by_marks, make_piece
+from jetpy.distributed.piece import Blocks, Piece, localize, localize_below, make_piece
 from jetpy.graph import INT32_MAX
 from jetpy.workloads import handed_rows as row_kernels
 from jetpy.workloads import piece_contraction as kernels
@@ -285,7 +285,7 @@ def _name(backend: Backend, places: int, heads: Array, sent: Counts) -> tuple[Ar
     for first, end in pairwise(starts_of(sent)):
         local, named = lists[0], lists[0]
         if first < end:
-            local, named = localize_by_marks(backend, places, heads[first:end])
+            local, named = localize_below(backend, places, heads[first:end])
         heads[first:end] = local
         lists.append(named)
     return joined(backend, *lists), np.array([len(named) for named in lists[1:]], np.int64)

@@ -196,7 +196,8 @@ class PieceHalo(Halo):
     @property
     def can_be_recorded(self) -> bool:  # type: ignore[override]
         """Whether what it does goes to a GPU as launches do."""
-        return self._comm.is_between_gpus or (self._comm.size == 1 and self._backend.copies)
+        is_alone = self._comm.transport == "none"
+        return self._comm.is_between_gpus or (is_alone and self._backend.copies)
 
     @property
     def pieces(self) -> int:
@@ -343,9 +344,16 @@ def localize(backend: Backend, blocks: Blocks, ids: Array) -> tuple[Array, Array
 
     These are the ids that other processes have (int32, ascending).
     """
-    count, first, end = len(ids), blocks.first, blocks.end
-    if blocks.n <= count:
-        return localize_by_marks(backend, blocks.n, ids, first, end)
+    return localize_below(backend, blocks.n, ids, blocks.first, blocks.end)
+
+
+def localize_below(
+    backend: Backend, n: int, ids: Array, first: int = 0, end: int = 0
+) -> tuple[Array, Array]:
+    """Do what `localize` does for ids below n and a block of these."""
+    count = len(ids)
+    if n <= count:
+        return _localize_by_marks(backend, n, ids, first, end)
     local, far = backend.empty(count), backend.empty(count)
     block = {"ids": ids, "first": first, "end": end}
     far = far[: backend.scan(count, number_kernels.list_outside, listed=far, **block)]
@@ -361,10 +369,10 @@ def localize(backend: Backend, blocks: Blocks, ids: Array) -> tuple[Array, Array
     return local, ghosts
 
 
-def localize_by_marks(
-    backend: Backend, n: int, ids: Array, first: int = 0, end: int = 0
+def _localize_by_marks(
+    backend: Backend, n: int, ids: Array, first: int, end: int
 ) -> tuple[Array, Array]:
-    """Do what `localize` does for ids below n and a block of these, by an array of n marks."""
+    """Do so by an array of n marks."""
     marks, local = backend.full(n, 0), backend.empty(len(ids))
     listed, block = backend.empty(min(n, len(ids))), {"ids": ids, "first": first, "end": end}
     backend.parallel_for(len(ids), number_kernels.mark_outside, marks=marks, **block)

@@ -147,9 +147,9 @@ class RefinementState:
         if self.backend.prefers_lists:
             control[Control.ROOM] = count + count // 4 + SPARE
         elif count > self.active_count:
-            self.active_count = min(self.graph.n, count + count // 2 + SPARE)
-            self.reach += 1
-            control[Control.ROOM] = self.active_count
+            reached = min(self.graph.n, count + count // 2 + SPARE)
+            self.reach += int(reached != self.active_count)
+            self.active_count = control[Control.ROOM] = reached
 
     def resume(self) -> None:
         """Take up the task of the last iteration again, on the host's copy of the control block."""

@@ -12,7 +12,8 @@ import jetpy.distributed
 from jetpy.backends.numba_engine.engine import NumbaBackend
 from jetpy.distributed.block import Block
 from jetpy.distributed.communicator import Communicator
-from jetpy.errors import GraphError, OptionError
+from jetpy.errors import BackendError, GraphError, OptionError
+from tests.device import DeviceBackend
 from tests.distributed.test_pieces import block_of, evenly
 from tests.distributed.threads import side_by_side
 
@@ -192,6 +193,39 @@ def test_other_options_elsewhere() -> None:
 
     def run(comm: Communicator) -> Block:
         return partition(comm, block_of(GRID, bounds, comm.rank), 2 + comm.rank)
+
+    with pytest.raises(OptionError, match="process 1 asks for"):
+        side_by_side(2, run)
+
+
+@pytest.mark.parametrize("name", ["auto", "cuda"])
+def test_some_have_a_gpu(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those who may choose take CPUs all together; others are told."""
+    kinds = iter([NumbaBackend(1), DeviceBackend(1)])
+
+    def engine(neighbours: Any, asked: str, *_: Any) -> NumbaBackend:
+        return next(kinds) if asked == name else NumbaBackend(1)
+
+    monkeypatch.setattr("jetpy.distributed.api._engine", engine)
+    bounds = evenly(GRID.n, 2)
+
+    def run(comm: Communicator) -> Any:
+        block = block_of(GRID, bounds, comm.rank)
+        return jetpy.distributed.partition(comm, block, 4, backend=name, small=0)  # type: ignore[arg-type]
+
+    if name == "cuda":
+        with pytest.raises(BackendError, match="some processes run on a GPU, others on CPUs"):
+            side_by_side(2, run)
+        return
+    parts = np.concatenate([result.parts for result in side_by_side(2, run)])
+    assert np.array_equal(parts, jetpy.partition(GRID, 4, **ENGINE).parts)
+
+
+def test_another_size_of_small_levels_elsewhere() -> None:
+    bounds = evenly(GRID.n, 2)
+
+    def run(comm: Communicator) -> Any:
+        return partition(comm, block_of(GRID, bounds, comm.rank), small=10 + comm.rank)
 
     with pytest.raises(OptionError, match="process 1 asks for"):
         side_by_side(2, run)

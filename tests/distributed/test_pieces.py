@@ -72,7 +72,7 @@ def hubs(n: int) -> Graph:
 
 
 GRAPHS = {
-    "grid": lambda: jetpy.generators.grid(50, 40),
+    "grid": lambda: jetpy.generators.grid(70, 50),
     "weighted grid": lambda: weighted(jetpy.generators.grid(45, 30)),
     "rmat": lambda: jetpy.generators.rmat(11, 8),
     "weighted rmat": lambda: weighted(jetpy.generators.rmat(10, 8)),
@@ -99,6 +99,7 @@ def test_parts_are_those_of_one_device(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("jetpy.refinement.state.INDICES", FEW_INDICES)
+    monkeypatch.setattr("jetpy.refinement.state.SPARE", 2)
     graph, (options, imbalance) = GRAPHS[name](), PROBLEMS[problem]
     posed = pose(graph.total_vertex_weight, k, imbalance, 5, alone(options))
     posed = replace(posed, fill=True)
