@@ -127,19 +127,19 @@ def test_runs_that_were_not_repeated_so_often_are_made_again(
     words = "study", "mesh.graph", "--backends", "numba", *WORDS
     assert "Each run was made once" in page(made / "report.html").text
     for _ in range(2):
-        run(*words, "--repeats", 3)
+        run(*words, "--repeats", 2)
     assert len(ran) == 3
     run(*words)
     assert len(ran) == 3
     for row in rows(made):
-        assert row["repeats"] == "3"
+        assert row["repeats"] == "2"
         assert row["fom"] == row["seconds"]
         assert float(row["seconds_min"]) <= float(row["seconds"]) <= float(row["seconds_max"])
         stages = [float(row[f"{s}_seconds"] or 0) for s in ("coarsen", "initial", "refine")]
         if row["tool"] == "jetpy":
             assert sum(stages) == pytest.approx(float(row["seconds"]), abs=1e-5)
     told = page(made / "report.html").text
-    assert "Each run was made 3 times, and its time is the median" in told
+    assert "Each run was made 2 times, and its time is the median" in told
 
 
 @pytest.mark.parametrize(("table", "kept"), [(KERNELS, 0.5), (PERFORMANCE, 0)])
@@ -181,7 +181,6 @@ def test_more_threads_than_there_are_are_warned_of(made: Path, run: Run) -> None
     there = available_threads()
     told = run("study", "mesh.graph", *words, "--threads", there + 1).stderr
     assert f"{there + 1} threads on a machine that has {there} for this process" in told
-    assert "threads on a machine" not in run("study", "mesh.graph", *words, "--threads", 1).stderr
 
 
 def test_parts_that_differ_fail(made: Path, run: Run) -> None:
