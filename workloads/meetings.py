@@ -20,7 +20,6 @@ class Guests:
 
     keys: pk.View1D[pk.int64]
     hosts: pk.View1D[pk.int32]  # processes
-    counts: pk.View1D[pk.int64]  # of each process: how many go there
     processes: int
 
 
@@ -42,11 +41,8 @@ def invite(
     """List the vertices that have a group, and where it meets."""
     if keys[i] != NO_KEY:
         if last_pass:
-            host: int = upper_of(keys[i]) % guests.processes
-            one: pk.int64 = 1
             guests.keys[acc] = keys[i]
-            guests.hosts[acc] = host
-            pk.atomic_fetch_add(guests.counts, [host], one)
+            guests.hosts[acc] = upper_of(keys[i]) % guests.processes
         acc += 1
 
 

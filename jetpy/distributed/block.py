@@ -32,6 +32,8 @@ class Block:
     indices : int64, shape (indptr[-1],)
     edge_weights : int32, of the same shape
     vertex_weights : int32, shape (own,)
+        Weights that are all 1 may be one number that is read again and again, which cannot be
+        written to (`unit_weights`).
     """
 
     indptr: npt.NDArray[np.int64]
@@ -198,7 +200,7 @@ def check_rows(rows: UploadedRows, block: Block) -> None:
     """
     if not rows.are_suspicious:
         return
-    for tails, heads, _ in edges_of(block, rows.first):
+    for tails, heads in edges_of(block, rows.first):
         outside = (heads < 0) | (heads >= rows.n)
         rules = (outside, f"there are {rows.n} vertices"), (heads == tails, "a self-loop")
         for wrong, why in rules:
@@ -213,8 +215,8 @@ def check_rows(rows: UploadedRows, block: Block) -> None:
                 raise GraphError(f"edge ({tails[e]}, {heads[e]}) is there twice")
 
 
-def edges_of(block: Block, first: int) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
-    """Yield tails, heads and weights of the edges, those of some rows at a time.
+def edges_of(block: Block, first: int) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield tails and heads of the edges, those of some rows at a time.
 
     `first` is the number of the first own vertex in the whole graph.
     """
@@ -224,4 +226,4 @@ def edges_of(block: Block, first: int) -> Iterator[tuple[IntArray, IntArray, Int
         tails = np.arange(first + start, first + end, dtype=np.int64)
         entries = slice(block.indptr[start], block.indptr[end])
         lengths = np.diff(block.indptr[start : end + 1])
-        yield np.repeat(tails, lengths), block.indices[entries], block.edge_weights[entries]
+        yield np.repeat(tails, lengths), block.indices[entries]

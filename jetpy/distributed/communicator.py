@@ -63,12 +63,9 @@ class Communicator(ABC):
         self.exchange_into(backend, backend.xp.ascontiguousarray(array), found, sent, received)
         return found
 
+    @abstractmethod
     def gather(self, backend: Backend, array: Array) -> Array:
         """Return the arrays of all processes, one after the other."""
-        lengths = np.array(self.gather_objects(len(array)), np.int64)
-        sent = np.full(self.size, len(array), np.int64)
-        everything = backend.xp.concatenate([array] * self.size)
-        return self.exchange(backend, everything, sent, lengths)
 
     @abstractmethod
     def exchange_counts(self, sent: Counts) -> Counts:

@@ -12,6 +12,7 @@ import numpy as np
 from jetpy.backends.base import Array, Backend
 from jetpy.coarsening.constraints import Constraints
 from jetpy.coarsening.two_hop import pair_sorted
+from jetpy.distributed.lists import counts_between, ordered
 from jetpy.distributed.piece import Piece
 from jetpy.workloads import meetings as kernels
 from jetpy.workloads.groups import NO_VERTEX
@@ -23,7 +24,6 @@ class Guests:
 
     keys: Array
     hosts: Array
-    counts: Array
     processes: int
 
 
@@ -63,11 +63,11 @@ class PairElsewhere:
     ) -> None:
         """Match neighbours within each group of keys; in `match`, such a vertex has itself."""
         comm, count = piece.blocks.comm, len(keys)
-        sent = backend.full(comm.size, 0, np.int64)
-        guests = Guests(backend.empty(count, np.int64), backend.empty(count), sent, comm.size)
+        guests = Guests(backend.empty(count, np.int64), backend.empty(count), comm.size)
         count = backend.scan(count, kernels.invite, keys=keys, guests=guests)
-        sent = backend.to_host(sent)
         order = backend.xp.argsort(guests.hosts[:count], kind="stable")
+        hosts = ordered(backend, guests.hosts, order)
+        sent = counts_between(backend, hosts, np.arange(comm.size + 1))
         vertices, told = backend.empty(count), backend.empty(kernels.TOLD * count, np.int64)
         backend.parallel_for(
             count,
