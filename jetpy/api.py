@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import repeat
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy import names
-from jetpy.backends import ON_GPU, get_backend
+from jetpy.backends import ON_GPU, lease
 from jetpy.backends.base import Backend
 from jetpy.backends.level import able
 from jetpy.backends.profiler import Profiler
@@ -261,8 +262,8 @@ def partition(
         others = [one for one in found if one is not best]
         return with_less_volume(engine, checked, problem, places, best, others)
 
-    engine = engine_for(checked, backend, threads, device)
-    result = _run(work, checked, problem, preset, engine, progress, profile, device)[0]
+    with engine_for(checked, backend, threads, device) as engine:
+        result = _run(work, checked, problem, preset, engine, progress, profile, device)[0]
     result = replace(result, objective=objective)
     if several is not None:
         result = replace(result, weights=several.weights)
@@ -373,8 +374,8 @@ def refine(
             best = of_less_volume(checked, problem, [found, replace(found, parts=start)])
         return with_less_volume(engine, checked, problem, places, best)
 
-    engine = engine_for(checked, backend, threads, device)
-    result = _run(work, checked, problem, preset, engine, progress, profile, device)[0]
+    with engine_for(checked, backend, threads, device) as engine:
+        result = _run(work, checked, problem, preset, engine, progress, profile, device)[0]
     return replace(result, objective=objective)
 
 
@@ -472,15 +473,15 @@ def map_processes(
             return place_one_each(engine, checked, target, method, problem.seed)
         return partition_multilevel(engine, checked, steps, tell)
 
-    engine = engine_for(checked, backend, threads, device)
-    run, cost = _run(work, checked, problem, METHODS[method], engine, progress, profile, device)
+    with engine_for(checked, backend, threads, device) as engine:
+        run, cost = _run(work, checked, problem, METHODS[method], engine, progress, profile, device)
     return Mapping(run, target, method, 2 * cost)
 
 
 def engine_for(
     graph: Graph, backend: str, threads: int | None, device: int | bool | None
-) -> Backend:
-    """Return the back end that was asked for, on the GPU where the graph is if that is not said.
+) -> AbstractContextManager[Backend]:
+    """Lease the back end that was asked for, on the GPU where the graph is if that is not said.
 
     Raises
     ------
@@ -493,7 +494,7 @@ def engine_for(
     number = 0 if on_gpu is None else on_gpu.number
     if device is True or (device is None and number > 0 and backend in ("auto", *ON_GPU)):
         device = number
-    return get_backend(backend, threads, device)
+    return lease(backend, threads, device)
 
 
 def _run(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from html import escape
 from typing import Any, Protocol
 
+from jetpy.backends.workers import without_announcement
 from jetpy.errors import OptionError
 from jetpy.progress import Progress, ProgressOption, no_progress
 
@@ -26,6 +27,10 @@ PAUSE = 0.1
 """Seconds between two drawings in a notebook, which are messages to a browser."""
 SOON = 1.0
 """Seconds of a stage before which nobody can say how long it takes."""
+
+
+_TERMINAL = threading.Lock()
+"""Held by whoever draws there."""
 
 
 class Screen(Protocol):
@@ -127,16 +132,18 @@ def progress_bars(*, quiet: bool = False) -> Iterator[Bars]:
     """Show bars while the block runs; none if `quiet`, or if nobody watches.
 
     Somebody watches a notebook, and standard error that is a terminal. Elsewhere one line tells
-    that kernels are compiled.
+    that kernels are compiled. A terminal shows the bars of one thread at a time: those of the run
+    that came first.
     """
     with contextlib.ExitStack() as stack:
         screen: Screen | None = None
         if not quiet and _in_notebook():
             screen = stack.enter_context(_notebook())
-        elif not quiet and sys.stderr and sys.stderr.isatty():
+        elif not quiet and sys.stderr and sys.stderr.isatty() and _TERMINAL.acquire(blocking=False):
+            stack.callback(_TERMINAL.release)
             screen = stack.enter_context(_terminal())
         if quiet or screen is not None:
-            stack.enter_context(_nothing_said())
+            stack.enter_context(without_announcement())
         yield Bars(screen)
 
 
@@ -246,14 +253,3 @@ def _element(done: int, total: int | None) -> str:
         if total is None
         else f'<progress value="{done}" max="{total}"></progress>'
     )
-
-
-@contextlib.contextmanager
-def _nothing_said() -> Iterator[None]:
-    """Keep back the line that tells that kernels are compiled."""
-    logger = logging.getLogger("jetpy.compile")
-    before, logger.disabled = logger.disabled, True
-    try:
-        yield
-    finally:
-        logger.disabled = before

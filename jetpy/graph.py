@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.coordinates import Coordinates, Locate, checked_coordinates
+from jetpy.lazy import cached_property
 
 IntArray = npt.NDArray[np.int32]
 

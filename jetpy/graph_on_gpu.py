@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from jetpy.graph import Graph, IntArray
+from jetpy.lazy import cached_property
 
 Array = Any
 """An array of CuPy."""

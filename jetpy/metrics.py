@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -22,6 +21,7 @@ from jetpy.communication import communication
 from jetpy.convert.device import on_host
 from jetpy.errors import GraphError, OptionError
 from jetpy.graph import Graph, IntArray
+from jetpy.lazy import cached_property
 from jetpy.mapping.machine import Levels, Machine, described
 from jetpy.problem import Metric
 

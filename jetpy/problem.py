@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from jetpy.checks import finite_number, integer
 from jetpy.constraints.targets import checked_targets, ideals
 from jetpy.errors import OptionError
 from jetpy.graph import INT32_MAX, IntArray
+from jetpy.lazy import cached_property
 from jetpy.options import Options
 
 MOST_PARTS = 2**24

@@ -7,11 +7,11 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
 from jetpy.io.compression import open_output
+from jetpy.lazy import cached_property
 from jetpy.names import DISTRIBUTION
 
 Owner = tuple[str, int | None]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from jetpy.convert.tables import listed
 from jetpy.errors import GraphError
 from jetpy.graph import Graph
 from jetpy.io.parts import write_parts
+from jetpy.lazy import cached_property
 from jetpy.members import (
     Members,
     Subgraph,

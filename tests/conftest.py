@@ -7,7 +7,6 @@ from hypothesis import settings
 
 from jetpy.backends import BACKENDS, get_backend
 from jetpy.backends.base import Backend
-from jetpy.backends.numba_engine.engine import NumbaBackend
 from jetpy.errors import BackendError
 from jetpy.graph import INT32_MAX
 from tests.device import DeviceBackend
@@ -45,11 +44,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @cache
 def _found(name: str) -> Backend | str:
-    """A back end with its kernels compiled, or why there is none.
-
-    Those of numba are then loaded for all its back ends: one that is launched before that is
-    compiled again, if the types at hand are not exactly those that it is declared with.
-    """
+    """A back end with its kernels compiled, or why there is none."""
     try:
         backend = get_backend(name)
     except BackendError as error:
@@ -72,24 +67,45 @@ def compiled() -> None:
     working("numba")
 
 
+def engine_in(mode: str, name: str, threads: int | None) -> Backend:
+    """A back end of its own, by the name of one of jetpy's, that launches in a mode."""
+    if mode == "apart" and name == "numba":
+        return DeviceBackend(threads)
+    engine = BACKENDS[name](threads, None)
+    if mode != "apart":
+        engine.prefers_lists = "lists" in mode
+        engine.longest_row = 3 if "long rows" in mode else INT32_MAX
+    return engine
+
+
+def named(mode: str, monkeypatch: pytest.MonkeyPatch, name: str = "numba") -> str:
+    """Have `backend=` take a mode of a back end by a name of its own; returns that."""
+    own_name = f"{name}, {mode}"
+
+    def make(threads: int | None, device: int | None) -> Backend:
+        engine = engine_in(mode, name, threads)
+        engine.name = own_name
+        return engine
+
+    monkeypatch.setitem(BACKENDS, own_name, make)
+    monkeypatch.setattr("jetpy.refinement.state.INDICES", FEW_INDICES)
+    return own_name
+
+
 @pytest.fixture(params=MODES)
 def backend(
     request: pytest.FixtureRequest, backend_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> Backend:
     """Launches over lists as on a CPU, with long rows as by many threads; or recorded, as on a GPU.
 
-    The last mode is memory apart from the host's for numba, and for others what they are.
+    The last mode is memory apart from the host's for numba, and for others what they are. What
+    takes a back end by name gets the same mode by `backend.name`.
     """
     ready = working(backend_name)
-    monkeypatch.setattr("jetpy.refinement.state.INDICES", FEW_INDICES)
-    if request.param == "apart":
-        return DeviceBackend(2) if backend_name == "numba" else ready
-    engine = NumbaBackend(2) if backend_name == "numba" else ready
-    if "lists" in request.param and engine.copies:
+    if "lists" in request.param and ready.copies:
         pytest.skip(f"{backend_name} makes no lists: the host does not see their lengths at once")
-    monkeypatch.setattr(engine, "prefers_lists", "lists" in request.param)
-    monkeypatch.setattr(engine, "longest_row", 3 if "long rows" in request.param else INT32_MAX)
-    return engine
+    name = named(request.param, monkeypatch, backend_name)
+    return get_backend(name, 2 if backend_name == "numba" else None)
 
 
 @pytest.fixture(params=[1, 2, 3], ids="{}-threads".format)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import logging
 import re
 import sys
 from collections.abc import Callable
@@ -15,6 +14,7 @@ import pytest
 
 import jetpy
 from jetpy import bars
+from jetpy.backends.workers import announce
 from jetpy.bars import Bars, progress_bars, telling
 from jetpy.errors import OptionError
 from jetpy.progress import no_progress
@@ -62,14 +62,18 @@ def drawn_bars(html: str) -> dict[str, tuple[str | None, str | None]]:
     return found
 
 
-def test_notebook(shown: list[str]) -> None:
-    logger = logging.getLogger("jetpy.compile")
+def test_notebook(
+    shown: list[str], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jetpy.backends.workers._announced", False)
     with progress_bars() as told:
-        assert logger.disabled
+        announce(3, 2.0)
         told.stage("coarsen", 3, 10)
         told.stage("coarsen", 10, 10)
         told.busy("Wri<ting")
-    assert not logger.disabled
+    assert not caplog.records
+    announce(3, 2.0)
+    assert "jetpy compiles 3 kernels" in caplog.text
     assert drawn_bars(shown[1]) == {"Coarsening": ("3", "10")}
     assert drawn_bars(shown[2]) == {"Coarsening": ("10", "10")}
     assert drawn_bars(shown[3]) == {"Coarsening": ("1", "1"), "Wri<ting": (None, None)}

@@ -16,12 +16,10 @@ import numpy as np
 import pytest
 
 import jetpy
-from jetpy.backends import get_backend
 from jetpy.coarsening.methods import COARSENINGS
 from jetpy.graph import Graph
 from jetpy.refinement.methods import REFINEMENTS
-from tests.conftest import FEW_INDICES, working
-from tests.device import DeviceBackend
+from tests.conftest import named, working
 from tests.graphs import random_graph
 
 
@@ -92,20 +90,16 @@ def expected(case: int) -> str:
 def test_recordings_change_nothing(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A GPU launches over all active vertices, from recordings, where a CPU makes lists."""
     expected(case)
-    monkeypatch.setattr("jetpy.refinement.state.INDICES", FEW_INDICES)
-    monkeypatch.setattr(get_backend("numba", 2), "prefers_lists", False)
-    assert digest(*CASES[case], threads=2) == expected(case)
+    name = named("recorded", monkeypatch)
+    assert digest(*CASES[case], threads=2, backend=name) == expected(case)
 
 
 @pytest.mark.parametrize("case", range(len(CASES)), ids=IDS)
 def test_memory_apart_changes_nothing(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A GPU has memory of its own, and leaves small levels to the host."""
     expected(case)
-    monkeypatch.setattr("jetpy.refinement.state.INDICES", FEW_INDICES)
-    monkeypatch.setattr(
-        "jetpy.api.get_backend", lambda name, threads, device: DeviceBackend(threads)
-    )
-    assert digest(*CASES[case], threads=2) == expected(case)
+    name = named("apart", monkeypatch)
+    assert digest(*CASES[case], threads=2, backend=name) == expected(case)
 
 
 def all_digests(threads: int) -> list[str]:

@@ -24,6 +24,7 @@ from jetpy.problem import pose
 from jetpy.profile import Profile
 from jetpy.result import Partition
 from jetpy.workloads import projection
+from tests.conftest import named
 
 ENGINE: dict[str, Any] = {"backend": "numba", "threads": 2, "seed": 3}
 
@@ -34,17 +35,16 @@ def graph() -> jetpy.Graph:
 
 
 @cache
-def profiled(graph: jetpy.Graph, mode: str) -> Partition:
-    return jetpy.partition(graph, 6, profile=True, **ENGINE)
+def profiled(graph: jetpy.Graph, backend: str) -> Partition:
+    return jetpy.partition(graph, 6, profile=True, **{**ENGINE, "backend": backend})
 
 
-@pytest.fixture(params=["lists", "recordings"])
+@pytest.fixture(params=["lists", "recorded"])
 def result(
     request: pytest.FixtureRequest, graph: jetpy.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> Partition:
     """A profiled run, with launches as on a CPU or as on a GPU."""
-    monkeypatch.setattr(get_backend("numba", 2), "prefers_lists", request.param == "lists")
-    return profiled(graph, request.param)
+    return profiled(graph, named(request.param, monkeypatch))
 
 
 def profile_of(result: Partition) -> Profile:

@@ -2,21 +2,26 @@
 
 `auto` takes a GPU where one works, and Numba elsewhere: `cuda` and `numba` are faster than Kokkos
 on the same hardware and compile in seconds, not minutes.
+
+A back end serves one run at a time: its memory, threads and recordings are that run's. A run takes
+one for itself by `lease`. Compiled code is loaded once a process, and all back ends share it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
-from functools import cache
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 
 from jetpy.backends.base import Backend
-from jetpy.backends.threads import after_fork
+from jetpy.backends.threads import after_fork, fork_safe_lock
+from jetpy.backends.turns import turn_of
 from jetpy.checks import integer, one_of
 from jetpy.errors import BackendError, OptionError
 
 Make = Callable[[int | None, int | None], Backend]
 """Makes a back end, given numbers of threads and of a GPU."""
+Choice = tuple[str, int | None, int | None]
+"""Name, threads and device of a back end."""
 
 
 def _numba(threads: int | None, device: int | None) -> Backend:
@@ -28,7 +33,7 @@ def _numba(threads: int | None, device: int | None) -> Backend:
 def _cuda(threads: int | None, device: int | None) -> Backend:
     from jetpy.backends.cuda.engine import CudaBackend
 
-    return _made("cuda", None, 0) if device is None else CudaBackend(device)
+    return CudaBackend(device or 0)
 
 
 def _kokkos(space: str) -> Make:
@@ -51,12 +56,18 @@ ON_GPU = ("cuda", "kokkos-cuda")
 """Those that run on a GPU."""
 AUTO = (*ON_GPU, "numba")
 """What `auto` tries, in this order."""
+MAX_IDLE = 16
+"""Back ends that are kept for later runs; their threads sleep."""
+
+_idle: list[tuple[Choice, Backend]] = []
+"""Back ends that no run uses, the one used last at the end."""
+_keeping = fork_safe_lock()
 
 
 def get_backend(
     name: str = "auto", threads: int | None = None, device: int | None = None
 ) -> Backend:
-    """Return the back end of that name; the same object for the same arguments.
+    """Return a back end of that name for the caller alone.
 
     Parameters
     ----------
@@ -74,27 +85,86 @@ def get_backend(
     BackendError
         If it does not work on this machine; the message says why.
     """
+    with ExitStack() as turns:
+        return _take(turns, name, threads, device)[1]
+
+
+@contextmanager
+def lease(
+    name: str = "auto", threads: int | None = None, device: int | None = None
+) -> Iterator[Backend]:
+    """Give the block a back end of its own, and keep it for later runs if the block succeeds.
+
+    The back ends of one GPU take turns, and so do those of Kokkos: the block waits until no other
+    thread has one. Parameters and errors are those of `get_backend`.
+    """
+    with ExitStack() as turns:
+        choice, backend = _take(turns, name, threads, device)
+        yield backend
+        _keep(choice, backend)
+
+
+def check_backend(
+    name: str = "auto", threads: int | None = None, device: int | None = None
+) -> None:
+    """Raise what `get_backend` raises, before other work is done for nothing."""
+    with lease(name, threads, device):
+        pass
+
+
+def _take(
+    turns: ExitStack, name: str, threads: int | None, device: int | None
+) -> tuple[Choice, Backend]:
+    """Take an idle back end, or make one; `turns` are left with the turn that it needs."""
     one_of(["auto", *BACKENDS], "backend", name)
     if threads is not None and integer("threads", threads) < 1:
         raise OptionError(f"threads is {threads}; at least 1 is needed")
     if device is not None and integer("device", device) < 0:
         raise OptionError(f"device is {device}; GPUs are numbered from 0")
-    if name == "auto":
-        for other in ON_GPU:
-            with suppress(BackendError):
-                return get_backend(other, threads, device)
-        return get_backend("numba" if device is None else "cuda", threads, device)
+    if name != "auto":
+        return _take_one(turns, name, threads, device)
+    for other in ON_GPU:
+        with suppress(BackendError):
+            return _take_one(turns, other, threads, device)
+    return _take_one(turns, "numba" if device is None else "cuda", threads, device)
+
+
+def _take_one(
+    turns: ExitStack, name: str, threads: int | None, device: int | None
+) -> tuple[Choice, Backend]:
     if device is not None and name not in ON_GPU:
         raise OptionError(f"{name} runs on CPUs: device is for {' and '.join(ON_GPU)}")
-    return _made(name, None if name in ON_GPU else threads, device)
+    if name in ON_GPU:
+        threads = None
+    if name == "cuda":
+        device = device or 0
+    choice = name, threads, device
+    with ExitStack() as turn:
+        turn.enter_context(turn_of(name, device))
+        backend = _idle_one(choice) or BACKENDS[name](threads, device)
+        turns.enter_context(turn.pop_all())
+    return choice, backend
 
 
-@cache
-def _made(name: str, threads: int | None, device: int | None) -> Backend:
-    return BACKENDS[name](threads, device)
+def _idle_one(choice: Choice) -> Backend | None:
+    """Take the back end of a choice that was used last."""
+    with _keeping:
+        for place in reversed(range(len(_idle))):
+            if _idle[place][0] == choice:
+                return _idle.pop(place)[1]
+    return None
+
+
+def _keep(choice: Choice, backend: Backend) -> None:
+    """Keep a back end, and one less of those used longest ago."""
+    with _keeping:
+        _idle.append((choice, backend))
+        dropped = _idle[:-MAX_IDLE]
+        del _idle[:-MAX_IDLE]
+    del dropped  # without the lock: their threads are waited for
 
 
 @after_fork
 def forget_backends() -> None:
     """Have back ends made anew when they are asked for."""
-    _made.cache_clear()
+    _idle.clear()

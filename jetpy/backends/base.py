@@ -208,9 +208,10 @@ class Backend(ABC):
         action()
 
     def using(self) -> AbstractContextManager[None]:
-        """Make its device the current one of this thread for a while.
+        """Take its turn at what it shares with runs of other threads, and make its device current.
 
-        Whatever uses the back end does so within, unless the device is the current one anyway.
+        A GPU and Kokkos serve one run after the other; runs on processors share these out. Whatever
+        uses the back end does so within, unless it is the only run of the process.
         """
         return nullcontext()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from jetpy.backends.base import Array, DualArray
 from jetpy.backends.memory import Memory
+from jetpy.backends.turns import turn_on_gpu
 
 PIECE_BYTES = 4 << 20
 """Size of the pieces in which long arrays go to the GPU."""
@@ -33,9 +34,13 @@ class CudaMemory(Memory):
     device : int
         Number of the GPU, which has to be the current one of the thread (`using`) whenever arrays
         are made or kernels launched.
+    captures_apart : bool
+        Whether launches go to whatever `stream` is at the time. Then graphs are captured from a
+        non-blocking stream, which other threads cannot disturb by what they send to the default
+        stream.
     """
 
-    def __init__(self, device: int) -> None:
+    def __init__(self, device: int, *, captures_apart: bool = False) -> None:
         super().__init__()
         self.xp = importlib.import_module("cupy")
         self.device = device
@@ -43,25 +48,30 @@ class CudaMemory(Memory):
         self._staged = 0
         with self.using():
             self.stream = self.xp.cuda.Stream()
+            self._capture_stream = self.stream
+            if captures_apart:
+                self._capture_stream = self.xp.cuda.Stream(non_blocking=True)
             self._stage = importlib.import_module("cupyx").empty_pinned(STAGE_BYTES, np.uint8)
 
     @contextmanager
     def using(self) -> Iterator[None]:
-        """Make the GPU the current one of this thread for a while, and CuPy work in order with it.
+        """Have the GPU for this run alone for a while, as the thread's current one.
 
-        Launches share an order with the default stream alone. What the caller has sent to another
-        stream is waited for, as is what is sent here, before the caller goes on.
+        Launches share an order with the default stream alone, where CuPy works meanwhile. What the
+        caller has sent to another stream is waited for, as is what is sent here, before the caller
+        goes on.
         """
         runtime = self.xp.cuda.runtime
-        before = runtime.getDevice()
-        runtime.setDevice(self.device)
-        try:
-            runtime.deviceSynchronize()
-            with self.xp.cuda.Stream.null:
-                yield
-            runtime.deviceSynchronize()
-        finally:
-            runtime.setDevice(before)
+        with turn_on_gpu(self.device):
+            before = runtime.getDevice()
+            runtime.setDevice(self.device)
+            try:
+                runtime.deviceSynchronize()
+                with self.xp.cuda.Stream.null:
+                    yield
+                runtime.deviceSynchronize()
+            finally:
+                runtime.setDevice(before)
 
     def in_order(self) -> AbstractContextManager[Any]:
         """Let CuPy's work of a while go to the stream that launches go to."""
@@ -201,16 +211,37 @@ class CudaMemory(Memory):
         def repeat() -> None:
             nonlocal graph
             if graph is None:
-                with self.in_order():
-                    if not are_loaded():
+                if not are_loaded():
+                    with self.in_order():
                         launches()
-                        return
-                    self.stream.begin_capture()
+                    return
+                graph = self._capture(launches)
+            if graph is None:
+                with self.in_order():
                     launches()
-                    graph = self.stream.end_capture()
-            graph.launch(self.stream)
+            else:
+                graph.launch(self.stream)
 
         return repeat
+
+    def _capture(self, launches: Callable[[], None]) -> Any:
+        """Return a CUDA graph of what `launches` does; None if another thread has disturbed that.
+
+        It does by synchronising the device, which no capture survives.
+        """
+        usual, self.stream = self.stream, self._capture_stream
+        cuda, graph = self.xp.cuda, None
+        try:
+            with self.in_order(), suppress(cuda.runtime.CUDARuntimeError):
+                self.stream.begin_capture()
+                try:
+                    with suppress(cuda.driver.CUDADriverError):
+                        launches()
+                finally:
+                    graph = self.stream.end_capture()
+        finally:
+            self.stream = usual
+        return graph
 
     def synchronize(self) -> None:
         """Wait until every launch has finished."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import operator
 import struct
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
@@ -251,9 +251,12 @@ class LaunchingBackend(Backend):
         self._launchers.clear()
         self._complete = False
 
-    def using(self) -> AbstractContextManager[None]:
-        """Make the GPU the current one of this thread for a while."""
-        return self._memory.using()
+    @contextmanager
+    def using(self) -> Iterator[None]:
+        """Have the GPU for this run alone, as the current one of this thread, for a while."""
+        host = self.host_engine.using() if self.host_engine else nullcontext()
+        with self._memory.using(), host:
+            yield
 
     def room(self, error: MemoryError) -> int | None:
         """Return how many bytes there were for arrays, if an error says that these are taken."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from jetpy.backends.base import Array, Backend, Count, Workunit
 from jetpy.graph import INT32_MAX
+from jetpy.lazy import cached_property
 from jetpy.workloads import long_rows as kernels
 from jetpy.workloads.long_rows import CHUNK, LANE_BITS
 

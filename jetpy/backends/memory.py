@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.backends.base import Array, DualArray
-from jetpy.backends.pool import LEAST, Pool
+from jetpy.backends.pool import LEAST, POOL
 
 HEAD = object.__basicsize__
 """Where NumPy's arrays keep their address, by its binary interface, which any other way of asking
@@ -165,19 +165,15 @@ class HostMemory(Memory):
 
     xp = np
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._pool = Pool()
-
     def empty(self, n: int, dtype: Any) -> Array:
         """Return an uninitialised array of shape (n,), its address kept."""
         kind = np.dtype(dtype)
         size = n * kind.itemsize
         if size < LEAST:
             return super().empty(n, dtype)
-        block = self._pool.take(size)
+        block = POOL.take(size)
         array = np.frombuffer(block, kind, n)
-        self._keep(array, self._elements[kind], partial(self._pool.give, block))
+        self._keep(array, self._elements[kind], partial(POOL.give, block))
         return array
 
     def from_host(self, array: npt.NDArray[Any]) -> Array:

@@ -1,12 +1,17 @@
-"""Memory of the host that is used again: fresh pages cost more than much of the work on them."""
+"""Memory of the host that is used again: fresh pages cost more than much of the work on them.
+
+All runs of a process share one pool, as they share the allocator below it: a block belongs to the
+run that has taken it, until it gives it back.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from threading import RLock
 from typing import Any
 
 import numpy as np
+
+from jetpy.backends.threads import after_fork, fork_safe_lock
 
 LEAST = 1 << 16
 """Bytes of the smallest block that is kept: the allocator keeps smaller ones itself."""
@@ -22,9 +27,9 @@ class Pool:
     """Blocks of memory that nobody uses, by size."""
 
     def __init__(self) -> None:
+        self._lock = fork_safe_lock()  # reentrant: a block may be given back while one is taken
         self._blocks: defaultdict[int, list[memoryview]] = defaultdict(list)
         self._kept = 0
-        self._lock = RLock()  # a block may be given back while another one is taken
 
     def take(self, size: int) -> memoryview:
         """Return a block of at least so many bytes, with anything in it."""
@@ -42,11 +47,21 @@ class Pool:
         """Keep a block for later; where that makes too many, instead of all others."""
         with self._lock:
             if self._kept + len(block) > MOST_KEPT:
-                self._blocks.clear()
-                self._kept = 0
+                self.clear()
             if len(block) <= MOST_KEPT:
                 self._blocks[size_number(len(block))].append(block)
                 self._kept += len(block)
+
+    def clear(self) -> None:
+        """Leave all blocks that are kept to the allocator."""
+        with self._lock:
+            self._blocks.clear()
+            self._kept = 0
+
+
+POOL = Pool()
+"""Of this process."""
+after_fork(POOL.clear)
 
 
 def size_number(size: int) -> int:

@@ -1,10 +1,13 @@
-"""CPU threads: how many this process may use, after a fork too, and how long waiting ones spin."""
+"""CPU threads: how many this process may use, locks between them, and what a fork leaves."""
 
 from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Callable
+from typing import Any
+from weakref import WeakSet
 
 _openmp_is_lost = False
 
@@ -32,6 +35,26 @@ def after_fork(function: Callable[[], None]) -> Callable[[], None]:
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=function)
     return function
+
+
+def fork_safe_lock() -> Any:
+    """Return a reentrant lock that a forked process finds free, unless the forking thread holds it.
+
+    Any other lock that another thread holds during a fork stays locked in the child for ever.
+    """
+    lock = threading.RLock()
+    _locks.add(lock)
+    return lock
+
+
+_locks: WeakSet[Any] = WeakSet()
+
+
+@after_fork
+def _renew_locks() -> None:
+    for lock in _locks:
+        if not lock._is_owned():
+            lock._at_fork_reinit()
 
 
 def openmp_is_lost() -> bool:

@@ -72,6 +72,17 @@ def note(compilation: Compilation) -> None:
 
 
 _announced = False
+_is_silent: ContextVar[bool] = ContextVar("is_silent", default=False)
+
+
+@contextmanager
+def without_announcement() -> Iterator[None]:
+    """Have this thread compile without telling, for those who see it from a progress bar."""
+    token = _is_silent.set(True)
+    try:
+        yield
+    finally:
+        _is_silent.reset(token)
 
 
 def announce(kernels: int, seconds: float) -> None:
@@ -81,7 +92,7 @@ def announce(kernels: int, seconds: float) -> None:
     for those who watch.
     """
     global _announced
-    if not _announced and _watched.get() is None:
+    if not _announced and not _is_silent.get() and _watched.get() is None:
         _announced = True
         logging.getLogger("jetpy.compile").warning(
             "jetpy compiles %d kernel%s, which takes about %s; later runs find them in its cache",

@@ -120,7 +120,7 @@ def map_command(
         raise click.UsageError("--hosts needs --rankfile or --slurm-hostfile")
 
     from jetpy.api import map_processes
-    from jetpy.backends import get_backend
+    from jetpy.backends import check_backend
     from jetpy.cli.tables import mapping_summary
     from jetpy.mapping.launchers import (
         check_hosts,
@@ -143,7 +143,7 @@ def map_command(
     launched = rankfile is not None or slurm_hostfile is not None
     if launched:
         check_hosts(target, names_of_hosts)
-    get_backend(backend, threads, device)
+    check_backend(backend, threads, device)
     if not target.is_monotone:
         notify("warning", f"the distances {distance} do not grow from level to level")
 

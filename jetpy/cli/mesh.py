@@ -98,7 +98,7 @@ def mesh_command(
     the cells that they bound.
     """
     from jetpy.api import partition
-    from jetpy.backends import get_backend
+    from jetpy.backends import check_backend
     from jetpy.cli.tables import summary
     from jetpy.io.parts import is_parts_name, write_parts
     from jetpy.meshes import openfoam
@@ -115,7 +115,7 @@ def mesh_command(
     check_outputs([written], json_file, inputs=[mesh])
     if output is not None and not is_case:
         check_mesh_name(output)
-    get_backend(backend, threads, device)
+    check_backend(backend, threads, device)
 
     with progress_bars(quiet=quiet) as bars:
         bars.busy("Reading")

@@ -176,7 +176,7 @@ def partition_command(
         raise click.UsageError("--migration needs --home")
 
     from jetpy.api import partition
-    from jetpy.backends import get_backend
+    from jetpy.backends import check_backend
     from jetpy.cli.tables import summary
     from jetpy.constraints.targets import read_targets
     from jetpy.incremental.partitioner import IncrementalPartitioner
@@ -195,7 +195,7 @@ def partition_command(
     shares = None if targets is None else read_targets(targets)
     pose(0, k, largest, seed, options, shares)
     choose_effort(options, generations, time_limit)
-    get_backend(backend, threads, device)
+    check_backend(backend, threads, device)
 
     with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
         loaded, read_seconds = read_timed(graph, bars, repair=repair, pattern=pattern, scale=scale)

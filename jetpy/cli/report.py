@@ -148,7 +148,7 @@ def report_command(
         raise click.UsageError(f"--{of_a_run[0]} needs -k: else a session's own parts are shown")
 
     from jetpy import beside
-    from jetpy.backends import get_backend
+    from jetpy.backends import check_backend
     from jetpy.io.atomic import atomic_write
     from jetpy.pages.partition_page import partition_page
     from jetpy.presets import preset as preset_options
@@ -157,7 +157,7 @@ def report_command(
     checked_imbalance(imbalance, large=large_imbalance)  # refuse wrong numbers before reading
     pose(0, k or 1, imbalance, seed, preset_options(preset))
     if is_run:
-        get_backend(backend, threads, device)
+        check_backend(backend, threads, device)
 
     with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
         started = time.perf_counter()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -23,6 +22,7 @@ from jetpy.constraints.pieces import Pieces, Territory, find_pieces, gather, set
 from jetpy.constraints.relocation import relocate
 from jetpy.constraints.terminals import WithTerminals
 from jetpy.graph import Graph, IntArray
+from jetpy.lazy import cached_property
 from jetpy.metrics import edge_cut
 from jetpy.multilevel import refine_uploaded
 from jetpy.outcome import Outcome

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +13,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
 from jetpy.graph import Graph, IntArray
+from jetpy.lazy import cached_property
 from jetpy.metrics import cut_entries, label_pieces
 
 Mask = npt.NDArray[np.bool_]

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from jetpy import names
-from jetpy.backends import ON_GPU, get_backend
+from jetpy.backends import ON_GPU, lease
 from jetpy.backends.base import Backend
 from jetpy.bars import telling
 from jetpy.distributed.block import Block, UploadedRows, as_block, check_rows, total_of, upload_rows
@@ -306,8 +307,9 @@ def _run(
 ) -> DistributedPartition:
     """Check and upload what is given, do the work, and put the result together."""
     group = communicator(comm)
-    with ending_all(group):
-        block, blocks, problem, engine = _agree(group, given, vtxdist, asked, threads, device)
+    with ending_all(group), ExitStack() as leases:
+        choose_engine = partial(_engine, leases, group.neighbours, threads=threads)
+        block, blocks, problem, engine = _agree(group, given, vtxdist, asked, choose_engine, device)
         compiled = False
 
         def tell_of_kernels(done: int, total: int) -> None:  # called only where some are missing
@@ -387,14 +389,13 @@ def _agree(
     given: Any,
     vtxdist: npt.ArrayLike | None,
     asked: Asked,
-    threads: int | None,
+    choose_engine: Callable[..., Backend],
     device: int | None,
 ) -> tuple[Block, Blocks, Problem, Backend]:
     """Check what all processes give, and return block, blocks, problem and back end."""
     block = together(comm, lambda: as_block(given))
     blocks = Blocks.of(comm, block.n)
     others = comm.gather_objects(asked)
-    neighbours = comm.neighbours
 
     def check() -> Backend:
         for rank, other in enumerate(others):
@@ -405,13 +406,13 @@ def _agree(
         if blocks.n >= INT32_MAX:
             raise GraphError(f"{blocks.n} vertices are too many; 2**31 - 2 are the most")
         asked.pose(0)
-        return _engine(neighbours, asked.backend, threads, device)
+        return choose_engine(asked.backend, device=device)
 
     engine = together(comm, check)
     if len(set(comm.gather_objects(engine.copies))) > 1:
         if asked.backend != "auto":
             raise agreed(BackendError("some processes run on a GPU, others on CPUs"))
-        engine = together(comm, lambda: _engine(neighbours, "numba", threads, None))
+        engine = together(comm, lambda: choose_engine("numba", device=None))
     total, edges, entries = comm.totals(
         total_of(block.vertex_weights),
         total_of(block.edge_weights),
@@ -451,9 +452,14 @@ def _check_graph(comm: Communicator, rows: UploadedRows, block: Block) -> None:
 
 
 def _engine(
-    neighbours: tuple[int, int], name: names.Backend, threads: int | None, device: int | None
+    leases: ExitStack,
+    neighbours: tuple[int, int],
+    name: names.Backend,
+    *,
+    threads: int | None,
+    device: int | None,
 ) -> Backend:
-    """Return the back end of this process: its share of the GPUs or threads of its machine.
+    """Lease the back end of this process: its share of the GPUs or threads of its machine.
 
     `neighbours` are its number among the processes there, and how many these are.
     """
@@ -463,12 +469,12 @@ def _engine(
         device = number % gpus if gpus else None
         if name == "auto" and gpus:
             with suppress(BackendError):
-                return get_backend("auto", threads, device)
+                return leases.enter_context(lease("auto", threads, device))
         if name == "auto":
             name, device = "numba", None
     if threads is None and name not in ("auto", *ON_GPU):
         threads = max(1, len(os.sched_getaffinity(0)) // count)
-    return get_backend(name, threads, device)
+    return leases.enter_context(lease(name, threads, device))
 
 
 def _count_gpus() -> int:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from jetpy.backends.base import Array, Backend
+from jetpy.lazy import cached_property
 
 Counts = npt.NDArray[np.int64]
 

@@ -17,6 +17,7 @@ from jetpy import names
 from jetpy.backends import get_backend
 from jetpy.backends.level import DeviceGraph, carry_graph, download
 from jetpy.backends.room import at_work
+from jetpy.backends.threads import fork_safe_lock
 from jetpy.build import as_graph
 from jetpy.errors import JetpyError
 from jetpy.graph import Graph, IntArray
@@ -47,11 +48,27 @@ _T = TypeVar("_T")
 def _on_device(
     method: Callable[Concatenate[IncrementalPartitioner, _P], _T],
 ) -> Callable[Concatenate[IncrementalPartitioner, _P], _T]:
-    """Have a method use the device of the back end, whatever thread it is called from."""
+    """Have a method use the device of the back end, and the state alone, in whatever thread.
+
+    The device comes first: who waits for its turn there must not keep others from the state.
+    """
 
     @wraps(method)
     def wrapped(self: IncrementalPartitioner, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        with at_work(self._backend, self.n, self.m):
+        with at_work(self._backend, self._graph.n, self._graph.m), self._lock:
+            return method(self, *args, **kwargs)
+
+    return wrapped
+
+
+def _undisturbed(
+    method: Callable[Concatenate[IncrementalPartitioner, _P], _T],
+) -> Callable[Concatenate[IncrementalPartitioner, _P], _T]:
+    """Have a method read the state between updates of other threads, never amid one."""
+
+    @wraps(method)
+    def wrapped(self: IncrementalPartitioner, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        with self._lock:
             return method(self, *args, **kwargs)
 
     return wrapped
@@ -165,6 +182,7 @@ class IncrementalPartitioner:
     ) -> None:
         """Take over a graph, in which deleted vertices weigh 0, and parts by id."""
         self._goal, self._progress, self._intact = goal, progress, True
+        self._lock = fork_safe_lock()
         self._backend = get_backend(backend, threads, device)
         self._backend.compile(progress=lambda done, total: progress("compile", done, total))
         host_engine = self._backend.host_engine if goal.options.on_host else None
@@ -216,6 +234,7 @@ class IncrementalPartitioner:
         live._unrefined, live._unpartitioned = settings.unrefined, settings.unpartitioned
         return live
 
+    @_on_device
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a session that `load` goes on with.
 
@@ -252,41 +271,49 @@ class IncrementalPartitioner:
         return self._goal.options
 
     @property
+    @_undisturbed
     def partition(self) -> npt.NDArray[np.int32]:
         """Part of each vertex by id, int32, shape (ids,); -1 for deleted ones. A copy."""
         return self._graph.parts.host.copy()
 
     @property
+    @_undisturbed
     def cut(self) -> int:
         """Total weight of the undirected edges between parts."""
         return self._cut
 
     @property
+    @_undisturbed
     def n(self) -> int:
         """Number of vertices."""
         return self._graph.n
 
     @property
+    @_undisturbed
     def m(self) -> int:
         """Number of undirected edges."""
         return self._graph.m
 
     @property
+    @_undisturbed
     def part_weights(self) -> npt.NDArray[np.int64]:
         """Total vertex weight of each part, int64, shape (k,). A copy."""
         return self._part_weights.copy()
 
     @property
+    @_undisturbed
     def limit(self) -> int:
         """Largest part weight allowed for the graph as it is now."""
         return self._problem.limit
 
     @property
+    @_undisturbed
     def feasible(self) -> bool:
         """Whether every part weighs at most `limit`."""
         return int(self._part_weights.max()) <= self.limit
 
     @property
+    @_undisturbed
     def vertices(self) -> IntArray:
         """Ids of the vertices that are there, ascending, int32, shape (n,)."""
         return np.flatnonzero(self._graph.vertex_weights.host).astype(np.int32)

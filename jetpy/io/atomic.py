@@ -44,12 +44,14 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 def _replacing(target: Path) -> Iterator[BinaryIO]:
     name = os.fspath(target.with_name(f".{target.name}.{os.urandom(4).hex()}.tmp"))
     _unfinished.add(name)  # before the file is there: an interruption may come at any moment
+    mode = target.stat().st_mode & 0o777 if target.exists() else None
     try:
-        with open(name, "xb", opener=_open_private) as stream:
+        with open(name, "xb", opener=_open_new if mode is None else _open_private) as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        os.chmod(name, _mode(target))
+        if mode is not None:
+            os.chmod(name, mode)
         os.replace(name, target)
     finally:
         _remove(name)
@@ -77,10 +79,9 @@ def _open_private(name: str, flags: int) -> int:
     return os.open(name, flags, 0o600)
 
 
-def _mode(target: Path) -> int:
-    """Permissions of `target`, or those that a new file gets."""
-    if target.exists():
-        return target.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+def _open_new(name: str, flags: int) -> int:
+    """Open with the permissions that new files get: the mask of the process does not tell them.
+
+    It can only be read by setting it, which other threads would see.
+    """
+    return os.open(name, flags, 0o666)

@@ -6,11 +6,13 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
+from functools import cache
+from types import CodeType
 from typing import Any
 
 from jetpy.kernel_language.tree import Statement
 from jetpy.kernel_language.types import INTEGERS, Group, View
+from jetpy.lazy import cached_property
 
 
 class Kind(Enum):
@@ -98,7 +100,7 @@ class Definition:
         )
         parameters = ", ".join([*([first] if first else []), *(["*", *names] if names else [])])
         scope["_index"] = operator.index
-        exec(f"def {self.name}({parameters}): {body.format(values=values)}", scope)
+        exec(_compiled(f"def {self.name}({parameters}): {body.format(values=values)}"), scope)
         made: Callable[..., Any] = scope[self.name]
         return made
 
@@ -107,6 +109,12 @@ class Definition:
         if field is not None:
             return f"{name}.{field}"
         return f"_index({name})" if self.declared[name] in INTEGERS else name
+
+
+@cache
+def _compiled(text: str) -> CodeType:
+    """Compile the text of a function, once for all runs that define it."""
+    return compile(text, "<launch>", "exec")
 
 
 def place_name(name: str, field: str | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import os
 import sys
 from collections.abc import Mapping
 from functools import cache, partial
@@ -17,8 +18,10 @@ from jetpy.kernel_language.definition import Definition, Kind, place_name
 from jetpy.kernel_language.refusals import refuse
 from jetpy.kernel_language.types import Group, Refusal, View, Width, group_type, named_type
 
-_reading = RLock()
+_reading: Any = RLock()
 """Engines may compile at the same time, and a definition is there once."""
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_reading._at_fork_reinit)
 
 
 def read_module(module: ModuleType, width: Width = Width.NARROW) -> dict[str, Definition]:

@@ -6,7 +6,6 @@ import math
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy.typing as npt
 
 from jetpy.errors import OptionError
 from jetpy.graph import INT32_MAX
+from jetpy.lazy import cached_property
 from jetpy.problem import MOST_PARTS, Metric
 
 MOST_PES_IN_MATRIX = 1024

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping as MappingType
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.lazy import cached_property
 from jetpy.mapping.cost import cost_by_level
 from jetpy.mapping.machine import Machine
 from jetpy.result import Partition

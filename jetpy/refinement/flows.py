@@ -8,13 +8,13 @@ SEA 2022. The host does it beside a GPU, too: a thread has a whole pair.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import DeviceGraph, carry, carry_graph
+from jetpy.lazy import cached_property
 from jetpy.problem import EDGE_CUT, Problem
 from jetpy.refinement.measures import Measures
 from jetpy.workloads import flow_cuts, flow_networks, regions

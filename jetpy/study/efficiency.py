@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
+from jetpy.lazy import cached_property
 from jetpy.study.cases import Problem
 from jetpy.study.metrics import portability
 

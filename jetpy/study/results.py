@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from statistics import geometric_mean, median
 from typing import Any
 
 from jetpy.errors import JetpyError
+from jetpy.lazy import cached_property
 from jetpy.study.cases import (
     JETPY,
     Problem,

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from jetpy import names
 from jetpy.api import partition
-from jetpy.backends import get_backend
+from jetpy.backends import check_backend
 from jetpy.beside import metis
 from jetpy.graph import Graph
 from jetpy.io import write_graph
@@ -73,7 +73,7 @@ def run_jetpy(backend: names.Backend, job: Job, k: int, seed: int, profile: bool
 
 def prepare_jetpy(backend: names.Backend, job: Job) -> Solve:
     """Get one of jetpy's back ends ready."""
-    get_backend(backend, job.threads)
+    check_backend(backend, job.threads)
 
     def solve(k: int, seed: int) -> tuple[npt.ArrayLike, float]:
         result = run_jetpy(backend, job, k, seed, profile=False)

@@ -18,7 +18,7 @@ import pytest
 import jetpy
 from jetpy.backends import forget_backends, get_backend, gpu
 from jetpy.backends.base import Backend
-from jetpy.backends.cuda import engine, nvrtc
+from jetpy.backends.cuda import code, engine, nvrtc
 from jetpy.backends.cuda.kernels import modules
 from jetpy.backends.gpu import HOST_THREADS
 from jetpy.backends.numba_engine.engine import NumbaBackend
@@ -115,6 +115,7 @@ def cupy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cupy]:
     monkeypatch.setattr(nvrtc, "load", lambda majors: StandIn())
     monkeypatch.setenv("JETPY_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(NumbaBackend, "compile", lambda self, jobs: 0.0)
+    monkeypatch.setattr(code, "_codes", {})
     forget_backends()
     yield made
     forget_backends()
@@ -128,12 +129,11 @@ def test_it_is_treated_as_a_gpu(cupy: Cupy) -> None:
     assert backend.host_engine.threads == HOST_THREADS
 
 
-def test_there_is_one_for_each_gpu(cupy: Cupy) -> None:
-    first, second = get_backend("cuda"), get_backend("cuda", device=1)
-    assert first is get_backend("cuda", device=0) is get_backend("cuda", 3)
-    assert first is get_backend("auto") is get_backend("auto", None, 0)
-    assert second is get_backend("auto", threads=2, device=1)
-    assert first is not second
+def test_gpus_by_number(cupy: Cupy) -> None:
+    for arguments in (("cuda",), ("cuda", None, 0), ("cuda", 3), ("auto",), ("auto", None, 0)):
+        assert get_backend(*arguments).gpu == 0
+    for arguments in (("cuda", None, 1), ("auto", 2, 1)):
+        assert get_backend(*arguments).gpu == 1
     with pytest.raises(OptionError, match="device is 2; here are GPUs 0 to 1"):
         get_backend("cuda", device=2)
     with pytest.raises(OptionError, match="device is 1; here is GPU 0 alone"):
@@ -193,7 +193,7 @@ def test_forked_processes_have_no_gpu(cupy: Cupy, monkeypatch: pytest.MonkeyPatc
         backend.synchronize,
         lambda: backend.empty(3),
         lambda: backend.parallel_for(3, selfcheck.tally),
-        backend.using,
+        lambda: backend.using().__enter__(),
         engine.CudaBackend,
     ):
         with pytest.raises(BackendError, match="CUDA cannot be used in a process forked from"):

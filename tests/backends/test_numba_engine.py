@@ -111,7 +111,7 @@ def test_what_cannot_be_loaded_is_compiled_again(
         path.write_bytes(DAMAGE[damage])
     else:
         write_entry(path.relative_to(empty_cache), pickle.dumps(["no", "kernel"]))
-    compiling.ranges.cache_clear()  # as in a new process
+    compiling._ranges.cache_clear()  # as in a new process
     out[:] = 0
     NumbaBackend(1).parallel_for(2, module.put, out=out)
     assert out.tolist() == [3, 3]
@@ -131,7 +131,7 @@ def test_a_read_only_cache_is_used_as_it_is(
     NumbaBackend(1).parallel_for(2, module.put, out=out)
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null/nowhere")
     monkeypatch.setattr("jetpy.cache.is_writable", lambda folder: False)
-    compiling.ranges.cache_clear()  # as in a new process
+    compiling._ranges.cache_clear()  # as in a new process
     NumbaBackend(1).parallel_for(2, module.put, out=out)
     assert (out.tolist(), compiling.ranges(module, Width.NARROW)["put"].cache_hits) == ([4, 4], 1)
     other = load_workunits(PUT.format(5), tmp_path, monkeypatch)

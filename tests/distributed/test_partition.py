@@ -22,12 +22,6 @@ ENGINE: dict[str, Any] = {"backend": "numba", "threads": 1}
 GRID = jetpy.generators.grid(30, 20)
 
 
-@pytest.fixture(autouse=True)
-def of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each thread gets a back end of its own, as processes do."""
-    monkeypatch.setattr("jetpy.distributed.api.get_backend", lambda *_: NumbaBackend(1))
-
-
 def partition(comm: Any, block: Any, k: int = 4, **options: Any) -> Any:
     return jetpy.distributed.partition(comm, block, k, **ENGINE, **options)
 
@@ -203,7 +197,7 @@ def test_some_have_a_gpu(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those who may choose take CPUs all together; others are told."""
     kinds = iter([NumbaBackend(1), DeviceBackend(1)])
 
-    def engine(neighbours: Any, asked: str, *_: Any) -> NumbaBackend:
+    def engine(leases: Any, neighbours: Any, asked: str, **_: Any) -> NumbaBackend:
         return next(kinds) if asked == name else NumbaBackend(1)
 
     monkeypatch.setattr("jetpy.distributed.api._engine", engine)

@@ -18,8 +18,7 @@ from jetpy.backends import get_backend
 from jetpy.backends.base import Backend
 from jetpy.generators import delaunay, grid
 from jetpy.graph import Graph
-from tests.conftest import FEW_INDICES, working
-from tests.device import DeviceBackend
+from tests.conftest import named, working
 from tests.graphs import from_edges, path
 from tests.incremental.oracle import (
     apply,
@@ -61,8 +60,10 @@ def check_state(live: jetpy.IncrementalPartitioner, model: nx.Graph) -> None:
 
 @pytest.fixture
 def engine(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> Backend:
+    """What sessions of a test run on."""
     monkeypatch.setattr(
-        "jetpy.incremental.partitioner.get_backend", lambda name, threads, device: backend
+        "jetpy.incremental.partitioner.get_backend",
+        lambda *_: get_backend(backend.name, backend.threads),
     )
     return backend
 
@@ -349,11 +350,7 @@ def test_threads_and_back_ends_do_not_show(
     working(backend_name)
     assert run(None, backend_name) == expected
     assert run(None, backend_name, on_host=False) == expected
-    monkeypatch.setattr("jetpy.refinement.state.INDICES", FEW_INDICES)
-    monkeypatch.setattr(get_backend("numba", 2), "prefers_lists", False)
-    assert run(2) == expected
-    monkeypatch.setattr(
-        "jetpy.incremental.partitioner.get_backend", lambda name, threads, device: DeviceBackend(2)
-    )
-    assert run(2) == expected
-    assert run(2, on_host=False) == expected
+    assert run(2, named("recorded", monkeypatch)) == expected
+    apart = named("apart", monkeypatch)
+    assert run(2, apart) == expected
+    assert run(2, apart, on_host=False) == expected

@@ -6,17 +6,16 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from types import ModuleType
-from typing import Any, Self
+from functools import partial
+from typing import Self
 from weakref import WeakSet
 
 from jetpy.backends.base import Workunit
 from jetpy.backends.cuda import nvrtc
+from jetpy.backends.cuda.code import Code, code_on
 from jetpy.backends.cuda.diagnosis import problems
 from jetpy.backends.cuda.installation import examine
-from jetpy.backends.cuda.kernels import cubins, modules
 from jetpy.backends.cuda.launcher import Launcher, Totals
-from jetpy.backends.cuda.source import symbol
 from jetpy.backends.gpu import check_after_fork, check_device, compiling_host_engine, prefer_gpu
 from jetpy.backends.gpu_memory import CudaMemory
 from jetpy.backends.launching import LaunchingBackend
@@ -59,19 +58,22 @@ class CudaBackend(LaunchingBackend):
             check_device(device, len(found.capabilities))
         for problem in problems(replace(found, capabilities=found.capabilities[device:][:1])):
             raise BackendError(f"{problem.what}. {problem.mend}")
-        self._compiler = nvrtc.load(found.cupy_cuda[:1])
-        chosen = nvrtc.architecture_for(found.capabilities[device], self._compiler.architectures)
+        compiler = nvrtc.load(found.cupy_cuda[:1])
+        chosen = nvrtc.architecture_for(found.capabilities[device], compiler.architectures)
         assert chosen is not None
-        self._architecture = chosen
-        memory = CudaMemory(device)
+        memory = CudaMemory(device, captures_apart=True)
         super().__init__(memory)
         self.gpu = device
         self._cuda = memory.xp.cuda
+        self._code_of_width = partial(code_on, device, self._cuda, compiler, chosen)
         with memory.using():
             self._totals = Totals(memory)
-        self._modules: list[Any] = []
         prefer_gpu(self)
         _living.add(self)
+
+    @property
+    def _code(self) -> Code:
+        return self._code_of_width(self.width)
 
     def compile(
         self,
@@ -83,17 +85,8 @@ class CudaBackend(LaunchingBackend):
         check_after_fork()
         started = time.perf_counter()
         if not self._complete:
-            with compiling_host_engine(self, jobs):
-                made = cubins(
-                    modules(),
-                    self._compiler,
-                    self._architecture,
-                    width=self.width,
-                    jobs=jobs or available_threads(),
-                    progress=progress,
-                )
-            for module, cubin in made.items():
-                self._load_module(module, cubin)
+            with compiling_host_engine(self, jobs), self.using():
+                self._code.load_all(jobs or available_threads(), progress)
             self._complete = True
         return time.perf_counter() - started
 
@@ -106,27 +99,15 @@ class CudaBackend(LaunchingBackend):
 
     def _load(self, workunit: Workunit) -> Launcher:
         check_after_fork()
-        module = sys.modules[workunit.__module__]
-        made = cubins([module], self._compiler, self._architecture, width=self.width)
-        self._load_module(module, made[module])
-        launcher = self._launchers[workunit]
-        assert isinstance(launcher, Launcher)
-        return launcher
-
-    def _load_module(self, module: ModuleType, cubin: bytes) -> None:
-        """Bring the workunits of a module to the GPU."""
         with self.using():
-            loaded = self._cuda.function.Module()
-            try:
-                loaded.load(cubin)
-            except self._cuda.driver.CUDADriverError as error:
-                raise BackendError(f"the driver does not load kernels: {error}") from error
-            self._modules.append(loaded)
-            for name, definition in read_workunits(module, self.width).items():
-                self._launchers[getattr(module, name)] = Launcher(
-                    definition,
-                    loaded.get_function(symbol(name)).ptr,
-                    self._memory,
-                    self._totals,
-                    self._cuda.driver,
-                )
+            function = self._code.function(workunit)
+        definition = read_workunits(sys.modules[workunit.__module__], self.width)
+        made = Launcher(
+            definition[workunit.__name__],
+            function,
+            self._memory,
+            self._totals,
+            self._cuda.driver,
+        )
+        self._launchers[workunit] = made
+        return made

@@ -106,7 +106,7 @@ class Launcher:
     function : int
         Address of the driver's function.
     memory : Memory
-        Where its arrays lie, and the stream that it is launched to.
+        Where its arrays lie; it is launched to whatever its stream is then.
     totals : Totals
         Shared by all launchers.
     driver : Driver
@@ -142,7 +142,7 @@ class Launcher:
         start = ctypes.addressof(self._buffer)
         self._places = (ctypes.c_void_p * len(codes))(*(start + o for o in offsets(codes)))
         self._function, self._parameters = function, ctypes.addressof(self._places)
-        self._stream, self._start = memory.stream.ptr, driver.launchKernel
+        self._memory, self._start = memory, driver.launchKernel
         self._is_for = definition.kind is Kind.FOR
         self._fill = self._arguments.function(
             "_pack(_buffer, 0, _n, {values})", _pack=self._pack, _buffer=self._buffer
@@ -176,9 +176,8 @@ class Launcher:
 
     def _run(self, blocks: int, threads: int) -> None:
         """Launch the kernel with the arguments that have been packed."""
-        self._start(
-            self._function, blocks, 1, 1, threads, 1, 1, 0, self._stream, self._parameters, 0
-        )
+        stream = self._memory.stream.ptr
+        self._start(self._function, blocks, 1, 1, threads, 1, 1, 0, stream, self._parameters, 0)
 
     def _run_for(self, *passed: Any) -> None:
         n: int = passed[0]

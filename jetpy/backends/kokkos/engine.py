@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -20,6 +21,7 @@ from jetpy.backends.launching import LaunchingBackend, Tape
 from jetpy.backends.memory import HostMemory
 from jetpy.backends.numba_engine.program import Program
 from jetpy.backends.threads import after_fork, available_threads, openmp_is_lost
+from jetpy.backends.turns import KOKKOS
 from jetpy.backends.workers import Entry, announce, compile_in_parallel
 from jetpy.kernel_language import read_workunits
 
@@ -91,6 +93,12 @@ class KokkosBackend(LaunchingBackend):
                 launcher.run_on(None)
             self._launchers.clear()
             self._complete = False
+
+    @contextmanager
+    def using(self) -> Iterator[None]:
+        """Use Kokkos, and its device, while no other thread does."""
+        with KOKKOS, super().using():
+            yield
 
     def _check(self) -> None:
         check_space(self._space)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from jetpy.backends.threads import fork_safe_lock
 from jetpy.backends.workers import Entry
 from jetpy.cache import read_entry
 from jetpy.kernel_language import Width, read_workunits
@@ -32,11 +33,20 @@ SHARING: dict[str, list[Any]] = {
     "dismiss": [_WORD, _WORD],
 }
 """Functions of `sharing` that the interpreter calls, and what they take."""
+compiling = fork_safe_lock()
+"""Held while code is compiled or loaded: what is loaded never changes, and all runs share it."""
+loaded: set[Width] = set()
+"""For which all workunits are loaded."""
+
+
+def ranges(module: ModuleType, width: Width) -> dict[str, Any]:
+    """Return a module's ranges, by workunit: Numba's C functions, compiled or not yet."""
+    with compiling:
+        return _ranges(module, width)
 
 
 @cache
-def ranges(module: ModuleType, width: Width) -> dict[str, Any]:
-    """Return a module's ranges, by workunit: Numba's C functions, compiled or not yet."""
+def _ranges(module: ModuleType, width: Width) -> dict[str, Any]:
     from jetpy.backends.numba_engine import source
 
     text = source.generate(module, width)
@@ -49,9 +59,14 @@ def ranges(module: ModuleType, width: Width) -> dict[str, Any]:
     }
 
 
-@cache
 def sharing() -> dict[str, Any]:
     """Return the functions of `sharing` by name, compiled, as ctypes calls them."""
+    with compiling:
+        return _sharing()
+
+
+@cache
+def _sharing() -> dict[str, Any]:
     from jetpy.backends.numba_engine import sharing
 
     key = _key("", ("machine.py", "sharing.py"))
@@ -65,11 +80,12 @@ def sharing() -> dict[str, Any]:
 
 def address_of(module: ModuleType, workunit: str, width: Width) -> int:
     """Return the address of a workunit's range, which is loaded, or compiled, if it is not yet."""
-    function = ranges(module, width)[workunit]
-    if function.address is None:
-        function.compile()
-    address: int = function.address
-    return address
+    with compiling:
+        function = ranges(module, width)[workunit]
+        if function.address is None:
+            function.compile()
+        address: int = function.address
+        return address
 
 
 def is_cached(module_name: str, width: str, workunit: str) -> bool:

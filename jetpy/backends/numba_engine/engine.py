@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from typing import Any, Self
 
 from jetpy.backends.base import Count, Workunit
 from jetpy.backends.launching import LaunchingBackend, Tape
 from jetpy.backends.memory import HostMemory, Memory
 from jetpy.backends.numba_engine import compiling
-from jetpy.backends.numba_engine.crew import Crew
+from jetpy.backends.numba_engine.crew import Crew, in_a_run
 from jetpy.backends.numba_engine.launcher import Launcher
 from jetpy.backends.numba_engine.program import Program
 from jetpy.backends.threads import available_threads
@@ -45,7 +45,6 @@ class NumbaBackend(LaunchingBackend):
         self._crew = Crew(min(threads or available_threads(), MAX_THREADS))
         if self._crew.threads >= MANY:
             self.longest_row = LONGEST_ROW
-        self._loaded = False
 
     @property
     def threads(self) -> int:  # type: ignore[override]
@@ -63,8 +62,13 @@ class NumbaBackend(LaunchingBackend):
         """Return the same back end with wide kernels; the same object each time."""
         if self._widened is None:
             self._widened = self._with_wide_kernels()
-            self._widened._loaded = False
         return self._widened
+
+    @contextmanager
+    def using(self) -> Iterator[None]:
+        """Use this back end's share of the processors for a while."""
+        with super().using(), in_a_run(self._crew):
+            yield
 
     def _load(self, workunit: Workunit) -> Launcher:
         module = sys.modules[workunit.__module__]
@@ -88,7 +92,7 @@ class NumbaBackend(LaunchingBackend):
 
         def repeat() -> int:
             self._crew.call()
-            return program.run(until, most, self._crew.address, self._crew.threads)
+            return program.run(until, most, self._crew.address, self._crew.width)
 
         return repeat
 
@@ -101,16 +105,17 @@ class NumbaBackend(LaunchingBackend):
         """Load every workunit, compiling what the cache lacks."""
         from jetpy import workloads
 
-        if self._loaded:
+        if self.width in compiling.loaded:
             return 0.0
         started = time.perf_counter()
-        width = self.width.name
-        todo = [(m.__name__, width, name) for m in workloads.MODULES for name in read_workunits(m)]
-        if _lacking(todo):
-            _compile(todo, jobs or available_threads(), progress)
-        compiling.sharing()
-        compiling.compile_all(*todo)
-        self._loaded = True
+        with compiling.compiling:
+            modules, width = workloads.MODULES, self.width.name
+            todo = [(m.__name__, width, name) for m in modules for name in read_workunits(m)]
+            if _lacking(todo):
+                _compile(todo, jobs or available_threads(), progress)
+            compiling.sharing()
+            compiling.compile_all(*todo)
+            compiling.loaded.add(self.width)
         return time.perf_counter() - started
 
 

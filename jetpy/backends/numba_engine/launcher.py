@@ -53,7 +53,7 @@ class Launcher:
 
     def _runs_as(self, kind: int) -> Callable[..., int]:
         return self._arguments.function(
-            "return _call(_crew.address, _crew.threads, _function, _kind, _pack(_n, {values}))",
+            "return _call(_crew.address, _crew.width, _function, _kind, _pack(_n, {values}))",
             _call=self._call,
             _crew=self._crew,
             _function=self.function,
@@ -90,7 +90,7 @@ class Launcher:
     def _run_block(self, *passed: Any) -> int:
         crew = self._crew
         total: int = self._call(
-            crew.address, crew.threads, self.function, self.kind, self.block(*passed)
+            crew.address, crew.width, self.function, self.kind, self.block(*passed)
         )
         return total
 

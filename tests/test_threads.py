@@ -1,0 +1,307 @@
+"""Python threads that call jetpy at the same time: each gets what it gets alone."""
+
+from __future__ import annotations
+
+import random
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jetpy
+from jetpy import backends
+from jetpy.backends import MAX_IDLE, get_backend, lease
+from jetpy.backends.numba_engine.crew import Crew, in_a_run
+from jetpy.backends.numba_engine.engine import NumbaBackend
+from jetpy.backends.threads import available_threads
+from jetpy.errors import JetpyError, OptionError
+from jetpy.workloads import selfcheck
+from tests.children import in_child
+from tests.conftest import named, working
+from tests.graphs import random_graph
+
+CALLERS = 6
+"""Threads that call: more than this machine may have processors."""
+
+
+@pytest.fixture(autouse=True)
+def switching() -> Iterator[None]:
+    """Threads take turns at the interpreter thousands of times a second."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(before)
+
+
+@cache
+def graph(name: str) -> jetpy.Graph:
+    return {
+        "delaunay": lambda: jetpy.generators.delaunay(6000),
+        "grid": lambda: jetpy.generators.grid(60, 50),
+        "rmat": lambda: jetpy.generators.rmat(11, 6),
+        "weighted": lambda: random_graph(900, 4000, 2, weighted=True),
+    }[name]()
+
+
+def digest(*values: Any) -> str:
+    found = sha256()
+    for value in values:
+        found.update(np.ascontiguousarray(value).tobytes())
+    return found.hexdigest()
+
+
+def partition(name: str, k: int, **options: Any) -> Callable[..., str]:
+    def call(**engine: Any) -> str:
+        result = jetpy.partition(graph(name), k, **options, **engine)
+        subgraph = list(result.subgraphs())[k // 2]
+        graded = jetpy.evaluate(graph(name), result)
+        numbers = [result.cut, graded.cut, subgraph.owned]
+        return digest(result.parts, result.part_weights, subgraph.global_ids, numbers)
+
+    return call
+
+
+def refine(name: str, k: int, **options: Any) -> Callable[..., str]:
+    start = np.random.default_rng(k).integers(0, k, graph(name).n)
+    return lambda **engine: digest(
+        jetpy.refine(graph(name), start, k, **options, **engine).parts,
+    )
+
+
+def mapping(name: str, hierarchy: str, method: str) -> Callable[..., str]:
+    def call(**engine: Any) -> str:
+        found = jetpy.map_processes(graph(name), hierarchy, "1:9", method=method, **engine)
+        return digest(found.pe, found.cost)
+
+    return call
+
+
+def session(name: str, k: int) -> Callable[..., str]:
+    def call(**engine: Any) -> str:
+        live = jetpy.IncrementalPartitioner(graph(name), k, **engine)
+        rng, states = random.Random(k), []
+        for _ in range(3):
+            ids = live.vertices.tolist()
+            live.delete_vertices(rng.sample(ids, 40))
+            live.insert_vertices(20)
+            states += [live.partition, live.cut, live.m]
+        return digest(*states)
+
+    return call
+
+
+CALLS = [
+    partition("delaunay", 8),
+    partition("delaunay", 31, seed=4),
+    partition("grid", 3, preset="fast"),
+    partition("rmat", 16),
+    partition("weighted", 5, preset="gkway"),
+    partition("weighted", 4, connected=True),
+    partition("weighted", 6, objective="volume"),
+    partition("grid", 5, fixed=np.arange(3000) // 40 % 16 - 1 & 3),
+    refine("rmat", 7, preset="fast"),
+    mapping("weighted", "2:3", "im"),
+    mapping("grid", "4:2", "hm"),
+    session("grid", 4),
+]
+
+
+@cache
+def alone(call: Callable[..., str]) -> str:
+    return call(backend="numba", threads=1)
+
+
+def test_each_call_gets_what_it_gets_alone(
+    backend_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    working(backend_name)
+    names: list[str] = [backend_name]
+    if backend_name == "numba":
+        names += [named(mode, monkeypatch) for mode in ("recorded", "apart")]
+    rng = random.Random(1)
+    jobs = [(call, name, count) for call in CALLS for name in names for count in (1, 2, None)]
+    rng.shuffle(jobs)
+    expected = [alone(call) for call, _, _ in jobs]
+
+    def run(job: tuple[Callable[..., str], str, int | None]) -> str:
+        call, name, count = job
+        return call(backend=name, threads=count if "numba" in name else None)
+
+    with ThreadPoolExecutor(CALLERS) as callers:
+        assert list(callers.map(run, jobs)) == expected
+
+
+def test_calls_that_fail_disturb_no_others() -> None:
+    expected = alone(CALLS[0])
+
+    def stop(stage: str, done: int, total: int) -> None:
+        if stage == "refine":
+            raise KeyboardInterrupt
+
+    def run(number: int) -> str:
+        wrong: list[dict[str, Any]] = [{}, {"progress": stop}, {"imbalance": -1.0}]
+        options = wrong[number % 3]
+        if not options:
+            return CALLS[0](backend="numba", threads=2)
+        with pytest.raises((KeyboardInterrupt, OptionError)):
+            jetpy.partition(graph("delaunay"), 8, backend="numba", **options)
+        return expected
+
+    with ThreadPoolExecutor(CALLERS) as callers:
+        assert list(callers.map(run, range(18))) == [expected] * 18
+
+
+def test_a_progress_function_may_partition() -> None:
+    found: list[str] = []
+
+    def nested(stage: str, done: int, total: int) -> None:
+        if not found:
+            found.append(CALLS[0](backend="numba", threads=2))
+
+    whole = CALLS[0](backend="numba", threads=2, progress=nested)
+    assert [whole, *found] == [alone(CALLS[0])] * 2
+
+
+def test_updates_of_one_session_take_turns() -> None:
+    live = jetpy.IncrementalPartitioner(graph("grid"), 4, backend="numba", threads=2)
+    n, m, done = live.n, live.m, threading.Event()
+
+    def watch() -> None:
+        """What is seen between updates fits together."""
+        while not done.is_set():
+            assert live.partition.max() < 4
+            assert live.part_weights.sum() >= n
+
+    def insert(_: int) -> int:
+        update = live.insert_vertices(10)
+        first, second = update.vertices[:2]
+        live.insert_edges([(first, second), (first, 0)])
+        return int(first)
+
+    with ThreadPoolExecutor(CALLERS) as callers:
+        watcher = callers.submit(watch)
+        firsts = list(callers.map(insert, range(12)))
+        done.set()
+        watcher.result()
+    assert sorted(firsts) == list(range(n, n + 120, 10))
+    assert (live.n, live.m) == (n + 120, m + 24)
+    result = jetpy.evaluate(live.graph, live.partition, 4)
+    assert (result.cut, result.part_weights.tolist()) == (live.cut, live.part_weights.tolist())
+
+
+def test_sessions_go_on_in_other_threads() -> None:
+    """One that is made in a thread outlives it."""
+    made: list[jetpy.IncrementalPartitioner] = []
+    maker = threading.Thread(
+        target=lambda: made.append(
+            jetpy.IncrementalPartitioner(graph("grid"), 4, backend="numba", threads=2)
+        )
+    )
+    maker.start()
+    maker.join()
+    here = jetpy.IncrementalPartitioner(graph("grid"), 4, backend="numba", threads=2)
+    for live in (made[0], here):
+        live.delete_vertices(range(0, 500, 3))
+    assert np.array_equal(made[0].partition, here.partition)
+
+
+# Back ends
+
+
+def test_no_two_runs_have_one_back_end() -> None:
+    with lease("numba", 2) as first, lease("numba", 2) as second:
+        assert first is not second
+    with lease("numba", 2) as again:
+        assert again is first
+    assert get_backend("numba", 2) is not get_backend("numba", 2)
+
+
+def test_a_run_that_fails_takes_its_back_end_with_it() -> None:
+    with pytest.raises(JetpyError), lease("numba", 2) as first:
+        raise JetpyError("of the run")
+    with lease("numba", 2) as other:
+        assert other is not first
+
+
+def test_few_idle_back_ends_are_kept() -> None:
+    def nest(depth: int) -> None:
+        with lease("numba", 1):
+            if depth:
+                nest(depth - 1)
+
+    nest(2 * MAX_IDLE)
+    assert len(backends._idle) == MAX_IDLE
+
+
+def test_runs_share_the_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jetpy.backends.numba_engine.crew.available_threads", lambda: 8)
+    crews = [Crew(threads) for threads in (8, 8, 1, 20)]
+    with in_a_run(crews[3]):
+        assert crews[3].width == 20
+        with in_a_run(crews[3]), in_a_run(crews[0]):
+            assert [crew.width for crew in crews] == [2, 8, 1, 5]
+        with in_a_run(crews[2]):
+            assert [crew.width for crew in crews] == [8, 8, 1, 7]
+        assert crews[3].width == 20
+    assert [crew.width for crew in crews] == [8, 8, 1, 20]
+
+
+def test_threads_are_started_when_they_are_used() -> None:
+    before, numbers = threading.active_count(), np.ones(100_000, np.int32)
+    busy, backend = NumbaBackend(64), NumbaBackend(available_threads())
+    with busy.using(), backend.using():
+        backend.reduce(len(numbers), selfcheck.add_up, numbers=numbers)
+        assert threading.active_count() == before + backend._crew.width - 1
+    backend.reduce(len(numbers), selfcheck.add_up, numbers=numbers)
+    assert threading.active_count() == before + backend.threads - 1
+
+
+# Forks, and files
+
+
+def test_forks_amid_calls_of_other_threads() -> None:
+    """The child finds no lock that a thread holds which it has not."""
+    expected, stop = alone(CALLS[2]), threading.Event()
+
+    def work() -> None:
+        while not stop.is_set():
+            CALLS[2](backend="numba", threads=1)
+
+    workers = [threading.Thread(target=work) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    try:
+        for _ in range(4):
+            in_child(lambda: check(CALLS[2](backend="numba", threads=2) == expected))
+    finally:
+        stop.set()
+        for worker in workers:
+            worker.join()
+
+
+def check(fine: bool) -> None:
+    assert fine
+
+
+def test_files_get_the_permissions_that_they_should(tmp_path: Path) -> None:
+    """The mask of the process, which all threads share, is left alone."""
+    parts = np.zeros(5, np.int32)
+
+    def write(number: int) -> int:
+        path = tmp_path / f"{number}.part"
+        jetpy.write_parts(path, parts)
+        return path.stat().st_mode & 0o777
+
+    (tmp_path / "mask").touch()
+    usual = (tmp_path / "mask").stat().st_mode & 0o777
+    with ThreadPoolExecutor(CALLERS) as callers:
+        assert set(callers.map(write, range(200))) == {usual}
+    (tmp_path / "after").touch()
+    assert (tmp_path / "after").stat().st_mode & 0o777 == usual
