@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -31,6 +32,7 @@ from tests.graphs import (
     star,
     two_cliques,
 )
+from tests.limits import check_limit
 
 ENGINE: dict[str, Any] = {"backend": "numba", "threads": 2}
 
@@ -48,15 +50,66 @@ def check(result: Partition, graph: Graph, k: int, imbalance: float = 0.03) -> N
     assert result.parts.dtype == np.int32
     assert result.parts.shape == (graph.n,)
     assert ((result.parts >= 0) & (result.parts < k)).all()
-    assert result.cut == edge_cut(graph, result.parts)
-    assert result.k == len(result.part_weights) == k
-    assert result.part_weights.tolist() == part_weights(graph, result.parts, k).tolist()
-    assert result.part_weights.sum() == graph.total_vertex_weight
-    ideal = math.ceil(graph.total_vertex_weight / k)
-    assert result.limit == min(math.floor(ideal * (1 + imbalance) + 1e-9), 2**31 - 1)
-    assert result.feasible == (result.part_weights.max() <= result.limit)
+    sources = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
+    is_cut = result.parts[sources] != result.parts[graph.indices]
+    assert 2 * result.cut == sum(graph.edge_weights[is_cut].tolist())
+    weights = [0] * k
+    for p, weight in zip(result.parts.tolist(), graph.vertex_weights.tolist(), strict=True):
+        weights[p] += weight
+    assert result.k == k
+    assert result.part_weights.tolist() == weights
+    ideal = math.ceil(Fraction(graph.total_vertex_weight, k))
+    if result.limit < 2**31 - 1:
+        check_limit(result.limit, ideal, imbalance)
+    assert result.feasible == all(weight <= result.limit for weight in weights)
+    assert result.imbalance == pytest.approx(max(weights) / ideal - 1 if ideal else 0)
     if (graph.vertex_weights == 1).all():
         assert result.feasible
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "imbalance", "limit"),
+    [
+        (10, 2, 0, 5),
+        (10, 2, 0.1, 5),  # 5.5
+        (10, 2, 0.2, 6),
+        (11, 2, 0.1, 6),  # 6.6
+        (7, 7, 0.03, 1),
+        (7, 9, 0.03, 1),
+        (100, 3, 0.03, 35),  # 34 * 1.03 = 35.02
+        (1000, 3, 0.05, 350),  # 334 * 1.05 = 350.7
+        (100, 1, 0.15, 115),  # 114.99... in floating point
+        (200, 2, 0.29, 129),
+        (10, 1, 1 - 0.9, 11),  # a little less than 0.1
+        (10, 1, 0.1 + 0.2, 13),
+        (100, 1, 0.0099, 100),
+        (100, 1, 0.01, 101),
+    ],
+)
+def test_limits(n: int, k: int, imbalance: float, limit: int) -> None:
+    result = partition(path(n), k, imbalance=imbalance)
+    assert result.limits.tolist() == [limit] * k
+
+
+@pytest.mark.parametrize(
+    ("weights", "parts", "imbalance", "is_feasible"),
+    [
+        ([1, 1, 1, 1], [0, 0, 1, 1], 0.0, True),
+        ([3, 1, 1, 1], [0, 1, 1, 1], 0.0, True),
+        ([4, 1, 1, 1], [0, 1, 1, 1], 0.0, True),  # 4 of ceil(7 / 2)
+        ([5, 1, 1, 1], [0, 1, 1, 1], 0.0, False),
+        ([5, 1, 1, 1], [0, 1, 1, 1], 0.25, True),
+        ([5, 1, 1, 1], [0, 1, 1, 1], 0.2, False),
+        ([5, 2, 1, 1], [0, 1, 1, 1], 0.0, True),
+    ],
+)
+def test_feasible(
+    weights: list[int], parts: list[int], imbalance: float, is_feasible: bool
+) -> None:
+    """These are the most balanced parts that there are."""
+    result = refine(path(4), parts, 2, imbalance=imbalance, vertex_weights=weights)
+    assert sorted(result.part_weights.tolist()) == sorted(np.bincount(parts, weights).tolist())
+    assert result.feasible is is_feasible
 
 
 def weighted_torus(size: int) -> Graph:

