@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         FileFormatError,
         GraphError,
         JetpyError,
+        MissingFileError,
         OptionError,
         OutOfMemoryError,
     )
@@ -46,6 +47,7 @@ __all__ = [
     "Level",
     "Machine",
     "Mapping",
+    "MissingFileError",
     "OptionError",
     "OutOfMemoryError",
     "Partition",
@@ -78,6 +80,7 @@ _HOMES = {
         "FileFormatError",
         "GraphError",
         "JetpyError",
+        "MissingFileError",
         "OptionError",
         "OutOfMemoryError",
     ),

@@ -29,9 +29,10 @@ from jetpy.errors import FileFormatError, GraphError
 from jetpy.graph import Graph, IntArray
 from jetpy.io.limits import check_memory, is_justified
 from jetpy.io.pairs import VERTICES_LINE, PairNaming, check_vertices, edge_tables, read_edges
-from jetpy.io.text import first_line, format_rows
+from jetpy.io.text import WordError, first_line, format_rows
 from jetpy.validate import EDGE_WEIGHTS, check_order
 
+NAMED_VERTICES = "where vertices have names, read a table and give it to jetpy.from_edges"
 _COLUMN_NAMES = re.compile(rb"[A-Za-z\"']")
 
 
@@ -46,9 +47,12 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
     first = first_line(stream)
     declared = VERTICES_LINE.fullmatch(first)
     head = b"\n" if _COLUMN_NAMES.match(first) else first
-    table = read_edges(
-        stream, (2, 3), head=head, comments=b"#%", comma=True, decimals=rules.any_weights
-    )
+    try:
+        table = read_edges(
+            stream, (2, 3), head=head, comments=b"#%", comma=True, decimals=rules.any_weights
+        )
+    except WordError as error:
+        raise FileFormatError(f"{error}; {NAMED_VERTICES}") from None
     columns = table.columns
     largest = int(columns[:, :2].max(initial=-1))
     n = int(declared[1]) if declared else largest + 1
