@@ -63,6 +63,7 @@ def partition(
     edge_weights: npt.ArrayLike | None = None,
     weight: str | None = "weight",
     node_weight: str | None = "weight",
+    n: int | None = None,
     imbalance: float | Sequence[float] = 0.03,
     large_imbalance: bool = False,
     targets: npt.ArrayLike | None = None,
@@ -104,7 +105,7 @@ def partition(
         result's `feasible` is false, and `part_weights` and `limits`, both of shape (k, c), tell
         which. Source: Karypis, Kumar, "Multilevel algorithms for multi-constraint graph
         partitioning", SC 1998.
-    edge_weights, weight, node_weight, repair, pattern, scale
+    edge_weights, weight, node_weight, n, repair, pattern, scale
         As for `as_graph`.
     imbalance : float, or c of them
         Every part may weigh floor((1 + imbalance) * ceil(W / k)), W being the total vertex
@@ -196,6 +197,7 @@ def partition(
         edge_weights=edge_weights,
         weight=weight,
         node_weight=node_weight,
+        n=n,
         repair=repair,
         pattern=pattern,
         scale=scale,
@@ -279,6 +281,7 @@ def refine(
     edge_weights: npt.ArrayLike | None = None,
     weight: str | None = "weight",
     node_weight: str | None = "weight",
+    n: int | None = None,
     imbalance: float = 0.03,
     large_imbalance: bool = False,
     targets: npt.ArrayLike | None = None,
@@ -305,8 +308,8 @@ def refine(
 
     Parameters
     ----------
-    graph, edge_weights, weight, node_weight, imbalance, large_imbalance, targets, objective, seed
-    preset, backend, threads, device, repair, pattern, scale, progress, profile
+    graph, edge_weights, weight, node_weight, n, imbalance, large_imbalance, targets, objective
+    seed, preset, backend, threads, device, repair, pattern, scale, progress, profile
         As for `partition`; the preset `max` is `ultra` here.
     vertex_weights : array of int, shape (n,), optional
         Weights of the vertices, instead of the graph's.
@@ -334,6 +337,7 @@ def refine(
         edge_weights=edge_weights,
         weight=weight,
         node_weight=node_weight,
+        n=n,
         repair=repair,
         pattern=pattern,
         scale=scale,
@@ -388,6 +392,7 @@ def map_processes(
     edge_weights: npt.ArrayLike | None = None,
     weight: str | None = "weight",
     node_weight: str | None = "weight",
+    n: int | None = None,
     imbalance: float = 0.03,
     large_imbalance: bool = False,
     seed: int = 0,
@@ -413,7 +418,7 @@ def map_processes(
 
     Parameters
     ----------
-    graph, vertex_weights, edge_weights, weight, node_weight, large_imbalance, seed, backend
+    graph, vertex_weights, edge_weights, weight, node_weight, n, large_imbalance, seed, backend
     threads, device, repair, pattern, scale, progress, profile
         As for `partition`, with one weight a vertex; vertices are tasks, edge weights what they
         communicate.
@@ -453,6 +458,7 @@ def map_processes(
         edge_weights=edge_weights,
         weight=weight,
         node_weight=node_weight,
+        n=n,
         repair=repair,
         pattern=pattern,
         scale=scale,

@@ -98,7 +98,7 @@ class IncrementalPartitioner:
     ----------
     graph, k, imbalance, large_imbalance, seed, preset, coarsening, refinement
         As for `jetpy.partition`, which finds the first partition; the preset `max` is `ultra` here.
-    backend, threads, device, repair, progress
+    n, backend, threads, device, repair, progress
         As for `jetpy.partition`.
     parts : array of int, shape (n,), optional
         A partition to begin with instead.
@@ -124,6 +124,7 @@ class IncrementalPartitioner:
         graph: Any,
         k: int,
         *,
+        n: int | None = None,
         imbalance: float = 0.03,
         large_imbalance: bool = False,
         seed: int = 0,
@@ -138,7 +139,7 @@ class IncrementalPartitioner:
         parts: npt.ArrayLike | None = None,
         options: IncrementalOptions | None = None,
     ) -> None:
-        checked = as_graph(graph, repair=repair)
+        checked = as_graph(graph, n=n, repair=repair)
         check_small(checked, "IncrementalPartitioner")
         given = None if parts is None else checked_parts(checked, parts, k)
         follow = options or IncrementalOptions()
