@@ -156,7 +156,7 @@ def partition(
         the whole graph, of neighbours, each edge at both of its ends.
     k, imbalance, large_imbalance, seed, preset, backend
         As for `jetpy.partition`. With the presets `ultra`, `max` and `gkway`, every process
-        partitions the whole graph.
+        partitions the whole graph, so that more processes save neither time nor memory.
     vtxdist : array of int, shape (processes + 1,), optional
         First vertex of each process, as ParMETIS takes it: checked against the blocks.
     threads : int, optional
@@ -213,6 +213,7 @@ def refine(
     comm, block, k, vtxdist, imbalance, large_imbalance, seed, preset, backend, threads, device
     small, progress
         As for `partition`.
+        The preset `max` is `ultra` here.
     parts : array of int, shape (own,)
         Part of each own vertex, 0..k-1.
 
@@ -376,8 +377,6 @@ class Asked:
         OptionError
         """
         options = choose(self.preset, None, None)
-        if options.generations > 1:
-            raise OptionError(f"the preset {self.preset} is for one process: use ultra")
         share = checked_imbalance(self.imbalance, large=self.large_imbalance)
         return replace(pose(total, self.k, share, self.seed, options), fill=self.fill)
 
