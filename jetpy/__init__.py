@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from jetpy.metrics import evaluate
     from jetpy.options import IncrementalOptions
     from jetpy.profile import Profile
-    from jetpy.result import Level, Partition
+    from jetpy.result import Level, LevelTable, Partition
 
     __version__: str
 
@@ -45,6 +45,7 @@ __all__ = [
     "IncrementalPartitioner",
     "JetpyError",
     "Level",
+    "LevelTable",
     "Machine",
     "Mapping",
     "MissingFileError",
@@ -96,7 +97,7 @@ _HOMES = {
     "metrics": ("evaluate",),
     "options": ("IncrementalOptions",),
     "profile": ("Profile",),
-    "result": ("Level", "Partition"),
+    "result": ("Level", "LevelTable", "Partition"),
 }
 """Modules by what they offer to all; imported when that is asked for, as SciPy takes long."""
 

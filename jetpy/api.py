@@ -50,7 +50,7 @@ from jetpy.presets import choose
 from jetpy.presets import preset as preset_options
 from jetpy.problem import Problem, checked_imbalance, pose
 from jetpy.progress import Progress, ProgressOption, no_progress
-from jetpy.result import Partition
+from jetpy.result import LevelTable, Partition
 from jetpy.several import evolve_several
 from jetpy.validate import check_small
 
@@ -545,7 +545,7 @@ def _run(
         threads=engine.threads,
         seconds={"compile": ready, **outcome.seconds},
         compiled=compiled,
-        levels=outcome.levels,
+        levels=LevelTable(outcome.levels),
         launches=sum(one.all_launches for one in engines) - launches,
         generations=outcome.generations,
         disconnected=outcome.disconnected,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -30,7 +30,7 @@ from jetpy.problem import EDGE_CUT, Problem, checked_imbalance, pose
 from jetpy.progress import Progress, ProgressOption
 from jetpy.refinement.jet import Refined
 from jetpy.refinement.measures import measure, upload_metric
-from jetpy.result import Level
+from jetpy.result import LevelTable
 from jetpy.stopwatch import Stopwatch
 
 TOLD = (
@@ -69,8 +69,8 @@ class DistributedPartition:
         Whether this process has compiled kernels, which the cache has from then on.
     seconds : mapping of str to float
         Wall seconds of this process, by stage and in total.
-    levels : sequence of Level
-        Finest first.
+    levels : LevelTable
+        A tuple of `Level`, finest first, which prints as a table.
     """
 
     parts: npt.NDArray[np.int32]
@@ -90,7 +90,7 @@ class DistributedPartition:
     transport: str
     compiled: bool
     seconds: Mapping[str, float]
-    levels: Sequence[Level]
+    levels: LevelTable
     _comm: Communicator
 
     @property
@@ -344,7 +344,7 @@ def _run(
             "compile": ready,
             **all_seconds([found.solution.seconds, stage_seconds(coarsen=uploaded)]),
         },
-        levels=found.solution.levels,
+        levels=LevelTable(found.solution.levels),
         _comm=group,
     )
 

@@ -113,6 +113,8 @@ class IncrementalPartitioner:
     --------
     >>> import jetpy
     >>> live = jetpy.IncrementalPartitioner(jetpy.generators.grid(20, 20), 4, threads=1)
+    >>> live
+    IncrementalPartitioner(k=4, n=400, m=760, cut=40, imbalance=0.0000, feasible)
     >>> update = live.insert_vertices(1)
     >>> update = live.insert_edges([(400, 0), (400, 20)])
     >>> bool(live.partition[400] == live.partition[0])
@@ -357,6 +359,15 @@ class IncrementalPartitioner:
         with self._half_way():
             self._graph.lay_out()
         self._find_whole()
+
+    def __repr__(self) -> str:
+        size = f"k={self.k}, n={self.n}, m={self.m}"
+        if not self._intact:
+            return f"IncrementalPartitioner({size}, interrupted half-way through a batch)"
+        imbalance = int(self._part_weights.max()) / max(self._problem.ideal, 1) - 1
+        state = "feasible" if self.feasible else "NOT feasible"
+        kept = f"cut={self.cut}, imbalance={max(imbalance, 0):.4f}, {state}"
+        return f"IncrementalPartitioner({size}, {kept})"
 
     @contextmanager
     def _half_way(self) -> Iterator[None]:
