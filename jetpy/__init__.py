@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         FileFormatError,
         GraphError,
         JetpyError,
+        MissingFileError,
         OptionError,
         OutOfMemoryError,
     )
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from jetpy.metrics import evaluate
     from jetpy.options import IncrementalOptions
     from jetpy.profile import Profile
-    from jetpy.result import Level, Partition
+    from jetpy.result import Level, LevelTable, Partition
 
     __version__: str
 
@@ -44,8 +45,10 @@ __all__ = [
     "IncrementalPartitioner",
     "JetpyError",
     "Level",
+    "LevelTable",
     "Machine",
     "Mapping",
+    "MissingFileError",
     "OptionError",
     "OutOfMemoryError",
     "Partition",
@@ -78,6 +81,7 @@ _HOMES = {
         "FileFormatError",
         "GraphError",
         "JetpyError",
+        "MissingFileError",
         "OptionError",
         "OutOfMemoryError",
     ),
@@ -93,7 +97,7 @@ _HOMES = {
     "metrics": ("evaluate",),
     "options": ("IncrementalOptions",),
     "profile": ("Profile",),
-    "result": ("Level", "Partition"),
+    "result": ("Level", "LevelTable", "Partition"),
 }
 """Modules by what they offer to all; imported when that is asked for, as SciPy takes long."""
 

@@ -51,7 +51,7 @@ from jetpy.presets import choose
 from jetpy.presets import preset as preset_options
 from jetpy.problem import Problem, checked_imbalance, pose
 from jetpy.progress import Progress, ProgressOption, no_progress
-from jetpy.result import Partition
+from jetpy.result import LevelTable, Partition
 from jetpy.several import evolve_several
 from jetpy.validate import check_small
 
@@ -64,6 +64,7 @@ def partition(
     edge_weights: npt.ArrayLike | None = None,
     weight: str | None = "weight",
     node_weight: str | None = "weight",
+    n: int | None = None,
     imbalance: float | Sequence[float] = 0.03,
     large_imbalance: bool = False,
     targets: npt.ArrayLike | None = None,
@@ -105,7 +106,7 @@ def partition(
         result's `feasible` is false, and `part_weights` and `limits`, both of shape (k, c), tell
         which. Source: Karypis, Kumar, "Multilevel algorithms for multi-constraint graph
         partitioning", SC 1998.
-    edge_weights, weight, node_weight, repair, pattern, scale
+    edge_weights, weight, node_weight, n, repair, pattern, scale
         As for `as_graph`.
     imbalance : float, or c of them
         Every part may weigh floor((1 + imbalance) * ceil(W / k)), W being the total vertex
@@ -197,6 +198,7 @@ def partition(
         edge_weights=edge_weights,
         weight=weight,
         node_weight=node_weight,
+        n=n,
         repair=repair,
         pattern=pattern,
         scale=scale,
@@ -280,6 +282,7 @@ def refine(
     edge_weights: npt.ArrayLike | None = None,
     weight: str | None = "weight",
     node_weight: str | None = "weight",
+    n: int | None = None,
     imbalance: float = 0.03,
     large_imbalance: bool = False,
     targets: npt.ArrayLike | None = None,
@@ -306,8 +309,8 @@ def refine(
 
     Parameters
     ----------
-    graph, edge_weights, weight, node_weight, imbalance, large_imbalance, targets, objective, seed
-    preset, backend, threads, device, repair, pattern, scale, progress, profile
+    graph, edge_weights, weight, node_weight, n, imbalance, large_imbalance, targets, objective
+    seed, preset, backend, threads, device, repair, pattern, scale, progress, profile
         As for `partition`; the preset `max` is `ultra` here.
     vertex_weights : array of int, shape (n,), optional
         Weights of the vertices, instead of the graph's.
@@ -335,6 +338,7 @@ def refine(
         edge_weights=edge_weights,
         weight=weight,
         node_weight=node_weight,
+        n=n,
         repair=repair,
         pattern=pattern,
         scale=scale,
@@ -389,6 +393,7 @@ def map_processes(
     edge_weights: npt.ArrayLike | None = None,
     weight: str | None = "weight",
     node_weight: str | None = "weight",
+    n: int | None = None,
     imbalance: float = 0.03,
     large_imbalance: bool = False,
     seed: int = 0,
@@ -414,7 +419,7 @@ def map_processes(
 
     Parameters
     ----------
-    graph, vertex_weights, edge_weights, weight, node_weight, large_imbalance, seed, backend
+    graph, vertex_weights, edge_weights, weight, node_weight, n, large_imbalance, seed, backend
     threads, device, repair, pattern, scale, progress, profile
         As for `partition`, with one weight a vertex; vertices are tasks, edge weights what they
         communicate.
@@ -454,6 +459,7 @@ def map_processes(
         edge_weights=edge_weights,
         weight=weight,
         node_weight=node_weight,
+        n=n,
         repair=repair,
         pattern=pattern,
         scale=scale,
@@ -540,7 +546,7 @@ def _run(
         threads=engine.threads,
         seconds={"compile": ready, **outcome.seconds},
         compiled=compiled,
-        levels=outcome.levels,
+        levels=LevelTable(outcome.levels),
         launches=sum(one.all_launches for one in engines) - launches,
         generations=outcome.generations,
         disconnected=outcome.disconnected,

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from jetpy.checks import integer
 from jetpy.convert.arrays import from_array
+from jetpy.convert.data import has_edge_index, unpacked
 from jetpy.convert.device import is_array, sparse_on_host
 from jetpy.convert.in_place import graph_on_gpu
 from jetpy.convert.matrices import from_scipy
@@ -25,9 +25,11 @@ from jetpy.validate import (
     EDGE_WEIGHTS,
     VERTEX_WEIGHTS,
     Naming,
+    check_n,
     check_order,
     checked_ids,
     checked_indptr,
+    checked_n,
     checked_weights,
     find_defect,
     integer_array,
@@ -68,6 +70,10 @@ def as_graph(
           ``edge_index`` of PyTorch Geometric; any other square one is a dense matrix, whose zeros
           are no edges (one of shape (2, 2) is refused where that matters, unless `n` says that it
           is a list).
+        - An object with `edge_index` and `num_nodes`, such as ``Data`` of PyTorch Geometric: such a
+          list of directed edges, and the number of vertices. If it has `edge_weight`, of shape
+          (E,), these are the weights of the edges, unless `weight` is None. `edge_attr` is not
+          used; give a column of it as `edge_weights`.
         - Arrays and sparse matrices of torch, CuPy and others that DLPack hands over are fetched to
           the host; so are weights.
         - A tuple is ``(indptr, indices[, edge_weights[, vertex_weights]])`` in compressed
@@ -82,9 +88,12 @@ def as_graph(
         Instead of those that `data` has, in the order of its entries.
     weight, node_weight : str or None
         Attributes of networkx and igraph that hold weights, 1 where they are missing; None for
-        unit weights, in NetworKit, too. Nothing but "weight" may be missing everywhere.
+        unit weights, in NetworKit and PyTorch Geometric, too. Nothing but "weight" may be missing
+        everywhere.
     n : int, optional
-        Number of vertices of an edge list; by default the largest id plus 1.
+        Number of vertices, 0..2**31 - 2. An edge list, as an array or in a file, does not say how
+        many of its last vertices have no edge: by default, there are as many vertices as the
+        largest id plus 1. Where `data` says how many there are, `n` must be that number.
     repair : bool
         Mend what can be mended: drop self-loops, whatever they weigh, merge duplicate edges
         (adding their weights), add missing reverse edges, and give two opposite edges the larger of
@@ -105,7 +114,10 @@ def as_graph(
         When `data` is of another type or breaks a rule that `repair` does not (or may not)
         mend: ids out of range, weights that are not positive integers below 2**31 or sum to more
         than 2**46, more than 2**32 - 2**21 directed edges. The message names the first offending
-        vertex or edge. Of a file, a `FileFormatError`, as `read_graph` does.
+        vertex or edge. When `n` is not the number of vertices that `data` has; the message names
+        both. Of a file, a `FileFormatError`, as `read_graph` does.
+    OptionError
+        When `n` is not an integer in 0..2**31 - 2.
     JetpyError
         When a file cannot be read at all.
 
@@ -113,31 +125,38 @@ def as_graph(
     --------
     >>> as_graph(([0, 1, 3, 4], [1, 0, 2, 1]), name="path")
     Graph('path', n=3, m=2)
+    >>> as_graph(np.array([[0, 1], [1, 0]]), n=4)  # vertices 2 and 3 have no edge
+    Graph('graph', n=4, m=1)
     """
-    n = None if n is None else integer("n", n)
+    n = checked_n(n)
     if isinstance(data, str | os.PathLike):
         from jetpy.io import read_graph  # which makes graphs by this module
 
-        read = read_graph(data, repair=repair, pattern=pattern, scale=scale)
-        return as_graph(
-            read, vertex_weights=vertex_weights, edge_weights=edge_weights, n=n, scale=scale
-        )
+        data = read_graph(data, n=n, repair=repair, pattern=pattern, scale=scale)
+        pattern = False  # every edge weighs 1 by now
+    elif has_edge_index(data):
+        data, own_weights, count = unpacked(data, weight)
+        edge_weights = own_weights if edge_weights is None else edge_weights
+        if n is not None and count is not None:
+            check_n(n, count)
+        n = count if n is None else n
     if isinstance(data, Graph):
-        if vertex_weights is edge_weights is None and not pattern:
-            return data
         name = data.name
-    if not pattern:
-        there = graph_on_gpu(data, edge_weights, vertex_weights, n, name)
-        if there is not None:
-            return there
-    raw = raw_of(data, weight, node_weight, n)
-    if n is not None and raw.n != n:
-        raise GraphError("n= is for edge lists of shape (2, E) alone")
-    if vertex_weights is not None:
-        raw = replace(raw, vertex_weights=vertex_weights)
-    if edge_weights is not None:
-        raw = replace(raw, edge_weights=edge_weights)
-    return graph_of(raw, Rules(repair, pattern, scale), name)
+    graph: Graph | None = None
+    if isinstance(data, Graph) and vertex_weights is edge_weights is None and not pattern:
+        graph = data
+    elif not pattern:
+        graph = graph_on_gpu(data, edge_weights, vertex_weights, n, name)
+    if graph is None:
+        raw = raw_of(data, weight, node_weight, n)
+        if vertex_weights is not None:
+            raw = replace(raw, vertex_weights=vertex_weights)
+        if edge_weights is not None:
+            raw = replace(raw, edge_weights=edge_weights)
+        graph = graph_of(raw, Rules(repair, pattern, scale), name)
+    if n is not None:
+        check_n(n, graph.n)
+    return graph
 
 
 def raw_of(
@@ -185,8 +204,8 @@ def raw_of(
     raise GraphError(
         f"cannot make a graph from {type(data).__name__!r}; give a jetpy.Graph, the path of a "
         "file, a SciPy sparse matrix, a tuple (indptr, indices[, edge_weights[, vertex_weights]]), "
-        "an array of shape (2, E), a square one, or a graph of networkx, igraph or NetworKit; "
-        "jetpy.from_edges takes tables"
+        "an array of shape (2, E), a square one, a graph of networkx, igraph or NetworKit, or an "
+        "object with edge_index and num_nodes; jetpy.from_edges takes tables"
     )
 
 

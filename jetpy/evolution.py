@@ -17,7 +17,7 @@ from random import Random
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.backends.base import Backend
+from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import DeviceGraph, divide_weights, upload
 from jetpy.graph import Graph
 from jetpy.multilevel import improve, recombine, solve
@@ -38,13 +38,13 @@ class Pace:
     """Tells whether there is time for another generation, from how long the last ones took."""
 
     def __init__(self, effort: Effort) -> None:
-        self._effort = effort
+        self.effort = effort
         self._start = self._last = time.perf_counter()
         self._took: dict[bool, float] = {}
 
     def allows(self, generation: int, new: bool) -> bool:
         """Whether a generation, which is a new partition or not, may begin; the first one may."""
-        most, seconds = self._effort.generations, self._effort.time_limit
+        most, seconds = self.effort.generations, self.effort.time_limit
         if generation == 0:
             return True
         if most is not None and generation >= most:
@@ -59,7 +59,7 @@ class Pace:
 
     def share(self, done: int) -> float:
         """Return the share of the run that is over after so many generations."""
-        most, seconds = self._effort.generations, self._effort.time_limit
+        most, seconds = self.effort.generations, self.effort.time_limit
         of_generations = 0.0 if most is None else done / most
         of_time = 0.0 if seconds is None else (self._last - self._start) / seconds
         return min(max(of_generations, of_time), 1.0)
@@ -85,8 +85,33 @@ def evolve(
     with Stopwatch(backend, "coarsen") as transfer:
         device, unit = divide_weights(backend, upload(backend, graph))
         kept = None if pinned is None else backend.from_host(pinned)
-    problem = in_units(problem, unit)
-    spent: list[Mapping[str, float]] = [stage_seconds(coarsen=transfer.seconds)]
+    own = in_units(problem, unit)
+    best, generations = evolve_uploaded(backend, device, own, pace, progress, kept, home)
+    with Stopwatch(backend, "refine") as fetching:
+        parts, cut = backend.to_host(best.refined.parts), best.refined.measures.cut
+    spent = [best.seconds, stage_seconds(coarsen=transfer.seconds, refine=fetching.seconds)]
+    return Outcome(parts, cut, cut, best.levels, all_seconds(spent), generations)
+
+
+def evolve_uploaded(
+    backend: Backend,
+    graph: DeviceGraph,
+    problem: Problem,
+    pace: Pace,
+    progress: Progress = no_progress,
+    pinned: Array | None = None,
+    home: npt.NDArray[np.int32] | None = None,
+) -> tuple[Solution, int]:
+    """Do what `evolve` does with a graph that is on the back end, as `solve` takes it.
+
+    Returns
+    -------
+    Solution
+        The best partition, with the seconds of all generations.
+    int
+        Number of generations.
+    """
+    spent: list[Mapping[str, float]] = []
     population: list[Solution] = []
     for generation in count():
         new = is_new(generation)
@@ -95,27 +120,24 @@ def evolve(
         own = replace(problem, seed=(problem.seed + SEED_STEP * generation) % SEEDS)
         if new:
             within = progress if generation == 0 else no_progress
-            child = solve(backend, device, [own], None, within, kept)
+            child = solve(backend, graph, [own], None, within, pinned)
             if generation == 0 and home is not None:
                 start = np.where(home < 0, backend.to_host(child.refined.parts), home)
-                before = improve(backend, device, backend.from_host(start), own, within, kept)
+                before = improve(backend, graph, backend.from_host(start), own, within, pinned)
                 spent += [child.seconds, before.seconds]
-                child = recombine(backend, device, own, *by_quality(child, before, own), kept)
+                child = recombine(backend, graph, own, *by_quality(child, before, own), pinned)
             population.append(child)
         else:
-            child = recombine(backend, device, own, *choose_parents(population, own), kept)
+            child = recombine(backend, graph, own, *choose_parents(population, own), pinned)
             with Stopwatch(backend, "refine") as replacing:
-                replace_similar(backend, device, problem, population, child)
+                replace_similar(backend, graph, problem, population, child)
             spent.append(stage_seconds(refine=replacing.seconds))
         spent.append(child.seconds)
         pace.end(new)
-        if effort.generations != 1:
+        if pace.effort.generations != 1:
             progress("evolve", round(STEPS * pace.share(generation + 1)), STEPS)
-    with Stopwatch(backend, "refine") as fetching:
-        best = min(population, key=lambda member: member.refined.measures.quality(problem))
-        parts, cut = backend.to_host(best.refined.parts), best.refined.measures.cut
-    seconds = all_seconds([*spent, stage_seconds(refine=fetching.seconds)])
-    return Outcome(parts, cut, cut, best.levels, seconds, generation)
+    best = min(population, key=lambda member: member.refined.measures.quality(problem))
+    return replace(best, seconds=all_seconds(spent)), generation
 
 
 def is_new(generation: int) -> bool:

@@ -35,7 +35,7 @@ class Members:
     places: IntArray
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Subgraph:
     """A part as a graph of its own, with numbers of its own.
 
@@ -53,6 +53,13 @@ class Subgraph:
         How many vertices the part has.
     ghost_owner : int32, shape (graph.n - owned,)
         Part of each ghost, ascending.
+
+    Examples
+    --------
+    >>> import jetpy
+    >>> path = jetpy.generators.grid(6, 1)
+    >>> jetpy.refine(path, [0, 0, 0, 1, 1, 1], threads=1).subgraph(1, halo=1)
+    Subgraph('grid-6x1, part 1', owned=3, ghosts=1, m=3)
     """
 
     part: int
@@ -60,6 +67,10 @@ class Subgraph:
     global_ids: IntArray
     owned: int
     ghost_owner: IntArray
+
+    def __repr__(self) -> str:
+        name, ghosts, m = self.graph.name, len(self.ghost_owner), self.graph.m
+        return f"Subgraph({name!r}, owned={self.owned}, ghosts={ghosts}, m={m})"
 
 
 @dataclass(frozen=True, eq=False)

@@ -278,6 +278,7 @@ def evaluate(
     edge_weights: npt.ArrayLike | None = None,
     weight: str | None = "weight",
     node_weight: str | None = "weight",
+    n: int | None = None,
     repair: bool = False,
     pattern: bool = False,
     scale: bool = False,
@@ -294,7 +295,7 @@ def evaluate(
         or that of the PEs.
     hierarchy, distances : optional
         A machine, as for `jetpy.map_processes`, of which parts are the PEs.
-    vertex_weights, edge_weights, weight, node_weight, repair, pattern, scale
+    vertex_weights, edge_weights, weight, node_weight, n, repair, pattern, scale
         As for `as_graph`.
 
     Raises
@@ -330,6 +331,7 @@ def evaluate(
         edge_weights=edge_weights,
         weight=weight,
         node_weight=node_weight,
+        n=n,
         repair=repair,
         pattern=pattern,
         scale=scale,

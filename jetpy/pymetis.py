@@ -8,8 +8,9 @@ in a process; errors are those of jetpy.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
 from itertools import chain
 from typing import Any
 
@@ -90,7 +91,9 @@ def part_graph(
     -------
     GraphPartition
         pymetis's named tuple: `edge_cuts`, the total weight of cut edges, or the communication
-        volume if that is the objective, and `vertex_part`, a list of n integers.
+        volume if that is the objective, and `vertex_part`, n integers in the type that the
+        installed pymetis returns them in: of version 2025.2, ``array.array`` with typecode "q", or
+        a list for `nparts` = 1.
 
     Raises
     ------
@@ -106,7 +109,7 @@ def part_graph(
     --------
     >>> import jetpy.pymetis as pymetis
     >>> pymetis.part_graph(2, [[1, 2], [0, 2], [0, 1, 3], [2, 4, 5], [3, 5], [3, 4]])
-    GraphPartition(edge_cuts=1, vertex_part=[0, 0, 0, 1, 1, 1])
+    GraphPartition(edge_cuts=1, vertex_part=array('q', [0, 0, 0, 1, 1, 1]))
     """
     starts, neighbours = _rows(adjacency, xadj, adjncy)
     if warn_on_copies:
@@ -128,7 +131,14 @@ def part_graph(
     targets = None if tpwgts is None or len(tpwgts) == 0 else tpwgts
     result = jetpy.partition(graph, nparts, targets=targets, **arguments)
     reduced = result.communication_volume if result.objective == "volume" else result.cut
-    return GraphPartition(reduced, result.parts.tolist())
+    return GraphPartition(reduced, _sequence_type(nparts == 1)(result.parts.tolist()))
+
+
+@lru_cache
+def _sequence_type(single: bool) -> Callable[[list[int]], Any]:
+    """Return what makes the sequence of pymetis of a list of parts; `single` is one part alone."""
+    answer = pymetis.part_graph(1 if single else 2, [[1], [0]]).vertex_part
+    return partial(array, answer.typecode) if isinstance(answer, array) else list
 
 
 def zero_copy_dtype() -> np.dtype[np.int32]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +53,25 @@ class Level:
     refine_launches: int
 
 
+class LevelTable(tuple[Level, ...]):
+    """The levels of a hierarchy, finest first, which print as a table with a row for each.
+
+    The columns are numbers of vertices and undirected edges, the weight of cut edges before and
+    after refinement, imbalance, refinement iterations, and seconds of coarsening and refinement.
+
+    Examples
+    --------
+    >>> LevelTable([Level(0, 9000, 17000, 253, 209, 0.0224, 40, 0.0, 0.011, 0, 792)])
+    level  vertices   edges  cut before  cut after  imbalance  iterations      s
+        0     9,000  17,000         253        209     0.0224          40  0.011
+    """
+
+    def __repr__(self) -> str:
+        from jetpy.summary import LEVEL_HEADERS, level_rows, text_table
+
+        return text_table(LEVEL_HEADERS, level_rows(self)) if self else "no levels"
+
+
 @dataclass(frozen=True, eq=False)
 class Partition:
     """A k-way partition of a graph, with what it took to find it.
@@ -75,8 +94,9 @@ class Partition:
     seconds : mapping from stage to wall seconds
         Stages are compile, coarsen, initial, refine and total; `total` is partitioning alone,
         `compile` is loading kernels where the cache has all.
-    levels : sequence of `Level`, finest first
-        Empty where there was nothing to decide (k = 1, or no more vertices than parts).
+    levels : LevelTable
+        A tuple of `Level`, finest first, which prints as a table. Empty where there was nothing to
+        decide (k = 1, or no more vertices than parts).
     launches : int
         Number of kernel launches.
     objective : str
@@ -111,7 +131,7 @@ class Partition:
     backend: str
     threads: int
     seconds: Mapping[str, float]
-    levels: Sequence[Level]
+    levels: LevelTable
     launches: int
     objective: str = "cut"
     generations: int = 1

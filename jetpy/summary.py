@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from jetpy.presets import preset
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jetpy.mapping.mapping import Mapping
     from jetpy.metrics import Evaluation
     from jetpy.profile import Profile, Step
-    from jetpy.result import Partition
+    from jetpy.result import Level, Partition
 
 Rows = list[tuple[str, str]]
 
@@ -126,8 +126,8 @@ def part_rows(result: Evaluation) -> list[tuple[str, ...]]:
     return [tuple(f"{number:,}" for number in row) for row in numbers]
 
 
-def level_rows(partition: Partition) -> list[tuple[str, ...]]:
-    """Describe the levels, coarsest first, as they were refined, by `LEVEL_HEADERS`."""
+def level_rows(levels: Iterable[Level]) -> list[tuple[str, ...]]:
+    """Describe levels in their order, by `LEVEL_HEADERS`."""
     return [
         (
             f"{level.level}",
@@ -139,8 +139,23 @@ def level_rows(partition: Partition) -> list[tuple[str, ...]]:
             f"{level.iterations}",
             f"{level.coarsen_seconds + level.refine_seconds:.3f}",
         )
-        for level in reversed(partition.levels)
+        for level in levels
     ]
+
+
+def text_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table as text, its columns aligned on the right.
+
+    >>> print(text_table(("n", "cut"), [("1,000", "7"), ("10", "12")]))
+        n  cut
+    1,000    7
+       10   12
+    """
+    widths = [max(map(len, column)) for column in zip(headers, *rows, strict=True)]
+    return "\n".join(
+        "  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True))
+        for row in (headers, *rows)
+    )
 
 
 def step_row(step: Step) -> tuple[str, ...]:

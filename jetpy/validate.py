@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from jetpy.checks import integer
 from jetpy.convert.device import on_host
-from jetpy.errors import GraphError
+from jetpy.errors import GraphError, OptionError
 from jetpy.graph import INT32_MAX, MOST_ENTRIES, MOST_WEIGHT, Graph, IntArray
 
 SCALING = "scale=True (--scale) makes weights of any size fit"
@@ -61,6 +62,33 @@ def check_order(n: int) -> None:
         raise GraphError(f"there cannot be {n} vertices")
     if n >= INT32_MAX:
         raise GraphError(f"{n} vertices are too many; there must be fewer than 2**31 - 1")
+
+
+def checked_n(n: Any, name: str = "n") -> int | None:
+    """Return a number of vertices as it is given, which may be None.
+
+    Raises
+    ------
+    OptionError
+        If it is not an integer in 0..2**31 - 2.
+    """
+    if n is None:
+        return None
+    count = integer(name, n)
+    if not 0 <= count < INT32_MAX:
+        raise OptionError(f"{name} is {count}; it must lie in 0..{INT32_MAX - 1}")
+    return count
+
+
+def check_n(n: int, found: int, what: str = "the graph") -> None:
+    """Refuse a number of vertices other than the number that a graph has.
+
+    Raises
+    ------
+    GraphError
+    """
+    if n != found:
+        raise GraphError(f"n is {n}, but {what} has {found} vertices; leave n out")
 
 
 def integer_array(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:

@@ -469,6 +469,12 @@ def test_progress_is_reported() -> None:
 def test_result_prints_as_one_line() -> None:
     assert repr(partition(path(10), 2)) == "Partition(k=2, cut=1, imbalance=0.0000, feasible)"
     assert "NOT feasible" in repr(partition(heavy_vertex(), 2))
+    assert repr(partition(path(10), 1).levels) == "no levels"
+    table = repr(partition(jetpy.generators.grid(60, 60), 4).levels).splitlines()
+    assert len(table) > 2
+    assert [row.split()[0] for row in table] == ["level", *map(str, range(len(table) - 1))]
+    assert table[1].split()[1:3] == ["3,600", "7,080"]
+    assert len({len(row) for row in table}) == 1
 
 
 # refine

@@ -97,6 +97,8 @@ PROVOKED: list[Callable[[], object]] = [
     read_reduced_session,
     lambda: jetpy.as_graph(np.zeros((2, 3))),
     lambda: jetpy.as_graph({0: [1]}),
+    lambda: jetpy.as_graph(PATH, n=4),
+    lambda: jetpy.from_edges({"a": ["Bob"], "b": ["Cy"]}, "a", "b", nodes=["Bob"]),
     lambda: read_mesh(Path("mesh.stl")),
     lambda: type_of("hexagon"),
     partition(k=0),

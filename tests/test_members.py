@@ -16,7 +16,7 @@ import jetpy
 from jetpy.errors import OptionError
 from jetpy.generators import delaunay
 from jetpy.graph import Graph
-from jetpy.result import Partition
+from jetpy.result import LevelTable, Partition
 from tests.graphs import SMALL_GRAPHS, edge_dict, path, random_graph
 from tests.strategies import weighted_graphs
 
@@ -38,7 +38,7 @@ def as_partition(graph: Graph, parts: Any, k: int) -> Partition:
         backend="numba",
         threads=1,
         seconds={},
-        levels=[],
+        levels=LevelTable(),
         launches=0,
     )
 

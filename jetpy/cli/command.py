@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from jetpy.cli.launched import are_told_to_be_several, told_rank
-from jetpy.errors import JetpyError, OptionError
+from jetpy.errors import JetpyError, MissingFileError, OptionError
 
 WRONG, WRONG_USE, INFEASIBLE = 1, 2, 3
 INTERRUPTED = 130
@@ -61,7 +61,7 @@ class Command(Summarised):
             result = super().invoke(ctx)
             sys.stdout.flush()
             return result
-        except OptionError as error:
+        except (OptionError, MissingFileError) as error:
             raise click.UsageError(str(error), ctx) from error
         except JetpyError as error:
             raise Failure(str(error)) from error
@@ -80,12 +80,12 @@ class Command(Summarised):
 def code_of(error: JetpyError | click.ClickException) -> int:
     """Return the exit code of an error.
 
-    >>> code_of(OptionError("k is 0")), code_of(JetpyError("no such file"))
+    >>> code_of(OptionError("k is 0")), code_of(JetpyError("not readable"))
     (2, 1)
     """
     if isinstance(error, click.ClickException):
         return error.exit_code
-    return WRONG_USE if isinstance(error, OptionError) else WRONG
+    return WRONG_USE if isinstance(error, OptionError | MissingFileError) else WRONG
 
 
 def _forget_output() -> None:

@@ -145,7 +145,7 @@ def times(
 
 def levels(partition: Partition) -> Table:
     """Return a table of the levels, coarsest first, as they were refined."""
-    return columns(LEVEL_HEADERS, level_rows(partition))
+    return columns(LEVEL_HEADERS, level_rows(reversed(partition.levels)))
 
 
 def steps(profile: Profile) -> Table:

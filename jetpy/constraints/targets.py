@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.balance.packing import pack
-from jetpy.errors import OptionError
+from jetpy.errors import MissingFileError, OptionError
 from jetpy.graph import IntArray
 
 Shares = npt.NDArray[np.int64]
@@ -85,6 +85,8 @@ def read_targets(text: str) -> npt.NDArray[np.float64]:
     ------
     OptionError
         If the text is neither.
+    MissingFileError
+        If it has no colon, is not a number, and there is no file of that name.
     """
     path = Path(text)
     try:
@@ -94,6 +96,8 @@ def read_targets(text: str) -> npt.NDArray[np.float64]:
             return np.asarray(np.load(path, allow_pickle=False), np.float64)
         return np.array([float(line) for line in path.read_text().split()])
     except (ValueError, OSError) as error:
-        raise OptionError(
+        is_name = not path.is_file() and ":" not in text
+        kind = MissingFileError if is_name else OptionError
+        raise kind(
             f"targets {text!r} are neither numbers such as 2:1:1:1 nor a file of them: {error}"
         ) from None

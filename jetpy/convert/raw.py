@@ -24,11 +24,14 @@ class Rules:
         Take where entries are, whatever they are: edges of weight 1 in both directions.
     scale : bool
         Turn positive weights of any kind into integers.
+    n : int or None
+        Number of vertices, where the caller gives it.
     """
 
     repair: bool = False
     pattern: bool = False
     scale: bool = False
+    n: int | None = None
 
     @property
     def any_weights(self) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ def from_edges(
     target: str,
     *,
     weight: str | None = None,
+    nodes: Iterable[Any] | None = None,
     repair: bool = False,
     scale: bool = False,
     name: str = "graph",
@@ -34,34 +37,38 @@ def from_edges(
         Columns that hold the names of the ends.
     weight : str, optional
         Column of the edge weights; 1 by default.
+    nodes : iterable of names, optional
+        Names of all vertices, isolated ones included, each once: vertex i is the i-th of them. By
+        default, the vertices are the ends of the edges, in the order in which they first appear.
     repair, scale, name
         As for `as_graph`: `repair` adds up the weights of an edge that is listed several times.
 
     Returns
     -------
     Graph
-        Its `names` are those of the vertices, as they first appear; `Partition.as_dict` and
+        Its `names` are the names of the vertices, by number; `Partition.as_dict` and
         `Partition.parts_of` go back to them.
 
     Raises
     ------
     GraphError
-        If a column is missing, an entry is, or the edges break a rule; or without narwhals, but
-        for mappings.
+        If a column is missing, an entry is, or the edges break a rule; if an edge has an end that
+        is not in `nodes`, or `nodes` has a name twice; or without narwhals, but for mappings.
 
     Examples
     --------
     >>> table = {"from": ["a", "b"], "to": ["b", "c"]}
     >>> from_edges(table, "from", "to").names
     ('a', 'b', 'c')
+    >>> from_edges(table, "from", "to", nodes=["d", "c", "b", "a"])  # d has no edge
+    Graph('graph', n=4, m=2)
     """
     wanted = [source, target] if weight is None else [source, target, weight]
     columns = _columns(table, wanted)
-    number: dict[Any, int] = {}
     try:
-        for ends in zip(*columns[:2], strict=True):
-            for end in ends:
-                number.setdefault(end, len(number))
+        number = _numbered(chain.from_iterable(zip(*columns[:2], strict=True)))
+        if nodes is not None:
+            number = _numbers_in(listed(nodes), number)
     except TypeError as error:
         raise GraphError(f"names of vertices must be hashable: {error}") from None
     u, v = (
@@ -80,6 +87,28 @@ def from_edges(
         names=names,
     )
     return graph_of(raw, Rules(repair=repair, scale=scale), name)
+
+
+def _numbered(names: Iterable[Any]) -> dict[Any, int]:
+    """Return a number for each different name, from 0 on, as they first appear."""
+    return {name: i for i, name in enumerate(dict.fromkeys(names))}
+
+
+def _numbers_in(nodes: list[Any], ends: Iterable[Any]) -> dict[Any, int]:
+    """Return the place of each name in `nodes`, which has no name twice and all ends of edges.
+
+    Raises
+    ------
+    GraphError
+    """
+    number = _numbered(nodes)
+    if len(number) < len(nodes):
+        twice, _ = Counter(nodes).most_common(1)[0]
+        raise GraphError(f"nodes has {twice!r} more than once")
+    unknown = next((end for end in ends if end not in number), None)
+    if unknown is not None:
+        raise GraphError(f"an edge ends at {unknown!r}, which is not in nodes")
+    return number
 
 
 def listed(column: Any) -> list[Any]:

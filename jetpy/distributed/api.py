@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -31,7 +31,7 @@ from jetpy.problem import EDGE_CUT, Problem, checked_imbalance, pose
 from jetpy.progress import Progress, ProgressOption
 from jetpy.refinement.jet import Refined
 from jetpy.refinement.measures import measure, upload_metric
-from jetpy.result import Level
+from jetpy.result import LevelTable
 from jetpy.stopwatch import Stopwatch
 
 TOLD = (
@@ -70,8 +70,8 @@ class DistributedPartition:
         Whether this process has compiled kernels, which the cache has from then on.
     seconds : mapping of str to float
         Wall seconds of this process, by stage and in total.
-    levels : sequence of Level
-        Finest first.
+    levels : LevelTable
+        A tuple of `Level`, finest first, which prints as a table.
     """
 
     parts: npt.NDArray[np.int32]
@@ -91,7 +91,7 @@ class DistributedPartition:
     transport: str
     compiled: bool
     seconds: Mapping[str, float]
-    levels: Sequence[Level]
+    levels: LevelTable
     _comm: Communicator
 
     @property
@@ -157,7 +157,7 @@ def partition(
         the whole graph, of neighbours, each edge at both of its ends.
     k, imbalance, large_imbalance, seed, preset, backend
         As for `jetpy.partition`. With the presets `ultra`, `max` and `gkway`, every process
-        partitions the whole graph.
+        partitions the whole graph, so that more processes save neither time nor memory.
     vtxdist : array of int, shape (processes + 1,), optional
         First vertex of each process, as ParMETIS takes it: checked against the blocks.
     threads : int, optional
@@ -214,6 +214,7 @@ def refine(
     comm, block, k, vtxdist, imbalance, large_imbalance, seed, preset, backend, threads, device
     small, progress
         As for `partition`.
+        The preset `max` is `ultra` here.
     parts : array of int, shape (own,)
         Part of each own vertex, 0..k-1.
 
@@ -345,7 +346,7 @@ def _run(
             "compile": ready,
             **all_seconds([found.solution.seconds, stage_seconds(coarsen=uploaded)]),
         },
-        levels=found.solution.levels,
+        levels=LevelTable(found.solution.levels),
         _comm=group,
     )
 
@@ -378,8 +379,6 @@ class Asked:
         OptionError
         """
         options = choose(self.preset, None, None)
-        if options.generations > 1:
-            raise OptionError(f"the preset {self.preset} is for one process: use ultra")
         share = checked_imbalance(self.imbalance, large=self.large_imbalance)
         return replace(pose(total, self.k, share, self.seed, options), fill=self.fill)
 

@@ -31,7 +31,8 @@ needs for it is little, or, on a GPU, hardly more than what it takes to talk abo
 def gather_size(options: Options, comm: Communicator, small: int | None) -> float:
     """Return the size up to which levels are gathered: where options ask for more than refinement.
 
-    Branches, V-cycles and flows are found by each process alone. `small` is None for what is best.
+    Branches, V-cycles, flows and populations are found by each process alone. `small` is None for
+    what is best.
     """
     if small is None:
         small = SMALL_ON_GPUS if comm.is_between_gpus else SMALL
@@ -42,7 +43,8 @@ def gather_size(options: Options, comm: Communicator, small: int | None) -> floa
         sizes.append(float("inf") if options.cycle_limit is None else options.cycle_limit)
     if options.refine.flow_sweeps:
         sizes.append(options.refine.flow_size)
-    if options.coarsen.method != "two-hop" or options.refine.method != "jet":
+    is_other = options.coarsen.method != "two-hop" or options.refine.method != "jet"
+    if is_other or options.generations > 1:
         sizes.append(float("inf"))
     return max(sizes)
 
@@ -71,9 +73,12 @@ class GatheredLevel(HierarchyLevel):
 
     def finish(self, problem: Problem, refined: Refined) -> Refined:
         """Do what is left, and return what own vertices have."""
+        return self.given_out(super().finish(problem, refined))
+
+    def given_out(self, whole: Refined) -> Refined:
+        """Return the same with the parts of own vertices, where the piece is."""
         assert self.piece is not None
         assert self.source is not None
-        whole = super().finish(problem, refined)
         parts = whole.parts[self.piece.first : self.piece.first + self.piece.own]
         return replace(whole, parts=carry(parts, self.backend, self.source))
 

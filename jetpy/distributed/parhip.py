@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.errors import FileFormatError, JetpyError
+from jetpy.errors import FileFormatError, cannot_read
 from jetpy.io.parhip import ABSENT, HEADER, NARROW
 
 SUFFIXES = ".parhip", ".bgf"
@@ -26,7 +26,7 @@ def arrays_of(path: Path) -> dict[str, Any]:
         size = path.stat().st_size
         header = np.fromfile(path, "<u8", 3)
     except OSError as error:
-        raise JetpyError(f"{path}: {error.strerror}") from error
+        raise cannot_read(path, error) from error
     if len(header) < 3 or header[0] >= 64:
         raise FileFormatError(f"{path}: not in ParHiP's binary format")
     version, n, m = (int(number) for number in header)

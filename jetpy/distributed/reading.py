@@ -15,7 +15,7 @@ from jetpy.distributed import parhip
 from jetpy.distributed.block import Block, as_block
 from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.faults import ending_all, together
-from jetpy.errors import FileFormatError, JetpyError
+from jetpy.errors import FileFormatError, cannot_read
 from jetpy.io import read_graph
 from jetpy.io.compression import split_name
 from jetpy.io.metis import Header, Lines, read_header, read_lines
@@ -182,7 +182,7 @@ def _lines(path: Path, rank: int, size: int) -> tuple[Header, Lines]:
             stream.seek(first)
             content = stream.read((end if rank == size - 1 else last) - first)
     except OSError as error:
-        raise JetpyError(f"{path}: {error.strerror}") from error
+        raise cannot_read(path, error) from error
     try:
         return header, read_lines(BytesIO(content), header, header.n)
     except FileFormatError as error:

@@ -9,10 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.backends.base import Backend
-from jetpy.distributed.levels import PieceLevel, gather_size
+from jetpy.distributed.levels import GatheredLevel, PieceLevel, gather_size
 from jetpy.distributed.piece import Piece
+from jetpy.evolution import Pace, evolve_uploaded
 from jetpy.hierarchy import HierarchyLevel
 from jetpy.multilevel import improve_level, solve_level
+from jetpy.options import Effort
 from jetpy.outcome import Solution
 from jetpy.problem import Problem, in_units
 from jetpy.progress import Progress, no_progress
@@ -51,7 +53,19 @@ def partition_piece(
     """
     piece, problem = _in_units(backend, piece, problem)
     finest = _finest(backend, piece, problem, small)
-    return _found(backend, piece, problem, solve_level(finest, [problem], progress))
+    if problem.options.generations > 1:
+        assert isinstance(finest, GatheredLevel)
+        solution = _evolve(finest, problem, progress)
+    else:
+        solution = solve_level(finest, [problem], progress)
+    return _found(backend, piece, problem, solution)
+
+
+def _evolve(whole: GatheredLevel, problem: Problem, progress: Progress) -> Solution:
+    """Return the best of a population that every process has for itself: the same in all."""
+    pace = Pace(Effort(problem.options.generations))
+    best, _ = evolve_uploaded(whole.backend, whole.graph, problem, pace, progress)
+    return replace(best, refined=whole.given_out(best.refined))
 
 
 def refine_piece(

@@ -115,7 +115,7 @@ class IncrementalPartitioner:
     ----------
     graph, k, imbalance, large_imbalance, seed, preset, coarsening, refinement
         As for `jetpy.partition`, which finds the first partition; the preset `max` is `ultra` here.
-    backend, threads, device, repair, progress
+    n, backend, threads, device, repair, progress
         As for `jetpy.partition`.
     parts : array of int, shape (n,), optional
         A partition to begin with instead.
@@ -130,6 +130,8 @@ class IncrementalPartitioner:
     --------
     >>> import jetpy
     >>> live = jetpy.IncrementalPartitioner(jetpy.generators.grid(20, 20), 4, threads=1)
+    >>> live
+    IncrementalPartitioner(k=4, n=400, m=760, cut=40, imbalance=0.0000, feasible)
     >>> update = live.insert_vertices(1)
     >>> update = live.insert_edges([(400, 0), (400, 20)])
     >>> bool(live.partition[400] == live.partition[0])
@@ -141,6 +143,7 @@ class IncrementalPartitioner:
         graph: Any,
         k: int,
         *,
+        n: int | None = None,
         imbalance: float = 0.03,
         large_imbalance: bool = False,
         seed: int = 0,
@@ -155,7 +158,7 @@ class IncrementalPartitioner:
         parts: npt.ArrayLike | None = None,
         options: IncrementalOptions | None = None,
     ) -> None:
-        checked = as_graph(graph, repair=repair)
+        checked = as_graph(graph, n=n, repair=repair)
         check_small(checked, "IncrementalPartitioner")
         given = None if parts is None else checked_parts(checked, parts, k)
         follow = options or IncrementalOptions()
@@ -383,6 +386,15 @@ class IncrementalPartitioner:
         with self._half_way():
             self._graph.lay_out()
         self._find_whole()
+
+    def __repr__(self) -> str:
+        size = f"k={self.k}, n={self.n}, m={self.m}"
+        if not self._intact:
+            return f"IncrementalPartitioner({size}, interrupted half-way through a batch)"
+        imbalance = int(self._part_weights.max()) / max(self._problem.ideal, 1) - 1
+        state = "feasible" if self.feasible else "NOT feasible"
+        kept = f"cut={self.cut}, imbalance={max(imbalance, 0):.4f}, {state}"
+        return f"IncrementalPartitioner({size}, {kept})"
 
     @contextmanager
     def _half_way(self) -> Iterator[None]:

@@ -14,6 +14,7 @@ from jetpy.graph import Graph
 from jetpy.io import dense, edge_list, folder, matrix_market, metis, npz, parhip
 from jetpy.io.compression import COMPRESSIONS, Progress, open_input, open_output, split_name
 from jetpy.io.parts import read_parts, write_parts
+from jetpy.validate import check_n, checked_n
 
 __all__ = ["FORMATS", "read_graph", "read_parts", "write_graph", "write_parts"]
 
@@ -37,6 +38,7 @@ FORMATS: dict[str, ModuleType] = {
 def read_graph(
     path: str | os.PathLike[str],
     *,
+    n: int | None = None,
     repair: bool = False,
     pattern: bool = False,
     scale: bool = False,
@@ -52,6 +54,9 @@ def read_graph(
         edge list (``.txt``, ``.edges``, ``.el``, ``.tsv``, ``.csv``), possibly followed by
         ``.gz``, ``.bz2``, ``.xz`` or ``.zst``. Or a folder with ``indptr.npy``, ``indices.npy``
         and maybe ``edge_weights.npy`` and ``vertex_weights.npy``.
+    n : int, optional
+        Number of vertices, as for `as_graph`. An edge list without a first line ``# vertices N``
+        has that many; all other files must.
     repair : bool
         Mend self-loops, duplicate edges and missing or unequal reverse edges, as `as_graph`
         does, instead of refusing them.
@@ -66,10 +71,16 @@ def read_graph(
     FileFormatError
         When the contents are not as the format wants them, or the graph breaks a rule. The
         message names the file, the line where there is one, and what is wrong.
+    GraphError
+        When the graph has another number of vertices than `n`.
+    OptionError
+        When `n` is not an integer in 0..2**31 - 2.
+    MissingFileError
+        When there is no such file.
     JetpyError
         When the file cannot be read at all.
     """
-    rules = Rules(repair, pattern, scale)
+    rules = Rules(repair, pattern, scale, checked_n(n))
     if os.path.isdir(path):
         name = Path(path).resolve().name
         graph = folder.read(Path(path), rules=rules, name=name, progress=progress)
@@ -78,12 +89,14 @@ def read_graph(
         module = _format(path, suffix)
         with open_input(path, progress) as stream:
             graph = module.read(stream, rules=rules, name=stem)
+    if rules.n is not None:
+        check_n(rules.n, graph.n, os.fspath(path))
     if progress is not None:
         progress(1.0)
     return graph
 
 
-def write_graph(path: str | os.PathLike[str], graph: Any) -> None:
+def write_graph(path: str | os.PathLike[str], graph: Any, *, n: int | None = None) -> None:
     """Write a graph to a file, in the format of its suffix (see `read_graph`).
 
     The file is complete or not there at all; an existing one is replaced only at the end.
@@ -92,6 +105,8 @@ def write_graph(path: str | os.PathLike[str], graph: Any) -> None:
     ----------
     path : path
     graph : Graph, or anything that `as_graph` takes
+    n : int, optional
+        As for `as_graph`.
 
     Raises
     ------
@@ -102,7 +117,7 @@ def write_graph(path: str | os.PathLike[str], graph: Any) -> None:
         When the file cannot be written.
     """
     module = _format(path, split_name(path)[1])
-    checked = as_graph(graph)
+    checked = as_graph(graph, n=n)
     with open_output(path) as stream:
         module.write(stream, checked)
 

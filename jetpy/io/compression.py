@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from jetpy.errors import FileFormatError, GraphError, JetpyError
+from jetpy.errors import FileFormatError, GraphError, JetpyError, cannot_read
 from jetpy.io.atomic import atomic_write
 from jetpy.io.limits import EXPANSION, most_unpacked
 from jetpy.io.zstd import open_zstd
@@ -75,6 +75,8 @@ def open_input(
     FileFormatError
         When the file cannot be decompressed, is compressed though its name does not say so,
         unpacks to far more bytes than it has, or its contents are refused.
+    MissingFileError
+        When there is no such file.
     JetpyError
         When it cannot be read at all, memory does not suffice, or the package to decompress it
         is missing.
@@ -99,7 +101,7 @@ def open_input(
     except OSError as error:
         if error.errno is None:  # how gzip, bz2 and zstd report damage
             raise FileFormatError(f"{path}: damaged or cut short: {error}") from error
-        raise JetpyError(f"{path}: cannot be read: {error.strerror}") from error
+        raise cannot_read(path, error) from error
 
 
 def _check_unpacked(stream: io.BufferedReader) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.errors import FileFormatError, OptionError
+from jetpy.errors import FileFormatError, MissingFileError, OptionError
 from jetpy.io.archive import read_array
 
 
@@ -26,6 +26,8 @@ def read_distances(text: str) -> str | npt.NDArray[np.int64]:
     ------
     OptionError
         If it is neither.
+    MissingFileError
+        If it has no colon, and there is no file of that name.
     FileFormatError
         If the file holds no matrix of integers.
     OSError
@@ -35,7 +37,8 @@ def read_distances(text: str) -> str | npt.NDArray[np.int64]:
     if path is None:
         return text
     if not path.exists():
-        raise OptionError(f"{text}: neither distances such as 1:10:100 nor a file")
+        kind = OptionError if ":" in text else MissingFileError
+        raise kind(f"{text}: neither distances such as 1:10:100 nor a file")
     try:
         if path.suffix == ".npy":
             with open(path, "rb") as stream:

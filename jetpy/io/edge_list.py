@@ -29,9 +29,10 @@ from jetpy.errors import FileFormatError, GraphError
 from jetpy.graph import Graph, IntArray
 from jetpy.io.limits import check_memory, is_justified
 from jetpy.io.pairs import VERTICES_LINE, PairNaming, check_vertices, edge_tables, read_edges
-from jetpy.io.text import first_line, format_rows
+from jetpy.io.text import WordError, first_line, format_rows
 from jetpy.validate import EDGE_WEIGHTS, check_order
 
+NAMED_VERTICES = "where vertices have names, read a table and give it to jetpy.from_edges"
 _COLUMN_NAMES = re.compile(rb"[A-Za-z\"']")
 
 
@@ -46,14 +47,18 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
     first = first_line(stream)
     declared = VERTICES_LINE.fullmatch(first)
     head = b"\n" if _COLUMN_NAMES.match(first) else first
-    table = read_edges(
-        stream, (2, 3), head=head, comments=b"#%", comma=True, decimals=rules.any_weights
-    )
+    try:
+        table = read_edges(
+            stream, (2, 3), head=head, comments=b"#%", comma=True, decimals=rules.any_weights
+        )
+    except WordError as error:
+        raise FileFormatError(f"{error}; {NAMED_VERTICES}") from None
     columns = table.columns
     largest = int(columns[:, :2].max(initial=-1))
-    n = int(declared[1]) if declared else largest + 1
+    n = int(declared[1]) if declared else largest + 1 if rules.n is None else rules.n
+    is_told = declared is not None or rules.n is not None
     check_order(n)
-    if not declared and not is_justified(n, len(columns)):
+    if not is_told and not is_justified(n, len(columns)):
         row = int(columns[:, :2].max(axis=1).argmax())
         raise FileFormatError(
             f"line {table.lines[row]}: vertex {largest} is far beyond what {len(columns)} edges "
@@ -62,7 +67,7 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
     check_memory(n)
     check_vertices(table, 0, n - 1)
     u, v = columns[:, :2].astype(np.int32, copy=False).T
-    if not declared and _seems_to_begin_with_1(u, v, n):
+    if not is_told and _seems_to_begin_with_1(u, v, n):
         LOGGER.warning(
             "jetpy numbers the vertices of edge lists from 0: in %s, vertex 0 has no edge and all "
             "others have; if it is numbered from 1, take 1 from each number",

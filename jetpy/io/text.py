@@ -25,11 +25,16 @@ _COMMA_TO_BLANK = bytes.maketrans(b",", b" ")
 _EMPTY_FIELD = re.compile(rb"^[ \t]*,|,[ \t]*(?:,|\r?$)", re.MULTILINE)
 _LONE_MINUS = re.compile(rb"[^ \t\r\n]-|-(?![0-9])")
 _INTEGER = re.compile(rb"-?[0-9]+")
+_WORD = re.compile(rb"[A-Za-z\"'\x80-\xff]")
 _DECIMAL = re.compile(rb"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 
 class NumberError(FileFormatError):
     """A number stands where an integer of 32 bits is needed."""
+
+
+class WordError(FileFormatError):
+    """A word stands where a number is needed."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +121,7 @@ def read_rows(
     ------
     FileFormatError
         At the first line with something else than such numbers; a `NumberError` where decimals
-        would do.
+        would do, a `WordError` where a word stands.
     """
     while chunk := head + stream.read(CHUNK):
         head = b""
@@ -251,7 +256,11 @@ def _errors(text: bytes, line: int, comma: bool, decimals: bool) -> Iterator[Fil
         stripped = content.strip(b" \t\r")
         for token in re.split(separator, stripped) if stripped else ():
             if not pattern.fullmatch(token):
-                error = NumberError if _DECIMAL.fullmatch(token) else FileFormatError
+                error: type[FileFormatError] = FileFormatError
+                if _DECIMAL.fullmatch(token):
+                    error = NumberError
+                elif _WORD.match(token):
+                    error = WordError
                 yield error(f"line {number}: {show(token)} is not {kind}")
             elif not decimals and (len(token.lstrip(b"-0")) > 10 or abs(int(token)) > INT32_MAX):
                 yield NumberError(f"line {number}: {show(token)} does not fit in 32 bits")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.errors import FileFormatError, JetpyError
+from jetpy.errors import FileFormatError, JetpyError, check_exists
 from jetpy.io import FORMATS
 from jetpy.io.compression import split_name
 from jetpy.io.parts import is_parts_name
@@ -29,13 +29,14 @@ def read_mesh(path: Path) -> Any:
     Raises
     ------
     JetpyError
-        If meshio is not installed.
+        If meshio is not installed; a `MissingFileError` if there is no such file.
     FileFormatError
         If meshio does not read the file, or no cells in it, or its name is that of a graph.
     """
     if split_name(path)[1] in FORMATS:
         raise FileFormatError(f"{path}: this is the name of a graph, which jetpy partition takes")
     meshio = _meshio()
+    check_exists(path)
     try:
         mesh = meshio.read(path)
     except (SystemExit, Exception) as error:  # meshio ends the program where it knows no format

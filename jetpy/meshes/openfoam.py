@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.coordinates import Coordinates
-from jetpy.errors import FileFormatError
+from jetpy.errors import FileFormatError, check_exists
 from jetpy.graph import Graph
 from jetpy.io.atomic import atomic_write
 from jetpy.io.compression import open_input
@@ -49,9 +49,12 @@ def read_case(path: Path) -> Graph:
 
     Raises
     ------
+    MissingFileError
+        If there is no such folder.
     FileFormatError
-        If a file is missing or not a list of labels.
+        If a file in it is missing or not a list of labels.
     """
+    check_exists(path)
     owner, neighbour = (read_labels(path, name) for name in ("owner", "neighbour"))
     graph = dual_graph_of_faces(owner, neighbour)
     if _file(path, "points") is None or _file(path, "faces") is None:

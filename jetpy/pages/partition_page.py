@@ -114,7 +114,7 @@ def _levels(run: Partition | None) -> tuple[Drawn, Table] | None:
     if run is None or not run.levels:
         return None
     chart = drawn(charts.levels_chart(run.levels), "Cut on each level")
-    return chart, Table(LEVEL_HEADERS, level_rows(run), 0)
+    return chart, Table(LEVEL_HEADERS, level_rows(reversed(run.levels)), 0)
 
 
 def _time(subject: Subject) -> dict[str, Any] | None:

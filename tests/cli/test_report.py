@@ -70,7 +70,7 @@ def test_a_run(run: Run) -> None:
     ):
         assert number(told.facts[name]) == value
     assert told.table("part") == [list(row) for row in part_rows(found)]
-    expected = [row[:-1] for row in level_rows(result)]
+    expected = [row[:-1] for row in level_rows(reversed(result.levels))]
     assert [tuple(row[:-1]) for row in told.table("level")] == expected
     assert result.profile is not None
     calls = {(row[0], row[2]) for row in kernel_rows(result.profile)}

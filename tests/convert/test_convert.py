@@ -416,8 +416,6 @@ def test_weights_beside_a_graph() -> None:
         (np.array([[0, 9], [9, 0]]), {"n": 4}, "edge number 1: 9 is not a vertex; ids are 0..3"),
         (np.array([[0, -1], [-1, 0]]), {"n": 2}, "-1 is not a vertex"),
         (np.array([[0, 9], [9, 0]]), {}, "may be two edges or a matrix; give n="),
-        (np.array([[0, 9], [9, 0]]), {"n": -1}, "there cannot be -1 vertices"),
-        (sp.csr_array((2, 2)), {"n": 2}, "n= is for edge lists of shape (2, E) alone"),
         (np.array([[0, 0.3], [0.3, 0]]), {}, "edge (0, 1) has weight 0.3, which is not a whole"),
         (np.array([[0, -2], [-2, 0.5]]), {"scale": True}, "only positive ones can be scaled"),
         (np.array([[0, 1e300], [1e300, 0]]), {"scale": True}, "only positive ones below 1e+289"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,28 @@ def test_bad_parts(parts: Any, message: str) -> None:
     block = GRID.indptr, GRID.indices
     with pytest.raises(GraphError, match=message):
         jetpy.distributed.refine(None, block, parts, 5, **ENGINE)
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_a_population(size: int) -> None:
+    graph = replace(GRID, vertex_weights=2 * (1 + np.arange(GRID.n, dtype=np.int32) % 3))
+    bounds = evenly(GRID.n, size)
+    expected = jetpy.partition(graph, 4, preset="max", **ENGINE)
+    assert not np.array_equal(expected.parts, jetpy.partition(graph, 4, preset="ultra", **ENGINE))
+
+    def run(comm: Communicator) -> Any:
+        block = block_of(graph, bounds, comm.rank)
+        found = partition(comm, block, preset="max")
+        again = jetpy.distributed.refine(comm, block, found.parts, 4, preset="max", **ENGINE)
+        return found, again
+
+    results = side_by_side(size, run)
+    assert np.array_equal(np.concatenate([found.parts for found, _ in results]), expected.parts)
+    for found, again in results:
+        assert (found.cut, found.preset) == (expected.cut, "max")
+        assert np.array_equal(found.part_weights, expected.part_weights)
+        assert found.seconds["total"] > 0
+        assert again.cut <= found.cut
 
 
 @pytest.mark.parametrize("k", [1, 600, 700])
@@ -156,9 +179,9 @@ BAD: dict[str, tuple[Any, dict[str, Any], type[Exception], str]] = {
     ),
     "preset": (
         pair((I32([0, 1]), I32([1])), (I32([0, 1]), I32([0]))),
-        {"preset": "max"},
+        {"preset": "best"},
         OptionError,
-        "max is for one process",
+        "unknown preset 'best'",
     ),
 }
 

@@ -66,9 +66,11 @@ BAD = {
     "four integers": ("#\n0 1 2 3\n", "line 2: 2 or 3 numbers are expected, not 4"),
     "weight missing": ("0 1 2\n\n1 2\n", "line 3: 2 numbers, but the lines before have 3"),
     "text": ("0 1\na b\n", "line 2: 'a' is not an integer"),
+    "names": ("alice bob\nbob carol\n", "'bob' is not an integer; .* give it to jetpy.from_edges"),
+    "quoted names": ('"a","b"\n"b","c"\n', "is not an integer; .* jetpy.from_edges"),
     "fraction": ("0 1 0.5\n", r"line 1: '0.5' is not an integer; scale=True \(--scale\)"),
     "large": ("0 1 99999999999\n", r"'99999999999' does not fit in 32 bits; scale=True"),
-    "empty field": ("0,1\n0,,2\n", "line 2: '' is not an integer"),
+    "empty field": ("0,1\n0,,2\n", "line 2: '' is not an integer$"),
     "negative id": ("0 1\n1 -2\n", "line 2: -2 is not a vertex"),
     "id past the declared": (
         "# vertices 2\n0 1\n1 2\n",
