@@ -9,10 +9,15 @@ from tests.fuzz import (
     changes,
     constrained,
     draws,
+    files,
+    lists,
     mappings,
+    meshes,
     mistakes,
     refining,
+    results,
     runs,
+    several,
 )
 from tests.fuzz.checks import CHECKS
 from tests.fuzz.choices import Choice
@@ -23,7 +28,12 @@ MODULES = (
     refining,
     mappings,
     constrained,
+    several,
     changes,
+    results,
+    lists,
+    files,
+    meshes,
     mistakes,
 )
 KNOWN: dict[Choice, None] = {

@@ -19,17 +19,27 @@ from tests.fuzz.checks import Finding, ensure
 from tests.fuzz.choices import Choice, Random
 from tests.fuzz.constrained import constrained
 from tests.fuzz.draws import Engine, Problem
+from tests.fuzz.files import filed
+from tests.fuzz.lists import listed
 from tests.fuzz.mappings import mapping
+from tests.fuzz.meshes import meshed
 from tests.fuzz.mistakes import mistake
 from tests.fuzz.partitions import partitioning
 from tests.fuzz.refining import refining
+from tests.fuzz.results import resulting
+from tests.fuzz.several import several
 
 KINDS: Mapping[Callable[[Random], Problem], int] = {
     partitioning: 28,
     refining: 12,
     mapping: 10,
     constrained: 12,
+    several: 7,
     changing: 7,
+    resulting: 6,
+    filed: 4,
+    meshed: 4,
+    listed: 4,
     mistake: 4,
 }
 """How often each kind of problem is drawn, relative to the others."""

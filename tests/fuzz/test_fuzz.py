@@ -18,6 +18,7 @@ from tests.fuzz.choices import Random
 from tests.fuzz.coverage import KNOWN, not_covered
 from tests.fuzz.draws import WIDTHS, able
 from tests.fuzz.mistakes import MISTAKES, Mistake
+from tests.fuzz.results import evaluated, subgraph
 from tests.fuzz.runs import ENGINES, draw, run
 from tests.fuzz.structures import WEIGHTS, graph
 
@@ -118,6 +119,16 @@ def test_wrong_numbers_of_a_result_are_seen(number: str) -> None:
     result.__dict__[number] = getattr(result, number) + 1
     found = wrong(recount.partition(GRID, result, 4, *oracles.limits_of(36, 4, 0.0)))
     assert found & {"volume", "pieces", "isolated"}
+
+
+def test_wrong_subgraphs_and_evaluations_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = balanced()
+    assert not wrong([*subgraph(result, 1, 1), *evaluated(GRID, result)])
+    another, of_others = result.subgraph(0, 1), jetpy.evaluate(GRID, IN_TWO, 4)
+    monkeypatch.setattr(jetpy.Partition, "subgraph", lambda *_: another)
+    monkeypatch.setattr(jetpy, "evaluate", lambda *_: of_others)
+    assert {"subgraph ids", "subgraph edges"} <= wrong(subgraph(result, 1, 1))
+    assert wrong(evaluated(GRID, result)) == {"evaluated"}
 
 
 def test_printing_and_exceptions_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
