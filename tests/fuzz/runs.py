@@ -25,6 +25,7 @@ from tests.fuzz.mappings import mapping
 from tests.fuzz.meshes import meshed
 from tests.fuzz.mistakes import mistake
 from tests.fuzz.partitions import partitioning
+from tests.fuzz.processes import spread
 from tests.fuzz.refining import refining
 from tests.fuzz.results import resulting
 from tests.fuzz.several import several
@@ -36,6 +37,7 @@ KINDS: Mapping[Callable[[Random], Problem], int] = {
     constrained: 12,
     several: 7,
     changing: 7,
+    spread: 6,
     resulting: 6,
     filed: 4,
     meshed: 4,
