@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from itertools import chain
 
 from tests.fuzz import (
+    calls,
     changes,
     constrained,
     draws,
@@ -37,6 +38,7 @@ MODULES = (
     files,
     meshes,
     mistakes,
+    calls,
 )
 KNOWN: dict[Choice, None] = {
     (what, str(item)): None

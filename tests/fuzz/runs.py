@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tests.fuzz.calls import calling
 from tests.fuzz.changes import changing
 from tests.fuzz.checks import Finding, ensure
 from tests.fuzz.choices import Choice, Random
@@ -43,6 +44,7 @@ KINDS: Mapping[Callable[[Random], Problem], int] = {
     meshed: 4,
     listed: 4,
     mistake: 4,
+    calling: 5,
 }
 """How often each kind of problem is drawn, relative to the others."""
 ENGINES: Sequence[Engine] = (

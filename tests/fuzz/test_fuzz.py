@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -13,10 +16,11 @@ import pytest
 import jetpy
 from jetpy.graph import INT32_MAX
 from tests.fuzz import oracles, recount
+from tests.fuzz.calls import Calls
 from tests.fuzz.checks import CHECKS, Finding
 from tests.fuzz.choices import Random
 from tests.fuzz.coverage import KNOWN, not_covered
-from tests.fuzz.draws import WIDTHS, able
+from tests.fuzz.draws import WIDTHS, Engine, able
 from tests.fuzz.mistakes import MISTAKES, Mistake
 from tests.fuzz.results import evaluated, subgraph
 from tests.fuzz.runs import ENGINES, draw, run
@@ -129,6 +133,23 @@ def test_wrong_subgraphs_and_evaluations_are_seen(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(jetpy, "evaluate", lambda *_: of_others)
     assert {"subgraph ids", "subgraph edges"} <= wrong(subgraph(result, 1, 1))
     assert wrong(evaluated(GRID, result)) == {"evaluated"}
+
+
+def test_wrong_parts_of_calls_at_once_are_seen() -> None:
+    """A problem that has other parts the second time than the first."""
+
+    class Changing:
+        answers: Iterator[int] = count()
+
+        def parts(self, engine: Engine) -> oracles.Parts:
+            return np.full(3, next(self.answers), np.int32)
+
+        def findings(self, engines: Sequence[Engine]) -> Iterator[Finding]:
+            return iter(())
+
+    interval = sys.getswitchinterval()
+    assert wrong(Calls([Changing(), Changing()]).findings(ENGINES)) == {"alone and at once agree"}
+    assert sys.getswitchinterval() == interval
 
 
 def test_printing_and_exceptions_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
