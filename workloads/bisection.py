@@ -77,7 +77,8 @@ def set_level(begin: int, end: int, here: int, levels: Levels):
     levels.numbers[here + Number.BEGIN] = begin
     levels.numbers[here + Number.END] = end
     mean: pk.int64 = levels.numbers[here + Number.TOTAL]
-    mean //= end - begin
+    if end > begin:  # all vertices may be pinned to the parts of another node
+        mean //= end - begin
     if begin == levels.numbers[here + Number.LEVEL_BEGINS]:
         mean = mean >> 1
     for side in range(2):

@@ -69,6 +69,17 @@ def test_fixed_vertices_stay(graph: Graph, k: int, seed: int) -> None:
     assert np.array_equal(again.parts, result.parts)
 
 
+def test_bisections_without_vertices() -> None:
+    """All vertices, or all but one, are fixed in one part: all others have none to be cut."""
+    for free in (0, 1):
+        fixed = np.where(np.arange(20) < free, -1, 0)
+        result = jetpy.partition(
+            path(20), 10, vertex_weights=np.ones((20, 1)), fixed=fixed, **ENGINE
+        )
+        assert not result.parts[free:].any()
+        assert not result.feasible
+
+
 def test_fixed_vertices_beside_all_partitions() -> None:
     found, best, feasible, possible = 0, 0, 0, 0
     for seed in range(40):

@@ -6,10 +6,13 @@ import argparse
 import itertools
 import os
 import sys
+import textwrap
 import time
 from collections import Counter
 from collections.abc import Iterator
 
+from tests.fuzz.choices import Choice
+from tests.fuzz.coverage import not_covered
 from tests.fuzz.draws import Engine
 from tests.fuzz.runs import Run, run
 from tests.fuzz.workers import prepare, runs
@@ -35,7 +38,9 @@ def _report(done: Run, seed: int) -> None:
             print(" ".join(text.split()), flush=True)
 
 
-def _summary(made: list[tuple[int, float]], checked: Counter[str], wrong: Counter[str]) -> None:
+def _summary(
+    made: list[tuple[int, float]], checked: Counter[str], wrong: Counter[str], chosen: set[Choice]
+) -> None:
     print(f"\n{'check':22}{'made':>8}{'defects':>9}")
     for check, count in sorted(checked.items()):
         print(f"{check:22}{count:8,}{wrong[check]:9,}")
@@ -45,6 +50,8 @@ def _summary(made: list[tuple[int, float]], checked: Counter[str], wrong: Counte
         f"\n{len(made):,} runs, {wrong.total():,} defects; {mean:.3f} processor seconds a run,"
         f" the slowest, case {number}, {slowest:.1f}"
     )
+    missing = ", ".join(not_covered(chosen)) or "nothing"
+    print(textwrap.fill(f"not covered: {missing}", 100, break_on_hyphens=False))
 
 
 def main() -> None:
@@ -69,6 +76,7 @@ def main() -> None:
     checked: Counter[str] = Counter()
     wrong: Counter[str] = Counter()
     made: list[tuple[int, float]] = []
+    chosen: set[Choice] = set()
     if options.case is None:
         numbers = _numbers(options.first, options.runs, options.seconds)
         found = runs(options.seed, numbers, options.jobs, engines)
@@ -79,11 +87,12 @@ def main() -> None:
         if len(made) % 500 == 499:
             print(f"{len(made) + 1:,} runs, {wrong.total():,} defects", file=sys.stderr)
         made.append((done.number, done.seconds))
+        chosen |= done.chosen
         checked.update(check for check, _ in done.findings)
         wrong.update(check for check, text in done.findings if text)
     if options.case is not None:
         print(done.problem)
-    _summary(made, checked, wrong)
+    _summary(made, checked, wrong, chosen)
     raise SystemExit(bool(wrong))
 
 

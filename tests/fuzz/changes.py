@@ -1,10 +1,12 @@
-"""Problems for `IncrementalPartitioner`: batches of modifiers."""
+"""Problems for `IncrementalPartitioner`: batches of modifiers, sessions saved between them."""
 
 from __future__ import annotations
 
 import random
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import networkx as nx
@@ -12,13 +14,27 @@ import numpy as np
 
 import jetpy
 from jetpy.graph import INT32_MAX, Graph
-from tests.fuzz import oracles
-from tests.fuzz.draws import Engine, any_goal, any_graph, any_k, any_methods, one_of, spelled
-from tests.fuzz.oracles import Finding, ensure
-from tests.fuzz.structures import Random
+from tests.fuzz import oracles, recount
+from tests.fuzz.checks import Finding, ensure, equal, same
+from tests.fuzz.choices import Choices, Random
+from tests.fuzz.draws import Engine, any_goal, any_graph, any_k, any_methods, spelled
+from tests.fuzz.oracles import Parts
 from tests.incremental.oracle import apply, as_networkx, cut_of, random_batch
 
 Live = jetpy.IncrementalPartitioner
+CHOICES: Choices = {
+    "tries": [1, 2, 3],
+    "extra_buckets": [0, 1],
+    "highest_degree": [1024, 4],
+    "refine_after": [0.01, 0.3, 1e9],
+    "repartition_after": [0.05, 0.5, 1e9],
+    "most_drift": [0.05, 1e9],
+    "modifiers of a kind": [2, 10, 40],
+    "heaviest modifier": [1, 4, 1000],
+    "first parts": ["found", "found", "packed"],
+    "saved after a batch": [True, False],
+}
+BATCHES = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +43,7 @@ class Changing:
     k: int
     batches: list[jetpy.Batch]
     models: list[nx.Graph]
+    saves: list[bool]
     options: dict[str, Any]
 
     def __str__(self) -> str:
@@ -34,21 +51,34 @@ class Changing:
         options = spelled({**self.options, "parts": None})
         return f"changes: {self.graph.name}{given}, k={self.k}, {options}"
 
+    def parts(self, engine: Engine) -> Parts:
+        live = Live(self.graph, self.k, **self.options, **engine)
+        for batch in self.batches:
+            live.update(batch)
+        return live.partition
+
     def findings(self, engines: Sequence[Engine]) -> Iterator[Finding]:
+        """Save the session of the last engine after some batches and go on with what is loaded."""
         lives = [Live(self.graph, self.k, **self.options, **engine) for engine in engines]
-        for batch, model in zip(self.batches, self.models, strict=True):
+        loaded = False
+        for batch, model, saved in zip(self.batches, self.models, self.saves, strict=True):
             updates = [live.update(batch) for live in lives]
-            cut = updates[0].cut
-            yield ensure("update tells the cut", cut == lives[0].cut, f"{cut} is {lives[0].cut}")
+            yield same("update tells the cut", updates[0].cut, lives[0].cut)
             yield from self._state(lives[0], model)
-            for live in lives[1:]:
-                yield oracles.equal("engines agree", lives[0].partition, live.partition)
+            for live in lives[1:-1]:
+                yield equal("engines agree", lives[0].partition, live.partition)
+            agree = "saved sessions agree" if loaded else "engines agree"
+            yield equal(agree, lives[0].partition, lives[-1].partition)
+            yield same(agree, lives[-1].cut, lives[0].cut)
+            if saved:
+                lives[-1], loaded = _loaded(lives[-1], engines[-1]), True
+        yield from self._state(lives[-1], self.models[-1])
 
     def _state(self, live: Live, model: nx.Graph) -> Iterator[Finding]:
         """Check the graph and all numbers against those of a graph made anew."""
         nodes = np.array(sorted(model), np.int64)
         there = live.vertices
-        yield oracles.equal("vertices", nodes, there)
+        yield equal("vertices", nodes, there)
         parts, found = live.partition, live.graph
         proper = np.delete(parts, there) == -1, (parts[there] >= 0) & (parts[there] < self.k)
         yield ensure("parts", all(map(np.all, proper)), f"not in 0..{self.k - 1}: {parts!r}")
@@ -56,44 +86,49 @@ class Changing:
         sources = there[found.sources(0, found.n)].tolist()
         directed = zip(sources, there[found.indices].tolist(), strict=True)
         told = dict(zip(directed, found.edge_weights.tolist(), strict=True))
-        same = len(told) == 2 * len(edges) == 2 * live.m
-        same = same and all(
+        symmetric = len(told) == 2 * len(edges) == 2 * live.m
+        symmetric = symmetric and all(
             told.get((u, v)) == told.get((v, u)) == w for (u, v), w in edges.items()
         )
-        yield ensure("edges", same, "are not those of the graph made anew")
+        yield ensure("edges", symmetric, "are not those of the graph made anew")
         weights = [model.nodes[v]["weight"] for v in nodes.tolist()]
-        yield oracles.equal("vertex weights", np.array(weights), found.vertex_weights)
-        cut = cut_of(model, parts)
-        yield ensure("cut", live.cut == cut, f"{live.cut} is {cut}")
-        by_part = oracles.weights_of(found, parts[there], self.k)
-        yield oracles.equal("part weights", by_part, live.part_weights)
+        yield equal("vertex weights", np.array(weights), found.vertex_weights)
+        yield same("cut", live.cut, cut_of(model, parts))
+        loads = oracles.weights_of(found, parts[there], self.k)
+        yield equal("part weights", live.part_weights, loads)
         limit = oracles.limit_of(sum(weights), self.k, self.options["imbalance"])
-        yield ensure("limit", live.limit == limit, f"{live.limit} is {limit}")
-        yield from oracles.balance(found, by_part, self.k, limit, live.feasible)
+        yield same("limit", live.limit, limit)
+        yield same("feasible tells", live.feasible, int(loads.max()) <= limit)
+        yield recount.kept(found, loads, limit)
+
+
+def _loaded(live: Live, engine: Engine) -> Live:
+    """Return what a session is after it was saved and loaded."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "session.npz")
+        live.save(path)
+        return Live.load(path, **engine)
 
 
 def changing(rng: Random) -> Changing:
     graph = any_graph(rng, most=INT32_MAX // 2, largest=150)
     options = {**any_goal(rng), **any_methods(rng)}
     k = any_k(rng, graph.n)
-    if rng.random() < 0.3:
+    chosen = {what: rng.pick(what, CHOICES[what]) for what in CHOICES}
+    if chosen["first parts"] == "packed":
         options["parts"] = oracles.packed(graph.vertex_weights, k)
-    options["options"] = jetpy.IncrementalOptions(
-        tries=int(rng.integers(1, 4)),
-        extra_buckets=int(rng.integers(2)),
-        highest_degree=one_of(rng, [1024, 4]),
-        refine_after=one_of(rng, [0.01, 0.3, 1e9]),
-        repartition_after=one_of(rng, [0.05, 0.5, 1e9]),
-        most_drift=one_of(rng, [0.05, 1e9]),
-    )
+    names = list(CHOICES)[:6]
+    options["options"] = jetpy.IncrementalOptions(**{name: chosen[name] for name in names})
     model, ids = as_networkx(graph), graph.n
     modifiers = random.Random(int(rng.integers(1 << 30)))
-    most, heaviest = one_of(rng, [2, 10, 40]), one_of(rng, [1, 4, 1000])
+    most, heaviest = chosen["modifiers of a kind"], chosen["heaviest modifier"]
     batches, models = [], []
-    for _ in range(4):
+    for _ in range(BATCHES):
         batch = random_batch(modifiers, model, ids, most, heaviest)
         apply(model, batch, ids)
         ids += np.size(batch.insert_vertices)
         batches.append(batch)
         models.append(model.copy())
-    return Changing(graph, k, batches, models, options)
+    saved = "saved after a batch"
+    saves = [rng.pick(saved, CHOICES[saved]) for _ in range(BATCHES)]
+    return Changing(graph, k, batches, models, saves, options)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -12,11 +12,32 @@ from jetpy.graph import INT32_MAX, Graph
 from jetpy.presets import PRESETS
 from jetpy.problem import SEEDS
 from jetpy.refinement.methods import REFINEMENTS
-from tests.fuzz.oracles import Finding
-from tests.fuzz.structures import STRUCTURES, WEIGHTS, Random, graph
+from tests.fuzz.checks import Finding
+from tests.fuzz.choices import Choices, Random
+from tests.fuzz.oracles import Parts
+from tests.fuzz.structures import STRUCTURES, WEIGHTS, graph
 
-IMBALANCES = (0.0, 0.01, 0.03, 0.03, 0.1, 0.1, 0.5, 3.0, 100.0)
-Item = TypeVar("Item")
+WIDTHS = {
+    "narrow": INT32_MAX,
+    "just narrow": INT32_MAX // 2,
+    "just wide": INT32_MAX + 1,
+    "wide": 2**36,
+}
+"""What all weights of a graph may sum to: beyond 2**31 - 1, wide kernels run."""
+SHARES = ("2", "3", "8", "32", "anything", "n / 2", "n / 3", "n")
+CHOICES: Choices = {
+    "structure": list(STRUCTURES),
+    "vertex weights": ["unit"] * 4 + list(WEIGHTS),
+    "edge weights": ["unit"] * 4 + list(WEIGHTS),
+    "width": ["narrow"] * 12 + list(WIDTHS),
+    "k": SHARES,
+    "imbalance": (0.0, 0.01, 0.03, 0.03, 0.1, 0.1, 0.5, 3.0, 100.0),
+    "preset": list(PRESETS),
+    "coarsening": [None, *COARSENINGS],
+    "refinement": [None, *REFINEMENTS],
+    "generations": [None, 1, 2, 5],
+    "objective": ["cut"] * 6 + ["volume"] * 2 + ["connected"],
+}
 Engine = dict[str, Any]
 """Back end and threads, as the functions of jetpy take them."""
 
@@ -29,40 +50,64 @@ class Problem(Protocol):
         ...
 
 
-def one_of(rng: Random, items: Sequence[Item]) -> Item:
-    return items[int(rng.integers(len(items)))]
+class Solvable(Problem, Protocol):
+    """A problem whose answer is a partition."""
+
+    def parts(self, engine: Engine) -> Parts:
+        """Return the parts that it gets on an engine."""
+        ...
 
 
-def any_graph(rng: Random, *, most: int = INT32_MAX, largest: int = 3000) -> Graph:
-    """Return a graph, in nine of ten cases of a few hundred vertices at most."""
-    top = largest if rng.random() < 0.1 else min(largest, 400)
-    vertices, edges = (
-        "unit" if rng.random() < 0.3 else one_of(rng, list(WEIGHTS)) for _ in range(2)
-    )
+def any_of(rng: Random, what: str) -> Any:
+    """Pick one of the choices that all kinds of problems have."""
+    return rng.pick(what, CHOICES[what])
+
+
+def any_graph(rng: Random, *, most: int | None = INT32_MAX, largest: int = 3000) -> Graph:
+    """Return a graph, in four of five cases of a few hundred vertices at most.
+
+    All weights sum to `most` at most; where that is None, they may need wide kernels.
+    """
+    if most is None:
+        most = WIDTHS[any_of(rng, "width")]
+    top = largest if rng.random() < 0.2 else min(largest, 400)
     n = int(np.exp(rng.uniform(0, np.log(top))))
-    return graph(rng, one_of(rng, list(STRUCTURES)), n, vertices, edges, most=most)
+    vertices, edges = any_of(rng, "vertex weights"), any_of(rng, "edge weights")
+    return graph(rng, any_of(rng, "structure"), n, vertices, edges, most=most)
 
 
 def any_k(rng: Random, n: int) -> int:
     """Return a number of parts up to n + 5: few, any, or with one or two vertices a part."""
     near = int(rng.integers(-3, 4))
     anything = int(rng.integers(1, n + 6))
-    k = one_of(rng, [2, 3, 8, 32, anything, n // 2 + near, n // 3, n + near])
+    numbers = [2, 3, 8, 32, anything, n // 2 + near, n // 3, n + near]
+    k = dict(zip(SHARES, numbers, strict=True))[any_of(rng, "k")]
     return max(1, min(k, n + 5))
 
 
 def any_goal(rng: Random) -> dict[str, Any]:
-    goal = {"imbalance": one_of(rng, IMBALANCES), "seed": int(rng.integers(SEEDS))}
+    """Return an imbalance and a seed."""
+    goal = {"imbalance": any_of(rng, "imbalance"), "seed": int(rng.integers(SEEDS))}
     return {**goal, "large_imbalance": True} if goal["imbalance"] >= 1 else goal
 
 
 def any_methods(rng: Random) -> dict[str, Any]:
-    return {
-        "preset": one_of(rng, list(PRESETS)),
-        "coarsening": one_of(rng, [None, *COARSENINGS]),
-        "refinement": one_of(rng, [None, *REFINEMENTS]),
-    }
+    """Return a preset, and methods that may be others than its own."""
+    return {what: any_of(rng, what) for what in ("preset", "coarsening", "refinement")}
+
+
+def any_objective(rng: Random) -> dict[str, Any]:
+    """Return what is to become small, or that parts are to be connected."""
+    objective = any_of(rng, "objective")
+    return {"connected": True} if objective == "connected" else {"objective": objective}
+
+
+def able(engines: Sequence[Engine], graph: Graph) -> Sequence[Engine]:
+    """Return the engines that have kernels for a graph: wide ones are not in all back ends."""
+    wide = [engine for engine in engines if engine["backend"] in ("numba", "cuda")]
+    return wide if graph.is_large else engines
 
 
 def spelled(options: dict[str, Any]) -> str:
+    """Return options as text."""
     return ", ".join(f"{name}={value!r}" for name, value in options.items() if value is not None)

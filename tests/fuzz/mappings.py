@@ -13,13 +13,20 @@ import numpy.typing as npt
 import jetpy
 from jetpy.graph import INT32_MAX, Graph
 from jetpy.mapping.problem import METHODS
-from tests.fuzz import oracles
-from tests.fuzz.draws import Engine, any_goal, any_graph, one_of, spelled
-from tests.fuzz.oracles import Finding, ensure
-from tests.fuzz.structures import Random
+from tests.fuzz import oracles, recount
+from tests.fuzz.checks import Finding, ensure, equal, same
+from tests.fuzz.choices import Choices, Random
+from tests.fuzz.draws import Engine, any_goal, any_graph, spelled
+from tests.fuzz.oracles import Parts
 from tests.mapping.oracle import cost_of, dense
 
 Distances = list[int] | npt.NDArray[np.int64]
+CHOICES: Choices = {
+    "method": list(METHODS),
+    "distances": [*("growing", "any", "equal", "far", "matrix"), *("growing", "any", "matrix")],
+    "levels of a machine": [1, 2, 3, 4],
+    "hierarchy of a matrix": [True, False],
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,12 +40,17 @@ class Mapping:
         machine = f"{self.hierarchy}, distances {np.asarray(self.distances).tolist()}"
         return f"map: {self.graph.name}, onto {machine}, {spelled(self.options)}"
 
+    def _solve(self, engine: Engine) -> jetpy.Mapping:
+        return jetpy.map_processes(
+            self.graph, self.hierarchy, self.distances, **self.options, **engine
+        )
+
+    def parts(self, engine: Engine) -> Parts:
+        return self._solve(engine).pe
+
     def findings(self, engines: Sequence[Engine]) -> Iterator[Finding]:
         graph, hierarchy, distances = self.graph, self.hierarchy, self.distances
-        first, *others = (
-            jetpy.map_processes(graph, hierarchy, distances, **self.options, **engine)
-            for engine in engines
-        )
+        first, *others = (self._solve(engine) for engine in engines)
         table = dense(hierarchy, distances) if isinstance(distances, list) else distances
         k, total = len(table), graph.total_vertex_weight
         limit = oracles.limit_of_pes(total, k, self.options["imbalance"])
@@ -48,20 +60,22 @@ class Mapping:
             yield ensure("one task a PE", apart, f"{first.pe.tolist()[:20]} ...")
             plain = cost_of(graph, np.arange(graph.n), table)
             yield ensure("no worse than plain", first.cost <= plain, f"{first.cost}, {plain}")
-        yield from oracles.partition(graph, first.partition, k, limit)
+        ideals, limits = (np.full(k, number, np.int64) for number in (-(-total // k), limit))
+        yield from recount.partition(graph, first.partition, k, ideals, limits)
+        yield recount.kept(graph, oracles.weights_of(graph, first.pe, k), limit)
         cost = cost_of(graph, first.pe, table)
-        yield ensure("cost", first.cost == cost, f"{first.cost} is {cost}")
+        yield same("cost", first.cost, cost)
         by_level = int(first.cost_by_level.sum()) if hierarchy else cost
-        yield ensure("cost by level", by_level == cost, f"{by_level} is {cost}")
+        yield same("cost by level", by_level, cost)
         for other in others:
-            yield oracles.equal("engines agree", first.pe, other.pe)
+            yield equal("engines agree", first.pe, other.pe)
 
 
 def mapping(rng: Random) -> Mapping:
     graph = any_graph(rng)
     most = min(graph.n + 5, 256)
     hierarchy: list[int] = []
-    for _ in range(rng.integers(1, 5)):
+    for _ in range(rng.pick("levels of a machine", CHOICES["levels of a machine"])):
         hierarchy.append(int(rng.integers(1, min(most // math.prod(hierarchy), 6) + 1)))
     levels, k = len(hierarchy), math.prod(hierarchy)
     drawn: dict[str, Distances] = {
@@ -71,11 +85,11 @@ def mapping(rng: Random) -> Mapping:
         "far": rng.integers(0, INT32_MAX + 1, levels).tolist(),
         "matrix": np.triu(rng.integers(0, 30, (k, k)), 1),
     }
-    distances = drawn[one_of(rng, [*drawn, "growing", "any", "matrix"])]
-    options = {"method": one_of(rng, list(METHODS)), **any_goal(rng)}
+    distances = drawn[rng.pick("distances", CHOICES["distances"])]
+    options = {"method": rng.pick("method", CHOICES["method"]), **any_goal(rng)}
     if isinstance(distances, list):
         return Mapping(graph, hierarchy, distances, options)
     matrix = distances + distances.T
-    if rng.random() < 0.5:
+    if not rng.pick("hierarchy of a matrix", CHOICES["hierarchy of a matrix"]):
         return Mapping(graph, None, matrix, {**options, "method": "im"})
     return Mapping(graph, hierarchy, matrix, options)

@@ -10,15 +10,22 @@ from typing import Any
 import numpy as np
 
 import jetpy
-from jetpy.graph import Graph
-from tests.fuzz.draws import Engine, any_graph, one_of
-from tests.fuzz.oracles import Finding, ensure
-from tests.fuzz.structures import Random
+from jetpy.graph import INT32_MAX, Graph
+from tests.fuzz.checks import Finding, ensure
+from tests.fuzz.choices import Choices, Random
+from tests.fuzz.draws import Engine, any_graph
 
 Call = Callable[..., object]
 LOOP = np.array([0, 1]), np.array([0])
 ONE_WAY = np.array([0, 1, 1]), np.array([1])
 PAIR = np.array([0, 1, 2]), np.array([1, 0])
+MANY = 2**15 + 2
+"""So many of the largest weights sum to more than 2**46."""
+APART = np.zeros(MANY + 1, int), np.zeros(0, int)
+HEAVY_PATH = np.arange(MANY + 1), np.arange(MANY) ^ 1
+"""Edges between every two successive vertices."""
+WIDE: dict[str, object] = {"vertex_weights": [2**31 - 1, 1]}
+"""Weights of `PAIR` that sum to 2**31: only some functions take them."""
 
 
 def _partition(graph: Graph, engine: Engine, **options: Any) -> object:
@@ -31,6 +38,10 @@ def _of_arrays(*arrays: object) -> Call:
 
 def _refine(parts: Callable[[int], object], k: object = 2) -> Call:
     return lambda graph, engine: jetpy.refine(graph, parts(graph.n), k, **engine)
+
+
+def _of_pair(function: Callable[..., object], *arguments: object, **options: object) -> Call:
+    return lambda graph, engine: function(PAIR, *arguments, **options, **engine)
 
 
 def _map(hierarchy: object, distances: object, method: object = "im") -> Call:
@@ -80,13 +91,46 @@ MISTAKES: dict[str, Call] = {
     "neighbours that are no integers": _of_arrays([0, 1, 2], [1.5, 0.5]),
     "edge weights that differ": _of_arrays(*PAIR, [1, 2]),
     "edge weights of 0": _of_arrays(*PAIR, [0, 0]),
-    "edge weights that overflow": _of_arrays(*PAIR, [2**30, 2**30]),
+    "edge weights of 2**31": _of_arrays(*PAIR, [2**31, 2**31]),
+    "edge weights of more than 2**46": _of_arrays(*HEAVY_PATH, [INT32_MAX] * MANY),
     "too few edge weights": _of_arrays(*PAIR, [1]),
     "vertex weights below 0": _of_arrays(*PAIR, [1, 1], [1, -1]),
-    "vertex weights that overflow": _of_arrays(*PAIR, [1, 1], [2**31 - 1, 1]),
+    "vertex weights of 2**31": _of_arrays(*PAIR, [1, 1], [2**31, 1]),
+    "vertex weights of more than 2**46": _of_arrays(*APART, [], [INT32_MAX] * MANY),
     "vertex weights that are not whole": _of_arrays(*PAIR, [1, 1], [1, 0.5]),
     "vertex weights that are no numbers": _of_arrays(*PAIR, [1, 1], [1, math.nan]),
     "no graph": _of_arrays(None),
+    "wide weights in a mapping": _of_pair(jetpy.map_processes, "2", "1", **WIDE),
+    "wide weights in a session": lambda graph, engine: jetpy.IncrementalPartitioner(
+        (*PAIR, None, WIDE["vertex_weights"]), 2, **engine
+    ),
+    "wide weights and several": _of_pair(
+        jetpy.partition,
+        2,
+        vertex_weights=[[1, 1], [1, 1]],
+        edge_weights=[2**30, 2**30],
+    ),
+    "costs of migration of more than 2**46": _of_pair(
+        jetpy.partition, 2, home=[0, 0], migration=2**46
+    ),
+    "several weights that overflow": _of_pair(
+        jetpy.partition, 2, vertex_weights=[[2**31 - 1, 1], [1, 1]]
+    ),
+    "several weights below 0": _of_pair(jetpy.partition, 2, vertex_weights=[[1, 1], [1, -1]]),
+    "several weights of one vertex": _of_pair(jetpy.partition, 2, vertex_weights=[[1, 1]]),
+    "more imbalances than weights": _of_pair(
+        jetpy.partition, 2, vertex_weights=[[1, 1], [1, 1]], imbalance=[0.1, 0.1, 0.1]
+    ),
+    "several weights and connected": _of_pair(
+        jetpy.partition, 2, vertex_weights=[[1, 1], [1, 1]], connected=True
+    ),
+    "several weights and volume": _of_pair(
+        jetpy.partition, 2, vertex_weights=[[1, 1], [1, 1]], objective="volume"
+    ),
+    "connected and volume": _of_pair(jetpy.partition, 2, connected=True, objective="volume"),
+    "an unknown objective": _of_pair(jetpy.partition, 2, objective="edges"),
+    "a target of 0": _of_pair(jetpy.partition, 2, targets=[1, 0]),
+    "fixed beyond k": _of_pair(jetpy.partition, 2, fixed=[0, 2]),
     "too many parts": _refine(lambda n: np.zeros(n + 1, int)),
     "parts of two dimensions": _refine(lambda n: np.zeros((n, 2), int)),
     "a negative part": _refine(lambda n: [-1] * (n or 1)),
@@ -124,6 +168,7 @@ MISTAKES: dict[str, Call] = {
     "insert more edges than weights": _update(delete_edges=[(0, 1)], edge_weights=[1, 2]),
     "insert letters": _update(insert_vertices=["a"]),
 }
+CHOICES: Choices = {"mistake": list(MISTAKES)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,4 +190,4 @@ class Mistake:
 
 
 def mistake(rng: Random) -> Mistake:
-    return Mistake(any_graph(rng), one_of(rng, list(MISTAKES)))
+    return Mistake(any_graph(rng), rng.pick("mistake", CHOICES["mistake"]))

@@ -4,44 +4,43 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterator
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-import jetpy
 from jetpy.graph import INT32_MAX, Graph
-from tests.mapping.oracle import cut_of
 
 Parts = npt.NDArray[np.int32]
 Ints = npt.NDArray[np.integer[Any]]
+Numbers = npt.NDArray[np.int64]
 
 
-class Finding(NamedTuple):
-    """What a check found wrong; nothing where that is empty."""
-
-    check: str
-    wrong: str = ""
-
-
-def ensure(check: str, holds: object, otherwise: str) -> Finding:
-    return Finding(check, "" if holds else otherwise)
+def limits_of(
+    total: int, k: int, imbalance: float, targets: Sequence[int] | None = None
+) -> tuple[Numbers, Numbers]:
+    """Return what each part should weigh, and its largest weight, int64, shape (k,) each."""
+    shares = [1] * k if targets is None else list(targets)
+    ideals = [-(-total * share // sum(shares)) for share in shares]
+    factor, most = 1 + Fraction(str(imbalance)), max(INT32_MAX, total)
+    limits = [min(math.floor(factor * ideal), most) for ideal in ideals]
+    return np.array(ideals, np.int64), np.array(limits, np.int64)
 
 
 def limit_of(total: int, k: int, imbalance: float) -> int:
-    """Largest weight of a part."""
-    return min(math.floor((1 + Fraction(str(imbalance))) * -(-total // k)), INT32_MAX)
+    """Return the largest weight of a part."""
+    return int(limits_of(total, k, imbalance)[1].max())
 
 
 def limit_of_pes(total: int, k: int, imbalance: float) -> int:
-    """Largest weight of a PE."""
+    """Return the largest weight of a PE."""
     return min(math.ceil((1 + Fraction(str(imbalance))) * total / k), INT32_MAX)
 
 
 def packed(weights: Parts, k: int) -> Parts:
-    """Parts by greedy packing: heaviest vertices first, each into the lightest part."""
+    """Return parts by greedy packing: heaviest vertices first, each into the lightest part."""
     parts = np.zeros(len(weights), np.int32)
     lightest = [(0, part) for part in range(k)]
     for v in np.argsort(-weights, kind="stable").tolist():
@@ -51,43 +50,53 @@ def packed(weights: Parts, k: int) -> Parts:
     return parts
 
 
-def weights_of(graph: Graph, parts: Parts, k: int) -> npt.NDArray[np.int64]:
-    result = np.zeros(k, np.int64)
-    np.add.at(result, parts, graph.vertex_weights)
+def packs(weights: Parts, spare: Numbers) -> bool:
+    """Whether greedy packing, into the part with most spare weight, keeps all limits."""
+    most = [-weight for weight in spare.tolist()]
+    heapq.heapify(most)
+    for weight in sorted(weights.tolist(), reverse=True):
+        heapq.heapreplace(most, most[0] + weight)
+    return max(most) <= 0
+
+
+def weights_of(graph: Graph, parts: Parts, k: int) -> Numbers:
+    """Return the weight of each part, int64, shape (k,)."""
+    return loads_of(graph.vertex_weights, parts, k)
+
+
+def loads_of(weights: Ints, parts: Parts, k: int) -> Numbers:
+    """Return the sums of weights of shape (n,) or (n, c) by part: int64, shape (k,) or (k, c)."""
+    result = np.zeros((k, *weights.shape[1:]), np.int64)
+    np.add.at(result, parts, weights)
     return result
 
 
-def balance(
-    graph: Graph, found: npt.NDArray[np.int64], k: int, limit: int, feasible: bool
-) -> Iterator[Finding]:
-    """Check part weights found against the limit and against what greedy packing reaches."""
-    heaviest = int(found.max())
-    fits = heaviest <= limit
-    yield ensure("feasible tells", feasible == fits, f"{feasible}, with {heaviest} of {limit}")
-    if not fits:
-        packing = int(weights_of(graph, packed(graph.vertex_weights, k), k).max())
-        fits = packing > limit
-    yield ensure("feasible", fits, f"a part weighs {heaviest}, the limit is {limit}")
+def sources_of(graph: Graph) -> Ints:
+    """Return the source of each directed edge."""
+    return np.repeat(np.arange(graph.n), np.diff(graph.indptr))
 
 
-def partition(graph: Graph, result: jetpy.Partition, k: int, limit: int) -> Iterator[Finding]:
-    """Check all numbers of a result against its parts, and its balance."""
-    parts = result.parts
-    proper = parts.dtype == np.int32 and parts.shape == (graph.n,)
-    proper = proper and result.k == k and bool(((parts >= 0) & (parts < k)).all())
-    yield ensure("parts", proper, f"no parts of {graph.n} vertices in 0..{k - 1}: {parts!r}")
-    if not proper:
-        return
-    cut = cut_of(graph, parts)
-    yield ensure("cut", result.cut == cut, f"{result.cut} is {cut}")
-    weights = weights_of(graph, parts, k)
-    yield ensure("part weights", (result.part_weights == weights).all(), "differ")
-    empty = int((weights == 0).sum())
-    yield ensure("empty parts tell", result.empty_parts == empty, f"{result.empty_parts}: {empty}")
-    yield ensure("limit", result.limit == limit, f"{result.limit} is {limit}")
-    yield from balance(graph, weights, k, limit, result.feasible)
+def sent(graph: Graph, parts: Parts) -> Ints:
+    """Return pairs of a vertex and another part with a neighbour of it, each once, shape (v, 2)."""
+    u, p = sources_of(graph), parts[graph.indices]
+    return np.unique(np.stack([u, p], axis=1)[p != parts[u]], axis=0)
 
 
-def equal(check: str, first: Ints, other: Ints) -> Finding:
-    same = first.shape == other.shape and (first == other).all()
-    return ensure(check, same, f"{first.tolist()[:20]} ... and {other.tolist()[:20]} ...")
+def components_of(graph: Graph, parts: Parts) -> Ints:
+    """Return the lowest vertex of the connected component that each vertex has in its part."""
+    u, v = sources_of(graph), graph.indices
+    inside = parts[u] == parts[v]
+    u, v, lowest = u[inside], v[inside], np.arange(graph.n)
+    while True:
+        found = lowest.copy()
+        np.minimum.at(found, lowest[u], lowest[v])
+        while (found[found] != found).any():
+            found = found[found]
+        if (found == lowest).all():
+            return lowest
+        lowest = found
+
+
+def pieces_of(graph: Graph, parts: Parts, k: int) -> Numbers:
+    """Return the number of connected components of each part, int64, shape (k,)."""
+    return np.bincount(parts[np.unique(components_of(graph, parts))], minlength=k)

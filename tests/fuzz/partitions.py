@@ -1,4 +1,4 @@
-"""Problems for `partition` and `refine`."""
+"""Problems for `partition`."""
 
 from __future__ import annotations
 
@@ -10,12 +10,21 @@ import numpy as np
 
 import jetpy
 from jetpy.graph import Graph
-from jetpy.presets import PRESETS
-from tests.fuzz import oracles
-from tests.fuzz.draws import Engine, any_goal, any_graph, any_k, any_methods, one_of, spelled
-from tests.fuzz.oracles import Finding, Parts, ensure
-from tests.fuzz.structures import Random
-from tests.mapping.oracle import cut_of
+from tests.fuzz import oracles, recount
+from tests.fuzz.checks import Finding, ensure, equal, same
+from tests.fuzz.choices import Random
+from tests.fuzz.draws import (
+    Engine,
+    able,
+    any_goal,
+    any_graph,
+    any_k,
+    any_methods,
+    any_objective,
+    any_of,
+    spelled,
+)
+from tests.fuzz.oracles import Numbers, Parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,17 +36,31 @@ class Partitioning:
     def __str__(self) -> str:
         return f"partition: {self.graph.name}, k={self.k}, {spelled(self.options)}"
 
-    def findings(self, engines: Sequence[Engine]) -> Iterator[Finding]:
-        graph, k, options = self.graph, self.k, self.options
+    def _solve(self, engine: Engine, **options: Any) -> jetpy.Partition:
+        graph = self.graph
         arrays = graph.indptr, graph.indices, graph.edge_weights, graph.vertex_weights
-        first, *others = (jetpy.partition(arrays, k, **options, **engine) for engine in engines)
-        limit = oracles.limit_of(graph.total_vertex_weight, k, options["imbalance"])
-        yield from oracles.partition(graph, first, k, limit)
-        filled = len(np.unique(first.parts))
-        yield ensure("no part empty", filled == min(graph.n, k), f"{filled} have a vertex")
+        return jetpy.partition(arrays, self.k, **{**self.options, **options}, **engine)
+
+    def parts(self, engine: Engine) -> Parts:
+        return self._solve(engine).parts
+
+    def findings(self, engines: Sequence[Engine]) -> Iterator[Finding]:
+        graph, k = self.graph, self.k
+        first, *others = (self._solve(engine) for engine in able(engines, graph))
+        total, imbalance = graph.total_vertex_weight, self.options["imbalance"]
+        ideals, limits = oracles.limits_of(total, k, imbalance)
+        yield from recount.partition(graph, first, k, ideals, limits)
+        weights = oracles.weights_of(graph, first.parts, k)
+        yield recount.kept(graph, weights, int(limits[0]))
+        yield same("no part empty", len(np.unique(first.parts)), min(graph.n, k))
         for other in others:
-            yield oracles.equal("engines agree", first.parts, other.parts)
-        yield from self._reduced(first, limit, engines[0])
+            yield equal("engines agree", first.parts, other.parts)
+        yield from self._reduced(first, int(limits[0]), engines[0])
+        if self.options.get("connected"):
+            yield recount.disconnected(first)
+            yield from self._free(first, limits)
+        if self.options.get("objective") == "volume":
+            yield less_volume(first, self._solve(engines[0], objective="cut"), limits)
 
     def _reduced(self, found: jetpy.Partition, limit: int, engine: Engine) -> Iterator[Finding]:
         """Weights that have a divisor lead to the parts of those divided by it."""
@@ -47,63 +70,33 @@ class Partitioning:
             return
         less = replace(graph, vertex_weights=graph.vertex_weights // np.int32(divisor))
         reduced = oracles.limit_of(less.total_vertex_weight, k, self.options["imbalance"])
-        if reduced == limit // divisor:
+        if reduced == limit // divisor and less.is_large == graph.is_large:
             other = jetpy.partition(less, k, **self.options, **engine)
-            yield oracles.equal("weights are divided", found.parts, other.parts)
+            yield equal("weights are divided", found.parts, other.parts)
+
+    def _free(self, found: jetpy.Partition, limits: Numbers) -> Iterator[Finding]:
+        """Check that each part is in one piece where parts may weigh anything."""
+        graph, k = self.graph, self.k
+        components = int(oracles.pieces_of(graph, np.zeros(graph.n, np.int32), 1)[0])
+        if limits[0] >= graph.total_vertex_weight and graph.n > k >= components:
+            pieces = oracles.pieces_of(graph, found.parts, k)
+            yield same("connected where free", pieces.tolist(), [1] * k)
 
 
-@dataclass(frozen=True, eq=False)
-class Refining:
-    graph: Graph
-    start: str
-    parts: Parts
-    k: int
-    options: dict[str, Any]
+def less_volume(found: jetpy.Partition, other: jetpy.Partition, limits: Numbers) -> Finding:
+    """Check that a volume is no larger than another's, unless only that keeps no balance."""
 
-    def __str__(self) -> str:
-        options = spelled(self.options)
-        return f"refine: {self.graph.name}, from {self.start} parts, k={self.k}, {options}"
+    def quality(result: jetpy.Partition) -> tuple[int, int]:
+        above = oracles.weights_of(result.graph, result.parts, result.k) - limits
+        return int(above.clip(0).sum()), len(oracles.sent(result.graph, result.parts))
 
-    def findings(self, engines: Sequence[Engine]) -> Iterator[Finding]:
-        graph, k, options, before = self.graph, self.k, self.options, self.parts.copy()
-        first, *others = (
-            jetpy.refine(graph, self.parts, k, **options, **engine) for engine in engines
-        )
-        yield oracles.equal("input is left alone", before, self.parts)
-        limit = oracles.limit_of(graph.total_vertex_weight, k, options["imbalance"])
-        yield from oracles.partition(graph, first, k, limit)
-        for other in others:
-            yield oracles.equal("engines agree", first.parts, other.parts)
-        heaviest = int(oracles.weights_of(graph, before, k).max())
-        most = max(heaviest, limit)
-        heaviest_now = int(oracles.weights_of(graph, first.parts, k).max())
-        yield ensure("not less balanced", heaviest_now <= most, f"{heaviest} to {heaviest_now}")
-        if options["fill_empty"]:
-            filled = len(np.unique(first.parts))
-            yield ensure("no part empty", filled == min(graph.n, k), f"{filled} have a vertex")
-        elif heaviest <= limit:
-            cuts = cut_of(graph, before), cut_of(graph, first.parts)
-            yield ensure("cut no larger", cuts[1] <= cuts[0], "{} to {}".format(*cuts))
+    volumes = quality(found), quality(other)
+    text = "(overload, volume) are {}, those of a small cut {}".format(*volumes)
+    return ensure("volume no larger", volumes[0] <= volumes[1], text)
 
 
 def partitioning(rng: Random) -> Partitioning:
-    graph = any_graph(rng)
-    options = {**any_goal(rng), **any_methods(rng), "generations": one_of(rng, [None, 1, 2, 5])}
+    graph = any_graph(rng, most=None)
+    methods = {**any_methods(rng), "generations": any_of(rng, "generations")}
+    options = {**any_goal(rng), **methods, **any_objective(rng)}
     return Partitioning(graph, any_k(rng, graph.n), options)
-
-
-def refining(rng: Random) -> Refining:
-    graph = any_graph(rng)
-    k, goal = any_k(rng, graph.n), any_goal(rng)
-    starts = {
-        "random": lambda: rng.integers(k, size=graph.n),
-        "skewed": lambda: np.minimum(rng.geometric(0.5, graph.n) - 1, k - 1),
-        "equal": lambda: np.full(graph.n, rng.integers(k)),
-        "packed": lambda: oracles.packed(graph.vertex_weights, k),
-        "successive": lambda: np.arange(graph.n) * k // max(graph.n, 1),
-        "good": lambda: jetpy.partition(graph, k, preset="fast", threads=1).parts,
-    }
-    start = one_of(rng, list(starts))
-    parts = starts[start]().astype(np.int32)
-    options = {"preset": one_of(rng, list(PRESETS)), "fill_empty": rng.random() < 0.3}
-    return Refining(graph, start, parts, k, {**goal, **options})

@@ -8,30 +8,45 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 
+from tests.fuzz.calls import calling
 from tests.fuzz.changes import changing
+from tests.fuzz.checks import Finding, ensure
+from tests.fuzz.choices import Choice, Random
 from tests.fuzz.constrained import constrained
 from tests.fuzz.draws import Engine, Problem
+from tests.fuzz.files import filed
+from tests.fuzz.lists import listed
 from tests.fuzz.mappings import mapping
+from tests.fuzz.meshes import meshed
 from tests.fuzz.mistakes import mistake
-from tests.fuzz.oracles import Finding, ensure
-from tests.fuzz.partitions import partitioning, refining
-from tests.fuzz.structures import Random
+from tests.fuzz.partitions import partitioning
+from tests.fuzz.processes import spread
+from tests.fuzz.refining import refining
+from tests.fuzz.results import resulting
+from tests.fuzz.several import several
 
-KINDS: Mapping[Callable[[Random], Problem], float] = {
-    partitioning: 0.4,
-    refining: 0.18,
-    mapping: 0.16,
-    constrained: 0.14,
-    changing: 0.08,
-    mistake: 0.04,
+KINDS: Mapping[Callable[[Random], Problem], int] = {
+    partitioning: 28,
+    refining: 12,
+    mapping: 10,
+    constrained: 12,
+    several: 7,
+    changing: 7,
+    spread: 6,
+    resulting: 6,
+    filed: 4,
+    meshed: 4,
+    listed: 4,
+    mistake: 4,
+    calling: 5,
 }
-"""How often each kind of problem is drawn."""
+"""How often each kind of problem is drawn, relative to the others."""
 ENGINES: Sequence[Engine] = (
     {"backend": "numba", "threads": 1},
     {"backend": "numba", "threads": 2},
@@ -42,29 +57,33 @@ SLOW = 10.0
 
 @dataclass(frozen=True)
 class Run:
-    """A run's number, what it was about, its processor seconds, and what was found."""
+    """A run's number, what it was about, its processor seconds, what was found and chosen."""
 
     number: int
     problem: str
     seconds: float
     findings: Sequence[Finding]
+    chosen: Set[Choice] = frozenset()
 
 
-def draw(seed: int, number: int) -> Problem:
-    rng = np.random.default_rng([seed, number])
-    kinds = list(KINDS)
-    return kinds[rng.choice(len(kinds), p=list(KINDS.values()))](rng)
+def draw(rng: Random) -> Problem:
+    """Return a random problem."""
+    kinds, shares = list(KINDS), np.array(list(KINDS.values()))
+    kind = kinds[rng.choice(len(kinds), p=shares / shares.sum())]
+    rng.chosen.add(("kind", kind.__name__))
+    return kind(rng)
 
 
 def run(seed: int, number: int, engines: Sequence[Engine] = ENGINES) -> Run:
     """Solve a problem on each engine, every fourth one on the first of them once more."""
     if number % 4 == 0:
         engines = [*engines, engines[0]]
-    findings: list[Finding] = []
+    findings = [Finding("no crash")]
+    rng = Random(seed, number)
     started, problem = time.process_time(), "drawing"
     with _standard_output() as printed:
         try:
-            drawn = draw(seed, number)
+            drawn = draw(rng)
             problem = str(drawn)
             findings.extend(drawn.findings(engines))
         except Exception as error:  # whatever a defect raises
@@ -77,7 +96,8 @@ def run(seed: int, number: int, engines: Sequence[Engine] = ENGINES) -> Run:
         text = printed()
     findings.append(ensure("nothing printed", not text, repr(text[:60])))
     findings.append(ensure("quick", seconds < SLOW, f"{seconds:.1f} processor seconds"))
-    return Run(number, problem, seconds, findings)
+    chosen = rng.chosen | {("check", finding.check) for finding in findings}
+    return Run(number, problem, seconds, findings, chosen)
 
 
 @contextmanager

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.graph import INT32_MAX, Graph
+from tests.fuzz.choices import Random
 
 Ints = npt.NDArray[np.int64]
-Random = np.random.Generator
 Shape = tuple[int, Ints]
 """Number of vertices and pairs of them, shape (m, 2): loops and pairs given twice do not count."""
 
@@ -152,9 +152,11 @@ def pareto(rng: Random, count: int, most: int) -> Ints:
 
 
 def full(rng: Random, count: int, most: int) -> Ints:
-    """As heavy as weights may be together."""
+    """As heavy as weights may be together, to the last unit."""
     shares = rng.random(count) ** rng.choice([1, 4])
-    return 1 + (shares / shares.sum() * (most - count)).astype(np.int64)
+    result = 1 + (shares / shares.sum() * (most - count)).astype(np.int64)
+    result[result.argmin()] += most - result.sum()
+    return result
 
 
 WEIGHTS: dict[str, Callable[[Random, int, int], Ints]] = {
@@ -171,10 +173,10 @@ WEIGHTS: dict[str, Callable[[Random, int, int], Ints]] = {
 
 
 def weights(rng: Random, kind: str, count: int, most: int) -> Ints:
-    """Return positive weights, scaled down where they are too heavy together."""
+    """Return positive weights below 2**31, scaled down where they are too heavy together."""
     if count == 0:
         return np.zeros(0, np.int64)
-    found = WEIGHTS[kind](rng, count, most)
+    found = np.clip(WEIGHTS[kind](rng, count, most), 1, INT32_MAX)
     total = int(found.sum())
     return found if total <= most else 1 + (found * ((most - count) / total)).astype(np.int64)
 

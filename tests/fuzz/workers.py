@@ -5,11 +5,13 @@ from __future__ import annotations
 import faulthandler
 import multiprocessing
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 
 from jetpy.backends import get_backend
+from jetpy.errors import BackendError
+from tests.fuzz.checks import Finding
 from tests.fuzz.draws import Engine
-from tests.fuzz.oracles import Finding
 from tests.fuzz.runs import Run, run
 
 LONGEST = 120.0
@@ -20,7 +22,10 @@ _processes = multiprocessing.get_context("spawn")
 def prepare(engines: Sequence[Engine]) -> None:
     """Load the kernels, those of most threads first, so that there is room for these."""
     for engine in sorted(engines, key=lambda engine: -(engine["threads"] or 0)):
-        get_backend(**{"name": engine["backend"], "threads": engine["threads"]}).compile()
+        backend = get_backend(engine["backend"], engine["threads"])
+        backend.compile()
+        with suppress(BackendError):  # some back ends have no wide kernels
+            backend.widened().compile()
 
 
 def _work(orders: Connection, seed: int, engines: Sequence[Engine]) -> None:

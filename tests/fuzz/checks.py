@@ -1,0 +1,46 @@
+"""The names of all checks, and what a check finds."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tests.fuzz.oracles import Ints
+
+CHECKS = (
+    *("no exception", "no crash", "nothing printed", "quick", "mistakes"),
+    *("parts", "cut", "part weights", "empty parts", "ideals", "limits", "limit", "imbalance"),
+    *("feasible tells", "feasible", "volume", "pieces", "disconnected", "isolated"),
+    *("no part empty", "fixed vertices stay", "moved weight", "weights are divided"),
+    *("volume no larger", "connected where free", "input is left alone"),
+    *("not less balanced", "cut no larger", "engines agree", "processes agree"),
+    *("one task a PE", "no worse than plain", "cost", "cost by level"),
+    *("update tells the cut", "vertices", "edges", "vertex weights", "saved sessions agree"),
+    *("alone and at once agree", "mesh neighbours", "mesh node pairs", "mesh parts"),
+    *("vertex names", "edges of lists", "files of graphs", "files of parts"),
+    *("members", "ghosts", "subgraph ids", "subgraph edges", "subgraph weights"),
+    *("evaluated", "refined is no worse"),
+)
+
+
+class Finding(NamedTuple):
+    """What a check found wrong; nothing where that is empty."""
+
+    check: str
+    wrong: str = ""
+
+
+def ensure(check: str, holds: object, otherwise: str) -> Finding:
+    """Return what a check found; `otherwise` describes the defect."""
+    assert check in CHECKS, check
+    return Finding(check, "" if holds else otherwise)
+
+
+def same(check: str, found: object, expected: object) -> Finding:
+    """Compare two values."""
+    return ensure(check, found == expected, f"{found} is {expected}")
+
+
+def equal(check: str, first: Ints, other: Ints) -> Finding:
+    """Compare two arrays."""
+    holds = first.shape == other.shape and (first == other).all()
+    return ensure(check, holds, f"{first.tolist()[:20]} ... and {other.tolist()[:20]} ...")

@@ -1,0 +1,53 @@
+"""All that can be chosen and checked, and what some runs have not met of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain
+
+from tests.fuzz import (
+    calls,
+    changes,
+    constrained,
+    draws,
+    files,
+    lists,
+    mappings,
+    meshes,
+    mistakes,
+    processes,
+    refining,
+    results,
+    runs,
+    several,
+)
+from tests.fuzz.checks import CHECKS
+from tests.fuzz.choices import Choice
+
+KINDS = {"kind": [kind.__name__ for kind in runs.KINDS], "check": CHECKS}
+MODULES = (
+    draws,
+    refining,
+    mappings,
+    constrained,
+    several,
+    changes,
+    processes,
+    results,
+    lists,
+    files,
+    meshes,
+    mistakes,
+    calls,
+)
+KNOWN: dict[Choice, None] = {
+    (what, str(item)): None
+    for what, items in chain(KINDS.items(), *(module.CHOICES.items() for module in MODULES))
+    for item in items
+}
+
+
+def not_covered(met: Iterable[Choice]) -> list[str]:
+    """Return the choices that are missing, as text: "objective=volume"."""
+    there = set(met)
+    return [f"{what}={item}" for what, item in KNOWN if (what, item) not in there]

@@ -1,0 +1,82 @@
+"""Graphs and partitions that are written to files and read back."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+import jetpy
+from jetpy.graph import Graph
+from jetpy.io import FORMATS
+from jetpy.io.compression import COMPRESSIONS
+from tests.fuzz.checks import Finding, ensure, equal
+from tests.fuzz.choices import Choices, Random
+from tests.fuzz.draws import Engine, able, any_graph
+from tests.fuzz.oracles import Parts
+
+PACKAGES = {".zst": "zstandard"}
+"""Packages that compressions need."""
+CHOICES: Choices = {
+    "format": list(FORMATS),
+    "format of parts": [".npy", ".npz", ".csv", ".json", ".part", ".txt", ""],
+    "compression": [
+        *[""] * 4,
+        *(suffix for suffix in COMPRESSIONS if find_spec(PACKAGES.get(suffix, "jetpy"))),
+    ],
+}
+WITH_VERTEX_WEIGHTS = (".graph", ".metis", ".npz", ".parhip", ".bgf")
+
+
+@dataclass(frozen=True, eq=False)
+class Filed:
+    graph: Graph
+    suffix: str
+    given: Parts
+    parts_suffix: str
+
+    def __str__(self) -> str:
+        return f"files: {self.graph.name}, as {self.suffix}, parts as {self.parts_suffix!r}"
+
+    def parts(self, engine: Engine) -> Parts:
+        """Return the parts of a graph that is given by the path of its file."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, f"graph{self.suffix}")
+            jetpy.write_graph(path, self.graph)
+            return jetpy.partition(path, 3, preset="fast", **engine).parts
+
+    def findings(self, engines: Sequence[Engine]) -> Iterator[Finding]:
+        graph = self.graph
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, f"graph{self.suffix}")
+            jetpy.write_graph(path, graph)
+            found = jetpy.read_graph(path)
+            for array in ("indptr", "indices", "edge_weights", "vertex_weights"):
+                yield equal("files of graphs", getattr(found, array), getattr(graph, array))
+            path = Path(folder, f"some{self.parts_suffix}")
+            jetpy.write_parts(path, self.given)
+            parts = jetpy.read_parts(path, graph.n)
+            yield equal("files of parts", parts, self.given)
+            yield ensure("files of parts", parts.dtype == np.int32, str(parts.dtype))
+        expected, *others = (
+            jetpy.partition(graph, 3, preset="fast", **engine).parts
+            for engine in able(engines, graph)
+        )
+        for other in others:
+            yield equal("engines agree", expected, other)
+        yield equal("files of graphs", self.parts(engines[0]), expected)
+
+
+def filed(rng: Random) -> Filed:
+    graph = any_graph(rng, most=None, largest=1000)
+    suffix, compression = (rng.pick(what, CHOICES[what]) for what in ("format", "compression"))
+    if suffix not in WITH_VERTEX_WEIGHTS:
+        graph = replace(graph, vertex_weights=np.ones(graph.n, np.int32))
+    k = int(rng.integers(1, graph.n + 6))
+    parts = rng.integers(k, size=graph.n).astype(np.int32)
+    parts_suffix = rng.pick("format of parts", CHOICES["format of parts"])
+    return Filed(graph, suffix + compression, parts, parts_suffix + compression)

@@ -1,0 +1,158 @@
+"""Meshes: which of their cells and nodes are neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+import jetpy
+from jetpy.graph import Graph
+from tests.fuzz.checks import Finding, ensure, equal, same
+from tests.fuzz.choices import Choices, Random
+from tests.fuzz.draws import Engine
+from tests.fuzz.oracles import Ints, Parts, sources_of
+
+Blocks = list[tuple[str, Ints]]
+CHOICES: Choices = {
+    "mesh": ["line", "triangle", "quad", "mixed flat", "tetra", "hexahedron", "wedge", "mixed"],
+    "common_nodes": [None, None, None, 1, 2, 3, 4, 9],
+    "quadratic": [False, False, True],
+    "boundary": [False, True],
+}
+DIMENSIONS = {"line": 1, "triangle": 2, "quad": 2, "mixed flat": 2}
+OTHER_NODES = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Meshed:
+    kind: str
+    blocks: Blocks
+    boundary: Blocks
+    common_nodes: int | None
+
+    def __str__(self) -> str:
+        sizes = {name: cells.shape for name, cells in [*self.blocks, *self.boundary]}
+        return f"mesh: {self.kind}, {sizes}, common_nodes={self.common_nodes}"
+
+    def _graph(self) -> Graph:
+        return jetpy.dual_graph(self.boundary + self.blocks, common_nodes=self.common_nodes)
+
+    def parts(self, engine: Engine) -> Parts:
+        return jetpy.partition(self._graph(), 3, preset="fast", **engine).parts
+
+    def findings(self, engines: Sequence[Engine]) -> Iterator[Finding]:
+        """Cells of a mesh without gaps share a facet if they share as many nodes as dimensions."""
+        incident = _incidence(self.blocks)
+        shared = incident @ incident.T
+        np.fill_diagonal(shared, 0)
+        needed = self.common_nodes or DIMENSIONS.get(self.kind, 3)
+        graph = self._graph()
+        yield from _compare("mesh neighbours", graph, shared >= needed)
+        everywhere = _incidence([*self.blocks, *self.boundary])
+        beside = everywhere.T @ everywhere
+        np.fill_diagonal(beside, 0)
+        nodes = jetpy.node_graph(self.boundary + self.blocks)
+        yield from _compare("mesh node pairs", nodes, beside > 0)
+        first, *others = (self.parts(engine) for engine in engines)
+        yield same("mesh parts", first.shape, (len(shared),))
+        for other in others:
+            yield equal("engines agree", first, other)
+
+
+def _incidence(blocks: Blocks) -> Ints:
+    """Return which nodes are corners of which cells, shape (cells, nodes), 1 where they are."""
+    corners = [_corners(name, cells) for name, cells in blocks]
+    nodes = max((int(cells.max(initial=-1)) for cells in corners), default=-1) + 1
+    table = np.zeros((sum(map(len, corners)), nodes), np.int64)
+    row = 0
+    for cells in corners:
+        table[np.arange(row, row + len(cells))[:, None], cells] = 1
+        row += len(cells)
+    return table
+
+
+def _corners(name: str, cells: Ints) -> Ints:
+    """Return the corners of cells, which come before all other nodes."""
+    digits = "".join(c for c in name if c.isdigit())
+    return cells[:, : cells.shape[1] - OTHER_NODES] if digits else cells
+
+
+def _compare(check: str, graph: Graph, table: Ints) -> Iterator[Finding]:
+    """Compare a graph with the table of which vertices are neighbours."""
+    found = np.zeros(table.shape, bool)
+    if graph.n != len(table):
+        yield same(check, graph.n, len(table))
+        return
+    found[sources_of(graph), graph.indices] = True
+    same_pairs = (found == table).all() and len(graph.indices) == int(table.sum())
+    yield ensure(check, same_pairs, f"{np.argwhere(found != table)[:5].tolist()} differ")
+    ones = (graph.edge_weights == 1).all() and (graph.vertex_weights == 1).all()
+    yield ensure(check, ones, "a weight is not 1")
+
+
+def _boxes(rng: Random, dimension: int) -> Ints:
+    """Return the corners of the cells of a grid, in binary order: shape (cells, 2**dimension)."""
+    most = {1: 60, 2: 12, 3: 5}[dimension]
+    shape = rng.integers(1, most, dimension)
+    nodes = np.arange(np.prod(shape + 1)).reshape(shape + 1)
+    corners = np.stack(
+        [
+            nodes[tuple(slice(b, b + s) for b, s in zip(bits, shape, strict=True))].ravel()
+            for bits in np.ndindex(*[2] * dimension)
+        ],
+        axis=1,
+    )
+    return corners[rng.random(len(corners)) < rng.choice([0.7, 1.0])]
+
+
+def _cells(rng: Random, kind: str) -> Blocks:
+    """Return cells that share whole facets or none."""
+    boxes = _boxes(rng, DIMENSIONS.get(kind, 3))
+    split = rng.random(len(boxes)) < (0.5 if kind.startswith("mixed") else 1.0)
+    some, others = boxes[split], boxes[~split]
+    if kind == "line":
+        return [("line", boxes)]
+    if kind == "quad":
+        return [("quad", boxes[:, [0, 1, 3, 2]])]
+    if kind in ("triangle", "mixed flat"):
+        halves = np.concatenate([some[:, [0, 1, 3]], some[:, [0, 3, 2]]])
+        return [("triangle", halves), ("quad", others[:, [0, 1, 3, 2]])]
+    around = [0, 1, 3, 2, 4, 5, 7, 6]
+    if kind == "hexahedron":
+        return [("hexahedron", boxes[:, around])]
+    if kind == "wedge":
+        lower, upper = [[0, 1, 3], [0, 3, 2]], [[4, 5, 7], [4, 7, 6]]
+        halves = [boxes[:, a + b] for a, b in zip(lower, upper, strict=True)]
+        return [("wedge", np.concatenate(halves))]
+    if kind == "tetra":
+        ways = [[0, a, b, 7] for a in (1, 2, 4) for b in (3, 5, 6) if a & b]
+        return [("tetra", np.concatenate([boxes[:, way] for way in ways]))]
+    centres = boxes.max(initial=-1) + 1 + np.arange(len(some))
+    faces = [[0, 1, 3, 2], [4, 5, 7, 6], [0, 1, 5, 4], [2, 3, 7, 6], [0, 2, 6, 4], [1, 3, 7, 5]]
+    pyramids = [np.column_stack([some[:, face], centres]) for face in faces]
+    return [("hexahedron", others[:, around]), ("pyramid", np.concatenate(pyramids))]
+
+
+def meshed(rng: Random) -> Meshed:
+    kind = rng.pick("mesh", CHOICES["mesh"])
+    blocks = [(name, rng.permutation(cells)) for name, cells in _cells(rng, kind)]
+    nodes = 1 + max((int(cells.max(initial=-1)) for _, cells in blocks), default=-1)
+    numbers = rng.permutation(nodes)
+    blocks = [(name, numbers[cells]) for name, cells in blocks]
+    boundary: Blocks = []
+    if kind != "line" and rng.pick("boundary", CHOICES["boundary"]):
+        boundary = [("line", cells[:, :2]) for _, cells in blocks]
+    if rng.pick("quadratic", CHOICES["quadratic"]):
+        blocks = [
+            (f"{name}{cells.shape[1] + OTHER_NODES}", _with_nodes(rng, cells, nodes))
+            for name, cells in blocks
+        ]
+    return Meshed(kind, blocks, boundary, rng.pick("common_nodes", CHOICES["common_nodes"]))
+
+
+def _with_nodes(rng: Random, cells: Ints, first: int) -> Ints:
+    """Return cells with more nodes, which are no corners and do not count."""
+    more = rng.integers(first, first + 5, (len(cells), OTHER_NODES))
+    return np.concatenate([cells, more], axis=1)
