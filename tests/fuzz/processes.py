@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 
 import jetpy
 import jetpy.distributed
-from jetpy.backends.numba_engine.engine import NumbaBackend
 from jetpy.distributed.communicator import Communicator
 from jetpy.graph import Graph
 from tests.distributed.test_pieces import block_of
@@ -32,13 +28,6 @@ CHOICES: Choices = {
     "preset of processes": ["default", "default", "fast", "fast", "ultra", "gkway"],
     "call of processes": ["partition", "partition", "refine", "evaluate"],
 }
-_own = threading.local()
-
-
-@cache
-def _engine(rank: int) -> NumbaBackend:
-    """Return the back end of a process: each has one of its own."""
-    return NumbaBackend(1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +46,7 @@ class Spread:
 
     def findings(self, engines: Sequence[Engine]) -> Iterator[Finding]:
         graph, k = self.graph, self.k
-        with patch("jetpy.distributed.api.get_backend", lambda *_: _own.engine):
-            results = side_by_side(len(self.bounds) - 1, self._process)
+        results = side_by_side(len(self.bounds) - 1, self._process)
         parts = np.concatenate([result.parts for result in results])
         yield equal("processes agree", parts, self._alone())
         total = graph.total_vertex_weight
@@ -73,7 +61,6 @@ class Spread:
 
     def _process(self, comm: Communicator) -> jetpy.distributed.DistributedPartition:
         """Do what one process does."""
-        _own.engine = _engine(comm.rank)
         block, imbalance = block_of(self.graph, self.bounds, comm.rank), self.options["imbalance"]
         given = self.given[self.bounds[comm.rank] : self.bounds[comm.rank + 1]]
         if self.call == "evaluate":
