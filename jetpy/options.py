@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from jetpy import names
 from jetpy.checks import finite_number, flag, whole_number
 from jetpy.errors import OptionError
+from jetpy.workloads.control_block import TOLERANCE_UNITS
 
 INT32_MAX = 2**31 - 1
 
@@ -82,7 +83,8 @@ class RefineOptions:
     patience : int
         Iterations without a new best partition before a loop ends.
     tolerance : float
-        A cut below this times the best one resets the patience (phi of the paper).
+        A cut below this times the best one resets the patience (phi of the paper): from 0 to 1,
+        with at most six digits after the point.
     weak_rounds : int
         Weak rebalancing iterations before strong ones.
     coarse_slack : float
@@ -97,6 +99,11 @@ class RefineOptions:
         Flows are on every so many-th level, the finest among them.
     flow_size : int
         They are on levels of at most so many vertices and directed edges together.
+
+    Raises
+    ------
+    OptionError
+        If the tolerance is another number, or no number.
     """
 
     method: names.Refinement = "jet"
@@ -111,6 +118,14 @@ class RefineOptions:
     flow_hops: int = 3
     flow_step: int = 3
     flow_size: int = 4_000_000
+
+    def __post_init__(self) -> None:
+        tolerance = finite_number("tolerance", self.tolerance)
+        if tolerance > 1 or round(TOLERANCE_UNITS * tolerance) / TOLERANCE_UNITS != tolerance:
+            raise OptionError(
+                f"tolerance is {self.tolerance}; a number from 0 to 1 is needed, with at most six "
+                "digits after the point"
+            )
 
     def has_flows(self, depth: int) -> bool:
         """Whether there may be flows on a level, the finest being 0."""
