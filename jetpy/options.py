@@ -81,12 +81,15 @@ class RefineOptions:
         Filter ratios c in percent, each of which gets a loop of its own, on the finest level and
         on all others.
     patience : int
-        Iterations without a new best partition before a loop ends.
+        Iterations without a new best partition before a loop ends. Twice this number while a part
+        is above its limit and either no balanced partition is known or the cut is smaller than
+        the cut of the best one.
     tolerance : float
         A cut below this times the best one resets the patience (phi of the paper): from 0 to 1,
         with at most six digits after the point.
     weak_rounds : int
-        Weak rebalancing iterations before strong ones.
+        Weak rebalancing iterations in a row before strong ones. If `patience` is not larger, strong
+        ones follow an iteration of label propagation only where patience is doubled.
     coarse_slack : float
         By how much of an average vertex a part may outgrow its limit on coarse levels.
     overfill : int or None

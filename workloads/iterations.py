@@ -111,10 +111,14 @@ def task_of(overload: pk.int64, state: Refinement) -> int:
 def patience_with(overload: pk.int64, state: Refinement) -> pk.int64:
     """Return the iterations without a better partition before the end.
 
-    Twice as many where only balance lacks: the cut is already smaller than that of the best.
+    Twice as many where only balance lacks: the best partition is not balanced, either, or the cut
+    is already smaller than its cut.
     """
     patience: pk.int64 = state.control[Control.PATIENCE]
-    if overload > 0 and state.control[Control.CUT] < state.control[Control.BEST_CUT]:
+    if overload > 0 and (
+        state.control[Control.BEST_OVERLOAD] > 0
+        or state.control[Control.CUT] < state.control[Control.BEST_CUT]
+    ):
         patience = 2 * patience
     return patience
 

@@ -70,7 +70,7 @@ def test_the_loop_is_that_of_the_paper(
                 assert control[Control.ITERATIONS] == iterations
         assert control[Control.BEST_CUT] == best_cut
         assert level.best_weights.host.tolist() == best.tolist()
-        nearly = (now > limits).any() and cut < best_cut
+        nearly = (now > limits).any() and ((best > limits).any() or cut < best_cut)
         if since_best >= (2 if nearly else 1) * PATIENCE:
             assert control[Control.REQUEST] == Request.END
             assert control[Control.TASK] == Task.NOTHING
@@ -142,6 +142,17 @@ def test_moves_that_settle_end_with_the_first_iteration_without_any(backend: Bac
     control = level.begin()
     assert (control[Control.REQUEST], control[Control.TASK]) == (Request.END, Task.NOTHING)
     assert control[Control.BEST_CUT] == 100
+
+
+def test_strong_rebalancing_is_tried_before_the_end_without_balance(backend: Backend) -> None:
+    """Although the patience is that of weak rebalancing alone."""
+    level = Iterations(backend, np.array([7, 3]), 100, np.array([5, 5]))
+    level.control.host[Control.PATIENCE] = WEAK_ITERATIONS
+    backend.push(level.control)
+    tasks = [level.begin()[Control.TASK] for _ in range(2 * WEAK_ITERATIONS)]
+    weak, strong = [Task.REBALANCE_WEAKLY], [Task.REBALANCE_STRONGLY]
+    assert tasks == WEAK_ITERATIONS * weak + WEAK_ITERATIONS * strong
+    assert level.begin()[Control.REQUEST] == Request.END
 
 
 @pytest.mark.parametrize(
