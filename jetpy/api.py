@@ -248,9 +248,8 @@ def partition(
             return terminals.without(with_them)
         trivial = trivial_partition(graph.n, graph.total_edge_weight, problem.k)
         if trivial is not None and problem.targets is not None:
-            trivial = replace(
-                trivial, parts=one_each(graph.vertex_weights, problem.targets, problem.limits)
-            )
+            parts = one_each(graph.vertex_weights, problem.targets, problem.limits)
+            trivial = trivial.with_parts(graph, parts)
         return trivial or evolve(engine, graph, problem, effort, tell)
 
     def work(engine: Backend, tell: Progress) -> Outcome:
@@ -375,7 +374,7 @@ def refine(
         if fill_empty and len(np.unique(start)) < count:
             best = found
         else:
-            best = of_less_volume(checked, problem, [found, replace(found, parts=start)])
+            best = of_less_volume(checked, problem, [found, found.with_parts(checked, start)])
         return with_less_volume(engine, checked, problem, places, best)
 
     with engine_for(checked, backend, threads, device) as engine:

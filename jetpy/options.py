@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from jetpy import names
 from jetpy.checks import finite_number, flag, whole_number
 from jetpy.errors import OptionError
+from jetpy.workloads.control_block import TOLERANCE_UNITS
 
 INT32_MAX = 2**31 - 1
 
@@ -80,11 +81,15 @@ class RefineOptions:
         Filter ratios c in percent, each of which gets a loop of its own, on the finest level and
         on all others.
     patience : int
-        Iterations without a new best partition before a loop ends.
+        Iterations without a new best partition before a loop ends. Twice this number while a part
+        is above its limit and either no balanced partition is known or the cut is smaller than
+        the cut of the best one.
     tolerance : float
-        A cut below this times the best one resets the patience (phi of the paper).
+        A cut below this times the best one resets the patience (phi of the paper): from 0 to 1,
+        with at most six digits after the point.
     weak_rounds : int
-        Weak rebalancing iterations before strong ones.
+        Weak rebalancing iterations in a row before strong ones. If `patience` is not larger, strong
+        ones follow an iteration of label propagation only where patience is doubled.
     coarse_slack : float
         By how much of an average vertex a part may outgrow its limit on coarse levels.
     overfill : int or None
@@ -97,6 +102,11 @@ class RefineOptions:
         Flows are on every so many-th level, the finest among them.
     flow_size : int
         They are on levels of at most so many vertices and directed edges together.
+
+    Raises
+    ------
+    OptionError
+        If the tolerance is another number, or no number.
     """
 
     method: names.Refinement = "jet"
@@ -111,6 +121,14 @@ class RefineOptions:
     flow_hops: int = 3
     flow_step: int = 3
     flow_size: int = 4_000_000
+
+    def __post_init__(self) -> None:
+        tolerance = finite_number("tolerance", self.tolerance)
+        if tolerance > 1 or round(TOLERANCE_UNITS * tolerance) / TOLERANCE_UNITS != tolerance:
+            raise OptionError(
+                f"tolerance is {self.tolerance}; a number from 0 to 1 is needed, with at most six "
+                "digits after the point"
+            )
 
     def has_flows(self, depth: int) -> bool:
         """Whether there may be flows on a level, the finest being 0."""

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.graph import Graph
 from jetpy.hierarchy import HierarchyLevel
+from jetpy.metrics import edge_cut
 from jetpy.problem import Problem
 from jetpy.refinement.jet import Refined
 from jetpy.result import Level
@@ -33,6 +35,11 @@ class Outcome:
     seconds: Mapping[str, float]
     generations: int = 1
     disconnected: Mapping[int, str] = field(default_factory=dict)
+
+    def with_parts(self, graph: Graph, parts: npt.NDArray[np.int32]) -> Outcome:
+        """Return the outcome with other parts (int32, shape (n,)) of a graph, and their cut."""
+        cut = edge_cut(graph, parts)
+        return replace(self, parts=parts, cut=cut, cost=cut)
 
     def with_more(self, stage: str, seconds: float) -> Outcome:
         """Return the outcome of a run that spent more seconds on a stage."""

@@ -8,6 +8,8 @@ from enum import IntEnum
 
 SECTIONS = 64
 """Counters that a sum over many vertices is spread over, so that threads do not meet at one."""
+TOLERANCE_UNITS = 1_000_000
+"""Tolerances are whole numbers of units, this many to 1."""
 BLOCK_BITS = 9
 """Blocks are of 2^9 vertices in a row."""
 
@@ -49,7 +51,7 @@ class Control(IntEnum):
     PATIENCE = 17
     """Iterations without a better partition before the end."""
     TOLERANCE = 18
-    """A cut below this, in thousandths, times the best one resets the patience."""
+    """A cut below this, in millionths, times the best one resets the patience."""
     MOST_WEAK_ITERATIONS = 19
     """Weak rebalancing iterations before strong ones."""
     ENDS_WITHOUT_GAIN = 20

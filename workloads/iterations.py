@@ -7,10 +7,16 @@ which is 1 unless a graph is mapped onto a machine.
 
 import pykokkos as pk
 
-from jetpy.workloads.control_block import SECTIONS, Control, Counter, Request, Task, Tasks
+from jetpy.workloads.control_block import (
+    SECTIONS,
+    TOLERANCE_UNITS,
+    Control,
+    Counter,
+    Request,
+    Task,
+    Tasks,
+)
 from jetpy.workloads.groups import INT32_MAX, Refinement
-
-THOUSANDTHS = 1000.0
 
 
 @pk.function
@@ -52,12 +58,18 @@ def is_better(cut: pk.int64, overload: pk.int64, state: Refinement) -> bool:
 
 @pk.function
 def is_clearly_better(cut: pk.int64, state: Refinement) -> bool:
-    """Whether a better partition is so by more than a cut that is only a little smaller."""
+    """Whether a better partition is so by more than a cut that is only a little smaller.
+
+    The best cut times the tolerance, rounded up, in two summands, as their product may overflow.
+    """
     if state.control[Control.BEST_OVERLOAD] > 0:
         return True
-    now: pk.double = cut
-    before: pk.double = state.control[Control.BEST_CUT]
-    return now * THOUSANDTHS < before * state.control[Control.TOLERANCE]
+    best: pk.int64 = state.control[Control.BEST_CUT]
+    tolerance: pk.int64 = state.control[Control.TOLERANCE]
+    bound: pk.int64 = best % TOLERANCE_UNITS * tolerance + TOLERANCE_UNITS - 1
+    bound //= TOLERANCE_UNITS
+    best //= TOLERANCE_UNITS
+    return cut < bound + best * tolerance
 
 
 @pk.function
@@ -99,10 +111,14 @@ def task_of(overload: pk.int64, state: Refinement) -> int:
 def patience_with(overload: pk.int64, state: Refinement) -> pk.int64:
     """Return the iterations without a better partition before the end.
 
-    Twice as many where only balance lacks: the cut is already smaller than that of the best.
+    Twice as many where only balance lacks: the best partition is not balanced, either, or the cut
+    is already smaller than its cut.
     """
     patience: pk.int64 = state.control[Control.PATIENCE]
-    if overload > 0 and state.control[Control.CUT] < state.control[Control.BEST_CUT]:
+    if overload > 0 and (
+        state.control[Control.BEST_OVERLOAD] > 0
+        or state.control[Control.CUT] < state.control[Control.BEST_CUT]
+    ):
         patience = 2 * patience
     return patience
 

@@ -107,8 +107,8 @@ def with_connected_parts(
             objective = Refining(backend, graph, problem, terminals)
             parts = connect(backend, territory, parts, objective, problem.seed)
         why = reasons(territory, parts)
-    result = replace(outcome, parts=parts, cut=edge_cut(graph, parts), disconnected=why)
-    return result.with_more("refine", watch.seconds)
+    result = outcome.with_parts(graph, parts).with_more("refine", watch.seconds)
+    return replace(result, disconnected=why)
 
 
 def connect(

@@ -14,7 +14,7 @@ from jetpy.checks import one_of
 from jetpy.constraints.fixed import NO_PART, Places
 from jetpy.errors import OptionError
 from jetpy.graph import INT32_MAX, Graph, IntArray
-from jetpy.metrics import communication_volume, edge_cut, part_weights
+from jetpy.metrics import communication_volume, part_weights
 from jetpy.outcome import Outcome, all_seconds
 from jetpy.problem import Problem
 from jetpy.stopwatch import Stopwatch
@@ -76,9 +76,7 @@ def with_less_volume(
         helpers = [other.parts for other in others]
         parts = reduce_volume(backend, graph, problem, found.parts, helpers, pinned)
     improved = replace(
-        found,
-        parts=parts,
-        cut=edge_cut(graph, parts),
+        found.with_parts(graph, parts),
         seconds=all_seconds([one.seconds for one in (found, *others)]),
         generations=sum(one.generations for one in (found, *others)),
     )

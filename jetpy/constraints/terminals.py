@@ -21,7 +21,6 @@ from jetpy.constraints.fixed import NO_PART, Places
 from jetpy.constraints.home import keep_numbers
 from jetpy.errors import OptionError
 from jetpy.graph import INT32_MAX, MOST_WEIGHT, Graph, IntArray
-from jetpy.metrics import edge_cut
 from jetpy.outcome import Outcome
 from jetpy.problem import Problem
 
@@ -68,7 +67,7 @@ class WithTerminals:
         """Return what an outcome is for the origin; parts keep their numbers where they can."""
         parts = outcome.parts[self.numbers]
         parts = keep_numbers(parts, self.places, self.origin.vertex_weights, self.problem.ideals)
-        return replace(outcome, parts=parts, cut=edge_cut(self.origin, parts))
+        return outcome.with_parts(self.origin, parts)
 
 
 def with_terminals(graph: Graph, problem: Problem, places: Places) -> WithTerminals:

@@ -14,7 +14,7 @@ from jetpy.refinement.rebalance import Rebalancing
 from jetpy.refinement.recording import Recording
 from jetpy.refinement.state import MOST_MOVED, RefinementState
 from jetpy.workloads import iterations as kernels
-from jetpy.workloads.control_block import Control, Request, Tasks
+from jetpy.workloads.control_block import TOLERANCE_UNITS, Control, Request, Tasks
 
 STEPS = 4
 """Iterations, at least, that a back end that runs ahead of its host is sent at a time."""
@@ -106,7 +106,7 @@ class Refinement:
             Control.WEAK_ITERATIONS: 0,
             Control.SEED: self.problem.seed,
             Control.PATIENCE: options.patience,
-            Control.TOLERANCE: round(1000 * options.tolerance),
+            Control.TOLERANCE: round(TOLERANCE_UNITS * options.tolerance),
             Control.MOST_WEAK_ITERATIONS: options.weak_rounds,
             Control.TIE_LIMIT: state.tie_limit,
             Control.GHOSTS: state.graph.own,

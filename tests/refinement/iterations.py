@@ -48,7 +48,7 @@ class Iterations:
             Control.BEST_OVERLOAD: (weights - limits).max(),
             Control.SEED: 5,
             Control.PATIENCE: PATIENCE,
-            Control.TOLERANCE: 900,
+            Control.TOLERANCE: 900_000,
             Control.MOST_WEAK_ITERATIONS: WEAK_ITERATIONS,
             Control.TIE_LIMIT: TIE_LIMIT,
         }.items():

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jetpy.backends.base import Backend
-from jetpy.workloads.control_block import Control, Counter, Request, Task, Tasks
+from jetpy.errors import OptionError
+from jetpy.options import RefineOptions
+from jetpy.workloads.control_block import TOLERANCE_UNITS, Control, Counter, Request, Task, Tasks
 from tests.refinement.iterations import PATIENCE, WEAK_ITERATIONS, Iterations
 
 weights = st.lists(st.integers(0, 400), min_size=2, max_size=9).map(np.array)
@@ -64,7 +70,7 @@ def test_the_loop_is_that_of_the_paper(
                 assert control[Control.ITERATIONS] == iterations
         assert control[Control.BEST_CUT] == best_cut
         assert level.best_weights.host.tolist() == best.tolist()
-        nearly = (now > limits).any() and cut < best_cut
+        nearly = (now > limits).any() and ((best > limits).any() or cut < best_cut)
         if since_best >= (2 if nearly else 1) * PATIENCE:
             assert control[Control.REQUEST] == Request.END
             assert control[Control.TASK] == Task.NOTHING
@@ -121,7 +127,7 @@ def test_moves_that_settle_end_with_the_first_iteration_without_any(backend: Bac
     limits = np.array([5, 5])
     level = Iterations(backend, np.array([7, 3]), 100, limits)
     level.control.host[Control.ENDS_WITHOUT_GAIN] = 1
-    level.control.host[Control.TOLERANCE] = 1000
+    level.control.host[Control.TOLERANCE] = TOLERANCE_UNITS
     backend.push(level.control)
     for since_best in range(1, PATIENCE):
         control = level.begin()
@@ -136,3 +142,56 @@ def test_moves_that_settle_end_with_the_first_iteration_without_any(backend: Bac
     control = level.begin()
     assert (control[Control.REQUEST], control[Control.TASK]) == (Request.END, Task.NOTHING)
     assert control[Control.BEST_CUT] == 100
+
+
+def test_strong_rebalancing_is_tried_before_the_end_without_balance(backend: Backend) -> None:
+    """Although the patience is that of weak rebalancing alone."""
+    level = Iterations(backend, np.array([7, 3]), 100, np.array([5, 5]))
+    level.control.host[Control.PATIENCE] = WEAK_ITERATIONS
+    backend.push(level.control)
+    tasks = [level.begin()[Control.TASK] for _ in range(2 * WEAK_ITERATIONS)]
+    weak, strong = [Task.REBALANCE_WEAKLY], [Task.REBALANCE_STRONGLY]
+    assert tasks == WEAK_ITERATIONS * weak + WEAK_ITERATIONS * strong
+    assert level.begin()[Control.REQUEST] == Request.END
+
+
+@pytest.mark.parametrize(
+    ("best", "cut", "tolerance", "is_clear"),
+    [
+        (10**6, 999_900, 0.9999, False),
+        (10**6, 999_899, 0.9999, True),
+        (10_001, 10_000, 0.9999, False),
+        (10_001, 9_999, 0.9999, True),
+        (2, 1, 0.5, False),
+        (3, 1, 0.5, True),
+        (7, 6, 1.0, True),
+        (7, 1, 0.0, False),
+        (2**62, 2**62 - 2**62 // 10**6, 0.999999, False),
+        (2**62, 2**62 - 2**62 // 10**6 - 1, 0.999999, True),
+        (2**63 - 1, 2**63 - 2, 1.0, True),
+    ],
+)
+def test_tolerances_have_six_digits(
+    backend: Backend, best: int, cut: int, tolerance: float, is_clear: bool
+) -> None:
+    """A cut resets the patience where it is below the best one times the tolerance, exactly."""
+    balanced = np.array([5, 5])
+    level = Iterations(backend, balanced, best, balanced)
+    level.control.host[Control.TOLERANCE] = round(TOLERANCE_UNITS * tolerance)
+    backend.push(level.control)
+    level.begin()
+    level.report(balanced, cut - best, 1)
+    control = level.begin()
+    assert control[Control.BEST_CUT] == cut
+    assert control[Control.SINCE_BEST] == (1 if is_clear else 2)
+
+
+@pytest.mark.parametrize("tolerance", [0.9999999, 1.000001, -0.1, math.nan, 1 / 3, "0.9", None])
+def test_tolerances_that_cannot_be_kept(tolerance: Any) -> None:
+    with pytest.raises(OptionError, match=f"^tolerance is {tolerance!r}; a number"):
+        RefineOptions(tolerance=tolerance)
+
+
+@pytest.mark.parametrize("tolerance", [0, 1, 0.9999, 0.999999, 1e-6, 0.123457])
+def test_tolerances_that_are_kept(tolerance: float) -> None:
+    assert RefineOptions(tolerance=tolerance).tolerance == tolerance

@@ -1,0 +1,232 @@
+"""The numbers of a result are those of its parts, counted again here, whatever path found them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jetpy
+import jetpy.distributed
+from jetpy.graph import Graph
+from tests.graphs import from_edges, heavy_vertex, isolated, path, random_graph
+
+pytestmark = pytest.mark.usefixtures("compiled")
+ENGINE: dict[str, Any] = {"backend": "numba", "threads": 1}
+IMBALANCE = 0.9
+"""So much that parts may share vertices where there are as many parts."""
+
+CASES: dict[str, tuple[Callable[[], Graph], int]] = {
+    "two vertices that fit into one part": (lambda: from_edges(2, [(0, 1)], [73], [3, 10]), 2),
+    "a start of less volume and more cut": (
+        lambda: from_edges(4, [(0, 1), (0, 3), (1, 2), (1, 3)], [1, 7, 2, 3], [1, 5, 3, 4]),
+        4,
+    ),
+    "more parts than vertices": (lambda: random_graph(5, 8, 4, weighted=True), 7),
+    "one part": (lambda: random_graph(5, 8, 4, weighted=True), 1),
+    "a heavy vertex": (heavy_vertex, 3),
+    "no edges": (lambda: isolated(9), 4),
+    "no vertices": (lambda: isolated(0), 2),
+    "a path": (lambda: path(30), 4),
+    "weights": (lambda: random_graph(60, 150, 3, weighted=True), 5),
+    "several levels": (
+        lambda: replace(
+            jetpy.generators.grid(40, 30), vertex_weights=np.arange(1200, dtype=np.int32) % 7 + 1
+        ),
+        6,
+    ),
+}
+"""Graphs, and numbers of parts."""
+
+
+def partition(graph: Graph, k: int, **options: Any) -> jetpy.Partition:
+    return jetpy.partition(graph, k, **{"imbalance": IMBALANCE, **ENGINE, **options})
+
+
+def refine(graph: Graph, k: int, **options: Any) -> jetpy.Partition:
+    return jetpy.refine(graph, start(graph, k), k, imbalance=IMBALANCE, **ENGINE, **options)
+
+
+def start(graph: Graph, k: int) -> np.ndarray:
+    """Two vertices in each part, one after the other, the rest in the last."""
+    return np.minimum(np.arange(graph.n) // 2, k - 1)
+
+
+def fixed(graph: Graph, k: int) -> np.ndarray:
+    """Parts where every third vertex is fixed, -1 of others."""
+    return np.where(np.arange(graph.n) % 3 == 1, np.arange(graph.n) % k, -1)
+
+
+def targets(k: int) -> list[int]:
+    return [1 if p % 2 == 0 else 7 for p in range(k)]
+
+
+def two_weights(graph: Graph) -> np.ndarray:
+    return np.stack([graph.vertex_weights, np.arange(graph.n) % 3], axis=1)
+
+
+PARTITIONS: dict[str, Callable[[Graph, int], Any]] = {
+    "partition": partition,
+    "imbalance 0": lambda graph, k: partition(graph, k, imbalance=0),
+    "ultra": lambda graph, k: partition(graph, k, preset="ultra"),
+    "gkway": lambda graph, k: partition(graph, k, preset="gkway"),
+    "generations": lambda graph, k: partition(graph, k, preset="fast", generations=4),
+    "targets": lambda graph, k: partition(graph, k, targets=targets(k), imbalance=0.1),
+    "fixed": lambda graph, k: partition(graph, k, fixed=fixed(graph, k)),
+    "home": lambda graph, k: partition(graph, k, home=start(graph, k)),
+    "targets, fixed and home": lambda graph, k: partition(
+        graph, k, targets=targets(k), fixed=fixed(graph, k), home=start(graph, k)
+    ),
+    "volume": lambda graph, k: partition(graph, k, objective="volume"),
+    "volume, targets and home": lambda graph, k: partition(
+        graph, k, objective="volume", targets=targets(k), home=start(graph, k)
+    ),
+    "connected": lambda graph, k: partition(graph, k, connected=True),
+    "connected, targets and fixed": lambda graph, k: partition(
+        graph, k, connected=True, targets=targets(k), fixed=fixed(graph, k)
+    ),
+    "several weights": lambda graph, k: partition(graph, k, vertex_weights=two_weights(graph)),
+    "several weights, targets and fixed": lambda graph, k: partition(
+        graph, k, vertex_weights=two_weights(graph), targets=targets(k), fixed=fixed(graph, k)
+    ),
+    "refine": refine,
+    "refine, filled": lambda graph, k: refine(graph, k, fill_empty=True),
+    "refine, targets": lambda graph, k: refine(graph, k, targets=targets(k)),
+    "refine, fixed": lambda graph, k: refine(graph, k, fixed=fixed(graph, k)),
+    "refine, volume": lambda graph, k: refine(graph, k, objective="volume"),
+    "refine, volume, fixed and filled": lambda graph, k: refine(
+        graph, k, objective="volume", fixed=fixed(graph, k), fill_empty=True
+    ),
+    "refine, connected": lambda graph, k: refine(graph, k, connected=True),
+    "distributed": lambda graph, k: jetpy.distributed.partition(
+        None, block(graph), k, imbalance=IMBALANCE, **ENGINE
+    ),
+    "distributed, refine": lambda graph, k: jetpy.distributed.refine(
+        None, block(graph), start(graph, k), k, imbalance=IMBALANCE, **ENGINE
+    ),
+    "distributed, evaluate": lambda graph, k: jetpy.distributed.evaluate(
+        None, block(graph), start(graph, k), k, imbalance=IMBALANCE
+    ),
+}
+
+
+def block(graph: Graph) -> tuple[np.ndarray, ...]:
+    return graph.indptr, graph.indices, graph.edge_weights, graph.vertex_weights
+
+
+def cut_of(graph: Graph, parts: np.ndarray, distance: Callable[[int, int], int]) -> int:
+    """Sum over all undirected edges of their weight times the distance of their parts."""
+    total = 0
+    for u in range(graph.n):
+        for e in range(graph.indptr[u], graph.indptr[u + 1]):
+            p, q = int(parts[u]), int(parts[graph.indices[e]])
+            if p != q:
+                total += int(graph.edge_weights[e]) * distance(p, q)
+    return total // 2
+
+
+def loads_of(weights: np.ndarray, parts: np.ndarray, k: int) -> list[list[int]]:
+    """Sums of the weights, shape (n, c), of each part."""
+    loads = [[0] * weights.shape[1] for _ in range(k)]
+    for p, row in zip(parts.tolist(), weights.tolist(), strict=True):
+        loads[p] = [load + weight for load, weight in zip(loads[p], row, strict=True)]
+    return loads
+
+
+def pairs(one: list[list[int]], other: list[list[int]]) -> list[tuple[int, int]]:
+    """Numbers of two tables that are in the same place."""
+    return list(zip(chain(*one), chain(*other), strict=True))
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("way", PARTITIONS)
+def test_partitions(way: str, case: str) -> None:
+    make, k = CASES[case]
+    graph = make()
+    result = PARTITIONS[way](graph, k)
+
+    weights = (
+        two_weights(graph) if way.startswith("several weights") else graph.vertex_weights[:, None]
+    )
+    loads = loads_of(weights, result.parts, k)
+    assert result.cut == cut_of(graph, result.parts, lambda p, q: 1)
+    assert result.part_weights.reshape(k, -1).tolist() == loads
+    limits = result.limits.reshape(k, -1).tolist()
+    assert result.feasible == all(load <= limit for load, limit in pairs(loads, limits))
+    if hasattr(result, "ideals"):
+        ideals = result.ideals.reshape(k, -1).tolist()
+    else:
+        ideals = [[-(-graph.total_vertex_weight // k)]] * k
+    heaviest = max(load / max(ideal, 1) for load, ideal in pairs(loads, ideals))
+    assert result.imbalance == (heaviest - 1 if graph.n else 0)
+    if way == "home":
+        moved = (result.parts != start(graph, k)) * graph.vertex_weights
+        assert result.moved_weight == moved.sum()
+
+
+MAPPINGS: dict[str, tuple[Any, Any, Any]] = {
+    "im": ("2:3", "1:10", "im"),
+    "hm": ("2:3", "1:10", "hm"),
+    "hm-ultra": ("2:2", "3:7", "hm-ultra"),
+    "distance 0": ("2:2", "0:5", "im"),
+    "matrix": (None, [[0, 4, 2], [4, 0, 0], [2, 0, 0]], "im"),
+    "one PE": ("1:1", "1:10", "hm"),
+}
+"""Hierarchy, distances, and method."""
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("way", MAPPINGS)
+def test_mappings(way: str, case: str) -> None:
+    graph = CASES[case][0]()
+    hierarchy, distances, method = MAPPINGS[way]
+
+    def distance(p: int, q: int) -> int:
+        if hierarchy is None:
+            return distances[p][q]
+        near, far = map(int, distances.split(":"))
+        size = int(hierarchy[0])
+        return near if p // size == q // size else far
+
+    result = jetpy.map_processes(
+        graph, hierarchy, distances, method=method, imbalance=IMBALANCE, **ENGINE
+    )
+    k = result.partition.k
+    (heaviest,) = max(loads_of(graph.vertex_weights[:, None], result.pe, k))
+    assert result.cut == cut_of(graph, result.pe, lambda p, q: 1)
+    assert result.cost == 2 * cut_of(graph, result.pe, distance)
+    assert result.feasible == (heaviest <= result.limit)
+    assert result.imbalance == (heaviest / -(-graph.total_vertex_weight // k) - 1 if graph.n else 0)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("given", [False, True], ids=["found", "given"])
+def test_sessions(given: bool, case: str, tmp_path: Any) -> None:
+    make, k = CASES[case]
+    graph = make()
+    parts = start(graph, k) if given else None
+    live = jetpy.IncrementalPartitioner(graph, k, parts=parts, imbalance=IMBALANCE, **ENGINE)
+
+    def check(live: jetpy.IncrementalPartitioner) -> None:
+        now, parts = live.graph, live.partition[live.vertices]
+        loads = [load for (load,) in loads_of(now.vertex_weights[:, None], parts, k)]
+        assert live.cut == cut_of(now, parts, lambda p, q: 1)
+        assert live.part_weights.tolist() == loads
+        assert live.feasible == (max(loads) <= live.limit)
+
+    check(live)
+    update = live.insert_vertices([4, 1])
+    check(live)
+    update = live.insert_edges([update.vertices, [graph.n, 0]] if graph.n else [update.vertices])
+    assert update.cut == live.cut
+    check(live)
+    live.delete_vertices([0])
+    check(live)
+    live.save(tmp_path / "session.npz")
+    check(jetpy.IncrementalPartitioner.load(tmp_path / "session.npz", **ENGINE))
+    live.rebuild()
+    check(live)
