@@ -109,7 +109,7 @@ OTHERS = {
         1,
         "mesh.graph: this is the name of a graph, which jetpy partition takes",
     ),
-    "mesh mesh.graph -k 2 -o x.foo": (1, "x.foo: meshio writes no such meshes"),
+    "mesh mesh.graph -k 2 -o x.foo": (1, "x.foo: meshio does not write files with this"),
     "evaluate mesh.graph nothing.part": (2, "'nothing.part' does not exist"),
     "evaluate mesh.graph short.part": (1, "short.part: 2 part ids, but the graph has 1200"),
     "evaluate mesh.graph words.part": (1, "words.part: line 1"),
