@@ -46,7 +46,7 @@ from jetpy.mapping.problem import METHODS, pose_mapping
 from jetpy.metrics import checked_parts
 from jetpy.multilevel import partition_multilevel, refine_partition
 from jetpy.options import choose_effort
-from jetpy.outcome import Outcome, trivial_outcome, trivial_partition
+from jetpy.outcome import Outcome, cpu_threads, trivial_outcome, trivial_partition
 from jetpy.presets import choose
 from jetpy.presets import preset as preset_options
 from jetpy.problem import Problem, checked_imbalance, pose
@@ -542,7 +542,8 @@ def _run(
         coarsening=problem.options.coarsen.method,
         refinement=problem.options.refine.method,
         backend=engine.name,
-        threads=engine.threads,
+        threads=cpu_threads(engine),
+        gpu=engine.gpu,
         seconds={"compile": ready, **outcome.seconds},
         compiled=compiled,
         levels=LevelTable(outcome.levels),

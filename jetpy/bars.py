@@ -192,7 +192,7 @@ def _terminal() -> Iterator[_Terminal]:
     )
     with Progress(
         *columns,
-        console=Console(stderr=True),
+        console=Console(file=sys.stderr),  # also while others' output is redirected
         transient=True,
         redirect_stdout=False,
         redirect_stderr=False,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.backends.base import Backend
 from jetpy.graph import Graph
 from jetpy.hierarchy import HierarchyLevel
 from jetpy.metrics import edge_cut
@@ -55,6 +56,11 @@ class Solution:
     refined: Refined
     levels: Sequence[Level]
     seconds: Mapping[str, float]
+
+
+def cpu_threads(backend: Backend) -> int:
+    """Return the number of CPU threads of a back end, on a GPU those for small levels."""
+    return (backend.host_engine or backend).threads
 
 
 def stage_seconds(

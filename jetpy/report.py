@@ -112,6 +112,7 @@ def _run(partition: Partition) -> dict[str, Any]:
     return {
         "seed": partition.seed,
         "backend": partition.backend,
+        "gpu": partition.gpu,
         "threads": partition.threads,
     }
 

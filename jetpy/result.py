@@ -91,6 +91,8 @@ class Partition:
     limits : int64, shape (k,) or (k, c)
         Largest part weights allowed: floor((1 + imbalance option) * ideal); for a mapping
         ceil((1 + imbalance option) * W / k).
+    threads : int
+        CPU threads; on a GPU those that run small levels on the host.
     seconds : mapping from stage to wall seconds
         Stages are compile, coarsen, initial, refine and total; `total` is partitioning alone,
         `compile` is loading kernels where the cache has all.
@@ -114,6 +116,8 @@ class Partition:
         Whether kernels were compiled, which the cache has from then on.
     device_parts : int32, shape (n,), or None
         `parts` as an array of CuPy on the GPU, if asked for.
+    gpu : int or None
+        Number of the GPU, as CUDA counts them; None on CPUs.
     profile : Profile or None
         Where the time went, if that was asked for.
     """
@@ -140,6 +144,7 @@ class Partition:
     home: npt.NDArray[np.int32] | None = None
     compiled: bool = False
     device_parts: Any = None
+    gpu: int | None = None
     profile: Profile | None = None
 
     @cached_property

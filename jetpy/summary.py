@@ -55,7 +55,7 @@ def partition_rows(partition: Partition) -> Rows:
 def together_rows(result: DistributedPartition, name: str) -> Rows:
     """Describe a run of several processes, as `partition_rows` does one of a single process."""
     run = f"k = {result.k}, seed {result.seed}, preset {result.preset}"
-    engine = f"{result.backend}, {count(result.threads, 'thread')}"
+    engine = _engine(result)
     means = {"nccl": ", which talk through NCCL", "mpi": ", which talk through MPI", "none": ""}
     return [
         ("graph", f"{name}: {result.n:,} vertices, {result.m:,} edges"),
@@ -216,8 +216,11 @@ def cost_rows(cost: int, by_level: Sequence[int]) -> Rows:
     return rows
 
 
-def _engine(partition: Partition) -> str:
-    return f"{partition.backend}, {count(partition.threads, 'thread')}"
+def _engine(partition: Partition | DistributedPartition) -> str:
+    if partition.gpu is None:
+        return f"{partition.backend}, {count(partition.threads, 'thread')}"
+    threads = count(partition.threads, "host thread")
+    return f"{partition.backend} (GPU {partition.gpu}), {threads}"
 
 
 def _balance(partition: Partition | DistributedPartition, noun: str) -> Rows:

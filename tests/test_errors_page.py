@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from jetpy.cache import check_trusted
 from jetpy.io.weights import read_vertex_weights
 from jetpy.meshes.cell_types import type_of
 from jetpy.meshes.files import read_mesh
+from jetpy.meshes.formats import output_format
 from tests.graphs import from_edges
 
 PAGE = Path(__file__).parents[1] / "docs" / "errors.md"
@@ -86,6 +88,12 @@ def read_reduced_session() -> None:
     jetpy.read_graph("session.npz")
 
 
+def write_without_h5py() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "h5py", None)
+        output_format(Path("mesh.xdmf"))
+
+
 NO_GRAPHS = "mesh.stl", "few.part", "deleted.part", "weights.txt", "square.graph"
 PROVOKED: list[Callable[[], object]] = [
     *(read(name) for name in FILES if name not in NO_GRAPHS),
@@ -100,6 +108,8 @@ PROVOKED: list[Callable[[], object]] = [
     lambda: jetpy.as_graph(PATH, n=4),
     lambda: jetpy.from_edges({"a": ["Bob"], "b": ["Cy"]}, "a", "b", nodes=["Bob"]),
     lambda: read_mesh(Path("mesh.stl")),
+    lambda: output_format(Path("mesh.off")),
+    write_without_h5py,
     lambda: type_of("hexagon"),
     partition(k=0),
     partition(imbalance=3),

@@ -6,7 +6,7 @@ from importlib import import_module
 
 import click
 
-from jetpy.cli.command import example
+from jetpy.cli.command import Program, example
 from jetpy.names import DISTRIBUTION
 
 __all__ = ["main"]
@@ -26,7 +26,7 @@ COMMANDS = (
 )
 
 
-class _Commands(click.Group):
+class _Jetpy(Program):
     """Commands whose modules are imported when they are asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -44,7 +44,7 @@ class _Commands(click.Group):
 
 
 @click.group(
-    cls=_Commands,
+    cls=_Jetpy,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 all is well; 1 an error, told on standard error; 2 the command line is "
     "wrong; 3 the result was written but no balanced one was found; 130 interrupted by Ctrl-C, 143 "

@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from difflib import get_close_matches
 from typing import Any
 
 import click
@@ -18,11 +20,65 @@ INTERRUPTED = 130
 
 
 class Failure(click.ClickException):
-    """An error that is not about the command line; exit code 1."""
+    """An error that is not about the command line, printed in one line; exit code 1."""
 
     def show(self, file: Any = None) -> None:
         """Print the message to standard error."""
         notify("error", self.format_message())
+
+
+class WrongUse(Failure):
+    """An error of the command line, printed in one line; exit code 2."""
+
+    exit_code = WRONG_USE
+
+
+class Commands(click.Group):
+    """A group that suggests the name of a command for one that it does not have."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the name, the command and the arguments of a command line."""
+        name, known = args[0], self.list_commands(ctx)
+        if name in known or name.startswith("-") or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        close = get_close_matches(name, known, 1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise click.UsageError(f"No such command {name!r}.{hint}", ctx)
+
+
+class Program(Commands):
+    """The outermost group: errors of the command line are printed in one line."""
+
+    def make_context(self, *args: Any, **options: Any) -> click.Context:
+        """Parse the options before the name of the command."""
+        with _usage_errors_in_one_line():
+            return super().make_context(*args, **options)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Parse the rest, and run the command."""
+        with _usage_errors_in_one_line():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _usage_errors_in_one_line() -> Iterator[None]:
+    """Raise errors of the command line as `WrongUse`, unless they print the help.
+
+    Raises
+    ------
+    WrongUse
+    """
+    try:
+        yield
+    except click.exceptions.NoArgsIsHelpError:
+        raise
+    except click.UsageError as error:
+        message = error.format_message().removesuffix(".")
+        if error.ctx is not None and not message.endswith("?"):
+            message += f"; see {error.ctx.command_path} --help"
+        raise WrongUse(message) from error
 
 
 def example(*commands: str) -> str:
@@ -62,7 +118,7 @@ class Command(Summarised):
             sys.stdout.flush()
             return result
         except (OptionError, MissingFileError) as error:
-            raise click.UsageError(str(error), ctx) from error
+            raise WrongUse(str(error)) from error
         except JetpyError as error:
             raise Failure(str(error)) from error
         except MemoryError as error:

@@ -53,7 +53,7 @@ def _print(found: Checkup) -> None:
     from jetpy.cli.tables import columns, facts, stdout_console
 
     console = stdout_console()
-    rows = [(name, *_verdict(outcome)) for name, outcome in found.outcomes.items()]
+    rows = [(name, *_verdict(name, outcome)) for name, outcome in found.outcomes.items()]
     console.print(columns(("back end", "", "how, or why not"), rows, left=3))
     machine = [
         ("auto takes", found.auto or "nothing"),
@@ -73,15 +73,16 @@ def _print(found: Checkup) -> None:
         click.echo(f"\nHow to get the kokkos back ends: {guide('kokkos')}")
 
 
-def _verdict(outcome: Outcome) -> tuple[str, str]:
+def _verdict(name: str, outcome: Outcome) -> tuple[str, str]:
     """Return whether a back end works, and how it runs or why it does not."""
+    from jetpy.backends import ON_GPU
     from jetpy.summary import count
 
     if outcome.missing:
         return "-", outcome.missing
     if outcome.wrong:
         return "WRONG", "\n".join(outcome.wrong)
-    return "works", count(outcome.threads, "thread")
+    return "works", "on a GPU" if name in ON_GPU else count(outcome.threads, "thread")
 
 
 def _cuda(found: Cuda) -> str:

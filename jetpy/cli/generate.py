@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jetpy.bars import progress_bars
-from jetpy.cli.command import Command, Summarised, example
+from jetpy.cli.command import Command, Commands, Summarised, example
 from jetpy.cli.options import OUTPUT_FILE, json_option, quiet_option
 from jetpy.cli.output import STDOUT, check_outputs, write_json
 
@@ -31,7 +31,7 @@ EXAMPLES = {
 """Arguments to begin with, by kind."""
 
 
-class _Generators(Summarised, click.Group):
+class _Generators(Summarised, Commands):
     """The group whose commands are the generators."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -107,7 +107,7 @@ def read_given(path: Path, bars: Bars, **rules: bool) -> Given:
     from jetpy.io import FORMATS, read_graph
     from jetpy.io.compression import split_name
     from jetpy.io.folder import is_graph
-    from jetpy.meshes.files import is_mesh_name
+    from jetpy.meshes.formats import is_mesh_name
 
     if path.is_dir() and not is_graph(path):
         return _case(path)

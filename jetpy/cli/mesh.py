@@ -11,6 +11,7 @@ import click
 
 from jetpy import names
 from jetpy.bars import progress_bars
+from jetpy.cli.changes import changes_told
 from jetpy.cli.command import Command, example
 from jetpy.cli.given import name_of
 from jetpy.cli.options import (
@@ -66,8 +67,8 @@ from jetpy.cli.results import conclude, warn_of_pieces
     "--output",
     type=OUTPUT_FILE,
     metavar="FILE",
-    help="Write the mesh with the data `part` for its cells, in the format of the suffix; to .msh "
-    "with physical groups 1 to K. Of an OpenFOAM case its cellDecomposition, which is written by "
+    help="Write the mesh with the data `part` for its cells, in the format of the suffix; other "
+    "data and physical groups stay. Of an OpenFOAM case its cellDecomposition, which is written by "
     "default. To .part, .txt, .npy, .npz, .csv or .json the part of each cell alone.",
 )
 @json_option
@@ -103,7 +104,8 @@ def mesh_command(
     from jetpy.io.parts import is_parts_name, write_parts
     from jetpy.meshes import openfoam
     from jetpy.meshes.dual import dual_graph, spread
-    from jetpy.meshes.files import check_mesh_name, read_mesh, write_mesh
+    from jetpy.meshes.files import read_mesh, write_mesh
+    from jetpy.meshes.formats import check_output_name
     from jetpy.report import stats
 
     is_case = mesh.is_dir()
@@ -114,10 +116,10 @@ def mesh_command(
     written = output or (mesh / openfoam.DECOMPOSITION if is_case else None)
     check_outputs([written], json_file, inputs=[mesh])
     if output is not None and not is_case:
-        check_mesh_name(output)
+        check_output_name(output)
     check_backend(backend, threads, device)
 
-    with progress_bars(quiet=quiet) as bars:
+    with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
         bars.busy("Reading")
         started = time.perf_counter()
         with standard_output_kept():

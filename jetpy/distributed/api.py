@@ -25,7 +25,7 @@ from jetpy.distributed.run import Found, partition_piece, refine_piece
 from jetpy.distributed.writing import write_parts
 from jetpy.errors import BackendError, GraphError, OptionError
 from jetpy.graph import INT32_MAX, is_large
-from jetpy.outcome import Solution, all_seconds, stage_seconds, trivial_partition
+from jetpy.outcome import Solution, all_seconds, cpu_threads, stage_seconds, trivial_partition
 from jetpy.presets import choose
 from jetpy.problem import EDGE_CUT, Problem, checked_imbalance, pose
 from jetpy.progress import Progress, ProgressOption
@@ -35,7 +35,8 @@ from jetpy.result import LevelTable
 from jetpy.stopwatch import Stopwatch
 
 TOLD = (
-    *("n", "m", "k", "preset", "seed", "backend", "threads", "processes", "transport", "cut"),
+    *("n", "m", "k", "preset", "seed", "backend", "gpu", "threads"),
+    *("processes", "transport", "cut"),
     *("imbalance", "limit", "feasible", "empty_parts"),
 )
 """What a result tells of itself as it is."""
@@ -63,7 +64,10 @@ class DistributedPartition:
     seed : int
     preset, backend : str
     threads, processes : int
-        CPU threads of this process, and number of processes.
+        CPU threads of this process, on a GPU those that run small levels on the host; and number of
+        processes.
+    gpu : int or None
+        Number of the GPU of this process, as CUDA counts them; None on CPUs.
     transport : {"nccl", "mpi", "none"}
         What arrays go through from one to the other.
     compiled : bool
@@ -87,6 +91,7 @@ class DistributedPartition:
     preset: str
     backend: str
     threads: int
+    gpu: int | None
     processes: int
     transport: str
     compiled: bool
@@ -338,7 +343,8 @@ def _run(
         seed=problem.seed,
         preset=asked.preset,
         backend=engine.name,
-        threads=engine.threads,
+        threads=cpu_threads(engine),
+        gpu=engine.gpu,
         processes=group.size,
         transport=blocks.comm.transport,
         compiled=compiled,

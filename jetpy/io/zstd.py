@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 from types import ModuleType
 from typing import Any, BinaryIO
 
-from jetpy.errors import JetpyError
+from jetpy.packages import optional_package
 
 _PACKED = 1 << 10  # bytes decompressed at a time, which may become thirty thousand times as many
 
@@ -20,10 +19,7 @@ def open_zstd(stream: BinaryIO, mode: str) -> Any:
     JetpyError
         When the package is not installed.
     """
-    try:
-        zstandard = importlib.import_module("zstandard")
-    except ImportError as error:
-        raise JetpyError(".zst files need a package: pip install zstandard") from error
+    zstandard = optional_package("zstandard", ".zst files")
     return zstandard.open(stream, mode) if mode == "wb" else _Reader(stream, zstandard)
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
+import contextlib
+import io
+import logging
 import os
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,114 +18,122 @@ import numpy.typing as npt
 from jetpy.errors import FileFormatError, JetpyError, check_exists
 from jetpy.io import FORMATS
 from jetpy.io.compression import split_name
-from jetpy.io.parts import is_parts_name
-from jetpy.meshes.cell_types import type_of
+from jetpy.meshes.formats import WITH_ONE_NUMBER, meshio, output_format
+from jetpy.meshes.gmsh import PART_GROUP, PHYSICAL, write_gmsh
 
+LOGGER = logging.getLogger("jetpy.input")
 PART = "part"
-"""What the data of cells are called that hold parts."""
-PHYSICAL, GEOMETRICAL = "gmsh:physical", "gmsh:geometrical"
-"""Tags of cells in files of Gmsh."""
+"""Name of the cell data that hold the parts."""
+NODE_TAGS = "gmsh:dim_tags"
+"""What meshio calls the entities of nodes of a file of Gmsh: two numbers a node."""
+BOUNDING = "gmsh:bounding_entities"
+"""What meshio lists among the sets of cells of a file of Gmsh, though it is not such a set."""
 
 
 def read_mesh(path: Path) -> Any:
-    """Return the mesh of a file as meshio has it.
+    """Read a file and return its mesh, a `meshio.Mesh`.
+
+    Sets of cells that `write_mesh` made for an earlier partition are left out. The logger
+    ``jetpy.input`` gets the warnings of meshio.
 
     Raises
     ------
     JetpyError
-        If meshio is not installed; a `MissingFileError` if there is no such file.
+        If meshio, or a package that it needs for this file, is not installed; a
+        `MissingFileError` if there is no such file.
     FileFormatError
         If meshio does not read the file, or no cells in it, or its name is that of a graph.
     """
     if split_name(path)[1] in FORMATS:
         raise FileFormatError(f"{path}: this is the name of a graph, which jetpy partition takes")
-    meshio = _meshio()
     check_exists(path)
-    try:
-        mesh = meshio.read(path)
-    except (SystemExit, Exception) as error:  # meshio ends the program where it knows no format
-        raise FileFormatError(f"{path}: meshio does not read this mesh: {error}") from error
+    with _meshio_at_work(path, "read"):
+        mesh = meshio().read(path)
     if not any(len(block.data) for block in mesh.cells):
         raise FileFormatError(f"{path}: meshio finds no cells; it does not know VTK's voxels")
+    for name in list(mesh.cell_sets):
+        if name == BOUNDING or PART_GROUP.fullmatch(name):
+            del mesh.cell_sets[name]
     return mesh
 
 
 def write_mesh(path: Path, mesh: Any, parts: npt.NDArray[np.int32]) -> None:
-    """Write a mesh of meshio with the data `part` for its cells, whole or not at all.
+    """Write a mesh with the data `part` for its cells, whole or not at all.
 
-    Files of Gmsh (.msh) have no such data: there cells of the highest dimension are in the physical
-    group of their part plus 1, and others stay in theirs.
+    Other data stay, and sets of cells become data. If the format holds one number a cell, that is
+    the part. Files of Gmsh have physical groups as well, see `jetpy.meshes.gmsh.write_gmsh`. The
+    logger ``jetpy.input`` gets the warnings of meshio.
 
     Parameters
     ----------
     path : Path
-        Its suffix tells the format.
+        Its suffix decides the format; .msh is Gmsh's 4.1.
     mesh : meshio.Mesh
-        Gets the data.
+        Changed in place.
     parts : int32, shape (cells,)
+        Part of each cell of each block, one block after the other.
 
     Raises
     ------
+    JetpyError
+        If a package is missing that meshio needs for this format.
     FileFormatError
-        If meshio does not write such a mesh in that format.
+        If meshio does not write this mesh, or the format holds no parts.
     """
+    name = output_format(path)
     ends = np.cumsum([len(block.data) for block in mesh.cells])
     by_block = np.split(np.asarray(parts, np.int32), ends[:-1])
-    of_gmsh = path.suffix.lower() == ".msh"
-    if of_gmsh:
-        _tag(mesh, by_block)
-    else:
-        mesh.cell_data[PART] = by_block
+    if name in WITH_ONE_NUMBER:
+        mesh.cell_data = {}
+        mesh.point_data.pop(NODE_TAGS, None)
+    elif mesh.cell_sets and not (name == "gmsh" and PHYSICAL in mesh.cell_data):
+        mesh.cell_sets_to_data()
+    mesh.cell_data[PART] = by_block
     with TemporaryDirectory(dir=path.resolve().parent, prefix=f".{path.stem}-") as folder:
         unfinished = Path(folder) / path.name
-        try:
-            _meshio().write(unfinished, mesh, file_format="gmsh22" if of_gmsh else None)
-        except (SystemExit, Exception) as error:
-            raise FileFormatError(f"{path}: meshio does not write this mesh: {error}") from error
+        with _meshio_at_work(path, "write"):
+            if name == "gmsh":
+                write_gmsh(unfinished, mesh, by_block)
+            else:
+                meshio().write(unfinished, mesh, file_format=name)
         for file in Path(folder).iterdir():  # some formats have several
             os.replace(file, path.resolve().parent / file.name)
 
 
-def _tag(mesh: Any, by_block: list[npt.NDArray[np.int32]]) -> None:
-    """Put the cells of highest dimension into the physical groups of their parts."""
-    kept = {name: mesh.cell_data.get(name) for name in (PHYSICAL, GEOMETRICAL)}
-    none = [np.zeros(len(parts), np.int32) for parts in by_block]
-    before = none if kept[PHYSICAL] is None else kept[PHYSICAL]
-    dimensions = [type_of(block.type)[1].dimension for block in mesh.cells]
-    physical = [
-        parts + 1 if dimension == max(dimensions) else np.asarray(own, np.int32)
-        for parts, dimension, own in zip(by_block, dimensions, before, strict=True)
-    ]
-    mesh.cell_data = {PHYSICAL: physical, GEOMETRICAL: kept[GEOMETRICAL] or none}
-
-
-def check_mesh_name(path: Path) -> None:
-    """Refuse a name whose suffix is of no format that meshio writes, or that parts have.
+@contextlib.contextmanager
+def _meshio_at_work(path: Path, what: str) -> Iterator[None]:
+    """Log the warnings that meshio prints in the block, and raise its errors as those of jetpy.
 
     Raises
     ------
+    JetpyError
+        If meshio does not find a package that it needs.
     FileFormatError
+        If meshio raises anything else, or ends the program, as it does for an unreadable file.
     """
-    _meshio()
-    if not is_mesh_name(path) and not is_parts_name(path):
-        raise FileFormatError(
-            f"{path}: meshio writes no such meshes; .vtu, .vtk, .msh are some, and .part, .npy, "
-            ".npz, .csv and .json are for the parts alone"
-        )
-
-
-def is_mesh_name(path: Path) -> bool:
-    """Whether the suffix of a name is that of a format that meshio knows, if it is installed."""
+    printed = io.StringIO()
+    failed = f"{path}: meshio does not {what} this mesh"
     try:
-        known = _meshio()._helpers.extension_to_filetypes
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+            yield
     except JetpyError:
-        return False
-    suffixes = ("".join(path.suffixes[i:]).lower() for i in range(len(path.suffixes)))
-    return any(suffix in known for suffix in suffixes)
+        raise
+    except ImportError as error:
+        package = error.name or error
+        raise JetpyError(
+            f"{failed} without the package {package}: pip install {package}"
+        ) from error
+    except SystemExit as error:
+        reason = [*_messages(printed.getvalue(), "Error"), "no reason given"][0]
+        raise FileFormatError(f"{failed}: {reason}") from error
+    except Exception as error:
+        raise FileFormatError(f"{failed}: {str(error) or type(error).__name__}") from error
+    for message in _messages(printed.getvalue(), "Warning"):
+        LOGGER.info("%s: meshio: %s", path, message)
 
 
-def _meshio() -> Any:
-    try:
-        return importlib.import_module("meshio")
-    except ImportError:
-        raise JetpyError("meshes are read and written by a package: pip install meshio") from None
+def _messages(printed: str, kind: str) -> list[str]:
+    """Return the messages of a kind among the lines that meshio has printed, each as one line."""
+    messages = re.split(r"^(Info|Warning|Error): ", printed, flags=re.MULTILINE)[1:]
+    pairs = zip(messages[::2], messages[1::2], strict=True)
+    return [" ".join(words.split()) for found, words in pairs if found == kind]

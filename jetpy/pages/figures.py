@@ -69,9 +69,7 @@ def styled() -> Iterator[None]:
     JetpyError
         Where matplotlib is missing.
     """
-    with needed("matplotlib"):
-        from matplotlib import rc_context
-    with rc_context(_STYLE):
+    with needed("matplotlib").rc_context(_STYLE):
         yield
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from jetpy.errors import JetpyError
 from jetpy.names import DISTRIBUTION
+from jetpy.packages import optional_package
 from jetpy.pages.palette import COLOURS
 
 if TYPE_CHECKING:
@@ -17,20 +15,15 @@ if TYPE_CHECKING:
 EXTRA = "report"
 
 
-@contextmanager
-def needed(package: str) -> Iterator[None]:
-    """Tell what to install where a package of the extra is missing that the block imports.
+def needed(package: str) -> Any:
+    """Return a module of the extra.
 
     Raises
     ------
     JetpyError
+        If its package is not installed.
     """
-    try:
-        yield
-    except ImportError as error:
-        raise JetpyError(
-            f"pages and figures need {package}: pip install '{DISTRIBUTION}[{EXTRA}]'"
-        ) from error
+    return optional_package(package, "pages and figures", f"'{DISTRIBUTION}[{EXTRA}]'")
 
 
 def check_installed() -> None:
@@ -40,10 +33,8 @@ def check_installed() -> None:
     ------
     JetpyError
     """
-    with needed("jinja2"):
-        import jinja2  # noqa: F401
-    with needed("matplotlib"):
-        import matplotlib  # noqa: F401
+    for package in ("jinja2", "matplotlib"):
+        needed(package)
 
 
 def render(template_name: str, **context: Any) -> str:
@@ -62,12 +53,11 @@ def render(template_name: str, **context: Any) -> str:
 
 @cache
 def _environment() -> Environment:
-    with needed("jinja2"):
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-    environment = Environment(
-        loader=PackageLoader("jetpy.pages"),
+    jinja2 = needed("jinja2")
+    environment: Environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("jetpy.pages"),
         autoescape=True,
-        undefined=StrictUndefined,
+        undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -124,7 +124,7 @@ def beside_table(subject: Subject, found: Evaluation) -> Table | None:
     rows.append(
         ("seconds", "" if run is None else f"{run.seconds['total']:.3f}", f"{metis.seconds:.3f}")
     )
-    rows.append(("threads", "" if run is None else f"{run.threads}", "1"))
+    rows.append(("CPU threads", "" if run is None else f"{run.threads}", "1"))
     return Table(("", "these" if run is None else "jetpy", "METIS"), rows)
 
 

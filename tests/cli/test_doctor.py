@@ -12,8 +12,10 @@ import pytest
 
 from jetpy.backends.cuda.installation import Installation as Cuda
 from jetpy.backends.diagnosis import Installation
+from jetpy.backends.kokkos.runtime import check_present
 from jetpy.backends.selfcheck import Outcome, check_apart
 from jetpy.cache import write_entry
+from jetpy.errors import BackendError
 from jetpy.guides import guide
 from tests.backends.test_diagnosis import MDSPAN_20, SOUND
 from tests.cli.conftest import Run
@@ -137,6 +139,7 @@ def test_everything_works(run: Run, machine: Machine) -> None:
     words = run("doctor").stdout
     assert "auto takes         kokkos-cuda" in words
     assert "kokkos-openmp  works  16 threads" in words
+    assert "kokkos-cuda    works  on a GPU" in words
     assert "4.7.1, C++17, CUDA OPENMP SERIAL, views without mdspan, shared libraries" in words
     assert "compilers          g++ 13.3.0, nvcc 13.0" in words
     assert "WRONG" not in words
@@ -178,3 +181,12 @@ def test_nothing_works(run: Run, machine: Machine) -> None:
     result = run("doctor", code=1)
     assert "auto takes         nothing" in result.stdout
     assert result.stderr == "jetpy: error: no back end works\n"
+
+
+def test_what_kokkos_lacks_is_told_without_naming_the_doctor(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("jetpy.backends.kokkos.runtime.find_spec", lambda package: None)
+    with pytest.raises(BackendError, match=r"as docs/kokkos\.md describes") as error:
+        check_present("OpenMP")
+    assert "jetpy doctor" not in str(error.value)

@@ -20,7 +20,7 @@ from tests.graphs import heavy_vertex, isolated
 from tests.mapping.oracle import cost_of, cut_of, dense
 
 FIELDS = {
-    *("version", "graph", "n", "m", "k", "method", "seed", "backend", "threads"),
+    *("version", "graph", "n", "m", "k", "method", "seed", "backend", "gpu", "threads"),
     *("hierarchy", "distances", "cost", "cost_by_level", "cut"),
     *("imbalance", "limit", "limits", "feasible", "part_weights", "empty_pes"),
     *("seconds", "launches"),
@@ -352,9 +352,8 @@ def test_bad_command_lines(run: Run, folder: Path, line: str) -> None:
     result = run(*line.split(), *engine, code=code)
     assert words in " ".join(result.stderr.split())
     assert result.stdout == ""
-    lines = result.stderr.splitlines()
-    assert lines[-1].startswith("jetpy: error: " if code == 1 else "Error: ")
-    assert len(lines) == (1 if code == 1 else 4)
+    assert result.stderr.startswith("jetpy: error: ")
+    assert result.stderr.count("\n") == 1
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +46,22 @@ def test_meshes_get_a_part_for_each_cell(run: Run, mesh: Any, tmp_path: Path, su
     expected = jetpy.partition(graph, 3, backend="numba", threads=2)
     assert (told["graph"], told["cut"]) == ("in", expected.cut)
     found = meshio.read(target)
-    quads, cubes = found.cell_data["gmsh:physical" if suffix == ".msh" else "part"]
-    assert np.array_equal(cubes, expected.parts + (suffix == ".msh"))
-    assert np.array_equal(quads, expected.parts[:4] if suffix != ".msh" else np.zeros(4))
+    quads, cubes = (
+        np.concatenate(
+            [
+                own
+                for own, at in zip(found.cell_data["part"], found.cells, strict=True)
+                if at.type == kind
+            ]
+        )
+        for kind in ("quad", "hexahedron")
+    )
+    of = np.concatenate([at.data for at in found.cells if at.type == "hexahedron"])
+    assert {tuple(nodes): part for nodes, part in zip(of.tolist(), cubes, strict=True)} == {
+        tuple(nodes): part
+        for nodes, part in zip(mesh.cells[1].data.tolist(), expected.parts, strict=True)
+    }
+    assert sorted(quads) == sorted(expected.parts[:4])
     assert sorted(path.stem for path in tmp_path.iterdir() if path.suffix != ".h5") == ["in", "out"]
 
 
@@ -71,14 +85,17 @@ def test_what_meshio_cannot_do(run: Run, mesh: Any, tmp_path: Path) -> None:
     source = tmp_path / "in.vtu"
     mesh.write(source)
     wrong = run("mesh", source, "-k", "2", "-o", tmp_path / "out.spam", code=1)
-    assert "meshio writes no such meshes" in wrong.stderr
+    assert "meshio does not write files with this suffix" in wrong.stderr
     noise = tmp_path / "noise.vtu"
     noise.write_text("nothing")
     assert "meshio does not read this mesh" in run("mesh", noise, "-k", "2", code=1).stderr
     assert "no OpenFOAM case" in run("mesh", ".", "-k", "2", code=2).stderr
+    mesh.cells[1].data = mesh.cells[1].data[:, :7]
     with pytest.raises(FileFormatError, match="meshio does not write this mesh"):
-        files.write_mesh(tmp_path / "out.svg", mesh, np.zeros(40, np.int32))
+        files.write_mesh(tmp_path / "out.vtk", mesh, np.zeros(40, np.int32))
     assert not list(tmp_path.glob("out*"))
+    words = run("mesh", noise, "-k", "2", "-o", "out.stl", code=1).stderr
+    assert "does not write the part of each cell to files with this suffix" in words
 
 
 def test_cells_that_meshio_leaves_out(run: Run, tmp_path: Path) -> None:
@@ -90,6 +107,133 @@ def test_cells_that_meshio_leaves_out(run: Run, tmp_path: Path) -> None:
     assert text.count("\n12\n") == 1
     source.write_text(text.replace("\n12\n", "\n11\n"))
     assert "meshio finds no cells" in run("mesh", source, "-k", "2", code=1).stderr
+
+
+MATERIALS = """$MeshFormat
+4.1 0 8
+$EndMeshFormat
+$PhysicalNames
+3
+1 3 "bottom"
+2 1 "steel"
+2 2 "air"
+$EndPhysicalNames
+$Entities
+0 1 2 0
+7 0 0 0 4 0 0 1 3 0
+1 0 0 0 2 1 0 1 1 0
+2 2 0 0 4 1 0 1 2 0
+$EndEntities
+$Nodes
+1 10 1 10
+2 1 0 10
+1 2 3 4 5 6 7 8 9 10
+0 0 0 1 0 0 2 0 0 3 0 0 4 0 0
+0 1 0 1 1 0 2 1 0 3 1 0 4 1 0
+$EndNodes
+$Elements
+3 6 1 6
+1 7 1 2
+1 1 2
+2 4 5
+2 1 3 2
+3 1 2 7 6
+4 2 3 8 7
+2 2 3 2
+5 3 4 9 8
+6 4 5 10 9
+$EndElements
+"""
+"""Four squares in a row, two of steel and two of air, in the format 4.1 of Gmsh."""
+
+
+def groups_of(path: Path) -> dict[str, list[tuple[int, ...]]]:
+    """The nodes of the cells in each physical group, by name."""
+    mesh = pytest.importorskip("meshio").read(path)
+    return {
+        name: sorted(
+            tuple(sorted(nodes))
+            for block, cells in zip(mesh.cells, own, strict=True)
+            for nodes in block.data[cells].tolist()
+        )
+        for name, own in mesh.cell_sets.items()
+        if name in mesh.field_data
+    }
+
+
+@pytest.mark.parametrize("version", ["2.2", "4.1"])
+def test_materials_and_parts_of_gmsh(run: Run, tmp_path: Path, version: str) -> None:
+    meshio = pytest.importorskip("meshio")
+    source, target, again = (tmp_path / name for name in ("two.msh", "parts.msh", "again.msh"))
+    source.write_text(MATERIALS)
+    before = groups_of(source)
+    if version == "2.2":
+        files.read_mesh(source).write(source, file_format="gmsh22")
+    run("mesh", source, "-k", "4", *ENGINE, "-o", target, "--quiet")
+    found = groups_of(target)
+    squares = sorted(before["steel"] + before["air"])
+    assert {name: found.pop(name) for name in before} == before
+    assert sorted(found) == ["part 0", "part 1", "part 2", "part 3"]
+    assert sorted(nodes for cells in found.values() for nodes in cells) == squares
+    written = meshio.read(target)
+    for block, parts, *own in zip(
+        written.cells, written.cell_data["part"], *written.cell_sets.values(), strict=True
+    ):
+        assert len(parts) == len(block.data)
+        names = [name for name, cells in zip(written.cell_sets, own, strict=True) if len(cells)]
+        assert block.type == "line" or f"part {parts[0]:.0f}" in names
+    run("mesh", target, "-k", "2", *ENGINE, "-o", again, "--quiet")
+    found = groups_of(again)
+    assert {name: found.pop(name) for name in before} == before
+    assert sorted(map(len, found.values())) == [2, 2]
+
+
+@pytest.mark.parametrize("suffix", [".vtu", ".vtk"])
+def test_materials_stay_in_other_formats(run: Run, tmp_path: Path, suffix: str) -> None:
+    meshio = pytest.importorskip("meshio")
+    source, target = tmp_path / "two.msh", tmp_path / f"out{suffix}"
+    source.write_text(MATERIALS)
+    run("mesh", source, "-k", "2", *ENGINE, "-o", target, "--quiet")
+    data = meshio.read(target).cell_data
+    assert [own.tolist() for own in data["gmsh:physical"]] == [[3, 3], [1, 1, 2, 2]]
+    assert sorted(data) == ["bottom-steel-air", "gmsh:geometrical", "gmsh:physical", "part"]
+
+
+def test_one_number_a_cell_is_the_part(run: Run, tmp_path: Path) -> None:
+    meshio = pytest.importorskip("meshio")
+    source, target, parts = (tmp_path / name for name in ("two.msh", "out.mesh", "out.part"))
+    source.write_text(MATERIALS)
+    for output in (target, parts):
+        run("mesh", source, "-k", "2", *ENGINE, "-o", output, "--quiet")
+    found = np.concatenate(meshio.read(target).cell_data["medit:ref"])
+    assert found.tolist() == jetpy.read_parts(parts).tolist()
+
+
+@pytest.mark.parametrize(("suffix", "package"), [(".xdmf", "h5py"), (".med", "h5py")])
+def test_missing_packages_are_told_before_the_work(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, package: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    noise = tmp_path / "in.vtu"
+    noise.write_text("not looked at")
+    words = run("mesh", noise, "-k", "2", "-o", tmp_path / f"out{suffix}", code=1).stderr
+    assert words.endswith(f"need {package}: pip install {package}\n")
+    (tmp_path / "in.med").write_text("not looked at")
+    words = run("mesh", tmp_path / "in.med", "-k", "2", code=1).stderr
+    assert words.endswith("without the package h5py: pip install h5py\n")
+
+
+def test_what_meshio_prints(run: Run, mesh: Any, tmp_path: Path, capfd: Any) -> None:
+    meshio = pytest.importorskip("meshio")
+    source, target = tmp_path / "in.msh", tmp_path / "out.vtu"
+    meshio.Mesh(mesh.points, mesh.cells).write(source, file_format="gmsh22")
+    content = source.read_bytes().replace(b"$EndElements", b"$EndElement")
+    source.write_bytes(content)
+    capfd.readouterr()
+    told = run("mesh", source, "-k", "2", *ENGINE, "-o", target)
+    assert f"{source}: meshio: $Elements not closed by $EndElements." in told.stderr.splitlines()
+    assert run("mesh", source, "-k", "2", *ENGINE, "-o", target, "--quiet").output == ""
+    assert capfd.readouterr() == ("", "")
 
 
 def test_without_meshio(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from tests.cli.conftest import ENGINE, Run
 from tests.graphs import heavy_vertex, isolated
 
 FIELDS = {
-    *("version", "graph", "n", "m", "k", "seed", "backend", "threads"),
+    *("version", "graph", "n", "m", "k", "seed", "backend", "gpu", "threads"),
     *("preset", "coarsening", "refinement", "objective", "generations"),
     *(
         "cut",

@@ -56,8 +56,7 @@ def check_present(space: str, device: int | None = None) -> None:
         if find_spec(package) is None:
             raise BackendError(
                 f"PyKokkos is not installed: this Python ({sys.executable}) has no package "
-                f"{package!r}. It is built from source; `jetpy doctor` names the page that "
-                "tells how"
+                f"{package!r}. It is built from source, as docs/kokkos.md describes"
             )
     check_space(space)
     if space == "Cuda":

@@ -1,0 +1,85 @@
+"""Formats of meshio: which of them hold a part for each cell, and the packages that they need."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from jetpy.errors import FileFormatError, JetpyError
+from jetpy.io.parts import is_parts_name
+from jetpy.packages import optional_package
+
+WITH_PARTS = ("gmsh", "vtu", "vtk", "xdmf", "med", "hmf", "avsucd", "tecplot", "tetgen")
+"""Formats whose cells may have any number of integers."""
+WITH_ONE_NUMBER = ("medit", "netgen")
+"""Formats whose cells have one integer."""
+PACKAGES = {"xdmf": "h5py", "med": "h5py", "hmf": "h5py"}
+"""Packages that meshio imports to write a format."""
+
+
+def meshio() -> Any:
+    """Return the module meshio.
+
+    Raises
+    ------
+    JetpyError
+        If meshio is not installed.
+    """
+    return optional_package("meshio", "files of meshes")
+
+
+def is_mesh_name(path: Path) -> bool:
+    """Whether meshio is installed and reads or writes files with the suffix of a name."""
+    try:
+        return bool(_formats(path))
+    except JetpyError:
+        return False
+
+
+def output_format(path: Path) -> str:
+    """Return the format that meshio writes to a file with this name.
+
+    Raises
+    ------
+    FileFormatError
+        If meshio does not know the suffix, or the format does not hold a part for each cell.
+    JetpyError
+        If meshio, or a package that it needs for this format, is not installed.
+    """
+    formats = _formats(path)
+    suffixes = "; .vtu, .vtk, .msh, .xdmf and .med do"
+    if not formats:
+        raise FileFormatError(f"{path}: meshio does not write files with this suffix{suffixes}")
+    name = "gmsh" if "gmsh" in formats else formats[0]
+    if name not in (*WITH_PARTS, *WITH_ONE_NUMBER):
+        raise FileFormatError(
+            f"{path}: meshio does not write the part of each cell to files with this suffix"
+            f"{suffixes}"
+        )
+    if name in PACKAGES:
+        optional_package(PACKAGES[name], f"{path}: files of this format")
+    return name
+
+
+def check_output_name(path: Path) -> None:
+    """Refuse a name that `jetpy mesh` can write neither the mesh nor the parts alone to.
+
+    Raises
+    ------
+    FileFormatError, JetpyError
+        As `output_format` does.
+    """
+    if is_parts_name(path):
+        return
+    try:
+        output_format(path)
+    except FileFormatError as error:
+        raise FileFormatError(
+            f"{error}; .part, .npy, .npz, .csv and .json hold the parts alone"
+        ) from None
+
+
+def _formats(path: Path) -> list[str]:
+    known = meshio()._helpers.extension_to_filetypes
+    suffixes = ("".join(path.suffixes[i:]).lower() for i in range(len(path.suffixes)))
+    return [name for suffix in suffixes for name in known.get(suffix, ())]
