@@ -1,0 +1,86 @@
+"""Python threads that use one GPU at the same time; skipped where there is none."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jetpy
+from tests.conftest import working
+
+GRAPH = jetpy.generators.delaunay(60_000, seed=1)
+K = 8
+
+
+@pytest.fixture(scope="module")
+def cupy() -> Any:
+    """CuPy, where it finds a GPU."""
+    working("cuda")
+    return pytest.importorskip("cupy")
+
+
+@pytest.fixture(scope="module")
+def expected() -> np.ndarray:
+    return jetpy.partition(GRAPH, K, backend="numba", threads=1).parts
+
+
+@contextmanager
+def meanwhile(work: Any) -> Iterator[list[str]]:
+    """Have another thread work again and again; gives the errors that it gets."""
+    over, errors = threading.Event(), list[str]()
+
+    def repeat() -> None:
+        while not over.is_set():
+            try:
+                work()
+            except Exception as error:
+                errors.append(str(error))
+
+    other = threading.Thread(target=repeat)
+    other.start()
+    try:
+        yield errors
+    finally:
+        over.set()
+        other.join()
+
+
+def test_graphs_on_the_gpu_from_many_threads(cupy: Any, expected: np.ndarray) -> None:
+    rows = cupy.asarray(GRAPH.indptr), cupy.asarray(GRAPH.indices)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+
+    def run(number: int) -> np.ndarray:
+        backend: Any = "cuda" if number % 4 else "numba"
+        return jetpy.partition(rows, K, backend=backend).parts
+
+    try:
+        with ThreadPoolExecutor(6) as callers:
+            for parts in callers.map(run, range(12)):
+                assert np.array_equal(parts, expected)
+    finally:
+        sys.setswitchinterval(before)
+
+
+def test_other_threads_use_the_default_stream(cupy: Any, expected: np.ndarray) -> None:
+    numbers = cupy.ones(1 << 16, np.int32)
+    with meanwhile(lambda: int(numbers.sum())) as errors:
+        for _ in range(5):
+            found = jetpy.partition(GRAPH, K, backend="cuda").parts
+            assert np.array_equal(found, expected)
+    assert not errors
+
+
+def test_other_threads_synchronise_the_device(cupy: Any, expected: np.ndarray) -> None:
+    """They may get an error of CUDA while a graph is captured; the run goes on without it."""
+    with meanwhile(cupy.cuda.runtime.deviceSynchronize):
+        for _ in range(5):
+            found = jetpy.partition(GRAPH, K, backend="cuda").parts
+            assert np.array_equal(found, expected)
