@@ -57,7 +57,7 @@ def test_no_profile_unless_asked_for(graph: jetpy.Graph) -> None:
 
 
 def test_parts_and_launches_are_those_of_other_runs(result: Partition, graph: jetpy.Graph) -> None:
-    plain = jetpy.partition(graph, 6, **ENGINE)
+    plain = jetpy.partition(graph, 6, **{**ENGINE, "backend": result.backend})
     assert (result.parts == plain.parts).all()
     assert result.launches == plain.launches
     assert [level.cut_after for level in result.levels] == [lv.cut_after for lv in plain.levels]
@@ -211,7 +211,12 @@ def test_trace(result: Partition, tmp_path: Path) -> None:
     assert initial["cat"] == "step"
     kernels = [event for event in events if event["cat"] in ("for", "reduce", "scan")]
     assert len(kernels) == result.launches
-    assert kernels[0]["args"] == {**{"stage": "coarsen", "level": 1, "backend": "numba", "n": 6000}}
+    assert kernels[0]["args"] == {
+        "stage": "coarsen",
+        "level": 1,
+        "backend": result.backend,
+        "n": 6000,
+    }
 
 
 def test_v_cycles_belong_to_the_level_that_they_are_for(graph: jetpy.Graph) -> None:

@@ -96,7 +96,7 @@ def read_targets(text: str) -> npt.NDArray[np.float64]:
             return np.asarray(np.load(path, allow_pickle=False), np.float64)
         return np.array([float(line) for line in path.read_text().split()])
     except (ValueError, OSError) as error:
-        is_name = not path.is_file() and ":" not in text
+        is_name = bool(text) and not path.is_file() and ":" not in text
         kind = MissingFileError if is_name else OptionError
         raise kind(
             f"targets {text!r} are neither numbers such as 2:1:1:1 nor a file of them: {error}"

@@ -46,9 +46,10 @@ def read_mesh(path: Path) -> Any:
     """
     if split_name(path)[1] in FORMATS:
         raise FileFormatError(f"{path}: this is the name of a graph, which jetpy partition takes")
+    read = meshio().read
     check_exists(path)
     with _meshio_at_work(path, "read"):
-        mesh = meshio().read(path)
+        mesh = read(path)
     if not any(len(block.data) for block in mesh.cells):
         raise FileFormatError(f"{path}: meshio finds no cells; it does not know VTK's voxels")
     for name in list(mesh.cell_sets):

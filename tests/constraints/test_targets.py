@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import jetpy
 from jetpy.constraints.targets import MOST_SHARES, checked_targets, ideals, one_each, read_targets
-from jetpy.errors import OptionError
+from jetpy.errors import MissingFileError, OptionError
 from jetpy.graph import Graph
 from tests.graphs import SMALL_GRAPHS, from_edges, path
 from tests.limits import check_limit
@@ -152,6 +152,7 @@ def test_targets_from_text_and_files(tmp_path: Path) -> None:
     assert read_targets(str(lines)).tolist() == [2, 1, 1]
     np.save(tmp_path / "shares.npy", np.array([3, 4]))
     assert read_targets(str(tmp_path / "shares.npy")).tolist() == [3, 4]
-    for text in ("2:x", "", str(tmp_path / "none.txt")):
-        with pytest.raises(OptionError, match="neither numbers such as 2:1:1:1 nor a file"):
+    wrong = {"2:x": OptionError, "": OptionError, str(tmp_path / "none.txt"): MissingFileError}
+    for text, kind in wrong.items():
+        with pytest.raises(kind, match="neither numbers such as 2:1:1:1 nor a file"):
             read_targets(text)
