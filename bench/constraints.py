@@ -30,6 +30,7 @@ from bench.instances import Instance, add_options, chosen
 from bench.quality import RESULTS, read_records
 from bench.tables import note
 from bench.tools import IMBALANCE
+from jetpy.balance.limits import limits_of
 from jetpy.constraints.targets import checked_targets, ideals
 from jetpy.metrics import edge_cut
 from jetpy.study.answers import answering
@@ -74,8 +75,8 @@ class Task:
         shares = checked_targets(self.targets, self.k)
         shares = np.ones(self.k, np.int64) if shares is None else shares
         totals = self.all_weights.sum(axis=0, dtype=np.int64).tolist()
-        own = np.stack([ideals(total, shares) for total in totals], axis=1)
-        return np.floor(own * (1 + IMBALANCE) + 1e-9).astype(np.int64)
+        limits = [limits_of(ideals(total, shares), IMBALANCE) for total in totals]
+        return np.stack(limits, axis=1)
 
     def save(self, folder: Path) -> None:
         """Write arrays of it into a folder."""

@@ -112,7 +112,7 @@ def partition(
         Every part may weigh floor((1 + imbalance) * ceil(W / k)), W being the total vertex
         weight. That is kept wherever it can be by putting the next heaviest vertex into the
         lightest part, again and again. Where vertices are too heavy, the result is the most
-        balanced partition found and its `feasible` is false.
+        balanced partition found and its `feasible` is false. Limits are exact: 1 - 0.9 means 1/10.
     targets : array of numbers, shape (k,), optional
         What parts should weigh, relative to each other: [2, 1, 1, 1] makes the first twice as
         heavy as each of the others. ceil(W / k) is then each part's own share of W, rounded up;
@@ -135,7 +135,9 @@ def partition(
     connected : bool
         Make every part one connected piece, wherever that is found to be possible without losing
         balance; the cut may become larger. The result's `disconnected` tells why other parts are
-        in several. A graph of more pieces than parts has as few pieces of parts as pieces.
+        in several. In a graph of c connected components and at least k vertices, all parts together
+        have max(k, c) pieces if each part may have the weight of the whole graph and no vertices
+        are fixed. Under tighter limits that is tried, but not guaranteed.
     large_imbalance : bool
         Let the imbalance be 1 or more. Without this it is refused: 3, say, would mean 300 %.
     seed : int

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.balance.limits import limits_of
 from jetpy.checks import finite_number, integer
 from jetpy.constraints.targets import checked_targets, ideals
 from jetpy.errors import OptionError
@@ -165,19 +166,15 @@ def pose(
     imbalance = checked_imbalance(imbalance, large=True)
     if not 0 <= seed < SEEDS:
         raise OptionError(f"seed is {seed}; it must lie in 0..{SEEDS - 1}")
-    limit = int(limits_of(np.int64(-(-total_vertex_weight // k)), imbalance, total_vertex_weight))
+    most = max(INT32_MAX, total_vertex_weight)
+    ideal = np.array(-(-total_vertex_weight // k), np.int64)
+    limit = int(limits_of(ideal, imbalance, most))
     problem = Problem(k, imbalance, total_vertex_weight, limit, seed, options)
     shares = checked_targets(targets, k)
     if shares is None:
         return problem
-    part_limits = limits_of(ideals(total_vertex_weight, shares), imbalance, total_vertex_weight)
+    part_limits = limits_of(ideals(total_vertex_weight, shares), imbalance, most)
     return replace(problem, targets=shares, part_limits=part_limits)
-
-
-def limits_of(ideal: Any, imbalance: float, total: int) -> Any:
-    """Return how much parts may weigh, given what they should (int64), and what all do."""
-    factor = min(1 + imbalance, INT32_MAX)
-    return np.minimum(ideal * factor + 1e-9, max(INT32_MAX, total)).astype(np.int64)
 
 
 def in_units(problem: Problem, unit: int) -> Problem:

@@ -19,6 +19,7 @@ from jetpy.constraints.bridges import bridge
 from jetpy.constraints.fixed import NO_PART
 from jetpy.constraints.piece_moves import PieceMoves
 from jetpy.constraints.pieces import Pieces, Territory, find_pieces, gather, settle
+from jetpy.constraints.reassignment import reassign_parts
 from jetpy.constraints.relocation import relocate
 from jetpy.constraints.terminals import WithTerminals
 from jetpy.graph import Graph, IntArray
@@ -33,7 +34,7 @@ ROUNDS = 4
 """How often parts are made connected, at most; between these, the partition is refined."""
 RELOCATIONS, FAILED_RELOCATIONS = 16, 2
 """Most relocations in a round, and those in a row after which there are no more as none helps."""
-Quality = tuple[int, int, int, int]
+Quality = tuple[int, int, int, int, int]
 
 
 class Objective(Protocol):
@@ -116,8 +117,9 @@ def connect(
 ) -> IntArray:
     """Return a partition whose parts are in one piece, wherever that is found to be possible.
 
-    No part is above its limit by more than the heaviest is in the partition given, and no more
-    parts are in several pieces.
+    No part is above its limit by more than the heaviest is in the partition given. If that is the
+    same, there are no more parts in several pieces or, in a graph of more components than parts,
+    no more pieces.
 
     Parameters
     ----------
@@ -135,15 +137,32 @@ def connect(
     moves = PieceMoves(backend, territory, seed)
     best, quality = parts, _quality(territory, parts, objective)
     for number in range(ROUNDS):
-        pieces = find_pieces(territory, parts)
-        joined = parts if _is_whole(pieces) else _join(moves, parts, pieces)
-        found = _quality(territory, joined, objective)
+        choices = _choices(territory, parts)
+        tried = [_join(moves, *choice) for choice in choices] or [parts]
+        qualities = [_quality(territory, joined, objective) for joined in tried]
+        found = min(qualities)
+        joined = tried[qualities.index(found)]
         if found < quality:
             best, quality = joined, found
-        if joined is parts or number == ROUNDS - 1:
+        if not choices or number == ROUNDS - 1:
             break
         parts = objective.refine(joined)
     return best
+
+
+def _choices(territory: Territory, parts: IntArray) -> list[tuple[IntArray, Pieces]]:
+    """Return partitions with the pieces to keep when others join them; none if no piece can join.
+
+    The first is the one given, with bridges; if parts can be reassigned, that is another one.
+    """
+    pieces = find_pieces(territory, parts)
+    is_whole = _is_whole(pieces)
+    if np.bincount(pieces.parts[pieces.kept]).max(initial=0) > 1:
+        parts = bridge(territory, parts)
+        pieces = find_pieces(territory, parts)
+    choices = [] if is_whole else [(parts, pieces)]
+    reassigned = reassign_parts(territory, parts, pieces)
+    return choices if reassigned is None else [*choices, reassigned]
 
 
 def _is_whole(pieces: Pieces) -> bool:
@@ -157,9 +176,6 @@ def _is_whole(pieces: Pieces) -> bool:
 def _join(moves: PieceMoves, parts: IntArray, pieces: Pieces) -> IntArray:
     """Return parts that are balanced and in one piece, or, if that fails, in few."""
     territory = moves.territory
-    if np.bincount(pieces.parts[pieces.kept]).max(initial=0) > 1:
-        parts = bridge(territory, parts)
-        pieces = find_pieces(territory, parts)
     joined = moves.balance(gather(territory, parts, pieces, crowd=True))
     excess, tries, failed = _excess(territory, joined), 0, 0
     while excess and tries < RELOCATIONS and failed < min(FAILED_RELOCATIONS, territory.k):
@@ -183,11 +199,18 @@ def _excess(territory: Territory, parts: IntArray) -> int:
 
 
 def _quality(territory: Territory, parts: IntArray, objective: Objective) -> Quality:
-    """Return what is compared: overload, parts in several pieces, their pieces, cost."""
+    """Return what is compared: overload, pieces, parts in several pieces, their pieces, cost.
+
+    All pieces count only if the graph has more components than parts: if not, what counts first is
+    that each part is in one piece.
+    """
     overload = max(0, int((territory.weigh(parts) - territory.limits).max()))
-    pieces = np.bincount(find_pieces(territory, parts).parts, minlength=territory.k)
+    found = find_pieces(territory, parts)
+    pieces = np.bincount(found.parts, minlength=territory.k)
     several = pieces[pieces > 1]
-    return overload, len(several), int(several.sum()), objective.cost(parts)
+    has_more_components = int(territory.components.max()) >= territory.k
+    total = len(found.parts) if has_more_components else 0
+    return overload, total, len(several), int(several.sum()), objective.cost(parts)
 
 
 def reasons(territory: Territory, parts: IntArray) -> Mapping[int, str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import floor
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from jetpy.balance.limits import limits_of
 from jetpy.constraints.targets import Shares, ideals
 from jetpy.convert.device import on_host
 from jetpy.errors import GraphError, OptionError
@@ -123,11 +123,8 @@ def pose_several(
     """
     totals = weights.sum(axis=0, dtype=np.int64).tolist()
     wanted = np.stack([ideals(total, shares) for total in totals], axis=1)
-    most = [
-        [min(floor(ideal * (1 + own) + 1e-9), INT32_MAX) for ideal in column]
-        for column, own in zip(wanted.T.tolist(), imbalances, strict=True)
-    ]
-    return Several(weights, wanted, np.array(most, np.int64).T.copy())
+    limits = [limits_of(column, own) for column, own in zip(wanted.T, imbalances, strict=True)]
+    return Several(weights, wanted, np.stack(limits, axis=1))
 
 
 def checked_imbalances(imbalance: Any, kinds: int, *, large: bool) -> list[float]:

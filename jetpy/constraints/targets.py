@@ -55,7 +55,8 @@ def _whole(values: npt.NDArray[Any]) -> Shares:
 
 def ideals(total: int, shares: Shares) -> npt.NDArray[np.int64]:
     """Return what each part should weigh, rounded up, int64, shape (k,)."""
-    return np.asarray(-(-total * shares // int(shares.sum())))
+    exact = -(-total * shares.astype(object) // int(shares.sum()))
+    return np.asarray(exact, np.int64)
 
 
 def one_each(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
-from fractions import Fraction
 
 from jetpy import names
+from jetpy.balance.limits import limit_of_pes
 from jetpy.checks import one_of
 from jetpy.errors import OptionError
-from jetpy.graph import INT32_MAX
 from jetpy.mapping.machine import Machine
 from jetpy.options import Options
 from jetpy.presets import preset
@@ -57,8 +55,7 @@ def pose_mapping(
     if method != "im" and not machine.hierarchy:
         raise OptionError(f"method {method} needs a hierarchy; without one, use im")
     problem = pose(total_vertex_weight, machine.k, imbalance, seed, options)
-    share_of_all = (1 + Fraction(str(float(imbalance)))) / machine.k
-    limit = min(math.ceil(share_of_all * total_vertex_weight), INT32_MAX)
+    limit = limit_of_pes(total_vertex_weight, machine.k, problem.imbalance)
     steps, upper = [], machine.upper_levels()
     share = slack(machine.k * limit, total_vertex_weight, len(upper) + 1)
     for number, part in enumerate(upper, 1):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import jetpy
 from jetpy.constraints.bridges import bridge, shortest_path
 from jetpy.constraints.pieces import Pieces, Territory, find_pieces, gather, settle
+from jetpy.constraints.reassignment import reassign_parts
 from jetpy.constraints.relocation import relocate
 from jetpy.graph import Graph
 from jetpy.metrics import components_per_part, part_weights
@@ -271,6 +272,64 @@ def test_relocated_parts(problem: tuple[Territory, np.ndarray], rank: int) -> No
     whole = np.flatnonzero(parts == heavy).tolist()
     rest = [v for v in whole if v not in got]
     assert len(components(rows, rest)) <= len(components(rows, whole))
+
+
+@quick
+@given(problems(), st.booleans())
+def test_reassigned_parts(problem: tuple[Territory, np.ndarray], is_roomy: bool) -> None:
+    """Each component gets a part that keeps it alone, or none has two; others are left alone."""
+    territory, parts = problem
+    if is_roomy:
+        limits = territory.limits + territory.graph.total_vertex_weight
+        territory = Territory(territory.graph, limits, territory.movable)
+    pieces = find_pieces(territory, parts)
+    reassigned = reassign_parts(territory, parts, pieces)
+    kept = pieces.components[pieces.kept].tolist()
+    without, doubles = {*pieces.components.tolist()} - {*kept}, len(kept) - len({*kept})
+    if reassigned is None:
+        assert not is_roomy or not territory.movable.all() or not without or not doubles
+        return
+    found, after = reassigned
+    kept_after = after.components[after.kept].tolist()
+    assert len(kept_after) == len(kept)
+    assert len({*kept_after}) == min(len(kept), len({*pieces.components.tolist()}))
+    assert sorted(after.parts[after.kept].tolist()) == sorted(pieces.parts[pieces.kept].tolist())
+    assert territory.movable[found != parts].all()
+    new = {*kept_after} - {*kept}
+    assert ({*territory.components[found != parts].tolist()}) <= new <= without
+    for component in new:
+        inside = territory.components == component
+        [p] = {*found[inside].tolist()}
+        assert territory.graph.vertex_weights[inside].sum() <= territory.limits[p]
+
+
+@pytest.mark.parametrize(
+    ("limits", "fixed", "kept"),
+    [
+        ([9, 9], [], {0: [0, 1, 2], 1: [4]}),
+        ([7, 2], [], {0: [0, 1, 2], 1: [4]}),
+        ([6, 9], [], {0: [4], 1: [3]}),  # the path is too heavy for part 0
+        ([9, 9], [3], {0: [4], 1: [3]}),
+        ([6, 6], [], None),
+        ([7, 1], [], None),  # vertex 4 is too heavy for part 1
+        ([9, 9], [0, 3], None),
+    ],
+)
+def test_a_part_leaves_a_path(
+    limits: list[int], fixed: list[int], kept: dict[int, list[int]] | None
+) -> None:
+    """The part of less weight there, if it can, gets the heavier of two isolated vertices."""
+    graph = from_edges(6, [(0, 1), (1, 2), (2, 3)], vertex_weights=[2, 1, 1, 3, 2, 1])
+    territory = Territory(graph, np.array(limits), ~np.isin(np.arange(6), fixed))
+    parts = np.array([0, 0, 0, 1, 0, 0], np.int32)
+    reassigned = reassign_parts(territory, parts, find_pieces(territory, parts))
+    if kept is None:
+        assert reassigned is None
+    else:
+        assert reassigned is not None
+        found, pieces = reassigned
+        is_kept = pieces.kept[pieces.labels]
+        assert kept == {p: np.flatnonzero(is_kept & (found == p)).tolist() for p in (0, 1)}
 
 
 # Bigger graphs

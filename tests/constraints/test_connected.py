@@ -14,7 +14,7 @@ from jetpy.backends.base import Backend
 from jetpy.errors import OptionError
 from jetpy.graph import Graph
 from jetpy.metrics import components_per_part, edge_cut
-from tests.graphs import path
+from tests.graphs import from_edges, path
 from tests.strategies import weighted_graphs
 
 ENGINE: dict[str, Any] = {"backend": "numba", "threads": 1}
@@ -43,6 +43,31 @@ def test_what_is_said_is_so(
     pieces = components_per_part(graph, result.parts, k)
     assert result.pieces.tolist() == pieces.tolist()
     assert set(result.disconnected) == set(np.flatnonzero(pieces > 1).tolist())
+
+
+@pytest.mark.parametrize(
+    ("k", "pieces", "cut"), [(2, [1, 6], 0), (3, [1, 1, 5], 0), (7, [1] * 7, 0)]
+)
+def test_a_path_stays_whole_beside_isolated_vertices(k: int, pieces: list[int], cut: int) -> None:
+    """Parts may weigh anything: none of as many parts as components needs to cut the path."""
+    graph = from_edges(18, [(v, v + 1) for v in range(11)])
+    options: dict[str, Any] = {"imbalance": 100.0, "large_imbalance": True}
+    result = jetpy.partition(graph, k, connected=True, **options, **ENGINE)
+    assert sorted(result.pieces.tolist()) == pieces
+    assert result.cut == cut
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.integers(1, 12), min_size=1, max_size=12), st.integers(1, 9), st.integers(0, 99))
+def test_as_few_pieces_as_can_be(sizes: list[int], k: int, seed: int) -> None:
+    """Of paths, in parts that may weigh anything: one in each part, or all of them whole."""
+    ends = np.cumsum(sizes)
+    edges = [(v, v + 1) for v in range(ends[-1] - 1) if v + 1 not in ends]
+    weights = np.random.default_rng(seed).integers(1, 5, ends[-1])
+    graph = from_edges(int(ends[-1]), edges, vertex_weights=weights)
+    options: dict[str, Any] = {"imbalance": 100.0, "large_imbalance": True, "seed": seed}
+    result = jetpy.partition(graph, k, connected=True, **options, **ENGINE)
+    assert result.pieces.sum() == max(len(sizes), min(k, graph.n))
 
 
 @pytest.mark.parametrize("k", [2, 7, 30])

@@ -11,7 +11,7 @@ CHECKS = (
     *("parts", "cut", "part weights", "empty parts", "ideals", "limits", "limit", "imbalance"),
     *("feasible tells", "feasible", "volume", "pieces", "disconnected", "isolated"),
     *("no part empty", "fixed vertices stay", "moved weight", "weights are divided"),
-    *("volume no larger", "connected where free", "input is left alone"),
+    *("volume no larger", "pieces where free", "input is left alone"),
     *("not less balanced", "cut no larger", "engines agree", "processes agree"),
     *("one task a PE", "no worse than plain", "cost", "cost by level"),
     *("update tells the cut", "vertices", "edges", "vertex weights", "saved sessions agree"),
