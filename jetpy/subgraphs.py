@@ -5,8 +5,8 @@ from __future__ import annotations
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import Adjacency, DeviceGraph
 from jetpy.backends.long_rows import find_long_rows
-from jetpy.workloads import contraction as contraction_kernels
 from jetpy.workloads import subgraphs as kernels
+from jetpy.workloads.values import add_weights
 
 
 def within_blocks(backend: Backend, graph: DeviceGraph, blocks: Array) -> DeviceGraph:
@@ -23,7 +23,7 @@ def within_blocks(backend: Backend, graph: DeviceGraph, blocks: Array) -> Device
     total = backend.scan(nnz, kernels.keep_inside, marks=marks, **rows)
     backend.parallel_for(n + 1, kernels.offset_rows_inside, total=total, nnz=nnz, **rows)
     indices, edge_weights = inside.indices[:total], inside.edge_weights[:total]
-    weight = backend.reduce(total, contraction_kernels.add_weights, edge_weights=edge_weights)
+    weight = backend.reduce(total, add_weights, edge_weights=edge_weights)
     long_rows = find_long_rows(backend, inside.indptr, total)
     return DeviceGraph(
         inside.indptr, indices, edge_weights, graph.vertex_weights, weight, long_rows

@@ -338,9 +338,3 @@ def copy_rows(c: int, tables: Tables, coarse: Graph, longest: int):
         coarse.edge_weights[target] = tables.sums[source]
         source += 1
         target += 1
-
-
-@pk.workunit
-def add_weights(e: int, acc: pk.Acc[pk.int64], edge_weights: pk.View1D[Weight]):
-    """Sum up the weights of edges."""
-    acc += edge_weights[e]

@@ -10,6 +10,7 @@ from jetpy.backends.long_rows import find_fine_rows, find_long_rows
 from jetpy.workloads import contraction as kernels
 from jetpy.workloads.groups import NO_VERTEX
 from jetpy.workloads.packing import LOWER_BITS
+from jetpy.workloads.values import add_weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +131,7 @@ def merge(
     coarse = Adjacency(indptr, backend.empty(nnz), backend.empty(nnz, kind))
     backend.parallel_for(n, kernels.copy_rows, tables=tables, coarse=coarse, longest=longest)
     long_rows.launch_lanes(kernels.copy_long_rows, tables=tables, coarse=coarse)
-    weight = backend.reduce(nnz, kernels.add_weights, edge_weights=coarse.edge_weights)
+    weight = backend.reduce(nnz, add_weights, edge_weights=coarse.edge_weights)
     return DeviceGraph(
         indptr,
         coarse.indices,

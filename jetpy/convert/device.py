@@ -20,6 +20,13 @@ def is_array(data: Any) -> bool:
     return any(hasattr(data, way) for way in _WAYS)
 
 
+def is_on_gpu(data: Any) -> bool:
+    """Whether something is an array of CuPy or torch, or of another package, on an NVIDIA GPU."""
+    if str(getattr(data, "layout", "torch.strided")) != "torch.strided":
+        return False  # sparse ones of torch, which fail when they are asked
+    return hasattr(data, "__cuda_array_interface__")
+
+
 def on_host(data: Any) -> npt.NDArray[Any]:
     """Return numbers as an array of NumPy, without a copy where they are on the host already.
 

@@ -32,6 +32,7 @@ from jetpy.progress import Progress, ProgressOption
 from jetpy.refinement.jet import Refined
 from jetpy.refinement.measures import measure, upload_metric
 from jetpy.result import LevelTable
+from jetpy.row_checks import HASHES
 from jetpy.stopwatch import Stopwatch
 
 TOLD = (
@@ -448,7 +449,7 @@ def _check_graph(comm: Communicator, rows: UploadedRows, block: Block) -> None:
     GraphError
     """
     together(comm, lambda: check_rows(rows, block))
-    if sum(comm.gather_objects(rows.digest)) % 2**64:
+    if sum(comm.gather_objects(rows.digest)) % HASHES:
         raise agreed(
             GraphError(
                 "the graph is not symmetric: an edge has no reverse edge, or one of another weight"

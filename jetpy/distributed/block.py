@@ -14,8 +14,8 @@ from jetpy.backends.base import Array, Backend
 from jetpy.distributed.piece import Blocks, Piece, localize, make_piece
 from jetpy.errors import GraphError
 from jetpy.graph import INT32_MAX
-from jetpy.workloads import block_checks as kernels
-from jetpy.workloads.contraction import add_weights
+from jetpy.row_checks import Rows, narrowed
+from jetpy.workloads.values import add_weights
 
 IntArray = npt.NDArray[Any]
 SLICE = 1 << 22
@@ -109,54 +109,21 @@ def _weights(values: Any, count: int, what: str) -> npt.NDArray[np.int32]:
 
 
 @dataclass(frozen=True, eq=False)
-class UploadedRows:
-    """The rows of a block on a back end, neighbours by their numbers in the whole graph.
+class UploadedRows(Rows):
+    """The rows of a block on a back end.
 
     Attributes
     ----------
-    indptr, edge_weights, vertex_weights : of the back end's `sum_type`
-    heads : int64
+    vertex_weights : of the back end's `sum_type`
     blocks : Blocks
     """
 
-    backend: Backend
-    indptr: Array
-    heads: Array
-    edge_weights: Array
     vertex_weights: Array
     blocks: Blocks
 
-    @property
-    def first(self) -> int:
-        """Number of the first own vertex."""
-        return self.blocks.first
-
-    @property
-    def n(self) -> int:
-        """Number of vertices of the whole graph."""
-        return self.blocks.n
-
-    @property
-    def own(self) -> int:
-        """Number of own vertices."""
-        return len(self.vertex_weights)
-
-    @property
-    def are_suspicious(self) -> bool:
-        """Whether a neighbour may be there twice, be its own, or be no vertex."""
-        return self.backend.reduce(self.own, kernels.count_suspects, rows=self) > 0
-
-    @property
-    def digest(self) -> int:
-        """A number; those of all blocks add up to 0, modulo 2**64, if the graph is symmetric.
-
-        Otherwise they do not, but for a chance of one in 2**64.
-        """
-        return self.backend.reduce(self.own, kernels.add_hashes, rows=self)
-
     def as_piece(self) -> Piece:
         """Return the piece of the graph."""
-        heads, ghosts = localize(self.backend, self.blocks, self.heads.astype(np.int32))
+        heads, ghosts = localize(self.backend, self.blocks, self.indices)
         return make_piece(
             self.backend,
             self.blocks,
@@ -172,7 +139,10 @@ class UploadedRows:
 
 
 def upload_rows(backend: Backend, block: Block, blocks: Blocks) -> UploadedRows:
-    """Hand the rows of a block over to a back end; units need not travel."""
+    """Hand the rows of a block over to a back end; units need not travel.
+
+    In place of neighbours outside the graph is `OUTSIDE`, which `check_rows` finds.
+    """
     kind = backend.sum_type
 
     def weights(values: npt.NDArray[np.int32]) -> Array:
@@ -180,11 +150,14 @@ def upload_rows(backend: Backend, block: Block, blocks: Blocks) -> UploadedRows:
             return backend.full(len(values), 1, kind)
         return backend.from_host(values.astype(kind, copy=False))
 
+    indices, _ = narrowed(backend, backend.from_host(block.indices), 0, blocks.n - 1)
     return UploadedRows(
         backend,
         backend.from_host(block.indptr.astype(kind)),
-        backend.from_host(block.indices),
+        indices,
         weights(block.edge_weights),
+        blocks.n,
+        blocks.first,
         weights(block.vertex_weights),
         blocks,
     )

@@ -15,13 +15,13 @@ from jetpy.incremental.column import BlankColumn
 from jetpy.incremental.pseudo_partition import PseudoPartition, gather
 from jetpy.refinement.state import Table
 from jetpy.workloads import connectivity as table_kernels
-from jetpy.workloads import contraction as contraction_kernels
 from jetpy.workloads import placement as kernels
 from jetpy.workloads import pseudo_partition as pseudo_kernels
 from jetpy.workloads.affected import Mark
 from jetpy.workloads.buckets import NO_NUMBER
 from jetpy.workloads.connectivity import UNUSED
 from jetpy.workloads.groups import NO_PART
+from jetpy.workloads.values import add_weights
 
 KEY_BITS, PULL_BITS = 63, 31
 """Bits of what vertex moves are sorted by, and those of them for an edge weight, if so many are
@@ -144,7 +144,7 @@ def place(
     while left > 0:
         left -= _place_some(state, table, moves)
     growth = backend.reduce(n * state.lanes, kernels.sum_change_of_cut, state=state)
-    loss = backend.reduce(n, contraction_kernels.add_weights, edge_weights=moves.losses)
+    loss = backend.reduce(n, add_weights, edge_weights=moves.losses)
     part_weights[:] = backend.to_host(state.part_weights)
     return backend.to_host(state.parts), growth // 2, loss
 
