@@ -162,6 +162,11 @@ P = (np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1]))
 LEFT_TO_THE_HOST: dict[str, tuple[Any, ...]] = {
     "indptr starts late": ((np.array([1, 1, 3, 4]), P[1]), None, None),
     "indptr decreases": ((np.array([0, 3, 1, 4]), P[1]), None, None),
+    "rows that share entries": (
+        (np.array([0, 2, 0, 2, 4, 6]), np.array([3, 4, 0, 2, 0, 2])),
+        None,
+        None,
+    ),
     "indptr ends early": ((np.array([0, 1, 2, 3]), P[1]), None, None),
     "indptr of floats": ((P[0] + 0.5, P[1]), None, None),
     "no vertex": ((np.array([0]), P[1]), None, None),
@@ -176,6 +181,7 @@ LEFT_TO_THE_HOST: dict[str, tuple[Any, ...]] = {
     "one direction": ((np.array([0, 2, 3, 3]), np.array([1, 2, 0])), None, None),
     "unequal weights": (P, np.array([1, 2, 3, 3]), None),
     "fractions": (P, np.array([0.5, 0.5, 1, 1]), None),
+    "fractions above 1": (P, np.array([1.5, 1.5, 1, 1]), None),
     "minus one": (P, np.array([-1.0, -1.0, 1, 1]), None),
     "not a number": (P, np.array([np.nan, np.nan, 1, 1]), None),
     "zero": (P, np.array([0, 0, 1, 1]), None),
@@ -194,6 +200,17 @@ def test_what_is_wrong_is_left_to_the_host(device: DeviceBackend, case: str) -> 
     rows, edges, vertices = LEFT_TO_THE_HOST[case]
     assert check_rows(device, rows, edges, vertices) is None
     assert check_rows(device, P, None, None) is not None
+
+
+@pytest.mark.parametrize("heads", [[0], [1, 0, 1]], ids=["sorted", "unsorted"])
+def test_loops_are_found_before_symmetry_is_looked_at(
+    device: DeviceBackend, heads: list[int]
+) -> None:
+    tails = [0] if len(heads) == 1 else [0, 1, 1]
+    starts = np.array([0, *np.cumsum(np.bincount(tails, minlength=2))])
+    rows = device.from_host(starts), device.from_host(np.array(heads))
+    assert rows_of(device, *rows, None) is None
+    assert rows_of_pairs(device, device.from_host(np.array([tails, heads])), 2, None) is None
 
 
 # Edge lists

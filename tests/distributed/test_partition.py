@@ -141,6 +141,12 @@ BAD: dict[str, tuple[Any, dict[str, Any], type[Exception], str]] = {
         GraphError,
         r"process 1: edge \(1, 2\): there are 2 vertices",
     ),
+    "an id of 33 bits": (
+        pair((I32([0, 1]), I32([1 + 2**32], np.int64)), (I32([0, 1]), I32([0]))),
+        {},
+        GraphError,
+        rf"edge \(0, {1 + 2**32}\): there are 2 vertices",
+    ),
     "loop": (
         pair((I32([0, 1]), I32([0])), (I32([0, 0]), I32([], int))),
         {},
