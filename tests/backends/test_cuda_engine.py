@@ -21,6 +21,7 @@ from jetpy.backends.base import Backend
 from jetpy.backends.cuda import code, engine, nvrtc
 from jetpy.backends.cuda.kernels import modules
 from jetpy.backends.gpu import HOST_THREADS
+from jetpy.backends.gpu_memory import CudaMemory
 from jetpy.backends.numba_engine.engine import NumbaBackend
 from jetpy.backends.room import at_work
 from jetpy.errors import BackendError, JetpyError, OptionError, OutOfMemoryError
@@ -39,6 +40,10 @@ class DriverError(RuntimeError):
     """As CuPy's CUDADriverError."""
 
 
+class RuntimeFault(RuntimeError):
+    """As CuPy's CUDARuntimeError."""
+
+
 class Stream:
     """As CuPy's; the default one can be the current one."""
 
@@ -49,6 +54,12 @@ class Stream:
         pass
 
     def synchronize(self) -> None:
+        pass
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
         pass
 
 
@@ -67,6 +78,7 @@ class Cupy(ModuleType):
                 getDevice=lambda: self.current,
                 setDevice=self.set_device,
                 memGetInfo=lambda: (GIB, 4 * GIB),
+                CUDARuntimeError=RuntimeFault,
             ),
             function=SimpleNamespace(Module=lambda: SimpleNamespace(**self.module())),
             driver=SimpleNamespace(launchKernel=self.launch, CUDADriverError=DriverError),
@@ -198,6 +210,40 @@ def test_forked_processes_have_no_gpu(cupy: Cupy, monkeypatch: pytest.MonkeyPatc
     ):
         with pytest.raises(BackendError, match="CUDA cannot be used in a process forked from"):
             use()
+
+
+# Captured launches
+
+
+@pytest.mark.parametrize("fails_at", [None, "launch", "end"])
+def test_captures_that_other_threads_disturb(
+    cupy: Cupy, fails_at: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was not captured is launched one by one, and captured the next time."""
+    did: list[str] = []
+
+    def end_capture(stream: Stream) -> SimpleNamespace:
+        did.append("end")
+        if fails_at is not None:
+            raise RuntimeFault("cudaErrorStreamCaptureInvalidated")
+        return SimpleNamespace(launch=lambda _: did.append("graph"))
+
+    def launches() -> None:
+        if fails_at == "launch" and did[-1:] == ["begin"]:
+            raise DriverError("CUDA_ERROR_STREAM_CAPTURE_INVALIDATED")
+        did.append("launches")
+
+    monkeypatch.setattr(Stream, "begin_capture", lambda stream: did.append("begin"), raising=False)
+    monkeypatch.setattr(Stream, "end_capture", end_capture, raising=False)
+    repeat = CudaMemory(0, captures_apart=True).repeatable(launches, lambda: True)
+    repeat()
+    captured = ["begin", *([] if fails_at == "launch" else ["launches"]), "end"]
+    assert did == [*captured, "graph" if fails_at is None else "launches"]
+    fails_at, did[:] = None, []
+    repeat()
+    assert did[-1] == "graph"
+    repeat()
+    assert did[-1] == "graph"
 
 
 # Memory that is full
