@@ -202,3 +202,10 @@ def test_who_takes_no_large_graph_says_so() -> None:
 
     with pytest.raises(BackendError, match="which numba cannot take: use cuda or numba"):
         Narrow(1).widened()
+
+
+def test_no_part_is_empty_whatever_edges_weigh() -> None:
+    grid = jetpy.generators.grid(3, 3)
+    graph = jetpy.as_graph(grid, edge_weights=np.full(2 * grid.m, INT32_MAX))
+    result = jetpy.partition(graph, 2, imbalance=100.0, large_imbalance=True, **ENGINE)
+    assert result.empty_parts == 0

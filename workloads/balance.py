@@ -31,7 +31,7 @@ def list_loose(
     parts: pk.View1D[pk.int32],
     sizes: pk.View1D[pk.int32],
     internal: pk.View1D[pk.int64],
-    heaviest: int,
+    heaviest: pk.int64,
     loose: pk.View1D[pk.int32],
 ):
     """List the vertices that edges of at most a weight hold in a part of two or more."""

@@ -11,11 +11,12 @@ import numpy.typing as npt
 
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import DeviceGraph
-from jetpy.graph import INT32_MAX, IntArray
+from jetpy.graph import IntArray
 from jetpy.workloads import balance as kernels
 
-HELD_FOR_EVER = 2**62
-"""Internal weight of a vertex that is pinned to its part."""
+HELD_FOR_EVER, MAX_HELD = 2**62, 2**61
+"""Internal weight of a vertex that is pinned to its part, and most of another one. Weights of edges
+may be subtracted from either, and are together much less than the difference."""
 FEW = 256
 """Up to so many empty parts, a GPU's host fetches the rows of vertices that it moves, one by one;
 if there are more, it fetches all."""
@@ -78,7 +79,7 @@ def fill(
             or weights[heap[0].vertex] > most[p]
         ):
             heapq.heappop(heap)
-        if not heap or heap[0].weight > INT32_MAX:
+        if not heap or heap[0].weight > MAX_HELD:
             break
         loosest = heapq.heappop(heap)
         moved[loosest.vertex] = p
@@ -110,8 +111,8 @@ def _loosest(
     count = min(count, int(host_sizes[host_sizes > 1].sum()))
     loose = backend.empty(n)
     heaviest, found = 0, -1
-    while found < count and heaviest < INT32_MAX:
-        heaviest = min(2 * heaviest + 1, INT32_MAX)
+    while found < count and heaviest < MAX_HELD:
+        heaviest = min(2 * heaviest + 1, MAX_HELD)
         found = backend.scan(
             n,
             kernels.list_loose,
