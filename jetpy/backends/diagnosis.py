@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 Version = tuple[int, ...]
 """Numbers of a version; empty where it is not known."""
 
-ELEMENTS = ("int32", "int64")
+ELEMENTS = ("int32", "int64", "float64")
 """Types of the elements of the kernels' arrays."""
 
 

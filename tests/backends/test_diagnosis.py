@@ -101,7 +101,8 @@ WRONG: dict[str, tuple[Installation, str, str]] = {
     ),
     "layouts": (
         replace(SOUND, views=frozenset(v for v in VIEWS if "Cuda" not in v)),
-        "without KokkosView_int32_CudaSpace_LayoutLeft_1, KokkosView_int64_CudaSpace_LayoutLeft_1$",
+        "without KokkosView_int32_CudaSpace_LayoutLeft_1, KokkosView_int64_CudaSpace_LayoutLeft_1, "
+        "KokkosView_float64_CudaSpace_LayoutLeft_1$",
         "ENABLE_LAYOUTS=ON",
     ),
     "types": (

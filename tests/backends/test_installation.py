@@ -21,7 +21,9 @@ LIBRARY = """
 class KokkosView_int32_HostSpace_LayoutRight_1: pass
 class KokkosView_int32_CudaSpace_LayoutLeft_1: pass
 class KokkosView_int64_HostSpace_LayoutRight_1: pass
+class KokkosView_float64_HostSpace_LayoutRight_1: pass
 class KokkosView_int64_CudaSpace_LayoutLeft_1: pass
+class KokkosView_float64_CudaSpace_LayoutLeft_1: pass
 """
 CUPY = """
 __version__ = "14.0.0"

@@ -14,7 +14,7 @@ from jetpy.backends.base import Backend
 from jetpy.errors import OptionError
 from jetpy.graph import Graph
 from jetpy.metrics import components_per_part, edge_cut
-from tests.graphs import from_edges, path
+from tests.graphs import from_edges, path, random_graph
 from tests.strategies import weighted_graphs
 
 ENGINE: dict[str, Any] = {"backend": "numba", "threads": 1}
@@ -102,3 +102,16 @@ def test_refining_scattered_parts() -> None:
 def test_bad_company(options: dict[str, Any]) -> None:
     with pytest.raises(OptionError, match="connected"):
         jetpy.partition(path(9), 3, connected=True, **options, **ENGINE)
+
+
+@pytest.mark.parametrize("seed", [15, 38, 49])
+def test_multiples_of_weights_change_nothing(seed: int) -> None:
+    """Limits that are no multiples leave overload that is none, which must not be compared."""
+    graph = random_graph(80, 100 + seed, seed)
+    weights = np.random.default_rng(seed).integers(1, 12, graph.n)
+    options: dict[str, Any] = {"connected": True, "preset": "fast", **ENGINE}
+    one = jetpy.partition(graph, 12, vertex_weights=weights, imbalance=0.0, **options)
+    six = jetpy.partition(graph, 12, vertex_weights=6 * weights, imbalance=0.01, **options)
+    assert six.limit // 6 == one.limit
+    assert six.limit % 6
+    assert np.array_equal(six.parts, one.parts)
