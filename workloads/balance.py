@@ -31,11 +31,11 @@ def list_loose(
     parts: pk.View1D[pk.int32],
     sizes: pk.View1D[pk.int32],
     internal: pk.View1D[pk.int64],
-    heaviest: pk.int64,
+    most: pk.int64,
     loose: pk.View1D[pk.int32],
 ):
     """List the vertices that edges of at most a weight hold in a part of two or more."""
-    if internal[v] <= heaviest and sizes[parts[v]] > 1:
+    if internal[v] <= most and sizes[parts[v]] > 1:
         if last_pass:
             loose[acc] = v
         acc += 1

@@ -119,7 +119,7 @@ def _loosest(
             parts=parts,
             sizes=sizes,
             internal=internal,
-            heaviest=heaviest,
+            most=heaviest,
             loose=loose,
         )
     listed = loose[:found]
