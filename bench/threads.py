@@ -1,6 +1,6 @@
 """Calls from several Python threads at once: the same parts, and how long they take.
 
-Prints medians of rounds, in each of which all ways to call take their turn.
+Each round measures every case once. Prints the medians.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ SOON = 1.0
 
 
 _TERMINAL = threading.Lock()
-"""Held by whoever draws there."""
+"""The bar that is drawn holds it."""
 
 
 class Screen(Protocol):

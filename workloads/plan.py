@@ -207,10 +207,20 @@ def add_up_blocks(g: int, plan: Plan, blocks: BlockSums, groups: GroupSums, stat
 
 @pk.function
 def heaviest_to_leave(p: int, group_weight: pk.int64, plan: Plan, state: Refinement) -> pk.int64:
-    """Return the weight of the heaviest vertices that may leave a part."""
-    above: pk.int64 = plan.all_shares * state.part_weights[p] - share_of(p, plan) * group_weight
-    heaviest: pk.int64 = HALVES_ABOVE_AVERAGE * above
-    heaviest //= 2 * plan.all_shares
+    """Return the weight of the heaviest vertices that may leave a part.
+
+    3/2 (weight of the part - share / all shares * weight of the group), rounded down, in steps
+    whose products 64 bits hold.
+    """
+    whole: pk.int64 = group_weight // plan.all_shares
+    rest: pk.int64 = group_weight % plan.all_shares
+    halves: pk.int64 = state.part_weights[p] - share_of(p, plan) * whole
+    halves *= HALVES_ABOVE_AVERAGE
+    heaviest: pk.int64 = halves // 2
+    below: pk.int64 = HALVES_ABOVE_AVERAGE * (share_of(p, plan) * rest)
+    below -= halves % 2 * plan.all_shares
+    if below > 0:
+        heaviest -= (below - 1) // (2 * plan.all_shares) + 1
     if heaviest < 1:
         return 1
     return heaviest

@@ -210,11 +210,7 @@ class CudaMemory(Memory):
 
         def repeat() -> None:
             nonlocal graph
-            if graph is None:
-                if not are_loaded():
-                    with self.in_order():
-                        launches()
-                    return
+            if graph is None and are_loaded():
                 graph = self._capture(launches)
             if graph is None:
                 with self.in_order():

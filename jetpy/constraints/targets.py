@@ -87,7 +87,7 @@ def read_targets(text: str) -> npt.NDArray[np.float64]:
     OptionError
         If the text is neither.
     MissingFileError
-        If it has no colon, is not a number, and there is no file of that name.
+        If it has no colon and is not a number, and no file has that name.
     """
     path = Path(text)
     try:

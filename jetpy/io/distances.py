@@ -27,7 +27,7 @@ def read_distances(text: str) -> str | npt.NDArray[np.int64]:
     OptionError
         If it is neither.
     MissingFileError
-        If it has no colon, and there is no file of that name.
+        If it has no colon, and no file has that name.
     FileFormatError
         If the file holds no matrix of integers.
     OSError

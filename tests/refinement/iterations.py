@@ -122,8 +122,10 @@ class Iterations:
         room = (threshold - weights)[open_parts]
         if room.sum() < overload.sum():
             room += (limits - threshold)[open_parts]
-        total = shares.sum()
-        over_average = 3 * (total * weights - weights.sum() * shares) // (2 * total)
+        exact_weights, exact_shares = weights.astype(object), shares.astype(object)
+        total = exact_shares.sum()
+        over_average = 3 * (total * exact_weights - exact_weights.sum() * exact_shares)
+        over_average //= 2 * total
         heaviest = np.where(overload > 0, np.maximum(over_average, 1), 0)
         assert plan[Row.EXCESS].tolist() == overload.tolist()
         assert plan[Row.OPEN_PART][:count].tolist() == (first + open_parts).tolist()

@@ -7,6 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jetpy.backends.base import Backend
+from jetpy.constraints.targets import MOST_SHARES
+from jetpy.graph import MOST_WEIGHT
 from jetpy.workloads.control_block import Control, Counter, Request, Task, Tasks
 from tests.refinement.iterations import Iterations
 
@@ -41,6 +43,22 @@ def test_plans_are_those_of_numpy(
         limits[weights.argmax()] = weights.max() - 1
     iterations = Iterations(backend, weights, 100, limits, groups, span, targets)
     assert iterations.begin()[Control.TASK] == Task.REBALANCE_WEAKLY
+    iterations.check_plan(weights, limits)
+
+
+@given(rng=st.integers(0, 10**6).map(np.random.default_rng), k=st.integers(2, 9))
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_products_of_targets_and_weights_may_exceed_64_bits(
+    backend: Backend, rng: np.random.Generator, k: int
+) -> None:
+    weights = rng.integers(1, MOST_WEIGHT // k, k)
+    targets = rng.integers(1, MOST_SHARES // k, k)
+    limits = rng.integers(1, MOST_WEIGHT // k, k)
+    limits[0] = weights[0] - 1
+    iterations = Iterations(backend.widened(), weights, 100, limits, targets=targets)
+    iterations.begin()
     iterations.check_plan(weights, limits)
 
 

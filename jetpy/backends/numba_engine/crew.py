@@ -67,7 +67,7 @@ class Crew:
         return bool(self._members)
 
     def call(self) -> None:
-        """Start threads, or as many as the system lets, until there are `width` of them."""
+        """Start threads until there are `width` of them, or the system starts no more."""
         members = self._members
         if len(members) + 1 >= self.width:
             return
