@@ -23,7 +23,7 @@ class Competitor:
 
     @property
     def label(self) -> str:
-        """Name in tables and figures, such as jetpy/numba/default/2."""
+        """Name in tables and figures, such as jetpy/cpu/default/2."""
         return f"{self.tool}/{self.preset}/{self.threads}"
 
 

@@ -22,7 +22,7 @@ from bench.tools import TOOLS
 from jetpy import Graph
 from jetpy.study.arrays import save_arrays
 
-DEFAULT_TOOLS = ("jetpy/numba", "pymetis", "kaminpar", "mtkahypar", "mtkahypar-quality")
+DEFAULT_TOOLS = ("jetpy/cpu", "pymetis", "kaminpar", "mtkahypar", "mtkahypar-quality")
 KS = (2, 16, 64)
 PEERS_FILE = "conditions.jsonl"
 JETPY_FILE = "conditions-jetpy.jsonl"

@@ -148,7 +148,7 @@ def _jetpy(task: Task) -> Solve:
         constraints: dict[str, Any] = {"targets": task.targets, "fixed": task.fixed}
         if task.weights.shape[1]:
             constraints = {"targets": task.targets, "vertex_weights": task.weights}
-        engine: dict[str, Any] = {"backend": "numba", "threads": 1}
+        engine: dict[str, Any] = {"backend": "cpu", "threads": 1}
         return jetpy.partition(task.graph, task.k, seed=seed, **constraints, **engine).parts
 
     return solve
@@ -226,7 +226,7 @@ def _mtkahypar(task: Task) -> Solve:
     return solve
 
 
-TOOLS = {"jetpy/numba/default/1": _jetpy, "pymetis": _pymetis, "mtkahypar": _mtkahypar}
+TOOLS = {"jetpy/cpu/default/1": _jetpy, "pymetis": _pymetis, "mtkahypar": _mtkahypar}
 
 
 def can(tool: str, condition: str) -> bool:

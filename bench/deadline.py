@@ -51,7 +51,7 @@ def best_of_jetpy(job: Job, k: int, seconds: float) -> Record:
         preset="max",
         generations=10**6,
         time_limit=seconds,
-        backend="numba",
+        backend="cpu",
         threads=job.threads,
     )
     best = result.cut if result.feasible else None

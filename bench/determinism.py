@@ -19,10 +19,10 @@ from bench.tables import note, show
 from jetpy.study.arrays import save_arrays
 
 RUNS = (
-    "numba:1",
-    "numba:2",
-    "numba:2",
-    "numba:3",
+    "cpu:1",
+    "cpu:2",
+    "cpu:2",
+    "cpu:3",
     "kokkos-serial",
     "kokkos-openmp:1",
     "kokkos-openmp:2",

@@ -257,7 +257,7 @@ def main() -> None:
     parser.add_argument("-k", type=int, nargs="+", default=[2, 8, 64])
     parser.add_argument("--presets", nargs="+", default=["default", "fast"])
     parser.add_argument("--weights", action="store_true")
-    parser.add_argument("--backend", default="numba")
+    parser.add_argument("--backend", default="cpu")
     parser.add_argument("--small", type=int)
     parser.add_argument("--repeat", type=int, default=1, help="times are medians of so many runs")
     parser.add_argument("--levels", action="store_true")

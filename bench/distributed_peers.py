@@ -51,7 +51,7 @@ def job_of(comm: Any, spec: str, libraries: Sequence[Path]) -> Job:
 
 def records_of(job: Job, tool: str, ks: Sequence[int], seeds: Sequence[int]) -> Iterator[Record]:
     """Partition with each seed, and check the parts here."""
-    group, host = communicator(job.comm), get_backend("numba", 1)
+    group, host = communicator(job.comm), get_backend("cpu", 1)
     solve = TOOLS[tool](job)
     for k in ks:
         runs = []

@@ -89,7 +89,7 @@ def _jetpy(preset: str, job: Job) -> Solve:
             imbalance=IMBALANCE,
             seed=seed,
             preset=preset,
-            backend="numba",
+            backend="cpu",
             threads=1,
         ).parts
 

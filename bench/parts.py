@@ -36,7 +36,7 @@ def main() -> None:
     parser.add_argument("--ks", type=int, nargs="*", help="instead of those from 2 to n / 2")
     parser.add_argument("--preset", default="default")
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--backend", default="numba")
+    parser.add_argument("--backend", default="cpu")
     parser.add_argument("--markdown", action="store_true")
     options = parser.parse_args()
     graphs = [jetpy.generators.grid(side, side) for side in options.grids]

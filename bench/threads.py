@@ -45,14 +45,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.threads", description=__doc__)
     parser.add_argument("--vertices", type=int, default=200_000, help="of a Delaunay graph")
     parser.add_argument("-k", type=int, default=16)
-    parser.add_argument("--backend", default="numba")
+    parser.add_argument("--backend", default="cpu")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--repeat", type=int, default=1, help="comparisons of parts")
     parser.add_argument("--only-parts", action="store_true", help="compare parts, time nothing")
     given = parser.parse_args()
     graph, processors = jetpy.generators.delaunay(given.vertices), available_threads()
     options: dict[str, object] = {"backend": given.backend}
-    expected = jetpy.partition(graph, given.k, backend="numba", threads=1).cut
+    expected = jetpy.partition(graph, given.k, backend="cpu", threads=1).cut
     found = [cuts(graph, given.k, options) for _ in range(given.repeat)]
     equal = sum(one == [expected] for one in found)
     print(f"{equal} of {given.repeat} times, 16 calls by 4 threads found the cut of one alone")
@@ -60,7 +60,7 @@ def main() -> None:
         raise SystemExit(f"cut {expected}, but {found}")
     if given.only_parts:
         return
-    one = {**options, "threads": 1} if given.backend == "numba" else options
+    one = {**options, "threads": 1} if given.backend == "cpu" else options
     ways = {
         "1 call": (one, 1, 1),
         **{f"{n} calls at once": (one, n, n) for n in (2, 4) if n <= processors},

@@ -58,7 +58,7 @@ def _pymetis(job: Job) -> Solve:
 TOOLS = {
     **{
         f"jetpy/{backend}": Tool(
-            partial(prepare_jetpy, backend), threaded=backend in ("numba", "kokkos-openmp")
+            partial(prepare_jetpy, backend), threaded=backend in ("cpu", "kokkos-openmp")
         )
         for backend in reversed(BACKENDS)
     },

@@ -47,10 +47,10 @@ Case = tuple[str, int]
 
 def _jetpy(options: dict[str, Any], graph: jetpy.Graph, k: int) -> Solve:
     def solve(seed: int) -> npt.ArrayLike:
-        own: dict[str, Any] = {"seed": seed, "backend": "numba", "threads": 1}
+        own: dict[str, Any] = {"seed": seed, "backend": "cpu", "threads": 1}
         return jetpy.partition(graph, k, **options, **own).parts
 
-    jetpy.partition(jetpy.generators.grid(40, 40), 4, **options, backend="numba", threads=1)
+    jetpy.partition(jetpy.generators.grid(40, 40), 4, **options, backend="cpu", threads=1)
     return solve
 
 

@@ -181,7 +181,7 @@ def afterburner() -> Figure:
 def rebalancing() -> Figure:
     """One iteration of weak and of strong rebalancing, from the same overfull part."""
     graph, k = mesh(2500), 4
-    start = jetpy.partition(graph, k, targets=[12, 10, 10, 10], backend="numba", threads=1).parts
+    start = jetpy.partition(graph, k, targets=[12, 10, 10, 10], backend="cpu", threads=1).parts
     figure = new_figure(2.75)
     for axes, name, rounds in zip(figure.subplots(1, 2), ("weak", "strong"), (8, 0), strict=True):
         once = refine_once(graph, start, k, RefineOptions(weak_rounds=rounds))

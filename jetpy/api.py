@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from itertools import repeat
 from typing import Any
 
@@ -17,6 +18,7 @@ from jetpy.backends.base import Backend
 from jetpy.backends.level import able
 from jetpy.backends.profiler import Profiler
 from jetpy.backends.room import at_work
+from jetpy.backends.workers import watch_compilations
 from jetpy.bars import telling
 from jetpy.build import as_graph
 from jetpy.constraints.connected import with_connected_parts
@@ -159,7 +161,7 @@ def partition(
         Seconds, above 0: as many generations as they allow, but one at least, and at most
         `generations` where that is given, too. How many there were is the result's `generations`:
         as many without a time limit give the same parts. Reading and compiling are not counted.
-    backend : {'auto', 'numba', 'cuda', 'kokkos-cuda', 'kokkos-openmp', 'kokkos-serial'}
+    backend : {'auto', 'cpu', 'cuda', 'kokkos-cuda', 'kokkos-openmp', 'kokkos-serial'}
         What runs the kernels; `auto` takes the first that works.
     threads : int, optional
         CPU threads; all that the process may use by default.
@@ -515,16 +517,14 @@ def _run(
     device: int | bool | None,
 ) -> tuple[Partition, int]:
     """Compile what is missing, do the work and put the result together; return it and its cost."""
-    compiled = False
-
-    def tell_of_kernels(done: int, total: int) -> None:  # called only where some are missing
-        nonlocal compiled
-        compiled = True
-        tell("compile", done, total)
-
-    with telling(progress) as tell:
+    with telling(progress) as tell, watch_compilations() as compilations:
+        tell_of_kernels = partial(tell, "compile")
         engines = dict.fromkeys((engine, able(engine, graph)))
-        ready = sum(one.compile(progress=tell_of_kernels) for one in engines)
+        loading = engine.loading_seconds
+        if profile:  # where kernels are timed, none of them is compiled meanwhile
+            ready = sum(one.compile(progress=tell_of_kernels) for one in engines)
+        else:
+            ready = sum(one.get_ready(tell_of_kernels) for one in engines)
         engine = list(engines)[-1]
         launches = sum(one.all_launches for one in engines)
         profiler = Profiler(engine) if profile else None
@@ -546,8 +546,8 @@ def _run(
         backend=engine.name,
         threads=cpu_threads(engine),
         gpu=engine.gpu,
-        seconds={"compile": ready, **outcome.seconds},
-        compiled=compiled,
+        seconds={"compile": ready + engine.loading_seconds - loading, **outcome.seconds},
+        compiled=bool(compilations),
         levels=LevelTable(outcome.levels),
         launches=sum(one.all_launches for one in engines) - launches,
         generations=outcome.generations,

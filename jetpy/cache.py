@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from tempfile import gettempdir
 
 from platformdirs import user_cache_path
 
@@ -35,13 +36,39 @@ def _own_dir() -> Path:
     return user_cache_path("jetpy")
 
 
+def _temporary_dir() -> Path:
+    """Return a folder of this user's among the system's temporary files."""
+    user = os.geteuid() if hasattr(os, "geteuid") else "user"
+    return Path(gettempdir(), f"jetpy-{user}")
+
+
 def cache_dirs() -> list[Path]:
     """Return the folders in which kernels are looked for; new ones go to the last.
 
-    That is `cache_dir`, and then the user's own where that cannot be written to.
+    That is `cache_dir`; where it cannot be written to, the user's own, too; where that cannot be
+    either, as there is no home directory, one of the user's among temporary files.
     """
-    first, own = cache_dir(), _own_dir()
-    return [first] if first == own or is_writable(first) else [first, own]
+    found: list[Path] = []
+    for folder in dict.fromkeys([cache_dir(), _own_dir()]):
+        found.append(folder)
+        if is_writable(folder):
+            return found
+    temporary = _temporary_dir()
+    return [*found, temporary] if is_writable(temporary) and _is_mine(temporary) else found
+
+
+def prospects() -> str:
+    """Return what later runs find of the kernels that are compiled now, in words."""
+    last = cache_dirs()[-1]
+    if not is_writable(last):
+        return f"they cannot be kept for later runs: {last} cannot be written to; {MOVE}"
+    if last == _temporary_dir():
+        return f"later runs find them in {last}, as there is no cache folder to write to; {MOVE}"
+    return "later runs find them in its cache"
+
+
+def _is_mine(folder: Path) -> bool:
+    return not hasattr(os, "geteuid") or folder.lstat().st_uid == os.geteuid()
 
 
 def is_writable(folder: Path) -> bool:
@@ -83,7 +110,7 @@ def write_entry(name: Path, content: bytes) -> None:
 
 
 def keep_entry(name: Path, content: bytes) -> None:
-    """Keep `content` under a name; where it cannot be written, that is said once."""
+    """Keep `content` under a name; where that fails, it is said once."""
     try:
         write_entry(name, content)
     except OSError as error:
@@ -142,7 +169,8 @@ def make_folders(top: Path, below: Path) -> None:
 def _make_folder(folder: Path) -> None:
     """Make a cache folder: the user's own for nobody else, another for others to read at most."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    folder.mkdir(mode=0o700 if folder == _own_dir() else 0o755, exist_ok=True)
+    private = folder in (_own_dir(), _temporary_dir())
+    folder.mkdir(mode=0o700 if private else 0o755, exist_ok=True)
 
 
 def write_at_once(path: Path, content: bytes) -> None:

@@ -19,14 +19,14 @@ from jetpy.backends.cuda import installation as cuda_installation
 from jetpy.backends.cuda.installation import Installation as Cuda
 from jetpy.backends.diagnosis import Installation, Problem, problems, version_text
 from jetpy.backends.kokkos.build import BINARY, is_built
-from jetpy.backends.numba_engine import SUFFIX
+from jetpy.backends.cpu import SUFFIX
 from jetpy.backends.selfcheck import Outcome
 from jetpy.backends.threads import available_threads
 from jetpy.cache import cache_dirs, check_trusted, intact_content, is_writable
 from jetpy.errors import BackendError
 from jetpy.names import DISTRIBUTION
 
-PACKAGES = (DISTRIBUTION, "numba", "numpy", "scipy", "pymetis", "pykokkos", "cupy")
+PACKAGES = (DISTRIBUTION, "llvmlite", "numpy", "scipy", "pymetis", "pykokkos", "cupy")
 
 
 @dataclass(frozen=True)
@@ -229,7 +229,7 @@ def _cache() -> Cache:
 
 def _folder(folder: Path) -> CacheFolder:
     """Count the kernels in a cache folder, and those that do not count."""
-    files = [*folder.glob(f"numba/*/*{SUFFIX}"), *folder.glob(f"cuda/*/*{cuda.SUFFIX}")]
+    files = [*folder.glob(f"cpu/*{SUFFIX}"), *folder.glob(f"cuda/*/*{cuda.SUFFIX}")]
     intact = [intact_content(path) is not None for path in files]
     intact += [is_built(path.parent) for path in folder.glob(f"kokkos/*/{BINARY}")]
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())

@@ -21,7 +21,7 @@ GRACE = 0.5
 _SHOW_CURSOR = b"\r\x1b[K\x1b[?25h"
 """What a terminal gets where progress bars may have hidden its cursor."""
 
-_FRAGILE = ("numba", "llvmlite")
+_FRAGILE = ("llvmlite",)
 """Packages whose C++ calls back Python and crashes where that raises an exception."""
 
 _received: list[int] = []

@@ -10,7 +10,7 @@ Coarsening = Literal["two-hop", "union-find", "constrained"]
 Initial = Literal["bisection", "metis"]
 Refinement = Literal["jet", "independent-set"]
 Method = Literal["im", "hm", "hm-ultra"]
-Backend = Literal["auto", "cuda", "kokkos-cuda", "kokkos-openmp", "kokkos-serial", "numba"]
+Backend = Literal["auto", "cpu", "cuda", "kokkos-cuda", "kokkos-openmp", "kokkos-serial"]
 
 DISTRIBUTION = "jetpy-partitioner"
 """What pip installs; on PyPI, `jetpy` is somebody else's."""

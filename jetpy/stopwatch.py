@@ -10,7 +10,10 @@ from jetpy.backends.base import Backend
 
 @dataclass
 class Stopwatch:
-    """Wall seconds and launches of a stage, on one level or (None) on several."""
+    """Wall seconds and launches of a stage, on one level or (None) on several.
+
+    Seconds in which kernels were loaded do not count.
+    """
 
     backend: Backend
     stage: str
@@ -21,11 +24,14 @@ class Stopwatch:
 
     def __enter__(self) -> Stopwatch:
         self.backend.enter(self.stage, self.level)
-        self._start = (time.perf_counter(), self.backend.all_launches)
+        self._start = (self._now(), self.backend.all_launches)
         return self
 
     def __exit__(self, *_: object) -> None:
         self.backend.synchronize()
-        self.seconds = time.perf_counter() - self._start[0]
+        self.seconds = self._now() - self._start[0]
         self.launches = self.backend.all_launches - self._start[1]
         self.backend.leave()
+
+    def _now(self) -> float:
+        return time.perf_counter() - self.backend.loading_seconds

@@ -24,7 +24,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--backend",
         action="append",
         choices=list(BACKENDS),
-        help="Back end for the tests of stages, numba by default; may be given several times.",
+        help="Back end for the tests of stages, cpu by default; may be given several times.",
     )
 
 
@@ -32,13 +32,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Compile the kernels once, before processes start that would all do so side by side."""
     if session.config.pluginmanager.hasplugin("dsession"):
-        for name in dict.fromkeys(["numba", *(session.config.getoption("backend") or [])]):
+        for name in dict.fromkeys(["cpu", *(session.config.getoption("backend") or [])]):
             _found(name)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "backend_name" in metafunc.fixturenames:
-        names = metafunc.config.getoption("backend") or ["numba"]
+        names = metafunc.config.getoption("backend") or ["cpu"]
         metafunc.parametrize("backend_name", dict.fromkeys(names))
 
 
@@ -64,12 +64,12 @@ def working(name: str) -> Backend:
 @pytest.fixture(scope="session")
 def compiled() -> None:
     """For tests that launch kernels of jetpy without a back end from here."""
-    working("numba")
+    working("cpu")
 
 
 def engine_in(mode: str, name: str, threads: int | None) -> Backend:
     """A back end of its own, by the name of one of jetpy's, that launches in a mode."""
-    if mode == "apart" and name == "numba":
+    if mode == "apart" and name == "cpu":
         return DeviceBackend(threads)
     engine = BACKENDS[name](threads, None)
     if mode != "apart":
@@ -78,7 +78,7 @@ def engine_in(mode: str, name: str, threads: int | None) -> Backend:
     return engine
 
 
-def named(mode: str, monkeypatch: pytest.MonkeyPatch, name: str = "numba") -> str:
+def named(mode: str, monkeypatch: pytest.MonkeyPatch, name: str = "cpu") -> str:
     """Have `backend=` take a mode of a back end by a name of its own; returns that."""
     own_name = f"{name}, {mode}"
 
@@ -98,22 +98,22 @@ def backend(
 ) -> Backend:
     """Launches over lists as on a CPU, with long rows as by many threads; or recorded, as on a GPU.
 
-    The last mode is memory apart from the host's for numba, and for others what they are. What
+    The last mode is memory apart from the host's for cpu, and for others what they are. What
     takes a back end by name gets the same mode by `backend.name`.
     """
     ready = working(backend_name)
     if "lists" in request.param and ready.copies:
         pytest.skip(f"{backend_name} makes no lists: the host does not see their lengths at once")
     name = named(request.param, monkeypatch, backend_name)
-    return get_backend(name, 2 if backend_name == "numba" else None)
+    return get_backend(name, 2 if backend_name == "cpu" else None)
 
 
 @pytest.fixture(params=[1, 2, 3], ids="{}-threads".format)
 def threaded(request: pytest.FixtureRequest, backend_name: str) -> Backend:
     """One, two or three threads, where a process may choose more than once."""
     ready = working(backend_name)
-    if backend_name == "numba":
-        return get_backend("numba", request.param)
+    if backend_name == "cpu":
+        return get_backend("cpu", request.param)
     if request.param > 1:
         pytest.skip("the number of its threads is fixed")
     return ready

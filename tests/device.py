@@ -9,7 +9,7 @@ import numpy as np
 
 from jetpy.backends.base import Array, DualArray
 from jetpy.backends.memory import HostMemory, Memory
-from jetpy.backends.numba_engine.engine import NumbaBackend
+from jetpy.backends.cpu.engine import CpuBackend
 
 
 class DeviceArray(np.ndarray):
@@ -109,11 +109,11 @@ class DeviceMemory(HostMemory):
         np.copyto(array.host, _plain(array.device))
 
 
-class DeviceBackend(NumbaBackend):
-    """Numba with memory of its own, and a host engine for small levels."""
+class DeviceBackend(CpuBackend):
+    """`cpu` with memory of its own, and a host engine for small levels."""
 
     def __init__(self, threads: int | None = None) -> None:
         super().__init__(threads, DeviceMemory())
         self.copies, self.prefers_lists = True, False
         self.longest_row = 16
-        self.host_engine, self.host_size = NumbaBackend(threads), 10_000
+        self.host_engine, self.host_size = CpuBackend(threads), 10_000

@@ -34,7 +34,7 @@ from tests.graphs import (
 )
 from tests.limits import check_limit
 
-ENGINE: dict[str, Any] = {"backend": "numba", "threads": 2}
+ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 2}
 
 
 def partition(graph: Any, k: int, **options: Any) -> Partition:
@@ -300,7 +300,7 @@ def test_more_imbalance_is_used() -> None:
         ({"seed": -1}, "seed is -1"),
         ({"seed": 2**31}, "seed is 2147483648"),
         ({"preset": "x"}, "unknown preset 'x'.*default, fast, ultra, max, gkway"),
-        ({"backend": "x"}, "unknown backend 'x'.*auto.*numba"),
+        ({"backend": "x"}, "unknown backend 'x'.*auto.*cpu"),
         ({"threads": 0}, "threads is 0"),
         ({"threads": -3}, "threads is -3"),
     ],
@@ -447,7 +447,7 @@ def test_cost_is_reported() -> None:
         assert (result.launches == 0) == trivial
         assert (len(result.levels) == 0) == trivial
         assert (result.backend, result.threads, result.preset, result.seed) == (
-            "numba",
+            "cpu",
             2,
             "default",
             0,
@@ -573,7 +573,7 @@ def test_parts_that_do_not_fit_are_refused(parts: Any, k: int | None, words: str
     ],
 )
 def test_options_of_a_wrong_type(options: dict[str, Any], words: str) -> None:
-    engine = {"backend": "numba", "threads": 1}
+    engine = {"backend": "cpu", "threads": 1}
     with pytest.raises(jetpy.OptionError, match=words):
         jetpy.partition(SMALL_GRAPHS["path"](), **{**engine, **options})
 
@@ -586,7 +586,7 @@ def test_options_of_a_wrong_type(options: dict[str, Any], words: str) -> None:
         (lambda: jetpy.refine(path(3), [0, 0, 0], 1.5), "k is 1.5; an integer"),
         (lambda: jetpy.map_processes(path(3), "2:2", "1:10", method=["im"]), "unknown method"),
         (
-            lambda: jetpy.partition(path(3), 1, backend="numba", threads=1).members(None),
+            lambda: jetpy.partition(path(3), 1, backend="cpu", threads=1).members(None),
             "part is None; an integer",
         ),
     ],

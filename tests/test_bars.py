@@ -20,7 +20,7 @@ from jetpy.errors import OptionError
 from jetpy.progress import no_progress
 from tests.children import shown_on_a_terminal
 
-ENGINE: dict[str, Any] = {"backend": "numba", "threads": 1}
+ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}
 GRID = jetpy.generators.grid(40, 40)
 RUNS: dict[str, Callable[..., Any]] = {
     "partition": lambda progress: jetpy.partition(GRID, 4, progress=progress, **ENGINE),
@@ -187,7 +187,7 @@ def test_the_time_left_is_shown(shown: list[str], monkeypatch: pytest.MonkeyPatc
 def test_a_terminal_shows_bars() -> None:
     code = """if True:
         import jetpy
-        run = {"backend": "numba", "threads": 1}
+        run = {"backend": "cpu", "threads": 1}
         jetpy.partition(jetpy.generators.grid(40, 40), 4, progress=True, **run)
         print("no more bars", file=__import__("sys").stderr)
         jetpy.partition(jetpy.generators.grid(40, 40), 4, progress=False, **run)

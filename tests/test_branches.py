@@ -31,7 +31,7 @@ METHODS: tuple[Coarsening, ...] = ("union-find", "two-hop", "constrained")
 def first_hierarchy(
     graph: Graph, options: Options, k: int = 4, blocks: np.ndarray | None = None
 ) -> tuple[list[HierarchyLevel], Problem]:
-    backend = get_backend("numba", 1)
+    backend = get_backend("cpu", 1)
     problem = pose(graph.n, k, 0.03, 1, options)
     finest = finest_level(backend, upload(backend, graph), blocks)
     return coarsen(finest, [problem], no_progress), problem
@@ -97,7 +97,7 @@ def test_a_branch_finds_what_pairs_hide() -> None:
     random = np.random.default_rng(1)
     n = 3000
     tree = from_edges(n, [(int(random.integers(0, v)), v) for v in range(1, n)])
-    backend = get_backend("numba", 1)
+    backend = get_backend("cpu", 1)
 
     def cuts(options: Options) -> list[int]:
         problems = [pose(n, 2, 0.03, seed, options) for seed in range(6)]

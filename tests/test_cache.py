@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from jetpy import cache
-from jetpy.backends.numba_engine import compiling, engine
-from jetpy.backends.numba_engine.engine import NumbaBackend
+from jetpy.backends.cpu import compiling, engine
+from jetpy.backends.cpu.engine import CpuBackend
 from jetpy.cache import one_at_a_time
 from jetpy.errors import BackendError
 from tests.children import in_child
 
 NOBODY = 65534
-NAME = Path("numba", "0123", "kernel")
+NAME = Path("cpu", "0123", "kernel")
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_entries_of_other_names_do_not_count(folder: Path) -> None:
         (folder / other).parent.mkdir(exist_ok=True)
         (folder / other).write_bytes((folder / NAME).read_bytes())
         assert cache.read_entry(other) is None
-    (folder / "numba" / "0123" / "folder").mkdir()
+    (folder / "cpu" / "0123" / "folder").mkdir()
     assert cache.read_entry(NAME.with_name("folder")) is None
 
 
@@ -105,7 +105,7 @@ def test_new_kernels_go_to_the_users_folder_where_the_named_one_is_read_only(
 # Whose code is loaded
 
 
-PLACES = [Path(), Path("numba"), NAME.parent, NAME]
+PLACES = [Path(), Path("cpu"), NAME.parent, NAME]
 
 
 def test_a_file_that_the_own_group_can_write_is_removed(folder: Path) -> None:
@@ -279,5 +279,5 @@ def test_what_another_process_has_compiled_is_not_compiled_again(
     monkeypatch.setattr(engine, "_lacking", lambda entries: next(looks))
     monkeypatch.setattr(engine, "compile_in_parallel", None)
     monkeypatch.setattr(compiling, "loaded", set())  # as in a new process
-    assert NumbaBackend(1).compile() > 0
+    assert CpuBackend(1).compile() > 0
     assert next(looks, None) is None

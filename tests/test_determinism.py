@@ -68,7 +68,7 @@ def digest(
     preset: str,
     threads: int | None,
     seed: int = 0,
-    backend: str = "numba",
+    backend: str = "cpu",
 ) -> str:
     graph, engine = graph_of(name), {"threads": threads, "seed": seed, "backend": backend}
     if isinstance(k, int):
@@ -144,7 +144,7 @@ def test_refinement_is_deterministic(k: int) -> None:
     graph = graph_of("weighted")
     start = np.arange(graph.n) % k
     results = {
-        jetpy.refine(graph, start, k, threads=threads, backend="numba").parts.tobytes()
+        jetpy.refine(graph, start, k, threads=threads, backend="cpu").parts.tobytes()
         for threads in (1, 2, 3, 2)
     }
     assert len(results) == 1
@@ -169,16 +169,16 @@ def test_order_of_neighbours_does_not_show(make: Callable[[], Graph], k: int, pr
         graph, indices=graph.indices[order].copy(), edge_weights=graph.edge_weights[order].copy()
     )
     found, again = (
-        jetpy.partition(g, k, preset=preset, backend="numba", threads=1) for g in (graph, other)
+        jetpy.partition(g, k, preset=preset, backend="cpu", threads=1) for g in (graph, other)
     )
     assert np.array_equal(found.parts, again.parts)
 
 
 def test_options_of_other_runs_do_not_show() -> None:
     graph = random_graph(300, 900, 1)
-    first = jetpy.partition(graph, 5, backend="numba", threads=2).parts
-    jetpy.partition(graph_of("delaunay"), 7, seed=5, backend="numba", threads=2)
-    assert (jetpy.partition(graph, 5, backend="numba", threads=2).parts == first).all()
+    first = jetpy.partition(graph, 5, backend="cpu", threads=2).parts
+    jetpy.partition(graph_of("delaunay"), 7, seed=5, backend="cpu", threads=2)
+    assert (jetpy.partition(graph, 5, backend="cpu", threads=2).parts == first).all()
 
 
 def test_seeds_make_a_difference() -> None:

@@ -52,7 +52,7 @@ def test_kernel(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
     load_kernels("border", monkeypatch)
     host = load("jetpy.border", "jetpy/border.py", monkeypatch)
     test = load("tests.test_border", "tests/test_border.py", monkeypatch)
-    backend, graph = get_backend("numba", 2), random_graph(200, 600, 1, weighted=True)
+    backend, graph = get_backend("cpu", 2), random_graph(200, 600, 1, weighted=True)
     parts = np.random.default_rng(1).integers(0, 5, graph.n, np.int32)
     found = host.border_weights(backend, upload(backend, graph), parts, 5)
     assert found.tolist() == test.oracle(graph, parts, 5)
@@ -64,12 +64,12 @@ def test_refinement(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(REFINEMENTS, "coin", made.CoinToss)
     graph = jetpy.generators.delaunay(5000)
     one, two = (
-        jetpy.partition(graph, 8, refinement="coin", backend="numba", threads=threads)
+        jetpy.partition(graph, 8, refinement="coin", backend="cpu", threads=threads)
         for threads in (1, 2)
     )
     assert one.feasible
     assert np.array_equal(one.parts, two.parts)
-    assert one.cut < jetpy.partition(graph, 8, preset="gkway", backend="numba").cut
+    assert one.cut < jetpy.partition(graph, 8, preset="gkway", backend="cpu").cut
 
 
 @pytest.mark.skipif(which("g++") is None, reason="no g++")
@@ -93,7 +93,7 @@ def test_back_end_in_a_study(
 
     monkeypatch.setattr(runner, "run_apart", run_here)
     jetpy.write_graph(tmp_path / "mesh.graph", jetpy.generators.grid(20, 20))
-    names: Any = ("numba", "cpp")
+    names: Any = ("cpu", "cpp")
     options = Options((2,), names, ("fast",), (), (1, 2), (0,), 0.03, 60)
     study = Study.opened(tmp_path / "study", "box", machine(), options.imbalance)
     runner.measure_roofs(study, options)

@@ -60,7 +60,7 @@ def partition(**options: Any) -> Callable[[], object]:
 
 
 def update(**batch: Any) -> Callable[[], object]:
-    return lambda: jetpy.IncrementalPartitioner(PATH, 2, backend="numba").update(
+    return lambda: jetpy.IncrementalPartitioner(PATH, 2, backend="cpu").update(
         jetpy.Batch(**batch)
     )
 
@@ -82,7 +82,7 @@ def fill_gpu() -> None:
 
 
 def read_reduced_session() -> None:
-    live = jetpy.IncrementalPartitioner(PATH, 2, backend="numba")
+    live = jetpy.IncrementalPartitioner(PATH, 2, backend="cpu")
     live.delete_vertices([0])
     live.save("session.npz")
     jetpy.read_graph("session.npz")
@@ -119,11 +119,11 @@ PROVOKED: list[Callable[[], object]] = [
     partition(fixed=[0, 5, -1]),
     partition(connected=True, objective="volume"),
     partition(generations=0),
-    partition(backend="numba", device=0),
-    partition(backend="numba", threads=0),
+    partition(backend="cpu", device=0),
+    partition(backend="cpu", threads=0),
     lambda: jetpy.evaluate(PATH, [0, 1]),
     lambda: jetpy.evaluate(PATH, [0, 1, 2], k=2),
-    lambda: jetpy.partition(PATH, 2, backend="numba").members(2),
+    lambda: jetpy.partition(PATH, 2, backend="cpu").members(2),
     lambda: jetpy.write_parts("nowhere/mesh.part", [0]),
     lambda: jetpy.write_parts("mesh.xlsx", [0]),
     lambda: jetpy.map_processes(PATH, "4:8", "1"),

@@ -31,7 +31,7 @@ from tests.test_api import check, weighted_torus
 
 pytestmark = pytest.mark.usefixtures("compiled")
 
-ENGINE: dict[str, Any] = {"backend": "numba", "threads": 2}
+ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 2}
 
 
 def posed(graph: Graph, k: int, seed: int = 0, options: Options | None = None) -> Problem:
@@ -54,7 +54,7 @@ def two_solutions(backend: Backend, graph: Graph, problem: Problem) -> list[Solu
 
 @pytest.mark.parametrize("method", ["two-hop", "union-find", "constrained"])
 def test_vertices_become_one_only_where_both_partitions_agree(method: Any) -> None:
-    graph, backend = jetpy.generators.delaunay(3000, seed=1), get_backend("numba", 2)
+    graph, backend = jetpy.generators.delaunay(3000, seed=1), get_backend("cpu", 2)
     options = preset("fast")
     options = replace(options, coarsen=replace(options.coarsen, method=method))
     problem = posed(graph, 5, options=options)
@@ -76,7 +76,7 @@ def test_vertices_become_one_only_where_both_partitions_agree(method: Any) -> No
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", ["fast", "gkway"])
 def test_never_worse_than_the_better_parent(seed: int, k: int, name: str) -> None:
-    graph, backend = weighted_torus(40), get_backend("numba", 1)
+    graph, backend = weighted_torus(40), get_backend("cpu", 1)
     problem = posed(graph, k, seed, preset(name))
     better, other = two_solutions(backend, graph, problem)
     before = better.refined.parts.copy(), other.refined.parts.copy()
@@ -93,7 +93,7 @@ def test_never_worse_than_the_better_parent(seed: int, k: int, name: str) -> Non
 
 def test_better_halves_are_joined() -> None:
     """Each of two partitions of a long grid is good at one end; the child is good at both."""
-    graph, backend = jetpy.generators.grid(8, 300), get_backend("numba", 1)
+    graph, backend = jetpy.generators.grid(8, 300), get_backend("cpu", 1)
     columns, rows = np.arange(graph.n) % 300, np.arange(graph.n) // 300
     straight = (columns * 6 // 300).astype(np.int32)
     bent = ((columns + (rows % 2) * 4).clip(max=299) * 6 // 300).astype(np.int32)
@@ -137,7 +137,7 @@ def test_parents_are_two_of_the_better_ones() -> None:
 
 def test_the_most_similar_of_those_not_better_is_replaced() -> None:
     graph = jetpy.generators.grid(1, 20)
-    backend, problem = get_backend("numba", 1), pose(20, 2, 0.0, 0, preset("fast"))
+    backend, problem = get_backend("cpu", 1), pose(20, 2, 0.0, 0, preset("fast"))
 
     def cut_at(*places: int) -> Solution:
         parts = np.searchsorted(places, np.arange(20), side="right") % 2
@@ -166,7 +166,7 @@ def test_more_generations_are_never_worse(name: Any) -> None:
 
 
 def test_one_generation_is_a_multilevel_run() -> None:
-    graph, backend = weighted_torus(40), get_backend("numba", 2)
+    graph, backend = weighted_torus(40), get_backend("cpu", 2)
     problem = posed(graph, 7, 3)
     one = evolve(backend, graph, problem, Effort(1))
     alone = partition_multilevel(backend, graph, [problem])
@@ -178,7 +178,7 @@ def test_threads_do_not_show() -> None:
     graph = jetpy.generators.delaunay(3000, seed=4)
     found = {
         jetpy.partition(
-            graph, 6, preset="fast", generations=8, backend="numba", threads=threads
+            graph, 6, preset="fast", generations=8, backend="cpu", threads=threads
         ).parts.tobytes()
         for threads in (1, 2, 3)
     }
@@ -188,7 +188,7 @@ def test_threads_do_not_show() -> None:
 def test_back_ends_do_not_show(backend: Backend) -> None:
     graph = weighted_torus(30)
     problem = posed(graph, 4, 1)
-    expected = evolve(get_backend("numba", 1), graph, problem, Effort(7))
+    expected = evolve(get_backend("cpu", 1), graph, problem, Effort(7))
     found = evolve(backend, graph, problem, Effort(7))
     assert (found.parts == expected.parts).all()
     assert found.cut == expected.cut == edge_cut(graph, found.parts)

@@ -15,7 +15,7 @@ import pytest
 import jetpy
 from jetpy.backends import get_backend, threads
 from jetpy.backends.base import Backend
-from jetpy.backends.numba_engine.engine import NumbaBackend
+from jetpy.backends.cpu.engine import CpuBackend
 from jetpy.backends.selfcheck import Tallies
 from jetpy.backends.threads import available_threads
 from jetpy.workloads import selfcheck as kernels
@@ -27,7 +27,7 @@ GRID = jetpy.generators.grid(90, 90)  # on its finest levels, launches take seve
 
 def partition(seed: int) -> tuple[int, int]:
     """Return the threads that a run takes, and the cut."""
-    result = jetpy.partition(GRID, 4, seed=seed, backend="numba", threads=2)
+    result = jetpy.partition(GRID, 4, seed=seed, backend="cpu", threads=2)
     return result.threads, result.cut
 
 
@@ -64,8 +64,8 @@ def test_pools(cuts: list[int], pool: str, method: str, monkeypatch: pytest.Monk
 
 
 def test_what_was_made_before_goes_on(cuts: list[int]) -> None:
-    before = jetpy.IncrementalPartitioner(GRID, 4, backend="numba", threads=2)
-    copy = jetpy.IncrementalPartitioner(GRID, 4, backend="numba", threads=2)
+    before = jetpy.IncrementalPartitioner(GRID, 4, backend="cpu", threads=2)
+    copy = jetpy.IncrementalPartitioner(GRID, 4, backend="cpu", threads=2)
     edges = [(i, 8099 - i) for i in range(400)]
     expected = copy.insert_edges(edges)
 
@@ -84,8 +84,8 @@ def check(fine: bool) -> None:
     assert fine
 
 
-@pytest.mark.parametrize("make", [NumbaBackend, DeviceBackend])
-def test_recorded_launches(make: type[NumbaBackend]) -> None:
+@pytest.mark.parametrize("make", [CpuBackend, DeviceBackend])
+def test_recorded_launches(make: type[CpuBackend]) -> None:
     n, backend = 50_000, make(2)
     numbers = backend.from_host(jetpy.generators.grid(n, 1).vertex_weights)
     sums = backend.full(7, 0, np.int64)
@@ -108,9 +108,9 @@ def test_recorded_launches(make: type[NumbaBackend]) -> None:
 
 def test_back_ends_asked_for_in_the_child(cuts: list[int]) -> None:
     def child() -> None:
-        engines: list[Backend] = [get_backend("numba", count) for count in (None, 2, 5)]
+        engines: list[Backend] = [get_backend("cpu", count) for count in (None, 2, 5)]
         assert [engine.threads for engine in engines] == [1, 1, 1]
-        assert NumbaBackend(3).threads == 1
+        assert CpuBackend(3).threads == 1
 
     in_child(child)
 
@@ -119,12 +119,12 @@ BEFORE = """
 import os
 import jetpy
 from jetpy.backends import get_backend
-backend = get_backend("numba", 2)  # makes no launches
+backend = get_backend("cpu", 2)  # makes no launches
 if os.fork() == 0:
-    result = jetpy.partition(jetpy.generators.grid(90, 90), 4, backend="numba", threads=2)
+    result = jetpy.partition(jetpy.generators.grid(90, 90), 4, backend="cpu", threads=2)
     print(result.threads, result.cut, flush=True)
     if os.fork() == 0:
-        result = jetpy.partition(jetpy.generators.grid(90, 90), 4, backend="numba", threads=2)
+        result = jetpy.partition(jetpy.generators.grid(90, 90), 4, backend="cpu", threads=2)
         print(result.threads, result.cut, flush=True)
         os._exit(0)
 print(os.wait()[1])

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize(("name", "slack"), [("default", 0.5), ("gkway", 0.0)])
 def test_limits_of_levels(name: str, slack: float) -> None:
     graph = generators.delaunay(5000, seed=1)
-    backend = get_backend("numba", 1)
+    backend = get_backend("cpu", 1)
     problem = pose(graph.n, 7, 0.03, 1, preset(name))
     finest = finest_level(backend, upload(backend, graph))
     levels = coarsen(finest, [problem], no_progress)

@@ -35,7 +35,7 @@ def as_partition(graph: Graph, parts: Any, k: int) -> Partition:
         preset="default",
         coarsening="two-hop",
         refinement="jet",
-        backend="numba",
+        backend="cpu",
         threads=1,
         seconds={},
         levels=LevelTable(),

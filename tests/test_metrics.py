@@ -178,7 +178,7 @@ def test_evaluation_repairs_on_request() -> None:
 
 
 def test_the_result_of_a_run(compiled: None) -> None:
-    result = jetpy.partition(path(3), 5, backend="numba", threads=1)
+    result = jetpy.partition(path(3), 5, backend="cpu", threads=1)
     found = metrics.evaluate(path(3), result)
     assert (found.k, found.empty_parts, found.cut) == (5, 2, 2)
     with pytest.raises(GraphError, match=r"vertex 2 is in part 2; parts are numbered 0\.\.1"):

@@ -12,7 +12,7 @@ import jetpy
 from jetpy.graph import Graph
 from tests.graphs import path
 
-ENGINE: dict[str, Any] = {"backend": "numba", "threads": 1}
+ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}
 
 
 def tables(result: Any) -> list[list[list[str]]]:
@@ -40,7 +40,7 @@ def test_partition(graph: Graph, compiled: None) -> None:
     result = jetpy.partition(graph, 2, **ENGINE)
     told = facts(result)
     assert told["graph"] == "<b>&: 40 vertices, 39 edges"
-    assert told["run"] == "k = 2, seed 0, preset default, numba, 1 thread"
+    assert told["run"] == "k = 2, seed 0, preset default, cpu, 1 thread"
     assert told["cut"] == "1 (2.56 % of the edge weight)"
     assert told["limit"] == "20; the heaviest part weighs 20"
     assert told["feasible"] == "yes"

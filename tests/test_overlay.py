@@ -42,7 +42,7 @@ def test_a_block_is_a_pair_of_parts(k: int, case: tuple[Graph, Parts, Parts], hi
     _, parts, others = case
     if high:
         parts, others = [k - 1 - p for p in parts], [k - 1 - p for p in others]
-    blocks = blocks_of(get_backend("numba", 1), parts, others, k)
+    blocks = blocks_of(get_backend("cpu", 1), parts, others, k)
     pairs = list(zip(parts, others, strict=True))
     assert len(set(blocks)) == len(set(pairs)) == len(set(zip(pairs, blocks, strict=True)))
     assert min(blocks) >= 0
@@ -51,7 +51,7 @@ def test_a_block_is_a_pair_of_parts(k: int, case: tuple[Graph, Parts, Parts], hi
 @given(case=two_partitions())
 def test_difference(case: tuple[Graph, Parts, Parts]) -> None:
     graph, parts, others = case
-    backend = get_backend("numba", 1)
+    backend = get_backend("cpu", 1)
     device = upload(backend, graph)
     first, second = (backend.from_host(np.array(p, np.int32)) for p in (parts, others))
     expected = sum(

@@ -22,7 +22,7 @@ from jetpy.mapping.problem import METHODS
 from jetpy.presets import PRESETS
 from jetpy.refinement.methods import REFINEMENTS
 
-HEAVY = ("numba", "scipy", "pymetis", "click", "rich", "numpy")
+HEAVY = ("cpu", "scipy", "pymetis", "click", "rich", "numpy")
 
 
 def run(*arguments: str) -> str:

@@ -15,7 +15,7 @@ import pytest
 import jetpy
 from jetpy.backends import get_backend
 from jetpy.backends.base import Backend
-from jetpy.backends.numba_engine.engine import NumbaBackend
+from jetpy.backends.cpu.engine import CpuBackend
 from jetpy.backends.profiler import Profiler
 from jetpy.errors import JetpyError
 from jetpy.multilevel import partition_multilevel
@@ -26,7 +26,7 @@ from jetpy.result import Partition
 from jetpy.workloads import projection
 from tests.conftest import named
 
-ENGINE: dict[str, Any] = {"backend": "numba", "threads": 2, "seed": 3}
+ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 2, "seed": 3}
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +119,7 @@ def test_bytes_of_graph_and_parts(result: Partition, graph: jetpy.Graph) -> None
 
 
 def test_every_verb_is_counted() -> None:
-    profiler = Profiler(get_backend("numba", 1))
+    profiler = Profiler(get_backend("cpu", 1))
     numbers = np.arange(10, dtype=np.int32)
     profiler.enter("coarsen", 3)
     ids = profiler.from_host(numbers)
@@ -141,7 +141,7 @@ def test_every_verb_is_counted() -> None:
     assert (step.stage, step.level, step.launches, step.synchronisations) == ("coarsen", 3, 4, 2)
     assert (step.uploaded, step.downloaded) == (80, 80)
     [kernel] = profiler.profile("").kernels
-    assert (kernel.name, kernel.backend, kernel.calls) == ("project", "numba", 4)
+    assert (kernel.name, kernel.backend, kernel.calls) == ("project", "cpu", 4)
 
 
 def test_sums_and_totals_are_synchronisations(result: Partition) -> None:
@@ -154,7 +154,7 @@ def test_sums_and_totals_are_synchronisations(result: Partition) -> None:
 
 
 def test_profiler_passes_on_all_that_a_back_end_can_do() -> None:
-    engine = NumbaBackend(1)
+    engine = CpuBackend(1)
     engine.prefers_lists, engine.host_size = False, 77
     profiler = Profiler(engine)
     own = {"launches", "host_engine"}
@@ -166,8 +166,8 @@ def test_profiler_passes_on_all_that_a_back_end_can_do() -> None:
 
 def test_small_levels_on_a_host_engine_are_profiled(graph: jetpy.Graph) -> None:
     """As on a GPU, whose host refines small levels."""
-    engine = NumbaBackend(2)
-    engine.host_engine, engine.host_size = NumbaBackend(1), 5000
+    engine = CpuBackend(2)
+    engine.host_engine, engine.host_size = CpuBackend(1), 5000
     engine.host_engine.name = "host engine"
     profiler = Profiler(engine)
     problem = pose(graph.n, 6, 0.03, 3, preset("default"))
@@ -178,10 +178,10 @@ def test_small_levels_on_a_host_engine_are_profiled(graph: jetpy.Graph) -> None:
     launches = sum(step.launches for step in profile.steps)
     assert launches == engine.launches + engine.host_engine.launches
     assert engine.launches > 0 < engine.host_engine.launches
-    calls = {"numba": 0, "host engine": 0}
+    calls = {"cpu": 0, "host engine": 0}
     for kernel in profile.kernels:
         calls[kernel.backend] += kernel.calls
-    assert calls == {"numba": engine.launches, "host engine": engine.host_engine.launches}
+    assert calls == {"cpu": engine.launches, "host engine": engine.host_engine.launches}
     finest = next(step for step in profile.steps if (step.stage, step.level) == ("refine", 0))
     assert finest.launches == outcome.levels[0].refine_launches
 
@@ -232,7 +232,7 @@ def test_refinement_and_trivial_runs(graph: jetpy.Graph) -> None:
     assert steps == [("refine", None), ("refine", 0)]
     trivial = profile_of(jetpy.partition(graph, 1, profile=True, **ENGINE))
     assert (trivial.steps, trivial.kernels) == ([], [])
-    assert repr(trivial) == "Profile(delaunay-6000-s0, k = 1, numba: 0 launches)"
+    assert repr(trivial) == "Profile(delaunay-6000-s0, k = 1, cpu: 0 launches)"
 
 
 def test_no_such_folder(result: Partition, tmp_path: Path) -> None:

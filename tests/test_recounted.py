@@ -16,7 +16,7 @@ from jetpy.graph import Graph
 from tests.graphs import from_edges, heavy_vertex, isolated, path, random_graph
 
 pytestmark = pytest.mark.usefixtures("compiled")
-ENGINE: dict[str, Any] = {"backend": "numba", "threads": 1}
+ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}
 IMBALANCE = 0.9
 """So much that parts may share vertices where there are as many parts."""
 

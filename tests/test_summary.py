@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import jetpy
-from jetpy.backends.numba_engine.engine import NumbaBackend
+from jetpy.backends.cpu.engine import CpuBackend
 from jetpy.outcome import cpu_threads
 from jetpy.report import stats
 from jetpy.summary import partition_rows
@@ -13,10 +13,10 @@ from tests.device import DeviceBackend
 
 
 def test_a_gpu_is_named_and_its_host_threads_are_counted() -> None:
-    on_cpu = jetpy.partition(jetpy.generators.grid(2, 2), 1, backend="numba", threads=1)
+    on_cpu = jetpy.partition(jetpy.generators.grid(2, 2), 1, backend="cpu", threads=1)
     on_gpu = replace(on_cpu, backend="cuda", gpu=3, threads=8)
     for result, words, gpu in (
-        (on_cpu, "numba, 1 thread", None),
+        (on_cpu, "cpu, 1 thread", None),
         (on_gpu, "cuda (GPU 3), 8 host threads", 3),
     ):
         assert dict(partition_rows(result))["run"].endswith(f"preset default, {words}")
@@ -26,6 +26,6 @@ def test_a_gpu_is_named_and_its_host_threads_are_counted() -> None:
 
 def test_threads_of_a_back_end_with_a_host_engine() -> None:
     device = DeviceBackend(1)
-    device.host_engine = NumbaBackend(2)
+    device.host_engine = CpuBackend(2)
     assert cpu_threads(device) == 2
-    assert cpu_threads(NumbaBackend(2)) == 2
+    assert cpu_threads(CpuBackend(2)) == 2

@@ -18,8 +18,8 @@ import pytest
 import jetpy
 from jetpy import backends
 from jetpy.backends import MAX_IDLE, get_backend, lease
-from jetpy.backends.numba_engine.crew import Crew, in_a_run
-from jetpy.backends.numba_engine.engine import NumbaBackend
+from jetpy.backends.cpu.crew import Crew, in_a_run
+from jetpy.backends.cpu.engine import CpuBackend
 from jetpy.backends.threads import available_threads
 from jetpy.errors import JetpyError, OptionError
 from jetpy.workloads import selfcheck
@@ -115,7 +115,7 @@ CALLS = [
 
 @cache
 def alone(call: Callable[..., str]) -> str:
-    return call(backend="numba", threads=1)
+    return call(backend="cpu", threads=1)
 
 
 def test_each_call_gets_what_it_gets_alone(
@@ -123,7 +123,7 @@ def test_each_call_gets_what_it_gets_alone(
 ) -> None:
     working(backend_name)
     names: list[str] = [backend_name]
-    if backend_name == "numba":
+    if backend_name == "cpu":
         names += [named(mode, monkeypatch) for mode in ("recorded", "apart")]
     rng = random.Random(1)
     jobs = [(call, name, count) for call in CALLS for name in names for count in (1, 2, None)]
@@ -132,7 +132,7 @@ def test_each_call_gets_what_it_gets_alone(
 
     def run(job: tuple[Callable[..., str], str, int | None]) -> str:
         call, name, count = job
-        return call(backend=name, threads=count if "numba" in name else None)
+        return call(backend=name, threads=count if "cpu" in name else None)
 
     with ThreadPoolExecutor(CALLERS) as callers:
         assert list(callers.map(run, jobs)) == expected
@@ -149,9 +149,9 @@ def test_calls_that_fail_disturb_no_others() -> None:
         wrong: list[dict[str, Any]] = [{}, {"progress": stop}, {"imbalance": -1.0}]
         options = wrong[number % 3]
         if not options:
-            return CALLS[0](backend="numba", threads=2)
+            return CALLS[0](backend="cpu", threads=2)
         with pytest.raises((KeyboardInterrupt, OptionError)):
-            jetpy.partition(graph("delaunay"), 8, backend="numba", **options)
+            jetpy.partition(graph("delaunay"), 8, backend="cpu", **options)
         return expected
 
     with ThreadPoolExecutor(CALLERS) as callers:
@@ -163,14 +163,14 @@ def test_a_progress_function_may_partition() -> None:
 
     def nested(stage: str, done: int, total: int) -> None:
         if not found:
-            found.append(CALLS[0](backend="numba", threads=2))
+            found.append(CALLS[0](backend="cpu", threads=2))
 
-    whole = CALLS[0](backend="numba", threads=2, progress=nested)
+    whole = CALLS[0](backend="cpu", threads=2, progress=nested)
     assert [whole, *found] == [alone(CALLS[0])] * 2
 
 
 def test_updates_of_one_session_take_turns() -> None:
-    live = jetpy.IncrementalPartitioner(graph("grid"), 4, backend="numba", threads=2)
+    live = jetpy.IncrementalPartitioner(graph("grid"), 4, backend="cpu", threads=2)
     n, m, done = live.n, live.m, threading.Event()
 
     def watch() -> None:
@@ -201,12 +201,12 @@ def test_sessions_go_on_in_other_threads() -> None:
     made: list[jetpy.IncrementalPartitioner] = []
     maker = threading.Thread(
         target=lambda: made.append(
-            jetpy.IncrementalPartitioner(graph("grid"), 4, backend="numba", threads=2)
+            jetpy.IncrementalPartitioner(graph("grid"), 4, backend="cpu", threads=2)
         )
     )
     maker.start()
     maker.join()
-    here = jetpy.IncrementalPartitioner(graph("grid"), 4, backend="numba", threads=2)
+    here = jetpy.IncrementalPartitioner(graph("grid"), 4, backend="cpu", threads=2)
     for live in (made[0], here):
         live.delete_vertices(range(0, 500, 3))
     assert np.array_equal(made[0].partition, here.partition)
@@ -216,23 +216,23 @@ def test_sessions_go_on_in_other_threads() -> None:
 
 
 def test_no_two_runs_have_one_back_end() -> None:
-    with lease("numba", 2) as first, lease("numba", 2) as second:
+    with lease("cpu", 2) as first, lease("cpu", 2) as second:
         assert first is not second
-    with lease("numba", 2) as again:
+    with lease("cpu", 2) as again:
         assert again is first
-    assert get_backend("numba", 2) is not get_backend("numba", 2)
+    assert get_backend("cpu", 2) is not get_backend("cpu", 2)
 
 
 def test_a_run_that_fails_takes_its_back_end_with_it() -> None:
-    with pytest.raises(JetpyError), lease("numba", 2) as first:
+    with pytest.raises(JetpyError), lease("cpu", 2) as first:
         raise JetpyError("of the run")
-    with lease("numba", 2) as other:
+    with lease("cpu", 2) as other:
         assert other is not first
 
 
 def test_few_idle_back_ends_are_kept() -> None:
     def nest(depth: int) -> None:
-        with lease("numba", 1):
+        with lease("cpu", 1):
             if depth:
                 nest(depth - 1)
 
@@ -241,7 +241,7 @@ def test_few_idle_back_ends_are_kept() -> None:
 
 
 def test_runs_share_the_processors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jetpy.backends.numba_engine.crew.available_threads", lambda: 8)
+    monkeypatch.setattr("jetpy.backends.cpu.crew.available_threads", lambda: 8)
     crews = [Crew(threads) for threads in (8, 8, 1, 20)]
     with in_a_run(crews[3]):
         assert crews[3].width == 20
@@ -255,7 +255,7 @@ def test_runs_share_the_processors(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_threads_are_started_when_they_are_used() -> None:
     before, numbers = threading.active_count(), np.ones(100_000, np.int32)
-    busy, backend = NumbaBackend(64), NumbaBackend(available_threads())
+    busy, backend = CpuBackend(64), CpuBackend(available_threads())
     with busy.using(), backend.using():
         backend.reduce(len(numbers), selfcheck.add_up, numbers=numbers)
         assert threading.active_count() == before + backend._crew.width - 1
@@ -272,14 +272,14 @@ def test_forks_amid_calls_of_other_threads() -> None:
 
     def work() -> None:
         while not stop.is_set():
-            CALLS[2](backend="numba", threads=1)
+            CALLS[2](backend="cpu", threads=1)
 
     workers = [threading.Thread(target=work) for _ in range(3)]
     for worker in workers:
         worker.start()
     try:
         for _ in range(4):
-            in_child(lambda: check(CALLS[2](backend="numba", threads=2) == expected))
+            in_child(lambda: check(CALLS[2](backend="cpu", threads=2) == expected))
     finally:
         stop.set()
         for worker in workers:

@@ -51,10 +51,10 @@ def test_levels_that_are_cycled(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_cycle_of_a_good_partition_is_never_worse(seed: int, imbalance: float) -> None:
     """Coarse levels do not keep the limit; what the finest one cannot mend is not taken."""
     graph = jetpy.generators.delaunay(2000, seed=seed)
-    backend = get_backend("numba", 1)
+    backend = get_backend("cpu", 1)
     options = replace(preset("default"), cycle_limit=None, cycle_step=1)
     problem = pose(graph.n, 8, imbalance, seed, options)
-    found = jetpy.partition(graph, 8, imbalance=imbalance, seed=seed, backend="numba", threads=1)
+    found = jetpy.partition(graph, 8, imbalance=imbalance, seed=seed, backend="cpu", threads=1)
     level = finest_level(backend, upload(backend, graph))
     start = level.refinement(problem).refine(backend.from_host(found.parts), finest=True)
     start = replace(start, parts=start.parts.copy())
@@ -67,7 +67,7 @@ def test_a_cycle_of_a_good_partition_is_never_worse(seed: int, imbalance: float)
 
 def test_a_cycle_is_never_worse() -> None:
     graph = jetpy.generators.delaunay(3000, seed=3)
-    backend = get_backend("numba", 1)
+    backend = get_backend("cpu", 1)
     level = finest_level(backend, upload(backend, graph))
     problem = pose(graph.n, 6, 0.03, 5, replace(preset("default"), cycle_limit=None, cycle_step=1))
     parts = backend.from_host((np.arange(graph.n) % 6).astype(np.int32))

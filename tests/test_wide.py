@@ -25,7 +25,7 @@ from tests.graphs import edge_dict
 from tests.strategies import weighted_graphs
 
 pytestmark = pytest.mark.usefixtures("compiled")
-ENGINE: dict[str, Any] = {"backend": "numba", "threads": 2}
+ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 2}
 W = INT32_MAX
 
 
@@ -82,7 +82,7 @@ def test_wide_kernels_do_what_narrow_ones_do(backend: Backend, make: Any, method
 @given(weighted_graphs(), st.integers(1, 40), st.integers(1, 40))
 def test_narrowed_weights(graph: Graph, edge_factor: int, vertex_factor: int) -> None:
     """They keep their order and about their proportions, and their sums fit."""
-    backend = get_backend("numba", 1)
+    backend = get_backend("cpu", 1)
     wide = backend.widened()
     level = upload(wide, graph)
     level.edge_weights[:] *= edge_factor << 26
@@ -125,7 +125,7 @@ def test_graphs_are_partitioned_by_both(monkeypatch: pytest.MonkeyPatch, most: i
     assert graph.is_large
     for preset in ("default", "gkway"):
         found = [
-            jetpy.partition(graph, 6, preset=preset, backend="numba", threads=threads)
+            jetpy.partition(graph, 6, preset=preset, backend="cpu", threads=threads)
             for threads in (1, 2)
         ]
         assert np.array_equal(found[0].parts, found[1].parts)
@@ -197,10 +197,10 @@ def test_who_takes_no_large_graph_says_so() -> None:
     with pytest.raises(OptionError, match=r"may cost .* together, more than 2"):
         jetpy.partition(graph, 2, home=[0] * 16, migration=2**20, **ENGINE)
 
-    class Narrow(type(get_backend("numba", 1))):  # type: ignore[misc]
+    class Narrow(type(get_backend("cpu", 1))):  # type: ignore[misc]
         widened = Backend.widened
 
-    with pytest.raises(BackendError, match="which numba cannot take: use cuda or numba"):
+    with pytest.raises(BackendError, match="which cpu cannot take: use cuda or cpu"):
         Narrow(1).widened()
 
 

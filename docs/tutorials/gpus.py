@@ -100,7 +100,7 @@ assert comm.allreduce(len(received)) == SIDE**3
 #
 #    process 0 of 2 has vertices 0 to 107,999
 #    process 1 of 2 has vertices 108,000 to 215,999
-#    numba: 8 parts, 26,350 of 648,000 edges cut
+#    cpu: 8 parts, 26,350 of 648,000 edges cut
 #    vertices of the parts: [26638 26208 26352 25762 27810 27810 27614 27806]
 #    one process finds the same parts
 #    wrote torus.npy and torus.png

@@ -1,7 +1,7 @@
 """Back ends by name.
 
-`auto` takes a GPU where one works, and Numba elsewhere: `cuda` and `numba` are faster than Kokkos
-on the same hardware and compile in seconds, not minutes.
+`auto` takes a GPU where one works, and the processor elsewhere: `cuda` and `cpu` are faster than
+Kokkos on the same hardware and compile in seconds, not minutes.
 
 A back end serves one run at a time: its memory, threads and recordings are that run's. A run takes
 one for itself by `lease`. Compiled code is loaded once a process, and all back ends share it.
@@ -24,10 +24,10 @@ Choice = tuple[str, int | None, int | None]
 """Name, threads and device of a back end."""
 
 
-def _numba(threads: int | None, device: int | None) -> Backend:
-    from jetpy.backends.numba_engine.engine import NumbaBackend
+def _cpu(threads: int | None, device: int | None) -> Backend:
+    from jetpy.backends.cpu.engine import CpuBackend
 
-    return NumbaBackend(threads)
+    return CpuBackend(threads)
 
 
 def _cuda(threads: int | None, device: int | None) -> Backend:
@@ -46,15 +46,15 @@ def _kokkos(space: str) -> Make:
 
 
 BACKENDS: dict[str, Make] = {
+    "cpu": _cpu,
     "cuda": _cuda,
     "kokkos-cuda": _kokkos("Cuda"),
     "kokkos-openmp": _kokkos("OpenMP"),
     "kokkos-serial": _kokkos("Serial"),
-    "numba": _numba,
 }
 ON_GPU = ("cuda", "kokkos-cuda")
 """Those that run on a GPU."""
-AUTO = (*ON_GPU, "numba")
+AUTO = (*ON_GPU, "cpu")
 """What `auto` tries, in this order."""
 MAX_IDLE = 16
 """Back ends that are kept for later runs; their threads sleep."""
@@ -126,7 +126,7 @@ def _take(
     for other in ON_GPU:
         with suppress(BackendError):
             return _take_one(turns, other, threads, device)
-    return _take_one(turns, "numba" if device is None else "cuda", threads, device)
+    return _take_one(turns, "cpu" if device is None else "cuda", threads, device)
 
 
 def _take_one(

@@ -83,6 +83,9 @@ class Backend(ABC):
         Threads that a launch uses (1 for a GPU).
     launches : int
         Workunits launched since the back end was made.
+    loading_seconds : float
+        In which it and its host engine have loaded kernels, compiled first where need be, when
+        these were first launched.
     prefers_lists : bool
         Whether it pays to list the vertices that matter before a launch over them, and to look
         at results between launches: where the host learns them at once. Else launches are
@@ -108,6 +111,7 @@ class Backend(ABC):
     threads: int
     xp: Any
     launches: int
+    loading_seconds: float = 0.0
     prefers_lists: bool = True
     copies: bool = False
     gpu: int | None = None
@@ -132,7 +136,7 @@ class Backend(ABC):
         """
         raise BackendError(
             f"the graph has 2**31 directed edges or more, or weights of that sum, which {self.name}"
-            " cannot take: use cuda or numba, or make weights smaller (scale=True, --scale)"
+            " cannot take: use cuda or cpu, or make weights smaller (scale=True, --scale)"
         )
 
     def narrowed(self) -> Backend:
@@ -185,6 +189,13 @@ class Backend(ABC):
         `progress` is called with (done, total) workunits, and only if the cache lacks some.
         Returns seconds.
         """
+
+    def get_ready(self, progress: Callable[[int, int], None]) -> float:
+        """Compile what would keep a run waiting when it is first launched; return seconds.
+
+        `progress` as for `compile`.
+        """
+        return self.compile(progress=progress)
 
     @abstractmethod
     def record(

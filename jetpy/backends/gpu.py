@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from contextvars import copy_context
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jetpy.backends.base import Backend
 from jetpy.backends.memory import Memory
 from jetpy.backends.threads import after_fork, available_threads
 from jetpy.errors import BackendError, OptionError
+
+if TYPE_CHECKING:
+    from jetpy.backends.launching import LaunchingBackend
 
 LONGEST_ROW = 256
 """Degree above which one thread of a GPU takes too long over a row."""
@@ -22,7 +20,7 @@ HOST_SIZE = 50_000
 """Vertices and directed edges up to which a level is refined sooner on the host's processors."""
 LOST = (
     "forked from one that uses {}: start processes by multiprocessing's method spawn or "
-    "forkserver, or use the back end numba there"
+    "forkserver, or use the back end cpu there"
 )
 _is_lost = False
 
@@ -45,25 +43,15 @@ def check_after_fork() -> None:
         raise BackendError(f"CUDA cannot be used in a process {LOST.format('CUDA')}")
 
 
-def prefer_gpu(backend: Backend) -> None:
+def prefer_gpu(backend: LaunchingBackend) -> None:
     """Have a back end treated as one on a GPU."""
     backend.copies = True
     backend.prefers_lists, backend.longest_row = False, LONGEST_ROW
-    from jetpy.backends.numba_engine.engine import NumbaBackend
+    from jetpy.backends.cpu.engine import CpuBackend
 
-    backend.host_engine, backend.host_size = NumbaBackend(HOST_THREADS), HOST_SIZE
-
-
-@contextmanager
-def compiling_host_engine(backend: Backend, jobs: int | None) -> Iterator[None]:
-    """Compile a back end's host engine, if it has one, beside what is done here."""
-    with ThreadPoolExecutor(1) as beside:
-        if backend.host_engine is None:
-            yield
-            return
-        compilation = beside.submit(copy_context().run, backend.host_engine.compile, jobs=jobs)
-        yield
-    compilation.result()
+    host = CpuBackend(HOST_THREADS)
+    host.loading = backend.loading
+    backend.host_engine, backend.host_size = host, HOST_SIZE
 
 
 def check_device(device: int, count: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import struct
+import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -184,6 +185,13 @@ class Action:
     repeat: Callable[[], None]
 
 
+@dataclass
+class Loading:
+    """Seconds in which kernels have been loaded; back ends of one run count together."""
+
+    seconds: float = 0.0
+
+
 Tape = list[Step | Copy | Action]
 
 
@@ -211,6 +219,7 @@ class LaunchingBackend(Backend):
 
     def __init__(self, memory: Memory) -> None:
         self.launches = 0
+        self.loading = Loading()
         self.xp = memory.xp
         self._memory = memory
         self._launchers: dict[Workunit, Launcher] = {}
@@ -297,7 +306,18 @@ class LaunchingBackend(Backend):
         return launcher.launch(operator.index(n), arguments)
 
     def _launcher(self, workunit: Workunit) -> Launcher:
-        return self._launchers.get(workunit) or self._load(workunit)
+        return self._launchers.get(workunit) or self._first(workunit)
+
+    def _first(self, workunit: Workunit) -> Launcher:
+        started = time.perf_counter()
+        launcher = self._load(workunit)
+        self.loading.seconds += time.perf_counter() - started
+        return launcher
+
+    @property
+    def loading_seconds(self) -> float:  # type: ignore[override]
+        """Seconds in which it and its host engine have loaded kernels."""
+        return self.loading.seconds
 
     def empty(self, n: int, dtype: Any = np.int32) -> Array:
         """Return an uninitialised array of shape (n,)."""

@@ -23,6 +23,7 @@ from itertools import chain
 from queue import Empty, Queue
 from typing import IO
 
+from jetpy.cache import prospects
 from jetpy.errors import BackendError
 
 Entry = tuple[str, ...]
@@ -50,14 +51,14 @@ class Compilation:
         return [entry[-1] for entry in self.group]
 
 
-_watched: ContextVar[list[Compilation] | None] = ContextVar("watched", default=None)
+_watched: ContextVar[tuple[list[Compilation], ...]] = ContextVar("watched", default=())
 
 
 @contextmanager
 def watch_compilations() -> Iterator[list[Compilation]]:
     """Give a list that grows by what a back end compiles within the block."""
     compilations: list[Compilation] = []
-    token = _watched.set(compilations)
+    token = _watched.set((*_watched.get(), compilations))
     try:
         yield compilations
     finally:
@@ -66,8 +67,7 @@ def watch_compilations() -> Iterator[list[Compilation]]:
 
 def note(compilation: Compilation) -> None:
     """Tell those who watch what has been compiled."""
-    watched = _watched.get()
-    if watched is not None:
+    for watched in _watched.get():
         watched.append(compilation)
 
 
@@ -77,7 +77,7 @@ _is_silent: ContextVar[bool] = ContextVar("is_silent", default=False)
 
 @contextmanager
 def without_announcement() -> Iterator[None]:
-    """Have this thread compile without telling, for those who see it from a progress bar."""
+    """Have this thread compile without telling, for those who see it in another way."""
     token = _is_silent.set(True)
     try:
         yield
@@ -85,21 +85,25 @@ def without_announcement() -> Iterator[None]:
         _is_silent.reset(token)
 
 
-def announce(kernels: int, seconds: float) -> None:
+def announce(kernels: str, seconds: float) -> None:
     """Tell, the first time in this process, that kernels are compiled and how long that takes.
 
-    A warning of the logger ``jetpy.compile``, which Python prints where no logging is set up; not
-    for those who watch.
+    A warning of the logger ``jetpy.compile``, which Python prints where no logging is set up.
     """
     global _announced
-    if not _announced and not _is_silent.get() and _watched.get() is None:
+    if not _announced and not _is_silent.get():
         _announced = True
         logging.getLogger("jetpy.compile").warning(
-            "jetpy compiles %d kernel%s, which takes about %s; later runs find them in its cache",
+            "jetpy compiles %s, which takes about %s; %s",
             kernels,
-            "s" if kernels > 1 else "",
             f"{max(2, seconds):.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes",
+            prospects(),
         )
+
+
+def count_of(kernels: int) -> str:
+    """Return a number of kernels in words."""
+    return f"{kernels} kernel{'s' if kernels > 1 else ''}"
 
 
 class _Processes:

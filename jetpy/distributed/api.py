@@ -15,6 +15,7 @@ import numpy.typing as npt
 from jetpy import names
 from jetpy.backends import ON_GPU, lease
 from jetpy.backends.base import Backend
+from jetpy.backends.workers import watch_compilations
 from jetpy.bars import telling
 from jetpy.distributed.block import Block, UploadedRows, as_block, check_rows, total_of, upload_rows
 from jetpy.distributed.communicator import Alone, Communicator, MpiCommunicator
@@ -263,7 +264,7 @@ def evaluate(
     GraphError, OptionError, BackendError
         As for `refine`.
     """
-    asked = Asked(k, imbalance, True, 0, "default", "numba", fill=False)
+    asked = Asked(k, imbalance, True, 0, "default", "cpu", fill=False)
 
     def work(run: _Run, tell: Progress) -> Found:
         return run.trivial(together(run.comm, lambda: _checked_parts(parts, run.blocks, k)))
@@ -317,16 +318,14 @@ def _run(
     with ending_all(group), ExitStack() as leases:
         choose_engine = partial(_engine, leases, group.neighbours, threads=threads)
         block, blocks, problem, engine = _agree(group, given, vtxdist, asked, choose_engine, device)
-        compiled = False
-
-        def tell_of_kernels(done: int, total: int) -> None:  # called only where some are missing
-            nonlocal compiled
-            compiled = True
-            tell("compile", done, total)
-
-        with telling(progress if group.rank == 0 else None) as tell, engine.using():
+        with (
+            telling(progress if group.rank == 0 else None) as tell,
+            watch_compilations() as compilations,
+            engine.using(),
+        ):
             engines = dict.fromkeys((engine.narrowed(), engine))
-            ready = sum(one.compile(progress=tell_of_kernels) for one in engines)
+            loading = engine.loading_seconds
+            ready = sum(one.get_ready(partial(tell, "compile")) for one in engines)
             blocks = replace(blocks, comm=between_gpus(group, engine))
             piece, uploaded = _checked_piece(group, engine, block, blocks)
             found = work(_Run(group, engine, blocks, piece, problem), tell)
@@ -348,9 +347,9 @@ def _run(
         gpu=engine.gpu,
         processes=group.size,
         transport=blocks.comm.transport,
-        compiled=compiled,
+        compiled=bool(compilations),
         seconds={
-            "compile": ready,
+            "compile": ready + engine.loading_seconds - loading,
             **all_seconds([found.solution.seconds, stage_seconds(coarsen=uploaded)]),
         },
         levels=LevelTable(found.solution.levels),
@@ -418,7 +417,7 @@ def _agree(
     if len(set(comm.gather_objects(engine.copies))) > 1:
         if asked.backend != "auto":
             raise agreed(BackendError("some processes run on a GPU, others on CPUs"))
-        engine = together(comm, lambda: choose_engine("numba", device=None))
+        engine = together(comm, lambda: choose_engine("cpu", device=None))
     total, edges, entries = comm.totals(
         total_of(block.vertex_weights),
         total_of(block.edge_weights),
@@ -477,7 +476,7 @@ def _engine(
             with suppress(BackendError):
                 return leases.enter_context(lease("auto", threads, device))
         if name == "auto":
-            name, device = "numba", None
+            name, device = "cpu", None
     if threads is None and name not in ("auto", *ON_GPU):
         threads = max(1, len(os.sched_getaffinity(0)) // count)
     return leases.enter_context(lease(name, threads, device))

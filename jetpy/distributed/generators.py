@@ -65,7 +65,7 @@ def rmat(comm: Any, scale: int, edge_factor: int = 16, seed: int = 0) -> Block:
     keys = np.unique(keys[keys // n != keys % n])
     bounds = np.array([n * r // group.size for r in range(group.size + 1)], np.int64)
     sent = np.diff(np.searchsorted(keys, bounds * n)).astype(np.int64)
-    keys = np.unique(group.send(get_backend("numba", 1), keys, sent)[0])
+    keys = np.unique(group.send(get_backend("cpu", 1), keys, sent)[0])
     first, end = (int(bound) for bound in bounds[group.rank : group.rank + 2])
     rows = np.bincount(keys // n - first, minlength=end - first)
     return _block(rows, keys % n)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
@@ -187,7 +187,7 @@ class IncrementalPartitioner:
         self._goal, self._progress, self._intact = goal, progress, True
         self._lock = fork_safe_lock()
         self._backend = get_backend(backend, threads, device)
-        self._backend.compile(progress=lambda done, total: progress("compile", done, total))
+        self._backend.get_ready(partial(progress, "compile"))
         host_engine = self._backend.host_engine if goal.options.on_host else None
         self._home = host_engine or self._backend
         with at_work(self._backend, graph.n, graph.m):

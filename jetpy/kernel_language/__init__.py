@@ -1,7 +1,7 @@
 """The kernel language: workunits are read once, and printed for each engine.
 
 `reading` turns a module of PyKokkos workunits into definitions: groups of parameters are taken
-apart, constants are numbers, and every expression has its type (`tree`). `numba_printer`,
+apart, constants are numbers, and every expression has its type (`tree`). `llvm_printer`,
 `pykokkos_printer` and `cuda_printer` print these for the engine that runs them. What one engine
 cannot do is refused for all (`refusals`).
 """

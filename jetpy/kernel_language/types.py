@@ -1,4 +1,4 @@
-"""Types of the kernel language: C's, under the names that NumPy and Numba have for them."""
+"""Types of the kernel language: C's, under the names that NumPy has for them."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from jetpy.summary import PART_HEADERS, Rows, count, cut_text, part_rows, run_te
 
 MOST_LISTED = 400
 """Parts that the table lists; of more, the heaviest."""
-PACKAGES = ("numpy", "scipy", "numba", "pymetis", "matplotlib")
+PACKAGES = ("numpy", "scipy", "llvmlite", "pymetis", "matplotlib")
 OF_BACKENDS = {"cuda": "cupy", "kokkos": "pykokkos"}
 
 
@@ -130,7 +130,7 @@ def beside_table(subject: Subject, found: Evaluation) -> Table | None:
 
 def versions(subject: Subject) -> Rows:
     """Name the versions of all that had a part in the page, and when it was made."""
-    backend = "numba" if subject.run is None else subject.run.backend
+    backend = "cpu" if subject.run is None else subject.run.backend
     own = [package for name, package in OF_BACKENDS.items() if backend.startswith(name)]
     rows = [("Python", f"{platform.python_version()}, {platform.system()} {platform.machine()}")]
     for package in (DISTRIBUTION, *PACKAGES, *own):

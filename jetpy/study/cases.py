@@ -14,7 +14,7 @@ JETPY = "jetpy"
 SERIAL = ("kokkos-serial",)
 """Back ends that use one thread, whatever there is; any other on CPUs counts as threaded."""
 FAMILIES: dict[str, str] = {
-    "numba": "",
+    "cpu": "",
     "cuda": "",
     "kokkos-openmp": " kokkos",
     "kokkos-cuda": " kokkos",
@@ -126,7 +126,7 @@ def family_of(backend: str) -> str:
 def runs_on(tool: str, backend: str, *, gpu: bool) -> bool:
     """Whether the application that a run belongs to has anything for GPUs, or for CPUs.
 
-    >>> [runs_on("jetpy", "numba", gpu=gpu) for gpu in (False, True)]
+    >>> [runs_on("jetpy", "cpu", gpu=gpu) for gpu in (False, True)]
     [True, True]
     >>> runs_on("jetpy", "kokkos-serial", gpu=True), runs_on("metis", "", gpu=True)
     (False, False)
@@ -140,7 +140,7 @@ def runs_on(tool: str, backend: str, *, gpu: bool) -> bool:
 def platform_of(machine: str, backend: str, threads: int) -> str:
     """Return the name of what a run runs on.
 
-    >>> platform_of("laptop", "numba", 2)
+    >>> platform_of("laptop", "cpu", 2)
     'laptop cpu-2'
     """
     return f"{machine} {device_of(backend, threads)}"
@@ -149,7 +149,7 @@ def platform_of(machine: str, backend: str, threads: int) -> str:
 def device_of(backend: str, threads: int) -> str:
     """Return which part of a machine a back end uses.
 
-    >>> device_of("numba", 2), device_of("cuda", 1)
+    >>> device_of("cpu", 2), device_of("cuda", 1)
     ('cpu-2', 'gpu')
     """
     return "gpu" if backend in ON_GPU else f"cpu-{threads}"

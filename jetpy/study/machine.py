@@ -30,7 +30,7 @@ class Machine:
     facts : mapping of str to object
         What ``jetpy doctor --json`` tells, but for the folders of the cache.
     roofs : mapping of str to Roof
-        By back end and threads, as in ``numba/2``.
+        By back end and threads, as in ``cpu/2``.
     """
 
     host: str
@@ -104,8 +104,8 @@ def machine_of(found: Checkup) -> Machine:
 def engine_name(backend: str, threads: int) -> str:
     """Return the key of a roof.
 
-    >>> engine_name("numba", 2)
-    'numba/2'
+    >>> engine_name("cpu", 2)
+    'cpu/2'
     """
     return f"{backend}/{threads}"
 

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from jetpy.backends.base import Count
-from jetpy.backends.numba_engine.engine import NumbaBackend
-from jetpy.backends.numba_engine.sharing import GRAIN, LARGEST, MOST_PIECES, SMALLEST
+from jetpy.backends.cpu.engine import CpuBackend
+from jetpy.backends.cpu.sharing import GRAIN, LARGEST, MOST_PIECES, SMALLEST
 from jetpy.backends.selfcheck import Tallies
 from jetpy.workloads import selfcheck
 
@@ -32,7 +32,7 @@ SIZES = (
 )
 
 
-def check_totals(backend: NumbaBackend, n: int) -> None:
+def check_totals(backend: CpuBackend, n: int) -> None:
     numbers = np.arange(n, dtype=np.int32) % 71 - 30
     starts = backend.empty(n, np.int64)
     assert backend.reduce(n, selfcheck.add_up, numbers=numbers) == numbers.sum()
@@ -42,13 +42,13 @@ def check_totals(backend: NumbaBackend, n: int) -> None:
 
 @pytest.mark.parametrize("threads", [2, 5, 64])
 def test_sizes_around_those_where_something_changes(threads: int) -> None:
-    backend = NumbaBackend(threads)
+    backend = CpuBackend(threads)
     for n in SIZES:
         check_totals(backend, n)
 
 
 def test_members_that_sleep_are_woken() -> None:
-    backend = NumbaBackend(3)
+    backend = CpuBackend(3)
     for _ in range(4):
         check_totals(backend, 100_000)
         time.sleep(0.02)
@@ -56,7 +56,7 @@ def test_members_that_sleep_are_woken() -> None:
 
 def test_several_leaders_at_once() -> None:
     """One leads the crew, the others work alone meanwhile."""
-    backend = NumbaBackend(2)
+    backend = CpuBackend(2)
     with ThreadPoolExecutor(4) as leaders:
         for done in [leaders.submit(check_totals, backend, 300_000) for _ in range(40)]:
             done.result()
@@ -65,7 +65,7 @@ def test_several_leaders_at_once() -> None:
 def test_the_crew_leaves_with_its_back_end() -> None:
     gc.collect()
     before = threading.active_count()
-    backend = NumbaBackend(4)
+    backend = CpuBackend(4)
     assert threading.active_count() == before
     check_totals(backend, 5 * GRAIN)
     assert threading.active_count() == before + 3
@@ -79,7 +79,7 @@ def test_processes_end_while_members_wait() -> None:
         "import sys, numpy as np\n"
         "from jetpy.backends import get_backend\n"
         "from jetpy.workloads import selfcheck\n"
-        "backend = get_backend('numba', 4)\n"
+        "backend = get_backend('cpu', 4)\n"
         "numbers = np.ones(10**5, np.int32)\n"
         "sys.exit(backend.reduce(10**5, selfcheck.add_up, numbers=numbers) - 99_995)\n"
     )
@@ -98,7 +98,7 @@ def test_fewer_threads_than_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
         begin(thread)
 
     monkeypatch.setattr(threading.Thread, "start", start)
-    backend = NumbaBackend(6)
+    backend = CpuBackend(6)
     check_totals(backend, 100_000)
     assert backend.threads == 3
 
@@ -110,7 +110,7 @@ def test_fewer_threads_than_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("most", [1, 2, 100])
 def test_programs(threads: int, most: int) -> None:
     """Numbers are read when a launch is due; the program is repeated until it is to end."""
-    backend, length = NumbaBackend(threads), 5000
+    backend, length = CpuBackend(threads), 5000
     state = np.zeros(3, np.int64)
     state[0] = length
     count, total, end = (Count(state, place) for place in range(3))
@@ -137,7 +137,7 @@ def test_programs(threads: int, most: int) -> None:
 def test_tasks(n: int) -> None:
     """Few indices are shared, too."""
     for threads in (1, 2, 5):
-        backend = NumbaBackend(threads)
+        backend = CpuBackend(threads)
         numbers, sums = np.arange(n, dtype=np.int32), np.zeros(7, np.int64)
         doubled, least, most = (np.zeros(max(n, 7), np.int32) for _ in range(3))
         tallies = Tallies(doubled, sums, least, most)

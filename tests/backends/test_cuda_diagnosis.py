@@ -29,7 +29,7 @@ CUDA_12 = replace(
 )
 
 WRONG: dict[str, tuple[Installation, str, str]] = {
-    "no driver": (replace(SOUND, driver=(), capabilities=()), "no NVIDIA driver", "use numba"),
+    "no driver": (replace(SOUND, driver=(), capabilities=()), "no NVIDIA driver", "use cpu"),
     "no CuPy": (
         Installation(driver=(13, 0), nvrtc=(13, 5), architectures=(90,)),
         "CuPy is not installed",
@@ -108,12 +108,12 @@ def test_without_a_driver_nothing_else_is_looked_at(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(installation, "_driver", lambda: ())
     monkeypatch.setattr(installation, "_cupy", lambda: pytest.fail("CuPy is imported"))
     assert examine() == Installation()
-    with pytest.raises(BackendError, match=r"no NVIDIA driver .* use numba\.$"):
+    with pytest.raises(BackendError, match=r"no NVIDIA driver .* use cpu\.$"):
         get_backend("cuda", device=7)
 
 
 def test_a_gpu_that_is_asked_for_and_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`auto` does not take numba instead."""
+    """`auto` does not take cpu instead."""
     monkeypatch.setattr(installation, "_driver", lambda: ())
     monkeypatch.setattr("jetpy.backends.kokkos.runtime.find_spec", lambda package: None)
     with pytest.raises(BackendError, match="no NVIDIA driver"):

@@ -22,7 +22,7 @@ from jetpy.backends.cuda import code, engine, nvrtc
 from jetpy.backends.cuda.kernels import modules
 from jetpy.backends.gpu import HOST_THREADS
 from jetpy.backends.gpu_memory import CudaMemory
-from jetpy.backends.numba_engine.engine import NumbaBackend
+from jetpy.backends.cpu.engine import CpuBackend
 from jetpy.backends.room import at_work
 from jetpy.errors import BackendError, JetpyError, OptionError, OutOfMemoryError
 from jetpy.workloads import selfcheck
@@ -126,7 +126,7 @@ def cupy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cupy]:
     monkeypatch.setattr(engine, "examine", lambda: SOUND)
     monkeypatch.setattr(nvrtc, "load", lambda majors: StandIn())
     monkeypatch.setenv("JETPY_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(NumbaBackend, "compile", lambda self, jobs: 0.0)
+    monkeypatch.setattr(CpuBackend, "compile", lambda self, jobs: 0.0)
     monkeypatch.setattr(code, "_codes", {})
     forget_backends()
     yield made
@@ -270,14 +270,14 @@ def test_partitioning_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(self: Backend, n: int, dtype: object = None) -> None:
         raise Full
 
-    monkeypatch.setattr(NumbaBackend, "empty", fail)
-    monkeypatch.setattr(NumbaBackend, "room", lambda self, error: 50_000)
+    monkeypatch.setattr(CpuBackend, "empty", fail)
+    monkeypatch.setattr(CpuBackend, "room", lambda self, error: 50_000)
     grid = jetpy.generators.grid(30, 30)
     live = re.escape("900 vertices and 1,740 edges takes more than the 0.0 GiB")
     for work in (
-        lambda: jetpy.partition(grid, 4, backend="numba"),
-        lambda: jetpy.map_processes(grid, "2:2", "1:10", backend="numba"),
-        lambda: jetpy.IncrementalPartitioner(grid, 4, backend="numba"),
+        lambda: jetpy.partition(grid, 4, backend="cpu"),
+        lambda: jetpy.map_processes(grid, "2:2", "1:10", backend="cpu"),
+        lambda: jetpy.IncrementalPartitioner(grid, 4, backend="cpu"),
     ):
         with pytest.raises(OutOfMemoryError, match=live):
             work()

@@ -168,13 +168,13 @@ def test_groups_are_balanced_and_worth_it(number: int, jobs: int) -> None:
 
 
 @pytest.mark.parametrize("n", [1000, 10_000])
-def test_language_means_the_same_on_numba(
+def test_language_means_the_same_on_cpu(
     backend: KokkosBackend, n: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kernels = load_workunits(LANGUAGE, tmp_path, monkeypatch)
     a = np.arange(n, dtype=np.int32) % 11
     results = []
-    for engine in (get_backend("numba"), backend):
+    for engine in (get_backend("cpu"), backend):
         marked, placed = engine.empty(len(a), np.int64), engine.empty(len(a), np.int64)
         engine.parallel_for(len(a), kernels.mark, a=a, out=marked, most=5)
         total = engine.reduce(len(a), kernels.count, a=a)
@@ -446,9 +446,9 @@ GRAPHS = {
 
 @pytest.mark.parametrize("k", [2, 8, 64])
 @pytest.mark.parametrize("graph", GRAPHS)
-def test_parts_equal_those_of_numba(compiled: KokkosBackend, graph: str, k: int) -> None:
+def test_parts_equal_those_of_cpu(compiled: KokkosBackend, graph: str, k: int) -> None:
     given = GRAPHS[graph]()
-    expected = jetpy.partition(given, k, backend="numba").parts
+    expected = jetpy.partition(given, k, backend="cpu").parts
     assert np.array_equal(jetpy.partition(given, k, backend=compiled.name).parts, expected)
 
 
@@ -456,7 +456,7 @@ def test_parts_equal_those_of_numba(compiled: KokkosBackend, graph: str, k: int)
 def test_parts_do_not_depend_on_threads(compiled: KokkosBackend, threads: int) -> None:
     if compiled.name != "kokkos-openmp":
         pytest.skip("only OpenMP has threads")
-    expected = jetpy.partition(GRAPHS["delaunay"](), 8, preset="ultra", backend="numba").parts
+    expected = jetpy.partition(GRAPHS["delaunay"](), 8, preset="ultra", backend="cpu").parts
     answer = run(
         "import jetpy\n"
         "graph = jetpy.generators.delaunay(3000, seed=1)\n"
@@ -472,7 +472,7 @@ def test_pykokkos_is_imported_on_request_only() -> None:
     answer = run(
         "import sys, jetpy.workloads\n"
         "from jetpy.backends import get_backend\n"
-        "get_backend('numba')\n"
+        "get_backend('cpu')\n"
         "print({'kokkos', 'pykokkos', 'cupy'} & set(sys.modules))\n"
     )
     assert answer.stdout.strip() == "set()", answer.stderr
@@ -516,15 +516,15 @@ print(os.wait()[1], before.threads)
 """
 
 
-@pytest.mark.parametrize("after", ["kokkos-openmp", "kokkos-serial", "numba"])
+@pytest.mark.parametrize("after", ["kokkos-openmp", "kokkos-serial", "cpu"])
 @pytest.mark.parametrize("before", ["kokkos-openmp", "kokkos-serial"])
 def test_forked_processes_use_one_thread(before: str, after: str) -> None:
-    """Of Kokkos; those of numba are its own."""
-    for name in {before, after} - {"numba"}:
+    """Of Kokkos; those of cpu are its own."""
+    for name in {before, after} - {"cpu"}:
         assert list(differences(made(name), 50_000)) == []  # compiles what the child will run
     answer = run(FORK.format(before=before, after=after))
     threads = "2" if before == "kokkos-openmp" else "1"
-    own = "2" if after == "numba" else "1"
+    own = "2" if after == "cpu" else "1"
     assert answer.stdout.split() == ["100000", own, own, "0", threads], answer.stderr
 
 
@@ -546,7 +546,7 @@ use_openmp(np.zeros(9))
 @pytest.mark.parametrize("after", NAMES)
 def test_kokkos_starts_after_a_fork_if_nobody_has_used_openmp(after: str) -> None:
     made(after)
-    answer = run(FORK.format(before="numba", after=after))
+    answer = run(FORK.format(before="cpu", after=after))
     threads = "2" if after == "kokkos-openmp" else "1"
     lines = [line for line in answer.stdout.splitlines() if not line.startswith("WARNING:")]
     assert lines == ["100000", *2 * [threads], "0 2"], answer.stderr
@@ -555,7 +555,7 @@ def test_kokkos_starts_after_a_fork_if_nobody_has_used_openmp(after: str) -> Non
 @pytest.mark.parametrize("after", NAMES)
 def test_kokkos_does_not_start_where_openmp_is_lost(after: str) -> None:
     made(after)
-    answer = run(OPENMP + FORK.format(before="numba", after=after))
+    answer = run(OPENMP + FORK.format(before="cpu", after=after))
     assert "Kokkos cannot start in a process forked from one that uses OpenMP: " in answer.stdout
     assert "spawn or forkserver" in answer.stdout
     assert answer.stdout.endswith("\n0 2\n"), answer.stderr

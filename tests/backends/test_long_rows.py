@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jetpy.backends.long_rows import find_long_rows
-from jetpy.backends.numba_engine.engine import LONGEST_ROW, NumbaBackend
+from jetpy.backends.cpu.engine import LONGEST_ROW, CpuBackend
 from jetpy.generators import rmat
 from jetpy.workloads.long_rows import CHUNK, LANES
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("compiled")
 
 
 def test_rows_are_the_rows_above_the_limit() -> None:
-    graph, engine = rmat(10, 8), NumbaBackend(2)
+    graph, engine = rmat(10, 8), CpuBackend(2)
     engine.longest_row, engine.prefers_lists = 20, False
     rows = find_long_rows(engine, graph.indptr, graph.indices.size)
     expected = np.flatnonzero(graph.degrees > 20)
@@ -23,7 +23,7 @@ def test_rows_are_the_rows_above_the_limit() -> None:
 
 
 def test_chunks_cover_the_rows_of_rows() -> None:
-    graph, engine = rmat(13, 16), NumbaBackend(2)
+    graph, engine = rmat(13, 16), CpuBackend(2)
     engine.longest_row, engine.prefers_lists = 256, False
     rows = find_long_rows(engine, graph.indptr, graph.indices.size)
     expected = [
@@ -40,7 +40,7 @@ def test_processors_have_a_lane_a_chunk() -> None:
     graph = rmat(13, 16)
     lanes = {}
     for lists in (True, False):
-        engine = NumbaBackend(2)
+        engine = CpuBackend(2)
         engine.longest_row, engine.prefers_lists = 256, lists
         rows = find_long_rows(engine, graph.indptr, graph.indices.size)
         lanes[lists] = rows.chunks.lanes
@@ -52,7 +52,7 @@ def test_two_threads_share_no_rows() -> None:
     graph = rmat(13, 16)
     assert graph.degrees.max() > LONGEST_ROW
     counts = [
-        find_long_rows(NumbaBackend(threads), graph.indptr, graph.indices.size).count
+        find_long_rows(CpuBackend(threads), graph.indptr, graph.indices.size).count
         for threads in (1, 2, 4)
     ]
     assert counts == [0, 0, (graph.degrees > LONGEST_ROW).sum()]

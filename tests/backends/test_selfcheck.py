@@ -12,7 +12,7 @@ import pytest
 
 from jetpy.backends import BACKENDS, forget_backends, get_backend, selfcheck
 from jetpy.backends.base import Workunit
-from jetpy.backends.numba_engine.engine import NumbaBackend
+from jetpy.backends.cpu.engine import CpuBackend
 from jetpy.backends.selfcheck import SIZES, Outcome, check, check_apart, differences
 from jetpy.errors import BackendError
 
@@ -21,18 +21,18 @@ pytestmark = pytest.mark.usefixtures("compiled")
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("n", [*SIZES, 7, 6])
-def test_numba_passes(n: int, threads: int) -> None:
-    assert list(differences(get_backend("numba", threads), n)) == []
+def test_cpu_passes(n: int, threads: int) -> None:
+    assert list(differences(get_backend("cpu", threads), n)) == []
 
 
-class Forgetful(NumbaBackend):
+class Forgetful(CpuBackend):
     """Leaves out the last index."""
 
     def parallel_for(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
         super().parallel_for(n - 1, workunit, **arguments)
 
 
-class Once(NumbaBackend):
+class Once(CpuBackend):
     """Does not repeat what it has recorded."""
 
     def record(self, launches: Callable[[], None], /) -> Callable[[], None]:
@@ -40,7 +40,7 @@ class Once(NumbaBackend):
         return lambda: None
 
 
-class Adding(NumbaBackend):
+class Adding(CpuBackend):
     def reduce(self, n: int, workunit: Workunit, /, **arguments: Any) -> int:
         return super().reduce(n, workunit, **arguments) + 2
 
@@ -74,14 +74,14 @@ def _refuse(threads: int | None, device: int | None) -> Any:
 
 
 def _fail(threads: int | None, device: int | None) -> Any:
-    engine = NumbaBackend(1)
+    engine = CpuBackend(1)
     engine.parallel_for = _refuse  # type: ignore[method-assign, assignment]
     return engine
 
 
 def test_outcomes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(selfcheck, "SIZES", (1, 40))
-    outcome = check("numba")
+    outcome = check("cpu")
     assert (outcome.missing, outcome.wrong) == ("", [])
     assert outcome.threads >= 1
     forget_backends()
@@ -94,7 +94,7 @@ def test_outcomes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_in_another_process() -> None:
-    outcome = check_apart("numba")
+    outcome = check_apart("cpu")
     assert (outcome.missing, outcome.wrong) == ("", [])
     assert outcome.threads >= 1
 

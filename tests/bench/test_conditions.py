@@ -14,7 +14,7 @@ from bench.child import answers
 from bench.comparisons import Record, results
 from jetpy import Graph, as_graph, generators, write_graph
 
-OWN, PEER, OTHER = "jetpy/numba/default/2", "pymetis/k-way/1", "kaminpar/default/2"
+OWN, PEER, OTHER = "jetpy/cpu/default/2", "pymetis/k-way/1", "kaminpar/default/2"
 
 
 def record(
@@ -137,7 +137,7 @@ def test_times_spreads_and_feasible_runs() -> None:
 
 def _quick(module: str, tool: str, *others: object, threads: int) -> Iterator[Record]:
     """Run other tools than jetpy, whose kernels would be compiled."""
-    if tool != "jetpy/numba":
+    if tool != "jetpy/cpu":
         yield from answers(module, tool, *others, threads=threads)
         return
     for k in others[others.index("--ks") + 1 : others.index("--seeds")]:
@@ -149,7 +149,7 @@ def test_what_is_there_is_not_measured_again(
 ) -> None:
     write_graph(tmp_path / "small.npz", generators.grid(20, 20))
     (tmp_path / "MANIFEST.csv").write_text('name,n,m,class\nsmall,400,760,"mesh (made up)"\n')
-    words = "conditions --ks 2 --threads 1 --tools jetpy/numba pymetis --conditions plain both"
+    words = "conditions --ks 2 --threads 1 --tools jetpy/cpu pymetis --conditions plain both"
     folders = ["--graphs", str(tmp_path), "--results", str(tmp_path)]
     monkeypatch.setattr(sys, "argv", words.split() + folders)
     monkeypatch.setattr(competitors, "answers", _quick)
@@ -167,4 +167,4 @@ def test_what_is_there_is_not_measured_again(
     capsys.readouterr()
     conditions.main()
     assert peers.read_text() == before
-    assert "jetpy/numba/default/1: cut over that of" in capsys.readouterr().out
+    assert "jetpy/cpu/default/1: cut over that of" in capsys.readouterr().out

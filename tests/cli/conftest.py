@@ -14,7 +14,7 @@ from jetpy.io import write_graph
 
 Run = Callable[..., Result]
 
-ENGINE = ("--backend", "numba", "--threads", "1")
+ENGINE = ("--backend", "cpu", "--threads", "1")
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +28,7 @@ def interruptible() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def _compiled() -> None:
     """Kernels are compiled before, as commands tell otherwise."""
-    get_backend("numba", 1).compile()
+    get_backend("cpu", 1).compile()
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jetpy.backends.numba_engine.engine import NumbaBackend
+from jetpy.backends.cpu.engine import CpuBackend
 from tests.cli.conftest import ENGINE, Run
 
 FILES = {
@@ -70,14 +70,14 @@ OPTIONS = {
     "-k 2 --coarsening pairs": (2, "'pairs' is not one of 'two-hop', 'union-find', 'constrained'"),
     "-k 2 --refinement fm": (2, "'fm' is not one of 'jet', 'independent-set'"),
     "-k 2 --backend gpu": (2, "'gpu' is not one of 'auto', 'cuda', 'kokkos-cuda'"),
-    "-k 2 --backend numba --device 0": (
+    "-k 2 --backend cpu --device 0": (
         2,
-        "numba runs on CPUs: device is for cuda and kokkos-cuda",
+        "cpu runs on CPUs: device is for cuda and kokkos-cuda",
     ),
     "-k 2 --backend kokkos-openmp --device 0": (2, "kokkos-openmp runs on CPUs"),
     "-k 2 --backend cuda --device -1": (2, "device is -1; GPUs are numbered from 0"),
     "-k 2 --device one": (2, "'one' is not a valid integer"),
-    "-k 2 --backend numba --threads 0": (2, "threads is 0"),
+    "-k 2 --backend cpu --threads 0": (2, "threads is 0"),
     "-k 2 --threads two": (2, "'two' is not a valid integer"),
     "-k 2 --colour": (2, "No such option"),
     "-k 2 -o nowhere/out.part": (1, "nowhere/out.part: cannot be written: No such file"),
@@ -129,11 +129,11 @@ OTHERS = {
     "generate grid 3 3 -o x.foo": (2, "x.foo: the name must end in one of .graph, "),
     "generate grid 3 3 -o nowhere/x.graph": (1, "nowhere/x.graph: cannot be written"),
     "generate delaunay ten -o x.graph": (2, "'ten' is not a valid integer"),
-    "compile --backend numba --device 1": (2, "numba runs on CPUs"),
+    "compile --backend cpu --device 1": (2, "cpu runs on CPUs"),
     "compile --arch sm_90": (2, "--arch needs --backend cuda, and cannot be combined with"),
     "compile --backend cuda --device 0 --arch sm_90": (2, "cannot be combined with --device"),
-    "demo --backend numba --device 1": (2, "numba runs on CPUs"),
-    "compile --backend numba -j 0": (2, "0 is not in the range x>=1"),
+    "demo --backend cpu --device 1": (2, "cpu runs on CPUs"),
+    "compile --backend cpu -j 0": (2, "0 is not in the range x>=1"),
 }
 
 CASES = {
@@ -151,7 +151,7 @@ def test_bad_command_lines(run: Run, folder: Path, line: str) -> None:
     before = {path: path.read_bytes() for path in folder.iterdir()}
     arguments = line.split()
     if arguments[:1] == ["partition"] and "--backend" not in arguments:
-        arguments += ["--backend", "numba"]
+        arguments += ["--backend", "cpu"]
     result = run(*arguments, code=code)
     assert words in " ".join(result.stderr.split())
     assert result.stdout == ""
@@ -178,10 +178,10 @@ def test_memory_too_small(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatc
     class OutOfMemoryError(MemoryError):
         pass
 
-    def fail(self: NumbaBackend, n: int, dtype: object = None) -> None:
+    def fail(self: CpuBackend, n: int, dtype: object = None) -> None:
         raise OutOfMemoryError(f"Out of memory allocating {4 * n} bytes")
 
-    monkeypatch.setattr(NumbaBackend, "empty", fail)
+    monkeypatch.setattr(CpuBackend, "empty", fail)
     before = sorted(folder.iterdir())
     words = run("partition", "mesh.graph", "-k", 2, "-o", "out.part", *ENGINE, code=1).stderr
     assert words.startswith("jetpy: error: not enough memory: Out of memory allocating")

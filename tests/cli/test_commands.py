@@ -116,7 +116,7 @@ def test_generate_explains_its_options(run: Run) -> None:
 
 
 def test_demo(run: Run) -> None:
-    words = run("demo", "--backend", "numba").stdout
+    words = run("demo", "--backend", "cpu").stdout
     assert "40,000" in words
     cuts = {
         line.split()[0]: int(line.split()[1].replace(",", ""))

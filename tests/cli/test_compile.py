@@ -23,14 +23,14 @@ from tests.cli.conftest import Run
 PROGRAM = """
 import sys
 from jetpy import workloads
-from jetpy.backends.numba_engine import compiling
+from jetpy.backends.cpu import compiling
 from jetpy.cli import main
 workloads.MODULES[:] = [m for m in workloads.MODULES if m.__name__ == {module!r}]
 compiling.COMPILE = sys.argv.pop(1)
 main(prog_name="jetpy")
 """
 COMPILER = """
-from jetpy.backends.numba_engine import compiling
+from jetpy.backends.cpu import compiling
 from jetpy.errors import BackendError
 
 def compile_all(*entries):
@@ -38,7 +38,7 @@ def compile_all(*entries):
         raise BackendError("line 7: no such thing as a part")
     compiling.compile_all(*entries)
 """
-ENGINE = "jetpy.backends.numba_engine.compiling:compile_all"
+ENGINE = "jetpy.backends.cpu.compiling:compile_all"
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def start(jobs: int, compiler: str = ENGINE) -> subprocess.Popen[str]:
     code = PROGRAM.format(module=projection.__name__)
-    options = ["compile", "--backend", "numba", "-j", str(jobs)]
+    options = ["compile", "--backend", "cpu", "-j", str(jobs)]
     return subprocess.Popen(
         [sys.executable, "-c", code, compiler, *options],
         stdout=subprocess.PIPE,
@@ -99,8 +99,8 @@ def test_one_failure_does_not_stop_the_others(
 
 
 def test_all_are_ready(run: Run) -> None:
-    run("compile", "--backend", "numba")
-    summary = run("compile", "--backend", "numba", "-j", 1).stdout
+    run("compile", "--backend", "cpu")
+    summary = run("compile", "--backend", "cpu", "-j", 1).stdout
     assert kernels_of(summary) == "all found in the cache"
     assert "slowest" not in summary
 

@@ -21,14 +21,14 @@ from tests.backends.test_diagnosis import MDSPAN_20, SOUND
 from tests.cli.conftest import Run
 
 MISSING = Outcome("PyKokkos is missing; install [it] from its repository")
-NUMBA = Outcome(threads=2)
+CPU = Outcome(threads=2)
 
 
 class Machine:
     """What the doctor finds."""
 
     def __init__(self) -> None:
-        self.outcomes = {"numba": NUMBA}
+        self.outcomes = {"cpu": CPU}
         self.kokkos: Installation | None = None
         self.cuda = Cuda()
 
@@ -45,14 +45,14 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     return made
 
 
-def test_numba_only(run: Run, machine: Machine) -> None:
+def test_cpu_only(run: Run, machine: Machine) -> None:
     words = run("doctor").stdout
     assert words.count("PyKokkos is missing; install [it] from its repository") == 4
-    assert "numba          works  2 threads" in words
-    assert "auto takes         numba" in words
+    assert "cpu          works  2 threads" in words
+    assert "auto takes         cpu" in words
     assert "CUDA               no driver, no CuPy's, no NVRTC" in words
     assert "Kokkos             not installed for this Python" in words
-    for name in ("python", "numba", "numpy", "scipy", "pymetis", "cupy", "cache folder", "GPU"):
+    for name in ("python", "cpu", "numpy", "scipy", "pymetis", "cupy", "cache folder", "GPU"):
         assert f"\n{name} " in words
     assert "docs/kokkos.md" in words
 
@@ -62,8 +62,8 @@ def test_as_json(run: Run, machine: Machine) -> None:
     machine.cuda = Cuda(driver=(13, 0), nvrtc=(13, 5), architectures=(75, 90))
     machine.outcomes["kokkos-openmp"] = Outcome(wrong=["the total is 1, not 2"])
     found = json.loads(run("doctor", "--json", "-", code=1).stdout)
-    assert found["auto"] == "numba"
-    assert found["back_ends"]["numba"] == {
+    assert found["auto"] == "cpu"
+    assert found["back_ends"]["cpu"] == {
         "works": True,
         "missing": "",
         "wrong": [],
@@ -78,7 +78,7 @@ def test_as_json(run: Run, machine: Machine) -> None:
         "architectures": [75, 90],
     }
     assert found["kokkos"]["version"] == "4.7.1"
-    assert found["packages"]["numba"] == version("numba")
+    assert found["packages"]["cpu"] == version("cpu")
     assert found["threads"] == len(os.sched_getaffinity(0))
     assert found["cache"]["folders"][0]["kernels"] > 0
     assert {problem["what"][:6] for problem in found["problems"]} == {"Kokkos", "CuPy i"}
@@ -103,9 +103,9 @@ def test_the_cache(
     assert tells(f"cache folder {cache} (0 kernels, 0.0 MB)")
 
     for name in "abc":
-        write_entry(Path("numba", "0123", f"{name}.kernel"), b"code")
+        write_entry(Path("cpu", "0123", f"{name}.kernel"), b"code")
     assert tells(f"{cache} (3 kernels, 0.0 MB)")
-    (cache / "numba" / "0123" / "a.kernel").write_bytes(b"")
+    (cache / "cpu" / "0123" / "a.kernel").write_bytes(b"")
     (cache / "kokkos" / "put-0123" / "binary").mkdir(parents=True)
     assert tells("(4 kernels, 0.0 MB; 2 DAMAGED, to be compiled again when needed)")
 
@@ -124,7 +124,7 @@ def test_a_cache_that_others_can_write(
     tmp_path.chmod(0o777)
     words = "".join(run("doctor").stdout.split())  # wherever lines are broken
     assert f"{tmp_path}:NOTUSED,compiledkernels" in words
-    outcome = check_apart("numba")
+    outcome = check_apart("cpu")
     assert (outcome.threads, outcome.wrong) == (0, [])
     assert "other users can write to it" in outcome.missing
 
@@ -177,7 +177,7 @@ def test_wrong_results_are_an_error(run: Run, machine: Machine) -> None:
 
 
 def test_nothing_works(run: Run, machine: Machine) -> None:
-    machine.outcomes["numba"] = Outcome("there is no Numba")
+    machine.outcomes["cpu"] = Outcome("there is no LLVM")
     result = run("doctor", code=1)
     assert "auto takes         nothing" in result.stdout
     assert result.stderr == "jetpy: error: no back end works\n"

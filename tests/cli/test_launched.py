@@ -121,7 +121,7 @@ def test_other_commands_say_that_they_are_for_one(run: Run, launcher: Launcher) 
     assert words not in run("evaluate", "mesh.graph", "mesh.part").stderr
     launcher.tells(4, **HYDRA)
     assert run("evaluate", "mesh.graph", "mesh.part").stderr == words
-    assert "one process" not in run("compile", "--backend", "numba").stderr
+    assert "one process" not in run("compile", "--backend", "cpu").stderr
     launcher.tells(4, PMI_RANK="1")
     assert run("evaluate", "mesh.graph", "mesh.part").stderr == ""  # the first one says so
 
@@ -139,7 +139,7 @@ def test_what_mends_a_graph(what: str, compiled: None) -> None:
         indptr, indices = ([0], []) if comm.rank else BROKEN[what]
         block = np.array(indptr), np.array(indices, np.int64)
         with _naming(Path("x.npz")):
-            jetpy.distributed.partition(comm, block, 2, backend="numba", threads=1)
+            jetpy.distributed.partition(comm, block, 2, backend="cpu", threads=1)
 
     with pytest.raises(GraphError) as error:
         side_by_side(2, work)

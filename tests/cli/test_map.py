@@ -59,7 +59,7 @@ def test_writes_what_the_library_finds(run: Run, method: str) -> None:
         method=method,
         seed=5,
         imbalance=0.1,
-        backend="numba",
+        backend="cpu",
         threads=1,
     )
     assert read_parts("out.pe").tolist() == expected.pe.tolist()
@@ -68,7 +68,7 @@ def test_writes_what_the_library_finds(run: Run, method: str) -> None:
     for told in (
         "graph mesh: 1,200 vertices, 2,330 edges",
         "machine 2:4, distances 1:10, 8 PEs",
-        f"run {method}, seed 5, numba, 1 thread",
+        f"run {method}, seed 5, cpu, 1 thread",
         f"cost {expected.cost:,} cost by level {near:,} + {far:,} cut {expected.cut} (",
         "limit 165; the heaviest PE weighs",
         "feasible yes",
@@ -116,7 +116,7 @@ def test_json_to_standard_output_is_alone(run: Run) -> None:
         *(1200, 2330, 8, 155, 0, 1)
     ]
     assert [report[f] for f in ("graph", "method", "backend", "feasible")] == [
-        *("mesh", "im", "numba", True)
+        *("mesh", "im", "cpu", True)
     ]
 
 
@@ -142,7 +142,7 @@ def test_profile(run: Run) -> None:
     arguments = ("map", "mesh.graph", *MACHINE, "--profile", "trace.json")
     report = report_of(run, *arguments, *ENGINE)
     assert report.keys() == {*FIELDS, "profile"}
-    assert json.loads(Path("trace.json").read_text())["otherData"]["run"] == "mesh, k = 8, numba"
+    assert json.loads(Path("trace.json").read_text())["otherData"]["run"] == "mesh, k = 8, cpu"
     assert "kernel" in run(*arguments, *ENGINE).stdout
 
 
@@ -348,7 +348,7 @@ def test_bad_command_lines(run: Run, folder: Path, line: str) -> None:
     for name, content in FILES.items():
         Path(name).write_bytes(content)
     before = {path: path.read_bytes() for path in folder.iterdir()}
-    engine = ["--backend", "numba"] if line.startswith("map") else []
+    engine = ["--backend", "cpu"] if line.startswith("map") else []
     result = run(*line.split(), *engine, code=code)
     assert words in " ".join(result.stderr.split())
     assert result.stdout == ""

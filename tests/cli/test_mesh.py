@@ -17,7 +17,7 @@ from jetpy.meshes import files, openfoam
 from tests.cli.conftest import Run
 from tests.meshes.test_dual import hexahedra
 
-ENGINE = ("--backend", "numba", "--threads", "2")
+ENGINE = ("--backend", "cpu", "--threads", "2")
 HEADER = 'FoamFile\n{{\n  version 2.0;\n  format {};\n  arch "LSB;label={};scalar=64";\n}}\n'
 
 
@@ -43,7 +43,7 @@ def test_meshes_get_a_part_for_each_cell(run: Run, mesh: Any, tmp_path: Path, su
     words = run("mesh", source, "-k", "3", *ENGINE, "-o", target, "--json", "-").stdout
     told = json.loads(words)
     graph = jetpy.dual_graph([("hexahedron", mesh.cells[1].data)])
-    expected = jetpy.partition(graph, 3, backend="numba", threads=2)
+    expected = jetpy.partition(graph, 3, backend="cpu", threads=2)
     assert (told["graph"], told["cut"]) == ("in", expected.cut)
     found = meshio.read(target)
     quads, cubes = (
@@ -72,7 +72,7 @@ def test_parts_of_all_cells_alone(run: Run, mesh: Any, tmp_path: Path, suffix: s
     words = run("mesh", source, "-k", "3", *ENGINE, "-o", target).stdout
     assert words.startswith("graph               in: 36 vertices, ")
     graph = jetpy.dual_graph([("hexahedron", mesh.cells[1].data)])
-    expected = jetpy.partition(graph, 3, backend="numba", threads=2)
+    expected = jetpy.partition(graph, 3, backend="cpu", threads=2)
     parts = jetpy.read_parts(target)
     assert parts.tolist() == [*expected.parts[:4], *expected.parts]
     for command in ("evaluate", "report"):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import jetpy
-from jetpy.backends.numba_engine.engine import NumbaBackend
+from jetpy.backends.cpu.engine import CpuBackend
 from jetpy.initial import coarsest
 from jetpy.io import read_graph, read_parts, write_graph, write_parts
 from jetpy.presets import PRESETS
@@ -43,12 +43,12 @@ LEVEL_FIELDS = {
 def test_writes_what_the_library_finds(run: Run) -> None:
     result = run("partition", "mesh.graph", "-k", 4, "--seed", 5, "-o", "out.part", *ENGINE)
     expected = jetpy.partition(
-        jetpy.read_graph("mesh.graph"), 4, seed=5, backend="numba", threads=1
+        jetpy.read_graph("mesh.graph"), 4, seed=5, backend="cpu", threads=1
     )
     assert read_parts("out.part").tolist() == expected.parts.tolist()
     for line in (
         "mesh: 1,200 vertices, 2,330 edges",
-        "k = 4, seed 5, preset default, numba, 1 thread",
+        "k = 4, seed 5, preset default, cpu, 1 thread",
         f"{expected.cut} (",
         "309; the heaviest part weighs",
     ):
@@ -67,11 +67,11 @@ def test_kernels_are_compiled_or_loaded(run: Run, monkeypatch: pytest.MonkeyPatc
     assert ", load kernels " in words
     assert "compile" not in words
 
-    def compile(self: NumbaBackend, progress: Any, **options: Any) -> float:
+    def compile(self: CpuBackend, progress: Any, **options: Any) -> float:
         progress(1, 2)
         return 20.0
 
-    monkeypatch.setattr(NumbaBackend, "compile", compile)
+    monkeypatch.setattr(CpuBackend, "compile", compile)
     assert ", compile 20.00" in run("partition", "mesh.graph", "-k", 2, *ENGINE).stdout
 
 
@@ -100,7 +100,7 @@ def test_json_to_standard_output_is_alone(run: Run) -> None:
     stages = ("coarsen", "initial", "refine")
     assert report["seconds"]["total"] == pytest.approx(sum(report["seconds"][s] for s in stages))
     assert (report["m"], report["k"], report["threads"], report["limit"]) == (2330, 4, 1, 309)
-    assert (report["feasible"], report["backend"], report["graph"]) == (True, "numba", "mesh")
+    assert (report["feasible"], report["backend"], report["graph"]) == (True, "cpu", "mesh")
 
 
 def test_json_file_beside_the_summary(run: Run) -> None:
@@ -113,7 +113,7 @@ def test_json_file_beside_the_summary(run: Run) -> None:
 def test_writes_parts_as_the_suffix_says(run: Run, name: str) -> None:
     run("partition", "mesh.graph", "-k", 4, "-o", name, "--quiet", *ENGINE)
     report = json.loads(run("evaluate", "mesh.graph", name, "-k", 4, "--json", "-").stdout)
-    expected = jetpy.partition(read_graph("mesh.graph"), 4, backend="numba", threads=1)
+    expected = jetpy.partition(read_graph("mesh.graph"), 4, backend="cpu", threads=1)
     assert (report["cut"], report["part_weights"]) == (
         expected.cut,
         expected.part_weights.tolist(),
@@ -136,7 +136,7 @@ def test_targets(run: Run, targets: str) -> None:
     assert report["feasible"]
     assert "309 to 618" in result.stdout
     expected = jetpy.partition(
-        read_graph("mesh.graph"), 3, targets=[2, 1, 1], backend="numba", threads=1
+        read_graph("mesh.graph"), 3, targets=[2, 1, 1], backend="cpu", threads=1
     )
     assert read_parts("parts.txt").tolist() == expected.parts.tolist()
 
@@ -174,7 +174,7 @@ def test_fixed_and_home(run: Run) -> None:
         fixed=fixed,
         home=home,
         migration=0.5,
-        backend="numba",
+        backend="cpu",
         threads=1,
     )
     assert parts.tolist() == expected.parts.tolist()
@@ -262,7 +262,7 @@ def test_matrices_by_pattern_and_by_scale(run: Run) -> None:
 
 def test_threads_do_not_matter(run: Run) -> None:
     for threads in (1, 2):
-        engine = ("--backend", "numba", "--threads", threads)
+        engine = ("--backend", "cpu", "--threads", threads)
         run("partition", "mesh.graph", "-k", 8, "-o", f"{threads}.part", *engine)
     assert Path("1.part").read_bytes() == Path("2.part").read_bytes()
 
@@ -270,11 +270,11 @@ def test_threads_do_not_matter(run: Run) -> None:
 def test_generations(run: Run) -> None:
     asked = ("partition", "mesh.graph", "-k", 4, "--seed", 2, *ENGINE)
     result = run(*asked, "--generations", 5, "-o", "five.part", "--json", "five.json")
-    assert "preset default, 5 generations, numba" in result.stdout
+    assert "preset default, 5 generations, cpu" in result.stdout
     report = json.loads(Path("five.json").read_text())
     assert report["generations"] == 5
     expected = jetpy.partition(
-        read_graph("mesh.graph"), 4, seed=2, generations=5, backend="numba", threads=1
+        read_graph("mesh.graph"), 4, seed=2, generations=5, backend="cpu", threads=1
     )
     assert read_parts("five.part").tolist() == expected.parts.tolist()
     assert report["cut"] == expected.cut
@@ -288,7 +288,7 @@ def test_time_limit(run: Run) -> None:
     assert 0 < report["seconds"]["total"] < 5
     done = ("--preset", "ultra", "--generations", report["generations"])
     assert json.loads(run(*asked, *done).stdout)["cut"] == report["cut"]
-    assert jetpy.IncrementalPartitioner.load("mesh.npz", backend="numba").cut == report["cut"]
+    assert jetpy.IncrementalPartitioner.load("mesh.npz", backend="cpu").cut == report["cut"]
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -303,20 +303,20 @@ def test_methods_other_than_the_preset(run: Run) -> None:
     methods = ("--coarsening", "constrained", "--refinement", "independent-set")
     arguments = ("partition", "mesh.graph", "-k", 4, "-o", "out.part", *ENGINE)
     words = run(*arguments, *methods).stdout
-    assert "preset default, coarsening constrained, refinement independent-set, numba" in words
+    assert "preset default, coarsening constrained, refinement independent-set, cpu" in words
     expected = jetpy.partition(
         jetpy.read_graph("mesh.graph"),
         4,
         coarsening="constrained",
         refinement="independent-set",
-        backend="numba",
+        backend="cpu",
         threads=1,
     )
     assert read_parts("out.part").tolist() == expected.parts.tolist()
     report = json.loads(run(*arguments, "--preset", "gkway", "--json", "-").stdout)
     assert (report["coarsening"], report["refinement"]) == ("union-find", "independent-set")
     words = run(*arguments, "--preset", "gkway", "--refinement", "jet").stdout
-    assert "preset gkway, refinement jet, numba" in words
+    assert "preset gkway, refinement jet, cpu" in words
 
 
 @pytest.mark.parametrize("vertices", [0, 1, 5])
@@ -353,11 +353,11 @@ def test_old_output_stays_when_the_work_fails(run: Run) -> None:
 
 def test_profile(run: Run) -> None:
     result = run("partition", "mesh.graph", "-k", 4, "--profile", "trace.json", *ENGINE)
-    assert json.loads(Path("trace.json").read_text())["otherData"]["run"] == "mesh, k = 4, numba"
+    assert json.loads(Path("trace.json").read_text())["otherData"]["run"] == "mesh, k = 4, cpu"
     words = " ".join(result.stdout.split())
     assert "stage level seconds in kernels launches host waits MB to device MB from device" in words
     assert "kernel back end calls seconds share µs a call" in words
-    expected = jetpy.partition(jetpy.read_graph("mesh.graph"), 4, backend="numba", threads=1)
+    expected = jetpy.partition(jetpy.read_graph("mesh.graph"), 4, backend="cpu", threads=1)
     [total] = [line for line in result.stdout.splitlines() if line.startswith(" total ")]
     assert total.split()[3] == f"{expected.launches:,}"
 

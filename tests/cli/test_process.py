@@ -102,7 +102,7 @@ def _written(folder: Path, name: str) -> bool:
 def test_help_loads_nothing_heavy() -> None:
     code = (
         "import sys; from jetpy.cli import main; main(['--help'], standalone_mode=False); "
-        "print(sorted({'numba', 'rich'} & sys.modules.keys()))"
+        "print(sorted({'cpu', 'rich'} & sys.modules.keys()))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.endswith("\n[]\n")
@@ -114,9 +114,9 @@ from jetpy import workloads
 from jetpy.cli import main
 workloads.MODULES[:] = []
 from jetpy.backends.workers import announce
-from jetpy.backends.numba_engine.engine import NumbaBackend
-compiled = NumbaBackend.compile
-NumbaBackend.compile = lambda *given, **named: announce(112, 56) or compiled(*given, **named)
+from jetpy.backends.cpu.engine import CpuBackend
+compiled = CpuBackend.compile
+CpuBackend.compile = lambda *given, **named: announce(112, 56) or compiled(*given, **named)
 main(prog_name="jetpy")
 """
 

@@ -55,12 +55,12 @@ def test_a_run(run: Run) -> None:
     size = Path("page.html").stat().st_size
     assert words == f"wrote page.html: mesh in 6 parts, {size / 1e3:.0f} kB\n"
     told = page()
-    result = jetpy.partition(graph, 6, seed=3, backend="numba", threads=1, profile=True)
+    result = jetpy.partition(graph, 6, seed=3, backend="cpu", threads=1, profile=True)
     found = jetpy.evaluate(graph, result.parts, 6)
     heaviest = max(result.part_weights)
     assert f"heaviest part weighs {heaviest} of {result.limit} allowed." in told.said("p")
     assert told.facts["graph"] == "3,000 vertices, 8,975 edges"
-    assert told.facts["parts"] == "k = 6, seed 3, preset default, numba, 1 thread"
+    assert told.facts["parts"] == "k = 6, seed 3, preset default, cpu, 1 thread"
     for name, value in (
         ("cut", found.cut),
         ("communication volume", found.communication_volume),
@@ -76,7 +76,7 @@ def test_a_run(run: Run) -> None:
     calls = {(row[0], row[2]) for row in kernel_rows(result.profile)}
     assert {(row[0], row[2]) for row in told.table("kernel")} == calls
     assert "It found the same parts." in told.said("p")
-    command = "jetpy report mesh.npz -k 6 --seed 3 -o page.html --backend numba --threads 1"
+    command = "jetpy report mesh.npz -k 6 --seed 3 -o page.html --backend cpu --threads 1"
     assert told.said("pre") == command
     assert told.facts["jetpy-partitioner"] == jetpy.__version__
     assert "Each vertex with its surroundings" in told.said("figcaption")
@@ -96,7 +96,7 @@ def test_metis_is_beside(run: Run) -> None:
     limit = int(1.1 * 240)
     other = beside.metis(grid(40, 30), 5, limit, 0)
     found = jetpy.evaluate(grid(40, 30), other.parts, 5)
-    own = jetpy.partition(grid(40, 30), 5, imbalance=0.1, backend="numba", threads=1)
+    own = jetpy.partition(grid(40, 30), 5, imbalance=0.1, backend="cpu", threads=1)
     assert found.part_weights.max() <= limit
     assert table["cut"] == [f"{own.cut}", f"{found.cut}"]
     assert table["heaviest part"] == [f"{max(own.part_weights)}", f"{max(found.part_weights)}"]
@@ -183,7 +183,7 @@ def test_awkward_graphs(run: Run, graph: Graph, k: int) -> None:
     jetpy.write_graph("awkward.graph", graph)
     run("report", "awkward.graph", "-k", k, "-o", "page.html", *ENGINE)
     told = page()
-    result = jetpy.partition(graph, k, backend="numba", threads=1)
+    result = jetpy.partition(graph, k, backend="cpu", threads=1)
     assert number(told.facts["cut"]) == result.cut
     assert number(told.facts["empty parts"]) == result.empty_parts
     assert ("METIS was not run" in told.said("p")) == bool(beside.why_not(graph, k))

@@ -171,7 +171,7 @@ def test_compiling_processes_end_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
     monkeypatch.setenv("JETPY_CACHE_DIR", str(tmp_path / "cache"))
-    with start("compile", "--backend", "numba", "-j", 2, before=COMPILING) as process:
+    with start("compile", "--backend", "cpu", "-j", 2, before=COMPILING) as process:
         wait_until(lambda: len(children_of(process.pid)) == 2, process)
         children = children_of(process.pid)
         code, said, words = end(process, number)

@@ -47,7 +47,7 @@ def _made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def made(_made: Path, run: Run) -> Path:
     """A copy of a study of `mesh.graph`, made once."""
     if not _made.exists():
-        told = run("study", "mesh.graph", "--backends", "numba", *WORDS).stdout
+        told = run("study", "mesh.graph", "--backends", "cpu", *WORDS).stdout
         assert told == (
             "wrote study/report.html: 4 runs on 2 platforms; the same parts in all of 1 "
             "partition, each found 2 times\n"
@@ -72,7 +72,7 @@ def test_runs_are_told_as_they_were(made: Path) -> None:
         assert row["fom"] == row["seconds"]
         assert (row["n"], row["m"]) == (f"{graph.n}", f"{graph.m}")
         if row["tool"] == "jetpy":
-            result = jetpy.partition(graph, int(row["k"]), backend="numba", threads=1)
+            result = jetpy.partition(graph, int(row["k"]), backend="cpu", threads=1)
             assert int(row["cut"]) == result.cut
             assert int(row["launches"]) > 0
             stages = [float(row[f"{s}_seconds"]) for s in ("coarsen", "initial", "refine")]
@@ -94,7 +94,7 @@ def test_details(made: Path) -> None:
     assert {"propose", "afterburn"} <= {row["kernel"] for row in kernels}
     facts = json.loads((made / FILE).read_text())["machines"]["box"]
     assert facts["facts"]["processor"]
-    assert facts["roofs"].keys() == {"numba/1", "numba/2"}
+    assert facts["roofs"].keys() == {"cpu/1", "cpu/2"}
     told = page(made / "report.html")
     assert told.facts["runs"] == f"{RUNS}"
 
@@ -116,7 +116,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 def test_a_study_goes_on_where_it_stopped(made: Path, run: Run, ran: list[object]) -> None:
     before = rows(made)
     PERFORMANCE.write(made, [row for row in before if row["tool"] != "metis"])
-    assert "4 runs" in run("study", "mesh.graph", "--backends", "numba", *WORDS).stdout
+    assert "4 runs" in run("study", "mesh.graph", "--backends", "cpu", *WORDS).stdout
     assert len(ran) == 1
     assert sorted(row["problem"] for row in rows(made)) == sorted(row["problem"] for row in before)
 
@@ -124,7 +124,7 @@ def test_a_study_goes_on_where_it_stopped(made: Path, run: Run, ran: list[object
 def test_runs_that_were_not_repeated_so_often_are_made_again(
     made: Path, run: Run, ran: list[object]
 ) -> None:
-    words = "study", "mesh.graph", "--backends", "numba", *WORDS
+    words = "study", "mesh.graph", "--backends", "cpu", *WORDS
     assert "Each run was made once" in page(made / "report.html").text
     for _ in range(2):
         run(*words, "--repeats", 2)
@@ -150,7 +150,7 @@ def test_what_is_lost_is_made_again(
     file = made / table.name
     whole = file.read_bytes()
     file.write_bytes(whole[: int(kept * len(whole))])
-    told = run("study", "mesh.graph", "--backends", "numba", *WORDS).stdout
+    told = run("study", "mesh.graph", "--backends", "cpu", *WORDS).stdout
     assert "4 runs on 2 platforms; the same parts in all of 1 partition, each found 2" in told
     assert 0 < len(ran) <= 3
 
@@ -171,13 +171,13 @@ def test_runs_that_failed_are_tried_again(
     failed = {"status": status, "feasible": "no", "fom": "", "seconds": "", "cut": ""}
     spoilt = [{**row, **failed} if row["tool"] == "metis" else row for row in before]
     PERFORMANCE.write(made, spoilt)
-    told = run("study", "mesh.graph", "--backends", "numba", *WORDS).stdout
+    told = run("study", "mesh.graph", "--backends", "cpu", *WORDS).stdout
     assert len(ran) == tried
     assert ("2 runs without feasible parts" in told) == (tried == 0)
 
 
 def test_more_threads_than_there_are_are_warned_of(made: Path, run: Run) -> None:
-    words = ("-k", "2", "--backends", "numba", "--tools", "none", "--machine", "box", "-o", "study")
+    words = ("-k", "2", "--backends", "cpu", "--tools", "none", "--machine", "box", "-o", "study")
     there = available_threads()
     told = run("study", "mesh.graph", *words, "--threads", there + 1).stderr
     assert f"{there + 1} threads on a machine that has {there} for this process" in told
@@ -213,7 +213,7 @@ def renumbered() -> jetpy.Graph:
 @pytest.mark.parametrize("other", [grid(3, 3), renumbered()])
 def test_another_graph_of_the_name_is_refused(other: jetpy.Graph, made: Path, run: Run) -> None:
     jetpy.write_graph("mesh.graph", other)
-    told = run("study", "mesh.graph", "--backends", "numba", *WORDS, code=1)
+    told = run("study", "mesh.graph", "--backends", "cpu", *WORDS, code=1)
     assert "runs of another graph called mesh" in told.stderr
 
 
@@ -221,7 +221,7 @@ def test_a_study_by_another_version_does_not_go_on(made: Path, run: Run) -> None
     setting = json.loads((made / FILE).read_text())
     setting["machines"]["box"]["facts"]["version"] = "0.0.1"
     (made / FILE).write_text(json.dumps(setting))
-    told = run("study", "mesh.graph", "--backends", "numba", *WORDS, code=1)
+    told = run("study", "mesh.graph", "--backends", "cpu", *WORDS, code=1)
     assert "study has runs by jetpy 0.0.1, not" in told.stderr
 
 
@@ -229,7 +229,7 @@ def test_late_runs_are_told_and_kept(made: Path, run: Run) -> None:
     graph = grid(300, 300)
     jetpy.write_graph("large.npz", graph)
     told = run(
-        "study", "large.npz", "-k", "900", "--backends", "numba", "--tools", "none", "--threads",
+        "study", "large.npz", "-k", "900", "--backends", "cpu", "--tools", "none", "--threads",
         "1", "--machine", "box", "--time-limit", "0.001", "-o", "study",
     )  # fmt: skip
     assert "large k=900 seed=0, jetpy/default: time limit" in told.stderr
@@ -245,15 +245,15 @@ def test_late_runs_are_told_and_kept(made: Path, run: Run) -> None:
         (("mesh.graph", "-k", "2,x"), 2, "'2,x' is not a whole number"),
         (("mesh.graph", "-k", "1,2"), 2, "1 is less than 2"),
         (
-            ("mesh.graph", "-k", "2,1201", "--tools", "none", "--backends", "numba"),
+            ("mesh.graph", "-k", "2,1201", "--tools", "none", "--backends", "cpu"),
             1,
             "mesh.graph has 1200 vertices, fewer than 1201 parts: nothing to compare",
         ),
-        (("mesh.graph", "-k", "2", "--backends", "numba,cpu"), 2, "'cpu' is none of cuda"),
+        (("mesh.graph", "-k", "2", "--backends", "cpu,cpu"), 2, "'cpu' is none of cuda"),
         (("mesh.graph", "-k", "2", "--tools", "scotch"), 2, "'scotch' is none of metis"),
         (("mesh.graph", "-k", "2", "--imbalance", "-1"), 2, "imbalance"),
         (("mesh.graph", "mesh.graph", "-k", "2"), 1, "both called mesh"),
-        (("mesh.part", "-k", "2", "--tools", "none", "--backends", "numba"), 1, "mesh.part"),
+        (("mesh.part", "-k", "2", "--tools", "none", "--backends", "cpu"), 1, "mesh.part"),
         (("--merge", "mesh.graph"), 1, "mesh.graph"),
         (
             ("--merge", ".", "-k", "2", "--machine", "box"),

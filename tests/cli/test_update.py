@@ -12,7 +12,7 @@ import jetpy
 from jetpy.io import read_graph
 from tests.cli.conftest import ENGINE, Run
 
-LIVE = {"backend": "numba", "threads": 1}
+LIVE = {"backend": "cpu", "threads": 1}
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from tests.constraints.oracle import components
 from tests.graphs import from_edges
 from tests.strategies import weighted_graphs
 
-ENGINE: dict[str, Any] = {"backend": "numba", "threads": 1}
+ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}
 quick = settings(max_examples=60, deadline=None)
 
 

@@ -17,7 +17,7 @@ from jetpy.metrics import components_per_part, edge_cut
 from tests.graphs import from_edges, path, random_graph
 from tests.strategies import weighted_graphs
 
-ENGINE: dict[str, Any] = {"backend": "numba", "threads": 1}
+ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}
 
 
 @settings(max_examples=150, deadline=None)

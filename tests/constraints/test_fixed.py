@@ -18,7 +18,7 @@ from jetpy.metrics import edge_cut, part_weights
 from tests.graphs import from_edges, path
 from tests.strategies import weighted_graphs
 
-ENGINE: dict[str, Any] = {"backend": "numba", "threads": 1}
+ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}
 
 
 def some_fixed(n: int, k: int, seed: int, share: float) -> np.ndarray:

@@ -20,7 +20,7 @@ from jetpy.metrics import edge_cut
 from tests.graphs import from_edges, path
 from tests.strategies import weighted_graphs
 
-ENGINE: dict[str, Any] = {"backend": "numba", "threads": 1}
+ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}
 
 
 def price(graph: Graph, parts: np.ndarray, home: np.ndarray, migration: float) -> float:

@@ -18,7 +18,7 @@ from tests.graphs import SMALL_GRAPHS, from_edges, path
 from tests.limits import check_limit
 from tests.strategies import weighted_graphs
 
-ENGINE: dict[str, Any] = {"backend": "numba", "threads": 1}
+ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}
 
 targets_of = st.lists(
     st.one_of(st.integers(1, 20), st.floats(1e-3, 1e3), st.sampled_from([1, 1000, 2**40])),
@@ -87,7 +87,7 @@ def test_many_parts() -> None:
 def test_refinement_brings_parts_to_their_targets(threads: int) -> None:
     graph = jetpy.generators.grid(40, 40)
     start = np.arange(1600) // 400
-    engine = {"backend": "numba", "threads": threads}
+    engine = {"backend": "cpu", "threads": threads}
     result = jetpy.refine(graph, start, targets=[4, 2, 1, 1], **engine)
     assert result.feasible
     assert result.limits.tolist() == [824, 412, 206, 206]

@@ -20,7 +20,7 @@ from jetpy.errors import GraphError, JetpyError
 from jetpy.graph import Graph
 from tests.graphs import assert_same_graph, from_edges, path
 
-ENGINE: dict[str, Any] = {"backend": "numba", "threads": 1}
+ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}
 
 
 def edges_of(graph: Graph) -> dict[tuple[int, int], int]:

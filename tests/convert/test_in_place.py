@@ -26,7 +26,7 @@ from tests.device import DeviceBackend
 from tests.graphs import assert_same_graph
 from tests.strategies import weighted_graphs
 
-ENGINE: dict[str, Any] = {"threads": 1, "backend": "numba"}
+ENGINE: dict[str, Any] = {"threads": 1, "backend": "cpu"}
 INTEGERS = ("int32", "int64", "int8", "uint32", "uint64")
 NUMBERS = (*INTEGERS, "float32", "float64")
 
@@ -393,5 +393,5 @@ def test_arrays_are_fetched_when_they_are_asked_for() -> None:
 def test_no_device_is_no_answer() -> None:
     with pytest.raises(OptionError, match="device is False"):
         jetpy.partition(jetpy.generators.grid(3, 3), 2, device=False)
-    with pytest.raises(OptionError, match="numba runs on CPUs"):
-        jetpy.partition(jetpy.generators.grid(3, 3), 2, device=True, backend="numba")
+    with pytest.raises(OptionError, match="cpu runs on CPUs"):
+        jetpy.partition(jetpy.generators.grid(3, 3), 2, device=True, backend="cpu")

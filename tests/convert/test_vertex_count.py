@@ -19,7 +19,7 @@ from tests.graphs import assert_same_graph, from_edges
 EDGES = np.array([[0, 1, 1, 2], [1, 0, 2, 1]])
 PATH = from_edges(3, [(0, 1), (1, 2)])
 WITH_ISOLATED = from_edges(5, [(0, 1), (1, 2)])
-ENGINE: dict[str, Any] = {"backend": "numba", "threads": 1}
+ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}
 
 
 class Data:

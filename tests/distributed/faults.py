@@ -33,6 +33,6 @@ if __name__ == "__main__":
         if sys.argv[1] == "block":
             block.indices[0] = len(block.vertex_weights)
     jetpy.distributed.partition(
-        world, block, 4, preset="fast", backend="numba", threads=1, small=10
+        world, block, 4, preset="fast", backend="cpu", threads=1, small=10
     )
     print("finished")

@@ -178,5 +178,5 @@ def test_bad_files(tmp_path: Path) -> None:
     one = from_edges(2, [(0, 1)])
     with pytest.raises(JetpyError, match=r"several processes write \.npy"):
         jetpy.distributed.partition(
-            None, (one.indptr, one.indices), 2, backend="numba", threads=1
+            None, (one.indptr, one.indices), 2, backend="cpu", threads=1
         ).save(tmp_path / "parts.csv")

@@ -10,7 +10,7 @@ import pytest
 
 import jetpy
 import jetpy.distributed
-from jetpy.backends.numba_engine.engine import NumbaBackend
+from jetpy.backends.cpu.engine import CpuBackend
 from jetpy.distributed.block import Block
 from jetpy.distributed.communicator import Communicator
 from jetpy.errors import BackendError, GraphError, OptionError
@@ -19,7 +19,7 @@ from tests.distributed.test_pieces import block_of, evenly
 from tests.distributed.threads import side_by_side
 
 pytestmark = pytest.mark.usefixtures("compiled")
-ENGINE: dict[str, Any] = {"backend": "numba", "threads": 1}
+ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}
 GRID = jetpy.generators.grid(30, 20)
 
 
@@ -224,10 +224,10 @@ def test_other_options_elsewhere() -> None:
 @pytest.mark.parametrize("name", ["auto", "cuda"])
 def test_some_have_a_gpu(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those who may choose take CPUs all together; others are told."""
-    kinds = iter([NumbaBackend(1), DeviceBackend(1)])
+    kinds = iter([CpuBackend(1), DeviceBackend(1)])
 
-    def engine(leases: Any, neighbours: Any, asked: str, **_: Any) -> NumbaBackend:
-        return next(kinds) if asked == name else NumbaBackend(1)
+    def engine(leases: Any, neighbours: Any, asked: str, **_: Any) -> CpuBackend:
+        return next(kinds) if asked == name else CpuBackend(1)
 
     monkeypatch.setattr("jetpy.distributed.api._engine", engine)
     bounds = evenly(GRID.n, 2)

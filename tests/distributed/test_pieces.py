@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import jetpy
 from jetpy.backends import get_backend
 from jetpy.backends.level import upload
-from jetpy.backends.numba_engine.engine import NumbaBackend
+from jetpy.backends.cpu.engine import CpuBackend
 from jetpy.distributed.block import Block, upload_rows
 from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.levels import PieceLevel
@@ -82,7 +82,7 @@ GRAPHS = {
 PROBLEMS = {"usual": ("default", 0.03), "fast": ("fast", 0.03), "tight": ("default", 0.0)}
 
 
-ENGINES = {"lists": lambda: NumbaBackend(1), "recorded": lambda: DeviceBackend(1)}
+ENGINES = {"lists": lambda: CpuBackend(1), "recorded": lambda: DeviceBackend(1)}
 """Back ends of processes: on a CPU; and as on a GPU, where what they say is recorded, too."""
 
 
@@ -103,7 +103,7 @@ def test_parts_are_those_of_one_device(
     graph, (options, imbalance) = GRAPHS[name](), PROBLEMS[problem]
     posed = pose(graph.total_vertex_weight, k, imbalance, 5, alone(options))
     posed = replace(posed, fill=True)
-    expected = evolve(get_backend("numba", 1), graph, posed, Effort(1))
+    expected = evolve(get_backend("cpu", 1), graph, posed, Effort(1))
     bounds = evenly(graph.n, size)
 
     def run(comm: Communicator) -> tuple[npt.NDArray[np.int32], int]:
@@ -128,12 +128,12 @@ def test_coarse_graphs_are_those_of_one_device(graph: Graph, data: st.DataObject
     salt = data.draw(st.integers(0, 2**31 - 1))
     limit = data.draw(st.integers(1, 40))
     options = CoarsenOptions(two_hop_share=0.0)
-    backend = get_backend("numba", 1)
+    backend = get_backend("cpu", 1)
     whole = finest_level(backend, upload(backend, graph))
     coarse, coarse_of = whole.contract(options, limit, salt)
 
     def run(comm: Communicator) -> Any:
-        own, block = NumbaBackend(1), block_of(graph, bounds, comm.rank)
+        own, block = CpuBackend(1), block_of(graph, bounds, comm.rank)
         piece = upload_rows(own, block, Blocks.of(comm, block.n)).as_piece()
         level = PieceLevel(own, piece, None, Stopwatch(own, "coarsen", 0), gather=1e6)
         found, places = level.contract(options, limit, salt)
@@ -157,11 +157,11 @@ def test_wide_kernels(size: int) -> None:
     heavy = jetpy.as_graph(
         (graph.indptr, v, of_ends[u] + of_ends[v], random.integers(1, 2**30, graph.n))
     )
-    expected = jetpy.partition(heavy, 4, preset="fast", backend="numba", threads=1)
+    expected = jetpy.partition(heavy, 4, preset="fast", backend="cpu", threads=1)
     bounds = evenly(graph.n, size)
 
     def run(comm: Communicator) -> Any:
-        backend = NumbaBackend(1).widened()
+        backend = CpuBackend(1).widened()
         block = block_of(heavy, bounds, comm.rank)
         piece = upload_rows(backend, block, Blocks.of(comm, block.n)).as_piece()
         posed = pose(heavy.total_vertex_weight, 4, 0.03, 0, preset("fast"))

@@ -57,11 +57,11 @@ def test_command_line(tmp_path: Path) -> None:
     graph = jetpy.generators.grid(60, 50)
     file, parts = tmp_path / "mesh.graph", tmp_path / "mesh.part"
     jetpy.write_graph(file, graph)
-    command = ["-m", "jetpy", "partition", str(file), "-k", "6", "--backend", "numba"]
+    command = ["-m", "jetpy", "partition", str(file), "-k", "6", "--backend", "cpu"]
     done = launched(2, *command, "--threads", "1", "-o", str(parts), "--json", "-")
     assert done.returncode == 0, done.stderr
     told, _ = json.JSONDecoder().raw_decode(done.stdout)  # codes of a terminal may follow
-    expected = jetpy.partition(graph, 6, backend="numba", threads=1)
+    expected = jetpy.partition(graph, 6, backend="cpu", threads=1)
     assert np.array_equal(jetpy.read_parts(parts), expected.parts)
     assert (told["cut"], told["processes"], told["transport"]) == (expected.cut, 2, "mpi")
     assert told["graph"] == "mesh"
@@ -76,7 +76,7 @@ def test_outputs_that_are_no_files_stay(tmp_path: Path) -> None:
     file, pipe, link = (tmp_path / name for name in ("mesh.graph", "pipe", "link.part"))
     jetpy.write_graph(file, jetpy.generators.grid(6, 5))
     os.mkfifo(pipe)
-    command = ["-m", "jetpy", "partition", str(file), "-k", "2", "--backend", "numba", "--quiet"]
+    command = ["-m", "jetpy", "partition", str(file), "-k", "2", "--backend", "cpu", "--quiet"]
     done = launched(2, *command, "-o", str(pipe))
     assert f"{pipe} is no file" in done.stderr
     assert (done.returncode, pipe.is_fifo()) == (1, True)
@@ -89,7 +89,7 @@ def test_outputs_that_are_no_files_stay(tmp_path: Path) -> None:
 def test_wrong_options(tmp_path: Path) -> None:
     file = tmp_path / "mesh.graph"
     jetpy.write_graph(file, jetpy.generators.grid(6, 5))
-    command = "-m", "jetpy", "partition", str(file), "--backend", "numba"
+    command = "-m", "jetpy", "partition", str(file), "--backend", "cpu"
     done = launched(2, *command, "-k", "2", "--connected")
     assert done.stderr.count("--connected is for one process") == 1
     assert done.returncode == 2
@@ -103,7 +103,7 @@ def test_exit_codes_are_those_of_one_process(tmp_path: Path) -> None:
     loop.write_text("3 2\n2 1\n1 3\n2\n")
     bad.write_text("three vertices\n")
     heavy.write_text("3 2 10\n9 2\n1 1 3\n1 2\n")
-    command = "-m", "jetpy", "partition", "-k", "2", "--backend", "numba", "--threads", "1"
+    command = "-m", "jetpy", "partition", "-k", "2", "--backend", "cpu", "--threads", "1"
     done = launched(2, *command, str(bad))
     assert done.stderr.startswith(f"jetpy: error: {bad}: process 0: line 1: the header must be")
     assert done.returncode == 1
@@ -113,7 +113,7 @@ def test_exit_codes_are_those_of_one_process(tmp_path: Path) -> None:
     done = launched(2, *command, str(heavy))
     assert done.stderr.count("no balanced partition was found: the heaviest part weighs 9") == 1
     assert done.returncode == 3
-    assert "each with numba, 1 thread\nprocesses    2, which talk through MPI\n" in done.stdout
+    assert "each with cpu, 1 thread\nprocesses    2, which talk through MPI\n" in done.stdout
 
 
 def test_one_process_of_a_launcher_is_one(tmp_path: Path) -> None:

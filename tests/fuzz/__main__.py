@@ -65,7 +65,7 @@ def main() -> None:
     parser.add_argument(
         "--engines",
         nargs="+",
-        default=["numba:1", "numba:2"],
+        default=["cpu:1", "cpu:2"],
         metavar="BACKEND[:THREADS]",
         help="must agree; the results of the first are checked",
     )

@@ -43,7 +43,7 @@ class Calls:
 
     def findings(self, engines: Sequence[Engine]) -> Iterator[Finding]:
         """Deal the engines that have all kernels to the calls, in turns."""
-        able = [engine for engine in engines if engine["backend"] in ("numba", "cuda")]
+        able = [engine for engine in engines if engine["backend"] in ("cpu", "cuda")]
         calls = [(one, able[i % len(able)]) for i, one in enumerate(self.problems) if able]
         alone = [problem.parts(engine) for problem, engine in calls]
         with switching_often(), ThreadPoolExecutor(max(len(calls), 1)) as pool:

@@ -104,7 +104,7 @@ def any_objective(rng: Random) -> dict[str, Any]:
 
 def able(engines: Sequence[Engine], graph: Graph) -> Sequence[Engine]:
     """Return the engines that have kernels for a graph: wide ones are not in all back ends."""
-    wide = [engine for engine in engines if engine["backend"] in ("numba", "cuda")]
+    wide = [engine for engine in engines if engine["backend"] in ("cpu", "cuda")]
     return wide if graph.is_large else engines
 
 

@@ -65,7 +65,7 @@ class Spread:
         given = self.given[self.bounds[comm.rank] : self.bounds[comm.rank + 1]]
         if self.call == "evaluate":
             return jetpy.distributed.evaluate(comm, block, given, self.k, imbalance=imbalance)
-        engine: Engine = {"backend": "numba", "threads": 1, "small": self.small}
+        engine: Engine = {"backend": "cpu", "threads": 1, "small": self.small}
         if self.call == "refine":
             return jetpy.distributed.refine(comm, block, given, self.k, **self.options, **engine)
         return jetpy.distributed.partition(comm, block, self.k, **self.options, **engine)
@@ -74,7 +74,7 @@ class Spread:
         """Return the parts that a single process finds."""
         if self.call == "evaluate":
             return self.given
-        engine: Engine = {"backend": "numba", "threads": 1}
+        engine: Engine = {"backend": "cpu", "threads": 1}
         if self.call == "refine":
             return jetpy.refine(self.graph, self.given, self.k, **self.options, **engine).parts
         return jetpy.partition(self.graph, self.k, **self.options, **engine).parts

@@ -48,8 +48,8 @@ KINDS: Mapping[Callable[[Random], Problem], int] = {
 }
 """How often each kind of problem is drawn, relative to the others."""
 ENGINES: Sequence[Engine] = (
-    {"backend": "numba", "threads": 1},
-    {"backend": "numba", "threads": 2},
+    {"backend": "cpu", "threads": 1},
+    {"backend": "cpu", "threads": 2},
 )
 SLOW = 10.0
 """Processor seconds that a run may take on each engine."""

@@ -84,7 +84,7 @@ def test_weights_fit(kind: str, width: str) -> None:
     if kind == "full" and "just" in width:
         assert found.total_vertex_weight == most
         assert found.is_large == (width == "just wide")
-    engines = [{"backend": name, "threads": 1} for name in ("numba", "kokkos-openmp")]
+    engines = [{"backend": name, "threads": 1} for name in ("cpu", "kokkos-openmp")]
     assert len(able(engines, found)) == (1 if found.is_large else 2)
 
 

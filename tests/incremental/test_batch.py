@@ -55,7 +55,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.fixture(scope="module")
 def live() -> jetpy.IncrementalPartitioner:
-    live = jetpy.IncrementalPartitioner(grid(5, 5), 2, backend="numba", threads=1)
+    live = jetpy.IncrementalPartitioner(grid(5, 5), 2, backend="cpu", threads=1)
     live.delete_vertices([7])
     return live
 
@@ -76,7 +76,7 @@ def test_a_wrong_modifier_changes_nothing(live: jetpy.IncrementalPartitioner, ca
 
 
 def test_ids_of_deleted_vertices_are_not_used_again() -> None:
-    live = jetpy.IncrementalPartitioner(grid(3, 3), 2, backend="numba", threads=1)
+    live = jetpy.IncrementalPartitioner(grid(3, 3), 2, backend="cpu", threads=1)
     live.delete_vertices([8])
     assert live.insert_vertices([2, 5]).vertices.tolist() == [9, 10]
     assert live.partition[8] == -1
@@ -84,7 +84,7 @@ def test_ids_of_deleted_vertices_are_not_used_again() -> None:
 
 
 def test_takes_arrays_of_any_integers() -> None:
-    live = jetpy.IncrementalPartitioner(grid(3, 3), 2, backend="numba", threads=1)
+    live = jetpy.IncrementalPartitioner(grid(3, 3), 2, backend="cpu", threads=1)
     live.delete_edges(np.array([[0, 1]], np.uint8))
     live.insert_edges(np.array([[8, 0]], np.int64), np.array([2.0]))
     live.delete_vertices(np.array([4], np.int16))
@@ -95,7 +95,7 @@ def test_takes_arrays_of_any_integers() -> None:
     "options", [{"k": 0}, {"imbalance": -1}, {"seed": -1}, {"preset": "best"}, {"parts": [0, 9]}]
 )
 def test_refuses_wrong_options(options: dict[str, Any]) -> None:
-    given = {"k": 2, "backend": "numba", **options}
+    given = {"k": 2, "backend": "cpu", **options}
     with pytest.raises(jetpy.JetpyError):
         jetpy.IncrementalPartitioner(grid(1, 2), **given)
 

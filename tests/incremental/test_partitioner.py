@@ -30,7 +30,7 @@ from tests.incremental.oracle import (
 )
 from tests.strategies import weighted_graphs
 
-ENGINE = {"backend": "numba", "threads": 1}
+ENGINE = {"backend": "cpu", "threads": 1}
 LOCAL = jetpy.IncrementalOptions(refine_after=1e9, repartition_after=1e9, most_drift=1e9)
 """The whole graph is never partitioned again, but where the balance is lost."""
 OPTIONS = [
@@ -336,7 +336,7 @@ def test_threads_and_back_ends_do_not_show(
 ) -> None:
     graph = delaunay(2500)
 
-    def run(threads: int | None, name: str = "numba", *, on_host: bool = True) -> list[list[int]]:
+    def run(threads: int | None, name: str = "cpu", *, on_host: bool = True) -> list[list[int]]:
         options = jetpy.IncrementalOptions(on_host=on_host)
         return series(
             lambda: jetpy.IncrementalPartitioner(

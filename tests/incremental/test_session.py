@@ -17,7 +17,7 @@ from jetpy.generators import delaunay, grid
 from jetpy.incremental.session import is_session
 from jetpy.io import limits
 
-ENGINE = {"backend": "numba", "threads": 1}
+ENGINE = {"backend": "cpu", "threads": 1}
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_goes_on_as_if_never_saved(
     live: jetpy.IncrementalPartitioner, tmp_path: Path, name: str
 ) -> None:
     live.save(tmp_path / name)
-    again = jetpy.IncrementalPartitioner.load(tmp_path / name, backend="numba", threads=2)
+    again = jetpy.IncrementalPartitioner.load(tmp_path / name, backend="cpu", threads=2)
     assert (again.k, again.preset, again.options) == (live.k, live.preset, live.options)
     for step in range(4):
         for each in (live, again):

@@ -74,7 +74,7 @@ def partitions(
 
 @pytest.fixture
 def one_thread(compiled: None) -> Backend:
-    return get_backend("numba", 1)
+    return get_backend("cpu", 1)
 
 
 @pytest.mark.parametrize("name", SMALL_GRAPHS)
@@ -86,7 +86,7 @@ def test_small_graphs(one_thread: Backend, name: str, k: int) -> None:
 @pytest.mark.usefixtures("compiled")
 @given(weighted_graphs(), st.integers(1, 9), st.integers(0, 10**6))
 def test_random_graphs(graph: Graph, k: int, seed: int) -> None:
-    partitions(get_backend("numba", 1), graph, k, seed=seed)
+    partitions(get_backend("cpu", 1), graph, k, seed=seed)
 
 
 @pytest.mark.parametrize("name", GRAPHS)

@@ -41,7 +41,7 @@ def level_edges(levels: Levels, begin: int, end: int) -> dict[tuple[int, int], i
 @pytest.mark.parametrize("name", GRAPHS)
 def test_each_level_is_the_one_before_contracted(name: str) -> None:
     graph: Graph = GRAPHS[name]()
-    backend = get_backend("numba", 1)
+    backend = get_backend("cpu", 1)
     tree, levels = one_node(backend, graph, 2, graph.total_vertex_weight)
     backend.parallel_for(1, kernels.coarsen_nodes, tree=tree, levels=levels, seed=7)
     count = int(levels.numbers[Number.LEVELS])

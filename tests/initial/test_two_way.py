@@ -37,7 +37,7 @@ def check(graph: Graph, seed: int) -> None:
     slack = int(rng.integers(0, max(1, total // 4) + 1))
     sides = rng.integers(0, 2, graph.n).tolist()
     expected = TwoWay(graph, sides, target, (target + slack, total - target + slack), seed)
-    backend = get_backend("numba", 1)
+    backend = get_backend("cpu", 1)
     for _ in range(3):
         before = TwoWay(graph, list(expected.sides), target, expected.most, seed)
         expected.improve()
@@ -63,7 +63,7 @@ def test_a_pass_that_ends_before_all_have_moved(seed: int) -> None:
 @pytest.mark.parametrize("graph", [grid(8, 8), path(33), two_cliques(20), isolated(12)])
 def test_growing_keeps_room(graph: Graph) -> None:
     """Sides of unit weights are as heavy as they may be at most, and the cut is what it is."""
-    backend = get_backend("numba", 1)
+    backend = get_backend("cpu", 1)
     limit = graph.n // 2 + 1
     tree, levels = one_node(backend, graph, 2, limit)
     backend.parallel_for(1, kernels.coarsen_nodes, tree=tree, levels=levels, seed=3)

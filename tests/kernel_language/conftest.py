@@ -18,8 +18,8 @@ from jetpy.errors import BackendError
 from jetpy.kernel_language import read_workunits
 from tests.kernel_language.cpp_engine import CppEngine
 
-ENGINES = ("numba-1", "numba-2", "numba-3", "cuda-printed", "cuda", "kokkos-serial", "kokkos-cuda")
-"""Back ends, Numba with a number of threads, and CUDA C compiled for the host."""
+ENGINES = ("cpu-1", "cpu-2", "cpu-3", "cuda-printed", "cuda", "kokkos-serial", "kokkos-cuda")
+"""Back ends, `cpu` with a number of threads, and CUDA C compiled for the host."""
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def engine(
         if shutil.which("g++") is None:
             pytest.skip("no g++ to compile C++ with")
         return CppEngine(kernels, tmp_path_factory.mktemp("cpp"))
-    name, _, threads = request.param.partition("-" if "numba" in request.param else " ")
+    name, _, threads = request.param.partition("-" if "cpu" in request.param else " ")
     try:
         backend = get_backend(name, int(threads) if threads else None)
     except (BackendError, ValueError) as error:

@@ -18,7 +18,7 @@ from tests.graphs import path
 @pytest.fixture
 def mapping(compiled: None) -> Mapping:
     """Six ranks on PEs 0, 5, 2, 11, 7, 10 of 2:3:2."""
-    found = jetpy.map_processes(path(6), "2:3:2", "1:10:100", backend="numba", threads=1)
+    found = jetpy.map_processes(path(6), "2:3:2", "1:10:100", backend="cpu", threads=1)
     pe = np.array([0, 5, 2, 11, 7, 10], np.int32)
     return replace(found, partition=replace(found.partition, parts=pe))
 
@@ -79,7 +79,7 @@ def test_wrong_hosts(mapping: Mapping, hosts: list[str], words: str, tmp_path: P
 
 
 def test_what_no_launcher_starts(mapping: Mapping, tmp_path: Path) -> None:
-    crowded = jetpy.map_processes(path(13), "2:3:2", "1:10:100", backend="numba", threads=1)
+    crowded = jetpy.map_processes(path(13), "2:3:2", "1:10:100", backend="cpu", threads=1)
     with pytest.raises(jetpy.OptionError, match="13 tasks on 12 PEs: several on one"):
         write_rankfile(tmp_path / "file", crowded)
     matrix = replace(mapping, machine=machine(None, 1 - np.eye(12, dtype=int)))

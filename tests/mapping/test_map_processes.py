@@ -34,7 +34,7 @@ from tests.graphs import (
 )
 from tests.mapping.oracle import cost_of, cut_of, dense, entries, numbers
 
-ENGINE: dict[str, Any] = {"backend": "numba", "threads": 1}
+ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}
 
 GRAPHS: dict[str, Callable[[], Graph]] = {
     "delaunay": lambda: delaunay(3000),

@@ -25,7 +25,7 @@ from tests.graphs import clique, from_edges, isolated, random_graph, star
 from tests.mapping.oracle import Levels, cost_of, dense, levels, numbers
 from tests.strategies import weighted_graphs
 
-ENGINE: dict[str, Any] = {"backend": "numba", "threads": 1}
+ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}
 
 
 def pes_of(graph: Graph, *of: Any, **options: Any) -> np.ndarray:
@@ -164,7 +164,7 @@ def test_threads_and_runs_do_not_show(matrix: bool) -> None:
     distances = dense([4, 8, 8], [1, 10, 100])
     of = ("4:8:8", distances) if matrix else ("4:8:8", "1:10:100")
     found = {
-        jetpy.map_processes(delaunay(250), *of, backend="numba", threads=t).pe.tobytes()
+        jetpy.map_processes(delaunay(250), *of, backend="cpu", threads=t).pe.tobytes()
         for t in (1, 2, 3, 3)
     }
     assert len(found) == 1

@@ -166,9 +166,9 @@ def test_large_quotient_graphs_are_not_drawn() -> None:
 
 
 def test_plot(compiled: None) -> None:
-    known = jetpy.partition(delaunay(400), 3, backend="numba", threads=1)
+    known = jetpy.partition(delaunay(400), 3, backend="cpu", threads=1)
     assert len(known.plot().axes) == 1
-    unknown = jetpy.partition(rmat(7), 3, backend="numba", threads=1)
+    unknown = jetpy.partition(rmat(7), 3, backend="cpu", threads=1)
     figure = unknown.plot()
     labels = [text.get_text() for text in figure.findobj(lambda one: hasattr(one, "get_text"))]
     assert "weight of cut edges" in labels
@@ -178,6 +178,6 @@ def test_plot(compiled: None) -> None:
     with pytest.raises(GraphError, match=r"coordinates of \d+ vertices are needed"):
         unknown.plot(places[1:])
     with pytest.raises(GraphError, match="without vertices"):
-        plot(jetpy.partition(isolated(0), 2, backend="numba", threads=1))
+        plot(jetpy.partition(isolated(0), 2, backend="cpu", threads=1))
     with pytest.raises(GraphError, match="nothing to draw"):
-        plot(jetpy.partition(isolated(400), 350, backend="numba", threads=1))
+        plot(jetpy.partition(isolated(400), 350, backend="cpu", threads=1))

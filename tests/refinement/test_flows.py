@@ -112,7 +112,7 @@ def network_of(graph: Graph, region: list[int], parts: np.ndarray) -> csr_array:
 @given(weighted_graphs(2, 14), st.integers(0, 99), st.integers(0, 3))
 def test_the_flow_is_the_largest(graph: Graph, seed: int, hops: int) -> None:
     """Without limits of weight, the new cut of a region is a minimum cut."""
-    backend = get_backend("numba", 1)
+    backend = get_backend("cpu", 1)
     random = np.random.default_rng(seed)
     start = random.integers(0, 3, graph.n).astype(np.int32)
     flows, _ = flows_on(backend, graph, 3, imbalance=0.9, flow_hops=hops)
@@ -152,7 +152,7 @@ def test_what_flows_keep(backend: Backend, name: str, k: int, imbalance: float) 
     assert after.part_weights.tolist() == part_weights(graph, found, k).tolist()
     allowed = np.maximum(before.part_weights, problem.limits)
     assert (after.part_weights <= allowed).all()
-    plain = get_backend("numba", 1)
+    plain = get_backend("cpu", 1)
     again, _ = flows_on(plain, graph, k, imbalance)[0].improve(start.copy(), before)
     assert (again == found).all()
 
@@ -201,7 +201,7 @@ def test_turns(pairs: list[tuple[int, int]], seed: int) -> None:
 
 @given(weighted_graphs(1, 12), st.integers(1, 5), st.integers(0, 99))
 def test_cut_edges(graph: Graph, k: int, seed: int) -> None:
-    backend = get_backend("numba", 1)
+    backend = get_backend("cpu", 1)
     parts = np.random.default_rng(seed).integers(0, k, graph.n).astype(np.int32)
     edges = find_cut_edges(backend, upload(backend, graph), parts, k)
     expected: dict[tuple[int, int], int] = {}
@@ -222,7 +222,7 @@ def test_cut_edges(graph: Graph, k: int, seed: int) -> None:
 def test_where_flows_are_due() -> None:
     """Not where most edges are cut, none is, or the level is too large."""
     graph = GRAPHS["grid"]
-    backend = get_backend("numba", 1)
+    backend = get_backend("cpu", 1)
     flows, _ = flows_on(backend, graph, 2)
     weights = np.array([600, 600])
     assert flows.are_due(Measures(40, weights), finest=False)
@@ -248,7 +248,7 @@ def test_flows_make_cuts_smaller(k: int) -> None:
 
 def test_a_vertex_has_one_arc_to_a_terminal() -> None:
     """However many edges lead to the rest of a part: paths through hubs are short work."""
-    backend = get_backend("numba", 1)
+    backend = get_backend("cpu", 1)
     graph = star(400)
     parts = (np.arange(graph.n) >= 3).astype(np.int32)
     device = upload(backend, graph)
@@ -269,7 +269,7 @@ def test_a_vertex_has_one_arc_to_a_terminal() -> None:
 
 def test_hubs_of_other_parts_are_in_no_region() -> None:
     """Of a vertex with more edges than two parts have vertices, most lead elsewhere."""
-    backend = get_backend("numba", 1)
+    backend = get_backend("cpu", 1)
     graph = star(60)
     parts = (np.arange(graph.n) // 10).astype(np.int32)
     flows, _ = flows_on(backend, graph, 7)
@@ -284,7 +284,7 @@ def test_hubs_of_other_parts_are_in_no_region() -> None:
 
 def test_regions_stay_near_the_cut() -> None:
     """Every vertex of a region is as many steps from the cut as its place says, or further."""
-    backend = get_backend("numba", 1)
+    backend = get_backend("cpu", 1)
     graph = generators.grid(20, 20)
     parts = (np.arange(graph.n) >= graph.n // 2).astype(np.int32)
     device = upload(backend, graph)

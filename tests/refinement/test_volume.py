@@ -21,13 +21,13 @@ from jetpy.refinement.volume import shrink_volume
 from tests.graphs import from_edges, path
 from tests.strategies import weighted_graphs
 
-ENGINE: dict[str, Any] = {"backend": "numba", "threads": 1}
+ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}
 
 
 def shrunk(
     graph: Graph, parts: np.ndarray, limits: np.ndarray, pinned: np.ndarray, seed: int
 ) -> np.ndarray:
-    backend, nets = get_backend("numba", 1), neighbourhoods(graph)
+    backend, nets = get_backend("cpu", 1), neighbourhoods(graph)
     return shrink_volume(backend, nets, graph.vertex_weights, parts, limits, pinned, seed)
 
 
@@ -75,7 +75,7 @@ def test_coarse_volume_is_that_of_the_graph(graph: Graph, k: int, most: int, see
         limits = np.full(k, graph.total_vertex_weight)
         pinned = np.zeros(level.n, np.bool_)
         found = shrink_volume(
-            get_backend("numba", 1), nets, level.vertex_weights, parts, limits, pinned, seed
+            get_backend("cpu", 1), nets, level.vertex_weights, parts, limits, pinned, seed
         )
         assert volume_of(graph, found[coarse_of]) <= volume_of(graph, parts[coarse_of])
 

@@ -16,8 +16,8 @@ FACTS: dict[str, Any] = {
     "gpus": [],
     "threads": 2,
     "system": "Linux",
-    "back_ends": {"numba": {"works": True}, "cuda": {"works": False}},
-    "packages": {"numba": "1", "kahip": ""},
+    "back_ends": {"cpu": {"works": True}, "cuda": {"works": False}},
+    "packages": {"cpu": "1", "kahip": ""},
 }
 ROOF = Roof(bandwidth=1e9, latency=1e-6)
 
@@ -26,7 +26,7 @@ def machine(host: str = "a", gpus: tuple[str, ...] = ()) -> Machine:
     return Machine(
         host,
         {**FACTS, "gpus": list(gpus)},
-        {"numba/1": ROOF, "numba/2": ROOF, "cuda/1": Roof(1e12, 5e-6)},
+        {"cpu/1": ROOF, "cpu/2": ROOF, "cuda/1": Roof(1e12, 5e-6)},
     )
 
 

@@ -15,21 +15,21 @@ from jetpy.study.merge import merge
 from jetpy.study.results import read_results
 from tests.study.made import kernel, machine, row, study
 
-NUMBA, CUDA = (
+CPU, CUDA = (
     Case("mesh", 8, "jetpy", "default", backend, threads, 0)
-    for backend, threads in (("numba", 2), ("cuda", 1))
+    for backend, threads in (("cpu", 2), ("cuda", 1))
 )
 METIS = Case("mesh", 8, "metis", "k-way", "", 2, 0)
 
 
 def test_rows_are_appended_and_of_a_key_the_last_counts(tmp_path: Path) -> None:
-    PERFORMANCE.append(tmp_path, [row("a", NUMBA)])
-    PERFORMANCE.append(tmp_path, [row("a", METIS), row("a", NUMBA, cut=9)])
+    PERFORMANCE.append(tmp_path, [row("a", CPU)])
+    PERFORMANCE.append(tmp_path, [row("a", METIS), row("a", CPU, cut=9)])
     assert [found["cut"] for found in PERFORMANCE.read(tmp_path)] == ["9", "10"]
 
 
 def test_an_unfinished_line_does_not_count_and_is_written_over(tmp_path: Path) -> None:
-    PERFORMANCE.append(tmp_path, [row("a", NUMBA), row("a", METIS)])
+    PERFORMANCE.append(tmp_path, [row("a", CPU), row("a", METIS)])
     file = tmp_path / PERFORMANCE.name
     whole = file.read_bytes()
     file.write_bytes(whole[:-5])
@@ -72,7 +72,7 @@ def both(tmp_path: Path) -> tuple[Path, Path]:
     """Studies of the same graph on a machine with a GPU and on another one without."""
     here = study(
         tmp_path / "here", "box", machine(),
-        [row("box", NUMBA, parts_sha="x"), row("box", METIS, parts_sha="z")],
+        [row("box", CPU, parts_sha="x"), row("box", METIS, parts_sha="z")],
     )  # fmt: skip
     there = study(
         tmp_path / "there", "gpu", machine("b", ("H200",)),
@@ -123,26 +123,26 @@ def test_a_study_joined_with_itself_is_itself(tmp_path: Path) -> None:
 
 
 def _other_machine(here: Path) -> None:
-    study(here, "gpu", machine("c"), [row("gpu", NUMBA)])
+    study(here, "gpu", machine("c"), [row("gpu", CPU)])
 
 
 def _other_graph(here: Path) -> None:
-    study(here, "box", machine(), [row("box", NUMBA, n=10)])
+    study(here, "box", machine(), [row("box", CPU, n=10)])
 
 
 def _other_edges(here: Path) -> None:
-    study(here, "gpu", machine("b", ("H200",)), [row("gpu", NUMBA, graph_sha="x")])
-    study(here.parent / "there", "box", machine(), [row("box", NUMBA, graph_sha="y")])
+    study(here, "gpu", machine("b", ("H200",)), [row("gpu", CPU, graph_sha="x")])
+    study(here.parent / "there", "box", machine(), [row("box", CPU, graph_sha="y")])
 
 
 def _other_version(here: Path) -> None:
     other = machine()
     facts = {**other.facts, "version": "2"}
-    study(here, "box", replace(other, facts=facts), [row("box", NUMBA)])
+    study(here, "box", replace(other, facts=facts), [row("box", CPU)])
 
 
 def _other_imbalance(here: Path) -> None:
-    study(here, "box", machine(), [row("box", NUMBA)], imbalance=0.1)
+    study(here, "box", machine(), [row("box", CPU)], imbalance=0.1)
 
 
 def _other_result(here: Path) -> None:
@@ -155,8 +155,8 @@ def _nothing(here: Path) -> None:
 
 
 def _no_kernels(here: Path) -> None:
-    PERFORMANCE.write(here, [row("box", NUMBA, kernels=2)])
-    KERNELS.write(here, [kernel("box", NUMBA, "propose", 3, 0.1, 100)])
+    PERFORMANCE.write(here, [row("box", CPU, kernels=2)])
+    KERNELS.write(here, [kernel("box", CPU, "propose", 3, 0.1, 100)])
 
 
 def _no_machine(here: Path) -> None:

@@ -31,9 +31,9 @@ def test_roofs_are_measured(backend_name: str) -> None:
 
 
 def test_a_wrong_triad_is_told(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    backend = working("numba")
+    backend = working("cpu")
     monkeypatch.setattr(type(backend), "parallel_for", lambda *args, **kwargs: None)
-    with pytest.raises(BackendError, match="numba computes Triad wrong"):
+    with pytest.raises(BackendError, match="cpu computes Triad wrong"):
         roof(backend, 10, 1)
 
 
@@ -47,7 +47,7 @@ def test_triad_moves_what_it_reads_and_writes() -> None:
 
 def test_launches_of_a_run_move_at_most_all_that_there_is(compiled: None) -> None:
     graph = jetpy.generators.grid(60, 50)
-    profile = jetpy.partition(graph, 4, backend="numba", threads=1, profile=True).profile
+    profile = jetpy.partition(graph, 4, backend="cpu", threads=1, profile=True).profile
     assert profile is not None
     most = 100 * (graph.indptr.nbytes + 2 * graph.indices.nbytes)
     launches = [event for event in profile.events if event.traffic]

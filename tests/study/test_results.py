@@ -23,21 +23,21 @@ def folder(tmp_path: Path) -> Path:
     """Two problems on a processor and a GPU; KaMinPar fails at one of them."""
     name = "box"
     rows = [
-        row(name, case(8, "jetpy", "numba"), seconds=2.0, cut=10, parts_sha="x"),
+        row(name, case(8, "jetpy", "cpu"), seconds=2.0, cut=10, parts_sha="x"),
         row(name, case(8, "kaminpar"), seconds=1.0, cut=12),
         row(name, case(8, "jetpy", "cuda", 1), seconds=0.5, cut=10, parts_sha="y"),
-        row(name, case(64, "jetpy", "numba"), seconds=3.0, cut=40),
-        row(name, case(64, "jetpy", "numba", seed=1), seconds=5.0, cut=44),
+        row(name, case(64, "jetpy", "cpu"), seconds=3.0, cut=40),
+        row(name, case(64, "jetpy", "cpu", seed=1), seconds=5.0, cut=44),
         row(name, case(64, "kaminpar"), seconds=1.0, cut=30, feasible="no"),
         row(name, case(64, "kaminpar", seed=1), seconds=2.0, cut=41),
         row(name, case(64, "jetpy", "cuda", 1), seconds=0.25, cut=40),
         row(name, case(64, "jetpy", "cuda", 1, seed=1), seconds=0.25, cut=44),
     ]
     kernels = [
-        kernel(name, case(8, "jetpy", "numba"), "propose", 10, 0.3, 60_000_000),
-        kernel(name, case(8, "jetpy", "numba"), "shrink", 2, 0.1, 40_000_000),
-        kernel(name, case(8, "jetpy", "numba"), "grow", 1, 5.0, 0),
-        kernel(name, case(64, "jetpy", "numba"), "propose", 10, 0.001, 10_000_000),
+        kernel(name, case(8, "jetpy", "cpu"), "propose", 10, 0.3, 60_000_000),
+        kernel(name, case(8, "jetpy", "cpu"), "shrink", 2, 0.1, 40_000_000),
+        kernel(name, case(8, "jetpy", "cpu"), "grow", 1, 5.0, 0),
+        kernel(name, case(64, "jetpy", "cpu"), "propose", 10, 0.001, 10_000_000),
         kernel(name, case(8, "jetpy", "cuda", 1), "propose", 10, 0.001, 100_000_000),
     ]
     return study(tmp_path / "s", name, machine(gpus=("H200",)), rows, kernels)
@@ -73,9 +73,9 @@ def test_bandwidth_is_that_of_all_kernels_together(folder: Path) -> None:
         zip(cells, map(pytest.approx, (0.25, 0.1, 1.0)), strict=True)
     )
     assert found.by_bandwidth.metric["jetpy/default"] == pytest.approx(0.4), "no kernels on the GPU"
-    numba, cuda = found.launches.values()
-    assert [(own.kernel, own.calls) for own in numba] == [("propose", 20), ("shrink", 2)]
-    assert numba[0].bytes == 70_000_000
+    cpu, cuda = found.launches.values()
+    assert [(own.kernel, own.calls) for own in cpu] == [("propose", 20), ("shrink", 2)]
+    assert cpu[0].bytes == 70_000_000
     assert cuda[0].seconds == 0.001
 
 
@@ -127,7 +127,7 @@ def test_page_and_json_tell_the_same_metric(tmp_path: Path) -> None:
         row("box", case(k, tool, backend, threads), seconds=seconds, cut=cut)
         for k, threads, ours, other in ((8, 1, 4.0, 1.0), (64, 1, 2.0, 1.0), (8, 2, 1.0, 1.0))
         for tool, backend, seconds, cut in (
-            ("jetpy", "numba", ours, 10),
+            ("jetpy", "cpu", ours, 10),
             ("kaminpar", "", other, 12),
         )
     ]
@@ -143,9 +143,9 @@ def test_page_and_json_tell_the_same_metric(tmp_path: Path) -> None:
 
 def test_a_cut_of_0_is_left_out_and_told(tmp_path: Path) -> None:
     rows = [
-        row("box", case(8, "jetpy", "numba"), cut=0),
+        row("box", case(8, "jetpy", "cpu"), cut=0),
         row("box", case(8, "kaminpar"), cut=1),
-        row("box", case(64, "jetpy", "numba"), cut=20),
+        row("box", case(64, "jetpy", "cpu"), cut=20),
         row("box", case(64, "kaminpar"), cut=25),
     ]
     assert [found["fom_cut"] for found in rows] == ["", 1, 20, 25]
@@ -163,7 +163,7 @@ def test_a_cut_of_0_is_left_out_and_told(tmp_path: Path) -> None:
 
 def test_only_seeds_count_that_all_have(tmp_path: Path) -> None:
     rows = [
-        row("box", case(8, "jetpy", "numba", threads, seed), cut=10 + seed)
+        row("box", case(8, "jetpy", "cpu", threads, seed), cut=10 + seed)
         for threads, seeds in ((1, (0, 1)), (2, (1, 2)))
         for seed in seeds
     ]
@@ -180,8 +180,8 @@ def test_only_seeds_count_that_all_have(tmp_path: Path) -> None:
 def test_what_was_not_tried_has_not_failed(tmp_path: Path) -> None:
     """KaMinPar is for CPUs only, and was not tried with one thread; KaHIP failed there."""
     rows = [
-        row("box", case(8, "jetpy", "numba", 1)),
-        row("box", case(8, "jetpy", "numba", 2)),
+        row("box", case(8, "jetpy", "cpu", 1)),
+        row("box", case(8, "jetpy", "cpu", 2)),
         row("box", case(8, "jetpy", "cuda", 1)),
         row("box", case(8, "kaminpar", threads=2), seconds=2.0),
         row("box", case(8, "kahip", threads=1), feasible="no", status="time limit", seconds=""),
@@ -197,8 +197,8 @@ def test_what_was_not_tried_has_not_failed(tmp_path: Path) -> None:
 
 def test_a_platform_counts_for_whom_all_its_problems_were_tried(tmp_path: Path) -> None:
     rows = [
-        row("box", case(8, "jetpy", "numba", 1)),
-        row("box", case(64, "jetpy", "numba", 1)),
+        row("box", case(8, "jetpy", "cpu", 1)),
+        row("box", case(64, "jetpy", "cpu", 1)),
         row("box", case(8, "kaminpar", threads=1)),
     ]
     results = read_results(study(tmp_path / "s", "box", machine(), rows))

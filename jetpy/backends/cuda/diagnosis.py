@@ -32,7 +32,7 @@ def _no_driver(found: Installation) -> Problem | None:
         return None
     return Problem(
         "no NVIDIA driver (libcuda.so.1) on this machine",
-        "With an NVIDIA GPU, install its driver; without, use numba.",
+        "With an NVIDIA GPU, install its driver; without, use cpu.",
     )
 
 

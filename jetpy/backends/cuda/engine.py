@@ -16,7 +16,7 @@ from jetpy.backends.cuda.code import Code, code_on
 from jetpy.backends.cuda.diagnosis import problems
 from jetpy.backends.cuda.installation import examine
 from jetpy.backends.cuda.launcher import Launcher, Totals
-from jetpy.backends.gpu import check_after_fork, check_device, compiling_host_engine, prefer_gpu
+from jetpy.backends.gpu import check_after_fork, check_device, prefer_gpu
 from jetpy.backends.gpu_memory import CudaMemory
 from jetpy.backends.launching import LaunchingBackend
 from jetpy.backends.threads import after_fork, available_threads
@@ -85,7 +85,7 @@ class CudaBackend(LaunchingBackend):
         check_after_fork()
         started = time.perf_counter()
         if not self._complete:
-            with compiling_host_engine(self, jobs), self.using():
+            with self.using():
                 self._code.load_all(jobs or available_threads(), progress)
             self._complete = True
         return time.perf_counter() - started

@@ -14,7 +14,7 @@ from jetpy.backends.cuda import SUFFIX, nvrtc
 from jetpy.backends.cuda.nvrtc import NVRTC, OPTIONS
 from jetpy.backends.cuda.source import source
 from jetpy.backends.threads import available_threads
-from jetpy.backends.workers import Compilation, Group, announce, note
+from jetpy.backends.workers import Compilation, Group, announce, count_of, note
 from jetpy.cache import keep_entry, one_at_a_time, read_entry
 from jetpy.errors import BackendError
 from jetpy.kernel_language import Width, read_workunits
@@ -122,7 +122,7 @@ def _completed(
     if not missing:
         return ready
     total, done = _count(wanted), _count(ready)
-    announce(_count(missing), SECONDS * _count(missing) / min(jobs, len(missing)))
+    announce(count_of(_count(missing)), SECONDS * _count(missing) / min(jobs, len(missing)))
     if progress is not None:
         progress(done, total)
     failures = []

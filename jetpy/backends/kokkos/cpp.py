@@ -92,7 +92,7 @@ extern "C" std::int64_t {symbol}_range(
   return total([&] {{ {few} return {call}; }});
 }}
 """
-"""Launches a kernel on processors, from a program: in the form of `numba_engine`'s ranges, of which
+"""Launches a kernel on processors, from a program: in the form of `cpu`'s ranges, of which
 it looks at the block alone."""
 _PASSED_VIEW = re.compile(r"(Kokkos::View<[^<>]*>) (\w+)(?=[,)])")
 """A view that a function takes by value: each copy looks whether views are counted."""

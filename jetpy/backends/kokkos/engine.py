@@ -11,7 +11,7 @@ from typing import Any
 from weakref import WeakSet
 
 from jetpy.backends.base import Count, Workunit
-from jetpy.backends.gpu import compiling_host_engine, prefer_gpu
+from jetpy.backends.gpu import prefer_gpu
 from jetpy.backends.gpu_memory import CudaMemory
 from jetpy.backends.kokkos import build
 from jetpy.backends.kokkos.cachekey import kernel_folder
@@ -19,10 +19,10 @@ from jetpy.backends.kokkos.launcher import Launcher
 from jetpy.backends.kokkos.runtime import check_present, check_space, device_of_kokkos, start
 from jetpy.backends.launching import LaunchingBackend, Tape
 from jetpy.backends.memory import HostMemory
-from jetpy.backends.numba_engine.program import Program
+from jetpy.backends.cpu.program import Program
 from jetpy.backends.threads import after_fork, available_threads, openmp_is_lost
 from jetpy.backends.turns import KOKKOS
-from jetpy.backends.workers import Entry, announce, compile_in_parallel
+from jetpy.backends.workers import Entry, announce, count_of, compile_in_parallel
 from jetpy.kernel_language import read_workunits
 
 SECONDS, SECONDS_A_GROUP = 0.8, 10
@@ -140,8 +140,7 @@ class KokkosBackend(LaunchingBackend):
         started = time.perf_counter()
         if not self._complete:
             kernels = self.kernels()
-            with compiling_host_engine(self, jobs):
-                self._build(kernels, jobs or available_threads(), progress)
+            self._build(kernels, jobs or available_threads(), progress)
             for workunit in kernels.values():
                 self._load(workunit)
             self._complete = True
@@ -181,7 +180,7 @@ class KokkosBackend(LaunchingBackend):
         done = len(kernels) - len(missing)
         environment = build.build_environment()
         groups = build.in_groups(missing, jobs)
-        announce(len(missing), SECONDS_A_GROUP + SECONDS * len(missing) / len(groups))
+        announce(count_of(len(missing)), SECONDS_A_GROUP + SECONDS * len(missing) / len(groups))
         if progress is not None:
             progress(done, len(kernels))
         for group in compile_in_parallel(build.FUNCTION, groups, jobs, environment):

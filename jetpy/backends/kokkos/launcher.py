@@ -11,7 +11,7 @@ from jetpy.backends.kokkos.build import BINARY, LIBRARY
 from jetpy.backends.kokkos.cpp import symbol
 from jetpy.backends.launching import Arguments, packer
 from jetpy.backends.memory import Memory
-from jetpy.backends.numba_engine import FOR
+from jetpy.backends.cpu import FOR
 from jetpy.errors import BackendError
 from jetpy.kernel_language import Definition
 
@@ -38,7 +38,7 @@ class Launcher:
     call : callable
         Runs it with what `bind` returns; returns the total of a reduction or scan.
     function, kind, block
-        What a program calls (`jetpy.backends.numba_engine.program`); on a GPU there is none.
+        What a program calls (`jetpy.backends.cpu.program`); on a GPU there is none.
     """
 
     def __init__(self, folder: Path, definition: Definition, instance: Any, memory: Memory) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from jetpy.backends.base import Count
 from jetpy.backends.launching import Step, Tape
 from jetpy.backends.memory import Memory
-from jetpy.backends.numba_engine.compiling import sharing
+from jetpy.backends.cpu.compiling import sharing
 
 
 class Programmable(Protocol):
@@ -19,7 +19,7 @@ class Programmable(Protocol):
     Attributes
     ----------
     function : int
-        Address of its range (`jetpy.backends.numba_engine.source`).
+        Address of its range (`jetpy.backends.cpu.source`).
     kind : int
         How it is launched, as `sharing` has it.
     """

@@ -11,8 +11,8 @@ import pytest
 
 from jetpy.backends import get_backend, workers
 from jetpy.backends.base import Backend
-from jetpy.backends.numba_engine import compiling
-from jetpy.backends.numba_engine.engine import NumbaBackend
+from jetpy.backends.cpu import compiling
+from jetpy.backends.cpu.engine import CpuBackend
 from jetpy.backends.workers import compile_in_parallel, watch_compilations
 from jetpy.cache import read_entry, write_entry
 from jetpy.errors import BackendError
@@ -23,12 +23,12 @@ from tests.modules import load_workunits
 
 @pytest.fixture(params=[1, 2, 3], ids="{}-threads".format)
 def engine(request: pytest.FixtureRequest) -> Backend:
-    return get_backend("numba", request.param)
+    return get_backend("cpu", request.param)
 
 
 def test_more_threads_than_indices_each() -> None:
     """Some threads get an empty range, and the last range ends early."""
-    engine = get_backend("numba", 64)
+    engine = get_backend("cpu", 64)
     for n in (2049, 2111, 4097):
         numbers = np.arange(n, dtype=np.int32) % 71 - 30
         starts = engine.empty(n, np.int64)
@@ -71,7 +71,7 @@ def test_edited_workunits_are_compiled_anew(
     empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = np.zeros(3, np.int32)
-    engine = NumbaBackend(1)
+    engine = CpuBackend(1)
     for value in (1, 2, 1):
         module = load_workunits(PUT.format(value), tmp_path, monkeypatch)
         engine.parallel_for(3, module.put, out=out)
@@ -87,7 +87,7 @@ def test_cache_is_used_by_name_and_text(
     compiling.compile_all((module.__name__, "NARROW", "put"))
     assert compiling.is_cached(module.__name__, "NARROW", "put")
     out = np.zeros(2, np.int32)
-    NumbaBackend(1).parallel_for(2, module.put, out=out)
+    CpuBackend(1).parallel_for(2, module.put, out=out)
     assert out.tolist() == [5, 5]
 
 
@@ -104,7 +104,7 @@ def test_what_cannot_be_loaded_is_compiled_again(
 ) -> None:
     module = load_workunits(PUT.format(3), tmp_path, monkeypatch)
     out = np.zeros(2, np.int32)
-    NumbaBackend(1).parallel_for(2, module.put, out=out)
+    CpuBackend(1).parallel_for(2, module.put, out=out)
     [path] = empty_cache.rglob("put-*.kernel")
     kept = path.read_bytes()
     if damage in DAMAGE:
@@ -113,7 +113,7 @@ def test_what_cannot_be_loaded_is_compiled_again(
         write_entry(path.relative_to(empty_cache), pickle.dumps(["no", "kernel"]))
     compiling._ranges.cache_clear()  # as in a new process
     out[:] = 0
-    NumbaBackend(1).parallel_for(2, module.put, out=out)
+    CpuBackend(1).parallel_for(2, module.put, out=out)
     assert out.tolist() == [3, 3]
     assert len(path.read_bytes()) > len(kept) / 2
     assert read_entry(path.relative_to(empty_cache)) is not None
@@ -128,14 +128,14 @@ def test_a_read_only_cache_is_used_as_it_is(
     """Also where nothing new can be kept: that is compiled in memory, and said."""
     module = load_workunits(PUT.format(4), tmp_path, monkeypatch)
     out = np.zeros(2, np.int32)
-    NumbaBackend(1).parallel_for(2, module.put, out=out)
+    CpuBackend(1).parallel_for(2, module.put, out=out)
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null/nowhere")
     monkeypatch.setattr("jetpy.cache.is_writable", lambda folder: False)
     compiling._ranges.cache_clear()  # as in a new process
-    NumbaBackend(1).parallel_for(2, module.put, out=out)
+    CpuBackend(1).parallel_for(2, module.put, out=out)
     assert (out.tolist(), compiling.ranges(module, Width.NARROW)["put"].cache_hits) == ([4, 4], 1)
     other = load_workunits(PUT.format(5), tmp_path, monkeypatch)
-    NumbaBackend(1).parallel_for(2, other.put, out=out)
+    CpuBackend(1).parallel_for(2, other.put, out=out)
     assert out.tolist() == [5, 5]
     assert "compiled kernels cannot be kept for later runs: " in caplog.text
     assert len(list(empty_cache.rglob("put-*.kernel"))) == 1
@@ -146,7 +146,7 @@ import sys
 import jetpy.workloads
 from numba import typeof
 from jetpy.backends import pykokkos_standin
-from jetpy.backends.numba_engine.compiling import ranges
+from jetpy.backends.cpu.compiling import ranges
 from jetpy.kernel_language import Width
 sys.modules["pykokkos"] = pykokkos_standin
 import kernels_of_test
@@ -163,7 +163,7 @@ def compile_all(*entries):
 def test_failed_compilation_is_reported_in_the_compilers_words(
     empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As `NumbaBackend.compile` does it: in processes, before anything is launched."""
+    """As `CpuBackend.compile` does it: in processes, before anything is launched."""
     (tmp_path / "compiler_of_test.py").write_text(COMPILER)
     (tmp_path / "kernels_of_test.py").write_text(
         "import pykokkos as pk\n\n"

@@ -1,23 +1,22 @@
-"""The `numba` back end: workunits compiled by Numba, launched on a crew of threads."""
+"""The `cpu` back end: workunits compiled by LLVM, launched on a crew of threads."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 
 from jetpy.backends.base import Count, Workunit
+from jetpy.backends.cpu import compiling
+from jetpy.backends.cpu.crew import Crew, in_a_run
+from jetpy.backends.cpu.launcher import Launcher
+from jetpy.backends.cpu.program import Program
 from jetpy.backends.launching import LaunchingBackend, Tape
 from jetpy.backends.memory import HostMemory, Memory
-from jetpy.backends.numba_engine import compiling
-from jetpy.backends.numba_engine.crew import Crew, in_a_run
-from jetpy.backends.numba_engine.launcher import Launcher
-from jetpy.backends.numba_engine.program import Program
 from jetpy.backends.threads import available_threads
-from jetpy.backends.workers import Entry, Group, announce, compile_in_parallel
-from jetpy.cache import cache_dirs, is_writable, one_at_a_time
+from jetpy.backends.workers import watch_compilations
 from jetpy.kernel_language import read_workunits
 
 MAX_THREADS = 64
@@ -25,8 +24,8 @@ MANY, LONGEST_ROW = 4, 2048
 """From so many threads on, rows are shared out that are longer: one thread on one holds all up."""
 
 
-class NumbaBackend(LaunchingBackend):
-    """Workunits compiled by Numba; arrays are NumPy's.
+class CpuBackend(LaunchingBackend):
+    """Workunits compiled by LLVM; arrays are NumPy's.
 
     In a child forked from a process whose threads run, it has one thread.
 
@@ -38,7 +37,7 @@ class NumbaBackend(LaunchingBackend):
         Where its arrays lie; the host's by default.
     """
 
-    name = "numba"
+    name = "cpu"
 
     def __init__(self, threads: int | None = None, memory: Memory | None = None) -> None:
         super().__init__(memory or HostMemory())
@@ -96,6 +95,10 @@ class NumbaBackend(LaunchingBackend):
 
         return repeat
 
+    def get_ready(self, progress: Callable[[int, int], None]) -> float:
+        """Do nothing: kernels are compiled when they are first launched, which takes little."""
+        return 0.0
+
     def compile(
         self,
         *,
@@ -105,50 +108,13 @@ class NumbaBackend(LaunchingBackend):
         """Load every workunit, compiling what the cache lacks."""
         from jetpy import workloads
 
-        if self.width in compiling.loaded:
-            return 0.0
         started = time.perf_counter()
-        with compiling.compiling:
-            modules, width = workloads.MODULES, self.width.name
-            todo = [(m.__name__, width, name) for m in modules for name in read_workunits(m)]
-            if _lacking(todo):
-                _compile(todo, jobs or available_threads(), progress)
+        total = sum(len(read_workunits(module, self.width)) for module in workloads.MODULES)
+        done = 0
+        with watch_compilations() as compilations:
             compiling.sharing()
-            compiling.compile_all(*todo)
-            compiling.loaded.add(self.width)
+            for module in workloads.MODULES:
+                done += len(compiling.addresses(module, self.width))
+                if compilations and progress is not None:
+                    progress(done, total)
         return time.perf_counter() - started
-
-
-def _lacking(entries: Sequence[Entry]) -> list[Group]:
-    """Return those workunits that are in no cache, each as a group."""
-    return [[entry] for entry in entries if not compiling.is_cached(*entry)]
-
-
-def _compile(
-    todo: Sequence[Entry], processes: int, progress: Callable[[int, int], None] | None
-) -> None:
-    """Compile what the cache lacks; several processes that keep it do so one after the other."""
-    keeps = is_writable(cache_dirs()[-1])
-    with one_at_a_time("numba") if keeps else nullcontext():
-        missing = _lacking(todo)
-        if not missing:
-            return
-        done = len(todo) - len(missing)
-        announce(len(missing), compiling.SECONDS * len(missing) / (processes if keeps else 1))
-        if progress is not None:
-            progress(done, len(todo))
-        for group in (
-            compile_in_parallel(compiling.COMPILE, missing, processes)
-            if keeps
-            else _compile_here(missing)
-        ):
-            done += len(group)
-            if progress is not None:
-                progress(done, len(todo))
-
-
-def _compile_here(groups: Iterable[Group]) -> Iterator[Group]:
-    """Compile workunits in this process, which keeps them in memory."""
-    for group in groups:
-        compiling.compile_all(*group)
-        yield group

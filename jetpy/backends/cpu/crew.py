@@ -12,8 +12,8 @@ from weakref import WeakSet
 
 import numpy as np
 
-from jetpy.backends.numba_engine.compiling import sharing
-from jetpy.backends.numba_engine.sharing import LINE, words_of
+from jetpy.backends.cpu.compiling import sharing
+from jetpy.backends.cpu.sharing import LINE, WORD, bytes_of
 from jetpy.backends.threads import after_fork, available_threads, fork_safe_lock
 
 _crews: WeakSet[Crew] = WeakSet()
@@ -56,9 +56,10 @@ class Crew:
 
     def __init__(self, threads: int) -> None:
         self.threads = self.width = 1 if crews_are_lost() else threads
-        self._words = np.zeros(words_of(threads) + LINE, np.int64)
-        self.address = -(-self._words.ctypes.data // (8 * LINE)) * 8 * LINE
+        self._words = np.zeros((bytes_of(threads) + LINE) // WORD, np.int64)
+        self.address = -(-self._words.ctypes.data // LINE) * LINE
         self._members: list[threading.Thread] = []
+        self._starting = fork_safe_lock()
         _crews.add(self)
 
     @property
@@ -68,10 +69,12 @@ class Crew:
 
     def call(self) -> None:
         """Start threads until there are `width` of them, or the system starts no more."""
-        members = self._members
-        if len(members) + 1 >= self.width:
-            return
-        functions = sharing()
+        if len(self._members) + 1 < self.width:
+            with self._starting:
+                self._start()
+
+    def _start(self) -> None:
+        functions, members = sharing(), self._members
         if not members:
             functions["found"](self.address, self.threads)
             dismiss = functions["dismiss"]

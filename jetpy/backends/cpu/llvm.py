@@ -1,0 +1,99 @@
+"""LLVM, by llvmlite: texts of its intermediate representation to object files, these to addresses.
+
+llvmlite is imported when something is compiled or loaded. Whoever calls holds a lock
+(`jetpy.backends.cpu.compiling`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+from jetpy.errors import BackendError
+
+OPTIMISATION = 3
+"""Loops are vectorised but not unrolled: that costs a third of the time and gains nothing."""
+
+_loaded: list[Any] = []
+"""Keeps loaded code alive."""
+
+
+@cache
+def binding() -> Any:
+    """Return llvmlite's module, prepared."""
+    from llvmlite import binding
+
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    return binding
+
+
+def key_of(text: str) -> str:
+    """Return a digest of all that an object file depends on: text, LLVM, processor."""
+    llvm = binding()
+    processor = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    circumstances = repr((text, llvm.llvm_version_info, processor, OPTIMISATION))
+    return hashlib.sha256(circumstances.encode()).hexdigest()[:16]
+
+
+def compile_text(text: str, name: str) -> bytes:
+    """Return the object file of a text, for the processor at hand.
+
+    Raises
+    ------
+    BackendError
+        In LLVM's words, if it refuses the text.
+    """
+    machine = _machine()
+    head = f'target triple = "{machine.triple}"\ntarget datalayout = "{machine.target_data}"\n'
+    try:
+        module = binding().parse_assembly(head + text)
+    except RuntimeError as error:
+        raise BackendError(f"compiling the kernels of {name} failed:\n{error}") from error
+    _optimise(module, machine)
+    made: bytes = machine.emit_object(module)
+    return made
+
+
+def load(content: bytes, symbols: Iterable[str]) -> list[int]:
+    """Load an object file; return the addresses of some of its functions.
+
+    Raises
+    ------
+    BackendError
+        If it is no object file for this processor.
+    """
+    llvm = binding()
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+    try:
+        engine.add_object_file(llvm.ObjectFileRef.from_data(content))
+        engine.finalize_object()
+    except RuntimeError as error:
+        raise BackendError(f"compiled kernels cannot be loaded: {error}") from error
+    addresses = [engine.get_function_address(symbol) for symbol in symbols]
+    _loaded.append(engine)
+    return addresses
+
+
+def _machine() -> Any:
+    """Return a description of the processor at hand; each user takes one for itself."""
+    llvm = binding()
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        opt=OPTIMISATION,
+        reloc="static",
+        codemodel="jitdefault",
+        jit=True,
+    )
+
+
+def _optimise(module: Any, machine: Any) -> None:
+    llvm = binding()
+    options = llvm.create_pipeline_tuning_options(speed_level=OPTIMISATION)
+    options.loop_vectorization = options.loop_interleaving = True
+    options.slp_vectorization = options.loop_unrolling = False
+    passes = llvm.create_pass_builder(machine, options)
+    passes.getModulePassManager().run(module, passes)
