@@ -68,16 +68,16 @@ def prospects() -> str:
 
 
 def _is_mine(folder: Path) -> bool:
-    return not hasattr(os, "geteuid") or folder.lstat().st_uid == os.geteuid()
+    """Whether a folder belongs to this user, or is not there yet."""
+    if not hasattr(os, "geteuid") or not os.path.lexists(folder):
+        return True
+    return folder.lstat().st_uid == os.geteuid()
 
 
 def is_writable(folder: Path) -> bool:
-    """Whether files can be made in a folder, which is made where it is missing."""
-    try:
-        _make_folder(folder)
-    except OSError:
-        return False
-    return os.access(folder, os.W_OK | os.X_OK)
+    """Whether files can be made in a folder, after the folder itself where it is missing."""
+    there = next(path for path in (folder, *folder.parents) if os.path.exists(path))
+    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
 
 
 def read_entry(name: Path) -> bytes | None:

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from jetpy.backends import AUTO, BACKENDS, cuda, installation, selfcheck
+from jetpy.backends.cpu import SUFFIX
 from jetpy.backends.cuda import diagnosis as of_cuda
 from jetpy.backends.cuda import installation as cuda_installation
 from jetpy.backends.cuda.installation import Installation as Cuda
 from jetpy.backends.diagnosis import Installation, Problem, problems, version_text
 from jetpy.backends.kokkos.build import BINARY, is_built
-from jetpy.backends.cpu import SUFFIX
 from jetpy.backends.selfcheck import Outcome
 from jetpy.backends.threads import available_threads
 from jetpy.cache import cache_dirs, check_trusted, intact_content, is_writable

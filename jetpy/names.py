@@ -12,5 +12,8 @@ Refinement = Literal["jet", "independent-set"]
 Method = Literal["im", "hm", "hm-ultra"]
 Backend = Literal["auto", "cpu", "cuda", "kokkos-cuda", "kokkos-openmp", "kokkos-serial"]
 
+RENAMED = {"numba": "cpu"}
+"""Names of back ends in earlier versions, and what they are called now."""
+
 DISTRIBUTION = "jetpy-partitioner"
 """What pip installs; on PyPI, `jetpy` is somebody else's."""

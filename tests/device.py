@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from jetpy.backends.base import Array, DualArray
-from jetpy.backends.memory import HostMemory, Memory
 from jetpy.backends.cpu.engine import CpuBackend
+from jetpy.backends.memory import HostMemory, Memory
 
 
 class DeviceArray(np.ndarray):

@@ -13,11 +13,13 @@ from pathlib import Path
 import pytest
 
 from jetpy import cache
-from jetpy.backends.cpu import compiling, engine
-from jetpy.backends.cpu.engine import CpuBackend
+from jetpy.backends.cpu import compiling
+from jetpy.backends.workers import watch_compilations
 from jetpy.cache import one_at_a_time
 from jetpy.errors import BackendError
+from jetpy.kernel_language import Width
 from tests.children import in_child
+from tests.modules import load_workunits
 
 NOBODY = 65534
 NAME = Path("cpu", "0123", "kernel")
@@ -272,12 +274,54 @@ def test_nobody_waits_where_there_is_no_folder(
 
 
 def test_what_another_process_has_compiled_is_not_compiled_again(
-    compiled: None, monkeypatch: pytest.MonkeyPatch
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While it waited, that is: when it looked first, the cache was empty."""
-    looks = iter([[[("a",)]], []])
-    monkeypatch.setattr(engine, "_lacking", lambda entries: next(looks))
-    monkeypatch.setattr(engine, "compile_in_parallel", None)
-    monkeypatch.setattr(compiling, "loaded", set())  # as in a new process
-    assert CpuBackend(1).compile() > 0
-    assert next(looks, None) is None
+    text = "@pk.workunit\ndef put(i: int, out: pk.View1D[pk.int32]):\n    out[i] = 7\n"
+    module = load_workunits(text, tmp_path, monkeypatch)
+    addresses_of_the_other = compiling.addresses(module, Width.NARROW)
+    looks = []
+
+    def look(name: Path) -> bytes | None:
+        looks.append(name)
+        return cache.read_entry(name) if len(looks) > 1 else None
+
+    monkeypatch.setattr(compiling, "read_entry", look)
+    compiling._addresses.cache_clear()  # as in a new process
+    with watch_compilations() as seen:
+        assert compiling.addresses(module, Width.NARROW).keys() == addresses_of_the_other.keys()
+    assert (len(looks), seen) == (2, [])
+
+
+# Where no cache folder can be written to
+
+
+def test_without_a_home_kernels_are_kept_among_temporary_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.delenv("JETPY_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file" / "home"))
+    monkeypatch.setattr(cache, "gettempdir", lambda: str(tmp_path))
+    cache.write_entry(NAME, b"code")
+    assert cache.read_entry(NAME) == b"code"
+    own = cache.cache_dirs()[-1]
+    assert (own.parent, mode(own)) == (tmp_path, 0o700)
+    assert cache.prospects().startswith(f"later runs find them in {own}, as there is no cache")
+
+
+def test_a_temporary_folder_of_somebody_else_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.delenv("JETPY_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file" / "home"))
+    monkeypatch.setattr(cache, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(os, "geteuid", lambda: 4242)
+    (tmp_path / "jetpy-4242").mkdir()
+    assert cache.cache_dirs() == [cache._own_dir()]
+    assert cache.prospects().startswith("they cannot be kept for later runs: ")
+
+
+def test_what_is_told_where_the_cache_can_be_written_to(folder: Path) -> None:
+    assert cache.prospects() == "later runs find them in its cache"

@@ -60,9 +60,7 @@ def partition(**options: Any) -> Callable[[], object]:
 
 
 def update(**batch: Any) -> Callable[[], object]:
-    return lambda: jetpy.IncrementalPartitioner(PATH, 2, backend="cpu").update(
-        jetpy.Batch(**batch)
-    )
+    return lambda: jetpy.IncrementalPartitioner(PATH, 2, backend="cpu").update(jetpy.Batch(**batch))
 
 
 def refuse_cache() -> None:

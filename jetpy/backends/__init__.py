@@ -17,6 +17,7 @@ from jetpy.backends.threads import after_fork, fork_safe_lock
 from jetpy.backends.turns import turn_of
 from jetpy.checks import integer, one_of
 from jetpy.errors import BackendError, OptionError
+from jetpy.names import RENAMED
 
 Make = Callable[[int | None, int | None], Backend]
 """Makes a back end, given numbers of threads and of a GPU."""
@@ -116,6 +117,8 @@ def _take(
     turns: ExitStack, name: str, threads: int | None, device: int | None
 ) -> tuple[Choice, Backend]:
     """Take an idle back end, or make one; `turns` are left with the turn that it needs."""
+    if name in RENAMED:
+        raise OptionError(f"the back end {name} is called {RENAMED[name]} now")
     one_of(["auto", *BACKENDS], "backend", name)
     if threads is not None and integer("threads", threads) < 1:
         raise OptionError(f"threads is {threads}; at least 1 is needed")

@@ -15,10 +15,11 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from queue import Empty, Queue
 from typing import IO
@@ -30,6 +31,10 @@ Entry = tuple[str, ...]
 """What the compiling function takes for one kernel; last comes the workunit's name."""
 Group = list[Entry]
 """Kernels that one call compiles."""
+
+Progress = Callable[[int, int], None]
+"""Takes numbers of kernels: how many are done, and of how many."""
+Compiler = Callable[..., object]
 
 MOST_FAILURES = 3
 """Failures that an error message tells in full."""
@@ -104,6 +109,29 @@ def announce(kernels: str, seconds: float) -> None:
 def count_of(kernels: int) -> str:
     """Return a number of kernels in words."""
     return f"{kernels} kernel{'s' if kernels > 1 else ''}"
+
+
+def in_turn(compilers: Sequence[Compiler], kernels: int) -> Compiler:
+    """Return what compiles by several compilers, each of which has so many kernels.
+
+    Like these it takes `jobs` and `progress`, as `Backend.compile` does.
+    """
+
+    def compile_all(*, jobs: int | None = None, progress: Progress | None = None) -> None:
+        last = 0
+
+        def told(number: int, done: int, _: int) -> None:
+            nonlocal last
+            last = number * kernels + done
+            if progress is not None:
+                progress(last, len(compilers) * kernels)
+
+        for number, compile_one in enumerate(compilers):
+            compile_one(jobs=jobs, progress=partial(told, number))
+            if last > 0:
+                told(number, kernels, kernels)
+
+    return compile_all
 
 
 class _Processes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,8 @@ from jetpy.cli.options import backend_option, device_option, json_option, quiet_
 from jetpy.cli.output import STDOUT, check_outputs, write_json
 
 if TYPE_CHECKING:
-    from jetpy.backends.workers import Compilation
+    from jetpy.backends.base import Backend
+    from jetpy.backends.workers import Compilation, Compiler
 
 
 @click.command(
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
     "-j",
     "--jobs",
     type=click.IntRange(min=1),
-    help="Processes that compile at a time; as many as there are processors by default.",
+    help="For GPUs and Kokkos: threads or processes that compile at a time; as many as there are "
+    "processors by default.",
 )
 @click.option(
     "--arch",
@@ -58,40 +60,57 @@ def compile_command(
     check_outputs([], json_file)
 
     from jetpy.backends import get_backend
-    from jetpy.backends.cuda.kernels import compiler_for
-    from jetpy.backends.workers import watch_compilations
-    from jetpy.cache import cache_dir
+    from jetpy.backends.cuda.kernels import compilers_for
+    from jetpy.backends.workers import in_turn, watch_compilations, without_announcement
+    from jetpy.cache import cache_dirs
     from jetpy.errors import OptionError
+    from jetpy.kernel_language import read_workunits
+    from jetpy.workloads import MODULES
 
-    compile_all: Callable[..., object]
+    compilers: list[Compiler]
     if architectures:
         if backend != "cuda" or device is not None:
             raise OptionError("--arch needs --backend cuda, and cannot be combined with --device")
-        name, compile_all = f"cuda, for {', '.join(architectures)}", compiler_for(architectures)
+        name, compilers = f"cuda, for {', '.join(architectures)}", compilers_for(architectures)
     else:
         engine = get_backend(backend, device=device)
-        name, compile_all = engine.name, engine.compile
-    found = total = 0
+        name, compilers = engine.name, [one.compile for one in _engines(engine)]
+    kernels = sum(len(read_workunits(module)) for module in MODULES)
+    found, total = 0, len(compilers) * kernels
     started = time.perf_counter()
-    with watch_compilations() as compilations:
+    with watch_compilations() as compilations, without_announcement():
 
         def progress(done: int, of: int) -> None:
-            nonlocal found, total
-            found, total = done - _count(compilations), of
+            nonlocal found
+            found = done - _count(compilations)
             bars.stage("compile", done, of)
 
         try:
             with progress_bars(quiet=quiet) as bars:
                 bars.busy(STAGES["compile"])
-                compile_all(jobs=jobs, progress=progress)
+                in_turn(compilers, kernels)(jobs=jobs, progress=progress)
+                found = total - _count(compilations)
         finally:
             report = _report(compilations, found, total)
             report = {"backend": name, **report, "seconds": time.perf_counter() - started}
-            report["cache_folder"] = str(cache_dir())
+            report["cache_folder"] = str(cache_dirs()[-1])
             if json_file is not None:
                 write_json(json_file, report)
             if not quiet and json_file != STDOUT:
                 _print(report)
+
+
+def _engines(engine: Backend) -> Iterator[Backend]:
+    """Yield what compiles kernels for a back end: it and its host engine, each with both widths."""
+    from jetpy.errors import BackendError
+
+    for one in filter(None, (engine, engine.host_engine)):
+        yield one
+        try:
+            wide = one.widened()
+        except BackendError:
+            continue
+        yield wide
 
 
 def _count(compilations: list[Compilation]) -> int:
@@ -124,7 +143,8 @@ def _print(report: dict[str, Any]) -> None:
         "left": "left",
     }
     told = ", ".join(f"{report[key]:,} {word}" for key, word in words.items() if report[key] > 0)
-    kernels = f"{report['kernels']:,}: {told}" if told else "all found in the cache"
+    is_ready = report["found"] == report["kernels"]
+    kernels = "all found in the cache" if is_ready else f"{report['kernels']:,}: {told}"
     rows = [("back end", report["backend"]), ("kernels", kernels)]
     if "slowest" in report:
         first, *others = report["slowest"]["kernels"]

@@ -32,9 +32,19 @@ class _GraphPath(click.Path):
 
 graph_argument = click.argument("graph", type=_GraphPath(exists=True, path_type=Path))
 
+
+class _BackendName(click.Choice[str]):
+    """Name of a back end; those of earlier versions are refused by what they are called now."""
+
+    def convert(self, value: Any, *where: Any) -> str:
+        if value in names.RENAMED:
+            self.fail(f"the back end {value} is called {names.RENAMED[value]} now", *where)
+        return super().convert(value, *where)
+
+
 backend_option = click.option(
     "--backend",
-    type=click.Choice(get_args(names.Backend)),
+    type=_BackendName(get_args(names.Backend)),
     default="auto",
     show_default=True,
     help="What runs the kernels; auto takes the first that works.",

@@ -137,8 +137,8 @@ class _Function:
         match node:
             case Declaration(Name(name), value) if name not in self._slots:
                 self._values[name] = self._value(value)
-            case Declaration(target, value) | Assignment(target, value) | Update(
-                target, value=value
+            case (
+                Declaration(target, value) | Assignment(target, value) | Update(target, value=value)
             ):
                 new = self._value(value)
                 place = self._place(target)

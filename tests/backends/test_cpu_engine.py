@@ -1,9 +1,7 @@
-"""The Numba engine: what it keeps of compiled kernels, and failures of its compiler."""
+"""The engine for processors: what it compiles and keeps, and failures of its compiler."""
 
 from __future__ import annotations
 
-import os
-import pickle
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +9,10 @@ import pytest
 
 from jetpy.backends import get_backend, workers
 from jetpy.backends.base import Backend
-from jetpy.backends.cpu import compiling
+from jetpy.backends.cpu import SUFFIX, compiling, source
 from jetpy.backends.cpu.engine import CpuBackend
-from jetpy.backends.workers import compile_in_parallel, watch_compilations
-from jetpy.cache import read_entry, write_entry
+from jetpy.backends.workers import watch_compilations
 from jetpy.errors import BackendError
-from jetpy.kernel_language import Width
 from jetpy.workloads import selfcheck
 from tests.modules import load_workunits
 
@@ -78,45 +74,75 @@ def test_edited_workunits_are_compiled_anew(
         assert out.tolist() == [value] * 3
 
 
-def test_cache_is_used_by_name_and_text(
+def files_in(cache: Path) -> list[Path]:
+    return list(cache.rglob(f"workunits_*{SUFFIX}"))
+
+
+def forget_code() -> None:
+    """Load code anew, as a new process does."""
+    compiling._addresses.cache_clear()
+
+
+def test_code_is_compiled_once(
     empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Also for a process that finds it in the cache."""
     module = load_workunits(PUT.format(5), tmp_path, monkeypatch)
-    monkeypatch.setattr(compiling, "_module", lambda name: module)
-    assert not compiling.is_cached(module.__name__, "NARROW", "put")
-    compiling.compile_all((module.__name__, "NARROW", "put"))
-    assert compiling.is_cached(module.__name__, "NARROW", "put")
     out = np.zeros(2, np.int32)
+    for compiled in (["put"], []):
+        forget_code()
+        with watch_compilations() as seen:
+            CpuBackend(1).parallel_for(2, module.put, out=out)
+            CpuBackend(1).parallel_for(2, module.put, out=out)
+        assert [name for one in seen for name in one.workunits] == compiled
+        assert out.tolist() == [5, 5]
+    assert len(files_in(empty_cache)) == 1
+
+
+def test_both_widths(empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = load_workunits(
+        "@pk.workunit\ndef put(i: int, out: pk.View1D[pk.int64]):\n"
+        "    million: int = 1000000\n    out[i] = million * million\n",
+        tmp_path,
+        monkeypatch,
+    )
+    out = np.zeros(2, np.int64)
+    CpuBackend(1).widened().parallel_for(2, module.put, out=out)
+    assert out.tolist() == [10**12] * 2
     CpuBackend(1).parallel_for(2, module.put, out=out)
-    assert out.tolist() == [5, 5]
+    assert out.tolist() == [10**12 % 2**32 - 2**32] * 2
 
 
-DAMAGE = {
-    "emptied": b"",
-    "garbage": b"\x80\x05garbage",
-    "text": b"nothing of the kind\n",
-}
+def test_a_run_compiles_what_it_launches(
+    empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forget_code()
+    engine = CpuBackend(1)
+    engine.reduce(3, selfcheck.add_up, numbers=engine.full(3, 1))
+    kept = [path.name.rpartition("-")[0] for path in empty_cache.rglob(f"*{SUFFIX}")]
+    assert [name for name in kept if name != "sharing"] == ["selfcheck_narrow"]
+    assert engine.loading_seconds > 0
 
 
-@pytest.mark.parametrize("damage", [*DAMAGE, "of another type"])
-def test_what_cannot_be_loaded_is_compiled_again(
+@pytest.mark.parametrize("damage", ["emptied", "garbage", "cut short", "of another unit"])
+def test_damaged_code_is_compiled_again(
     damage: str, empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module = load_workunits(PUT.format(3), tmp_path, monkeypatch)
+    modules = [load_workunits(PUT.format(value), tmp_path, monkeypatch) for value in (3, 4)]
     out = np.zeros(2, np.int32)
-    CpuBackend(1).parallel_for(2, module.put, out=out)
-    [path] = empty_cache.rglob("put-*.kernel")
-    kept = path.read_bytes()
-    if damage in DAMAGE:
-        path.write_bytes(DAMAGE[damage])
-    else:
-        write_entry(path.relative_to(empty_cache), pickle.dumps(["no", "kernel"]))
-    compiling._ranges.cache_clear()  # as in a new process
+    contents = []
+    for module in modules:
+        CpuBackend(1).parallel_for(2, module.put, out=out)
+        [path] = empty_cache.rglob(f"{module.__name__}_*{SUFFIX}")
+        contents.append(path.read_bytes())
+    other, kept = contents
+    found = {"emptied": b"", "garbage": b"garbage " * 99, "cut short": kept[: len(kept) // 2]}
+    path.write_bytes(found.get(damage, other))
+    forget_code()
     out[:] = 0
     CpuBackend(1).parallel_for(2, module.put, out=out)
-    assert out.tolist() == [3, 3]
-    assert len(path.read_bytes()) > len(kept) / 2
-    assert read_entry(path.relative_to(empty_cache)) is not None
+    assert out.tolist() == [4, 4]
+    assert path.read_bytes() == kept
 
 
 def test_a_read_only_cache_is_used_as_it_is(
@@ -129,72 +155,25 @@ def test_a_read_only_cache_is_used_as_it_is(
     module = load_workunits(PUT.format(4), tmp_path, monkeypatch)
     out = np.zeros(2, np.int32)
     CpuBackend(1).parallel_for(2, module.put, out=out)
-    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null/nowhere")
     monkeypatch.setattr("jetpy.cache.is_writable", lambda folder: False)
-    compiling._ranges.cache_clear()  # as in a new process
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null/nowhere")
+    monkeypatch.setattr(workers, "_announced", False)
+    forget_code()
     CpuBackend(1).parallel_for(2, module.put, out=out)
-    assert (out.tolist(), compiling.ranges(module, Width.NARROW)["put"].cache_hits) == ([4, 4], 1)
+    assert (out.tolist(), caplog.text) == ([4, 4], "")
     other = load_workunits(PUT.format(5), tmp_path, monkeypatch)
     CpuBackend(1).parallel_for(2, other.put, out=out)
     assert out.tolist() == [5, 5]
-    assert "compiled kernels cannot be kept for later runs: " in caplog.text
-    assert len(list(empty_cache.rglob("put-*.kernel"))) == 1
+    assert "they cannot be kept for later runs: " in caplog.text
+    assert "later runs find them" not in caplog.text
+    assert len(files_in(empty_cache)) == 1
 
 
-COMPILER = """
-import sys
-import jetpy.workloads
-from numba import typeof
-from jetpy.backends import pykokkos_standin
-from jetpy.backends.cpu.compiling import ranges
-from jetpy.kernel_language import Width
-sys.modules["pykokkos"] = pykokkos_standin
-import kernels_of_test
-
-def compile_all(*entries):
-    for (workunit,) in entries:
-        function = ranges(kernels_of_test, Width.NARROW)[workunit]
-        if workunit == "broken":
-            function._sig = typeof("text")(*function._sig.args)
-        function.compile()
-"""
-
-
-def test_failed_compilation_is_reported_in_the_compilers_words(
+def test_what_llvm_refuses_is_told(
     empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As `CpuBackend.compile` does it: in processes, before anything is launched."""
-    (tmp_path / "compiler_of_test.py").write_text(COMPILER)
-    (tmp_path / "kernels_of_test.py").write_text(
-        "import pykokkos as pk\n\n"
-        "@pk.workunit\ndef fine(i: int, out: pk.View1D[pk.int32]):\n    out[i] = i\n\n"
-        "@pk.workunit\ndef broken(i: int, out: pk.View1D[pk.int32]):\n"
-        "    out[i] = 1\n"
-        "@pk.workunit\ndef unknown(i: int, out: pk.View1D[pk.int32]):\n    out[i] = 1\n"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-
-    def compiled(*groups: list[str], jobs: int = 1) -> list[tuple[str, ...]]:
-        where = "compiler_of_test:compile_all"
-        given = [[(name,) for name in group] for group in groups]
-        done = compile_in_parallel(where, given, jobs, environment)
-        return [entry for group in done for entry in group]
-
-    with pytest.raises(BackendError, match=r"compiling workunit broken failed") as caught:
-        compiled(["fine"], ["broken"])
-    assert "unicode_type" in str(caught.value)
-    monkeypatch.setattr(workers, "MOST_FAILURES", 1)
-    names = ["broken", "a", "fine"]
-    with watch_compilations() as seen, pytest.raises(BackendError) as caught:
-        compiled(*([name] for name in names), jobs=2)
-    assert sorted(name for c in seen for name in c.workunits) == sorted(names)
-    assert [c.workunits for c in seen if c.failure is None] == [["fine"]]
-    assert str(caught.value).count(" failed:\n") == 1
-    assert "1 more failed: " in str(caught.value)
-
-    assert compiled(["fine", "unknown"]) == [("fine",), ("unknown",)]
-    with watch_compilations() as seen, pytest.raises(BackendError) as caught:
-        compiled(["fine", "broken", "unknown"])
-    assert sorted(c.workunits for c in seen) == [["broken"], ["fine"], ["unknown"]]
-    assert [c.workunits for c in seen if c.failure is not None] == [["broken"]]
-    assert "unicode_type" in str(caught.value)
+    module = load_workunits(PUT.format(6), tmp_path, monkeypatch)
+    monkeypatch.setattr(source, "RANGE", source.RANGE.replace("ret i64", "return i64"))
+    short = module.__name__
+    with pytest.raises(BackendError, match=f"compiling the kernels of {short}_narrow failed:\n"):
+        CpuBackend(1).parallel_for(2, module.put, out=np.zeros(2, np.int32))

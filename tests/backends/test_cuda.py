@@ -15,13 +15,13 @@ import pytest
 from jetpy import workloads
 from jetpy.backends import get_backend
 from jetpy.backends.cuda import nvrtc
-from jetpy.backends.cuda.kernels import compiler_for, cubins, entry, modules
+from jetpy.backends.cuda.kernels import compilers_for, cubins, entry, modules
 from jetpy.backends.cuda.launcher import Launcher, Totals, kernel_codes, offsets
 from jetpy.backends.cuda.nvrtc import NVRTC
 from jetpy.backends.cuda.source import source
 from jetpy.backends.cuda.templates import FOR_THREADS, SUM_BLOCKS, TILE
 from jetpy.backends.memory import HostMemory
-from jetpy.backends.workers import watch_compilations
+from jetpy.backends.workers import in_turn, watch_compilations
 from jetpy.cache import read_entry
 from jetpy.errors import BackendError, OptionError
 from jetpy.kernel_language import Width, read_workunits
@@ -235,15 +235,15 @@ def test_one_failure_does_not_stop_the_others(
 def test_compilation_ahead(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compiler, told = StandIn(), []
     monkeypatch.setattr(nvrtc, "load", lambda: compiler)
-    compile_all = compiler_for([SM_90, "sm_80", SM_90])
-    compile_all(jobs=2, progress=lambda *numbers: told.append(numbers))
-    assert len(compiler.compiled) == 2 * len(modules())
     kernels = sum(len(read_workunits(module)) for module in modules())
-    assert told[0] == (0, 2 * kernels)
-    assert told[-1] == (2 * kernels, 2 * kernels)
+    compile_all = in_turn(compilers_for([SM_90, "sm_80", SM_90]), kernels)
+    compile_all(jobs=2, progress=lambda *numbers: told.append(numbers))
+    assert len(compiler.compiled) == 4 * len(modules())
+    assert told[0] == (0, 4 * kernels)
+    assert told[-1] == (4 * kernels, 4 * kernels)
     assert {path.parent.name for path in cache.rglob("*.cubin")} == {SM_90, "sm_80"}
     with pytest.raises(BackendError, match="sm_70"):
-        compiler_for([SM_90, "sm_70"])
+        compilers_for([SM_90, "sm_70"])
 
 
 # Launches

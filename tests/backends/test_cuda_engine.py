@@ -18,11 +18,11 @@ import pytest
 import jetpy
 from jetpy.backends import forget_backends, get_backend, gpu
 from jetpy.backends.base import Backend
+from jetpy.backends.cpu.engine import CpuBackend
 from jetpy.backends.cuda import code, engine, nvrtc
 from jetpy.backends.cuda.kernels import modules
 from jetpy.backends.gpu import HOST_THREADS
 from jetpy.backends.gpu_memory import CudaMemory
-from jetpy.backends.cpu.engine import CpuBackend
 from jetpy.backends.room import at_work
 from jetpy.errors import BackendError, JetpyError, OptionError, OutOfMemoryError
 from jetpy.workloads import selfcheck

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from jetpy.backends.long_rows import find_long_rows
 from jetpy.backends.cpu.engine import LONGEST_ROW, CpuBackend
+from jetpy.backends.long_rows import find_long_rows
 from jetpy.generators import rmat
 from jetpy.workloads.long_rows import CHUNK, LANES
 

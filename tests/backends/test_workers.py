@@ -8,28 +8,44 @@ import sys
 import pytest
 
 from jetpy.backends import workers
-from jetpy.backends.workers import announce, watch_compilations
+from jetpy.backends.workers import (
+    Compilation,
+    announce,
+    note,
+    watch_compilations,
+    without_announcement,
+)
 
 LINE = "jetpy compiles 112 kernels, which takes about {}; later runs find them in its cache"
 PROGRAM = """
 import logging
 from jetpy.backends.workers import announce
 {}
-announce(112, 56)
+announce("112 kernels", 56)
 """
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(56.2, "56 seconds"), (150.0, "2 minutes")])
-def test_once_and_not_to_those_who_watch(
+def test_once_and_not_where_it_is_shown(
     seconds: float, words: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(workers, "_announced", False)
-    with watch_compilations():
-        announce(112, seconds)
+    with without_announcement():
+        announce("112 kernels", seconds)
     assert caplog.messages == []
     for _ in range(2):
-        announce(112, seconds)
+        announce("112 kernels", seconds)
     assert caplog.messages == [LINE.format(words)]
+
+
+def test_watching_within_watching() -> None:
+    compilation = Compilation([("put",)], 0.5)
+    with watch_compilations() as outer:
+        with watch_compilations() as inner:
+            note(compilation)
+        note(compilation)
+    note(compilation)
+    assert (inner, outer) == ([compilation], [compilation] * 2)
 
 
 @pytest.mark.parametrize(

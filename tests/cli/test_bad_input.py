@@ -58,6 +58,7 @@ OPTIONS = {
         2,
         "cannot be combined with several imbalances",
     ),
+    "-k 2 --backend numba": (2, "the back end numba is called cpu now"),
     "-k 2 --seed -1": (2, "seed is -1"),
     "-k 2 --seed 2147483648": (2, "seed is 2147483648"),
     "-k 2 --preset slow": (2, "'slow' is not one of 'default', 'fast', 'ultra', 'max', 'gkway'"),
@@ -69,7 +70,7 @@ OPTIONS = {
     "-k 2 --time-limit 10s": (2, "'10s' is not a valid float"),
     "-k 2 --coarsening pairs": (2, "'pairs' is not one of 'two-hop', 'union-find', 'constrained'"),
     "-k 2 --refinement fm": (2, "'fm' is not one of 'jet', 'independent-set'"),
-    "-k 2 --backend gpu": (2, "'gpu' is not one of 'auto', 'cuda', 'kokkos-cuda'"),
+    "-k 2 --backend gpu": (2, "'gpu' is not one of 'auto', 'cpu', 'cuda'"),
     "-k 2 --backend cpu --device 0": (
         2,
         "cpu runs on CPUs: device is for cuda and kokkos-cuda",

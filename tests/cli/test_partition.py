@@ -42,9 +42,7 @@ LEVEL_FIELDS = {
 
 def test_writes_what_the_library_finds(run: Run) -> None:
     result = run("partition", "mesh.graph", "-k", 4, "--seed", 5, "-o", "out.part", *ENGINE)
-    expected = jetpy.partition(
-        jetpy.read_graph("mesh.graph"), 4, seed=5, backend="cpu", threads=1
-    )
+    expected = jetpy.partition(jetpy.read_graph("mesh.graph"), 4, seed=5, backend="cpu", threads=1)
     assert read_parts("out.part").tolist() == expected.parts.tolist()
     for line in (
         "mesh: 1,200 vertices, 2,330 edges",

@@ -32,7 +32,5 @@ if __name__ == "__main__":
         levels.contract_pieces = fail
         if sys.argv[1] == "block":
             block.indices[0] = len(block.vertex_weights)
-    jetpy.distributed.partition(
-        world, block, 4, preset="fast", backend="cpu", threads=1, small=10
-    )
+    jetpy.distributed.partition(world, block, 4, preset="fast", backend="cpu", threads=1, small=10)
     print("finished")

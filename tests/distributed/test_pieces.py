@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import jetpy
 from jetpy.backends import get_backend
-from jetpy.backends.level import upload
 from jetpy.backends.cpu.engine import CpuBackend
+from jetpy.backends.level import upload
 from jetpy.distributed.block import Block, upload_rows
 from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.levels import PieceLevel

@@ -12,9 +12,8 @@ from typing import Any
 from jetpy.backends.cpu import SUFFIX, llvm, source
 from jetpy.backends.cpu.source import Unit
 from jetpy.backends.threads import fork_safe_lock
-from jetpy.backends.workers import Compilation, announce, note
+from jetpy.backends.workers import Compilation, Group, announce, note
 from jetpy.cache import keep_entry, one_at_a_time, read_entry
-from jetpy.errors import BackendError
 from jetpy.kernel_language import Width
 
 _WORD, _BYTES = ctypes.c_int64, ctypes.c_char_p
@@ -60,41 +59,25 @@ def _sharing() -> dict[str, Any]:
     return {name: ctypes.CFUNCTYPE(_WORD, *SHARING[name])(found[name]) for name in SHARING}
 
 
-def entry(unit: Unit) -> Path:
-    """Return the name of a unit's object file in the cache."""
-    return Path("cpu", f"{unit.name}-{llvm.key_of(unit.text)}{SUFFIX}")
-
-
 def _load(unit: Unit) -> dict[str, int]:
-    """Load a unit from the cache, or compile it and keep it there; return addresses by workunit."""
+    """Load a unit from the cache, or compile it and keep it there; return addresses by name."""
     if not unit.symbols:
         return {}
-    name = entry(unit)
-    return _loaded(unit, read_entry(name)) or _compiled(unit, name)
-
-
-def _loaded(unit: Unit, content: bytes | None) -> dict[str, int] | None:
-    """Load an object file of a unit; return None where that cannot be done."""
+    name = Path("cpu", f"{unit.name}-{llvm.key_of(unit.text)}{SUFFIX}")
+    content = read_entry(name)
     if content is None:
-        return None
-    try:
-        found = llvm.load(content, unit.symbols.values())
-    except BackendError:
-        return None
-    return dict(zip(unit.symbols, found, strict=True)) if all(found) else None
+        with one_at_a_time("cpu"):
+            content = read_entry(name) or _compile(unit, name)
+    return dict(zip(unit.symbols, llvm.load(content, unit.symbols.values()), strict=True))
 
 
-def _compiled(unit: Unit, name: Path) -> dict[str, int]:
-    """Compile and load a unit, unless another process has compiled it while this one waited."""
-    with one_at_a_time("cpu"):
-        found = _loaded(unit, read_entry(name))
-        if found is not None:
-            return found
-        announce("its kernels for this processor", SECONDS)
-        started = time.perf_counter()
-        content = llvm.compile_text(unit.text, unit.name)
-        keep_entry(name, content)
-        note(Compilation([(workunit,) for workunit in unit.symbols], time.perf_counter() - started))
-    found = _loaded(unit, content)
-    assert found is not None
-    return found
+def _compile(unit: Unit, name: Path) -> bytes:
+    """Compile a unit, and keep it by a name."""
+    announce("its kernels for this processor", SECONDS)
+    started = time.perf_counter()
+    content = llvm.compile_text(unit.text, unit.name)
+    keep_entry(name, content)
+    if unit.workunits:
+        group: Group = [(workunit,) for workunit in unit.workunits]
+        note(Compilation(group, time.perf_counter() - started))
+    return content

@@ -6,11 +6,11 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from jetpy.backends.launching import Arguments, packer
-from jetpy.backends.memory import Memory
 from jetpy.backends.cpu import FOR, GRAIN, REDUCE, SCAN, TASKS
 from jetpy.backends.cpu.compiling import sharing
 from jetpy.backends.cpu.crew import Crew
+from jetpy.backends.launching import Arguments, packer
+from jetpy.backends.memory import Memory
 from jetpy.kernel_language import Definition, Kind
 
 KINDS = {Kind.FOR: FOR, Kind.REDUCE: REDUCE, Kind.SCAN: SCAN}

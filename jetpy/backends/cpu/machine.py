@@ -116,7 +116,7 @@ def plain_load(address: int) -> int:
 
 
 @function
-def plain_store(address: int, value: int):
+def plain_store(address: int, value: int) -> None:
     """Store a word at an address, which no other thread reads."""
 
 
@@ -126,7 +126,7 @@ def load(address: int) -> int:
 
 
 @function
-def store(address: int, value: int):
+def store(address: int, value: int) -> None:
     """Store a word at an address."""
 
 
@@ -151,35 +151,35 @@ def call_range(function: int, start: int, stop: int, acc: int, last: int, block:
 
 
 @function
-def pause():
+def pause() -> None:
     """Let the other thread of a core go ahead while this one waits."""
 
 
 @function
-def give_way():
+def give_way() -> None:
     """Let another thread have this processor."""
 
 
 @function
-def prepare(mutex: int, condition: int):
+def prepare(mutex: int, condition: int) -> None:
     """Make a mutex and a condition of words."""
 
 
 @function
-def lock(mutex: int):
+def lock(mutex: int) -> None:
     """Lock a mutex."""
 
 
 @function
-def unlock(mutex: int):
+def unlock(mutex: int) -> None:
     """Unlock a mutex."""
 
 
 @function
-def wait(condition: int, mutex: int):
+def wait(condition: int, mutex: int) -> None:
     """Wait for a condition, the mutex unlocked meanwhile."""
 
 
 @function
-def signal(condition: int):
+def signal(condition: int) -> None:
     """Let one thread that waits for a condition go on."""

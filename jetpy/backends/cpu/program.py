@@ -8,9 +8,9 @@ from typing import Any, Protocol, cast
 import numpy as np
 
 from jetpy.backends.base import Count
+from jetpy.backends.cpu.compiling import sharing
 from jetpy.backends.launching import Step, Tape
 from jetpy.backends.memory import Memory
-from jetpy.backends.cpu.compiling import sharing
 
 
 class Programmable(Protocol):

@@ -114,7 +114,7 @@ def take_piece(next_piece: int, turn: int, first: int, stop: int) -> int:
 
 
 @function
-def work(crew: int, number: int, turn: int):
+def work(crew: int, number: int, turn: int) -> None:
     """Do pieces of the job until all are taken."""
     function: int = load(crew + FUNCTION)
     n: int = load(crew + COUNT)
@@ -150,7 +150,7 @@ def work(crew: int, number: int, turn: int):
 
 
 @function
-def wake(crew: int, member: int):
+def wake(crew: int, member: int) -> None:
     """Wake a member that has slept, after its state has been changed."""
     fetch_add(crew + SLEEPERS, -1)
     lock(member + MUTEX)
@@ -159,7 +159,7 @@ def wake(crew: int, member: int):
 
 
 @function
-def share(crew: int, width: int):
+def share(crew: int, width: int) -> None:
     """Have a job done by the leader and those of the members 1..width - 1 who come in time."""
     turn: int = load(crew + TURN) + 1
     exchange(crew + TURN, turn)
@@ -287,7 +287,7 @@ def run(crew: int, threads: int, program: int, steps: int, until: int, most: int
 
 
 @function
-def sleep(crew: int, member: int, last: int):
+def sleep(crew: int, member: int, last: int) -> None:
     """Sleep until woken, unless a turn has been opened since the last."""
     fetch_add(crew + SLEEPERS, 1)
     if compare_exchange(member, IDLE, ASLEEP) == IDLE:

@@ -57,12 +57,15 @@ class Unit:
     text : str
         IR.
     symbols : mapping of str to str
-        The functions that it exports: the symbol of each, by workunit.
+        The functions that it exports: the symbol of each, by name.
+    workunits : sequence of str
+        Workunits whose ranges these are.
     """
 
     name: str
     text: str
     symbols: Mapping[str, str]
+    workunits: Sequence[str] = ()
 
 
 def unit_of(module: ModuleType, width: Width) -> Unit:
@@ -72,7 +75,7 @@ def unit_of(module: ModuleType, width: Width) -> Unit:
     parts = [print_function(d) for d in with_callees(read_module(module, width).values())]
     for name, workunit in read_workunits(module, width).items():
         parts.append(_range(workunit, symbols[name]))
-    return Unit(short, "\n".join(parts), symbols)
+    return Unit(short, "\n".join(parts), symbols, list(symbols))
 
 
 def unit_of_sharing(exported: Sequence[str]) -> Unit:

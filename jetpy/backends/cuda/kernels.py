@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import partial
 from pathlib import Path
@@ -14,16 +14,21 @@ from jetpy.backends.cuda import SUFFIX, nvrtc
 from jetpy.backends.cuda.nvrtc import NVRTC, OPTIONS
 from jetpy.backends.cuda.source import source
 from jetpy.backends.threads import available_threads
-from jetpy.backends.workers import Compilation, Group, announce, count_of, note
+from jetpy.backends.workers import (
+    Compilation,
+    Compiler,
+    Group,
+    Progress,
+    announce,
+    count_of,
+    note,
+)
 from jetpy.cache import keep_entry, one_at_a_time, read_entry
 from jetpy.errors import BackendError
 from jetpy.kernel_language import Width, read_workunits
 
 SECONDS = 0.05
 """To compile a kernel, about."""
-
-Progress = Callable[[int, int], None]
-
 
 def modules() -> list[ModuleType]:
     """Return jetpy's modules that have workunits."""
@@ -32,10 +37,10 @@ def modules() -> list[ModuleType]:
     return [module for module in workloads.MODULES if read_workunits(module)]
 
 
-def compiler_for(architectures: Sequence[str]) -> Callable[..., None]:
+def compilers_for(architectures: Sequence[str]) -> list[Compiler]:
     """Return what compiles jetpy's workunits for architectures (sm_90); no GPU has to be here.
 
-    It takes `jobs` and `progress` as `cubins` does.
+    One for each architecture and width; they take `jobs` and `progress` as `cubins` does.
 
     Raises
     ------
@@ -46,23 +51,11 @@ def compiler_for(architectures: Sequence[str]) -> Callable[..., None]:
     """
     compiler = nvrtc.load()
     wanted = [compiler.checked(architecture) for architecture in dict.fromkeys(architectures)]
-
-    def compile_all(*, jobs: int | None = None, progress: Progress | None = None) -> None:
-        threads, kernels = jobs or available_threads(), _count(modules())
-        last = 0
-
-        def told(number: int, done: int, _: int) -> None:
-            nonlocal last
-            last = number * kernels + done
-            if progress is not None:
-                progress(last, len(wanted) * kernels)
-
-        for number, architecture in enumerate(wanted):
-            cubins(modules(), compiler, architecture, jobs=threads, progress=partial(told, number))
-            if last > 0:
-                told(number, kernels, kernels)
-
-    return compile_all
+    return [
+        partial(cubins, modules(), compiler, architecture, width=width)
+        for architecture in wanted
+        for width in Width
+    ]
 
 
 def entry(
@@ -80,13 +73,14 @@ def cubins(
     architecture: str,
     *,
     width: Width = Width.NARROW,
-    jobs: int = 1,
+    jobs: int | None = None,
     progress: Progress | None = None,
 ) -> dict[ModuleType, bytes]:
     """Return the cubin of each module; what the cache lacks is compiled, by `jobs` threads.
 
-    Compiled ones are kept at once, so that after an interruption the next call goes on there. A
-    module that fails does not keep the others from being compiled.
+    As many threads as there are processors by default. Compiled ones are kept at once, so that
+    after an interruption the next call goes on there. A module that fails does not keep the others
+    from being compiled.
 
     Raises
     ------
@@ -97,7 +91,9 @@ def cubins(
     if len(ready) == len(wanted):
         return ready
     with one_at_a_time("cuda"):
-        return _completed(wanted, compiler, architecture, width, jobs, progress)
+        return _completed(
+            wanted, compiler, architecture, width, jobs or available_threads(), progress
+        )
 
 
 def _kept(

@@ -11,6 +11,7 @@ from typing import Any
 from weakref import WeakSet
 
 from jetpy.backends.base import Count, Workunit
+from jetpy.backends.cpu.program import Program
 from jetpy.backends.gpu import prefer_gpu
 from jetpy.backends.gpu_memory import CudaMemory
 from jetpy.backends.kokkos import build
@@ -19,10 +20,9 @@ from jetpy.backends.kokkos.launcher import Launcher
 from jetpy.backends.kokkos.runtime import check_present, check_space, device_of_kokkos, start
 from jetpy.backends.launching import LaunchingBackend, Tape
 from jetpy.backends.memory import HostMemory
-from jetpy.backends.cpu.program import Program
 from jetpy.backends.threads import after_fork, available_threads, openmp_is_lost
 from jetpy.backends.turns import KOKKOS
-from jetpy.backends.workers import Entry, announce, count_of, compile_in_parallel
+from jetpy.backends.workers import Entry, announce, compile_in_parallel, count_of
 from jetpy.kernel_language import read_workunits
 
 SECONDS, SECONDS_A_GROUP = 0.8, 10

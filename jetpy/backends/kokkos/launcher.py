@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from jetpy.backends.cpu import FOR
 from jetpy.backends.kokkos.build import BINARY, LIBRARY
 from jetpy.backends.kokkos.cpp import symbol
 from jetpy.backends.launching import Arguments, packer
 from jetpy.backends.memory import Memory
-from jetpy.backends.cpu import FOR
 from jetpy.errors import BackendError
 from jetpy.kernel_language import Definition
 
