@@ -196,6 +196,25 @@ def test_updates_of_one_session_take_turns() -> None:
     assert (result.cut, result.part_weights.tolist()) == (live.cut, live.part_weights.tolist())
 
 
+def test_a_session_is_shown_as_it_is_at_one_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    live = jetpy.IncrementalPartitioner(graph("grid"), 4, backend="numba", threads=1)
+    is_shown, is_updated, before = threading.Event(), threading.Event(), repr(live)
+
+    def cut(live: jetpy.IncrementalPartitioner) -> int:
+        is_shown.set()
+        is_updated.wait(0.5)  # in vain: the update waits for `repr`
+        return live._cut
+
+    with ThreadPoolExecutor(1) as callers, monkeypatch.context() as patch:
+        patch.setattr(jetpy.IncrementalPartitioner, "cut", property(cut))
+        shown = callers.submit(repr, live)
+        assert is_shown.wait(60)
+        live.delete_vertices(range(0, 500, 3))
+        is_updated.set()
+        assert shown.result() == before
+    assert repr(live) != before
+
+
 def test_sessions_go_on_in_other_threads() -> None:
     """One that is made in a thread outlives it."""
     made: list[jetpy.IncrementalPartitioner] = []
