@@ -17,10 +17,11 @@ import pytest
 
 import jetpy
 from jetpy import backends
-from jetpy.backends import MAX_IDLE, get_backend, lease
+from jetpy.backends import MAX_IDLE, check_backend, get_backend, lease
 from jetpy.backends.numba_engine.crew import Crew, in_a_run
 from jetpy.backends.numba_engine.engine import NumbaBackend
 from jetpy.backends.threads import available_threads
+from jetpy.backends.turns import KOKKOS
 from jetpy.errors import JetpyError, OptionError
 from jetpy.workloads import selfcheck
 from tests.children import in_child
@@ -257,6 +258,24 @@ def test_few_idle_back_ends_are_kept() -> None:
 
     nest(2 * MAX_IDLE)
     assert len(backends._idle) == MAX_IDLE
+
+
+def test_auto_does_not_wait_for_kokkos() -> None:
+    """A run on Kokkos keeps nobody waiting who cannot have Kokkos on a GPU."""
+    may_end, has_turn = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with KOKKOS:
+            has_turn.set()
+            may_end.wait(60)
+
+    with ThreadPoolExecutor(2) as callers:
+        callers.submit(hold)
+        assert has_turn.wait(60)
+        try:
+            callers.submit(check_backend, "auto").result(10)
+        finally:
+            may_end.set()
 
 
 def test_runs_share_the_processors(monkeypatch: pytest.MonkeyPatch) -> None:
