@@ -163,8 +163,12 @@ def test_counters_of_digits_are_few(n: int, k: int) -> None:
     assert 4 * k <= counters <= min(1024 * k, 8 * max(n, k))
 
 
-def test_strong_after_another_start(backend: Backend) -> None:
-    """What was evicted before a start, from where nobody is active any more, does not count."""
+@pytest.mark.parametrize("first", [0, 1])
+def test_strong_after_another_start(backend: Backend, first: int) -> None:
+    """What was evicted before a start, from where nobody is active any more, does not count.
+
+    With few active vertices at first, launches are recorded anew when there are more.
+    """
     graph = grid(300, 300)
     limit = graph.n // 4
     options = Options(refine=RefineOptions(weak_rounds=0))
@@ -172,7 +176,8 @@ def test_strong_after_another_start(backend: Backend) -> None:
     refinement = Refinement(backend, upload(backend, graph), problem)
     state = refinement.state
     sizes = [limit, limit + 100, limit - 50, limit - 50]
-    for before in (np.arange(graph.n) % 7 // 3, np.repeat(np.arange(4), sizes)):
+    starts = [np.arange(graph.n) % 7 // 3, np.repeat(np.arange(4), sizes)]
+    for before in (starts[first], starts[1 - first]):
         parts = before.astype(np.int32)
         refinement.start(backend.from_host(parts), 25, None)
         refinement.rebalance()
