@@ -10,6 +10,7 @@ import pytest
 from jetpy.backends.base import Count
 from jetpy.backends.numba_engine.engine import NumbaBackend
 from jetpy.workloads import selfcheck
+from tests.device import DeviceBackend
 
 pytestmark = pytest.mark.usefixtures("compiled")
 
@@ -51,3 +52,22 @@ def test_numbers_are_read_when_launches_are_due(is_program: bool) -> None:
     assert tallies.doubled.tolist() == [0, 2, 4, 6, 8, 10, 12, 14, 0]
     assert tallies.sums.tolist() == [4 + 0 + 6, 6 + 1 + 7, 2 + 2, 3 + 3, 4, 5, 0, 0, 0]
     assert counts.tolist() == [0, 6, 0 + 1 + 2 + 3 + 4 + 5]
+
+
+def test_copies_are_made_each_time() -> None:
+    backend = DeviceBackend(1)
+    there, back = backend.dual_array(2), backend.dual_array(2)
+
+    def copy() -> None:
+        back.device[:] = there.device
+
+    def launches() -> None:
+        backend.push(there)
+        backend.perform(copy)
+        backend.pull(back)
+
+    repeat = backend.record(launches)
+    for number in (3, 4):
+        there.host[:] = number
+        repeat()
+        assert back.host.tolist() == [number, number]
