@@ -28,6 +28,7 @@ from tests.children import in_child
 from tests.conftest import named, working
 from tests.graphs import random_graph
 
+Choice = tuple[str, int | None]
 CALLERS = 6
 """Threads that call: more than this machine may have processors."""
 
@@ -258,6 +259,36 @@ def test_few_idle_back_ends_are_kept() -> None:
 
     nest(2 * MAX_IDLE)
     assert len(backends._idle) == MAX_IDLE
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "take_turns"),
+    [
+        (("kokkos-serial", None), ("kokkos-openmp", None), True),
+        (("cuda", None), ("cuda", 0), True),
+        (("cuda", 0), ("cuda", 1), False),
+        (("cuda", 0), ("kokkos-openmp", None), False),
+        (("numba", None), ("numba", None), False),
+    ],
+)
+def test_who_takes_turns(
+    first: Choice, second: Choice, take_turns: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, _ in (first, second):
+        monkeypatch.setitem(backends.BACKENDS, name, lambda *_: NumbaBackend(1))
+    both = threading.Barrier(2)
+
+    def meet(choice: Choice) -> bool:
+        with lease(choice[0], device=choice[1]):
+            try:
+                both.wait(0.2 if take_turns else 60)
+            except threading.BrokenBarrierError:
+                return False
+            return True
+
+    with ThreadPoolExecutor(2) as callers:
+        assert list(callers.map(meet, [first, second])) == [not take_turns] * 2
+    backends.forget_backends()
 
 
 def test_auto_does_not_wait_for_kokkos() -> None:
