@@ -20,7 +20,7 @@ from jetpy import backends
 from jetpy.backends import MAX_IDLE, check_backend, get_backend, lease
 from jetpy.backends.numba_engine.crew import Crew, in_a_run
 from jetpy.backends.numba_engine.engine import NumbaBackend
-from jetpy.backends.threads import available_threads
+from jetpy.backends.threads import available_threads, fork_safe_lock
 from jetpy.backends.turns import KOKKOS
 from jetpy.errors import JetpyError, OptionError
 from jetpy.workloads import selfcheck
@@ -353,6 +353,27 @@ def test_forks_amid_calls_of_other_threads() -> None:
         stop.set()
         for worker in workers:
             worker.join()
+
+
+def test_locks_of_other_threads_are_free_in_a_forked_process() -> None:
+    others, own = fork_safe_lock(), fork_safe_lock()
+    is_held, may_end = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with others:
+            is_held.set()
+            may_end.wait(60)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    assert is_held.wait(60)
+    try:
+        with own:
+            in_child(lambda: check(others.acquire(timeout=5)))
+            in_child(own.release)
+    finally:
+        may_end.set()
+        holder.join()
 
 
 def check(fine: bool) -> None:
