@@ -17,16 +17,18 @@ import pytest
 
 import jetpy
 from jetpy import backends
-from jetpy.backends import MAX_IDLE, get_backend, lease
+from jetpy.backends import MAX_IDLE, check_backend, get_backend, lease
 from jetpy.backends.cpu.crew import Crew, in_a_run
 from jetpy.backends.cpu.engine import CpuBackend
-from jetpy.backends.threads import available_threads
+from jetpy.backends.threads import available_threads, fork_safe_lock
+from jetpy.backends.turns import KOKKOS
 from jetpy.errors import JetpyError, OptionError
 from jetpy.workloads import selfcheck
 from tests.children import in_child
 from tests.conftest import named, working
 from tests.graphs import random_graph
 
+Choice = tuple[str, int | None]
 CALLERS = 6
 """Threads that call: more than this machine may have processors."""
 
@@ -196,6 +198,25 @@ def test_updates_of_one_session_take_turns() -> None:
     assert (result.cut, result.part_weights.tolist()) == (live.cut, live.part_weights.tolist())
 
 
+def test_a_session_is_shown_as_it_is_at_one_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    live = jetpy.IncrementalPartitioner(graph("grid"), 4, backend="cpu", threads=1)
+    is_shown, is_updated, before = threading.Event(), threading.Event(), repr(live)
+
+    def cut(live: jetpy.IncrementalPartitioner) -> int:
+        is_shown.set()
+        is_updated.wait(0.5)  # in vain: the update waits for `repr`
+        return live._cut
+
+    with ThreadPoolExecutor(1) as callers, monkeypatch.context() as patch:
+        patch.setattr(jetpy.IncrementalPartitioner, "cut", property(cut))
+        shown = callers.submit(repr, live)
+        assert is_shown.wait(60)
+        live.delete_vertices(range(0, 500, 3))
+        is_updated.set()
+        assert shown.result() == before
+    assert repr(live) != before
+
+
 def test_sessions_go_on_in_other_threads() -> None:
     """One that is made in a thread outlives it."""
     made: list[jetpy.IncrementalPartitioner] = []
@@ -238,6 +259,54 @@ def test_few_idle_back_ends_are_kept() -> None:
 
     nest(2 * MAX_IDLE)
     assert len(backends._idle) == MAX_IDLE
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "take_turns"),
+    [
+        (("kokkos-serial", None), ("kokkos-openmp", None), True),
+        (("cuda", None), ("cuda", 0), True),
+        (("cuda", 0), ("cuda", 1), False),
+        (("cuda", 0), ("kokkos-openmp", None), False),
+        (("cpu", None), ("cpu", None), False),
+    ],
+)
+def test_who_takes_turns(
+    first: Choice, second: Choice, take_turns: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, _ in (first, second):
+        monkeypatch.setitem(backends.BACKENDS, name, lambda *_: CpuBackend(1))
+    both = threading.Barrier(2)
+
+    def meet(choice: Choice) -> bool:
+        with lease(choice[0], device=choice[1]):
+            try:
+                both.wait(0.2 if take_turns else 60)
+            except threading.BrokenBarrierError:
+                return False
+            return True
+
+    with ThreadPoolExecutor(2) as callers:
+        assert list(callers.map(meet, [first, second])) == [not take_turns] * 2
+    backends.forget_backends()
+
+
+def test_auto_does_not_wait_for_kokkos() -> None:
+    """A run on Kokkos keeps nobody waiting who cannot have Kokkos on a GPU."""
+    may_end, has_turn = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with KOKKOS:
+            has_turn.set()
+            may_end.wait(60)
+
+    with ThreadPoolExecutor(2) as callers:
+        callers.submit(hold)
+        assert has_turn.wait(60)
+        try:
+            callers.submit(check_backend, "auto").result(10)
+        finally:
+            may_end.set()
 
 
 def test_runs_share_the_processors(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -284,6 +353,27 @@ def test_forks_amid_calls_of_other_threads() -> None:
         stop.set()
         for worker in workers:
             worker.join()
+
+
+def test_locks_of_other_threads_are_free_in_a_forked_process() -> None:
+    others, own = fork_safe_lock(), fork_safe_lock()
+    is_held, may_end = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with others:
+            is_held.set()
+            may_end.wait(60)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    assert is_held.wait(60)
+    try:
+        with own:
+            in_child(lambda: check(others.acquire(timeout=5)))
+            in_child(own.release)
+    finally:
+        may_end.set()
+        holder.join()
 
 
 def check(fine: bool) -> None:

@@ -21,7 +21,7 @@ from jetpy.narrowing import is_narrow, narrow_graph, narrow_problem
 from jetpy.presets import choose
 from jetpy.problem import pose
 from jetpy.progress import no_progress
-from tests.graphs import edge_dict
+from tests.graphs import edge_dict, path
 from tests.strategies import weighted_graphs
 
 pytestmark = pytest.mark.usefixtures("compiled")
@@ -115,6 +115,17 @@ def test_narrowed_weights(graph: Graph, edge_factor: int, vertex_factor: int) ->
     assert found.edge_weight == int(found.edge_weights.sum(dtype=np.int64))
     assert own.limit <= INT32_MAX
     assert abs(own.limit / problem.limit - found.vertex_weights.sum() / total) < 0.01
+
+
+def test_narrowed_weights_of_many_light_vertices() -> None:
+    """One vertex weighs nearly all; the others, which are rounded up to 1, fit as well."""
+    wide = get_backend("cpu", 1).widened()
+    level, light = upload(wide, path(1001)), 1000
+    level.vertex_weights[0] = 2 * INT32_MAX - light
+    problem = pose(2 * INT32_MAX, 2, 0.1, 0, choose("default", None, None))
+    weights = narrow_graph(wide, level, problem).vertex_weights
+    assert weights[1:].tolist() == [1] * light
+    assert 2**30 < int(weights.sum(dtype=np.int64)) <= INT32_MAX
 
 
 @pytest.mark.parametrize("most", [300, 3000])

@@ -128,8 +128,17 @@ def _take(
         return _take_one(turns, name, threads, device)
     for other in ON_GPU:
         with suppress(BackendError):
+            _check_present(other, device)
             return _take_one(turns, other, threads, device)
     return _take_one(turns, "cpu" if device is None else "cuda", threads, device)
+
+
+def _check_present(name: str, device: int | None) -> None:
+    """Raise a BackendError if Kokkos has no GPU here, without waiting for a turn."""
+    if name == "kokkos-cuda":
+        from jetpy.backends.kokkos.runtime import check_present
+
+        check_present("Cuda", device)
 
 
 def _take_one(

@@ -221,23 +221,24 @@ class CudaMemory(Memory):
         return repeat
 
     def _capture(self, launches: Callable[[], None]) -> Any:
-        """Return a CUDA graph of what `launches` does; None if another thread has disturbed that.
+        """Return a CUDA graph of what `launches` does; None if a launch or the capture fails.
 
-        It does by synchronising the device, which no capture survives.
+        The capture fails if another thread synchronises the device meanwhile.
         """
         usual, self.stream = self.stream, self._capture_stream
-        cuda, graph = self.xp.cuda, None
+        cuda, graph, is_whole = self.xp.cuda, None, False
         try:
             with self.in_order(), suppress(cuda.runtime.CUDARuntimeError):
                 self.stream.begin_capture()
                 try:
                     with suppress(cuda.driver.CUDADriverError):
                         launches()
+                        is_whole = True
                 finally:
                     graph = self.stream.end_capture()
         finally:
             self.stream = usual
-        return graph
+        return graph if is_whole else None
 
     def synchronize(self) -> None:
         """Wait until every launch has finished."""

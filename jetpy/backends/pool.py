@@ -36,8 +36,8 @@ class Pool:
         number = size_number(size)
         with self._lock:
             for larger in range(number, number + LARGER + 1):
-                if self._blocks[larger]:
-                    block = self._blocks[larger].pop()
+                if blocks := self._blocks[larger]:
+                    block = blocks.pop()
                     self._kept -= len(block)
                     return block
         fresh: Any = np.empty(size_of(number), np.uint8)

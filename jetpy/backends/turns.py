@@ -1,6 +1,6 @@
 """Turns: runs of several threads use a GPU, or Kokkos, one after the other.
 
-A run that has a turn may take it again, as one does that is made by another's progress function.
+Turns are reentrant: a progress function may start another run in the turn of its own run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def turn_on_gpu(device: int) -> AbstractContextManager[Any]:
 
 
 def turn_of(name: str, device: int | None) -> AbstractContextManager[Any]:
-    """Return the turn of a back end; those that need none get one that nobody waits for."""
+    """Return the turn of a back end; a context that does nothing if the back end needs none."""
     if name.startswith("kokkos"):
         return KOKKOS
     return nullcontext() if device is None else turn_on_gpu(device)

@@ -387,6 +387,7 @@ class IncrementalPartitioner:
             self._graph.lay_out()
         self._find_whole()
 
+    @_undisturbed
     def __repr__(self) -> str:
         size = f"k={self.k}, n={self.n}, m={self.m}"
         if not self._intact:

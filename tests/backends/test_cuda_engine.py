@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 import sys
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ from jetpy.backends.cpu.engine import CpuBackend
 from jetpy.backends.cuda import code, engine, nvrtc
 from jetpy.backends.cuda.kernels import modules
 from jetpy.backends.gpu import HOST_THREADS
-from jetpy.backends.gpu_memory import CudaMemory
+from jetpy.backends.gpu_memory import STAGE_BYTES, STAGED_BYTES, CudaMemory
 from jetpy.backends.room import at_work
 from jetpy.errors import BackendError, JetpyError, OptionError, OutOfMemoryError
 from jetpy.workloads import selfcheck
@@ -215,35 +216,69 @@ def test_forked_processes_have_no_gpu(cupy: Cupy, monkeypatch: pytest.MonkeyPatc
 # Captured launches
 
 
-@pytest.mark.parametrize("fails_at", [None, "launch", "end"])
+@pytest.mark.parametrize("fails_at", [None, "launch", "one launch", "copy", "end"])
 def test_captures_that_other_threads_disturb(
     cupy: Cupy, fails_at: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was not captured is launched one by one, and captured the next time."""
+    """What was not captured whole is launched one by one, and captured the next time."""
     did: list[str] = []
+    errors: dict[str | None, Exception] = {
+        "launch": DriverError("CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"),
+        "one launch": DriverError("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"),  # the capture goes on
+        "copy": RuntimeFault("cudaErrorInvalidValue"),
+    }
 
     def end_capture(stream: Stream) -> SimpleNamespace:
         did.append("end")
-        if fails_at is not None:
+        if fails_at in ("launch", "end"):
             raise RuntimeFault("cudaErrorStreamCaptureInvalidated")
         return SimpleNamespace(launch=lambda _: did.append("graph"))
 
     def launches() -> None:
-        if fails_at == "launch" and did[-1:] == ["begin"]:
-            raise DriverError("CUDA_ERROR_STREAM_CAPTURE_INVALIDATED")
+        if fails_at in errors and did[-1:] == ["begin"]:
+            raise errors[fails_at]
         did.append("launches")
 
     monkeypatch.setattr(Stream, "begin_capture", lambda stream: did.append("begin"), raising=False)
     monkeypatch.setattr(Stream, "end_capture", end_capture, raising=False)
-    repeat = CudaMemory(0, captures_apart=True).repeatable(launches, lambda: True)
+    memory = CudaMemory(0, captures_apart=True)
+    stream, repeat = memory.stream, memory.repeatable(launches, lambda: True)
     repeat()
-    captured = ["begin", *([] if fails_at == "launch" else ["launches"]), "end"]
+    assert memory.stream is stream
+    captured = ["begin", *([] if fails_at in errors else ["launches"]), "end"]
     assert did == [*captured, "graph" if fails_at is None else "launches"]
     fails_at, did[:] = None, []
     repeat()
     assert did[-1] == "graph"
     repeat()
     assert did[-1] == "graph"
+
+
+# Short arrays
+
+
+def test_short_arrays_share_a_stage(cupy: Cupy) -> None:
+    """Copies happen as late as they may: when something waits for them."""
+    due: list[tuple[int, int, int]] = []
+
+    def synchronize() -> None:
+        for copy in due:
+            ctypes.memmove(*copy)
+        due.clear()
+
+    runtime = cupy.cuda.runtime
+    runtime.memcpyHostToDevice, runtime.deviceSynchronize = 1, synchronize
+    runtime.memcpyAsync = lambda to, source, size, kind, stream: due.append((to, source, size))
+    cupy.empty = lambda n, dtype: np.empty(n, dtype).view(Array)
+    memory, rng = CudaMemory(0), np.random.default_rng(0)
+    lengths = [1, 3, *rng.integers(1, STAGED_BYTES // 4 + 1, 100).tolist(), STAGED_BYTES // 4]
+    arrays = [rng.integers(0, 2**31, n).astype(np.int32) for n in lengths]
+    assert sum(array.nbytes for array in arrays) > 2 * STAGE_BYTES
+    copies = [memory.from_host(array) for array in arrays]
+    assert due
+    synchronize()
+    for array, copy in zip(arrays, copies, strict=True):
+        assert np.array_equal(array, copy)
 
 
 # Memory that is full

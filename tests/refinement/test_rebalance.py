@@ -16,6 +16,7 @@ from jetpy.graph import Graph
 from jetpy.metrics import part_weights
 from jetpy.options import Options, RefineOptions
 from jetpy.problem import EDGE_CUT, Metric, Problem
+from jetpy.refinement import rebalance as rebalancing
 from jetpy.refinement.jet import Refinement
 from jetpy.refinement.state import RefinementState
 from jetpy.workloads.control_block import Counter
@@ -136,8 +137,38 @@ def test_strong_over_many_blocks_of_vertices(backend: Backend) -> None:
     assert state.measures.part_weights.max() <= limit
 
 
-def test_strong_after_another_start(backend: Backend) -> None:
-    """What was evicted before a start, from where nobody is active any more, does not count."""
+@pytest.mark.parametrize("kind", ["weak", "strong"])
+def test_digits_change_nothing(
+    backend: Backend, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many bits of a vertex's number are found at a time, the same vertices leave."""
+    graph = delaunay(6000)
+    before = np.minimum(np.arange(graph.n) * 7919 % 5, 2)
+    found = []
+    for most in (1, 2, 5, 8):
+        monkeypatch.setattr(rebalancing, "MOST_HALF_BITS", most)
+        state, moved = rebalance(backend, graph, before, 4, kind, limit_of(graph, 4))
+        assert moved > 0
+        assert rebalancing._half_bits(graph.n, 4) == min(most, 6)
+        found.append(parts_of(state).tolist())
+    assert found == found[:1] * 4
+
+
+@pytest.mark.parametrize(
+    ("n", "k"), [(1, 1), (5, 9), (1000, 1000), (100_000, 30_000), (10_000, 2), (2**31 - 1, 16)]
+)
+def test_counters_of_digits_are_few(n: int, k: int) -> None:
+    """At most 1,024 for each part, and not many more than vertices or parts."""
+    counters = k << 2 * rebalancing._half_bits(n, k)
+    assert 4 * k <= counters <= min(1024 * k, 8 * max(n, k))
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_strong_after_another_start(backend: Backend, first: int) -> None:
+    """What was evicted before a start, from where nobody is active any more, does not count.
+
+    With few active vertices at first, launches are recorded anew when there are more.
+    """
     graph = grid(300, 300)
     limit = graph.n // 4
     options = Options(refine=RefineOptions(weak_rounds=0))
@@ -145,7 +176,8 @@ def test_strong_after_another_start(backend: Backend) -> None:
     refinement = Refinement(backend, upload(backend, graph), problem)
     state = refinement.state
     sizes = [limit, limit + 100, limit - 50, limit - 50]
-    for before in (np.arange(graph.n) % 7 // 3, np.repeat(np.arange(4), sizes)):
+    starts = [np.arange(graph.n) % 7 // 3, np.repeat(np.arange(4), sizes)]
+    for before in (starts[first], starts[1 - first]):
         parts = before.astype(np.int32)
         refinement.start(backend.from_host(parts), 25, None)
         refinement.rebalance()

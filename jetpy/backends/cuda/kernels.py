@@ -30,6 +30,7 @@ from jetpy.kernel_language import Width, read_workunits
 SECONDS = 0.05
 """To compile a kernel, about."""
 
+
 def modules() -> list[ModuleType]:
     """Return jetpy's modules that have workunits."""
     from jetpy import workloads

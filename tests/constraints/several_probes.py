@@ -1,0 +1,34 @@
+"""A kernel that calls functions of `jetpy.workloads.several_weights` one at a time."""
+
+import pykokkos as pk
+
+from jetpy.workloads.groups import NO_PART, Graph
+from jetpy.workloads.several_weights import (
+    Several,
+    best_relief,
+    best_with_room,
+    connect,
+    disconnect,
+    roomiest,
+)
+
+
+@pk.workunit
+def choose_each(
+    i: int,
+    n: int,
+    k: int,
+    improving: pk.View1D[pk.int32],
+    relieving: pk.View1D[pk.int32],
+    graph: Graph,
+    state: Several,
+):
+    """Find the part to which each vertex moves to improve the cut, and to relieve its own part."""
+    widest: int = roomiest(k, state)
+    for v in range(n):
+        connect(v, graph, state)
+        improving[v] = best_with_room(v, graph, state)
+        relieving[v] = NO_PART
+        if k > 1:
+            relieving[v] = best_relief(v, widest, k, graph, state)
+        disconnect(v, graph, state)
