@@ -100,6 +100,11 @@ class Problem:
         return -(-self.total // self.k)
 
     @property
+    def ideal_in_units(self) -> int:
+        """ceil(W / k), in units and rounded up."""
+        return -(-self.ideal // self.unit)
+
+    @property
     def group_size(self) -> int:
         """Number of parts in a group."""
         return self.k // self.groups
@@ -193,7 +198,7 @@ def loosened(problem: Problem, n: int) -> Problem:
     By a share of an average vertex, as vertices there are too heavy to fill parts up to a limit.
     Finer levels have less to mend than a level that keeps the limit has to give up.
     """
-    average = problem.ideal * problem.k / (n * problem.unit)
+    average = problem.ideal_in_units * problem.k / n
     more = int(problem.options.refine.coarse_slack * average)
     limits = None if problem.part_limits is None else problem.part_limits + more
     return replace(problem, limit=problem.limit + more, part_limits=limits)
