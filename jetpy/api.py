@@ -39,7 +39,7 @@ from jetpy.constraints.targets import one_each
 from jetpy.constraints.terminals import WithTerminals, with_terminals
 from jetpy.errors import OptionError
 from jetpy.evolution import evolve
-from jetpy.graph import Graph
+from jetpy.graph import Graph, common_divisor
 from jetpy.graph_on_gpu import GraphOnGpu
 from jetpy.mapping.machine import Levels, machine
 from jetpy.mapping.mapping import Mapping
@@ -51,7 +51,7 @@ from jetpy.options import choose_effort
 from jetpy.outcome import Outcome, cpu_threads, trivial_outcome, trivial_partition
 from jetpy.presets import choose
 from jetpy.presets import preset as preset_options
-from jetpy.problem import Problem, checked_imbalance, pose
+from jetpy.problem import Problem, checked_imbalance, divided, pose
 from jetpy.progress import Progress, ProgressOption, no_progress
 from jetpy.result import LevelTable, Partition
 from jetpy.several import evolve_several
@@ -226,10 +226,13 @@ def partition(
             raise OptionError("several weights cannot be combined with an objective other than cut")
     shrinks = checked_objective(objective, checked, connected=connected) == "volume"
     places = checked_places(checked.n, problem.k, fixed, home, migration)
-    graphs = starts_of(checked, problem, places) if shrinks else [checked]
+    reduced, reduced_problem = checked, problem
+    if several is None and (connected or shrinks or places is not None):
+        reduced, reduced_problem = divided(checked, problem)
+    graphs = starts_of(reduced, reduced_problem, places) if shrinks else [reduced]
     effort = effort.shared(len(graphs))
     terminals = [
-        None if places is None or k == 1 else with_terminals(weighted, problem, places)
+        None if places is None or k == 1 else with_terminals(weighted, reduced_problem, places)
         for weighted in graphs
     ]
 
@@ -252,20 +255,20 @@ def partition(
             return terminals.without(with_them)
         trivial = trivial_partition(graph.n, graph.total_edge_weight, problem.k)
         if trivial is not None and problem.targets is not None:
-            parts = one_each(graph.vertex_weights, problem.targets, problem.limits)
+            parts = one_each(graph.vertex_weights, problem.targets, reduced_problem.limits)
             trivial = trivial.with_parts(graph, parts)
-        return trivial or evolve(engine, graph, problem, effort, tell)
+        return trivial or evolve(engine, graph, reduced_problem, effort, tell)
 
     def work(engine: Backend, tell: Progress) -> Outcome:
         bars = [tell, *repeat(no_progress, len(graphs) - 1)]
         found = [reduce_cut(engine, *posed) for posed in zip(graphs, terminals, bars, strict=True)]
         if connected:
-            return with_connected_parts(engine, checked, problem, terminals[0], found[0])
+            return with_connected_parts(engine, reduced, reduced_problem, terminals[0], found[0])
         if not shrinks:
             return found[0]
-        best = of_less_volume(checked, problem, found)
+        best = of_less_volume(reduced, reduced_problem, found)
         others = [one for one in found if one is not best]
-        return with_less_volume(engine, checked, problem, places, best, others)
+        return with_less_volume(engine, reduced, reduced_problem, places, best, others)
 
     with engine_for(checked, backend, threads, device) as engine:
         result = _run(work, checked, problem, preset, engine, progress, profile, device)[0]
@@ -355,7 +358,10 @@ def refine(
 
     shrinks = checked_objective(objective, checked, connected=connected) == "volume"
     places = checked_places(checked.n, problem.k, fixed)
-    terminals = None if places is None else with_terminals(checked, problem, places)
+    reduced, reduced_problem = checked, problem
+    if connected or shrinks or places is not None:
+        reduced, reduced_problem = divided(checked, problem)
+    terminals = None if places is None else with_terminals(reduced, reduced_problem, places)
 
     def reduce_cut(engine: Backend, tell: Progress) -> Outcome:
         if count == 1 or checked.n == 0:
@@ -366,20 +372,22 @@ def refine(
             return terminals.without(
                 refine_partition(within, terminals.graph, start, terminals.problem, tell, pinned)
             )
-        return refine_partition(engine, checked, given, problem, tell)
+        return refine_partition(engine, reduced, given, reduced_problem, tell)
 
     def work(engine: Backend, tell: Progress) -> Outcome:
         found = reduce_cut(engine, tell)
         if connected:
-            return with_connected_parts(engine, checked, problem, terminals, found)
+            return with_connected_parts(engine, reduced, reduced_problem, terminals, found)
         if not shrinks:
             return found
         start = given if places is None else np.where(places.fixed == NO_PART, given, places.fixed)
         if fill_empty and len(np.unique(start)) < count:
             best = found
         else:
-            best = of_less_volume(checked, problem, [found, found.with_parts(checked, start)])
-        return with_less_volume(engine, checked, problem, places, best)
+            best = of_less_volume(
+                reduced, reduced_problem, [found, found.with_parts(reduced, start)]
+            )
+        return with_less_volume(engine, reduced, reduced_problem, places, best)
 
     with engine_for(checked, backend, threads, device) as engine:
         result = _run(work, checked, problem, preset, engine, progress, profile, device)[0]
@@ -469,7 +477,8 @@ def map_processes(
     )
     imbalance = checked_imbalance(imbalance, large=large_imbalance)
     check_small(checked, "map_processes")
-    steps = pose_mapping(checked.total_vertex_weight, target, method, imbalance, seed)
+    unit = common_divisor(checked.vertex_weights)
+    steps = pose_mapping(checked.total_vertex_weight, target, method, imbalance, seed, unit)
     problem = steps[-1]
     if checked.n <= target.k:
         heaviest = int(checked.vertex_weights.max(initial=0))

@@ -30,6 +30,17 @@ def is_large(*sums: int) -> bool:
     return max(sums) > MOST_NARROW
 
 
+def common_divisor(weights: npt.NDArray[np.integer[Any]]) -> int:
+    """Return the greatest common divisor of weights from 0 on; 1 if none of them is positive.
+
+    >>> common_divisor(np.array([12, 0, 18])), common_divisor(np.array([0]))
+    (6, 1)
+    """
+    if len(weights) == 0 or weights.min() == 1:
+        return 1
+    return max(1, int(np.gcd.reduce(weights)))
+
+
 @dataclass(frozen=True, eq=False)
 class Graph:
     """An undirected graph in compressed sparse row form.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -47,10 +46,7 @@ def narrow_weights(backend: Backend, graph: DeviceGraph, problem: Problem) -> tu
 
 def narrow_problem(graph: DeviceGraph, problem: Problem) -> Problem:
     """Return the problem of a level as that of its `narrow_graph`."""
-    unit = _vertex_unit(graph, problem)
-    if unit == 1:
-        return problem
-    return replace(in_units(problem, unit), unit=problem.unit * unit)
+    return in_units(problem, _vertex_unit(graph, problem))
 
 
 def _vertex_unit(graph: DeviceGraph, problem: Problem) -> int:

@@ -12,7 +12,7 @@ from jetpy.balance.limits import limits_of
 from jetpy.checks import finite_number, integer
 from jetpy.constraints.targets import checked_targets, ideals
 from jetpy.errors import OptionError
-from jetpy.graph import INT32_MAX, IntArray
+from jetpy.graph import INT32_MAX, Graph, IntArray, common_divisor
 from jetpy.lazy import cached_property
 from jetpy.options import Options
 
@@ -100,6 +100,11 @@ class Problem:
         return -(-self.total // self.k)
 
     @property
+    def ideal_in_units(self) -> int:
+        """ceil(W / k), in units and rounded up."""
+        return -(-self.ideal // self.unit)
+
+    @property
     def group_size(self) -> int:
         """Number of parts in a group."""
         return self.k // self.groups
@@ -184,7 +189,21 @@ def in_units(problem: Problem, unit: int) -> Problem:
     a limit is not less than any vertex weighs.
     """
     part_limits = None if problem.part_limits is None else problem.part_limits // unit
-    return replace(problem, limit=problem.limit // unit, part_limits=part_limits, unit=unit)
+    limit, all_units = problem.limit // unit, problem.unit * unit
+    return replace(problem, limit=limit, part_limits=part_limits, unit=all_units)
+
+
+def divided(graph: Graph, problem: Problem) -> tuple[Graph, Problem]:
+    """Return a graph with its vertex weights divided by their common divisor, and its problem.
+
+    For stages on the host; the back end's copy of a graph has `divide_weights`.
+    """
+    unit = common_divisor(graph.vertex_weights)
+    if unit == 1:
+        return graph, problem
+    weights = graph.vertex_weights // unit
+    reduced = Graph(graph.indptr, graph.indices, graph.edge_weights, weights, graph.name)
+    return reduced, in_units(problem, unit)
 
 
 def loosened(problem: Problem, n: int) -> Problem:
@@ -193,7 +212,7 @@ def loosened(problem: Problem, n: int) -> Problem:
     By a share of an average vertex, as vertices there are too heavy to fill parts up to a limit.
     Finer levels have less to mend than a level that keeps the limit has to give up.
     """
-    average = problem.ideal * problem.k / (n * problem.unit)
+    average = problem.ideal_in_units * problem.k / n
     more = int(problem.options.refine.coarse_slack * average)
     limits = None if problem.part_limits is None else problem.part_limits + more
     return replace(problem, limit=problem.limit + more, part_limits=limits)

@@ -146,7 +146,7 @@ def evolve_several(
 
     `pinned` (int32, shape (n,)) are the parts of vertices that are to be there, -1 of others.
     """
-    pace = Pace(effort)
+    pace, several = Pace(effort), several.in_units()
     found: list[tuple[Quality, Outcome]] = []
     while pace.allows(len(found), new=True):
         own = replace(problem, seed=(problem.seed + SEED_STEP * len(found)) % SEEDS)

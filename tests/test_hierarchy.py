@@ -43,3 +43,12 @@ def test_looser_limits_of_groups_and_units() -> None:
     own = loosened(problem, 20)  # an average vertex weighs 30 units
     assert own.limit == problem.limit + 15
     assert own.limits.tolist() == [165, 165, 185, 185]
+
+
+def test_multiples_of_weights_get_the_same_looser_limits() -> None:
+    """An average part weighs 94.7 units, rounded up to 95 before and after the division."""
+    options = preset("default")
+    whole = pose(3031, 32, 0.03, 1, options)
+    divided = in_units(pose(3031 * 1000, 32, 0.03, 1, options), 1000)
+    assert divided.limit == whole.limit
+    assert loosened(divided, 20).limit == loosened(whole, 20).limit

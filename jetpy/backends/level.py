@@ -10,7 +10,7 @@ import numpy.typing as npt
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.halo import WHOLE
 from jetpy.backends.long_rows import LongRows, find_long_rows
-from jetpy.graph import Graph
+from jetpy.graph import Graph, common_divisor
 from jetpy.graph_on_gpu import GraphOnGpu
 
 
@@ -154,7 +154,7 @@ def divide_weights(backend: Backend, graph: DeviceGraph) -> tuple[DeviceGraph, i
     weights = graph.vertex_weights
     if not len(weights) or int(weights.min()) == 1:
         return graph, 1
-    unit = int(np.gcd.reduce(backend.to_host(weights)))
+    unit = common_divisor(backend.to_host(weights))
     return (graph if unit == 1 else replace(graph, vertex_weights=weights // unit)), unit
 
 

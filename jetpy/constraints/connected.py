@@ -96,9 +96,7 @@ def with_connected_parts(
     outcome : Outcome
         Of the graph.
     """
-    movable = np.ones(graph.n, np.bool_)
-    unit = max(1, int(np.gcd.reduce(graph.vertex_weights, initial=0)))
-    limits = problem.limits // unit * unit  # overload is then a multiple of the unit, too
+    movable, limits = np.ones(graph.n, np.bool_), problem.limits
     if terminals is not None:
         movable = terminals.places.fixed == NO_PART
         held = np.bincount(outcome.parts[~movable], graph.vertex_weights[~movable], problem.k)

@@ -13,7 +13,7 @@ from jetpy.balance.limits import limits_of
 from jetpy.constraints.targets import Shares, ideals
 from jetpy.convert.device import on_host
 from jetpy.errors import GraphError, OptionError
-from jetpy.graph import INT32_MAX, IntArray
+from jetpy.graph import INT32_MAX, IntArray, common_divisor
 from jetpy.problem import checked_imbalance
 from jetpy.validate import Naming
 
@@ -58,6 +58,16 @@ class Several:
     def coarsened(self, coarse_of: IntArray, n: int) -> Several:
         """Return what holds after vertices have become n coarse ones."""
         return replace(self, weights=loads(self.weights, coarse_of, n).astype(np.int32))
+
+    def in_units(self) -> Several:
+        """Return the same with each of the c weights divided by the common divisor of that one."""
+        units = np.array([common_divisor(column) for column in self.weights.T], np.int32)
+        return replace(
+            self,
+            weights=self.weights // units,
+            ideals=-(-self.ideals // units),
+            limits=self.limits // units,
+        )
 
     def loosened(self) -> Several:
         """Return the same with limits that are looser by a share of an average vertex."""

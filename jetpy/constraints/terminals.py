@@ -92,7 +92,7 @@ def with_terminals(graph: Graph, problem: Problem, places: Places) -> WithTermin
         [graph.vertex_weights[free].astype(np.int64), np.maximum(held[parts], 1)]
     )
     n = count + len(parts)
-    rows = _rows(graph, places, numbers, place, n)
+    rows = _rows(graph, places, numbers, place, n, problem.unit)
     pinned = np.full(n, NO_PART, np.int32)
     pinned[count:] = parts
     return WithTerminals(
@@ -105,7 +105,9 @@ def with_terminals(graph: Graph, problem: Problem, places: Places) -> WithTermin
     )
 
 
-def _rows(graph: Graph, places: Places, numbers: IntArray, place: IntArray, n: int) -> coo_array:
+def _rows(
+    graph: Graph, places: Places, numbers: IntArray, place: IntArray, n: int, unit: int
+) -> coo_array:
     """Return the adjacency of n vertices, given the terminal of each part (-1: none).
 
     Edges between terminals, which cannot be saved, are left out.
@@ -116,7 +118,7 @@ def _rows(graph: Graph, places: Places, numbers: IntArray, place: IntArray, n: i
     kept = (u < terminals) | (v < terminals)
     movable = np.flatnonzero(home != NO_PART) if migration else np.zeros(0, np.intp)
     movers, homes = numbers[movable], place[home[movable]]
-    costs = graph.vertex_weights[movable].astype(np.int64) * migration.numerator
+    costs = graph.vertex_weights[movable].astype(np.int64) * (unit * migration.numerator)
     edges: npt.NDArray[np.int64] = graph.edge_weights[kept].astype(np.int64)
     edges *= migration.denominator
     total = int(edges.sum() + 2 * costs.sum())

@@ -20,7 +20,7 @@ from jetpy.backends.room import at_work
 from jetpy.backends.threads import fork_safe_lock
 from jetpy.build import as_graph
 from jetpy.errors import JetpyError
-from jetpy.graph import Graph, IntArray
+from jetpy.graph import Graph, IntArray, common_divisor
 from jetpy.incremental.batch import Batch, checked_batch
 from jetpy.incremental.buckets import BucketList
 from jetpy.incremental.column import row_offsets
@@ -31,7 +31,7 @@ from jetpy.incremental.session import Goal, Session, Settings, read_session, wri
 from jetpy.metrics import checked_parts, edge_cut, part_weights
 from jetpy.options import IncrementalOptions
 from jetpy.outcome import Outcome
-from jetpy.problem import SEEDS, Problem, checked_imbalance
+from jetpy.problem import SEEDS, Problem, checked_imbalance, in_units
 from jetpy.progress import Progress, no_progress
 from jetpy.validate import check_small
 from jetpy.workloads.groups import NO_PART
@@ -426,8 +426,10 @@ class IncrementalPartitioner:
     def _roomy(self) -> Problem:
         """The problem with a limit that leaves something for later."""
         problem = self._problem
-        room = problem.limit - problem.ideal
-        return replace(problem, limit=problem.limit - max(room, 0) // SHRINKAGE)
+        unit = common_divisor(self._graph.vertex_weights.host)
+        divided = in_units(problem, unit)
+        room = max(divided.limit - divided.ideal_in_units, 0)
+        return replace(problem, limit=unit * (divided.limit - room // SHRINKAGE))
 
     def _renew(self) -> tuple[str, str, int]:
         """Refine the whole partition or find it anew, if that is due.

@@ -42,9 +42,16 @@ def options_of(method: str) -> Options:
 
 
 def pose_mapping(
-    total_vertex_weight: int, machine: Machine, method: str, imbalance: float, seed: int
+    total_vertex_weight: int,
+    machine: Machine,
+    method: str,
+    imbalance: float,
+    seed: int,
+    unit: int = 1,
 ) -> list[Problem]:
     """Check the numbers and return the problems: that of the highest level first, the whole last.
+
+    All vertex weights are multiples of `unit`. Limits of upper levels are computed in units.
 
     Raises
     ------
@@ -57,8 +64,11 @@ def pose_mapping(
     problem = pose(total_vertex_weight, machine.k, imbalance, seed, options)
     limit = limit_of_pes(total_vertex_weight, machine.k, problem.imbalance)
     steps, upper = [], machine.upper_levels()
-    share = slack(machine.k * limit, total_vertex_weight, len(upper) + 1)
+    units = total_vertex_weight // unit
+    share = slack(machine.k * (limit // unit), units, len(upper) + 1)
     for number, part in enumerate(upper, 1):
-        step = pose(total_vertex_weight, part.k, (1 + share) ** number - 1, seed, options)
-        steps.append(replace(step, metric=EDGE_CUT if part.is_uniform else part.metric))
+        step = pose(units, part.k, (1 + share) ** number - 1, seed, options)
+        metric = EDGE_CUT if part.is_uniform else part.metric
+        limit_of_step = unit * step.limit
+        steps.append(replace(step, total=total_vertex_weight, limit=limit_of_step, metric=metric))
     return [*steps, replace(problem, limit=limit, metric=machine.metric)]

@@ -13,6 +13,7 @@ from jetpy.graph import INT32_MAX, Graph
 from tests.fuzz import oracles, recount
 from tests.fuzz.checks import Finding, ensure, equal, same
 from tests.fuzz.choices import Choices, Random
+from tests.fuzz.divided import divided
 from tests.fuzz.draws import (
     Engine,
     any_goal,
@@ -75,6 +76,13 @@ class Constrained:
             yield recount.disconnected(first)
         for other in others:
             yield equal("engines agree", parts, other.parts)
+        if self.home is None or (self.options["migration"] == 0 and len(set(self.targets)) == 1):
+            yield from divided(
+                self,
+                parts,
+                lambda total: oracles.limits_of(total, k, imbalance, self.targets)[1],
+                engines[0],
+            )
 
 
 def constrained(rng: Random) -> Constrained:

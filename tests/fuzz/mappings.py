@@ -16,6 +16,7 @@ from jetpy.mapping.problem import METHODS
 from tests.fuzz import oracles, recount
 from tests.fuzz.checks import Finding, ensure, equal, same
 from tests.fuzz.choices import Choices, Random
+from tests.fuzz.divided import divided
 from tests.fuzz.draws import Engine, any_goal, any_graph, spelled
 from tests.fuzz.oracles import Parts
 from tests.mapping.oracle import cost_of, dense
@@ -69,6 +70,11 @@ class Mapping:
         yield same("cost by level", by_level, cost)
         for other in others:
             yield equal("engines agree", first.pe, other.pe)
+
+        def limit_of(total: int) -> oracles.Numbers:
+            return np.array([oracles.limit_of_pes(total, k, self.options["imbalance"])], np.int64)
+
+        yield from divided(self, first.pe, limit_of, engines[0])
 
 
 def mapping(rng: Random) -> Mapping:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from jetpy.graph import Graph
 from tests.fuzz import oracles, recount
 from tests.fuzz.checks import Finding, ensure, equal, same
 from tests.fuzz.choices import Random
+from tests.fuzz.divided import divided
 from tests.fuzz.draws import (
     Engine,
     able,
@@ -55,24 +56,14 @@ class Partitioning:
         yield same("no part empty", len(np.unique(first.parts)), min(graph.n, k))
         for other in others:
             yield equal("engines agree", first.parts, other.parts)
-        yield from self._reduced(first, int(limits[0]), engines[0])
+        yield from divided(
+            self, first.parts, lambda total: oracles.limits_of(total, k, imbalance)[1], engines[0]
+        )
         if self.options.get("connected"):
             yield recount.disconnected(first)
             yield from self._free(first, limits)
         if self.options.get("objective") == "volume":
             yield less_volume(first, self._solve(engines[0], objective="cut"), limits)
-
-    def _reduced(self, found: jetpy.Partition, limit: int, engine: Engine) -> Iterator[Finding]:
-        """Weights that have a divisor lead to the parts of those divided by it."""
-        graph, k = self.graph, self.k
-        divisor = int(np.gcd.reduce(graph.vertex_weights, initial=0))
-        if divisor <= 1:
-            return
-        less = replace(graph, vertex_weights=graph.vertex_weights // np.int32(divisor))
-        reduced = oracles.limit_of(less.total_vertex_weight, k, self.options["imbalance"])
-        if reduced == limit // divisor and less.is_large == graph.is_large:
-            other = jetpy.partition(less, k, **self.options, **engine)
-            yield equal("weights are divided", found.parts, other.parts)
 
     def _free(self, found: jetpy.Partition, limits: Numbers) -> Iterator[Finding]:
         """Check that there are as few pieces as there can be where parts may weigh anything."""

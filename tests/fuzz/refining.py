@@ -13,6 +13,7 @@ from jetpy.graph import Graph
 from tests.fuzz import oracles, recount
 from tests.fuzz.checks import Finding, ensure, equal, same
 from tests.fuzz.choices import Choices, Random
+from tests.fuzz.divided import divided
 from tests.fuzz.draws import (
     Engine,
     able,
@@ -59,6 +60,9 @@ class Refining:
         yield from recount.partition(graph, first, k, ideals, limits)
         for other in others:
             yield equal("engines agree", first.parts, other.parts)
+        yield from divided(
+            self, first.parts, lambda total: oracles.limits_of(total, k, imbalance)[1], engines[0]
+        )
         loads = [oracles.weights_of(graph, parts, k) for parts in (before, first.parts)]
         yield recount.kept(graph, loads[1], int(limits[0]))
         heaviest, limit = [int(load.max()) for load in loads], int(limits[0])
