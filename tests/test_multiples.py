@@ -14,7 +14,7 @@ import jetpy
 from jetpy.generators import delaunay
 from jetpy.graph import Graph
 
-ENGINE: dict[str, Any] = {"backend": "numba", "threads": 1}
+ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}
 Found = tuple[npt.NDArray[np.int32], Any]
 """Parts, and limits of them."""
 
