@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from jetpy.backends.cpu import SUFFIX, llvm, source
+from jetpy.backends.cpu.library import address_in_library
 from jetpy.backends.cpu.source import Unit
 from jetpy.backends.threads import fork_safe_lock
 from jetpy.backends.workers import Compilation, Group, announce, note
@@ -25,6 +26,8 @@ SHARING: dict[str, list[Any]] = {
     "dismiss": [_WORD, _WORD],
 }
 """Functions of `sharing` that the interpreter calls, and what they take."""
+OWN = "jetpy.workloads."
+"""How the names of modules begin that libraries have."""
 SECONDS = 3
 """To compile what most runs need, about."""
 _compiling = fork_safe_lock()
@@ -33,6 +36,10 @@ _compiling = fork_safe_lock()
 
 def address_of(module: ModuleType, workunit: str, width: Width) -> int:
     """Return the address of a workunit's range; its module is loaded, or compiled, if need be."""
+    if module.__name__.startswith(OWN):
+        address = address_in_library(source.symbol_of(module, workunit, width))
+        if address is not None:
+            return address
     return addresses(module, width)[workunit]
 
 
@@ -55,7 +62,9 @@ def sharing() -> dict[str, Any]:
 
 @cache
 def _sharing() -> dict[str, Any]:
-    found = _load(source.unit_of_sharing(list(SHARING)))
+    found = {name: address_in_library(name) for name in SHARING}
+    if None in found.values():
+        found = {**_load(source.unit_of_sharing())}
     return {name: ctypes.CFUNCTYPE(_WORD, *SHARING[name])(found[name]) for name in SHARING}
 
 

@@ -38,15 +38,15 @@ def key_of(text: str) -> str:
     return hashlib.sha256(circumstances.encode()).hexdigest()[:16]
 
 
-def compile_text(text: str, name: str) -> bytes:
-    """Return the object file of a text, for the processor at hand.
+def compile_text(text: str, name: str, level: str | None = None) -> bytes:
+    """Return the object file of a text: for the processor at hand, or for a library for a level.
 
     Raises
     ------
     BackendError
         In LLVM's words, if it refuses the text.
     """
-    machine = _machine()
+    machine = _machine() if level is None else _machine_of(level)
     head = f'target triple = "{machine.triple}"\ntarget datalayout = "{machine.target_data}"\n'
     try:
         module = binding().parse_assembly(head + text)
@@ -77,6 +77,17 @@ def _machine() -> Any:
         reloc="static",
         codemodel="jitdefault",
         jit=True,
+    )
+
+
+def _machine_of(level: str) -> Any:
+    """Return a description of all processors of a level, such as x86-64-v3."""
+    return (
+        binding()
+        .Target.from_default_triple()
+        .create_target_machine(
+            cpu=level, opt=OPTIMISATION, reloc="pic", codemodel="default", jit=False
+        )
     )
 
 

@@ -71,6 +71,8 @@ NEXT, MUTEX, CONDITION = LINE, 2 * LINE, 4 * LINE
 turn that it is of, and what the member sleeps by."""
 MEMBER = 6 * LINE
 """Bytes of a member."""
+EXPORTED = ("launch", "run", "serve", "found", "dismiss")
+"""Functions that the interpreter calls."""
 PIECE_BITS = 16
 PIECE_MASK = (1 << PIECE_BITS) - 1
 

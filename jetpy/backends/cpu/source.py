@@ -68,22 +68,38 @@ class Unit:
     workunits: Sequence[str] = ()
 
 
+def symbol_of(module: ModuleType, workunit: str, width: Width) -> str:
+    """Return what the range of a workunit is called."""
+    return f"{_name_of(module, width)}_{workunit}"
+
+
+def _name_of(module: ModuleType, width: Width) -> str:
+    return f"{module.__name__.rpartition('.')[2]}_{width.name.lower()}"
+
+
 def unit_of(module: ModuleType, width: Width) -> Unit:
     """Return the ranges of a module's workunits."""
-    short = f"{module.__name__.rpartition('.')[2]}_{width.name.lower()}"
-    symbols = {name: f"{short}_{name}" for name in read_workunits(module, width)}
+    symbols = {name: symbol_of(module, name, width) for name in read_workunits(module, width)}
     parts = [print_function(d) for d in with_callees(read_module(module, width).values())]
     for name, workunit in read_workunits(module, width).items():
         parts.append(_range(workunit, symbols[name]))
-    return Unit(short, "\n".join(parts), symbols, list(symbols))
+    return Unit(_name_of(module, width), "\n".join(parts), symbols, list(symbols))
 
 
-def unit_of_sharing(exported: Sequence[str]) -> Unit:
-    """Return what the members of a crew run, and those of its functions that are called."""
+def unit_of_sharing() -> Unit:
+    """Return what the members of a crew run."""
     parts = [machine.text_for(platform.machine())]
     for definition in read_module(sharing, Width.WIDE).values():
-        parts.append(print_function(definition, exported=definition.name in exported))
-    return Unit("sharing", "\n".join(parts), {name: name for name in exported})
+        parts.append(print_function(definition, exported=definition.name in sharing.EXPORTED))
+    return Unit("sharing", "\n".join(parts), {name: name for name in sharing.EXPORTED})
+
+
+def all_units() -> list[Unit]:
+    """Return the workunits of jetpy, in both widths, and `sharing`."""
+    from jetpy.workloads import MODULES
+
+    units = [unit_of(module, width) for width in Width for module in MODULES]
+    return [unit_of_sharing(), *(unit for unit in units if unit.symbols)]
 
 
 def _range(workunit: Definition, symbol: str) -> str:

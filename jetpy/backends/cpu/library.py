@@ -1,0 +1,107 @@
+"""Compiled kernels that came with jetpy: shared libraries of a wheel, one for each of some levels.
+
+A library has the ranges of all workunits, in both widths, and `sharing`. It is used if this
+processor has what the library was compiled for, and only if the sources of the kernels are those
+that it was compiled from: a digest of them is in the library. `python -m jetpy.backends.cpu.library
+FOLDER` makes the libraries; it needs a C compiler, which links them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import platform
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from jetpy.backends.cpu import llvm, source
+
+LEVELS = {
+    "x86-64-v4": {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"},
+    "x86-64-v3": {"avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"},
+}
+"""Levels of processors, the best first, and the flags by which Linux tells that one has them."""
+KEY = "jetpy_sources"
+"""What the digest is called in a library."""
+KEY_TEXT = '@{key} = constant [{length} x i8] c"{digest}\\00"\n'
+FOLDER = Path(__file__).parent
+
+
+def address_in_library(symbol: str) -> int | None:
+    """Return the address of a function of the library for this processor; None if there is none."""
+    library = _library()
+    if library is None:
+        return None
+    try:
+        return ctypes.cast(getattr(library, symbol), ctypes.c_void_p).value
+    except AttributeError:
+        return None
+
+
+def level_in_use() -> str | None:
+    """Return the level of the library that is used; None if there is none."""
+    library = _library()
+    return None if library is None else Path(library._name).stem.removeprefix("kernels-")
+
+
+@cache
+def _library() -> ctypes.CDLL | None:
+    flags = _flags()
+    for number, level in enumerate(LEVELS):
+        path = FOLDER / f"kernels-{level}.so"
+        wanted = set().union(*list(LEVELS.values())[number:])
+        if wanted <= flags and path.exists():
+            library = ctypes.CDLL(str(path))
+            digest = digest_of_sources().encode()
+            found = (ctypes.c_char * len(digest)).in_dll(library, KEY).raw
+            return library if found == digest else None
+    return None
+
+
+def _flags() -> set[str]:
+    """Return the flags of the first processor; on systems other than Linux, none."""
+    try:
+        with open("/proc/cpuinfo") as lines:
+            return set(next((line for line in lines if line.startswith("flags")), "").split())
+    except OSError:
+        return set()
+
+
+def digest_of_sources() -> str:
+    """Return a digest of all that libraries are made from."""
+    package = FOLDER.parents[1]
+    files = [
+        *sorted((package / "workloads").glob("*.py")),
+        *sorted((package / "kernel_language").glob("*.py")),
+        *sorted(FOLDER.glob("*.py")),
+    ]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+
+def build(folder: Path) -> list[Path]:
+    """Make the libraries for this kind of processor (x86-64) in a folder; return their files."""
+    if platform.machine() != "x86_64":
+        raise SystemExit(f"libraries are made on x86-64, not on {platform.machine()}")
+    return [_build(folder / f"kernels-{level}.so", level) for level in LEVELS]
+
+
+def _build(path: Path, level: str) -> Path:
+    digest = digest_of_sources()
+    texts = [unit.text for unit in source.all_units()]
+    texts.append(KEY_TEXT.format(key=KEY, length=len(digest) + 1, digest=digest))
+    with TemporaryDirectory() as name:
+        objects = []
+        for number, text in enumerate(texts):
+            file = Path(name, f"{number}.o")
+            file.write_bytes(llvm.compile_text(text, f"unit {number}", level))
+            objects.append(str(file))
+        subprocess.run(["cc", "-shared", "-s", "-o", str(path), *objects], check=True)
+    return path
+
+
+if __name__ == "__main__":
+    for made in build(Path(sys.argv[1])):
+        print(made)
