@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jetpy.graph import Graph
     from jetpy.incremental.batch import Batch
     from jetpy.incremental.partitioner import IncrementalPartitioner, Update
-    from jetpy.io import read_graph, write_graph
+    from jetpy.io.graphs import read_graph, write_graph
     from jetpy.io.parts import read_parts, write_parts
     from jetpy.mapping.machine import Machine
     from jetpy.mapping.mapping import Mapping
@@ -88,7 +88,7 @@ _HOMES = {
     "graph": ("Graph",),
     "incremental.batch": ("Batch",),
     "incremental.partitioner": ("IncrementalPartitioner", "Update"),
-    "io": ("read_graph", "write_graph"),
+    "io.graphs": ("read_graph", "write_graph"),
     "io.parts": ("read_parts", "write_parts"),
     "mapping.machine": ("Machine",),
     "mapping.mapping": ("Mapping",),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import repeat
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,45 +15,30 @@ from jetpy import names
 from jetpy.backends import ON_GPU, lease
 from jetpy.backends.base import Backend
 from jetpy.backends.level import able
-from jetpy.backends.profiler import Profiler
 from jetpy.backends.room import at_work
 from jetpy.bars import telling
 from jetpy.build import as_graph
-from jetpy.constraints.connected import with_connected_parts
-from jetpy.constraints.fixed import NO_PART, checked_places
-from jetpy.constraints.objective import (
-    checked_objective,
-    of_less_volume,
-    starts_of,
-    with_less_volume,
-)
-from jetpy.constraints.several import (
-    checked_imbalances,
-    checked_weights,
-    in_one,
-    pose_several,
-)
-from jetpy.constraints.targets import one_each
-from jetpy.constraints.terminals import WithTerminals, with_terminals
+from jetpy.constraints.fixed import NO_PART, Places, checked_places
 from jetpy.errors import OptionError
 from jetpy.evolution import evolve
 from jetpy.graph import Graph
 from jetpy.graph_on_gpu import GraphOnGpu
-from jetpy.mapping.machine import Levels, machine
-from jetpy.mapping.mapping import Mapping
-from jetpy.mapping.one_each import place_one_each
-from jetpy.mapping.problem import METHODS, pose_mapping
 from jetpy.metrics import checked_parts
 from jetpy.multilevel import partition_multilevel, refine_partition
 from jetpy.options import choose_effort
 from jetpy.outcome import Outcome, cpu_threads, trivial_outcome, trivial_partition
 from jetpy.presets import choose
 from jetpy.presets import preset as preset_options
-from jetpy.problem import Problem, checked_imbalance, pose
+from jetpy.problem import Problem, checked_imbalance, checked_imbalances, pose
 from jetpy.progress import Progress, ProgressOption, no_progress
 from jetpy.result import LevelTable, Partition
-from jetpy.several import evolve_several
 from jetpy.validate import check_small
+
+if TYPE_CHECKING:
+    from jetpy.backends.profiler import Profiler
+    from jetpy.constraints.terminals import WithTerminals
+    from jetpy.mapping.machine import Levels
+    from jetpy.mapping.mapping import Mapping
 
 
 def partition(
@@ -205,8 +190,11 @@ def partition(
         pattern=pattern,
         scale=scale,
     )
-    several_weights = None if columns is None else checked_weights(columns, checked.n)
-    if several_weights is not None:
+    several_weights = None
+    if columns is not None:
+        from jetpy.constraints.several import checked_weights, in_one, pose_several
+
+        several_weights = checked_weights(columns, checked.n)
         checked = replace(checked, vertex_weights=in_one(several_weights))
     options = choose(preset, coarsening, refinement)
     effort = choose_effort(options, generations, time_limit)
@@ -222,19 +210,23 @@ def partition(
             raise OptionError("several weights cannot be combined with home or connected")
         if objective != "cut":
             raise OptionError("several weights cannot be combined with an objective other than cut")
-    shrinks = checked_objective(objective, checked, connected=connected) == "volume"
+    shrinks = _shrinks_volume(objective, checked, connected=connected)
     places = checked_places(checked.n, problem.k, fixed, home, migration)
-    graphs = starts_of(checked, problem, places) if shrinks else [checked]
+    graphs = [checked]
+    if shrinks:
+        from jetpy.constraints.objective import of_less_volume, starts_of, with_less_volume
+
+        graphs = starts_of(checked, problem, places)
     effort = effort.shared(len(graphs))
-    terminals = [
-        None if places is None or k == 1 else with_terminals(weighted, problem, places)
-        for weighted in graphs
-    ]
+    pins = None if k == 1 else places
+    terminals = [_terminals(weighted, problem, pins) for weighted in graphs]
 
     def reduce_cut(
         engine: Backend, graph: Graph, terminals: WithTerminals | None, tell: Progress
     ) -> Outcome:
         if several is not None and 1 < k < graph.n:
+            from jetpy.several import evolve_several
+
             pinned = None if places is None else places.fixed
             return evolve_several(engine, graph, problem, several, effort, tell, pinned)
         if terminals is not None:
@@ -250,6 +242,8 @@ def partition(
             return terminals.without(with_them)
         trivial = trivial_partition(graph.n, graph.total_edge_weight, problem.k)
         if trivial is not None and problem.targets is not None:
+            from jetpy.constraints.targets import one_each
+
             parts = one_each(graph.vertex_weights, problem.targets, problem.limits)
             trivial = trivial.with_parts(graph, parts)
         return trivial or evolve(engine, graph, problem, effort, tell)
@@ -258,7 +252,7 @@ def partition(
         bars = [tell, *repeat(no_progress, len(graphs) - 1)]
         found = [reduce_cut(engine, *posed) for posed in zip(graphs, terminals, bars, strict=True)]
         if connected:
-            return with_connected_parts(engine, checked, problem, terminals[0], found[0])
+            return _with_connected_parts(engine, checked, problem, terminals[0], found[0])
         if not shrinks:
             return found[0]
         best = of_less_volume(checked, problem, found)
@@ -351,9 +345,9 @@ def refine(
     problem = pose(checked.total_vertex_weight, count, imbalance, seed, options, targets)
     problem = replace(problem, fill=fill_empty)
 
-    shrinks = checked_objective(objective, checked, connected=connected) == "volume"
+    shrinks = _shrinks_volume(objective, checked, connected=connected)
     places = checked_places(checked.n, problem.k, fixed)
-    terminals = None if places is None else with_terminals(checked, problem, places)
+    terminals = _terminals(checked, problem, places)
 
     def reduce_cut(engine: Backend, tell: Progress) -> Outcome:
         if count == 1 or checked.n == 0:
@@ -369,9 +363,11 @@ def refine(
     def work(engine: Backend, tell: Progress) -> Outcome:
         found = reduce_cut(engine, tell)
         if connected:
-            return with_connected_parts(engine, checked, problem, terminals, found)
+            return _with_connected_parts(engine, checked, problem, terminals, found)
         if not shrinks:
             return found
+        from jetpy.constraints.objective import of_less_volume, with_less_volume
+
         start = given if places is None else np.where(places.fixed == NO_PART, given, places.fixed)
         if fill_empty and len(np.unique(start)) < count:
             best = found
@@ -453,6 +449,11 @@ def map_processes(
     >>> result.feasible, result.pe.max()
     (True, np.int32(7))
     """
+    from jetpy.mapping.machine import machine
+    from jetpy.mapping.mapping import Mapping
+    from jetpy.mapping.one_each import place_one_each
+    from jetpy.mapping.problem import METHODS, pose_mapping
+
     target = machine(hierarchy, distances)
     checked = as_graph(
         graph,
@@ -485,6 +486,37 @@ def map_processes(
     return Mapping(run, target, method, 2 * cost)
 
 
+def _shrinks_volume(objective: str, graph: Graph, *, connected: bool) -> bool:
+    """Return whether an objective is the communication volume; checks it as `checked_objective`."""
+    if objective == "cut":
+        return False
+    from jetpy.constraints.objective import checked_objective
+
+    return checked_objective(objective, graph, connected=connected) == "volume"
+
+
+def _terminals(graph: Graph, problem: Problem, places: Places | None) -> WithTerminals | None:
+    """Return the graph with a terminal for each part, or None if no vertex has a place."""
+    if places is None:
+        return None
+    from jetpy.constraints.terminals import with_terminals
+
+    return with_terminals(graph, problem, places)
+
+
+def _with_connected_parts(
+    engine: Backend,
+    graph: Graph,
+    problem: Problem,
+    terminals: WithTerminals | None,
+    found: Outcome,
+) -> Outcome:
+    """Return `found` with connected parts, as `jetpy.constraints.connected` makes them."""
+    from jetpy.constraints.connected import with_connected_parts
+
+    return with_connected_parts(engine, graph, problem, terminals, found)
+
+
 def engine_for(
     graph: Graph, backend: str, threads: int | None, device: int | bool | None
 ) -> AbstractContextManager[Backend]:
@@ -502,6 +534,12 @@ def engine_for(
     if device is True or (device is None and number > 0 and backend in ("auto", *ON_GPU)):
         device = number
     return lease(backend, threads, device)
+
+
+def _profiler(engine: Backend) -> Profiler:
+    from jetpy.backends.profiler import Profiler
+
+    return Profiler(engine)
 
 
 def _run(
@@ -527,7 +565,7 @@ def _run(
         ready = sum(one.compile(progress=tell_of_kernels) for one in engines)
         engine = list(engines)[-1]
         launches = sum(one.all_launches for one in engines)
-        profiler = Profiler(engine) if profile else None
+        profiler = _profiler(engine) if profile else None
         with at_work(engine, graph.n, graph.m):
             outcome = work(engine if profiler is None else profiler, tell)
             device_parts = engine.from_host(outcome.parts) if device is True else None
