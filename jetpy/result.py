@@ -116,6 +116,8 @@ class Partition:
         `parts` as an array of CuPy on the GPU, if asked for.
     gpu : int or None
         Number of the GPU, as CUDA counts them; None on CPUs.
+    gpu_skipped : bool
+        Whether `auto` chose the CPU without looking for a GPU, because the graph is small.
     profile : Profile or None
         Where the time went, if that was asked for.
     """
@@ -143,6 +145,7 @@ class Partition:
     compiled: bool = False
     device_parts: Any = None
     gpu: int | None = None
+    gpu_skipped: bool = False
     profile: Profile | None = None
 
     @cached_property

@@ -239,6 +239,7 @@ def partition_command(
         if session is not None:
             from jetpy.incremental.partitioner import IncrementalPartitioner
 
+            asked["backend"] = result.backend
             IncrementalPartitioner(loaded, k, **asked, parts=result.parts).save(session)
         report = {} if json_file is None else stats(result, read_seconds)
     warn_of_pieces(result.disconnected)
