@@ -397,7 +397,7 @@ def refine(
 
 def _shrinks_volume(objective: str, graph: Graph, *, connected: bool) -> bool:
     """Return whether an objective is the communication volume; checks it as `checked_objective`."""
-    if objective == "cut":
+    if isinstance(objective, str) and objective == "cut":
         return False
     from jetpy.constraints.objective import checked_objective
 

@@ -6,7 +6,8 @@ import hashlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from functools import partial
+from contextlib import suppress
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
 
@@ -15,10 +16,12 @@ from jetpy.backends.cuda.nvrtc import NVRTC, OPTIONS
 from jetpy.backends.cuda.source import source
 from jetpy.backends.threads import available_threads
 from jetpy.backends.workers import Compilation, Group, announce, note
-from jetpy.cache import keep_entry, one_at_a_time, read_entry
+from jetpy.cache import cache_dirs, keep_entry, one_at_a_time, read_entry, write_entry
 from jetpy.errors import BackendError
 from jetpy.kernel_language import Width, read_workunits
 
+ROOT = Path(__file__).parents[2]
+"""The folder of the package."""
 SECONDS = 0.05
 """To compile a kernel, about."""
 
@@ -98,6 +101,42 @@ def cubins(
         return ready
     with one_at_a_time("cuda"):
         return _completed(wanted, compiler, architecture, width, jobs, progress)
+
+
+def are_all_kept(compiler: NVRTC, architecture: str, width: Width = Width.NARROW) -> bool:
+    """Return whether the cache holds a list of the cubins of all modules, and all files in it.
+
+    The list is found by the bytes of the sources, without reading the kernels in them. A damaged
+    cubin is compiled again when it is needed.
+    """
+    listed = read_entry(_list(compiler, architecture, width))
+    if listed is None:
+        return False
+    tops = cache_dirs()
+    return all(any((top / name).exists() for top in tops) for name in listed.decode().splitlines())
+
+
+def list_all_kept(compiler: NVRTC, architecture: str, width: Width = Width.NARROW) -> None:
+    """Keep a list of the cubins of all modules, which are in the cache, if it can be written."""
+    names = (str(entry(module, compiler, architecture, width)) for module in modules())
+    with suppress(OSError):
+        write_entry(_list(compiler, architecture, width), "\n".join(names).encode())
+
+
+def _list(compiler: NVRTC, architecture: str, width: Width) -> Path:
+    circumstances = repr((compiler.version, OPTIONS, architecture, width.name))
+    key = hashlib.sha256(circumstances.encode() + _digest_of_sources()).hexdigest()[:16]
+    return Path("cuda", architecture, f"all-{key}.txt")
+
+
+@cache
+def _digest_of_sources() -> bytes:
+    """Return a checksum of all files that cubins depend on."""
+    digest = hashlib.sha256()
+    for folder in ("workloads", "kernel_language", "backends/cuda"):
+        for file in sorted(Path(ROOT, folder).glob("*.py")):
+            digest.update(f"{file.name}/".encode() + file.read_bytes())
+    return digest.digest()
 
 
 def _kept(
