@@ -395,7 +395,7 @@ def refine(
     return replace(result, objective=objective)
 
 
-def _shrinks_volume(objective: str, graph: Graph, *, connected: bool) -> bool:
+def _shrinks_volume(objective: Any, graph: Graph, *, connected: bool) -> bool:
     """Return whether an objective is the communication volume; checks it as `checked_objective`."""
     if isinstance(objective, str) and objective == "cut":
         return False
