@@ -7,7 +7,7 @@ from jetpy.names import DISTRIBUTION
 
 if TYPE_CHECKING:
     from jetpy import generators
-    from jetpy.api import map_processes, partition, refine
+    from jetpy.api import partition, refine
     from jetpy.build import as_graph
     from jetpy.convert.tables import from_edges
     from jetpy.errors import (
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from jetpy.graph import Graph
     from jetpy.incremental.batch import Batch
     from jetpy.incremental.partitioner import IncrementalPartitioner, Update
-    from jetpy.io import read_graph, write_graph
+    from jetpy.io.graphs import read_graph, write_graph
     from jetpy.io.parts import read_parts, write_parts
+    from jetpy.mapping.api import map_processes
     from jetpy.mapping.machine import Machine
     from jetpy.mapping.mapping import Mapping
     from jetpy.members import Subgraph
@@ -73,7 +74,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "api": ("map_processes", "partition", "refine"),
+    "api": ("partition", "refine"),
     "build": ("as_graph",),
     "convert.tables": ("from_edges",),
     "errors": (
@@ -88,8 +89,9 @@ _HOMES = {
     "graph": ("Graph",),
     "incremental.batch": ("Batch",),
     "incremental.partitioner": ("IncrementalPartitioner", "Update"),
-    "io": ("read_graph", "write_graph"),
+    "io.graphs": ("read_graph", "write_graph"),
     "io.parts": ("read_parts", "write_parts"),
+    "mapping.api": ("map_processes",),
     "mapping.machine": ("Machine",),
     "mapping.mapping": ("Mapping",),
     "members": ("Subgraph",),

@@ -2,60 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import repeat
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from jetpy import names
-from jetpy.backends import ON_GPU, lease
 from jetpy.backends.base import Backend
 from jetpy.backends.level import able
-from jetpy.backends.profiler import Profiler
-from jetpy.backends.room import at_work
-from jetpy.backends.workers import watch_compilations
-from jetpy.bars import telling
 from jetpy.build import as_graph
-from jetpy.constraints.connected import with_connected_parts
-from jetpy.constraints.fixed import NO_PART, checked_places
-from jetpy.constraints.objective import (
-    checked_objective,
-    of_less_volume,
-    starts_of,
-    with_less_volume,
-)
-from jetpy.constraints.several import (
-    checked_imbalances,
-    checked_weights,
-    in_one,
-    pose_several,
-)
-from jetpy.constraints.targets import one_each
-from jetpy.constraints.terminals import WithTerminals, with_terminals
+from jetpy.constraints.fixed import NO_PART, Places, checked_places
 from jetpy.errors import OptionError
 from jetpy.evolution import evolve
-from jetpy.graph import Graph, common_divisor
-from jetpy.graph_on_gpu import GraphOnGpu
-from jetpy.mapping.machine import Levels, machine
-from jetpy.mapping.mapping import Mapping
-from jetpy.mapping.one_each import place_one_each
-from jetpy.mapping.problem import METHODS, pose_mapping
+from jetpy.graph import Graph
 from jetpy.metrics import checked_parts
-from jetpy.multilevel import partition_multilevel, refine_partition
+from jetpy.multilevel import refine_partition
 from jetpy.options import choose_effort
-from jetpy.outcome import Outcome, cpu_threads, trivial_outcome, trivial_partition
+from jetpy.outcome import Outcome, trivial_outcome, trivial_partition
 from jetpy.presets import choose
 from jetpy.presets import preset as preset_options
-from jetpy.problem import Problem, checked_imbalance, divided, pose
+from jetpy.problem import Problem, checked_imbalance, checked_imbalances, divided, pose
 from jetpy.progress import Progress, ProgressOption, no_progress
-from jetpy.result import LevelTable, Partition
-from jetpy.several import evolve_several
+from jetpy.result import Partition
+from jetpy.run import run
 from jetpy.validate import check_small
+
+if TYPE_CHECKING:
+    from jetpy.constraints.terminals import WithTerminals
 
 
 def partition(
@@ -162,7 +138,10 @@ def partition(
         `generations` where that is given, too. How many there were is the result's `generations`:
         as many without a time limit give the same parts. Reading and compiling are not counted.
     backend : {'auto', 'cpu', 'cuda', 'kokkos-cuda', 'kokkos-openmp', 'kokkos-serial'}
-        What runs the kernels; `auto` takes the first that works.
+        What runs the kernels. `auto` takes a GPU if one works, else the CPU. It does not start a
+        GPU for a graph with fewer than a million vertices and directed edges: the CPU partitions
+        it before CUDA has started. It takes the GPU for small graphs, too, if their arrays are
+        there, or if this process has used the GPU before. The parts are the same.
     threads : int, optional
         CPU threads; all that the process may use by default.
     device : int or True, optional
@@ -207,8 +186,11 @@ def partition(
         pattern=pattern,
         scale=scale,
     )
-    several_weights = None if columns is None else checked_weights(columns, checked.n)
-    if several_weights is not None:
+    several_weights = None
+    if columns is not None:
+        from jetpy.constraints.several import checked_weights, in_one, pose_several
+
+        several_weights = checked_weights(columns, checked.n)
         checked = replace(checked, vertex_weights=in_one(several_weights))
     options = choose(preset, coarsening, refinement)
     effort = choose_effort(options, generations, time_limit)
@@ -224,22 +206,26 @@ def partition(
             raise OptionError("several weights cannot be combined with home or connected")
         if objective != "cut":
             raise OptionError("several weights cannot be combined with an objective other than cut")
-    shrinks = checked_objective(objective, checked, connected=connected) == "volume"
+    shrinks = _shrinks_volume(objective, checked, connected=connected)
     places = checked_places(checked.n, problem.k, fixed, home, migration)
     reduced, reduced_problem = checked, problem
     if several is None and (connected or shrinks or places is not None):
         reduced, reduced_problem = divided(checked, problem)
-    graphs = starts_of(reduced, reduced_problem, places) if shrinks else [reduced]
+    graphs = [reduced]
+    if shrinks:
+        from jetpy.constraints.objective import of_less_volume, starts_of, with_less_volume
+
+        graphs = starts_of(reduced, reduced_problem, places)
     effort = effort.shared(len(graphs))
-    terminals = [
-        None if places is None or k == 1 else with_terminals(weighted, reduced_problem, places)
-        for weighted in graphs
-    ]
+    pins = None if k == 1 else places
+    terminals = [_terminals(weighted, reduced_problem, pins) for weighted in graphs]
 
     def reduce_cut(
         engine: Backend, graph: Graph, terminals: WithTerminals | None, tell: Progress
     ) -> Outcome:
         if several is not None and 1 < k < graph.n:
+            from jetpy.several import evolve_several
+
             pinned = None if places is None else places.fixed
             return evolve_several(engine, graph, problem, several, effort, tell, pinned)
         if terminals is not None:
@@ -255,6 +241,8 @@ def partition(
             return terminals.without(with_them)
         trivial = trivial_partition(graph.n, graph.total_edge_weight, problem.k)
         if trivial is not None and problem.targets is not None:
+            from jetpy.constraints.targets import one_each
+
             parts = one_each(graph.vertex_weights, problem.targets, reduced_problem.limits)
             trivial = trivial.with_parts(graph, parts)
         return trivial or evolve(engine, graph, reduced_problem, effort, tell)
@@ -263,15 +251,25 @@ def partition(
         bars = [tell, *repeat(no_progress, len(graphs) - 1)]
         found = [reduce_cut(engine, *posed) for posed in zip(graphs, terminals, bars, strict=True)]
         if connected:
-            return with_connected_parts(engine, reduced, reduced_problem, terminals[0], found[0])
+            return _with_connected_parts(engine, reduced, reduced_problem, terminals[0], found[0])
         if not shrinks:
             return found[0]
         best = of_less_volume(reduced, reduced_problem, found)
         others = [one for one in found if one is not best]
         return with_less_volume(engine, reduced, reduced_problem, places, best, others)
 
-    with engine_for(checked, backend, threads, device) as engine:
-        result = _run(work, checked, problem, preset, engine, progress, profile, device)[0]
+    result, _ = run(
+        work,
+        checked,
+        problem,
+        preset,
+        backend=backend,
+        threads=threads,
+        device=device,
+        progress=progress,
+        profile=profile,
+        effort=effort,
+    )
     result = replace(result, objective=objective)
     if several is not None:
         result = replace(result, weights=several.weights)
@@ -356,12 +354,12 @@ def refine(
     problem = pose(checked.total_vertex_weight, count, imbalance, seed, options, targets)
     problem = replace(problem, fill=fill_empty)
 
-    shrinks = checked_objective(objective, checked, connected=connected) == "volume"
+    shrinks = _shrinks_volume(objective, checked, connected=connected)
     places = checked_places(checked.n, problem.k, fixed)
     reduced, reduced_problem = checked, problem
     if connected or shrinks or places is not None:
         reduced, reduced_problem = divided(checked, problem)
-    terminals = None if places is None else with_terminals(reduced, reduced_problem, places)
+    terminals = _terminals(reduced, reduced_problem, places)
 
     def reduce_cut(engine: Backend, tell: Progress) -> Outcome:
         if count == 1 or checked.n == 0:
@@ -377,9 +375,11 @@ def refine(
     def work(engine: Backend, tell: Progress) -> Outcome:
         found = reduce_cut(engine, tell)
         if connected:
-            return with_connected_parts(engine, reduced, reduced_problem, terminals, found)
+            return _with_connected_parts(engine, reduced, reduced_problem, terminals, found)
         if not shrinks:
             return found
+        from jetpy.constraints.objective import of_less_volume, with_less_volume
+
         start = given if places is None else np.where(places.fixed == NO_PART, given, places.fixed)
         if fill_empty and len(np.unique(start)) < count:
             best = found
@@ -389,179 +389,46 @@ def refine(
             )
         return with_less_volume(engine, reduced, reduced_problem, places, best)
 
-    with engine_for(checked, backend, threads, device) as engine:
-        result = _run(work, checked, problem, preset, engine, progress, profile, device)[0]
+    result, _ = run(
+        work,
+        checked,
+        problem,
+        preset,
+        backend=backend,
+        threads=threads,
+        device=device,
+        progress=progress,
+        profile=profile,
+    )
     return replace(result, objective=objective)
 
 
-def map_processes(
-    graph: Any,
-    hierarchy: Levels | None,
-    distances: Levels | npt.ArrayLike,
-    *,
-    method: names.Method = "im",
-    vertex_weights: npt.ArrayLike | None = None,
-    edge_weights: npt.ArrayLike | None = None,
-    weight: str | None = "weight",
-    node_weight: str | None = "weight",
-    n: int | None = None,
-    imbalance: float = 0.03,
-    large_imbalance: bool = False,
-    seed: int = 0,
-    backend: names.Backend = "auto",
-    threads: int | None = None,
-    device: int | bool | None = None,
-    repair: bool = False,
-    pattern: bool = False,
-    scale: bool = False,
-    progress: ProgressOption = None,
-    profile: bool = False,
-) -> Mapping:
-    """Place the tasks of an application on the PEs of a machine so that communication costs little.
+def _shrinks_volume(objective: Any, graph: Graph, *, connected: bool) -> bool:
+    """Return whether an objective is the communication volume; checks it as `checked_objective`."""
+    if isinstance(objective, str) and objective == "cut":
+        return False
+    from jetpy.constraints.objective import checked_objective
 
-    Every PE gets nearly the same weight, and the sum over all ordered pairs of tasks of
-    communication (edge weight) times distance (of their PEs) becomes small. The same input, seed
-    and options give the same mapping on every back end. Source: Samoldekin, Schulz, Woydt,
-    "GPU-Accelerated Algorithms for Process Mapping" (2025).
-
-    Where there are no more tasks than PEs, no PE gets more than one, whatever they weigh, and the
-    cost is at most that of task i on PE i. Source: Schulz, Träff, "Better Process Mapping and
-    Sparse Quadratic Assignment", SEA 2017.
-
-    Parameters
-    ----------
-    graph, vertex_weights, edge_weights, weight, node_weight, n, large_imbalance, seed, backend
-    threads, device, repair, pattern, scale, progress, profile
-        As for `partition`, with one weight a vertex; vertices are tasks, edge weights what they
-        communicate.
-    hierarchy : str or sequence of int, or None
-        a_1:...:a_l, as in "4:8:6": a_1 PEs a processor, a_2 processors a node and so on. PE p is
-        in processor p // a_1, node p // (a_1 a_2) and so on.
-    distances : str or sequence of int, or array of int, shape (k, k)
-        d_1:...:d_l, as in "1:10:100": d_1 is the distance of PEs of one processor, d_2 that of PEs
-        of different processors of one node and so on. Or those of all PEs: symmetric, 0 from a
-        PE to itself; only such a matrix needs no hierarchy, by method `im`.
-    method : {'im', 'hm', 'hm-ultra'}
-        Integrated mapping: one multilevel run that reduces the cost itself. Hierarchical
-        multisection: partition along the hierarchy, from the top; slower, at less cost, in
-        particular with the preset `ultra`. With one task on each PE, `im` is the same as `hm`.
-    imbalance : float
-        Every PE may get ceil((1 + imbalance) * W / k), W being the total vertex weight; or one
-        task, where there are no more tasks than PEs.
-
-    Raises
-    ------
-    GraphError, OptionError, BackendError
-        As for `partition`; OptionError also where hierarchy and distances do not fit each other
-        or the method.
-
-    Examples
-    --------
-    >>> import jetpy
-    >>> grid = jetpy.generators.grid(20, 20)
-    >>> result = jetpy.map_processes(grid, "2:4", "1:10", threads=1)
-    >>> result.feasible, result.pe.max()
-    (True, np.int32(7))
-    """
-    target = machine(hierarchy, distances)
-    checked = as_graph(
-        graph,
-        vertex_weights=vertex_weights,
-        edge_weights=edge_weights,
-        weight=weight,
-        node_weight=node_weight,
-        n=n,
-        repair=repair,
-        pattern=pattern,
-        scale=scale,
-    )
-    imbalance = checked_imbalance(imbalance, large=large_imbalance)
-    check_small(checked, "map_processes")
-    unit = common_divisor(checked.vertex_weights)
-    steps = pose_mapping(checked.total_vertex_weight, target, method, imbalance, seed, unit)
-    problem = steps[-1]
-    if checked.n <= target.k:
-        heaviest = int(checked.vertex_weights.max(initial=0))
-        problem = replace(problem, limit=max(problem.limit, heaviest))
-
-    def work(engine: Backend, tell: Progress) -> Outcome:
-        if target.k == 1 or checked.n == 0:
-            return trivial_outcome(np.zeros(checked.n, np.int32), 0)
-        if checked.n <= target.k:
-            return place_one_each(engine, checked, target, method, problem.seed)
-        return partition_multilevel(engine, checked, steps, tell)
-
-    with engine_for(checked, backend, threads, device) as engine:
-        run, cost = _run(work, checked, problem, METHODS[method], engine, progress, profile, device)
-    return Mapping(run, target, method, 2 * cost)
+    return checked_objective(objective, graph, connected=connected) == "volume"
 
 
-def engine_for(
-    graph: Graph, backend: str, threads: int | None, device: int | bool | None
-) -> AbstractContextManager[Backend]:
-    """Lease the back end that was asked for, on the GPU where the graph is if that is not said.
+def _terminals(graph: Graph, problem: Problem, places: Places | None) -> WithTerminals | None:
+    """Return the graph with a terminal for each part, or None if no vertex has a place."""
+    if places is None:
+        return None
+    from jetpy.constraints.terminals import with_terminals
 
-    Raises
-    ------
-    OptionError, BackendError
-        As `get_backend` does; OptionError also where `device` is False.
-    """
-    if device is False:
-        raise OptionError("device is False; give the number of a GPU, True, or nothing")
-    on_gpu = graph.on_gpu if isinstance(graph, GraphOnGpu) else None
-    number = 0 if on_gpu is None else on_gpu.number
-    if device is True or (device is None and number > 0 and backend in ("auto", *ON_GPU)):
-        device = number
-    return lease(backend, threads, device)
+    return with_terminals(graph, problem, places)
 
 
-def _run(
-    work: Callable[[Backend, Progress], Outcome],
+def _with_connected_parts(
+    engine: Backend,
     graph: Graph,
     problem: Problem,
-    preset: str,
-    engine: Backend,
-    progress: ProgressOption,
-    profile: bool,
-    device: int | bool | None,
-) -> tuple[Partition, int]:
-    """Compile what is missing, do the work and put the result together; return it and its cost."""
-    with telling(progress) as tell, watch_compilations() as compilations:
-        tell_of_kernels = partial(tell, "compile")
-        engines = dict.fromkeys((engine, able(engine, graph)))
-        loading = engine.loading_seconds
-        if profile:  # where kernels are timed, none of them is compiled meanwhile
-            ready = sum(one.compile(progress=tell_of_kernels) for one in engines)
-        else:
-            ready = sum(one.get_ready(tell_of_kernels) for one in engines)
-        engine = list(engines)[-1]
-        launches = sum(one.all_launches for one in engines)
-        profiler = Profiler(engine) if profile else None
-        with at_work(engine, graph.n, graph.m):
-            outcome = work(engine if profiler is None else profiler, tell)
-            device_parts = engine.from_host(outcome.parts) if device is True else None
-    title = f"{graph.name}, k = {problem.k}, {engine.name}"
-    partition = Partition(
-        graph=graph,
-        parts=outcome.parts,
-        k=problem.k,
-        cut=outcome.cut,
-        ideals=problem.ideals,
-        limits=problem.limits,
-        seed=problem.seed,
-        preset=preset,
-        coarsening=problem.options.coarsen.method,
-        refinement=problem.options.refine.method,
-        backend=engine.name,
-        threads=cpu_threads(engine),
-        gpu=engine.gpu,
-        seconds={"compile": ready + engine.loading_seconds - loading, **outcome.seconds},
-        compiled=bool(compilations),
-        levels=LevelTable(outcome.levels),
-        launches=sum(one.all_launches for one in engines) - launches,
-        generations=outcome.generations,
-        disconnected=outcome.disconnected,
-        device_parts=device_parts,
-        profile=None if profiler is None else profiler.profile(title),
-    )
-    return partition, outcome.cost
+    terminals: WithTerminals | None,
+    found: Outcome,
+) -> Outcome:
+    """Return `found` with connected parts, as `jetpy.constraints.connected` makes them."""
+    from jetpy.constraints.connected import with_connected_parts
+
+    return with_connected_parts(engine, graph, problem, terminals, found)

@@ -7,10 +7,8 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from html import escape
 from typing import Any, Protocol
 
-from jetpy.backends.workers import without_announcement
 from jetpy.errors import OptionError
 from jetpy.progress import Progress, ProgressOption, no_progress
 
@@ -143,6 +141,8 @@ def progress_bars(*, quiet: bool = False) -> Iterator[Bars]:
             stack.callback(_TERMINAL.release)
             screen = stack.enter_context(_terminal())
         if quiet or screen is not None:
+            from jetpy.backends.workers import without_announcement
+
             stack.enter_context(without_announcement())
         yield Bars(screen)
 
@@ -219,6 +219,8 @@ class _Notebook:
         left = "" if end is None else time_left(end - time.monotonic())
         self._bars[what] = done, total, left
         if time.monotonic() - self._drawn > PAUSE:
+            from html import escape
+
             lines = (
                 f"<div>{_element(done, total)} {escape(name)} {left}</div>"
                 for name, (done, total, left) in self._bars.items()

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from scipy.sparse import csgraph
 
 from jetpy.checks import integer
 from jetpy.coordinates import Coordinates, Locate
@@ -112,6 +111,8 @@ def road(n: int, seed: int = 0) -> Graph:
     u, v = triangulation.nonzero()
     rng = np.random.default_rng(seed + 1)
     lengths = rng.random(len(u)) + 1e-9
+    from scipy.sparse import csgraph
+
     tree = csgraph.minimum_spanning_tree(sp.csr_array((lengths, (u, v)), shape=(n, n))).tocoo()
     extra = int(_ROAD_DEGREE * n / 2) - tree.nnz
     picked = rng.choice(len(u), min(4 * extra, len(u)), replace=False)
@@ -212,6 +213,8 @@ def _symmetric(n: int, u: npt.NDArray[Any], v: npt.NDArray[Any]) -> Any:
 
 def _largest_component(matrix: Any) -> tuple[Any, npt.NDArray[np.bool_] | None]:
     """Return the component's matrix, and which vertices are kept where not all are."""
+    from scipy.sparse import csgraph
+
     count, label = csgraph.connected_components(matrix, directed=False)
     if count == 1:
         return matrix, None

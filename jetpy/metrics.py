@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from scipy.sparse import csgraph
 
 from jetpy.build import as_graph
 from jetpy.checks import integer
-from jetpy.communication import communication
 from jetpy.convert.device import on_host
 from jetpy.errors import GraphError, OptionError
 from jetpy.graph import Graph, IntArray
 from jetpy.lazy import cached_property
-from jetpy.mapping.machine import Levels, Machine, described
 from jetpy.problem import Metric
+
+if TYPE_CHECKING:
+    from jetpy.mapping.machine import Levels, Machine
 
 
 @runtime_checkable
@@ -236,6 +236,8 @@ def label_pieces(graph: Graph, parts: IntArray) -> IntArray:
     int32, shape (n,)
         The piece of each vertex, from 0 on.
     """
+    from scipy.sparse import csgraph  # which imports scipy.linalg
+
     neighbours, counts = [], [np.zeros(1, np.int32)]
     for start, stop in graph.row_blocks():
         u = graph.sources(start, stop)
@@ -318,7 +320,9 @@ def evaluate(
     >>> found.cut, found.cost, found.cost_by_level
     (4, 44, array([ 4, 40]))
     """
+    from jetpy.communication import communication
     from jetpy.mapping.cost import communication_cost, cost_by_level
+    from jetpy.mapping.machine import described
 
     if isinstance(parts, Parted):
         k = parts.k if k is None else k

@@ -211,6 +211,10 @@ class Effort:
         return self if self.time_limit is None else replace(self, time_limit=self.time_limit / runs)
 
 
+ONCE = Effort(1)
+"""One partition."""
+
+
 def choose_effort(options: Options, generations: int | None, time_limit: float | None) -> Effort:
     """Return the effort that is asked for; that of the options, if nothing is.
 

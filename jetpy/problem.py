@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +11,6 @@ import numpy.typing as npt
 
 from jetpy.balance.limits import limits_of
 from jetpy.checks import finite_number, integer
-from jetpy.constraints.targets import checked_targets, ideals
 from jetpy.errors import OptionError
 from jetpy.graph import INT32_MAX, Graph, IntArray, common_divisor
 from jetpy.lazy import cached_property
@@ -130,6 +130,8 @@ class Problem:
         """What each part should weigh, rounded up, int64, shape (k,)."""
         if self.targets is None:
             return np.full(self.k, self.ideal, np.int64)
+        from jetpy.constraints.targets import ideals
+
         return ideals(self.total, self.targets)
 
 
@@ -148,6 +150,21 @@ def checked_imbalance(imbalance: Any, *, large: bool) -> float:
             "it is meant so, say large_imbalance=True (--large-imbalance on the command line)"
         )
     return number
+
+
+def checked_imbalances(imbalance: Any, kinds: int, *, large: bool) -> list[float]:
+    """Return an imbalance for each of so many weights.
+
+    Raises
+    ------
+    OptionError
+        If there is not one number, or one for each, from 0 on.
+    """
+    given: Sequence[Any] = np.ravel(np.asarray(imbalance, object)).tolist()
+    if len(given) not in (1, kinds):
+        raise OptionError(f"imbalance must be one number, or {kinds}, not {len(given)}")
+    allowed = [checked_imbalance(number, large=large) for number in given]
+    return allowed if len(allowed) == kinds else allowed * kinds
 
 
 def pose(
@@ -175,6 +192,10 @@ def pose(
     ideal = np.array(-(-total_vertex_weight // k), np.int64)
     limit = int(limits_of(ideal, imbalance, most))
     problem = Problem(k, imbalance, total_vertex_weight, limit, seed, options)
+    if targets is None:
+        return problem
+    from jetpy.constraints.targets import checked_targets, ideals
+
     shares = checked_targets(targets, k)
     if shares is None:
         return problem

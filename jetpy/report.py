@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from jetpy.graph import Graph
-from jetpy.incremental.partitioner import IncrementalPartitioner, Update
-from jetpy.mapping.machine import Machine
-from jetpy.mapping.mapping import Mapping
-from jetpy.metrics import Evaluation
-from jetpy.names import DISTRIBUTION
-from jetpy.profile import Profile
-from jetpy.result import Level, Partition
+import jetpy
 
 if TYPE_CHECKING:
     from jetpy.distributed import DistributedPartition
+    from jetpy.graph import Graph
+    from jetpy.incremental.partitioner import IncrementalPartitioner, Update
+    from jetpy.mapping.machine import Machine
+    from jetpy.mapping.mapping import Mapping
+    from jetpy.metrics import Evaluation
+    from jetpy.profile import Profile
+    from jetpy.result import Level, Partition
 
 STAGES = ("compile", "coarsen", "initial", "refine", "total")
 
@@ -84,7 +83,7 @@ def mapping_stats(mapping: Mapping, read_seconds: float) -> dict[str, Any]:
 def together_stats(result: DistributedPartition, name: str, read_seconds: float) -> dict[str, Any]:
     """Describe a run of several processes: the fields that ``docs/guide/json.md`` lists."""
     return {
-        "version": version(DISTRIBUTION),
+        "version": jetpy.__version__,
         "graph": name,
         **result.stats(),
         "seconds": {"read": read_seconds, **{s: result.seconds[s] for s in STAGES}},
@@ -95,7 +94,7 @@ def together_stats(result: DistributedPartition, name: str, read_seconds: float)
 def update_stats(live: IncrementalPartitioner, updates: Sequence[Update]) -> dict[str, Any]:
     """Describe a session after batches: the fields that ``docs/guide/json.md`` lists."""
     return {
-        "version": version(DISTRIBUTION),
+        "version": jetpy.__version__,
         "n": live.n,
         "m": live.m,
         "k": live.k,
@@ -180,7 +179,7 @@ def evaluation(graph: Graph, result: Evaluation) -> dict[str, Any]:
 
 def about(graph: Graph) -> dict[str, Any]:
     """Name a graph and its size, and the version of jetpy."""
-    return {"version": version(DISTRIBUTION), "graph": graph.name, "n": graph.n, "m": graph.m}
+    return {"version": jetpy.__version__, "graph": graph.name, "n": graph.n, "m": graph.m}
 
 
 def _header(graph: Graph, k: int) -> dict[str, Any]:

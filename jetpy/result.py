@@ -10,11 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.constraints.several import loads
-from jetpy.convert.tables import listed
 from jetpy.errors import GraphError
 from jetpy.graph import Graph
-from jetpy.io.parts import write_parts
 from jetpy.lazy import cached_property
 from jetpy.members import (
     Members,
@@ -26,10 +23,11 @@ from jetpy.members import (
     subgraph,
 )
 from jetpy.metrics import communication_volume, components_per_part, isolated_vertices, part_weights
-from jetpy.profile import Profile
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from jetpy.profile import Profile
 
 
 @dataclass(frozen=True)
@@ -118,6 +116,8 @@ class Partition:
         `parts` as an array of CuPy on the GPU, if asked for.
     gpu : int or None
         Number of the GPU, as CUDA counts them; None on CPUs.
+    gpu_skipped : bool
+        Whether `auto` chose the CPU without looking for a GPU, because the graph is small.
     profile : Profile or None
         Where the time went, if that was asked for.
     """
@@ -145,12 +145,15 @@ class Partition:
     compiled: bool = False
     device_parts: Any = None
     gpu: int | None = None
+    gpu_skipped: bool = False
     profile: Profile | None = None
 
     @cached_property
     def part_weights(self) -> npt.NDArray[np.int64]:
         """Total vertex weight of each part, int64, shape (k,); each weight, shape (k, c)."""
         if self.weights is not None:
+            from jetpy.constraints.several import loads
+
             return loads(self.weights, self.parts, self.k)
         return part_weights(self.graph, self.parts, self.k)
 
@@ -293,6 +296,8 @@ class Partition:
         JetpyError
             When the file cannot be written.
         """
+        from jetpy.io.parts import write_parts
+
         write_parts(path, self.parts)
 
     def plot(self, coordinates: npt.ArrayLike | None = None) -> Figure:
@@ -340,6 +345,8 @@ class Partition:
         GraphError
             If there is no vertex of a name.
         """
+        from jetpy.convert.tables import listed
+
         found = self.as_dict()
         try:
             return np.array([found[name] for name in listed(names)], np.int32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from jetpy.presets import preset
@@ -77,7 +78,7 @@ def run_text(partition: Partition) -> str:
         run += f", refinement {partition.refinement}"
     if partition.generations > 1:
         run += f", {count(partition.generations, 'generation')}"
-    return f"{run}, {_engine(partition)}"
+    return f"{run}, {_engine_text(partition)}"
 
 
 def mapping_rows(mapping: Mapping) -> Rows:
@@ -86,7 +87,7 @@ def mapping_rows(mapping: Mapping) -> Rows:
     return [
         ("graph", graph_text(partition.graph)),
         ("machine", f"{mapping.machine}, {count(partition.k, 'PE')}"),
-        ("run", f"{mapping.method}, seed {partition.seed}, {_engine(partition)}"),
+        ("run", f"{mapping.method}, seed {partition.seed}, {_engine_text(partition)}"),
         *cost_rows(mapping.cost, mapping.cost_by_level.tolist()),
         ("cut", cut_text(mapping.cut, partition.graph)),
         *_balance(partition, "PE"),
@@ -214,6 +215,13 @@ def cost_rows(cost: int, by_level: Sequence[int]) -> Rows:
     if by_level:
         rows.append(("cost by level", " + ".join(f"{share:,}" for share in by_level)))
     return rows
+
+
+def _engine_text(partition: Partition) -> str:
+    """Return what ran the kernels, and why no GPU did if CuPy is there to use one."""
+    if partition.gpu_skipped and find_spec("cupy") is not None:
+        return f"{_engine(partition)} (small graph: starting a GPU would take longer)"
+    return _engine(partition)
 
 
 def _engine(partition: Partition | DistributedPartition) -> str:

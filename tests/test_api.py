@@ -301,7 +301,7 @@ def test_more_imbalance_is_used() -> None:
         ({"seed": 2**31}, "seed is 2147483648"),
         ({"preset": "x"}, "unknown preset 'x'.*default, fast, ultra, max, gkway"),
         ({"backend": "x"}, "unknown backend 'x'.*auto.*cpu"),
-        ({"backend": "cpu"}, "the back end cpu is called cpu now"),
+        ({"backend": "numba"}, "the back end numba is called cpu now"),
         ({"threads": 0}, "threads is 0"),
         ({"threads": -3}, "threads is -3"),
     ],

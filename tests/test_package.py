@@ -6,7 +6,7 @@ import ast
 import inspect
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from glob import glob
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -22,7 +22,18 @@ from jetpy.mapping.problem import METHODS
 from jetpy.presets import PRESETS
 from jetpy.refinement.methods import REFINEMENTS
 
-HEAVY = ("cpu", "scipy", "pymetis", "click", "rich", "numpy")
+HEAVY = ("llvmlite", "scipy", "pymetis", "click", "rich", "numpy")
+UNUSED = (
+    *("scipy.optimize", "scipy.sparse.csgraph", "scipy.spatial", "pymetis", "matplotlib"),
+    *("networkx", "cupy", "jetpy.backends.cuda.engine", "jetpy.backends.kokkos.engine"),
+    *("jetpy.distributed", "jetpy.incremental", "jetpy.mapping", "jetpy.meshes", "jetpy.pages"),
+    *("jetpy.constraints.connected", "jetpy.constraints.objective", "jetpy.constraints.several"),
+    *("jetpy.constraints.targets", "jetpy.constraints.terminals", "jetpy.several", "jetpy.volume"),
+    *("jetpy.profile", "jetpy.io", "jetpy.convert.tables", "jetpy.convert.checked_rows"),
+)
+"""Modules that a plain run does not need."""
+NEEDED_BY_COMMANDS = {"jetpy.io", "scipy.sparse.csgraph"}
+"""Those of them that read files, and count the connected components of parts."""
 
 
 def run(*arguments: str) -> str:
@@ -42,6 +53,46 @@ def run(*arguments: str) -> str:
 def test_what_takes_long_is_imported_late(what: str, loaded: list[str]) -> None:
     code = f"{what}\nimport sys\nprint(*[name for name in {HEAVY} if name in sys.modules])"
     assert run("-c", code).splitlines()[-1].split() == loaded
+
+
+PLAIN_RUN = """
+import numpy as np, jetpy
+n = 100
+indptr, ring = np.arange(0, 2 * n + 1, 2), np.arange(n)
+indices = np.stack([(ring - 1) % n, (ring + 1) % n], 1).ravel()
+assert jetpy.partition((indptr, indices), 4, threads=1).cut == 4
+"""
+
+
+def loaded_by(code: str, names: Iterable[str]) -> set[str]:
+    """Return which of some modules a process has imported after running some code."""
+    *_, last = run("-c", f"{code}\nimport sys\nprint(*sys.modules)").splitlines()
+    return set(names) & set(last.split())
+
+
+def test_a_plain_run_imports_what_it_needs() -> None:
+    names = [*UNUSED, "rich", "click", "jetpy.initial.coarsest"]
+    assert loaded_by(PLAIN_RUN, names) == {"jetpy.initial.coarsest"}
+
+
+def test_other_runs_import_the_rest() -> None:
+    """The names are those of modules."""
+    assert loaded_by("\n".join(f"import {name}" for name in UNUSED if name != "cupy"), UNUSED) == {
+        name for name in UNUSED if name != "cupy"
+    }
+
+
+def test_a_plain_command_imports_what_it_needs(tmp_path: Path) -> None:
+    jetpy.write_graph(tmp_path / "grid.graph", jetpy.generators.grid(10, 10))
+    given = ["partition", str(tmp_path / "grid.graph"), "-k", "2", "--threads", "1"]
+    code = f"from jetpy.cli import main\nmain({given}, standalone_mode=False)"
+    assert loaded_by(code, UNUSED) == NEEDED_BY_COMMANDS
+
+
+@pytest.mark.parametrize("given", ["--version", "--help", "partition --help"])
+def test_help_needs_neither_numpy_nor_rich(given: str) -> None:
+    code = f"from jetpy.cli import main\nmain({given.split()}, standalone_mode=False)"
+    assert loaded_by(code, [*HEAVY, "jetpy.backends"]) == {"click"}
 
 
 def test_as_a_program() -> None:

@@ -1,7 +1,8 @@
 """Back ends by name.
 
 `auto` takes a GPU where one works, and the processor elsewhere: `cuda` and `cpu` are faster than
-Kokkos on the same hardware and compile in seconds, not minutes.
+Kokkos on the same hardware and compile in seconds, not minutes. Small graphs are an exception
+(`is_for_cpu`).
 
 A back end serves one run at a time: its memory, threads and recordings are that run's. A run takes
 one for itself by `lease`. Compiled code is loaded once a process, and all back ends share it.
@@ -9,6 +10,7 @@ one for itself by `lease`. Compiled code is loaded once a process, and all back 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
@@ -53,10 +55,18 @@ BACKENDS: dict[str, Make] = {
     "kokkos-openmp": _kokkos("OpenMP"),
     "kokkos-serial": _kokkos("Serial"),
 }
+CPU = "cpu"
+"""The one that `auto` takes where it takes no GPU."""
 ON_GPU = ("cuda", "kokkos-cuda")
 """Those that run on a GPU."""
-AUTO = (*ON_GPU, "cpu")
+AUTO = (*ON_GPU, CPU)
 """What `auto` tries, in this order."""
+MIN_GPU_WORK = 1_000_000
+"""Vertices and directed edges from which `auto` starts a GPU for one partition.
+
+Importing CuPy and starting CUDA takes 1 to 1.5 seconds. One CPU thread partitions a mesh of this
+size in 0.2 seconds, and an R-MAT graph in 0.6. `bench/NOTES.md` says how that was measured.
+"""
 MAX_IDLE = 16
 """Back ends that are kept for later runs; their threads sleep."""
 
@@ -108,9 +118,53 @@ def lease(
 def check_backend(
     name: str = "auto", threads: int | None = None, device: int | None = None
 ) -> None:
-    """Raise what `get_backend` raises, before other work is done for nothing."""
+    """Raise what `get_backend` raises, before other work is done for nothing.
+
+    `auto` without a device always finds a back end. It is not started here, as the choice depends
+    on the size of the graph.
+    """
+    if name == "auto" and device is None:
+        _check_numbers(threads, device)
+        return
     with lease(name, threads, device):
         pass
+
+
+def is_for_cpu(name: str, device: int | bool | None, work: float) -> bool:
+    """Return whether `auto` leaves work to the CPU, which is done sooner than CUDA has started.
+
+    That is not so if the process has started CUDA already, or the user asks for a device.
+
+    Parameters
+    ----------
+    name : str
+        Back end that the user asks for.
+    device : int or True, optional
+        GPU that the user asks for.
+    work : float
+        Vertices and directed edges of the graph, times the number of partitions to find.
+    """
+    return name == "auto" and device is None and work < MIN_GPU_WORK and not _cuda_has_started()
+
+
+def _cuda_has_started() -> bool:
+    """Return whether this process has used a GPU, by jetpy or by CuPy."""
+    with _keeping:
+        if any(choice[0] in ON_GPU for choice, _ in _idle):
+            return True
+    if "cupy" not in sys.modules:
+        return False
+    try:
+        return bool(sys.modules["cupy"].cuda.driver.ctxGetCurrent())
+    except Exception:  # CUDA is not initialised, or CuPy is broken
+        return False
+
+
+def _check_numbers(threads: int | None, device: int | None) -> None:
+    if threads is not None and integer("threads", threads) < 1:
+        raise OptionError(f"threads is {threads}; at least 1 is needed")
+    if device is not None and integer("device", device) < 0:
+        raise OptionError(f"device is {device}; GPUs are numbered from 0")
 
 
 def _take(
@@ -120,17 +174,14 @@ def _take(
     if name in RENAMED:
         raise OptionError(f"the back end {name} is called {RENAMED[name]} now")
     one_of(["auto", *BACKENDS], "backend", name)
-    if threads is not None and integer("threads", threads) < 1:
-        raise OptionError(f"threads is {threads}; at least 1 is needed")
-    if device is not None and integer("device", device) < 0:
-        raise OptionError(f"device is {device}; GPUs are numbered from 0")
+    _check_numbers(threads, device)
     if name != "auto":
         return _take_one(turns, name, threads, device)
     for other in ON_GPU:
         with suppress(BackendError):
             _check_present(other, device)
             return _take_one(turns, other, threads, device)
-    return _take_one(turns, "cpu" if device is None else "cuda", threads, device)
+    return _take_one(turns, CPU if device is None else "cuda", threads, device)
 
 
 def _check_present(name: str, device: int | None) -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from jetpy.backends.base import Backend
 from jetpy.backends.memory import Memory
 from jetpy.backends.threads import after_fork, available_threads
 from jetpy.errors import BackendError, OptionError
-
-if TYPE_CHECKING:
-    from jetpy.backends.launching import LaunchingBackend
 
 LONGEST_ROW = 256
 """Degree above which one thread of a GPU takes too long over a row."""
@@ -43,15 +41,13 @@ def check_after_fork() -> None:
         raise BackendError(f"CUDA cannot be used in a process {LOST.format('CUDA')}")
 
 
-def prefer_gpu(backend: LaunchingBackend) -> None:
+def prefer_gpu(backend: Backend) -> None:
     """Have a back end treated as one on a GPU."""
     backend.copies = True
     backend.prefers_lists, backend.longest_row = False, LONGEST_ROW
     from jetpy.backends.cpu.engine import CpuBackend
 
-    host = CpuBackend(HOST_THREADS)
-    host.loading = backend.loading
-    backend.host_engine, backend.host_size = host, HOST_SIZE
+    backend.host_engine, backend.host_size = CpuBackend(HOST_THREADS), HOST_SIZE
 
 
 def check_device(device: int, count: int) -> None:

@@ -187,7 +187,7 @@ class Action:
 
 @dataclass
 class Loading:
-    """Seconds in which kernels have been loaded; back ends of one run count together."""
+    """Seconds in which kernels have been loaded, narrow and wide ones together."""
 
     seconds: float = 0.0
 
@@ -219,7 +219,7 @@ class LaunchingBackend(Backend):
 
     def __init__(self, memory: Memory) -> None:
         self.launches = 0
-        self.loading = Loading()
+        self._loading = Loading()
         self.xp = memory.xp
         self._memory = memory
         self._launchers: dict[Workunit, Launcher] = {}
@@ -311,13 +311,14 @@ class LaunchingBackend(Backend):
     def _first(self, workunit: Workunit) -> Launcher:
         started = time.perf_counter()
         launcher = self._load(workunit)
-        self.loading.seconds += time.perf_counter() - started
+        self._loading.seconds += time.perf_counter() - started
         return launcher
 
     @property
     def loading_seconds(self) -> float:  # type: ignore[override]
         """Seconds in which it and its host engine have loaded kernels."""
-        return self.loading.seconds
+        of_host = self.host_engine.loading_seconds if self.host_engine else 0.0
+        return self._loading.seconds + of_host
 
     def empty(self, n: int, dtype: Any = np.int32) -> Array:
         """Return an uninitialised array of shape (n,)."""

@@ -119,9 +119,9 @@ def map_command(
     if hosts is not None and rankfile is None and slurm_hostfile is None:
         raise click.UsageError("--hosts needs --rankfile or --slurm-hostfile")
 
-    from jetpy.api import map_processes
     from jetpy.backends import check_backend
     from jetpy.cli.tables import mapping_summary
+    from jetpy.mapping.api import map_processes
     from jetpy.mapping.launchers import (
         check_hosts,
         check_ranks,

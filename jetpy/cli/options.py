@@ -47,7 +47,8 @@ backend_option = click.option(
     type=_BackendName(get_args(names.Backend)),
     default="auto",
     show_default=True,
-    help="What runs the kernels; auto takes the first that works.",
+    help="What runs the kernels; auto takes a GPU if one works and the graph is not small, else "
+    "the CPU.",
 )
 
 threads_option = click.option(

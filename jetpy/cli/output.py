@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import json
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -14,7 +13,6 @@ from typing import Any
 import click
 
 from jetpy.io.atomic import atomic_write
-from jetpy.io.compression import open_output
 
 STDOUT = Path("-")
 
@@ -99,6 +97,8 @@ def _as_usage_error() -> Iterator[None]:
 def _try_to_open(path: Path) -> None:
     if path.is_fifo() or path.is_char_device():
         return  # whoever is at its other end could notice
+    from jetpy.io.compression import open_output
+
     try:
         with open_output(path):
             raise _OnlyTryingError
@@ -127,6 +127,8 @@ def standard_output_kept() -> Iterator[None]:
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
     """Write `content` to a file, or to standard output if `path` is ``-``."""
+    import json
+
     text = json.dumps(content, indent=2)
     if path == STDOUT:
         click.echo(text)

@@ -37,6 +37,7 @@ from jetpy.cli.output import check_outputs, standard_output_kept
 from jetpy.cli.processes import partition_together
 from jetpy.cli.results import (
     conclude,
+    read_places,
     read_timed,
     read_weights,
     warn_of_pieces,
@@ -178,9 +179,6 @@ def partition_command(
     from jetpy.api import partition
     from jetpy.backends import check_backend
     from jetpy.cli.tables import summary
-    from jetpy.constraints.targets import read_targets
-    from jetpy.incremental.partitioner import IncrementalPartitioner
-    from jetpy.io import read_parts
     from jetpy.options import choose_effort
     from jetpy.presets import choose
     from jetpy.problem import checked_imbalance, pose
@@ -192,7 +190,11 @@ def partition_command(
     largest = max(checked_imbalance(number, large=large_imbalance) for number in each)
     if session is not None and len(each) > 1:
         raise click.UsageError("--session cannot be combined with several imbalances")
-    shares = None if targets is None else read_targets(targets)
+    shares = None
+    if targets is not None:
+        from jetpy.constraints.targets import read_targets
+
+        shares = read_targets(targets)
     pose(0, k, largest, seed, options, shares)
     choose_effort(options, generations, time_limit)
     check_backend(backend, threads, device)
@@ -201,8 +203,7 @@ def partition_command(
         loaded, read_seconds = read_timed(graph, bars, repair=repair, pattern=pattern, scale=scale)
         weights = read_weights(vertex_weights, loaded.n, scale=scale)
         places: dict[str, Any] = {
-            name: None if file is None else read_parts(file, loaded.n, partial=True)
-            for name, file in (("fixed", fixed), ("home", home))
+            name: read_places(file, loaded.n) for name, file in (("fixed", fixed), ("home", home))
         }
         bars.busy("Preparing")
         asked: dict[str, Any] = {
@@ -236,6 +237,9 @@ def partition_command(
         bars.busy("Writing")
         write_files(result, output, trace_file)
         if session is not None:
+            from jetpy.incremental.partitioner import IncrementalPartitioner
+
+            asked["backend"] = result.backend
             IncrementalPartitioner(loaded, k, **asked, parts=result.parts).save(session)
         report = {} if json_file is None else stats(result, read_seconds)
     warn_of_pieces(result.disconnected)

@@ -15,7 +15,6 @@ from jetpy.cli.output import STDOUT, check_outputs, write_json
 from jetpy.cli.results import exit_unless_balanced
 from jetpy.entry import ending_at_once
 from jetpy.errors import GraphError, JetpyError, OptionError
-from jetpy.io.compression import split_name
 
 if TYPE_CHECKING:
     from jetpy.distributed import DistributedPartition
@@ -177,6 +176,7 @@ def _tell(
     *,
     quiet: bool,
 ) -> None:
+    from jetpy.io.compression import split_name
     from jetpy.report import together_stats
 
     if json_file is not None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from jetpy.bars import Bars
-    from jetpy.graph import Graph
+    from jetpy.graph import Graph, IntArray
     from jetpy.result import Partition
 
 
@@ -38,16 +38,27 @@ def read_weights(path: Path | None, n: int, *, scale: bool) -> npt.NDArray[Any] 
 
     `scale` as for `read_vertex_weights`.
     """
+    if path is None:
+        return None
     from jetpy.io.weights import read_vertex_weights
 
-    return None if path is None else read_vertex_weights(path, n, scale=scale)
+    return read_vertex_weights(path, n, scale=scale)
+
+
+def read_places(path: Path | None, n: int) -> IntArray | None:
+    """Return the parts of n vertices that a file holds (int32, -1: none), if there is one."""
+    if path is None:
+        return None
+    from jetpy.io import read_parts
+
+    return read_parts(path, n, partial=True)
 
 
 def write_files(partition: Partition, output: Path | None, trace_file: Path | None) -> None:
     """Write the parts and the profile, where these are asked for."""
-    from jetpy.io import write_parts
-
     if output is not None:
+        from jetpy.io import write_parts
+
         write_parts(output, partition.parts)
     if trace_file is not None and partition.profile is not None:
         partition.profile.write(trace_file)

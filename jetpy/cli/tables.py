@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from jetpy.profile import Profile, Step
 from jetpy.summary import (
     KERNEL_HEADERS,
     LEVEL_HEADERS,
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from jetpy.distributed import DistributedPartition
     from jetpy.incremental.partitioner import IncrementalPartitioner, Update
     from jetpy.mapping.mapping import Mapping
+    from jetpy.profile import Profile, Step
     from jetpy.result import Partition
 
 
@@ -158,6 +158,8 @@ def steps(profile: Profile) -> Table:
 
 
 def _total(steps: Sequence[Step]) -> Step:
+    from jetpy.profile import Step
+
     return Step(
         "total",
         None,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +11,8 @@ import numpy.typing as npt
 from jetpy.balance.limits import limits_of
 from jetpy.constraints.targets import Shares, ideals
 from jetpy.convert.device import on_host
-from jetpy.errors import GraphError, OptionError
+from jetpy.errors import GraphError
 from jetpy.graph import INT32_MAX, IntArray, common_divisor
-from jetpy.problem import checked_imbalance
 from jetpy.validate import Naming
 
 WHOLE = 2**30
@@ -135,18 +133,3 @@ def pose_several(
     wanted = np.stack([ideals(total, shares) for total in totals], axis=1)
     limits = [limits_of(column, own) for column, own in zip(wanted.T, imbalances, strict=True)]
     return Several(weights, wanted, np.stack(limits, axis=1))
-
-
-def checked_imbalances(imbalance: Any, kinds: int, *, large: bool) -> list[float]:
-    """Return an imbalance for each of so many weights.
-
-    Raises
-    ------
-    OptionError
-        If there is not one number, or one for each, from 0 on.
-    """
-    given: Sequence[Any] = np.ravel(np.asarray(imbalance, object)).tolist()
-    if len(given) not in (1, kinds):
-        raise OptionError(f"imbalance must be one number, or {kinds}, not {len(given)}")
-    allowed = [checked_imbalance(number, large=large) for number in given]
-    return allowed if len(allowed) == kinds else allowed * kinds

@@ -11,11 +11,7 @@ import numpy.typing as npt
 from jetpy.backends.base import Array
 from jetpy.backends.level import download, upload
 from jetpy.graph import Graph, IntArray
-from jetpy.initial.assignment import assign_parts
 from jetpy.initial.bisection import bisect
-from jetpy.initial.blocks import split_blocks
-from jetpy.initial.matching import MOST_PARTS, match_to_pinned
-from jetpy.initial.metis import bisect_recursively, with_sorted_rows
 from jetpy.initial.roots import find_roots
 from jetpy.metrics import mapped_cut
 from jetpy.problem import Problem
@@ -58,6 +54,8 @@ def starting_partitions(refinement: Refinement, groups: Array | None = None) -> 
         method = "bisection"
     starts = METHODS[method](refinement, graph, within, tries)
     if groups is None and problem.metric.kind == 1:
+        from jetpy.initial.assignment import assign_parts
+
         starts = [assign_parts(graph, parts, problem) for parts in starts]
     return sorted(starts, key=lambda parts: mapped_cut(graph, parts, problem.metric, problem.k))
 
@@ -76,6 +74,9 @@ def _tries(problem: Problem, size: int) -> int:
 def _by_metis(
     refinement: Refinement, graph: Graph, groups: IntArray | None, tries: int
 ) -> list[Parts]:
+    from jetpy.initial.blocks import split_blocks
+    from jetpy.initial.metis import bisect_recursively, with_sorted_rows
+
     problem, ordered = refinement.problem, with_sorted_rows(graph)
     seeds = [problem.seed * 1009 + number for number in range(tries)]
     if groups is not None:
@@ -101,7 +102,11 @@ def _by_bisection(
         parts, roots = find_roots(graph, groups, problem, pinned)
         return bisect(host, level, parts, roots, tries, problem.seed * 1009, pinned)
 
-    if pinned is None or problem.targets is not None or problem.k > MOST_PARTS:
+    if pinned is None or problem.targets is not None:
+        return solve(tries, pinned)
+    from jetpy.initial.matching import MOST_PARTS, match_to_pinned
+
+    if problem.k > MOST_PARTS:
         return solve(tries, pinned)
     apart = tries // 2
     matched = [match_to_pinned(graph, parts, pinned, problem.k) for parts in solve(apart, None)]

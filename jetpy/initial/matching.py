@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linear_sum_assignment
 
 from jetpy.graph import Graph, IntArray
 
@@ -22,6 +21,8 @@ def match_to_pinned(
     Source: Aykanat, Cambazoglu, Uçar, "Multi-level direct k-way hypergraph partitioning with
     multiple constraints and fixed vertices", JPDC 68 (2008), initial partitioning.
     """
+    from scipy.optimize import linear_sum_assignment  # takes long to import
+
     u, v = graph.sources(0, graph.n), graph.indices
     saved = (pinned[u] < 0) & (pinned[v] >= 0)
     pairs = parts[u[saved]].astype(np.int64) * k + pinned[v[saved]]

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-import pymetis
 from scipy.sparse import csr_array
 
 from jetpy.graph import Graph, IntArray
@@ -90,6 +89,8 @@ def _bisect(graph: Graph, k: int, share: float, seed: int) -> npt.NDArray[np.int
         return pair(graph, k)
     if k > MOST_PARTS:
         return _bisect_blocks(graph, k, share, seed)
+    import pymetis
+
     options = pymetis.Options(seed=seed & 0x7FFFFFFF, ufactor=max(1, round(share * 1000)))
     _, parts = pymetis.part_graph(
         k,

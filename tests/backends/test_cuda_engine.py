@@ -20,7 +20,7 @@ import jetpy
 from jetpy.backends import forget_backends, get_backend, gpu
 from jetpy.backends.base import Backend
 from jetpy.backends.cpu.engine import CpuBackend
-from jetpy.backends.cuda import code, engine, nvrtc
+from jetpy.backends.cuda import code, engine, kernels, nvrtc
 from jetpy.backends.cuda.kernels import modules
 from jetpy.backends.gpu import HOST_THREADS
 from jetpy.backends.gpu_memory import STAGE_BYTES, STAGED_BYTES, CudaMemory
@@ -189,6 +189,48 @@ def test_kernels_are_loaded_when_they_are_launched(cupy: Cupy) -> None:
         backend.reduce(5, selfcheck.add_up, numbers=numbers)
     assert len(cupy.loaded) == 1
     assert len(cupy.launched) == backend.launches == 2
+
+
+def test_a_warm_cache_is_not_loaded_at_once(cupy: Cupy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a process before this one; kernels are loaded when they are launched."""
+    get_backend("cuda").compile()
+    assert len(cupy.loaded) == len(modules())
+    monkeypatch.setattr(code, "_codes", {})
+    forget_backends()
+    cupy.loaded.clear()
+    monkeypatch.setattr(StandIn, "compile", lambda *_: pytest.fail("compiles"))
+    backend = get_backend("cuda")
+    backend.compile()
+    assert cupy.loaded == []
+    backend.reduce(5, selfcheck.add_up, numbers=cupy.zeros(5, np.int32))
+    assert len(cupy.loaded) == 1
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda file: file.write_bytes(b"damaged")])
+def test_what_has_gone_from_a_warm_cache(
+    cupy: Cupy, tmp_path: Path, damage: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cubin that is missing is compiled with all that is; a damaged one when it is needed."""
+    get_backend("cuda").compile()
+    [cubin] = tmp_path.rglob("selfcheck-*.cubin")
+    before = cubin.read_bytes()
+    damage(cubin)
+    monkeypatch.setattr(code, "_codes", {})
+    forget_backends()
+    backend = get_backend("cuda")
+    backend.compile()
+    backend.reduce(5, selfcheck.add_up, numbers=cupy.zeros(5, np.int32))
+    assert cubin.read_bytes() == before
+
+
+def test_other_sources_are_compiled(cupy: Cupy, monkeypatch: pytest.MonkeyPatch) -> None:
+    get_backend("cuda").compile()
+    monkeypatch.setattr(code, "_codes", {})
+    monkeypatch.setattr(kernels, "digest_of_kernels", lambda engine: "of another version")
+    forget_backends()
+    cupy.loaded.clear()
+    get_backend("cuda").compile()
+    assert len(cupy.loaded) == len(modules())
 
 
 def test_what_the_driver_does_not_load(cupy: Cupy) -> None:

@@ -40,13 +40,8 @@ def address_of(module: ModuleType, workunit: str, width: Width) -> int:
         address = address_in_library(source.symbol_of(module, workunit, width))
         if address is not None:
             return address
-    return addresses(module, width)[workunit]
-
-
-def addresses(module: ModuleType, width: Width) -> dict[str, int]:
-    """Return the addresses of the ranges of a module's workunits."""
     with _compiling:
-        return _addresses(module, width)
+        return _addresses(module, width)[workunit]
 
 
 @cache
@@ -62,16 +57,20 @@ def sharing() -> dict[str, Any]:
 
 @cache
 def _sharing() -> dict[str, Any]:
-    found = {name: address_in_library(name) for name in SHARING}
-    if None in found.values():
-        found = {**_load(source.unit_of_sharing())}
-    return {name: ctypes.CFUNCTYPE(_WORD, *SHARING[name])(found[name]) for name in SHARING}
+    found = {}
+    for name, arguments in SHARING.items():
+        address = address_in_library(name) or _addresses_of_sharing()[name]
+        found[name] = ctypes.CFUNCTYPE(_WORD, *arguments)(address)
+    return found
+
+
+@cache
+def _addresses_of_sharing() -> dict[str, int]:
+    return _load(source.unit_of_sharing())
 
 
 def _load(unit: Unit) -> dict[str, int]:
     """Load a unit from the cache, or compile it and keep it there; return addresses by name."""
-    if not unit.symbols:
-        return {}
     name = Path("cpu", f"{unit.name}-{llvm.key_of(unit.text)}{SUFFIX}")
     content = read_entry(name)
     if content is None:

@@ -109,12 +109,15 @@ class CpuBackend(LaunchingBackend):
         from jetpy import workloads
 
         started = time.perf_counter()
-        total = sum(len(read_workunits(module, self.width)) for module in workloads.MODULES)
-        done = 0
+        kernels = [
+            (module, name)
+            for module in workloads.MODULES
+            for name in read_workunits(module, self.width)
+        ]
         with watch_compilations() as compilations:
             compiling.sharing()
-            for module in workloads.MODULES:
-                done += len(compiling.addresses(module, self.width))
+            for done, (module, name) in enumerate(kernels, 1):
+                compiling.address_of(module, name, self.width)
                 if compilations and progress is not None:
-                    progress(done, total)
+                    progress(done, len(kernels))
         return time.perf_counter() - started

@@ -9,7 +9,6 @@ FOLDER` makes the libraries; it needs a C compiler, which links them.
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import platform
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from jetpy.backends.cpu import llvm, source
+from jetpy.backends.sources import digest_of_kernels
 
 LEVELS = {
     "x86-64-v4": {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"},
@@ -55,7 +55,7 @@ def _library() -> ctypes.CDLL | None:
         wanted = set().union(*list(LEVELS.values())[number:])
         if wanted <= flags and path.exists():
             library = ctypes.CDLL(str(path))
-            digest = digest_of_sources().encode()
+            digest = digest_of_kernels("cpu").encode()
             found = (ctypes.c_char * len(digest)).in_dll(library, KEY).raw
             return library if found == digest else None
     return None
@@ -70,17 +70,6 @@ def _flags() -> set[str]:
         return set()
 
 
-def digest_of_sources() -> str:
-    """Return a digest of all that libraries are made from."""
-    package = FOLDER.parents[1]
-    files = [
-        *sorted((package / "workloads").glob("*.py")),
-        *sorted((package / "kernel_language").glob("*.py")),
-        *sorted(FOLDER.glob("*.py")),
-    ]
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
-
-
 def build(folder: Path) -> list[Path]:
     """Make the libraries for this kind of processor (x86-64) in a folder; return their files."""
     if platform.machine() != "x86_64":
@@ -89,7 +78,7 @@ def build(folder: Path) -> list[Path]:
 
 
 def _build(path: Path, level: str) -> Path:
-    digest = digest_of_sources()
+    digest = digest_of_kernels("cpu")
     texts = [unit.text for unit in source.all_units()]
     texts.append(KEY_TEXT.format(key=KEY, length=len(digest) + 1, digest=digest))
     with TemporaryDirectory() as name:

@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from jetpy.backends.base import Workunit
-from jetpy.backends.cuda.kernels import cubins, modules
+from jetpy.backends.cuda.kernels import are_all_kept, cubins, list_all_kept, modules
 from jetpy.backends.cuda.nvrtc import NVRTC
 from jetpy.backends.cuda.source import symbol
 from jetpy.backends.threads import fork_safe_lock
@@ -48,11 +48,18 @@ class Code:
             return self._functions[workunit]
 
     def load_all(self, jobs: int, progress: Callable[[int, int], None] | None) -> None:
-        """Load all workunits; what the cache lacks is compiled, by `jobs` threads."""
+        """Load all workunits; what the cache lacks is compiled, by `jobs` threads.
+
+        If the cache is known to lack nothing, workunits are loaded when they are launched.
+        """
         with self._loading:
-            if not self._is_complete:
+            if self._is_complete:
+                return
+            circumstances = self._compiler, self._architecture, self._width
+            if not are_all_kept(*circumstances):
                 self._load(self._cubins(modules(), jobs=jobs, progress=progress))
-                self._is_complete = True
+                list_all_kept(*circumstances)
+            self._is_complete = True
 
     def _cubins(self, wanted: list[ModuleType], **how: Any) -> dict[ModuleType, bytes]:
         return cubins(wanted, self._compiler, self._architecture, width=self._width, **how)

@@ -6,6 +6,7 @@ import hashlib
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +14,7 @@ from types import ModuleType
 from jetpy.backends.cuda import SUFFIX, nvrtc
 from jetpy.backends.cuda.nvrtc import NVRTC, OPTIONS
 from jetpy.backends.cuda.source import source
+from jetpy.backends.sources import digest_of_kernels
 from jetpy.backends.threads import available_threads
 from jetpy.backends.workers import (
     Compilation,
@@ -23,7 +25,7 @@ from jetpy.backends.workers import (
     count_of,
     note,
 )
-from jetpy.cache import keep_entry, one_at_a_time, read_entry
+from jetpy.cache import cache_dirs, keep_entry, one_at_a_time, read_entry, write_entry
 from jetpy.errors import BackendError
 from jetpy.kernel_language import Width, read_workunits
 
@@ -95,6 +97,32 @@ def cubins(
         return _completed(
             wanted, compiler, architecture, width, jobs or available_threads(), progress
         )
+
+
+def are_all_kept(compiler: NVRTC, architecture: str, width: Width = Width.NARROW) -> bool:
+    """Return whether the cache holds a list of the cubins of all modules, and all files in it.
+
+    The list is found by the bytes of the sources, without reading the kernels in them. A damaged
+    cubin is compiled again when it is needed.
+    """
+    listed = read_entry(_list(compiler, architecture, width))
+    if listed is None:
+        return False
+    tops = cache_dirs()
+    return all(any((top / name).exists() for top in tops) for name in listed.decode().splitlines())
+
+
+def list_all_kept(compiler: NVRTC, architecture: str, width: Width = Width.NARROW) -> None:
+    """Keep a list of the cubins of all modules, which are in the cache, if it can be written."""
+    names = (str(entry(module, compiler, architecture, width)) for module in modules())
+    with suppress(OSError):
+        write_entry(_list(compiler, architecture, width), "\n".join(names).encode())
+
+
+def _list(compiler: NVRTC, architecture: str, width: Width) -> Path:
+    circumstances = repr((compiler.version, OPTIONS, architecture, width.name))
+    key = hashlib.sha256(f"{circumstances}{digest_of_kernels('cuda')}".encode()).hexdigest()[:16]
+    return Path("cuda", architecture, f"all-{key}.txt")
 
 
 def _kept(
