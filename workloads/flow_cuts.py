@@ -154,15 +154,15 @@ def pierce(side: int, most: int, row: int, pairs: Pairs, moves: Moves, trees: Tr
         trees.settled[node] = trees.sides[node]
     hold(side, row, pairs, trees)
     left: int = most
-    wanted: int = next_preference(INT32_MAX, side, row, pairs, moves, trees)
+    wanted: int = INT32_MAX
     while left > 0 and wanted != UNWANTED:
+        wanted = next_preference(wanted, side, row, pairs, moves, trees)
         for node in range(inner_begin(row, pairs), end_of(row, pairs)):
             if left > 0 and preference(node, side, row, pairs, moves, trees) == wanted:
                 if could_pierce(node, side, trees):
                     add_terminal(node, side, row, pairs, trees)
                     trees.settled[node] = side
                     left -= 1
-        wanted = next_preference(wanted, side, row, pairs, moves, trees)
     return left < most
 
 

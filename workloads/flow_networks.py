@@ -13,6 +13,8 @@ from jetpy.workloads.regions import OUTSIDE, Pair, Pairs, is_in_pair
 
 TERMINALS = 2
 """The first nodes of a network: its source and its sink."""
+NODES_BESIDE = TERMINALS + 1
+"""Nodes that a network has room for beside the vertices: after the last one is where rows end."""
 
 
 class Side(IntEnum):
@@ -30,6 +32,7 @@ class Arcs:
     heads: pk.View1D[pk.int32]  # the node that an arc leads to
     twins: pk.View1D[pk.int32]  # the arc back
     capacities: pk.View1D[Weight]  # what an arc still takes
+    used: pk.View1D[pk.int64]  # how many arcs are taken, a single number
 
 
 @pk.function
@@ -134,7 +137,8 @@ def build_network(
     for node in range(begin, end):
         next_arcs[node] = 0
     take_edges(False, row, graph, pairs, parts, next_arcs, arcs)
-    arc: int = pairs.rows[row + Pair.ARC]
+    size: pk.int64 = pairs.rows[row + Pair.ARCS]
+    arc: int = pk.atomic_fetch_add(arcs.used, [0], size)
     for node in range(begin, end):
         arcs.rows[node] = arc
         arc += next_arcs[node]

@@ -12,6 +12,9 @@ import pykokkos as pk
 NOT_QUEUED = -1
 DONE = -2
 """Position of a vertex that has left its heap for good."""
+ARITY_BITS = 2
+ARITY = 1 << ARITY_BITS
+"""Children of a position: four have their keys side by side, and make heaps half as deep."""
 
 
 class Number(IntEnum):
@@ -59,7 +62,7 @@ MOST_LEVELS = 18
 class Heaps:
     """The heaps, by vertex and by place; and the numbers of each bisection, by `Number`."""
 
-    keys: pk.View1D[pk.int64]
+    keys: pk.View1D[pk.int64]  # of the vertices in `heap`, place by place
     heap: pk.View1D[pk.int32]
     positions: pk.View1D[pk.int32]  # in the heap of the side; NOT_QUEUED, DONE
     numbers: pk.View1D[pk.int64]
@@ -74,47 +77,53 @@ def top_of(side: int, here: int, heaps: Heaps) -> int:
 
 
 @pk.function
-def rise(v: int, j: int, side: int, here: int, heaps: Heaps):
-    """Put a vertex to a position of a heap that is free, or above it."""
-    top: int = top_of(side, here, heaps)
-    step: int = 1 - 2 * side
-    key: pk.int64 = heaps.keys[v]
-    hole: int = j
-    while hole > 0:
-        above: int = (hole - 1) >> 1
-        u: int = heaps.heap[top + step * above]
-        if heaps.keys[u] > key:
-            break
-        heaps.heap[top + step * hole] = u
-        heaps.positions[u] = hole
-        hole = above
-    heaps.heap[top + step * hole] = v
-    heaps.positions[v] = hole
+def set_slot(v: int, key: pk.int64, j: int, slot: int, heaps: Heaps):
+    """Put a vertex to a position of a heap, given its slot in the arrays."""
+    heaps.heap[slot] = v
+    heaps.keys[slot] = key
+    heaps.positions[v] = j
 
 
 @pk.function
-def sink(v: int, j: int, side: int, here: int, heaps: Heaps):
+def rise(v: int, key: pk.int64, j: int, side: int, here: int, heaps: Heaps):
+    """Put a vertex to a position of a heap that is free, or above it."""
+    top: int = top_of(side, here, heaps)
+    step: int = 1 - 2 * side
+    hole: int = j
+    while hole > 0:
+        above: int = (hole - 1) >> ARITY_BITS
+        slot: int = top + step * above
+        if heaps.keys[slot] > key:
+            break
+        set_slot(heaps.heap[slot], heaps.keys[slot], hole, top + step * hole, heaps)
+        hole = above
+    set_slot(v, key, hole, top + step * hole, heaps)
+
+
+@pk.function
+def sink(v: int, key: pk.int64, j: int, side: int, here: int, heaps: Heaps):
     """Put a vertex to a position of a heap that is free, or below it."""
     top: int = top_of(side, here, heaps)
     step: int = 1 - 2 * side
     size: int = heaps.numbers[here + Number.SIZES + side]
-    key: pk.int64 = heaps.keys[v]
     hole: int = j
-    while 2 * hole + 1 < size:
-        below: int = 2 * hole + 1
-        u: int = heaps.heap[top + step * below]
-        if below + 1 < size:
-            w: int = heaps.heap[top + step * (below + 1)]
-            if heaps.keys[w] > heaps.keys[u]:
-                below += 1
-                u = w
-        if heaps.keys[u] < key:
+    while (hole << ARITY_BITS) + 1 < size:
+        first: int = (hole << ARITY_BITS) + 1
+        last: int = first + ARITY
+        if last > size:
+            last = size
+        below: int = first
+        highest: pk.int64 = heaps.keys[top + step * first]
+        for child in range(first + 1, last):
+            other: pk.int64 = heaps.keys[top + step * child]
+            if other > highest:
+                below = child
+                highest = other
+        if highest < key:
             break
-        heaps.heap[top + step * hole] = u
-        heaps.positions[u] = hole
+        set_slot(heaps.heap[top + step * below], highest, hole, top + step * hole, heaps)
         hole = below
-    heaps.heap[top + step * hole] = v
-    heaps.positions[v] = hole
+    set_slot(v, key, hole, top + step * hole, heaps)
 
 
 @pk.function
@@ -122,19 +131,18 @@ def insert(v: int, key: pk.int64, side: int, here: int, heaps: Heaps):
     """Put a vertex into a heap."""
     size: int = heaps.numbers[here + Number.SIZES + side]
     heaps.numbers[here + Number.SIZES + side] = size + 1
-    heaps.keys[v] = key
-    rise(v, size, side, here, heaps)
+    rise(v, key, size, side, here, heaps)
 
 
 @pk.function
 def rekey(v: int, key: pk.int64, side: int, here: int, heaps: Heaps):
     """Give a vertex of a heap another key."""
-    old: pk.int64 = heaps.keys[v]
-    heaps.keys[v] = key
+    j: int = heaps.positions[v]
+    old: pk.int64 = heaps.keys[top_of(side, here, heaps) + (1 - 2 * side) * j]
     if key > old:
-        rise(v, heaps.positions[v], side, here, heaps)
+        rise(v, key, j, side, here, heaps)
     elif key < old:
-        sink(v, heaps.positions[v], side, here, heaps)
+        sink(v, key, j, side, here, heaps)
 
 
 @pk.function
@@ -144,9 +152,12 @@ def remove(v: int, side: int, here: int, heaps: Heaps):
     heaps.numbers[here + Number.SIZES + side] = size
     j: int = heaps.positions[v]
     heaps.positions[v] = NOT_QUEUED
-    last: int = heaps.heap[top_of(side, here, heaps) + (1 - 2 * side) * size]
+    top: int = top_of(side, here, heaps)
+    step: int = 1 - 2 * side
+    last: int = heaps.heap[top + step * size]
     if last != v:
-        if heaps.keys[last] > heaps.keys[v]:
-            rise(last, j, side, here, heaps)
+        key: pk.int64 = heaps.keys[top + step * size]
+        if key > heaps.keys[top + step * j]:
+            rise(last, key, j, side, here, heaps)
         else:
-            sink(last, j, side, here, heaps)
+            sink(last, key, j, side, here, heaps)

@@ -36,29 +36,27 @@ class Pair(IntEnum):
     """Vertices with more edges are in no region: most of these lead to other parts."""
     NODE = 11
     """First node of the network."""
-    ARC = 12
-    """First arc of the network."""
-    FLOW = 13
-    FIRST_ACTIVE = 14
+    FLOW = 12
+    FIRST_ACTIVE = 13
     """First of the nodes that wait (`max_flow`)."""
-    LAST_ACTIVE = 15
-    NEXT_ARC = 16
+    LAST_ACTIVE = 14
+    NEXT_ARC = 15
     """The arc of the first active node from which it goes on growing."""
-    ORPHANS = 17
+    ORPHANS = 16
     """The end of the stack of orphans."""
-    PATHS = 18
+    PATHS = 17
     """Number of paths found."""
-    GAIN = 19
+    GAIN = 18
     """What the new cut is smaller by."""
-    WEIGHT = 20
+    WEIGHT = 19
     """Weight that has moved from the first part to the second."""
-    VERTICES = 21
+    VERTICES = 20
     """Number of vertices that have."""
-    WEIGHTS = 22
+    WEIGHTS = 21
     """What the parts weigh."""
-    LIMITS = 24
+    LIMITS = 23
     """What they may weigh."""
-    COUNT = 26
+    COUNT = 25
 
 
 class Pairs:

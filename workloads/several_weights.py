@@ -190,7 +190,7 @@ def improve(graph: Graph, n: int, seed: pk.uint32, state: Several) -> bool:
     best_total: pk.int64 = 0
     while state.numbers[Number.SIZES] > 0 and count - kept < most:
         u: int = state.heap[0]
-        expected: pk.int64 = state.keys[u] >> KEY_BITS
+        expected: pk.int64 = state.keys[0] >> KEY_BITS
         connect(u, graph, state)
         q: int = best_with_room(u, graph, state)
         gain: pk.int64 = 0
@@ -335,10 +335,10 @@ def relieve(graph: Graph, n: int, k: int, seed: pk.uint32, state: Several) -> bo
     kept: int = 0
     while excess > 0 and state.numbers[Number.SIZES] > 0 and count - kept < MOST_IN_VAIN:
         u: int = state.heap[0]
-        expected: pk.int64 = state.keys[u]
+        expected: pk.int64 = state.keys[0]
         widest = roomiest(k, state)
         queue_for_relief(u, widest, k, graph, seed, state)
-        if state.positions[u] < 0 or state.keys[u] != expected:
+        if state.positions[u] != 0 or state.keys[0] != expected:
             continue
         connect(u, graph, state)
         q: int = best_relief(u, widest, k, graph, state)

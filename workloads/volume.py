@@ -258,9 +258,9 @@ def improve(nets: Nets, table: Connectivity, seed: pk.uint32, state: Volume) -> 
     highest: pk.int64 = 0
     while state.numbers[Number.SIZES] > 0 and count - kept < most:
         v: int = state.heap[0]
-        expected: pk.int64 = state.keys[v]
+        expected: pk.int64 = state.keys[0]
         queue(v, nets, table, seed, state)
-        if state.positions[v] < 0 or state.keys[v] != expected:
+        if state.positions[v] != 0 or state.keys[0] != expected:
             continue
         remove(v, 0, ONLY_HEAP, state)
         state.positions[v] = DONE

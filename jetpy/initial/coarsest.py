@@ -13,9 +13,9 @@ from jetpy.backends.level import download, upload
 from jetpy.graph import Graph, IntArray
 from jetpy.initial.bisection import bisect
 from jetpy.initial.roots import find_roots
-from jetpy.metrics import mapped_cut
 from jetpy.problem import Problem
 from jetpy.refinement.jet import Refined, Refinement
+from jetpy.refinement.measures import cost
 
 Parts = npt.NDArray[np.int32]
 REFINED_SHARE, FEWEST_REFINED = 4, 2
@@ -45,10 +45,10 @@ def starting_partitions(refinement: Refinement, groups: Array | None = None) -> 
     `groups` as for `partition_coarsest`. METIS is not asked where parts should not weigh the same,
     or vertices are pinned.
     """
-    backend, problem = refinement.backend, refinement.problem
-    graph = download(backend, refinement.state.graph)
+    backend, problem, state = refinement.backend, refinement.problem, refinement.state
+    graph = download(backend, state.graph)
     within = None if groups is None else backend.to_host(groups)
-    tries = _tries(problem, refinement.state.graph.size)
+    tries = _tries(problem, state.graph.size)
     method = problem.options.initial.method
     if problem.targets is not None or refinement.pinned is not None:
         method = "bisection"
@@ -57,7 +57,11 @@ def starting_partitions(refinement: Refinement, groups: Array | None = None) -> 
         from jetpy.initial.assignment import assign_parts
 
         starts = [assign_parts(graph, parts, problem) for parts in starts]
-    return sorted(starts, key=lambda parts: mapped_cut(graph, parts, problem.metric, problem.k))
+
+    def cut_of(parts: Parts) -> int:
+        return cost(backend, state.graph, backend.from_host(parts), state.metric)
+
+    return sorted(starts, key=cut_of)
 
 
 def _tries(problem: Problem, size: int) -> int:

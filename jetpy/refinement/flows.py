@@ -7,7 +7,7 @@ SEA 2022. The host does it beside a GPU, too: a thread has a whole pair.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from jetpy.lazy import cached_property
 from jetpy.problem import EDGE_CUT, Problem
 from jetpy.refinement.measures import Measures
 from jetpy.workloads import flow_cuts, flow_networks, regions
-from jetpy.workloads.flow_networks import TERMINALS
+from jetpy.workloads.flow_networks import NODES_BESIDE
 from jetpy.workloads.groups import NO_PART
 from jetpy.workloads.regions import KEPT_OUTSIDE, OUTSIDE, Pair
 
@@ -56,14 +56,16 @@ class Trees:
     heads: Array
     twins: Array
     capacities: Array
+    used: Array
 
     @classmethod
     def with_room(cls, backend: Backend, nodes: int, arcs: int) -> Trees:
         """Allocate networks of so many nodes and arcs together."""
         types = np.int32, np.int32, backend.sum_type
-        return cls(
-            *(backend.empty(nodes) for _ in range(8)), *(backend.empty(arcs, t) for t in types)
-        )
+        arrays = [backend.empty(nodes) for _ in range(8)]
+        arrays += [backend.empty(arcs, t) for t in types]
+        arrays.append(backend.full(1, 0, np.int64))
+        return cls(*arrays)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +115,12 @@ class Flows:
     def graph(self) -> DeviceGraph:
         """The level, where flows are found."""
         return carry_graph(self._device, self._source, self.backend)
+
+    @cached_property
+    def trees(self) -> Trees:
+        """Room for the networks of the pairs of a turn, which share no vertex and no edge."""
+        nodes = self.graph.n + NODES_BESIDE * (self.problem.k // 2)
+        return Trees.with_room(self.backend, nodes, self.graph.nnz)
 
     def are_due(self, measures: Measures, *, finest: bool) -> bool:
         """Whether the level is one for flows, given the measures of a partition."""
@@ -181,13 +189,8 @@ class Flows:
         backend.run_tasks(
             count, regions.grow_region, graph=graph, pairs=pairs, parts=parts, most_hops=hops
         )
-        rows = backend.to_host(pairs.rows).reshape(count, Pair.COUNT).copy()
-        nodes = rows[:, Pair.SIZE] + TERMINALS + 1
-        arcs = rows[:, Pair.ARCS]
-        rows[:, Pair.NODE] = np.cumsum(nodes) - nodes
-        rows[:, Pair.ARC] = np.cumsum(arcs) - arcs
-        pairs = replace(pairs, rows=backend.from_host(rows.ravel()))
-        trees = Trees.with_room(backend, int(nodes.sum()), int(arcs.sum()))
+        trees = self.trees
+        trees.used.fill(0)
         backend.run_tasks(
             count,
             flow_networks.build_network,
@@ -262,6 +265,7 @@ def region_rows(
     rows[:, Pair.EDGES_END] = edges.starts[chosen + 1]
     both = sizes[pairs].sum(axis=1)
     rows[:, Pair.FIRST] = np.cumsum(both) - both
+    rows[:, Pair.NODE] = rows[:, Pair.FIRST] + NODES_BESIDE * np.arange(len(chosen))
     rows[:, Pair.MOST_EDGES] = both
     rows[:, Pair.ROOMS : Pair.ROOMS + 2] = weights[pairs] // REGION_SHARE
     rows[:, Pair.WEIGHTS : Pair.WEIGHTS + 2] = weights[pairs]

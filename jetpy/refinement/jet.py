@@ -158,7 +158,7 @@ class Refinement:
         state, backend = self.state, self.backend
         backend.pull(state.control_block)
         backend.synchronize()
-        request = state.control_block.host[Control.REQUEST]
+        request = Request(state.control_block.host[Control.REQUEST])
         if request == Request.END:
             return False
         if request != Request.NOTHING:

@@ -78,16 +78,17 @@ def measure(backend: Backend, graph: DeviceGraph, parts: Array, metric: DeviceMe
         part_weights=part_weights,
     )
     graph.halo.add_up(part_weights)
-    cost = _cost(backend, graph, parts, metric)
-    return Measures(cost, backend.to_host(part_weights).astype(np.int64))
+    cut = cost(backend, graph, parts, metric)
+    return Measures(cut, backend.to_host(part_weights).astype(np.int64))
 
 
 def cost_of(backend: Backend, graph: DeviceGraph, parts: Array, metric: Metric, k: int) -> int:
     """Return the weight of the undirected edges, each times the distance of its parts."""
-    return _cost(backend, graph, parts, upload_metric(backend, graph, metric, k))
+    return cost(backend, graph, parts, upload_metric(backend, graph, metric, k))
 
 
-def _cost(backend: Backend, graph: DeviceGraph, parts: Array, metric: DeviceMetric) -> int:
+def cost(backend: Backend, graph: DeviceGraph, parts: Array, metric: DeviceMetric) -> int:
+    """Do what `cost_of` does with a metric that is on the back end."""
     directed = backend.reduce(
         graph.n, kernels.cost_of_vertex, graph=graph, parts=parts, metric=metric
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ WIDE, SPAN = 512, 64
 class BlockSums:
     """Sums over blocks of parts, int64, as `jetpy.workloads.plan` takes them."""
 
+    span: int
     weight: Array
     overload: Array
     open_count: Array
@@ -33,7 +33,6 @@ class BlockSums:
     above: Array
     count_at_limit: Array
     room_at_limit: Array
-    span: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +83,8 @@ class Plan:
         self._groups = k // group_size if is_wide else 0
         self._blocks = self._groups * -(-group_size // span)
         self._sums = {
-            "blocks": _block_sums(backend, self._blocks, span),
-            "groups": _group_sums(backend, self._groups),
+            "blocks": BlockSums(span, *_arrays(backend, 7, self._blocks)),
+            "groups": GroupSums(*_arrays(backend, 5, self._groups)),
         }
 
     def draw_up(self, state: RefinementState, best_weights: Array) -> None:
@@ -122,22 +121,8 @@ def open_below(limits: Any) -> Any:
     return np.maximum(limits * PERCENT_OPEN // 100, limits - MOST_BELOW_LIMIT)
 
 
-def _block_sums(backend: Backend, blocks: int, span: int) -> BlockSums:
-    array = partial(backend.empty, blocks, np.int64)
-    return BlockSums(
-        weight=array(),
-        overload=array(),
-        open_count=array(),
-        room=array(),
-        above=array(),
-        count_at_limit=array(),
-        room_at_limit=array(),
-        span=span,
-    )
-
-
-def _group_sums(backend: Backend, groups: int) -> GroupSums:
-    array = partial(backend.empty, groups, np.int64)
-    return GroupSums(
-        at_limit=array(), weight=array(), overload=array(), open_count=array(), room=array()
-    )
+def _arrays(backend: Backend, count: int, size: int) -> list[Array]:
+    """Return int64 arrays of shape (size,); where that is 0, the same `count` times."""
+    if size == 0:
+        return count * [backend.empty(0, np.int64)]
+    return [backend.empty(size, np.int64) for _ in range(count)]
