@@ -15,6 +15,7 @@ from typing import Any
 
 from jetpy.backends import AUTO, BACKENDS, cuda, installation, selfcheck
 from jetpy.backends.cpu import SUFFIX
+from jetpy.backends.cpu.library import level_in_use
 from jetpy.backends.cuda import diagnosis as of_cuda
 from jetpy.backends.cuda import installation as cuda_installation
 from jetpy.backends.cuda.installation import Installation as Cuda
@@ -36,15 +37,15 @@ class CacheFolder:
     Attributes
     ----------
     path : str
-    kernels : int
-        Kernels in it, damaged ones included.
+    files : int
+        Files of kernels in it, damaged ones included.
     damaged : int
     bytes : int
         Size of all files.
     """
 
     path: str
-    kernels: int
+    files: int
     damaged: int
     bytes: int
 
@@ -79,6 +80,9 @@ class Checkup:
     cuda : jetpy.backends.cuda.installation.Installation
     kokkos : jetpy.backends.diagnosis.Installation or None
         None where PyKokkos is not installed.
+    library : str or None
+        What processors the kernels were compiled for that came with jetpy, such as x86-64-v3; None
+        where none is used.
     cache : Cache
         As it was before the self-checks.
     processor : str
@@ -93,6 +97,7 @@ class Checkup:
     outcomes: Mapping[str, Outcome]
     cuda: Cuda
     kokkos: Installation | None
+    library: str | None
     cache: Cache
     processor: str
     threads: int
@@ -166,6 +171,7 @@ def check_up(tell: Callable[[str], None] = lambda doing: None) -> Checkup:
         outcomes,
         found,
         installation.examine(),
+        level_in_use(),
         cache,
         _processor(),
         available_threads(),
@@ -218,7 +224,7 @@ def _gpus() -> list[str]:
 
 
 def _cache() -> Cache:
-    folders = list(dict.fromkeys([cache_dirs()[0], cache_dirs()[-1]]))
+    folders = cache_dirs()
     try:
         for folder in folders:
             check_trusted(folder, Path())
@@ -228,7 +234,7 @@ def _cache() -> Cache:
 
 
 def _folder(folder: Path) -> CacheFolder:
-    """Count the kernels in a cache folder, and those that do not count."""
+    """Count the files of kernels in a cache folder, and those that are damaged."""
     files = [*folder.glob(f"cpu/*{SUFFIX}"), *folder.glob(f"cuda/*/*{cuda.SUFFIX}")]
     intact = [intact_content(path) is not None for path in files]
     intact += [is_built(path.parent) for path in folder.glob(f"kokkos/*/{BINARY}")]

@@ -67,12 +67,12 @@ def test_notebook(
 ) -> None:
     monkeypatch.setattr("jetpy.backends.workers._announced", False)
     with progress_bars() as told:
-        announce(3, 2.0)
+        announce("3 kernels", 2.0)
         told.stage("coarsen", 3, 10)
         told.stage("coarsen", 10, 10)
         told.busy("Wri<ting")
     assert not caplog.records
-    announce(3, 2.0)
+    announce("3 kernels", 2.0)
     assert "jetpy compiles 3 kernels" in caplog.text
     assert drawn_bars(shown[1]) == {"Coarsening": ("3", "10")}
     assert drawn_bars(shown[2]) == {"Coarsening": ("10", "10")}

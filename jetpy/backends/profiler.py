@@ -230,6 +230,10 @@ class Profiler(Backend):
         """Make every workunit ready to launch."""
         return self._engine.compile(jobs=jobs, progress=progress)
 
+    def get_ready(self, progress: Callable[[int, int], None]) -> float:
+        """Compile what would keep a run waiting when it is first launched."""
+        return self._engine.get_ready(progress)
+
     def empty(self, n: int, dtype: Any = np.int32) -> Array:
         """Return an uninitialised array."""
         return self._engine.empty(n, dtype)

@@ -61,6 +61,7 @@ def _print(found: Checkup) -> None:
         ("processor", found.processor),
         ("threads available", f"{found.threads}"),
         ("GPU", "\n".join(found.gpus) or "no NVIDIA driver"),
+        ("compiled kernels", _library(found.library)),
         *_cache(found.cache),
         ("CUDA", _cuda(found.cuda)),
         *_kokkos(found.kokkos),
@@ -121,6 +122,13 @@ def _kokkos(found: Installation | None) -> list[tuple[str, str]]:
     return [("Kokkos", words), ("compilers", ", ".join(compilers))]
 
 
+def _library(level: str | None) -> str:
+    """Say whether kernels for processors came with jetpy."""
+    if level is None:
+        return "none came with jetpy: they are compiled when they are needed"
+    return f"came with jetpy, for {level}"
+
+
 def _cache(found: Cache) -> list[tuple[str, str]]:
     """Say where compiled kernels are kept, and whether they can be used."""
     from jetpy.cache import MOVE
@@ -140,7 +148,7 @@ def _cache(found: Cache) -> list[tuple[str, str]]:
 def _contents(folder: CacheFolder) -> str:
     from jetpy.summary import count
 
-    words = f"{count(folder.kernels, 'kernel')}, {folder.bytes / 1e6:.1f} MB"
+    words = f"{count(folder.files, 'file')} of kernels, {folder.bytes / 1e6:.1f} MB"
     if not folder.damaged:
         return words
     return f"{words}; {folder.damaged} DAMAGED, to be compiled again when needed"

@@ -48,11 +48,11 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
 def test_cpu_only(run: Run, machine: Machine) -> None:
     words = run("doctor").stdout
     assert words.count("PyKokkos is missing; install [it] from its repository") == 4
-    assert "cpu          works  2 threads" in words
+    assert "cpu            works  2 threads" in words
     assert "auto takes         cpu" in words
     assert "CUDA               no driver, no CuPy's, no NVRTC" in words
     assert "Kokkos             not installed for this Python" in words
-    for name in ("python", "cpu", "numpy", "scipy", "pymetis", "cupy", "cache folder", "GPU"):
+    for name in ("python", "llvmlite", "numpy", "scipy", "pymetis", "cupy", "cache folder", "GPU"):
         assert f"\n{name} " in words
     assert "docs/kokkos.md" in words
 
@@ -78,9 +78,9 @@ def test_as_json(run: Run, machine: Machine) -> None:
         "architectures": [75, 90],
     }
     assert found["kokkos"]["version"] == "4.7.1"
-    assert found["packages"]["cpu"] == version("cpu")
+    assert found["packages"]["llvmlite"] == version("llvmlite")
     assert found["threads"] == len(os.sched_getaffinity(0))
-    assert found["cache"]["folders"][0]["kernels"] > 0
+    assert found["cache"]["folders"][0]["files"] > 0
     assert {problem["what"][:6] for problem in found["problems"]} == {"Kokkos", "CuPy i"}
     run("doctor", "--json", "facts.json", "--quiet", code=1)
     assert json.loads(Path("facts.json").read_text()) == found
@@ -100,18 +100,18 @@ def test_the_cache(
     cache, own = tmp_path / "cache", tmp_path / "home" / "jetpy"
     monkeypatch.setenv("JETPY_CACHE_DIR", str(cache))
     monkeypatch.setenv("XDG_CACHE_HOME", str(own.parent))
-    assert tells(f"cache folder {cache} (0 kernels, 0.0 MB)")
+    assert tells(f"cache folder {cache} (0 files of kernels, 0.0 MB)")
 
     for name in "abc":
-        write_entry(Path("cpu", "0123", f"{name}.kernel"), b"code")
-    assert tells(f"{cache} (3 kernels, 0.0 MB)")
-    (cache / "cpu" / "0123" / "a.kernel").write_bytes(b"")
+        write_entry(Path("cpu", f"{name}.o"), b"code")
+    assert tells(f"{cache} (3 files of kernels, 0.0 MB)")
+    (cache / "cpu" / "a.o").write_bytes(b"")
     (cache / "kokkos" / "put-0123" / "binary").mkdir(parents=True)
-    assert tells("(4 kernels, 0.0 MB; 2 DAMAGED, to be compiled again when needed)")
+    assert tells("(4 files of kernels, 0.0 MB; 2 DAMAGED, to be compiled again when needed)")
 
     monkeypatch.setattr("jetpy.cache.is_writable", lambda folder: folder != cache)
-    assert tells(f"{cache}, read-only (4 kernels")
-    assert tells(f"for new kernels {own} (0 kernels")
+    assert tells(f"{cache}, read-only (4 files of kernels")
+    assert tells(f"for new kernels {own} (0 files of kernels")
     for module in ("cache", "checkup"):
         monkeypatch.setattr(f"jetpy.{module}.is_writable", lambda folder: False)
     assert tells(f"NOT WRITABLE {own}: each run compiles new kernels again")

@@ -12,6 +12,7 @@ import pytest
 
 import jetpy
 from jetpy.backends.cpu.engine import CpuBackend
+from jetpy.backends.workers import Compilation, note
 from jetpy.initial import coarsest
 from jetpy.io import read_graph, read_parts, write_graph, write_parts
 from jetpy.presets import PRESETS
@@ -65,11 +66,11 @@ def test_kernels_are_compiled_or_loaded(run: Run, monkeypatch: pytest.MonkeyPatc
     assert ", load kernels " in words
     assert "compile" not in words
 
-    def compile(self: CpuBackend, progress: Any, **options: Any) -> float:
-        progress(1, 2)
+    def get_ready(self: CpuBackend, progress: Any) -> float:
+        note(Compilation([("put",)], 20.0))
         return 20.0
 
-    monkeypatch.setattr(CpuBackend, "compile", compile)
+    monkeypatch.setattr(CpuBackend, "get_ready", get_ready)
     assert ", compile 20.00" in run("partition", "mesh.graph", "-k", 2, *ENGINE).stdout
 
 

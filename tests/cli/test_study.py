@@ -249,7 +249,7 @@ def test_late_runs_are_told_and_kept(made: Path, run: Run) -> None:
             1,
             "mesh.graph has 1200 vertices, fewer than 1201 parts: nothing to compare",
         ),
-        (("mesh.graph", "-k", "2", "--backends", "cpu,cpu"), 2, "'cpu' is none of cuda"),
+        (("mesh.graph", "-k", "2", "--backends", "cpu,numba"), 2, "'numba' is none of cpu"),
         (("mesh.graph", "-k", "2", "--tools", "scotch"), 2, "'scotch' is none of metis"),
         (("mesh.graph", "-k", "2", "--imbalance", "-1"), 2, "imbalance"),
         (("mesh.graph", "mesh.graph", "-k", "2"), 1, "both called mesh"),
