@@ -1,4 +1,6 @@
-"""Start of a process: wall and processor seconds of fresh processes, with a warm cache of kernels.
+"""Start of a process: wall and processor seconds of fresh processes.
+
+Kernels are in the cache; with `--cold` each process has an empty one.
 
 Each round measures every case once, so that other load meets all cases alike. Prints the medians,
 and what each case takes more than a process that imports NumPy and scipy.sparse.
@@ -13,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +23,7 @@ import jetpy
 
 BASE = "import numpy, scipy.sparse"
 """The case that others are compared with."""
+NOTHING: Mapping[str, str] = {}
 SHAPE = 25, 40
 """Rows and columns of the grid that is partitioned."""
 K = 4
@@ -51,8 +54,24 @@ def cases(backend: str, graph: Path) -> dict[str, list[str]]:
     }
 
 
-def measure(arguments: Sequence[str]) -> Seconds:
-    """Run Python with some arguments and return what that took.
+def cold_cases(backend: str, graph: Path) -> dict[str, list[str]]:
+    """Return the arguments of Python of each case that is measured with an empty cache."""
+    narrow = f"from jetpy.backends import get_backend; get_backend({backend!r}).compile()"
+    return {
+        "jetpy.partition": cases(backend, graph)["jetpy.partition"],
+        "compile, narrow kernels": ["-c", narrow],
+        "jetpy compile": ["-m", "jetpy", "compile", "--backend", backend],
+    }
+
+
+def measure_cold(arguments: Sequence[str]) -> Seconds:
+    """Run Python as `measure` does, with an empty cache of kernels."""
+    with tempfile.TemporaryDirectory() as cache:
+        return measure(arguments, {"JETPY_CACHE_DIR": cache})
+
+
+def measure(arguments: Sequence[str], environment: Mapping[str, str] = NOTHING) -> Seconds:
+    """Run Python with some arguments, and more variables of the environment; return what it took.
 
     Raises
     ------
@@ -60,7 +79,11 @@ def measure(arguments: Sequence[str]) -> Seconds:
         When the process fails; what it wrote on standard error has been shown.
     """
     started = time.perf_counter()
-    child = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.DEVNULL)
+    child = subprocess.Popen(
+        [sys.executable, *arguments],
+        stdout=subprocess.DEVNULL,
+        env={**os.environ, **environment},
+    )
     _, status, used = os.wait4(child.pid, 0)
     wall = time.perf_counter() - started
     child.returncode = os.waitstatus_to_exitcode(status)
@@ -79,6 +102,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.start", description=__doc__)
     parser.add_argument("--backend", default="auto")
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--cold", action="store_true", help="with an empty cache of kernels")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         graph = Path(folder, "grid.graph")
@@ -86,9 +110,11 @@ def main() -> None:
         asked = cases(given.backend, graph)
         for arguments in asked.values():  # compiles kernels, and reads files for the first time
             measure(arguments)
+        if given.cold:
+            asked = {BASE: asked[BASE], **cold_cases(given.backend, graph)}
+        run = measure_cold if given.cold else measure
         rounds = [
-            {name: measure(arguments) for name, arguments in asked.items()}
-            for _ in range(given.rounds)
+            {name: run(arguments) for name, arguments in asked.items()} for _ in range(given.rounds)
         ]
     seconds = {name: medians([found[name] for found in rounds]) for name in asked}
     print(f"{given.backend}, medians of {given.rounds} processes, seconds; more: than `{BASE}`")

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from jetpy.backends.base import Workunit
-from jetpy.kernel_language import Definition, View, read_workunits
+from jetpy.kernel_language import Definition, View, read_workunit
 
 ROWS = "indptr"
 """The argument, or field of a group, that tells where the rows of a graph are."""
@@ -66,7 +66,7 @@ def moved(n: int, arrays: Iterable[Any], rows: int | None = None) -> int:
 
 @cache
 def _definition(workunit: Workunit) -> Definition:
-    return read_workunits(sys.modules[workunit.__module__])[workunit.__name__]
+    return read_workunit(sys.modules[workunit.__module__], workunit.__name__)
 
 
 def _ends_in_rows(name: str) -> bool:

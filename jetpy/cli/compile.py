@@ -64,7 +64,7 @@ def compile_command(
     from jetpy.backends.workers import in_turn, watch_compilations, without_announcement
     from jetpy.cache import cache_dirs
     from jetpy.errors import OptionError
-    from jetpy.kernel_language import read_workunits
+    from jetpy.kernel_language import workunit_names
     from jetpy.workloads import MODULES
 
     compilers: list[Compiler]
@@ -75,7 +75,7 @@ def compile_command(
     else:
         engine = get_backend(backend, device=device)
         name, compilers = engine.name, [one.compile for one in _engines(engine)]
-    kernels = sum(len(read_workunits(module)) for module in MODULES)
+    kernels = sum(len(workunit_names(module)) for module in MODULES)
     found, total = 0, len(compilers) * kernels
     started = time.perf_counter()
     with watch_compilations() as compilations, without_announcement():

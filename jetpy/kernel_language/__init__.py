@@ -7,7 +7,12 @@ cannot do is refused for all (`refusals`).
 """
 
 from jetpy.kernel_language.definition import Definition, Kind, with_callees
-from jetpy.kernel_language.reading import read_module, read_workunits
+from jetpy.kernel_language.reading import (
+    read_module,
+    read_workunit,
+    read_workunits,
+    workunit_names,
+)
 from jetpy.kernel_language.types import View, Width
 
 __all__ = [
@@ -16,6 +21,8 @@ __all__ = [
     "View",
     "Width",
     "read_module",
+    "read_workunit",
     "read_workunits",
     "with_callees",
+    "workunit_names",
 ]

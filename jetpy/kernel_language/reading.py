@@ -52,6 +52,19 @@ def read_workunits(module: ModuleType, width: Width = Width.NARROW) -> dict[str,
     }
 
 
+def read_workunit(module: ModuleType, name: str, width: Width = Width.NARROW) -> Definition:
+    """Return one workunit of a module, without reading the others."""
+    with _reading:
+        return _read(module, name, width)
+
+
+def workunit_names(module: ModuleType) -> list[str]:
+    """Return the names of a module's workunits, in their order, without reading them."""
+    with _reading:
+        functions = _functions(module).items()
+    return [name for name, node in functions if "workunit" in _decorators(node)]
+
+
 @cache
 def _functions(module: ModuleType) -> Mapping[str, ast.FunctionDef]:
     """Return the syntax trees of a module's workunits and device functions."""

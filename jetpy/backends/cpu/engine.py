@@ -17,7 +17,7 @@ from jetpy.backends.launching import LaunchingBackend, Tape
 from jetpy.backends.memory import HostMemory, Memory
 from jetpy.backends.threads import available_threads
 from jetpy.backends.workers import watch_compilations
-from jetpy.kernel_language import read_workunits
+from jetpy.kernel_language import read_workunit, workunit_names
 
 MAX_THREADS = 64
 MANY, LONGEST_ROW = 4, 2048
@@ -73,7 +73,7 @@ class CpuBackend(LaunchingBackend):
         module = sys.modules[workunit.__module__]
         name = workunit.__name__
         made = Launcher(
-            read_workunits(module, self.width)[name],
+            read_workunit(module, name, self.width),
             compiling.address_of(module, name, self.width),
             self._memory,
             self._crew,
@@ -110,9 +110,7 @@ class CpuBackend(LaunchingBackend):
 
         started = time.perf_counter()
         kernels = [
-            (module, name)
-            for module in workloads.MODULES
-            for name in read_workunits(module, self.width)
+            (module, name) for module in workloads.MODULES for name in workunit_names(module)
         ]
         with watch_compilations() as compilations:
             compiling.sharing()

@@ -13,7 +13,7 @@ from jetpy.backends.cuda.nvrtc import NVRTC
 from jetpy.backends.cuda.source import symbol
 from jetpy.backends.threads import fork_safe_lock
 from jetpy.errors import BackendError
-from jetpy.kernel_language import Width, read_workunits
+from jetpy.kernel_language import Width, workunit_names
 
 
 class Code:
@@ -73,7 +73,7 @@ class Code:
             except self._cuda.driver.CUDADriverError as error:
                 raise BackendError(f"the driver does not load kernels: {error}") from error
             self._modules.append(loaded)
-            for name in read_workunits(module, self._width):
+            for name in workunit_names(module):
                 address = loaded.get_function(symbol(name)).ptr
                 self._functions[getattr(module, name)] = address
 

@@ -21,7 +21,7 @@ from jetpy.backends.gpu_memory import CudaMemory
 from jetpy.backends.launching import LaunchingBackend
 from jetpy.backends.threads import after_fork, available_threads
 from jetpy.errors import BackendError
-from jetpy.kernel_language import read_workunits
+from jetpy.kernel_language import read_workunit
 
 _living: WeakSet[CudaBackend] = WeakSet()
 
@@ -101,9 +101,9 @@ class CudaBackend(LaunchingBackend):
         check_after_fork()
         with self.using():
             function = self._code.function(workunit)
-        definition = read_workunits(sys.modules[workunit.__module__], self.width)
+        module = sys.modules[workunit.__module__]
         made = Launcher(
-            definition[workunit.__name__],
+            read_workunit(module, workunit.__name__, self.width),
             function,
             self._memory,
             self._totals,

@@ -27,7 +27,7 @@ from jetpy.backends.workers import (
 )
 from jetpy.cache import cache_dirs, keep_entry, one_at_a_time, read_entry, write_entry
 from jetpy.errors import BackendError
-from jetpy.kernel_language import Width, read_workunits
+from jetpy.kernel_language import Width, workunit_names
 
 SECONDS = 0.05
 """To compile a kernel, about."""
@@ -37,7 +37,7 @@ def modules() -> list[ModuleType]:
     """Return jetpy's modules that have workunits."""
     from jetpy import workloads
 
-    return [module for module in workloads.MODULES if read_workunits(module)]
+    return [module for module in workloads.MODULES if workunit_names(module)]
 
 
 def compilers_for(architectures: Sequence[str]) -> list[Compiler]:
@@ -188,7 +188,7 @@ def _compile(
     try:
         for future in as_completed([pool.submit(compile_one, m) for m in longest_first]):
             module, made, seconds = future.result()
-            group: Group = [(_short(module), name) for name in read_workunits(module)]
+            group: Group = [(_short(module), name) for name in workunit_names(module)]
             failure = str(made) if isinstance(made, BackendError) else None
             note(Compilation(group, seconds, failure))
             yield module, made
@@ -201,4 +201,4 @@ def _short(module: ModuleType) -> str:
 
 
 def _count(wanted: Sequence[ModuleType] | dict[ModuleType, bytes]) -> int:
-    return sum(len(read_workunits(module)) for module in wanted)
+    return sum(len(workunit_names(module)) for module in wanted)

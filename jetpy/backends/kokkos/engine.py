@@ -23,7 +23,7 @@ from jetpy.backends.memory import HostMemory
 from jetpy.backends.threads import after_fork, available_threads, openmp_is_lost
 from jetpy.backends.turns import KOKKOS
 from jetpy.backends.workers import Entry, announce, compile_in_parallel, count_of
-from jetpy.kernel_language import read_workunits
+from jetpy.kernel_language import read_workunit, workunit_names
 
 SECONDS, SECONDS_A_GROUP = 0.8, 10
 """To compile a kernel, about, and what several together share."""
@@ -124,7 +124,7 @@ class KokkosBackend(LaunchingBackend):
         self._check()
         folder = self._folder(workunit)
         self.prepare([workunit])
-        definition = read_workunits(sys.modules[workunit.__module__])[workunit.__name__]
+        definition = read_workunit(sys.modules[workunit.__module__], workunit.__name__)
         launcher = Launcher(folder, definition, self._instance, self._memory)
         self._launchers[workunit] = launcher
         return launcher
@@ -157,7 +157,7 @@ class KokkosBackend(LaunchingBackend):
         return {
             self._folder(getattr(module, name)): getattr(module, name)
             for module in workloads.MODULES
-            for name in read_workunits(module)
+            for name in workunit_names(module)
         }
 
     def _folder(self, workunit: Workunit) -> Path:
