@@ -32,10 +32,15 @@ def binding() -> Any:
 
 def key_of(text: str) -> str:
     """Return a digest of all that an object file depends on: text, LLVM, processor."""
-    llvm = binding()
-    processor = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
-    circumstances = repr((text, llvm.llvm_version_info, processor, OPTIMISATION))
+    circumstances = repr((text, binding().llvm_version_info, processor(), OPTIMISATION))
     return hashlib.sha256(circumstances.encode()).hexdigest()[:16]
+
+
+@cache
+def processor() -> tuple[str, str]:
+    """Return the name and the features of the processor at hand, as LLVM has them."""
+    llvm = binding()
+    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
 def compile_text(text: str, name: str, level: str | None = None) -> bytes:
@@ -69,10 +74,10 @@ def load(content: bytes, symbols: Iterable[str]) -> list[int]:
 
 def _machine() -> Any:
     """Return a description of the processor at hand; each user takes one for itself."""
-    llvm = binding()
-    return llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(),
-        features=llvm.get_host_cpu_features().flatten(),
+    name, features = processor()
+    return _target().create_target_machine(
+        cpu=name,
+        features=features,
         opt=OPTIMISATION,
         reloc="static",
         codemodel="jitdefault",
@@ -82,13 +87,13 @@ def _machine() -> Any:
 
 def _machine_of(level: str) -> Any:
     """Return a description of all processors of a level, such as x86-64-v3."""
-    return (
-        binding()
-        .Target.from_default_triple()
-        .create_target_machine(
-            cpu=level, opt=OPTIMISATION, reloc="pic", codemodel="default", jit=False
-        )
+    return _target().create_target_machine(
+        cpu=level, opt=OPTIMISATION, reloc="pic", codemodel="default", jit=False
     )
+
+
+def _target() -> Any:
+    return binding().Target.from_default_triple()
 
 
 def _optimise(module: Any, machine: Any) -> None:
