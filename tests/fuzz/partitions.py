@@ -75,10 +75,16 @@ class Partitioning:
 
 
 def less_volume(found: jetpy.Partition, other: jetpy.Partition, limits: Numbers) -> Finding:
-    """Check that a volume is no larger than another's, unless only that keeps no balance."""
+    """Check that a volume is no larger than another's, unless only that keeps no balance.
+
+    Overload counts in units of the weights' greatest common divisor, by which limits are rounded
+    down: multiples of weights get the same parts.
+    """
+    unit = max(1, int(np.gcd.reduce(found.graph.vertex_weights)))
 
     def quality(result: jetpy.Partition) -> tuple[int, int]:
-        above = oracles.weights_of(result.graph, result.parts, result.k) - limits
+        weights = oracles.weights_of(result.graph, result.parts, result.k)
+        above = weights // unit - limits // unit
         return int(above.clip(0).sum()), len(oracles.sent(result.graph, result.parts))
 
     volumes = quality(found), quality(other)
