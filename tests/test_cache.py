@@ -296,13 +296,18 @@ def test_what_another_process_has_compiled_is_not_compiled_again(
 # Where no cache folder can be written to
 
 
-def test_without_a_home_kernels_are_kept_among_temporary_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def without_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user's cache folder cannot be made; temporary files lie in `tmp_path`."""
     (tmp_path / "file").touch()
     monkeypatch.delenv("JETPY_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file" / "home"))
     monkeypatch.setattr(cache, "gettempdir", lambda: str(tmp_path))
+
+
+def test_without_a_home_kernels_are_kept_among_temporary_files(
+    without_home: None, tmp_path: Path
+) -> None:
     cache.write_entry(NAME, b"code")
     assert cache.read_entry(NAME) == b"code"
     own = cache.cache_dirs()[-1]
@@ -311,12 +316,8 @@ def test_without_a_home_kernels_are_kept_among_temporary_files(
 
 
 def test_a_temporary_folder_of_somebody_else_is_not_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    without_home: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "file").touch()
-    monkeypatch.delenv("JETPY_CACHE_DIR", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file" / "home"))
-    monkeypatch.setattr(cache, "gettempdir", lambda: str(tmp_path))
     monkeypatch.setattr(os, "geteuid", lambda: 4242)
     (tmp_path / "jetpy-4242").mkdir()
     assert cache.cache_dirs() == [cache._own_dir()]

@@ -1,4 +1,4 @@
-"""Compiled kernels that came with jetpy: shared libraries of a wheel, one for each of some levels.
+"""Compiled kernels that came with jetpy: shared libraries in a wheel, one a processor level.
 
 A library has the ranges of all workunits, in both widths, and `sharing`. It is used if this
 processor has what the library was compiled for, and only if the sources of the kernels are those
@@ -23,7 +23,7 @@ LEVELS = {
     "x86-64-v4": {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"},
     "x86-64-v3": {"avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"},
 }
-"""Levels of processors, the best first, and the flags by which Linux tells that one has them."""
+"""Processor levels, the best first, each with the flags that Linux lists for it."""
 KEY = "jetpy_sources"
 """What the digest is called in a library."""
 KEY_TEXT = '@{key} = constant [{length} x i8] c"{digest}\\00"\n'

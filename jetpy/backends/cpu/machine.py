@@ -1,8 +1,7 @@
 """What threads tell each other by, and calls by address: LLVM's instructions and POSIX threads.
 
-Functions without a body are those of `TEXT`, which `sharing` calls by their names. What a thread
-wrote before a store is seen by whoever loads what was stored; loads and exchanges are in one order
-for all threads. Addresses are numbers.
+Functions without a body are defined in `TEXT`; `sharing` calls them by name. Stores release, and
+loads and exchanges are sequentially consistent. Addresses are numbers.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """How the members of a crew share launches: code that runs without the interpreter.
 
-Whoever launches is the leader, member 0. The indices of a launch are cut into pieces, and these are
-dealt to the members, to each some in a row, so that a member works on the same vertices from
-launch to launch; whoever has done his own takes those of others. The leader opens a turn by one
-word that all members watch, and as many of them come as the launch can feed. When no piece is left
-it closes the turn, and waits for those who are at work: whoever has not come by then does not, so
-that a processor that does something else holds nothing up. Members that wait spin for a while, then
-sleep. Results do not depend on who did what.
+The thread that launches is the leader, member 0. A launch is split into pieces. Each member is
+dealt consecutive pieces, so that it works on the same vertices in every launch, and takes pieces of
+other members when its own are done. The leader opens a turn by one word that all members watch; as
+many members join as the launch has work for. When no piece is left, the leader closes the turn and
+waits for the members that are still working. A member that has not joined by then stays out, so
+that a busy processor delays nobody. Waiting members spin for a while, then sleep. Results do not
+depend on which member did what.
 
 It is written in the kernel language, where `int` has 64 bits. All that members share are words of 8
 bytes, at least a cache line for each that is often written to; crews, members and programs are
