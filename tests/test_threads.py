@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -20,7 +21,7 @@ from jetpy import backends
 from jetpy.backends import MAX_IDLE, check_backend, get_backend, lease
 from jetpy.backends.cpu.crew import Crew, in_a_run
 from jetpy.backends.cpu.engine import CpuBackend
-from jetpy.backends.threads import available_threads, fork_safe_lock
+from jetpy.backends.threads import available_threads, fork_safe_lock, uninterrupted
 from jetpy.backends.turns import KOKKOS
 from jetpy.errors import JetpyError, OptionError
 from jetpy.workloads import selfcheck
@@ -332,7 +333,22 @@ def test_threads_are_started_when_they_are_used() -> None:
     assert threading.active_count() == before + backend.threads - 1
 
 
-# Forks, and files
+# Ctrl-C, forks, and files
+
+
+def test_ctrl_c_waits_for_the_end_of_a_block() -> None:
+    ended = []
+
+    def work() -> None:
+        with uninterrupted():
+            signal.raise_signal(signal.SIGINT)
+            ended.append("the block")
+        ended.append("more")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert ended == ["the block"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_forks_amid_calls_of_other_threads() -> None:

@@ -1,11 +1,13 @@
-"""CPU threads: how many this process may use, locks between them, and what a fork leaves."""
+"""CPU threads: how many this process may use, locks, what a fork leaves, and Ctrl-C."""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 from weakref import WeakSet
 
@@ -82,3 +84,21 @@ def _numba_has_threads() -> bool:
 
 def _kokkos_runs() -> bool:
     return "kokkos" in sys.modules and bool(sys.modules["kokkos"].is_initialized())
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Put off Ctrl-C until the block has ended: for libraries that it would leave half made."""
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    handler = signal.getsignal(signal.SIGINT) if in_main_thread else None
+    if not callable(handler):
+        yield
+        return
+    put_off: list[Any] = []
+    signal.signal(signal.SIGINT, lambda *told: put_off.append(told))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if put_off:
+            handler(*put_off[0])

@@ -12,7 +12,7 @@ from typing import Any
 from jetpy.backends.cpu import SUFFIX, llvm, source
 from jetpy.backends.cpu.library import address_in_library
 from jetpy.backends.cpu.source import Unit
-from jetpy.backends.threads import fork_safe_lock
+from jetpy.backends.threads import fork_safe_lock, uninterrupted
 from jetpy.backends.workers import Compilation, Group, announce, note
 from jetpy.cache import keep_entry, one_at_a_time, read_entry
 from jetpy.kernel_language import Width
@@ -76,14 +76,17 @@ def _load(unit: Unit) -> dict[str, int]:
     if content is None:
         with one_at_a_time("cpu"):
             content = read_entry(name) or _compile(unit, name)
-    return dict(zip(unit.symbols, llvm.load(content, unit.symbols.values()), strict=True))
+    with uninterrupted():
+        addresses = llvm.load(content, unit.symbols.values())
+    return dict(zip(unit.symbols, addresses, strict=True))
 
 
 def _compile(unit: Unit, name: Path) -> bytes:
     """Compile a unit, and keep it by a name."""
     announce("its kernels for this processor", SECONDS)
     started = time.perf_counter()
-    content = llvm.compile_text(unit.text, unit.name)
+    with uninterrupted():
+        content = llvm.compile_text(unit.text, unit.name)
     keep_entry(name, content)
     if unit.workunits:
         group: Group = [(workunit,) for workunit in unit.workunits]
