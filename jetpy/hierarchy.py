@@ -19,6 +19,45 @@ from jetpy.refinement.jet import Refined, Refinement
 from jetpy.refinement.measures import Measures
 from jetpy.stopwatch import Stopwatch
 
+SMALL = 20_000
+"""Vertices of levels that share what refines them: there making it takes longer than using it."""
+
+
+@dataclass(eq=False)
+class SmallLevels:
+    """What refines the small levels of a graph, one after the other.
+
+    Attributes
+    ----------
+    room : int
+        Vertices of the largest of them so far.
+    """
+
+    room: int = 0
+    _refinement: Refinement | None = None
+    _problem: Problem | None = None
+    _graph: DeviceGraph | None = None
+
+    def refinement(self, level: HierarchyLevel, problem: Problem) -> Refinement:
+        """Return what refines a level, by the problem of all levels; it is at none but this."""
+        is_at_level = self._graph is level.graph and self._problem is problem
+        if self._refinement is not None and is_at_level:
+            return self._refinement
+        own = level.own_problem(problem)
+        if (
+            self._refinement is None
+            or self._problem is not problem
+            or self._refinement.backend is not level.backend
+            or self._refinement.state.room < level.graph.n
+        ):
+            self._refinement = Refinement(
+                level.backend, level.graph, own, level.pinned, room=self.room
+            )
+        else:
+            self._refinement.move(level.graph, own, level.pinned)
+        self._problem, self._graph = problem, level.graph
+        return self._refinement
+
 
 @dataclass(frozen=True, eq=False)
 class HierarchyLevel:
@@ -37,15 +76,36 @@ class HierarchyLevel:
     blocks: Array | None = None
     pinned: Array | None = None
     last: list[tuple[Problem, Refinement]] = field(default_factory=list)
+    small: SmallLevels = field(default_factory=SmallLevels)
     refinement_type: ClassVar[type[Refinement]] = Refinement
+
+    def __post_init__(self) -> None:
+        if self.is_small:
+            self.small.room = max(self.small.room, self.graph.n)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it shares what refines it with other levels."""
+        return (
+            self.backend.prefers_lists
+            and self.graph.n <= SMALL
+            and self.graph.long_rows.count == 0
+            and self.refinement_type is Refinement
+        )
+
+    def own_problem(self, problem: Problem) -> Problem:
+        """Return the problem of all levels as that of this one: coarse ones have looser limits."""
+        return problem if self.coarse_of is None else loosened(problem, self.graph.all_n)
 
     def refinement(self, problem: Problem) -> Refinement:
         """Return what refines the level: the same as the last time, if the problem is.
 
-        On coarse levels it keeps looser limits.
+        Small levels share it: asked for that of another one, it leaves this level.
         """
+        if self.is_small:
+            return self.small.refinement(self, problem)
         if not self.last or self.last[0][0] is not problem:
-            own = problem if self.coarse_of is None else loosened(problem, self.graph.all_n)
+            own = self.own_problem(problem)
             refinement = self.refinement_type(self.backend, self.graph, own, self.pinned)
             self.last[:] = [(problem, refinement)]
         return self.last[0][1]
@@ -98,7 +158,8 @@ class HierarchyLevel:
     def next_level(self, coarse: DeviceGraph, coarse_of: Array, watch: Stopwatch) -> HierarchyLevel:
         """Return the level of the next coarser graph, on the back end that suits it."""
         suited = self.backend.for_size(coarse.size)
-        level = HierarchyLevel(suited, carry_graph(coarse, self.backend, suited), coarse_of, watch)
+        graph = carry_graph(coarse, self.backend, suited)
+        level = HierarchyLevel(suited, graph, coarse_of, watch, small=self.small)
         if self.blocks is not None:
             level = replace(level, blocks=inject(self, level, self.blocks))
         if self.pinned is not None:

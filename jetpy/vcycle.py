@@ -43,7 +43,7 @@ def _run(
 ) -> Refined:
     """Run a V-cycle on level `depth`, and return the better of its result and `start`."""
     kept = start.parts.copy()
-    within = replace(finest, blocks=start.parts)
+    within = replace(finest, blocks=kept)
     hierarchy = coarsen(within, [problem], no_progress, depth, cycle + 1)
     parts: Array = hierarchy[-1].blocks
     known, iterations = start.measures, start.iterations

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from jetpy import generators
+import jetpy
+from jetpy import generators, hierarchy
 from jetpy.backends import get_backend
 from jetpy.backends.level import upload
 from jetpy.hierarchy import coarsen, finest_level
@@ -52,3 +53,38 @@ def test_multiples_of_weights_get_the_same_looser_limits() -> None:
     divided = in_units(pose(3031 * 1000, 32, 0.03, 1, options), 1000)
     assert divided.limit == whole.limit
     assert loosened(divided, 20).limit == loosened(whole, 20).limit
+
+
+def test_small_levels_share_what_refines_them() -> None:
+    graph = generators.delaunay(5000, seed=1)
+    backend = get_backend("cpu", 1)
+    problem = pose(graph.n, 7, 0.03, 1, preset("default"))
+    levels = coarsen(finest_level(backend, upload(backend, graph)), [problem], no_progress)
+    refinement = levels[-1].refinement(problem)
+    assert refinement.state.room == graph.n
+    for level in [*levels[::-1], levels[-1]]:
+        assert level.refinement(problem) is refinement
+        assert refinement.state.graph is level.graph
+    other = replace(problem, k=8)
+    assert levels[0].refinement(other) is not refinement
+    assert levels[0].refinement(other).state.k == 8
+
+
+@pytest.mark.parametrize("name", ["default", "ultra", "gkway"])
+@pytest.mark.parametrize(
+    "options", [{}, {"targets": [3, 1, 1, 2, 2]}, {"threads": 2}], ids=["plain", "targets", "two"]
+)
+def test_sharing_changes_no_part(
+    monkeypatch: pytest.MonkeyPatch, name: str, options: dict[str, object]
+) -> None:
+    graphs = [generators.delaunay(3000, seed=3), generators.rmat(10, 8, seed=2)]
+
+    def partition() -> list[list[int]]:
+        return [
+            jetpy.partition(graph, 5, preset=name, backend="cpu", **options).parts.tolist()
+            for graph in graphs
+        ]
+
+    shared = partition()
+    monkeypatch.setattr(hierarchy, "SMALL", 0)
+    assert partition() == shared

@@ -81,6 +81,8 @@ class Control(IntEnum):
     """Vertices that are not active in all pieces; 0 where the graph is whole."""
     WITHOUT_ROOM = 32
     """Pieces whose launches reach fewer than their active vertices; likewise."""
+    VERTICES = 33
+    """Vertices of the level."""
 
 
 class Task(IntEnum):

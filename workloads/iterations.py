@@ -155,19 +155,22 @@ def begin_task(task: int, state: Refinement):
 
 
 @pk.workunit
-def begin_iteration(i: int, tasks: int, n: int, state: Refinement):
+def begin_iteration(i: int, tasks: int, state: Refinement):
     """Take the results of one iteration, and say what is due.
 
     `tasks` is what launches can do (`Tasks`); nothing is due if they cannot do what should be next,
     or while the host is asked for something. Where the active vertices did not suffice to
-    rebalance, but all n are active, the host has nothing to add.
+    rebalance, but all are active, the host has nothing to add.
     """
     begin_task(Task.NOTHING, state)
     state.control[Control.NEXT_TASK] = Task.NOTHING
     if state.control[Control.REQUEST] != Request.NOTHING:
         return
     if state.counters[Counter.TOO_FEW] == 1:
-        if state.counters[Counter.ACTIVE] < n or state.control[Control.INACTIVE] > 0:
+        if (
+            state.counters[Counter.ACTIVE] < state.control[Control.VERTICES]
+            or state.control[Control.INACTIVE] > 0
+        ):
             state.control[Control.REQUEST] = Request.ACTIVATE
         elif tasks != Tasks.PROPAGATION:
             state.counters[Counter.TOO_FEW] = 0

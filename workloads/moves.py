@@ -64,8 +64,8 @@ def move(v: int, q: int, graph: Graph, state: Refinement):
 
 
 @pk.workunit
-def choose_update(i: int, state: Refinement, n: int):
-    """Build all n rows anew, rather than update them, if very many vertices moved."""
+def choose_update(i: int, state: Refinement):
+    """Build all rows anew, rather than update them, if very many vertices moved."""
     state.control[Control.MOVES] = 0
     state.control[Control.ROWS] = 0
     if state.control[Control.TASK] == Task.NOTHING:
@@ -81,7 +81,7 @@ def choose_update(i: int, state: Refinement, n: int):
         section += 1
     if moved > state.control[Control.MOST_MOVED]:
         state.counters[Counter.REBUILD] = 1
-        state.control[Control.ROWS] = n
+        state.control[Control.ROWS] = state.control[Control.VERTICES]
     else:
         state.control[Control.MOVES] = longest * SECTIONS
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -70,6 +70,28 @@ class Count:
 
     def __add__(self, more: int) -> Count:
         return Count(self.array, self.place, self.more + more)
+
+
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """Launches that were recorded: a function that repeats them.
+
+    Attributes
+    ----------
+    play : callable
+        Repeats them.
+    exchange : callable
+        Has them take other objects in place of some of their arguments, given by the `id` of the
+        latter, and the arrays and numbers that all these have as attributes by now. Returns
+        whether it can.
+    """
+
+    play: Callable[[], None]
+    exchange: Callable[[Mapping[int, Any]], bool]
+
+    def __call__(self) -> None:
+        """Repeat them."""
+        self.play()
 
 
 class Backend(ABC):
@@ -205,7 +227,7 @@ class Backend(ABC):
         until: Count | None = None,
         most: int = 1,
         agree: Callable[[bool], bool] = bool,
-    ) -> Callable[[], None]:
+    ) -> Recorded:
         """Return a function that repeats what `launches` does, at less cost for each launch.
 
         `launches` makes calls of `parallel_for`, `scan_into`, `push`, `pull` and `perform` and

@@ -15,7 +15,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.backends.base import Array, Backend, Count, DualArray, Workunit
+from jetpy.backends.base import Array, Backend, Count, DualArray, Recorded, Workunit
 from jetpy.backends.gpu import LostGPU, check_after_fork
 from jetpy.backends.memory import Memory
 from jetpy.kernel_language import Definition, View, Width
@@ -57,6 +57,9 @@ class Arguments:
     ----------
     places : dict of str to int
         Where `bind` puts the arguments that are no groups.
+    read : list of (int, str, str or None, str or None)
+        What `bind` reads of objects: where it puts that, the parameter, the attribute if that is a
+        group, and the type of the elements of an array.
     """
 
     def __init__(self, definition: Definition, memory: Memory) -> None:
@@ -70,6 +73,12 @@ class Arguments:
         }
         places = definition.places[LEADING[definition.kind] :]
         self.places = {name: i for i, (name, field) in enumerate(places, 1) if field is None}
+        elements = self._elements.values()
+        self.read = [
+            (place, name, field, element)
+            for place, ((name, field), element) in enumerate(zip(places, elements, strict=True), 1)
+            if field is not None or element is not None
+        ]
         self._addressed = self.function("return [_n, {values}]")
 
     def function(self, body: str, **scope: Any) -> Callable[..., Any]:
@@ -100,8 +109,8 @@ class Arguments:
             for (name, element), value in zip(
                 self._elements.items(), self._definition.bind(**arguments), strict=True
             ):
-                if element is not None and id(value) not in self._memory.addresses[element]:
-                    self._memory.keep_address(value, element, f"{name} of {self._definition.name}")
+                if element is not None:
+                    self._memory.address(value, element, f"{name} of {self._definition.name}")
             return function(n, **arguments)
 
 
@@ -193,6 +202,7 @@ class Loading:
 
 
 Tape = list[Step | Copy | Action]
+Repeatable = tuple[Callable[[], int], Callable[[Mapping[int, Any]], bool]]
 
 
 def _step(
@@ -363,7 +373,7 @@ class LaunchingBackend(Backend):
         until: Count | None = None,
         most: int = 1,
         agree: Callable[[bool], bool] = bool,
-    ) -> Callable[[], None]:
+    ) -> Recorded:
         """Return a function that repeats launches; on the GPU, as a CUDA graph."""
         tape: Tape = []
         self._tape = tape
@@ -372,21 +382,22 @@ class LaunchingBackend(Backend):
         finally:
             self._tape = None
 
-        repeat = self._repeatable(tape, until, most, agree)
+        repeat, exchange = self._repeatable(tape, until, most, agree)
         launches_each_time = sum(isinstance(step, Step) for step in tape)
 
         def play() -> None:
             self._check()
             self.launches += launches_each_time * repeat()
 
-        return play
+        return Recorded(play, exchange)
 
     def _repeatable(
         self, tape: Tape, until: Count | None, most: int, agree: Callable[[bool], bool]
-    ) -> Callable[[], int]:
+    ) -> Repeatable:
         """Return a function that does what is on a tape, the quickest way for many times.
 
-        It does so until a number is not zero, at most so many times, and returns how many.
+        It does so until a number is not zero, at most so many times, and returns how many. Also
+        returns what `Recorded.exchange` is.
         """
         kernels = {step.launcher for step in tape if isinstance(step, Step) and step.has_indices}
 
@@ -404,7 +415,7 @@ class LaunchingBackend(Backend):
                 times += 1
             return times
 
-        return repeat
+        return repeat, lambda _: False
 
     def from_host(self, array: npt.NDArray[Any]) -> Array:
         """Hand over a NumPy array, copied only where needed."""

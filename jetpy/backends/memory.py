@@ -79,6 +79,7 @@ class Memory(ABC):
         self.addresses: defaultdict[str, dict[int, int]] = defaultdict(dict)
         self._types, self._elements = _Types(), _Elements()
         self._alive: dict[int, _Known] = {}
+        self._without_elements: dict[Any, Array] = {}
 
     @abstractmethod
     def from_host(self, array: npt.NDArray[Any]) -> Array:
@@ -129,6 +130,13 @@ class Memory(ABC):
     def locate(self, array: Array) -> int:
         """Return the address of an array."""
 
+    def address(self, array: Array, element: str, what: str) -> int:
+        """Return the address of an array, put among `addresses` as `keep_address` does."""
+        addresses = self.addresses[element]
+        if id(array) not in addresses:
+            self.keep_address(array, element, what)
+        return addresses[id(array)]
+
     def keep_address(self, array: Array, element: str, what: str) -> None:
         """Put the address of an array among `addresses`, while the array lives.
 
@@ -148,9 +156,16 @@ class Memory(ABC):
         self._keep(array, element)
 
     def empty(self, n: int, dtype: Any) -> Array:
-        """Return an uninitialised array of shape (n,), its address kept."""
+        """Return an uninitialised array of shape (n,), its address kept.
+
+        There is one array without elements of each type, as many arguments are nothing.
+        """
+        if n == 0 and dtype in self._without_elements:
+            return self._without_elements[dtype]
         array = self.xp.empty(n, dtype)
         self._keep(array, self._elements[array.dtype])
+        if n == 0:
+            self._without_elements[dtype] = array
         return array
 
     def _keep(self, array: Array, element: str, release: Callable[[], None] | None = None) -> None:

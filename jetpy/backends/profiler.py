@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.backends.base import Array, Backend, Count, DualArray, Workunit
+from jetpy.backends.base import Array, Backend, Count, DualArray, Recorded, Workunit
 from jetpy.backends.traffic import traffic
 from jetpy.profile import Event, Kind, Owner, Profile
 
@@ -170,7 +170,7 @@ class Profiler(Backend):
         until: Count | None = None,
         most: int = 1,
         agree: Callable[[bool], bool] = bool,
-    ) -> Callable[[], None]:
+    ) -> Recorded:
         """Return a function that makes the very calls, so that each launch is timed."""
 
         def play() -> None:
@@ -179,7 +179,7 @@ class Profiler(Backend):
                 if until is not None and operator.index(until) != 0:
                     break
 
-        return play
+        return Recorded(play, lambda _: True)
 
     def perform(self, action: Callable[[], None], /) -> None:
         """Do something with arrays, in order with launches."""

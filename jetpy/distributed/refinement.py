@@ -44,8 +44,9 @@ class PieceState(RefinementState):
         graph: DeviceGraph,
         problem: Problem,
         pinned: Array | None = None,
+        room: int = 0,
     ) -> None:
-        super().__init__(backend, graph, problem, pinned)
+        super().__init__(backend, graph, problem, pinned, room)
         sizes = self.k, self.k + len(AfterMoves), len(AfterUpdate)
         self._shared = Shared(*(backend.full(size, 0, np.int64) for size in sizes))
         self._common_reach = 0

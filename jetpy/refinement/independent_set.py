@@ -46,13 +46,13 @@ class Events:
 
 
 class IndependentSet:
-    """Moves on one level's state that each lower the cut, and together keep the balance."""
+    """Moves, on a state, that each lower the cut, and together keep the balance."""
 
     settles = True
 
     def __init__(self, state: RefinementState) -> None:
         self._state = state
-        backend, n = state.backend, state.graph.n
+        backend, n = state.backend, state.room
         self._legal = Legal(
             targets=backend.empty(n),
             counts=backend.full(len(Count), 0),

@@ -24,7 +24,7 @@ STEPS = 4
 class Refined:
     """The best partition that a level's refinement met, and what it took.
 
-    `parts` are overwritten by the next refinement of the level.
+    `parts` are overwritten when the same object refines again.
     """
 
     parts: Array
@@ -34,10 +34,11 @@ class Refined:
 
 
 class Refinement:
-    """Refinement of one level, any number of times.
+    """Refinement of a level, any number of times, or of several, one after the other.
 
     `pinned` (int32, shape (n,), or None) are the parts of vertices that never move, -1 of others;
-    partitions have them there.
+    partitions have them there. There is room for levels of as many vertices as its first has, or as
+    `room` says.
 
     The back end goes from one iteration to the next by itself (`jetpy.workloads.iterations`); the
     host is asked for what has to be launched differently.
@@ -51,15 +52,31 @@ class Refinement:
         graph: DeviceGraph,
         problem: Problem,
         pinned: Array | None = None,
+        room: int = 0,
     ) -> None:
         self.backend, self.problem, self.pinned = backend, problem, pinned
-        self.state = self.state_type(backend, graph, problem, pinned)
+        self.state = self.state_type(backend, graph, problem, pinned, room)
         self.improvement = REFINEMENTS[problem.options.refine.method](self.state)
         self.rebalancing = Rebalancing(self.state)
         self._flows = Flows(backend, graph, problem, pinned)
         self._best_weights = backend.dual_array(problem.k)
         self._propagate, self._rebalance = Recording(self.state), Recording(self.state)
         self._iterate = Recording(self.state)
+
+    def move(self, graph: DeviceGraph, problem: Problem, pinned: Array | None) -> None:
+        """Go to another level, without long rows as the last one.
+
+        The problem has as many parts as before, and the same options.
+        """
+        self.problem, self.pinned = problem, pinned
+        state = self.state
+        before = state.graph, state.table
+        state.move(graph, problem, pinned)
+        self.rebalancing.move()
+        others = {id(a): b for a, b in zip(before, (state.graph, state.table), strict=True)}
+        for recording in (self._propagate, self._rebalance, self._iterate):
+            recording.move(others)
+        self._flows = Flows(self.backend, graph, problem, pinned)
 
     def refine(
         self, parts: Array, *, finest: bool, known: Measures | None = None, flows: bool = False
@@ -174,6 +191,8 @@ class Refinement:
         backend.synchronize()
         control = state.control_block.host
         parts = state.parts if control[Control.IS_BEST] else state.best_parts
+        if len(parts) > state.graph.places:
+            parts = parts[: state.graph.places]
         return parts, Measures(int(control[Control.BEST_CUT]), self._best_weights.host.copy())
 
     def _answer(self, request: Request) -> None:
@@ -211,9 +230,7 @@ class Refinement:
     def begin(self, tasks: Tasks = Tasks.ANY) -> None:
         """Begin an iteration, if one of the tasks is due."""
         state = self.state
-        self.backend.parallel_for(
-            1, kernels.begin_iteration, tasks=tasks, n=state.graph.n, state=state
-        )
+        self.backend.parallel_for(1, kernels.begin_iteration, tasks=tasks, state=state)
         self.rebalancing.plan.draw_up(state, self._best_weights.device)
 
     def _launch_moves(self) -> None:

@@ -38,13 +38,13 @@ class Inflow:
 
 
 class LabelPropagation:
-    """Jetlp on one level's state."""
+    """Jetlp on a state."""
 
     settles = False
 
     def __init__(self, state: RefinementState) -> None:
         self._state = state
-        backend, n = state.backend, state.graph.n
+        backend, n = state.backend, state.room
         overfill = state.problem.options.refine.overfill
         self._cap = None if overfill is None else _inflow(state, overfill)
         needs_gains = state.graph.long_rows.count or self._cap is not None
@@ -91,7 +91,7 @@ class LabelPropagation:
 def _inflow(state: RefinementState, overfill: int) -> Inflow:
     backend, k, sections = state.backend, state.k, state.sections
     return Inflow(
-        ranks=backend.empty(state.graph.n),
+        ranks=backend.empty(state.room),
         incoming=backend.full(k * BUCKETS * sections, 0, backend.sum_type),
         outgoing=backend.full((k + APART) * sections, 0, backend.sum_type),
         lowest_ranks=backend.empty(k),

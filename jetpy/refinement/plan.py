@@ -69,15 +69,8 @@ class Plan:
         k, group_size = problem.k, problem.group_size
         self.numbers: Array = backend.empty(len(Row) * k, np.int64)
         self.group_size = group_size
-        self.limit, self.threshold = problem.limit, int(open_below(problem.limit))
-        self.shares = self.thresholds = backend.empty(0, np.int64)
-        self.all_shares = group_size
-        if problem.part_limits is not None:
-            self.limit = self.threshold = DIFFERENT
-            self.shares = backend.from_host(problem.shares)
-            self.all_shares = int(problem.shares[:group_size].sum())
-            self.thresholds = backend.from_host(open_below(problem.part_limits))
         self._backend, self._k = backend, k
+        self.take_limits(problem)
         is_wide = group_size > wide
         span = span if is_wide else group_size
         self._groups = k // group_size if is_wide else 0
@@ -86,6 +79,18 @@ class Plan:
             "blocks": BlockSums(span, *_arrays(backend, 7, self._blocks)),
             "groups": GroupSums(*_arrays(backend, 5, self._groups)),
         }
+
+    def take_limits(self, problem: Problem) -> None:
+        """Take over the limits of parts."""
+        backend = self._backend
+        self.limit, self.threshold = problem.limit, int(open_below(problem.limit))
+        self.shares = self.thresholds = backend.empty(0, np.int64)
+        self.all_shares = problem.group_size
+        if problem.part_limits is not None:
+            self.limit = self.threshold = DIFFERENT
+            self.shares = backend.from_host(problem.shares)
+            self.all_shares = int(problem.shares[: problem.group_size].sum())
+            self.thresholds = backend.from_host(open_below(problem.part_limits))
 
     def draw_up(self, state: RefinementState, best_weights: Array) -> None:
         """Launch what draws up the plan, if the iteration that begins needs one.

@@ -48,7 +48,7 @@ class EvictedSums:
 
 
 class Rebalancing:
-    """Rebalancing on one level's state.
+    """Rebalancing on a state.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Rebalancing:
 
     def __init__(self, state: RefinementState) -> None:
         self._state = state
-        backend, n, group_size = state.backend, state.graph.n, state.problem.group_size
+        backend, n, group_size = state.backend, state.room, state.problem.group_size
         self.plan = Plan(backend, state.problem)
         self._eviction = _eviction(state)
         regions = (n >> REGION_BITS) + 1
@@ -66,6 +66,10 @@ class Rebalancing:
         here, elsewhere = (backend.full(groups, 0, np.int64) for _ in range(2))
         self._evicted = EvictedSums(sums, regions, here, elsewhere)
         self._vertices = backend.empty(n) if backend.prefers_lists else state.active
+
+    def move(self) -> None:
+        """Go to the level that the state has gone to."""
+        self.plan.take_limits(self._state.problem)
 
     def start(self) -> None:
         """Forget what was summed up before a start, over vertices that may be active no more."""
@@ -120,7 +124,7 @@ class Rebalancing:
         state, backend = self._state, self._state.backend
         digit_bits = 2 * self._eviction.half_bits
         halo, left = state.graph.halo, LAST_BITS if state.graph.halo.is_whole else 0
-        bits = (state.graph.all_n - 1).bit_length()
+        bits = (_most_vertices(state) - 1).bit_length()
         digits = -(-max(bits - left, 0) // digit_bits)
         last_bits = max(bits - digits * digit_bits, 0)
         both = {"eviction": self._eviction, "state": state}
@@ -177,9 +181,9 @@ class Rebalancing:
 
 
 def _eviction(state: RefinementState) -> Eviction:
-    backend, n, k = state.backend, state.graph.n, state.k
+    backend, n, k = state.backend, state.room, state.k
     kind = backend.sum_type
-    half_bits = _half_bits(state.graph.all_n, k)
+    half_bits = _half_bits(_most_vertices(state), k)
     return Eviction(
         buckets=backend.empty(n),
         histogram=backend.full(k * BUCKETS * state.sections, 0, kind),
@@ -191,6 +195,11 @@ def _eviction(state: RefinementState) -> Eviction:
         lower_digits=backend.full(k << 2 * half_bits, 0, kind),
         half_bits=half_bits,
     )
+
+
+def _most_vertices(state: RefinementState) -> int:
+    """Return how many vertices the whole graph of a level has at most."""
+    return max(state.room, state.graph.all_n)
 
 
 def _half_bits(n: int, k: int) -> int:

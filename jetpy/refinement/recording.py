@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from jetpy.backends.base import Count
+from jetpy.backends.base import Count, Recorded
 from jetpy.refinement.state import RefinementState
 from jetpy.workloads.control_block import Control
 
@@ -15,26 +16,32 @@ MOST_VERTICES = 1 << 24
 class Recording:
     """A sequence of launches on a state, made again and again.
 
-    Played from a recording, as long as launches reach as many vertices as when it was made. Where
-    the back end prefers lists they read what they need, and are repeated until the host is asked
-    for something.
+    Played from a recording, as long as launches reach as many vertices as when it was made, and on
+    other levels, too, if the back end can exchange what they work on. Where it prefers lists they
+    read what they need, and are repeated until the host is asked for something.
     """
 
     def __init__(self, state: RefinementState) -> None:
         self._state = state
         self._reach = -1
         self._until: Count | None = None
-        self._most = 1
         if state.backend.prefers_lists:
             self._until = state.number(Control.REQUEST)
-            self._most += MOST_VERTICES // max(state.graph.n, 1)
-        self._program: Callable[[], None] = lambda: None
+        self._program: Recorded | None = None
+
+    def move(self, others: Mapping[int, Any]) -> None:
+        """Go to the level that the state has gone to, given its objects by `id` of those before."""
+        if self._program is not None and not self._program.exchange(others):
+            self._program = None
 
     def play(self, launches: Callable[[], None]) -> None:
         """Make the launches."""
         state, backend = self._state, self._state.backend
-        if self._reach != state.reach:
+        if self._program is None or self._reach != state.reach:
             self._reach = state.reach
+            most = 1
+            if self._until is not None:
+                most += MOST_VERTICES // max(state.room, 1)
             agree = state.graph.halo.is_everywhere
-            self._program = backend.record(launches, self._until, self._most, agree)
+            self._program = backend.record(launches, self._until, most, agree)
         self._program()

@@ -43,7 +43,7 @@ class Table:
 
 
 class RefinementState:
-    """A partition of one level, mutable, with everything that depends on it kept up to date.
+    """A partition of a level, mutable, with everything that depends on it kept up to date.
 
     An iteration looks at the active vertices only: those that had an adjacent part at some time
     since the start, and those that little ties to their own. It is a sequence of launches without a
@@ -55,6 +55,8 @@ class RefinementState:
 
     Attributes
     ----------
+    room : int
+        Vertices, without ghosts, of a level that there is room for.
     pinned : int32, shape (n,), or None
         Parts of vertices that never move, in which they are; `NO_PART` of others.
     measures : Measures
@@ -77,15 +79,11 @@ class RefinementState:
         graph: DeviceGraph,
         problem: Problem,
         pinned: Array | None = None,
+        room: int = 0,
     ) -> None:
-        self.backend, self.graph, self.problem = backend, graph, problem
-        self.pinned = pinned
-        self.k = k = problem.k
-        self.metric = upload_metric(backend, graph, problem.metric, k)
-        self.metric_kind, self.distances = self.metric.metric_kind, self.metric.distances
-        self.unit, self.scale = self.metric.unit, self.metric.scale
-        self.limits = backend.from_host(problem.limits)
-        n = graph.places
+        self.backend, self.k = backend, problem.k
+        self.room = max(room, graph.n)
+        n, k = max(room, graph.places), problem.k
         self.parts, self.previous = backend.empty(n), backend.empty(n)
         self.destinations, self.best_parts = backend.empty(n), backend.empty(n)
         self.targets, self.gains = backend.empty(n), backend.empty(n)
@@ -103,7 +101,16 @@ class RefinementState:
         self.list_size = -(-n // (SECTIONS << self.section_bits)) << self.section_bits
         self.moved = backend.empty(SECTIONS * self.list_size)
         self.share = 1 if backend.prefers_lists else SHARE
-        self.table = make_table(backend, graph, k)
+        self.move(graph, problem, pinned)
+
+    def move(self, graph: DeviceGraph, problem: Problem, pinned: Array | None) -> None:
+        """Go to a level, which there is room for."""
+        self.graph, self.problem, self.pinned = graph, problem, pinned
+        self.metric = upload_metric(self.backend, graph, problem.metric, self.k)
+        self.metric_kind, self.distances = self.metric.metric_kind, self.metric.distances
+        self.unit, self.scale = self.metric.unit, self.metric.scale
+        self.limits = self.backend.from_host(problem.limits)
+        self.table = make_table(self.backend, graph, self.k)
 
     def start(self, parts: Array, known: Measures | None = None) -> None:
         """Take over the contents of `parts` (int32, shape (n,)).
@@ -111,10 +118,10 @@ class RefinementState:
         `known` are its measures, where the caller has them.
         """
         backend, rows = self.backend, self.graph.long_rows.fine
+        n = self.graph.places
         self.parts[: len(parts)] = parts
         self.graph.halo.follow(self.parts)
-        self.previous[:] = self.parts
-        self.best_parts[:] = self.parts
+        self.previous[:n] = self.best_parts[:n] = self.parts[:n]
         self.measures = known or measure(backend, self.graph, self.parts, self.metric)
         rows.launch_lanes(table_kernels.clear_long_rows, graph=self.graph, table=self.table)
         rows.launch(
@@ -127,6 +134,7 @@ class RefinementState:
         self.tie_limit = int(min(tie_limit, INT32_MAX))
         self.weights.host[:] = self.measures.part_weights
         self.counts.host[Counter.ACTIVE] = self._list_active()
+        self.control_block.host[Control.VERTICES] = self.graph.n
         self.choose_room()
         backend.push(self.weights)
         backend.push(self.counts)
@@ -208,7 +216,7 @@ class RefinementState:
         may_rebuild = backend.prefers_lists or self.active_count == n
         self.share_moves(may_rebuild=may_rebuild)
         if may_rebuild:
-            backend.parallel_for(1, kernels.choose_update, state=self, n=n)
+            backend.parallel_for(1, kernels.choose_update, state=self)
         moves: int | Count = min(INDICES, len(self.moved) * SHARE)
         rebuilt: int | Count = n
         if backend.prefers_lists:

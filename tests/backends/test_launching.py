@@ -71,3 +71,57 @@ def test_copies_are_made_each_time() -> None:
         there.host[:] = number
         repeat()
         assert back.host.tolist() == [number, number]
+
+
+@pytest.mark.parametrize("is_program", [True, False])
+def test_other_objects_in_place_of_arguments(is_program: bool) -> None:
+    """A program takes them, and what all objects have by then; nothing else can."""
+    backend = CpuBackend(2)
+    numbers = np.arange(5, dtype=np.int32)
+
+    def tallies() -> SimpleNamespace:
+        return SimpleNamespace(
+            doubled=np.zeros(5, np.int32),
+            sums=np.zeros(5, np.int64),
+            least=np.full(5, 100, np.int32),
+            most=np.full(5, -1, np.int32),
+        )
+
+    first, second, third = tallies(), tallies(), tallies()
+
+    def launches() -> None:
+        if not is_program:
+            backend.perform(lambda: None)
+        backend.parallel_for(5, selfcheck.tally, numbers=numbers, tallies=first, buckets=5)
+
+    recorded = backend.record(launches)
+    assert recorded.exchange({id(first): second}) is is_program
+    recorded()
+    doubled = (second if is_program else first).doubled
+    assert doubled.tolist() == [0, 2, 4, 6, 8]
+    if not is_program:
+        return
+    assert not first.doubled.any()
+
+    before, second.doubled = second.doubled, np.full(5, 9, np.int32)
+    before[:] = 0
+    recorded.exchange({})
+    recorded()
+    assert second.doubled.tolist() == [0, 2, 4, 6, 8]
+    assert not before.any()
+
+    others = np.arange(5, 10, dtype=np.int32)
+    recorded.exchange({id(second): third, id(numbers): others})
+    recorded()
+    assert third.doubled.tolist() == [10, 12, 14, 16, 18]
+    third.doubled = np.zeros(5, np.int64)
+    with pytest.raises(TypeError, match="doubled is an array of int32, not of int64"):
+        recorded.exchange({})
+
+
+def test_arrays_without_elements_are_one_of_each_type() -> None:
+    backend = CpuBackend(1)
+    assert backend.empty(0) is backend.empty(0)
+    assert backend.empty(0, np.int64) is not backend.empty(0)
+    assert backend.empty(0, np.int64).dtype == np.int64
+    assert backend.empty(1) is not backend.empty(1)

@@ -87,8 +87,9 @@ class Iterations:
             k=self.k,
         )
         self.control.host[Control.ROOM] = room
+        self.control.host[Control.VERTICES] = n
         self.backend.push(self.control)
-        self.backend.parallel_for(1, begin_iteration, tasks=tasks, n=n, state=state)
+        self.backend.parallel_for(1, begin_iteration, tasks=tasks, state=state)
         self.plan.draw_up(state, self.best_weights.device)
         for array in (self.control, self.counters, self.best_weights):
             self.backend.pull(array)

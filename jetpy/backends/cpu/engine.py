@@ -13,7 +13,7 @@ from jetpy.backends.cpu import compiling
 from jetpy.backends.cpu.crew import Crew, in_a_run
 from jetpy.backends.cpu.launcher import Launcher
 from jetpy.backends.cpu.program import Program
-from jetpy.backends.launching import LaunchingBackend, Tape
+from jetpy.backends.launching import LaunchingBackend, Repeatable, Tape
 from jetpy.backends.memory import HostMemory, Memory
 from jetpy.backends.threads import available_threads
 from jetpy.backends.workers import watch_compilations
@@ -83,7 +83,7 @@ class CpuBackend(LaunchingBackend):
 
     def _repeatable(
         self, tape: Tape, until: Count | None, most: int, agree: Callable[[bool], bool]
-    ) -> Callable[[], int]:
+    ) -> Repeatable:
         """Return a function that runs a program, without the interpreter between its launches."""
         program = Program.of(tape, self._memory)
         if program is None:
@@ -93,7 +93,7 @@ class CpuBackend(LaunchingBackend):
             self._crew.call()
             return program.run(until, most, self._crew.address, self._crew.width)
 
-        return repeat
+        return repeat, program.exchange
 
     def get_ready(self, progress: Callable[[int, int], None]) -> float:
         """Do nothing: kernels are compiled when they are first launched, which takes little."""

@@ -35,7 +35,7 @@ class Launcher:
     function : int
     kind : int
         How it is launched, as `sharing` has it.
-    bind, places
+    bind, places, read
         As of `Arguments`.
     call : callable
         Runs it with what `bind` returns; returns the total of a reduction or scan.
@@ -47,6 +47,7 @@ class Launcher:
         self._pack = packer(definition)
         self._arguments = Arguments(definition, memory)
         self.bind, self.places = self._arguments.bind, self._arguments.places
+        self.read = self._arguments.read
         self.call: Callable[..., int] = self._run_block
         self._call = sharing()["launch"]
         self._run, self._run_tasks = self._runs_as(self.kind), self._runs_as(TASKS)

@@ -18,7 +18,7 @@ from jetpy.backends.kokkos import build
 from jetpy.backends.kokkos.cachekey import kernel_folder
 from jetpy.backends.kokkos.launcher import Launcher
 from jetpy.backends.kokkos.runtime import check_present, check_space, device_of_kokkos, start
-from jetpy.backends.launching import LaunchingBackend, Tape
+from jetpy.backends.launching import LaunchingBackend, Repeatable, Tape
 from jetpy.backends.memory import HostMemory
 from jetpy.backends.threads import after_fork, available_threads, openmp_is_lost
 from jetpy.backends.turns import KOKKOS
@@ -105,19 +105,19 @@ class KokkosBackend(LaunchingBackend):
 
     def _repeatable(
         self, tape: Tape, until: Count | None, most: int, agree: Callable[[bool], bool]
-    ) -> Callable[[], int]:
+    ) -> Repeatable:
         """Return a function that runs a program, as long as OpenMP has its threads."""
         program = None if self.copies or self._instance is None else Program.of(tape, self._memory)
         if program is None:
             return super()._repeatable(tape, until, most, agree)
-        step_by_step = super()._repeatable(tape, until, most, agree)
+        step_by_step, _ = super()._repeatable(tape, until, most, agree)
 
         def repeat() -> int:
             if self._instance is None:  # after a fork
                 return step_by_step()
             return program.run(until, most)
 
-        return repeat
+        return repeat, lambda _: False
 
     def _load(self, workunit: Workunit) -> Launcher:
         """Load a workunit, compiled first if need be."""

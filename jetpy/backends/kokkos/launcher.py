@@ -33,7 +33,7 @@ class Launcher:
 
     Attributes
     ----------
-    bind, places
+    bind, places, read
         As of `Arguments`.
     call : callable
         Runs it with what `bind` returns; returns the total of a reduction or scan.
@@ -55,7 +55,7 @@ class Launcher:
         self.block = packer(definition)
         self.run_on(instance)
         arguments = Arguments(definition, memory)
-        self.bind, self.places = arguments.bind, arguments.places
+        self.bind, self.places, self.read = arguments.bind, arguments.places, arguments.read
 
     def launch(self, n: int, arguments: Mapping[str, Any]) -> Any:
         """Run it over 0..n-1; return the total of a reduction or scan."""
