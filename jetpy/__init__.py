@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from jetpy.incremental.partitioner import IncrementalPartitioner, Update
     from jetpy.io.graphs import read_graph, write_graph
     from jetpy.io.parts import read_parts, write_parts
+    from jetpy.many import partition_many
     from jetpy.mapping.api import map_processes
     from jetpy.mapping.machine import Machine
     from jetpy.mapping.mapping import Mapping
@@ -66,6 +67,7 @@ __all__ = [
     "map_processes",
     "node_graph",
     "partition",
+    "partition_many",
     "read_graph",
     "read_parts",
     "refine",
@@ -91,6 +93,7 @@ _HOMES = {
     "incremental.partitioner": ("IncrementalPartitioner", "Update"),
     "io.graphs": ("read_graph", "write_graph"),
     "io.parts": ("read_parts", "write_parts"),
+    "many": ("partition_many",),
     "mapping.api": ("map_processes",),
     "mapping.machine": ("Machine",),
     "mapping.mapping": ("Mapping",),

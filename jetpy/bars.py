@@ -18,6 +18,7 @@ STAGES = {
     "coarsen": "Coarsening",
     "refine": "Refining",
     "evolve": "Recombining",
+    "graphs": "Partitioning",
     "study": "Running",
 }
 """What a stage's bar is called."""

@@ -137,7 +137,13 @@ def test_names_are_those_of_the_tables() -> None:
 
 @pytest.mark.parametrize(
     "function",
-    [jetpy.partition, jetpy.refine, jetpy.map_processes, jetpy.IncrementalPartitioner.__init__],
+    [
+        jetpy.partition,
+        jetpy.partition_many,
+        jetpy.refine,
+        jetpy.map_processes,
+        jetpy.IncrementalPartitioner.__init__,
+    ],
 )
 def test_names_are_typed(function: object) -> None:
     kinds = {
