@@ -196,8 +196,8 @@ def partition(
     effort = choose_effort(options, generations, time_limit)
     kinds = 1 if several_weights is None else several_weights.shape[1]
     imbalances = checked_imbalances(imbalance, kinds, large=large_imbalance)
-    problem = pose(checked.total_vertex_weight, k, max(imbalances), seed, options, targets)
-    problem = replace(problem, fill=True)
+    total, largest = checked.total_vertex_weight, max(imbalances)
+    problem = pose(total, k, largest, seed, options, targets, fill=True)
     several = None
     if several_weights is not None:
         check_small(checked, "partition by several weights")
@@ -269,8 +269,8 @@ def partition(
         progress=progress,
         profile=profile,
         effort=effort,
+        objective=objective,
     )
-    result = replace(result, objective=objective)
     if several is not None:
         result = replace(result, weights=several.weights)
         return replace(result, ideals=several.ideals, limits=several.limits)
@@ -351,8 +351,8 @@ def refine(
     count = k if k is not None else int(given.max(initial=0)) + 1
     imbalance = checked_imbalance(imbalance, large=large_imbalance)
     options = preset_options(preset)
-    problem = pose(checked.total_vertex_weight, count, imbalance, seed, options, targets)
-    problem = replace(problem, fill=fill_empty)
+    total = checked.total_vertex_weight
+    problem = pose(total, count, imbalance, seed, options, targets, fill=fill_empty)
 
     shrinks = _shrinks_volume(objective, checked, connected=connected)
     places = checked_places(checked.n, problem.k, fixed)
@@ -399,8 +399,9 @@ def refine(
         device=device,
         progress=progress,
         profile=profile,
+        objective=objective,
     )
-    return replace(result, objective=objective)
+    return result
 
 
 def _shrinks_volume(objective: Any, graph: Graph, *, connected: bool) -> bool:

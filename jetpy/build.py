@@ -228,6 +228,8 @@ def graph_of(raw: Raw, rules: Rules = PLAIN, name: str = "graph") -> Graph:
         graph = graph_from_pairs(
             raw.n, raw.sources, raw.targets, *weights, rules=rules, name=name, naming=raw.naming
         )
+    if raw.names is None and raw.locate is None:
+        return graph
     names = None if raw.names is None else tuple(raw.names)
     return replace(graph, names=names, locate=raw.locate)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 from jetpy import names
 from jetpy.checks import one_of
@@ -25,6 +26,7 @@ OWN = {"independent-set": INDEPENDENT_SET}
 """Options of refinements that want others than the usual ones."""
 
 
+@cache
 def default() -> Options:
     """Return settings for small cuts at good speed: those of the paper, but for less patience.
 
@@ -34,12 +36,14 @@ def default() -> Options:
     return Options()
 
 
+@cache
 def fast() -> Options:
     """Return settings that give up sooner, without second hierarchies, V-cycles and flows."""
     refine = RefineOptions(patience=6, tolerance=0.995, flow_sweeps=0)
     return Options(refine=refine, branches=(), cycles=0)
 
 
+@cache
 def ultra() -> Options:
     """Return settings for the smallest cuts: two filter ratios, more of all else."""
     ratios = (75, 25)
@@ -60,6 +64,7 @@ def ultra() -> Options:
     )
 
 
+@cache
 def most() -> Options:
     """Return the settings of `ultra` for the best of a population of partitions.
 
@@ -68,6 +73,7 @@ def most() -> Options:
     return replace(ultra(), generations=16)
 
 
+@cache
 def gkway() -> Options:
     """Return the settings of G-kway: union-find, METIS once, independent sets, no V-cycles.
 

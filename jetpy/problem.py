@@ -174,6 +174,8 @@ def pose(
     seed: int,
     options: Options,
     targets: npt.ArrayLike | None = None,
+    *,
+    fill: bool = False,
 ) -> Problem:
     """Check the numbers and return the problem.
 
@@ -191,7 +193,7 @@ def pose(
     most = max(INT32_MAX, total_vertex_weight)
     ideal = np.array(-(-total_vertex_weight // k), np.int64)
     limit = int(limits_of(ideal, imbalance, most))
-    problem = Problem(k, imbalance, total_vertex_weight, limit, seed, options)
+    problem = Problem(k, imbalance, total_vertex_weight, limit, seed, options, fill=fill)
     if targets is None:
         return problem
     from jetpy.constraints.targets import checked_targets, ideals

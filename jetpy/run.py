@@ -41,6 +41,7 @@ def run(
     progress: ProgressOption,
     profile: bool,
     effort: Effort = ONCE,
+    objective: str = "cut",
 ) -> tuple[Partition, int]:
     """Lease a back end, do the work and put the result together; return it and its cost.
 
@@ -54,6 +55,8 @@ def run(
         As for `jetpy.partition`.
     effort : Effort
         How many partitions the work finds.
+    objective : str
+        What the work makes small.
 
     Raises
     ------
@@ -72,6 +75,7 @@ def run(
             profile=profile,
             on_device=device is True,
             gpu_skipped=chosen != backend,
+            objective=objective,
         )
 
 
@@ -124,6 +128,7 @@ def _do(
     profile: bool,
     on_device: bool,
     gpu_skipped: bool,
+    objective: str,
 ) -> tuple[Partition, int]:
     """Compile what is missing, do the work and put the result together; return it and its cost."""
     with telling(progress) as tell, watch_compilations() as compilations:
@@ -160,6 +165,7 @@ def _do(
         compiled=bool(compilations),
         levels=LevelTable(outcome.levels),
         launches=sum(one.all_launches for one in engines) - launches,
+        objective=objective,
         generations=outcome.generations,
         disconnected=outcome.disconnected,
         device_parts=device_parts,

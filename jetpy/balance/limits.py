@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ ROUNDING = Fraction(1, 10**15)
 """How far the float of a computed imbalance, such as 1 - 0.9, may be from the number meant."""
 
 
+@lru_cache
 def growth(imbalance: float) -> Fraction:
     """Return 1 + imbalance, for the number that a float (from 0 on) stands for.
 

@@ -386,7 +386,7 @@ class Asked:
         """
         options = choose(self.preset, None, None)
         share = checked_imbalance(self.imbalance, large=self.large_imbalance)
-        return replace(pose(total, self.k, share, self.seed, options), fill=self.fill)
+        return pose(total, self.k, share, self.seed, options, fill=self.fill)
 
 
 def _agree(

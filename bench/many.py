@@ -1,0 +1,160 @@
+"""Many small graphs: `jetpy.partition_many` beside loops of `jetpy.partition` and METIS.
+
+Each round measures every way once. Prints the least wall and processor time of the rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from math import inf
+from statistics import geometric_mean
+from typing import Any, NamedTuple
+
+import numpy as np
+import pymetis
+
+import jetpy
+from bench.tables import note, show
+
+Arrays = tuple[Any, Any]
+"""Offsets and neighbours, int64."""
+Way = Callable[[], list[int]]
+"""Partitions all graphs and returns their cuts."""
+METIS = "loop of pymetis.part_graph"
+CHUNK = 10
+"""Graphs that a process gets at a time."""
+
+
+class Time(NamedTuple):
+    """Seconds, and processor seconds of this process, in which all graphs are partitioned."""
+
+    wall: float = inf
+    processor: float = inf
+
+
+def metis(graphs: Sequence[pymetis.CSRAdjacency], k: int) -> list[int]:
+    """Partition by METIS."""
+    return [pymetis.part_graph(k, adjacency=graph).edge_cuts for graph in graphs]
+
+
+def loop(graphs: Sequence[Any], k: int, preset: Any) -> list[int]:
+    """Partition one graph after the other on one thread."""
+    return [cut_alone(graph, k, preset) for graph in graphs]
+
+
+def many(graphs: Sequence[Any], k: int, preset: Any, threads: int) -> list[int]:
+    """Partition side by side on threads."""
+    found = jetpy.partition_many(graphs, k, preset=preset, backend="cpu", threads=threads)
+    return [result.cut for result in found]
+
+
+def processes(graphs: Sequence[Arrays], k: int, preset: Any, count: int) -> list[int]:
+    """Partition in new processes, whose start is part of it."""
+    context = multiprocessing.get_context("spawn")
+    call = partial(cut_alone, k=k, preset=preset)
+    with ProcessPoolExecutor(count, context) as pool:
+        return list(pool.map(call, graphs, chunksize=CHUNK))
+
+
+def cut_alone(graph: Any, k: int, preset: Any) -> int:
+    """Return the cut of a graph that is partitioned on one thread."""
+    return jetpy.partition(graph, k, preset=preset, backend="cpu", threads=1).cut
+
+
+def ways(arrays: list[Arrays], given: argparse.Namespace, preset: str) -> dict[str, Way]:
+    """Return the ways by name."""
+    graphs = [jetpy.as_graph(rows) for rows in arrays]
+    adjacency = [pymetis.CSRAdjacency(*rows) for rows in arrays]
+    found: dict[str, Way] = {
+        METIS: partial(metis, adjacency, given.k),
+        "loop of partition": partial(loop, graphs, given.k, preset),
+        "loop of partition, 64-bit arrays": partial(loop, arrays, given.k, preset),
+    }
+    for threads in given.threads:
+        name = f"partition_many, threads={threads}"
+        found[name] = partial(many, graphs, given.k, preset, threads)
+        found[f"{name}, 64-bit arrays"] = partial(many, arrays, given.k, preset, threads)
+    for count in given.processes:
+        name = f"{count} new processes, 64-bit arrays"
+        found[name] = partial(processes, arrays, given.k, preset, count)
+    return found
+
+
+def measure(way: Way) -> tuple[Time, list[int]]:
+    """Return how long a way takes, and the cuts that it finds."""
+    before = Time(time.perf_counter(), time.process_time())
+    cuts = way()
+    after = Time(time.perf_counter(), time.process_time())
+    return Time(after.wall - before.wall, after.processor - before.processor), cuts
+
+
+def rows_of(preset: str, arrays: list[Arrays], given: argparse.Namespace) -> list[list[str]]:
+    """Measure all ways with a preset and return a row of the table for each.
+
+    Raises
+    ------
+    SystemExit
+        If two ways of jetpy find different cuts.
+    """
+    todo = ways(arrays, given, preset)
+    least, cuts = dict.fromkeys(todo, Time()), {}
+    for number in range(given.rounds):
+        for name, way in todo.items():
+            taken, cuts[name] = measure(way)
+            least[name] = Time(*map(min, least[name], taken))
+            note(f"{preset}, round {number + 1}, {name}: {taken.wall:.3f} s")
+    ours = {name: found for name, found in cuts.items() if name != METIS}
+    different = [name for name, found in ours.items() if found != cuts["loop of partition"]]
+    if different:
+        raise SystemExit(f"{preset}: other cuts by {', '.join(different)}")
+    quality = geometric_mean(
+        (own + 1) / (other + 1)
+        for own, other in zip(cuts["loop of partition"], cuts[METIS], strict=True)
+    )
+    return [
+        [
+            preset,
+            name,
+            f"{1000 * taken.wall / len(arrays):.2f}",
+            "" if "processes" in name else f"{1000 * taken.processor / len(arrays):.2f}",
+            f"{taken.wall / least[METIS].wall:.2f}",
+            f"{least['loop of partition'].wall / taken.wall:.2f}",
+            "1" if name == METIS else f"{quality:.3f}",
+        ]
+        for name, taken in least.items()
+    ]
+
+
+def main() -> None:
+    """Make the graphs, measure, print."""
+    parser = argparse.ArgumentParser(prog="python -m bench.many", description=__doc__)
+    parser.add_argument("--graphs", type=int, default=1000, help="how many Delaunay graphs")
+    parser.add_argument("--vertices", type=int, default=1000, help="of each")
+    parser.add_argument("-k", type=int, default=8)
+    parser.add_argument("--presets", nargs="+", default=["default", "fast"])
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--processes", type=int, nargs="*", default=[])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--markdown", action="store_true")
+    given = parser.parse_args()
+    graphs = (jetpy.generators.delaunay(given.vertices, seed=i) for i in range(given.graphs))
+    arrays = [(g.indptr.astype(np.int64), g.indices.astype(np.int64)) for g in graphs]
+    for preset in given.presets:  # kernels are loaded, or compiled
+        loop(arrays[:2], given.k, preset)
+    rows = [row for preset in given.presets for row in rows_of(preset, arrays, given)]
+    headers = ["preset", "way", "ms", "CPU ms", "/ METIS", "speed-up", "cut"]
+    title = (
+        f"{given.graphs:,} Delaunay graphs of {given.vertices:,} vertices, k = {given.k}: wall and "
+        "processor milliseconds per graph, wall over METIS's, speed-up over the loop, cut over "
+        "METIS's"
+    )
+    show(title, headers, rows, left=2, markdown=given.markdown)
+
+
+if __name__ == "__main__":
+    main()
