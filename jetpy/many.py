@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import repeat
@@ -17,8 +17,10 @@ from jetpy.api import partition
 from jetpy.backends import CPU
 from jetpy.backends.threads import available_threads
 from jetpy.bars import telling
+from jetpy.build import as_graph
 from jetpy.checks import integer
 from jetpy.errors import JetpyError, OptionError
+from jetpy.graph import Graph
 from jetpy.progress import ProgressOption
 from jetpy.result import Partition
 
@@ -91,8 +93,8 @@ def partition_many(
     ------
     GraphError, OptionError, BackendError
         As for `partition`; the message names the first graph that it comes from, as ``graphs[3]``.
-        No more graphs are begun then. OptionError also where an option has more or fewer items
-        than there are graphs.
+        All graphs are checked before one is partitioned. OptionError also where an option has
+        more or fewer items than there are graphs.
 
     Examples
     --------
@@ -106,37 +108,18 @@ def partition_many(
     """
     listed = list(graphs)
     count = len(listed)
-    columns = {
-        "k": repeat(k, count) if np.ndim(k) == 0 else k,
-        "seed": repeat(seed, count) if np.ndim(seed) == 0 else seed,
-        "vertex_weights": vertex_weights,
-        "edge_weights": edge_weights,
-        "n": n,
-        "fixed": fixed,
-        "home": home,
-    }
-    options: dict[str, Any] = {
-        "weight": weight,
-        "node_weight": node_weight,
-        "imbalance": imbalance,
-        "large_imbalance": large_imbalance,
-        "targets": targets,
-        "migration": migration,
-        "objective": objective,
-        "connected": connected,
-        "preset": preset,
-        "coarsening": coarsening,
-        "refinement": refinement,
-        "generations": generations,
-        "time_limit": time_limit,
-        "backend": backend,
-        "device": device,
-        "repair": repair,
-        "pattern": pattern,
-        "scale": scale,
-        "profile": profile,
-    }
-    own = _rows({name: values for name, values in columns.items() if values is not None}, count)
+    weights = [None] * count if vertex_weights is None else list(vertex_weights)
+    one_each = [None if np.ndim(own) > 1 else own for own in weights]  # type: ignore[arg-type]
+    several = [own if np.ndim(own) > 1 else None for own in weights]  # type: ignore[arg-type]
+    of_graphs = _rows(count, vertex_weights=one_each, edge_weights=edge_weights, n=n)
+    of_runs = _rows(
+        count,
+        k=_of_each(k, count),
+        seed=_of_each(seed, count),
+        vertex_weights=several,
+        fixed=fixed,
+        home=home,
+    )
     side_by_side = backend in ("auto", CPU) and device is None
     callers, each = _shares(threads, count) if side_by_side else (1, threads)
     is_over = threading.Event()
@@ -145,15 +128,48 @@ def partition_many(
         if is_over.is_set():
             raise CancelledError
 
-    def partition_one(i: int) -> Partition:
+    def check(i: int) -> Graph:
         stop("graphs", i, count)
         with _named(i):
-            return partition(listed[i], **own[i], **options, threads=each, progress=stop)
+            return as_graph(
+                listed[i],
+                **of_graphs[i],
+                weight=weight,
+                node_weight=node_weight,
+                repair=repair,
+                pattern=pattern,
+                scale=scale,
+            )
+
+    def run(i: int, graph: Graph) -> Partition:
+        stop("graphs", i, count)
+        with _named(i):
+            return partition(
+                graph,
+                **of_runs[i],
+                imbalance=imbalance,
+                large_imbalance=large_imbalance,
+                targets=targets,
+                migration=migration,
+                objective=objective,
+                connected=connected,
+                preset=preset,
+                coarsening=coarsening,
+                refinement=refinement,
+                generations=generations,
+                time_limit=time_limit,
+                backend=backend,
+                threads=each,
+                device=device,
+                progress=stop,
+                profile=profile,
+            )
 
     results = []
     with telling(progress) as tell, ThreadPoolExecutor(callers) as pool:
         try:
-            for result in pool.map(partition_one, range(count)):
+            checked = list(pool.map(check, range(count)))
+            for result in pool.map(run, range(count), checked):
                 results.append(result)
                 tell("graphs", len(results), count)
         except BaseException:  # Ctrl-C, say
@@ -162,8 +178,14 @@ def partition_many(
     return results
 
 
-def _rows(columns: Mapping[str, Any], count: int) -> list[dict[str, Any]]:
-    """Return the options of each of so many graphs, of options that have an item for each.
+def _of_each(number: Any, count: int) -> Iterable[Any]:
+    """Return numbers of `count` graphs, given one for all or one for each."""
+    each: Iterable[Any] = repeat(number, count) if np.ndim(number) == 0 else number
+    return each
+
+
+def _rows(count: int, /, **columns: Iterable[Any] | None) -> list[dict[str, Any]]:
+    """Return the options of each of `count` graphs, given those that have an item for each.
 
     Raises
     ------
@@ -172,7 +194,7 @@ def _rows(columns: Mapping[str, Any], count: int) -> list[dict[str, Any]]:
     """
     rows: list[dict[str, Any]] = [{} for _ in range(count)]
     for name, values in columns.items():
-        items = list(values)
+        items = [None] * count if values is None else list(values)
         if len(items) != count:
             raise OptionError(f"{name} has {len(items)} items, but there are {count} graphs")
         for row, item in zip(rows, items, strict=True):

@@ -145,26 +145,22 @@ def test_on_every_back_end(backend_name: str) -> None:
 
 
 def test_all_options_of_partition_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken, *options = signature(jetpy.partition).parameters.values()
-    assert [one.name for one in signature(jetpy.partition_many).parameters.values()] == [
-        "graphs",
-        *(one.name for one in options),
-    ]
+    functions = jetpy.partition, jetpy.partition_many
+    options, own = ([*signature(one).parameters.values()][1:] for one in functions)
+    assert [(one.name, one.default) for one in own] == [(one.name, one.default) for one in options]
     of_each = {"k", "seed", "vertex_weights", "edge_weights", "n", "fixed", "home"}
     given: dict[str, Any] = {one.name: object() for one in options}
     given |= {name: [given[name]] for name in of_each} | {"threads": 1, "progress": None}
+    passed: dict[str, Any] = {}
 
-    def partition_(graph: Any, **passed: Any) -> None:
-        assert passed.pop("progress") is not None
-        assert passed == {
-            name: value[0] if name in of_each else value
-            for name, value in given.items()
-            if name != "progress"
-        }
+    def take(graph: Any, **options: Any) -> None:
+        passed.update({name: value for name, value in options.items() if value is not None})
 
-    monkeypatch.setattr(many, "partition", partition_)
+    monkeypatch.setattr(many, "partition", take)
+    monkeypatch.setattr(many, "as_graph", take)
     assert jetpy.partition_many([GOOD], **given) == [None]
-    assert taken.name == "graph"
+    del passed["progress"], given["progress"]
+    assert passed == {n: value[0] if n in of_each else value for n, value in given.items()}
 
 
 # Errors
@@ -213,15 +209,24 @@ def test_an_error_that_is_no_error_of_jetpy_is_noted() -> None:
 def test_no_more_graphs_are_begun_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[int] = []
 
-    def partition_(graph: int, k: int, **_: Any) -> None:
+    def as_graph(graph: int, **_: Any) -> None:
         begun.append(graph)
         if graph == 1:
             raise jetpy.GraphError("of the graph")
 
-    monkeypatch.setattr(many, "partition", partition_)
-    with pytest.raises(jetpy.GraphError, match=r"graphs\[1\]"):
+    monkeypatch.setattr(many, "as_graph", as_graph)
+    with pytest.raises(jetpy.GraphError, match=r"graphs\[1\]: of the graph"):
         jetpy.partition_many(range(100_000), 2, threads=1)
     assert len(begun) < 100_000
+
+
+def test_all_graphs_are_checked_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    def partition_(*_: Any, **__: Any) -> None:
+        pytest.fail("it was begun")
+
+    monkeypatch.setattr(many, "partition", partition_)
+    with pytest.raises(jetpy.GraphError, match=r"graphs\[9\]"):
+        jetpy.partition_many([GOOD] * 9 + [LOOP], 2, threads=2)
 
 
 # While it runs
@@ -243,14 +248,14 @@ def test_ctrl_c_ends_the_graphs_at_work(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_an_error_ends_the_graphs_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    def partition_(graph: int, k: int, **options: Any) -> None:
-        if graph == 0:
+    def partition_(graph: Graph, **options: Any) -> None:
+        if graph.n == 1:
             raise ZeroDivisionError
         endless(**options)
 
     monkeypatch.setattr(many, "partition", partition_)
     with pytest.raises(ZeroDivisionError):
-        jetpy.partition_many(range(50), 2, threads=3)
+        jetpy.partition_many([path(1), *[GOOD] * 50], 2, threads=3)
 
 
 def test_progress_counts_graphs_in_the_thread_of_the_call() -> None:
