@@ -19,7 +19,7 @@ from jetpy.backends.threads import available_threads
 from jetpy.bars import telling
 from jetpy.build import as_graph
 from jetpy.checks import integer
-from jetpy.errors import JetpyError, OptionError
+from jetpy.errors import GraphError, JetpyError, OptionError
 from jetpy.graph import Graph
 from jetpy.progress import ProgressOption
 from jetpy.result import Partition
@@ -93,8 +93,8 @@ def partition_many(
     ------
     GraphError, OptionError, BackendError
         As for `partition`; the message names the first graph that it comes from, as ``graphs[3]``.
-        All graphs are checked before one is partitioned. OptionError also where an option has
-        more or fewer items than there are graphs.
+        All graphs are checked before one is partitioned. GraphError also where `graphs` is one
+        graph; OptionError also where an option has more or fewer items than there are graphs.
 
     Examples
     --------
@@ -106,6 +106,8 @@ def partition_many(
     >>> bool((results[1].parts == jetpy.partition(graphs[1], 4).parts).all())
     True
     """
+    if isinstance(graphs, str) or not isinstance(graphs, Iterable):
+        raise GraphError(f"graphs is a {type(graphs).__name__}, not several graphs; give a list")
     listed = list(graphs)
     count = len(listed)
     weights = [None] * count if vertex_weights is None else list(vertex_weights)

@@ -183,13 +183,15 @@ GOOD = path(6)
         ([GOOD], 2, {"fixed": [[0] * 5]}, jetpy.OptionError, r"^graphs\[0\]: .*fixed"),
         ([GOOD, GOOD], [2], {}, jetpy.OptionError, "^k has 1 items, but there are 2 graphs$"),
         ([], 2, {"home": [None]}, jetpy.OptionError, "^home has 1 items, but there are 0 graphs$"),
+        (GOOD, 2, {}, jetpy.GraphError, "^graphs is a Graph, not several graphs; give a list$"),
+        ("a.graph", 2, {}, jetpy.GraphError, "^graphs is a str, not several graphs; give a list$"),
         ([], 2, {"threads": 0}, jetpy.OptionError, "^threads is 0"),
         ([GOOD], 2, {"threads": 1.5}, jetpy.OptionError, "^threads is 1.5"),
         ([GOOD], 2, {"progress": 3}, jetpy.OptionError, "^progress must be"),
     ],
 )
 def test_errors_name_the_first_graph_that_is_wrong(
-    graphs: list[Any], k: Any, options: dict[str, Any], error: type[Exception], message: str
+    graphs: Any, k: Any, options: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     for threads in (1, 2, 4):
         with pytest.raises(error, match=message):
