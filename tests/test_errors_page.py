@@ -110,6 +110,8 @@ PROVOKED: list[Callable[[], object]] = [
     write_without_h5py,
     lambda: type_of("hexagon"),
     partition(k=0),
+    lambda: jetpy.partition_many([PATH, PATH], [2, 0]),
+    lambda: jetpy.partition_many([PATH, PATH], 2, fixed=[None]),
     partition(imbalance=3),
     partition(seed=-1),
     partition(preset="best"),
