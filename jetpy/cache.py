@@ -10,7 +10,6 @@ import hashlib
 import logging
 import os
 import stat
-import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
@@ -175,7 +174,7 @@ def _make_folder(folder: Path) -> None:
 
 def write_at_once(path: Path, content: bytes) -> None:
     """Write a file that appears complete or not at all, and only its owner can write to."""
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    temporary = path.with_name(f".{path.name}.{os.urandom(16).hex()}")
     try:
         file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
         with open(file, "wb") as stream:

@@ -8,6 +8,7 @@ imports next to nothing, so that it is in charge before anything else is importe
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -91,7 +92,11 @@ def _take_charge() -> None:
 
 
 def _let_go() -> None:
-    """Let signals end the process as they do others: the work is done, and its result told."""
+    """Let signals end the process as they do others: the work is done, and its result told.
+
+    The interpreter does not look for cycles as it ends, which takes a sixth of a short command.
+    """
+    gc.freeze()
     with suppress(OSError, ValueError):
         sys.stdout.flush()
     for number in _signals():

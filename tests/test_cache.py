@@ -279,7 +279,7 @@ def test_what_another_process_has_compiled_is_not_compiled_again(
     """While it waited, that is: when it looked first, the cache was empty."""
     text = "@pk.workunit\ndef put(i: int, out: pk.View1D[pk.int32]):\n    out[i] = 7\n"
     module = load_workunits(text, tmp_path, monkeypatch)
-    compiling.address_of(module, "put", Width.NARROW)
+    compiling.code_of(module, Width.NARROW)
     looks = []
 
     def look(name: Path) -> bytes | None:
@@ -287,9 +287,9 @@ def test_what_another_process_has_compiled_is_not_compiled_again(
         return cache.read_entry(name) if len(looks) > 1 else None
 
     monkeypatch.setattr(compiling, "read_entry", look)
-    compiling._addresses.cache_clear()  # as in a new process
+    compiling._code_of.cache_clear()  # as in a new process
     with watch_compilations() as seen:
-        compiling.address_of(module, "put", Width.NARROW)
+        compiling.code_of(module, Width.NARROW)
     assert (len(looks), seen) == (2, [])
 
 

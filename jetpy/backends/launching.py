@@ -18,8 +18,8 @@ import numpy.typing as npt
 from jetpy.backends.base import Array, Backend, Count, DualArray, Recorded, Workunit
 from jetpy.backends.gpu import LostGPU, check_after_fork
 from jetpy.backends.memory import Memory
-from jetpy.kernel_language import Definition, View, Width
-from jetpy.kernel_language.definition import LEADING
+from jetpy.kernel_language import Signature, View, Width
+from jetpy.lazy import cached_property
 
 
 class Launcher(Protocol):
@@ -48,8 +48,8 @@ class Arguments:
 
     Parameters
     ----------
-    definition : Definition
-        The workunit's name and parameters.
+    signature : Signature
+        Of the workunit.
     memory : Memory
         Where its arrays lie.
 
@@ -62,16 +62,16 @@ class Arguments:
         group, and the type of the elements of an array.
     """
 
-    def __init__(self, definition: Definition, memory: Memory) -> None:
-        self._definition, self._memory = definition, memory
-        for kind in definition.arguments.values():
+    def __init__(self, signature: Signature, memory: Memory) -> None:
+        self._signature, self._memory = signature, memory
+        for kind in signature.arguments.values():
             if isinstance(kind, View):
                 memory.addresses[kind.element]  # makes it, where there is none yet
         self._elements = {
             name: kind.element if isinstance(kind, View) else None
-            for name, kind in definition.arguments.items()
+            for name, kind in signature.arguments.items()
         }
-        places = definition.places[LEADING[definition.kind] :]
+        places = signature.places
         self.places = {name: i for i, (name, field) in enumerate(places, 1) if field is None}
         elements = self._elements.values()
         self.read = [
@@ -79,16 +79,19 @@ class Arguments:
             for place, ((name, field), element) in enumerate(zip(places, elements, strict=True), 1)
             if field is not None or element is not None
         ]
-        self._addressed = self.function("return [_n, {values}]")
+
+    @cached_property
+    def _addressed(self) -> Callable[..., list[Any]]:
+        return self.function("return [_n, {values}]")
 
     def function(self, body: str, **scope: Any) -> Callable[..., Any]:
-        """Return a function of `_n` and a launch's keyword arguments; see `Definition.taking`.
+        """Return a function of `_n` and a launch's keyword arguments; see `Signature.taking`.
 
         In its body the values are addresses in place of arrays. It raises a KeyError where one is
         not known yet.
         """
         known = {f"_{element}": addresses for element, addresses in self._memory.addresses.items()}
-        return self._definition.taking(body, _addressed, "_n", **known, **scope)
+        return self._signature.taking(body, _addressed, "_n", **known, **scope)
 
     def bind(self, n: int, arguments: Mapping[str, Any]) -> list[Any]:
         """Return `n`, and in order of the parameters numbers and addresses of arrays.
@@ -107,20 +110,20 @@ class Arguments:
             return function(n, **arguments)
         except KeyError:
             for (name, element), value in zip(
-                self._elements.items(), self._definition.bind(**arguments), strict=True
+                self._elements.items(), self._signature.bind(**arguments), strict=True
             ):
                 if element is not None:
-                    self._memory.address(value, element, f"{name} of {self._definition.name}")
+                    self._memory.address(value, element, f"{name} of {self._signature.name}")
             return function(n, **arguments)
 
 
-def packer(definition: Definition) -> Callable[..., bytes]:
+def packer(signature: Signature) -> Callable[..., bytes]:
     """Return what packs the number of indices and the arguments into a block.
 
     A block is a word of 8 bytes for each: addresses of arrays, and numbers. It raises a
     `struct.error` where a number is of the wrong type.
     """
-    return struct.Struct("q" + "".join(map(_code, definition.arguments.values()))).pack
+    return struct.Struct("q" + "".join(map(_code, signature.arguments.values()))).pack
 
 
 def _code(kind: str | View) -> str:

@@ -8,7 +8,8 @@ from functools import cache
 from typing import Any
 
 from jetpy.backends.base import Workunit
-from jetpy.kernel_language import Definition, View, read_workunit
+from jetpy.kernel_language import Signature, View
+from jetpy.kernel_language.reading import read_workunit
 
 ROWS = "indptr"
 """The argument, or field of a group, that tells where the rows of a graph are."""
@@ -35,11 +36,11 @@ def traffic(n: int, workunit: Workunit, arguments: Mapping[str, Any]) -> int:
     int
         Bytes.
     """
-    definition = _definition(workunit)
+    signature = _signature(workunit)
     arrays = {
         name: value
         for (name, kind), value in zip(
-            definition.arguments.items(), definition.bind(**arguments), strict=True
+            signature.arguments.items(), signature.bind(**arguments), strict=True
         )
         if isinstance(kind, View)
     }
@@ -65,8 +66,8 @@ def moved(n: int, arrays: Iterable[Any], rows: int | None = None) -> int:
 
 
 @cache
-def _definition(workunit: Workunit) -> Definition:
-    return read_workunit(sys.modules[workunit.__module__], workunit.__name__)
+def _signature(workunit: Workunit) -> Signature:
+    return read_workunit(sys.modules[workunit.__module__], workunit.__name__).signature
 
 
 def _ends_in_rows(name: str) -> bool:

@@ -64,7 +64,7 @@ def compile_command(
     from jetpy.backends.workers import in_turn, watch_compilations, without_announcement
     from jetpy.cache import cache_dirs
     from jetpy.errors import OptionError
-    from jetpy.kernel_language import workunit_names
+    from jetpy.kernel_language.reading import workunit_names
     from jetpy.workloads import MODULES
 
     compilers: list[Compiler]

@@ -4,25 +4,13 @@
 apart, constants are numbers, and every expression has its type (`tree`). `llvm_printer`,
 `pykokkos_printer` and `cuda_printer` print these for the engine that runs them. What one engine
 cannot do is refused for all (`refusals`).
+
+A launch takes no more than a `Signature`, which compiled code has with it. So this package imports
+no more either; what has to read kernels imports the modules that do.
 """
 
-from jetpy.kernel_language.definition import Definition, Kind, with_callees
-from jetpy.kernel_language.reading import (
-    read_module,
-    read_workunit,
-    read_workunits,
-    workunit_names,
-)
+from jetpy.kernel_language import sources  # first: it reads the files of the others
+from jetpy.kernel_language.signature import Kind, Signature
 from jetpy.kernel_language.types import View, Width
 
-__all__ = [
-    "Definition",
-    "Kind",
-    "View",
-    "Width",
-    "read_module",
-    "read_workunit",
-    "read_workunits",
-    "with_callees",
-    "workunit_names",
-]
+__all__ = ["Kind", "Signature", "View", "Width", "sources"]

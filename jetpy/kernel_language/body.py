@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
-from jetpy.kernel_language.definition import Definition, place_name
+from jetpy.kernel_language.definition import Definition
+from jetpy.kernel_language.signature import place_name
 from jetpy.kernel_language.tree import (
     Assignment,
     Atomic,

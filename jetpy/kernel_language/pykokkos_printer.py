@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import textwrap
 
-from jetpy.kernel_language.definition import Definition, Kind, with_callees
+from jetpy.kernel_language.definition import Definition, with_callees
+from jetpy.kernel_language.signature import Kind
 from jetpy.kernel_language.tree import (
     Assignment,
     Atomic,

@@ -14,8 +14,9 @@ from typing import Any
 
 from jetpy.errors import BackendError
 from jetpy.kernel_language.body import Body
-from jetpy.kernel_language.definition import Definition, Kind, place_name
+from jetpy.kernel_language.definition import Definition
 from jetpy.kernel_language.refusals import refuse
+from jetpy.kernel_language.signature import Kind, place_name
 from jetpy.kernel_language.types import Group, Refusal, View, Width, group_type, named_type
 
 _reading: Any = RLock()

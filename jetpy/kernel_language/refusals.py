@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from jetpy.kernel_language.definition import Definition, Kind, with_callees
+from jetpy.kernel_language.definition import Definition, with_callees
+from jetpy.kernel_language.signature import Kind
 from jetpy.kernel_language.types import Refusal, View
 
 VIEW_BYTES, NUMBER_BYTES = 24, {"int64": 8, "uint64": 8, "float64": 8}

@@ -80,7 +80,7 @@ def files_in(cache: Path) -> list[Path]:
 
 def forget_code() -> None:
     """Load code anew, as a new process does."""
-    compiling._addresses.cache_clear()
+    compiling._code_of.cache_clear()
 
 
 def test_code_is_compiled_once(

@@ -24,7 +24,8 @@ from jetpy.backends.memory import HostMemory
 from jetpy.backends.workers import in_turn, watch_compilations
 from jetpy.cache import read_entry
 from jetpy.errors import BackendError, OptionError
-from jetpy.kernel_language import Width, read_workunits
+from jetpy.kernel_language import Width
+from jetpy.kernel_language.reading import read_workunits
 from tests.modules import load_workunits
 
 SM_90 = "sm_90"
@@ -273,12 +274,12 @@ class Made:
     """A launcher of one workunit, its driver, and the memory that arrays lie in."""
 
     def __init__(self, module: ModuleType, name: str) -> None:
-        definition = read_workunits(module)[name]
+        signature = read_workunits(module)[name].signature
         self.memory = HostMemory()
         self.memory.stream = SimpleNamespace(ptr=5, synchronize=lambda: None)
-        self.driver = Driver(kernel_codes(definition))
+        self.driver = Driver(kernel_codes(signature))
         totals = Totals(self.memory)
-        self.launcher = Launcher(definition, 77, self.memory, totals, self.driver)
+        self.launcher = Launcher(signature, 77, self.memory, totals, self.driver)
 
     def run(self, n: int, **arguments: Any) -> Any:
         return self.launcher.launch(n, arguments)
@@ -356,7 +357,7 @@ def test_scans_have_a_number_and_room_for_tiles(kernels: ModuleType) -> None:
 @pytest.mark.parametrize("module", modules(), ids=lambda module: module.__name__.split(".")[-1])
 def test_places_of_arguments_are_aligned(module: ModuleType) -> None:
     for definition in read_workunits(module).values():
-        codes = kernel_codes(definition)
+        codes = kernel_codes(definition.signature)
         places = offsets(codes)
         assert all(o % struct.calcsize(code) == 0 for o, code in zip(places, codes, strict=True))
         ends = [o + struct.calcsize(code) for o, code in zip(places, codes, strict=True)]

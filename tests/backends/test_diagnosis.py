@@ -17,7 +17,8 @@ from jetpy.backends.diagnosis import (
     read_config,
     version_in,
 )
-from jetpy.kernel_language import View, read_module
+from jetpy.kernel_language import View
+from jetpy.kernel_language.reading import read_module
 
 HEADER = """
 #if !defined(KOKKOS_MACROS_HPP) || defined(KOKKOS_CORE_CONFIG_H)

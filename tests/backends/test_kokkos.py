@@ -31,7 +31,7 @@ from jetpy.backends.memory import HostMemory
 from jetpy.backends.selfcheck import differences
 from jetpy.backends.workers import watch_compilations
 from jetpy.errors import BackendError
-from jetpy.kernel_language import Definition
+from jetpy.kernel_language.definition import Definition
 from jetpy.kernel_language.pykokkos_printer import print_module
 from jetpy.workloads import selfcheck
 from tests.graphs import two_cliques

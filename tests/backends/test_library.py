@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jetpy.backends.cpu import SUFFIX, compiling, library, source
+from jetpy.backends.cpu import SUFFIX, compiling, library, sharing, source
 from jetpy.backends.cpu.engine import CpuBackend
 from jetpy.backends.workers import watch_compilations
 from jetpy.kernel_language import Width
@@ -26,8 +26,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("libraries are made on x86-64, with a C compiler")
     folder = tmp_path_factory.mktemp("libraries")
     units = [source.unit_of(selfcheck, width) for width in Width]
+    units.append(source.unit_of(sharing, Width.WIDE))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(source, "all_units", lambda: [source.unit_of_sharing(), *units])
+        patch.setattr(source, "all_units", lambda: units)
         assert library.build(folder) == [folder / f"kernels-{level}.so" for level in library.LEVELS]
     return folder
 
@@ -37,12 +38,7 @@ def new_process(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """Nothing is loaded, and nothing is in the cache."""
     monkeypatch.setattr(library, "FOLDER", made)
     monkeypatch.setenv("JETPY_CACHE_DIR", str(tmp_path))
-    loaded = (
-        library._library,
-        compiling._addresses,
-        compiling._sharing,
-        compiling._addresses_of_sharing,
-    )
+    loaded = library._library, compiling._code_of, compiling._sharing
     for function in loaded:
         function.cache_clear()
     yield
@@ -71,7 +67,7 @@ def test_kernels_of_the_library_are_not_compiled(tmp_path: Path) -> None:
 
 
 def test_kernels_that_the_library_lacks_are_compiled(tmp_path: Path) -> None:
-    compiling.address_of(projection, "inject", Width.NARROW)
+    compiling.code_of(projection, Width.NARROW)
     kept = [path.name.partition("-")[0] for path in tmp_path.rglob(f"*{SUFFIX}")]
     assert kept == ["projection_narrow"]
 

@@ -16,7 +16,7 @@ from jetpy import workloads
 from jetpy.backends.cuda.kernels import modules
 from jetpy.backends.cuda.nvrtc import load
 from jetpy.errors import BackendError
-from jetpy.kernel_language import read_workunits
+from jetpy.kernel_language.reading import read_workunits
 from jetpy.workloads import active, projection
 from tests.cli.conftest import Run
 

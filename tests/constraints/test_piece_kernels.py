@@ -22,7 +22,7 @@ from jetpy.backends.level import upload
 from jetpy.constraints.piece_moves import DAM_SHARE, State, _state_of
 from jetpy.constraints.pieces import Territory
 from jetpy.graph import INT32_MAX, Graph
-from jetpy.kernel_language import read_workunits
+from jetpy.kernel_language.reading import read_workunits
 from jetpy.workloads import piece_balance, piece_refinement, pieces
 from jetpy.workloads.groups import NO_VERTEX
 from jetpy.workloads.piece_balance import ANYWHERE, BESIDE, NOT_REACHED

@@ -17,7 +17,7 @@ from jetpy.backends.kokkos.engine import KokkosBackend
 from jetpy.backends.level import upload
 from jetpy.constraints.several import Several, loads
 from jetpy.graph import Graph
-from jetpy.kernel_language import read_workunits
+from jetpy.kernel_language.reading import read_workunits
 from jetpy.several import State
 from jetpy.workloads.groups import NO_PART
 from tests.conftest import working

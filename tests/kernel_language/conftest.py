@@ -15,7 +15,7 @@ import pytest
 from jetpy.backends import get_backend, pykokkos_standin
 from jetpy.backends.kokkos.engine import KokkosBackend
 from jetpy.errors import BackendError
-from jetpy.kernel_language import read_workunits
+from jetpy.kernel_language.reading import read_workunits
 from tests.kernel_language.cpp_engine import CppEngine
 
 ENGINES = ("cpu-1", "cpu-2", "cpu-3", "cuda-printed", "cuda", "kokkos-serial", "kokkos-cuda")

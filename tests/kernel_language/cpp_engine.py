@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from jetpy.backends.base import Workunit
-from jetpy.kernel_language import Definition, Kind, View, read_module, read_workunits, with_callees
+from jetpy.kernel_language import Kind, View
 from jetpy.kernel_language.cuda_printer import TYPES, print_function
+from jetpy.kernel_language.definition import Definition, with_callees
+from jetpy.kernel_language.reading import read_module, read_workunits
 
 PRELUDE = """
 #define __device__
@@ -53,7 +55,7 @@ class CppEngine:
         definition = self._definitions[workunit.__name__]
         function: Callable[..., int] = self._library[f"launch_{definition.name}"]
         function.restype = ctypes.c_longlong
-        values = definition.bind(**arguments)
+        values = definition.signature.bind(**arguments)
         passed = [
             ctypes.c_void_p(value.ctypes.data) if isinstance(value, np.ndarray) else value
             for value in values

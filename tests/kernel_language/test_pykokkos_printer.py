@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from jetpy import workloads
-from jetpy.kernel_language import read_workunits
 from jetpy.kernel_language.pykokkos_printer import print_module
+from jetpy.kernel_language.reading import read_workunits
 from tests.modules import load_workunits
 
 Printed = Callable[[str], str]

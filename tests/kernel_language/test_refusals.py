@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from jetpy.errors import BackendError
-from jetpy.kernel_language import Definition, read_module
+from jetpy.kernel_language.definition import Definition
+from jetpy.kernel_language.reading import read_module
 from tests.modules import load_workunits
 
 Read = Callable[[str], Definition]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from jetpy import workloads
-from jetpy.kernel_language import read_module
+from jetpy.kernel_language.reading import read_module
 
 FILES = [Path(str(module.__file__)) for module in workloads.MODULES]
 PLAIN = range(-1, 3)
@@ -62,7 +62,7 @@ def test_engines_that_read_at_the_same_time() -> None:
     code = (
         "import sys\n"
         "from concurrent.futures import ThreadPoolExecutor\n"
-        "from jetpy.kernel_language import read_workunits\n"
+        "from jetpy.kernel_language.reading import read_workunits\n"
         "from jetpy.workloads import MODULES\n"
         "def read(first):\n"
         "    modules = MODULES[first:] + MODULES[:first]\n"

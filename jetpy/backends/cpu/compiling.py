@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import ctypes
 import time
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jetpy.backends.cpu import SUFFIX, llvm, source
-from jetpy.backends.cpu.library import address_in_library
-from jetpy.backends.cpu.source import Unit
+from jetpy.backends.cpu import SUFFIX, index, llvm
+from jetpy.backends.cpu import sharing as sharing_module
+from jetpy.backends.cpu.library import finder_in_library
+from jetpy.backends.cpu.symbols import range_symbol, signatures_symbol, unit_name
 from jetpy.backends.threads import fork_safe_lock, uninterrupted
 from jetpy.backends.workers import Compilation, Group, announce, note
 from jetpy.cache import keep_entry, one_at_a_time, read_entry
-from jetpy.kernel_language import Width
+from jetpy.kernel_language import Signature, Width
+from jetpy.kernel_language.signature import signatures_from
+from jetpy.kernel_language.sources import is_in_digest
+
+if TYPE_CHECKING:
+    from jetpy.backends.cpu.source import Unit
 
 _WORD, _BYTES = ctypes.c_int64, ctypes.c_char_p
 SHARING: dict[str, list[Any]] = {
@@ -26,59 +33,82 @@ SHARING: dict[str, list[Any]] = {
     "dismiss": [_WORD, _WORD],
 }
 """Functions of `sharing` that the interpreter calls, and what they take."""
-OWN = "jetpy.workloads."
-"""How the names of modules begin that libraries have."""
 SECONDS = 3
 """To compile what most runs need, about."""
 _compiling = fork_safe_lock()
 """Held while code is compiled or loaded: what is loaded never changes, and all runs share it."""
 
 
-def address_of(module: ModuleType, workunit: str, width: Width) -> int:
-    """Return the address of a workunit's range; its module is loaded, or compiled, if need be."""
-    if module.__name__.startswith(OWN):
-        address = address_in_library(source.symbol_of(module, workunit, width))
-        if address is not None:
-            return address
+class Code(NamedTuple):
+    """A workunit, loaded: its signature, and the address of its range (`source`)."""
+
+    signature: Signature
+    address: int
+
+
+def code_of(module: ModuleType, width: Width) -> Mapping[str, Code]:
+    """Return the workunits of a module by name; they are loaded, or compiled, if need be."""
     with _compiling:
-        return _addresses(module, width)[workunit]
+        return _code_of(module, width)
 
 
 @cache
-def _addresses(module: ModuleType, width: Width) -> dict[str, int]:
-    return _load(source.unit_of(module, width))
+def _code_of(module: ModuleType, width: Width) -> Mapping[str, Code]:
+    unit = unit_name(module, width)
+    find = _finder(module, width, signatures_symbol(unit))
+    signatures = signatures_from(ctypes.string_at(find(signatures_symbol(unit))))
+    return {own.name: Code(own, find(range_symbol(unit, own.name))) for own in signatures}
 
 
-def sharing() -> dict[str, Any]:
+def sharing() -> Mapping[str, Any]:
     """Return the functions of `sharing` by name, as ctypes calls them."""
     with _compiling:
         return _sharing()
 
 
 @cache
-def _sharing() -> dict[str, Any]:
-    found = {}
-    for name, arguments in SHARING.items():
-        address = address_in_library(name) or _addresses_of_sharing()[name]
-        found[name] = ctypes.CFUNCTYPE(_WORD, *arguments)(address)
-    return found
+def _sharing() -> Mapping[str, Any]:
+    find = _finder(sharing_module, Width.WIDE, next(iter(SHARING)))
+    return {
+        name: ctypes.CFUNCTYPE(_WORD, *arguments)(find(name)) for name, arguments in SHARING.items()
+    }
 
 
-@cache
-def _addresses_of_sharing() -> dict[str, int]:
-    return _load(source.unit_of_sharing())
+def _finder(module: ModuleType, width: Width, symbol: str) -> Callable[[str], int]:
+    """Return what finds the addresses of symbols of a module's code, of which one is given."""
+    in_library = finder_in_library(symbol) if is_in_digest(module, "cpu") else None
+    return in_library or _load(_object_of(module, width), unit_name(module, width))
 
 
-def _load(unit: Unit) -> dict[str, int]:
-    """Load a unit from the cache, or compile it and keep it there; return addresses by name."""
-    name = Path("cpu", f"{unit.name}-{llvm.key_of(unit.text)}{SUFFIX}")
+def _load(content: bytes, name: str) -> Callable[[str], int]:
+    with uninterrupted():
+        return llvm.load(content, name)
+
+
+def _object_of(module: ModuleType, width: Width) -> bytes:
+    """Return the object file of a module from the cache, or compile it and keep it there."""
+    known = index.known_digest(unit_name(module, width)) if is_in_digest(module, "cpu") else None
+    content = read_entry(_entry(unit_name(module, width), known)) if known else None
+    return content or _made_of(module, width)
+
+
+def _made_of(module: ModuleType, width: Width) -> bytes:
+    """Return the object file of the text of a module, which takes reading its kernels."""
+    from jetpy.backends.cpu.source import unit_of
+
+    unit = unit_of(module, width)
+    name = _entry(unit.name, unit.digest)
     content = read_entry(name)
     if content is None:
         with one_at_a_time("cpu"):
             content = read_entry(name) or _compile(unit, name)
-    with uninterrupted():
-        addresses = llvm.load(content, unit.symbols.values())
-    return dict(zip(unit.symbols, addresses, strict=True))
+    if is_in_digest(module, "cpu"):
+        index.remember(unit.name, unit.digest)
+    return content
+
+
+def _entry(unit: str, digest: str) -> Path:
+    return Path("cpu", f"{unit}-{llvm.key_of(digest)}{SUFFIX}")
 
 
 def _compile(unit: Unit, name: Path) -> bytes:

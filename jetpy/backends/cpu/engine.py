@@ -17,7 +17,6 @@ from jetpy.backends.launching import LaunchingBackend, Repeatable, Tape
 from jetpy.backends.memory import HostMemory, Memory
 from jetpy.backends.threads import available_threads
 from jetpy.backends.workers import watch_compilations
-from jetpy.kernel_language import read_workunit, workunit_names
 
 MAX_THREADS = 64
 MANY, LONGEST_ROW = 4, 2048
@@ -71,13 +70,8 @@ class CpuBackend(LaunchingBackend):
 
     def _load(self, workunit: Workunit) -> Launcher:
         module = sys.modules[workunit.__module__]
-        name = workunit.__name__
-        made = Launcher(
-            read_workunit(module, name, self.width),
-            compiling.address_of(module, name, self.width),
-            self._memory,
-            self._crew,
-        )
+        code = compiling.code_of(module, self.width)[workunit.__name__]
+        made = Launcher(code.signature, code.address, self._memory, self._crew)
         self._launchers[workunit] = made
         return made
 
@@ -107,15 +101,15 @@ class CpuBackend(LaunchingBackend):
     ) -> float:
         """Load every workunit, compiling what the cache lacks."""
         from jetpy import workloads
+        from jetpy.kernel_language.reading import workunit_names
 
         started = time.perf_counter()
-        kernels = [
-            (module, name) for module in workloads.MODULES for name in workunit_names(module)
-        ]
+        kernels = sum(len(workunit_names(module)) for module in workloads.MODULES)
+        done = 0
         with watch_compilations() as compilations:
             compiling.sharing()
-            for done, (module, name) in enumerate(kernels, 1):
-                compiling.address_of(module, name, self.width)
+            for module in workloads.MODULES:
+                done += len(compiling.code_of(module, self.width))
                 if compilations and progress is not None:
-                    progress(done, len(kernels))
+                    progress(done, kernels)
         return time.perf_counter() - started

@@ -11,7 +11,8 @@ from jetpy.backends.cpu.compiling import sharing
 from jetpy.backends.cpu.crew import Crew
 from jetpy.backends.launching import Arguments, packer
 from jetpy.backends.memory import Memory
-from jetpy.kernel_language import Definition, Kind
+from jetpy.kernel_language import Kind, Signature
+from jetpy.lazy import cached_property
 
 KINDS = {Kind.FOR: FOR, Kind.REDUCE: REDUCE, Kind.SCAN: SCAN}
 
@@ -21,8 +22,7 @@ class Launcher:
 
     Parameters
     ----------
-    definition : Definition
-        Its name and parameters.
+    signature : Signature
     function : int
         Address of its range (`source`).
     memory : Memory
@@ -41,16 +41,23 @@ class Launcher:
         Runs it with what `bind` returns; returns the total of a reduction or scan.
     """
 
-    def __init__(self, definition: Definition, function: int, memory: Memory, crew: Crew) -> None:
-        self.function, self.kind = function, KINDS[definition.kind]
-        self._name, self._crew = definition.name, crew
-        self._pack = packer(definition)
-        self._arguments = Arguments(definition, memory)
+    def __init__(self, signature: Signature, function: int, memory: Memory, crew: Crew) -> None:
+        self.function, self.kind = function, KINDS[signature.kind]
+        self._name, self._crew = signature.name, crew
+        self._pack = packer(signature)
+        self._arguments = Arguments(signature, memory)
         self.bind, self.places = self._arguments.bind, self._arguments.places
         self.read = self._arguments.read
         self.call: Callable[..., int] = self._run_block
         self._call = sharing()["launch"]
-        self._run, self._run_tasks = self._runs_as(self.kind), self._runs_as(TASKS)
+
+    @cached_property
+    def _run(self) -> Callable[..., int]:
+        return self._runs_as(self.kind)
+
+    @cached_property
+    def _run_tasks(self) -> Callable[..., int]:
+        return self._runs_as(TASKS)
 
     def _runs_as(self, kind: int) -> Callable[..., int]:
         return self._arguments.function(

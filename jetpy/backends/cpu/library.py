@@ -12,12 +12,13 @@ import ctypes
 import platform
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from jetpy.backends.cpu import llvm, source
-from jetpy.backends.sources import digest_of_kernels
+from jetpy.backends.cpu import llvm
+from jetpy.kernel_language.sources import digest_of_kernels
 
 LEVELS = {
     "x86-64-v4": {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"},
@@ -26,19 +27,15 @@ LEVELS = {
 """Processor levels, the best first, each with the flags that Linux lists for it."""
 KEY = "jetpy_sources"
 """What the digest is called in a library."""
-KEY_TEXT = '@{key} = constant [{length} x i8] c"{digest}\\00"\n'
 FOLDER = Path(__file__).parent
 
 
-def address_in_library(symbol: str) -> int | None:
-    """Return the address of a function of the library for this processor; None if there is none."""
+def finder_in_library(symbol: str) -> Callable[[str], int] | None:
+    """Return what finds addresses of symbols in the library for this processor, if it has one."""
     library = _library()
-    if library is None:
+    if library is None or not hasattr(library, symbol):
         return None
-    try:
-        return ctypes.cast(getattr(library, symbol), ctypes.c_void_p).value
-    except AttributeError:
-        return None
+    return lambda other: ctypes.addressof(ctypes.c_char.in_dll(library, other))
 
 
 def level_in_use() -> str | None:
@@ -78,9 +75,10 @@ def build(folder: Path) -> list[Path]:
 
 
 def _build(path: Path, level: str) -> Path:
-    digest = digest_of_kernels("cpu")
-    texts = [unit.text for unit in source.all_units()]
-    texts.append(KEY_TEXT.format(key=KEY, length=len(digest) + 1, digest=digest))
+    from jetpy.backends.cpu.source import all_units, constant
+
+    texts = [unit.text for unit in all_units()]
+    texts.append(constant(KEY, digest_of_kernels("cpu")))
     with TemporaryDirectory() as name:
         objects = []
         for number, text in enumerate(texts):

@@ -7,7 +7,7 @@ llvmlite is imported when something is compiled or loaded. Whoever calls holds a
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -16,8 +16,10 @@ from jetpy.errors import BackendError
 OPTIMISATION = 3
 """Loops are vectorised but not unrolled: that costs a third of the time and gains nothing."""
 
-_loaded: list[Any] = []
-"""Keeps loaded code alive."""
+_engines: list[Any] = []
+"""Engines with loaded code, which live on; the last one takes more."""
+_names: set[str] = set()
+"""Names of what the last one has."""
 
 
 @cache
@@ -30,9 +32,9 @@ def binding() -> Any:
     return binding
 
 
-def key_of(text: str) -> str:
-    """Return a digest of all that an object file depends on: text, LLVM, processor."""
-    circumstances = repr((text, binding().llvm_version_info, processor(), OPTIMISATION))
+def key_of(digest: str) -> str:
+    """Return a digest of all that an object file depends on: that of its text, LLVM, processor."""
+    circumstances = repr((digest, binding().llvm_version_info, processor(), OPTIMISATION))
     return hashlib.sha256(circumstances.encode()).hexdigest()[:16]
 
 
@@ -62,14 +64,22 @@ def compile_text(text: str, name: str, level: str | None = None) -> bytes:
     return made
 
 
-def load(content: bytes, symbols: Iterable[str]) -> list[int]:
-    """Load an object file, which has to be intact; return the addresses of functions in it."""
+def load(content: bytes, name: str) -> Callable[[str], int]:
+    """Load an object file, which has to be intact; return what finds addresses of symbols in it.
+
+    An engine takes several object files, as making one takes longer than loading a file, but never
+    two of the same name, as these may have the same symbols.
+    """
     llvm = binding()
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+    if not _engines or name in _names:
+        _engines.append(llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine()))
+        _names.clear()
+    _names.add(name)
+    engine = _engines[-1]
     engine.add_object_file(llvm.ObjectFileRef.from_data(content))
     engine.finalize_object()
-    _loaded.append(engine)
-    return [engine.get_function_address(symbol) for symbol in symbols]
+    find: Callable[[str], int] = engine.get_global_value_address
+    return find
 
 
 def _machine() -> Any:

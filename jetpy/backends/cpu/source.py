@@ -8,22 +8,19 @@ arguments, a word of 8 bytes each: addresses of arrays, and numbers.
 
 from __future__ import annotations
 
+import hashlib
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
 from jetpy.backends.cpu import machine, sharing
-from jetpy.kernel_language import (
-    Definition,
-    Kind,
-    View,
-    Width,
-    read_module,
-    read_workunits,
-    with_callees,
-)
+from jetpy.backends.cpu.symbols import range_symbol, signatures_symbol, unit_name
+from jetpy.kernel_language import Kind, View, Width
+from jetpy.kernel_language.definition import Definition, with_callees
 from jetpy.kernel_language.llvm_printer import print_function, type_of
+from jetpy.kernel_language.reading import read_module, read_workunits
+from jetpy.kernel_language.signature import signatures_as_text
 
 RANGE = """\
 define i64 @{symbol}(i64 %start, i64 %stop, i64 %acc, i64 %last, i64 %block) nounwind {{
@@ -56,42 +53,37 @@ class Unit:
     name : str
     text : str
         IR.
-    symbols : mapping of str to str
-        The functions that it exports: the symbol of each, by name.
     workunits : sequence of str
-        Workunits whose ranges these are.
+        Workunits whose ranges are in it.
     """
 
     name: str
     text: str
-    symbols: Mapping[str, str]
     workunits: Sequence[str] = ()
 
-
-def symbol_of(module: ModuleType, workunit: str, width: Width) -> str:
-    """Return what the range of a workunit is called."""
-    return f"{_name_of(module, width)}_{workunit}"
-
-
-def _name_of(module: ModuleType, width: Width) -> str:
-    return f"{module.__name__.rpartition('.')[2]}_{width.name.lower()}"
+    @property
+    def digest(self) -> str:
+        """A digest of the text."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
 
 
 def unit_of(module: ModuleType, width: Width) -> Unit:
-    """Return the ranges of a module's workunits."""
-    symbols = {name: symbol_of(module, name, width) for name in read_workunits(module, width)}
+    """Return the ranges of a module's workunits and their signatures, or the code of `sharing`."""
+    if module is sharing:
+        return _unit_of_sharing(width)
+    name, workunits = unit_name(module, width), read_workunits(module, width)
     parts = [print_function(d) for d in with_callees(read_module(module, width).values())]
-    for name, workunit in read_workunits(module, width).items():
-        parts.append(_range(workunit, symbols[name]))
-    return Unit(_name_of(module, width), "\n".join(parts), symbols, list(symbols))
+    parts += [_range(own, range_symbol(name, own.name)) for own in workunits.values()]
+    signatures = signatures_as_text(own.signature for own in workunits.values())
+    parts.append(constant(signatures_symbol(name), signatures))
+    return Unit(name, "\n".join(parts), list(workunits))
 
 
-def unit_of_sharing() -> Unit:
-    """Return what the members of a crew run."""
+def _unit_of_sharing(width: Width) -> Unit:
     parts = [machine.text_for(platform.machine())]
-    for definition in read_module(sharing, Width.WIDE).values():
+    for definition in read_module(sharing, width).values():
         parts.append(print_function(definition, exported=definition.name in sharing.EXPORTED))
-    return Unit("sharing", "\n".join(parts), {name: name for name in sharing.EXPORTED})
+    return Unit(unit_name(sharing, width), "\n".join(parts))
 
 
 def all_units() -> list[Unit]:
@@ -99,7 +91,14 @@ def all_units() -> list[Unit]:
     from jetpy.workloads import MODULES
 
     units = [unit_of(module, width) for width in Width for module in MODULES]
-    return [unit_of_sharing(), *(unit for unit in units if unit.symbols)]
+    return [unit_of(sharing, Width.WIDE), *(unit for unit in units if unit.workunits)]
+
+
+def constant(symbol: str, text: str) -> str:
+    """Return a constant of that text, ended by a zero."""
+    content = [*text.encode(), 0]
+    escaped = "".join(f"\\{byte:02x}" for byte in content)
+    return f'@"{symbol}" = constant [{len(content)} x i8] c"{escaped}"\n'
 
 
 def _range(workunit: Definition, symbol: str) -> str:

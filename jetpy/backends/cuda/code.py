@@ -13,7 +13,8 @@ from jetpy.backends.cuda.nvrtc import NVRTC
 from jetpy.backends.cuda.source import symbol
 from jetpy.backends.threads import fork_safe_lock
 from jetpy.errors import BackendError
-from jetpy.kernel_language import Width, workunit_names
+from jetpy.kernel_language import Width
+from jetpy.kernel_language.reading import workunit_names
 
 
 class Code:

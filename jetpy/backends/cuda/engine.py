@@ -21,7 +21,7 @@ from jetpy.backends.gpu_memory import CudaMemory
 from jetpy.backends.launching import LaunchingBackend
 from jetpy.backends.threads import after_fork, available_threads
 from jetpy.errors import BackendError
-from jetpy.kernel_language import read_workunit
+from jetpy.kernel_language.reading import read_workunit
 
 _living: WeakSet[CudaBackend] = WeakSet()
 
@@ -103,7 +103,7 @@ class CudaBackend(LaunchingBackend):
             function = self._code.function(workunit)
         module = sys.modules[workunit.__module__]
         made = Launcher(
-            read_workunit(module, workunit.__name__, self.width),
+            read_workunit(module, workunit.__name__, self.width).signature,
             function,
             self._memory,
             self._totals,

@@ -14,7 +14,6 @@ from types import ModuleType
 from jetpy.backends.cuda import SUFFIX, nvrtc
 from jetpy.backends.cuda.nvrtc import NVRTC, OPTIONS
 from jetpy.backends.cuda.source import source
-from jetpy.backends.sources import digest_of_kernels
 from jetpy.backends.threads import available_threads
 from jetpy.backends.workers import (
     Compilation,
@@ -27,7 +26,9 @@ from jetpy.backends.workers import (
 )
 from jetpy.cache import cache_dirs, keep_entry, one_at_a_time, read_entry, write_entry
 from jetpy.errors import BackendError
-from jetpy.kernel_language import Width, workunit_names
+from jetpy.kernel_language import Width
+from jetpy.kernel_language.reading import workunit_names
+from jetpy.kernel_language.sources import digest_of_kernels
 
 SECONDS = 0.05
 """To compile a kernel, about."""

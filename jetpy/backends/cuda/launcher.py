@@ -19,7 +19,7 @@ from jetpy.backends.cuda.templates import (
 )
 from jetpy.backends.launching import Arguments
 from jetpy.backends.memory import Memory
-from jetpy.kernel_language import Definition, Kind, View
+from jetpy.kernel_language import Kind, Signature, View
 
 CODES = {
     "boolean": "?",
@@ -101,8 +101,7 @@ class Launcher:
 
     Parameters
     ----------
-    definition : Definition
-        Its name and parameters.
+    signature : Signature
     function : int
         Address of the driver's function.
     memory : Memory
@@ -121,21 +120,21 @@ class Launcher:
 
     def __init__(
         self,
-        definition: Definition,
+        signature: Signature,
         function: int,
         memory: Memory,
         totals: Totals,
         driver: Driver,
     ) -> None:
-        self._arguments = Arguments(definition, memory)
+        self._arguments = Arguments(signature, memory)
         self.bind, self.places = self._arguments.bind, self._arguments.places
         self.call: Callable[..., Any] = {
             Kind.FOR: self._run_for,
             Kind.REDUCE: self._run_reduce,
             Kind.SCAN: self._run_scan,
-        }[definition.kind]
-        self._name, self._totals = definition.name, totals
-        codes = kernel_codes(definition)
+        }[signature.kind]
+        self._name, self._totals = signature.name, totals
+        codes = kernel_codes(signature)
         layout = struct.Struct(codes)
         self._pack = layout.pack_into
         self._buffer = ctypes.create_string_buffer(layout.size)
@@ -143,7 +142,7 @@ class Launcher:
         self._places = (ctypes.c_void_p * len(codes))(*(start + o for o in offsets(codes)))
         self._function, self._parameters = function, ctypes.addressof(self._places)
         self._memory, self._start = memory, driver.launchKernel
-        self._is_for = definition.kind is Kind.FOR
+        self._is_for = signature.kind is Kind.FOR
         self._fill = self._arguments.function(
             "_pack(_buffer, 0, _n, {values})", _pack=self._pack, _buffer=self._buffer
         )
@@ -201,11 +200,11 @@ class Launcher:
         return self._totals.read()
 
 
-def kernel_codes(definition: Definition) -> str:
+def kernel_codes(signature: Signature) -> str:
     """Return how `struct` packs what a kernel takes: indices, arguments, and what is its own."""
-    kinds = definition.arguments.values()
+    kinds = signature.arguments.values()
     own = "".join("Q" if isinstance(kind, View) else CODES[kind] for kind in kinds)
-    return f"I{own}{_TAILS[definition.kind]}"
+    return f"I{own}{_TAILS[signature.kind]}"
 
 
 def offsets(codes: str) -> list[int]:

@@ -6,8 +6,10 @@ from functools import cache
 from types import ModuleType
 
 from jetpy.backends.cuda import templates
-from jetpy.kernel_language import Definition, Kind, View, Width, read_workunits, with_callees
+from jetpy.kernel_language import Kind, View, Width
 from jetpy.kernel_language.cuda_printer import TYPES, print_function
+from jetpy.kernel_language.definition import Definition, with_callees
+from jetpy.kernel_language.reading import read_workunits
 
 _KERNELS = {
     Kind.FOR: templates.FOR,

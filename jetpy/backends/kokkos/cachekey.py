@@ -15,8 +15,8 @@ from jetpy.backends.kokkos.build import BINARY, LIBRARY, is_built
 from jetpy.backends.kokkos.paths import kokkos_paths
 from jetpy.cache import MOVE, cache_dirs, check_trusted, make_folders, write_at_once
 from jetpy.errors import BackendError
-from jetpy.kernel_language import read_workunits
 from jetpy.kernel_language.pykokkos_printer import print_module
+from jetpy.kernel_language.reading import read_workunits
 
 
 def kernel_folder(space: str, module: ModuleType, workunit: str) -> Path:

@@ -19,7 +19,8 @@ from typing import Any
 
 from jetpy.backends.kokkos.paths import kokkos_paths
 from jetpy.errors import BackendError
-from jetpy.kernel_language import Kind, View, read_workunits
+from jetpy.kernel_language import Kind, View
+from jetpy.kernel_language.reading import read_workunits
 
 LONGEST = 400
 """Longest line of an error message; the C++ that PyKokkos generates is one line, much longer."""

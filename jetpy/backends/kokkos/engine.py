@@ -23,7 +23,7 @@ from jetpy.backends.memory import HostMemory
 from jetpy.backends.threads import after_fork, available_threads, openmp_is_lost
 from jetpy.backends.turns import KOKKOS
 from jetpy.backends.workers import Entry, announce, compile_in_parallel, count_of
-from jetpy.kernel_language import read_workunit, workunit_names
+from jetpy.kernel_language.reading import read_workunit, workunit_names
 
 SECONDS, SECONDS_A_GROUP = 0.8, 10
 """To compile a kernel, about, and what several together share."""
@@ -125,7 +125,7 @@ class KokkosBackend(LaunchingBackend):
         folder = self._folder(workunit)
         self.prepare([workunit])
         definition = read_workunit(sys.modules[workunit.__module__], workunit.__name__)
-        launcher = Launcher(folder, definition, self._instance, self._memory)
+        launcher = Launcher(folder, definition.signature, self._instance, self._memory)
         self._launchers[workunit] = launcher
         return launcher
 

@@ -13,7 +13,7 @@ from jetpy.backends.kokkos.cpp import symbol
 from jetpy.backends.launching import Arguments, packer
 from jetpy.backends.memory import Memory
 from jetpy.errors import BackendError
-from jetpy.kernel_language import Definition
+from jetpy.kernel_language import Signature
 
 
 class Launcher:
@@ -23,8 +23,7 @@ class Launcher:
     ----------
     folder : Path
         A kernel's folder (`jetpy.backends.kokkos.build`).
-    definition : Definition
-        Its name and parameters.
+    signature : Signature
     instance : object
         PyKokkos's object for the execution space that it runs on; None for that of OpenMP without
         its threads.
@@ -41,7 +40,7 @@ class Launcher:
         What a program calls (`jetpy.backends.cpu.program`); on a GPU there is none.
     """
 
-    def __init__(self, folder: Path, definition: Definition, instance: Any, memory: Memory) -> None:
+    def __init__(self, folder: Path, signature: Signature, instance: Any, memory: Memory) -> None:
         library = folder / BINARY / LIBRARY
         try:
             self._make = ctypes.PyDLL(str(library))[symbol(folder)]
@@ -52,9 +51,9 @@ class Launcher:
         if memory.stream is None:
             native = ctypes.PyDLL(str(library))[f"{symbol(folder)}_range"]
             self.function = ctypes.cast(native, ctypes.c_void_p).value or 0
-        self.block = packer(definition)
+        self.block = packer(signature)
         self.run_on(instance)
-        arguments = Arguments(definition, memory)
+        arguments = Arguments(signature, memory)
         self.bind, self.places, self.read = arguments.bind, arguments.places, arguments.read
 
     def launch(self, n: int, arguments: Mapping[str, Any]) -> Any:

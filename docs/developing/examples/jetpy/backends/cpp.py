@@ -17,8 +17,10 @@ from jetpy.backends.base import Workunit
 from jetpy.backends.launching import Arguments, LaunchingBackend
 from jetpy.backends.memory import HostMemory, Memory
 from jetpy.errors import BackendError
-from jetpy.kernel_language import Definition, Kind, View, Width, read_workunits, with_callees
+from jetpy.kernel_language import Kind, View, Width
 from jetpy.kernel_language.cuda_printer import TYPES, print_function
+from jetpy.kernel_language.definition import Definition, with_callees
+from jetpy.kernel_language.reading import read_workunits
 
 COMMAND = ("g++", "-std=c++17", "-O2", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off")
 HEAD = """
@@ -94,7 +96,7 @@ class Launcher:
     """A compiled workunit, loaded (`jetpy.backends.launching.Launcher`)."""
 
     def __init__(self, definition: Definition, loaded: ctypes.CDLL, memory: Memory) -> None:
-        arguments = Arguments(definition, memory)
+        arguments = Arguments(definition.signature, memory)
         self.bind, self.places = arguments.bind, arguments.places
         types: list[Any] = [
             ctypes.c_void_p if isinstance(kind, View) else NUMBERS[kind]

@@ -1,0 +1,142 @@
+"""What a launch has to know of a workunit: how it is launched, and what it takes."""
+
+from __future__ import annotations
+
+import json
+import operator
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from types import CodeType
+from typing import Any
+
+from jetpy.kernel_language.types import INTEGERS, View
+from jetpy.lazy import cached_property
+
+
+class Kind(Enum):
+    """How a workunit is launched; a `FUNCTION` is called by workunits only."""
+
+    FUNCTION = "function"
+    FOR = "for"
+    REDUCE = "reduce"
+    SCAN = "scan"
+
+
+@dataclass(frozen=True, eq=False)
+class Signature:
+    """A workunit without its body: what launches need.
+
+    Attributes
+    ----------
+    name : str
+    kind : Kind
+    keywords : sequence of str
+        The parameters that a launch passes by keyword, groups among them, as they are written.
+    places : sequence of (str, str or None)
+        What engines are passed: one of `keywords`, and the field if that is a group. Of groups
+        there is what the kernel uses.
+    types : sequence of (str or View)
+        The types of these.
+    """
+
+    name: str
+    kind: Kind
+    keywords: tuple[str, ...]
+    places: tuple[tuple[str, str | None], ...]
+    types: tuple[str | View, ...]
+
+    @cached_property
+    def arguments(self) -> dict[str, str | View]:
+        """The types of what engines are passed, by name."""
+        names = (place_name(*place) for place in self.places)
+        return dict(zip(names, self.types, strict=True))
+
+    @cached_property
+    def bind(self) -> Callable[..., list[Any]]:
+        """Return what a launch passes, in the order of `arguments`, given the `keywords`.
+
+        Takes keyword arguments; of a group's, the attributes that the kernel uses. Integers come
+        as Python's, so that a member of an enumeration is as good as its number.
+        """
+        return self.taking("return [{values}]", lambda value, _: value)
+
+    def taking(
+        self,
+        body: str,
+        write: Callable[[str, str | View], str],
+        first: str = "",
+        **scope: Any,
+    ) -> Callable[..., Any]:
+        """Return a function of the `keywords`.
+
+        Parameters
+        ----------
+        body : str
+            Its body, a line in which ``{values}`` stands for what a launch passes.
+        write : callable
+            Returns the expression of one of these, given that of its value, and its type.
+        first : str
+            Parameters before the others, given by position.
+        **scope : object
+            Names that the body and these expressions have.
+        """
+        values = ", ".join(
+            write(_value(*place, kind), kind)
+            for place, kind in zip(self.places, self.types, strict=True)
+        )
+        by_keyword = ["*", *self.keywords] if self.keywords else []
+        parameters = ", ".join([*([first] if first else []), *by_keyword])
+        scope["_index"] = operator.index
+        exec(_compiled(f"def {self.name}({parameters}): {body.format(values=values)}"), scope)
+        made: Callable[..., Any] = scope[self.name]
+        return made
+
+
+def place_name(name: str, field: str | None) -> str:
+    """Return what engines call a parameter, or a field of one that is a group."""
+    return name if field is None else f"{name}_{field}"
+
+
+def signatures_as_text(signatures: Iterable[Signature]) -> str:
+    """Return signatures as JSON."""
+    return json.dumps(
+        [
+            [
+                one.name,
+                one.kind.value,
+                one.keywords,
+                one.places,
+                [[kind.element] if isinstance(kind, View) else kind for kind in one.types],
+            ]
+            for one in signatures
+        ]
+    )
+
+
+def signatures_from(text: str | bytes) -> list[Signature]:
+    """Return what `signatures_as_text` has been given."""
+    return [
+        Signature(
+            name,
+            Kind(kind),
+            tuple(keywords),
+            tuple((keyword, field) for keyword, field in places),
+            tuple(View(*kind) if isinstance(kind, list) else kind for kind in types),
+        )
+        for name, kind, keywords, places, types in json.loads(text)
+    ]
+
+
+def _value(name: str, field: str | None, kind: str | View) -> str:
+    """Return the expression of what is passed for a parameter."""
+    if field is not None:
+        return f"{name}.{field}"
+    return f"_index({name})" if kind in INTEGERS else name
+
+
+@cache
+def _compiled(text: str) -> CodeType:
+    """Compile the text of a function, once for all runs that define it."""
+    return compile(text, "<launch>", "exec")

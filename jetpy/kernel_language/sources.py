@@ -1,0 +1,49 @@
+"""A digest of source files, by which compiled kernels are found without reading these.
+
+It has to be of the text that this process imports. So this module is imported before all others
+whose files it reads (`jetpy.kernel_language`); an engine asks for the digest when it is imported.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+_PACKAGE = Path(__file__).parents[1]
+_FOLDERS = "workloads", "kernel_language"
+
+
+def _digest_of(*folders: str) -> str:
+    digest = hashlib.sha256()
+    for folder in folders:
+        for name in sorted(os.listdir(_PACKAGE / folder)):
+            if name.endswith(".py"):
+                digest.update(f"{name}/".encode() + (_PACKAGE / folder / name).read_bytes())
+    return digest.hexdigest()
+
+
+_digest_of_language = _digest_of(*_FOLDERS)
+
+
+@cache
+def digest_of_kernels(engine: str) -> str:
+    """Return a digest of all kernels, of the kernel language, and of an engine's own folder."""
+    return _combined(_digest_of_language, engine)
+
+
+def _combined(digest: str, engine: str) -> str:
+    return hashlib.sha256(f"{digest}{_digest_of(f'backends/{engine}')}".encode()).hexdigest()
+
+
+def are_unchanged(engine: str) -> bool:
+    """Return whether the files still have that digest, so that what has been imported has it."""
+    return _combined(_digest_of(*_FOLDERS), engine) == digest_of_kernels(engine)
+
+
+def is_in_digest(module: ModuleType, engine: str) -> bool:
+    """Return whether a module's file is one of those."""
+    folders = [_PACKAGE / folder for folder in (*_FOLDERS, f"backends/{engine}")]
+    return module.__file__ is not None and Path(module.__file__).parent in folders
