@@ -195,5 +195,5 @@ def test_the_entry_imports_next_to_nothing() -> None:
     )
     command = [sys.executable, "-I", "-S", "-c", code, jetpy.entry.__file__]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert len(done.stdout.split()) < 25
+    assert len(done.stdout.split()) <= 25
     assert {"click", "numpy", "logging", "asyncio"}.isdisjoint(done.stdout.split())

@@ -77,12 +77,12 @@ def _sharing() -> Mapping[str, Any]:
 def _finder(module: ModuleType, width: Width, symbol: str) -> Callable[[str], int]:
     """Return what finds the addresses of symbols of a module's code, of which one is given."""
     in_library = finder_in_library(symbol) if is_in_digest(module, "cpu") else None
-    return in_library or _load(_object_of(module, width), unit_name(module, width))
+    return in_library or _load(_object_of(module, width))
 
 
-def _load(content: bytes, name: str) -> Callable[[str], int]:
+def _load(content: bytes) -> Callable[[str], int]:
     with uninterrupted():
-        return llvm.load(content, name)
+        return llvm.load(content)
 
 
 def _object_of(module: ModuleType, width: Width) -> bytes:

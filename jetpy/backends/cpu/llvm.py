@@ -16,11 +16,6 @@ from jetpy.errors import BackendError
 OPTIMISATION = 3
 """Loops are vectorised but not unrolled: that costs a third of the time and gains nothing."""
 
-_engines: list[Any] = []
-"""Engines with loaded code, which live on; the last one takes more."""
-_names: set[str] = set()
-"""Names of what the last one has."""
-
 
 @cache
 def binding() -> Any:
@@ -64,22 +59,23 @@ def compile_text(text: str, name: str, level: str | None = None) -> bytes:
     return made
 
 
-def load(content: bytes, name: str) -> Callable[[str], int]:
+def load(content: bytes) -> Callable[[str], int]:
     """Load an object file, which has to be intact; return what finds addresses of symbols in it.
 
-    An engine takes several object files, as making one takes longer than loading a file, but never
-    two of the same name, as these may have the same symbols.
+    Where files have symbols of the same name, it finds those of the file that was loaded last.
     """
-    llvm = binding()
-    if not _engines or name in _names:
-        _engines.append(llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine()))
-        _names.clear()
-    _names.add(name)
-    engine = _engines[-1]
-    engine.add_object_file(llvm.ObjectFileRef.from_data(content))
+    engine = _engine()
+    engine.add_object_file(binding().ObjectFileRef.from_data(content))
     engine.finalize_object()
     find: Callable[[str], int] = engine.get_global_value_address
     return find
+
+
+@cache
+def _engine() -> Any:
+    """Return what keeps loaded code; making one takes longer than loading a file."""
+    llvm = binding()
+    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
 
 
 def _machine() -> Any:
