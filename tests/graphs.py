@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations, pairwise, product
 
@@ -84,7 +85,10 @@ def heavy_edges() -> Graph:
 def random_graph(n: int, m: int, seed: int, weighted: bool = False) -> Graph:
     """`m` different edges among `n` vertices; weights 1..9 on edges and vertices if asked for."""
     rng = random.Random(seed)
-    edges = rng.sample(list(combinations(range(n), 2)), m)
+    firsts = [u * (2 * n - u - 1) // 2 for u in range(n)]  # pairs before those that u begins
+    chosen = rng.sample(range(n * (n - 1) // 2), m)
+    starts = [bisect_right(firsts, pair) - 1 for pair in chosen]
+    edges = [(u, u + 1 + pair - firsts[u]) for u, pair in zip(starts, chosen, strict=True)]
     if not weighted:
         return from_edges(n, edges, name=f"random{n}")
     edge_weights = [rng.randint(1, 9) for _ in edges]

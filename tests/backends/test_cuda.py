@@ -91,9 +91,8 @@ def compiler() -> NVRTC:
 
 @pytest.mark.parametrize("module", modules(), ids=lambda module: module.__name__.split(".")[-1])
 @pytest.mark.parametrize("width", Width)
-def test_every_kernel_compiles(
-    compiler: NVRTC, module: ModuleType, width: Width, cache: Path
-) -> None:
+def test_every_kernel_compiles(compiler: NVRTC, module: ModuleType, width: Width) -> None:
+    """Those that the user's cache has were compiled from the same text by the same NVRTC."""
     cubin = cubins([module], compiler, SM_90, width=width)[module]
     assert cubin[:4] == b"\x7fELF"
     assert all(f"run_{name}\0".encode() in cubin for name in read_workunits(module))

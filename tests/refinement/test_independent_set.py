@@ -31,6 +31,7 @@ from tests.refinement.oracle import (
     on_host,
     parts_of,
     problem_of,
+    remembered,
     set_control,
     settle,
     state_of,
@@ -44,6 +45,7 @@ quick = settings(
 )
 
 
+@remembered
 def legal_gains(graph: Graph, parts: np.ndarray, problem: Problem) -> Gains:
     """The gain of each vertex's every legal destination: positive, and with room."""
     legal: Gains = []

@@ -31,6 +31,7 @@ from tests.refinement.oracle import (
     on_host,
     parts_of,
     problem_of,
+    remembered,
     set_control,
     settle,
     state_of,
@@ -43,6 +44,7 @@ def neighbours_of(graph: Graph, v: int) -> list[tuple[int, int]]:
     return list(zip(graph.indices[row].tolist(), graph.edge_weights[row].tolist(), strict=True))
 
 
+@remembered
 def moves_of_the_paper(
     graph: Graph,
     parts: np.ndarray,
