@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import os
 from functools import cache
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # for NumPy: other tests need the rest
 
 import pytest
 from hypothesis import settings

@@ -83,6 +83,7 @@ def test_back_end_in_a_study(
     compiled: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = load("jetpy.backends.cpp", "jetpy/backends/cpp.py", monkeypatch)
+    monkeypatch.setattr(made, "COMMAND", (*made.COMMAND, "-O0"))  # all kernels of a run
     monkeypatch.setitem(BACKENDS, "cpp", lambda threads, device: made.CppBackend())
 
     def run_here(module: str, *arguments: str, **options: object) -> Outcome:

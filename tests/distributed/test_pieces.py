@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,9 @@ from jetpy.evolution import evolve
 from jetpy.graph import Graph
 from jetpy.hierarchy import finest_level
 from jetpy.options import CoarsenOptions, Effort, Options
+from jetpy.outcome import Outcome
 from jetpy.presets import preset
-from jetpy.problem import pose
+from jetpy.problem import Problem, pose
 from jetpy.stopwatch import Stopwatch
 from tests.conftest import FEW_INDICES
 from tests.device import DeviceBackend
@@ -82,6 +84,23 @@ GRAPHS = {
 PROBLEMS = {"usual": ("default", 0.03), "fast": ("fast", 0.03), "tight": ("default", 0.0)}
 
 
+@cache
+def graph_of(name: str) -> Graph:
+    return GRAPHS[name]()
+
+
+def posed(name: str, problem: str, k: int) -> Problem:
+    options, imbalance = PROBLEMS[problem]
+    made = pose(graph_of(name).total_vertex_weight, k, imbalance, 5, alone(options))
+    return replace(made, fill=True)
+
+
+@cache
+def on_one_device(name: str, problem: str, k: int) -> Outcome:
+    graph = graph_of(name)
+    return evolve(get_backend("cpu", 1), graph, posed(name, problem, k), Effort(1))
+
+
 ENGINES = {"lists": lambda: CpuBackend(1), "recorded": lambda: DeviceBackend(1)}
 """Back ends of processes: on a CPU; and as on a GPU, where what they say is recorded, too."""
 
@@ -100,17 +119,14 @@ def test_parts_are_those_of_one_device(
 ) -> None:
     monkeypatch.setattr("jetpy.refinement.state.INDICES", FEW_INDICES)
     monkeypatch.setattr("jetpy.refinement.state.SPARE", 2)
-    graph, (options, imbalance) = GRAPHS[name](), PROBLEMS[problem]
-    posed = pose(graph.total_vertex_weight, k, imbalance, 5, alone(options))
-    posed = replace(posed, fill=True)
-    expected = evolve(get_backend("cpu", 1), graph, posed, Effort(1))
+    graph, expected = graph_of(name), on_one_device(name, problem, k)
     bounds = evenly(graph.n, size)
 
     def run(comm: Communicator) -> tuple[npt.NDArray[np.int32], int]:
         comm.is_between_gpus = engine == "recorded"
         backend, block = ENGINES[engine](), block_of(graph, bounds, comm.rank)
         piece = upload_rows(backend, block, Blocks.of(comm, block.n)).as_piece()
-        found = partition_piece(backend, piece, posed, small=100)
+        found = partition_piece(backend, piece, posed(name, problem, k), small=100)
         return found.parts, found.solution.refined.measures.cut
 
     results = side_by_side(size, run)
