@@ -1,0 +1,126 @@
+"""Break lines of kernels and drivers, one at a time, and tell which the tests do not notice.
+
+Lines are drawn from a seed. Tests run in copies of the repository: first the files that are nearest
+to the broken module, then, if none of these fails, all others that results of kernels can reach.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from queue import SimpleQueue
+
+from tests.broken_lines.copies import Copy, Outcome
+from tests.broken_lines.sources import Case, draw, nearest_tests
+
+NEAREST = 8
+"""Files of tests that run first."""
+Verdicts = dict[int, str]
+"""Of each case by number: by which tests it was noticed, or that it survived."""
+
+
+def near(tests: Sequence[str]) -> Sequence[str]:
+    return tests[:NEAREST]
+
+
+def others(tests: Sequence[str]) -> Sequence[str]:
+    return tests[NEAREST:]
+
+
+class Runner:
+    """Runs tests on cases in copies, as many at once as there are copies."""
+
+    def __init__(self, copies: Sequence[Copy], end: float) -> None:
+        self._free: SimpleQueue[Copy] = SimpleQueue()
+        for copy in copies:
+            self._free.put(copy)
+        self._jobs, self._end = len(copies), end
+        self._sound: set[str] = set()
+
+    def outcomes(
+        self, cases: dict[int, Case], chosen: Callable[[Sequence[str]], Sequence[str]]
+    ) -> Iterator[tuple[int, Outcome | None]]:
+        """Yield each case's number and outcome, None for those that time did not suffice for."""
+        with ThreadPoolExecutor(self._jobs) as pool:
+            found = {n: pool.submit(self._outcome, case, chosen) for n, case in cases.items()}
+            for number, outcome in found.items():
+                yield number, outcome.result()
+
+    def _outcome(
+        self, case: Case, chosen: Callable[[Sequence[str]], Sequence[str]]
+    ) -> Outcome | None:
+        copy = self._free.get()
+        try:
+            if time.monotonic() > self._end:
+                return None
+            outcome = copy.test(chosen(nearest_tests(case.path)), case)
+            if outcome.test is not None and outcome.test not in self._sound:
+                alone = copy.test([outcome.test])
+                if alone.noticed_by is not None:
+                    return replace(outcome, is_clear=False)
+                self._sound.add(outcome.test)
+            return outcome
+        finally:
+            self._free.put(copy)
+
+
+def judge(runner: Runner, cases: dict[int, Case]) -> Verdicts:
+    """Run the nearest tests on all cases, then the others on those that survived; print each."""
+    verdicts = dict.fromkeys(cases, "not run")
+    left = cases
+    for name, chosen in (("nearest", near), ("others", others)):
+        for number, outcome in runner.outcomes(left, chosen):
+            if outcome is None:
+                continue
+            if outcome.noticed_by is None:
+                verdicts[number] = f"survived {name}"
+            else:
+                verdicts[number] = f"noticed by {name}" if outcome.is_clear else "unclear"
+            what = outcome.noticed_by or f"SURVIVED {name}"
+            if not outcome.is_clear:
+                what = f"{what}, which fails without it, too"
+            print(f"{number:3} {cases[number]}: {what}, {outcome.seconds:.0f} s", flush=True)
+        left = {n: cases[n] for n, verdict in verdicts.items() if verdict == f"survived {name}"}
+    return verdicts
+
+
+def print_table(cases: dict[int, Case], verdicts: Verdicts) -> None:
+    """Print how many mutations of each kind have which verdict."""
+    counts = Counter((cases[n].mutation.kind, verdict) for n, verdict in verdicts.items())
+    columns = sorted(set(verdicts.values()))
+    print(f"\n{'kind':12}" + "".join(f"{column:>20}" for column in columns))
+    for kind in sorted({kind for kind, _ in counts}):
+        print(f"{kind:12}" + "".join(f"{counts[kind, column]:20}" for column in columns))
+    totals = Counter(verdicts.values())
+    print(f"{'all':12}" + "".join(f"{totals[column]:20}" for column in columns))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.broken_lines", description=__doc__)
+    parser.add_argument("--seed", type=int, default=0, help="line i of a seed is always the same")
+    parser.add_argument("--count", type=int, default=20, help="how many lines")
+    parser.add_argument("--only", type=int, nargs="+", help="numbers of lines, instead of all")
+    parser.add_argument("--jobs", type=int, default=1, help="copies in which tests run at once")
+    parser.add_argument("--seconds", type=float, default=1e9, help="when to begin no more of them")
+    options = parser.parse_args()
+    numbers = range(options.count) if options.only is None else options.only
+    drawn = draw(options.seed, max(numbers, default=0) + 1)
+    cases = {number: drawn[number] for number in numbers}
+    end = time.monotonic() + options.seconds
+    with tempfile.TemporaryDirectory(prefix="broken-") as folder:
+        copies = [Copy(Path(folder, str(job))) for job in range(options.jobs)]
+        copies[0].compile()
+        for copy in copies[1:]:
+            copy.take_kernels(copies[0])
+        verdicts = judge(Runner(copies, end), cases)
+    print_table(cases, verdicts)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,147 @@
+"""Copies of the repository, in which one file is broken while tests run."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.broken_lines.sources import ROOT, Case
+
+PYTEST = ("-m", "pytest", "-n", "0", "-x", "-v", "-p", "no:cacheprovider", "--tb=line")
+OPTIONS = "addopts=-ra --strict-markers --import-mode=importlib"
+TEST = r"tests/\S+?::[^\[\s]+(?:\[.*?\](?= |$))?"
+"""A test's name, as pytest prints it."""
+SILENCE = 120.0
+"""Seconds without a test's end after which a run counts as one that hangs."""
+MEMORY = 8 << 30
+"""Bytes of addresses that a process of tests may have, as what is broken may ask for any number."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What tests made of a mutation.
+
+    Attributes
+    ----------
+    noticed_by : str or None
+        The first test that failed, or how they ended; None if all passed.
+    test : str or None
+        That test alone.
+    seconds : float
+    is_clear : bool
+        False if the test fails without the mutation, too.
+    """
+
+    noticed_by: str | None
+    test: str | None
+    seconds: float
+    is_clear: bool = True
+
+
+class Copy:
+    """The repository's files in a folder, with a cache of compiled kernels of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root, self._folder = folder / "files", folder
+        listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        names = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+        for name in filter(os.path.lexists, (ROOT / n for n in names.split("\0") if n)):
+            copied = self.root / name.relative_to(ROOT)
+            copied.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(name, copied, follow_symlinks=False)
+        (folder / "tmp").mkdir()
+
+    def compile(self) -> None:
+        """Compile all kernels, so that later only those of broken modules are."""
+        command = [sys.executable, "-m", "jetpy", "compile", "--backend", "cpu"]
+        env = self._environment()
+        subprocess.run(command, cwd=self.root, env=env, check=True, stdout=subprocess.DEVNULL)
+
+    def take_kernels(self, compiled: Copy) -> None:
+        """Take the kernels that another copy has compiled."""
+        shutil.copytree(compiled._folder / "cache", self._folder / "cache")
+
+    def test(self, tests: Sequence[str], case: Case | None = None) -> Outcome:
+        """Run tests, up to the first failure, with a file as a case has it."""
+        started, output = time.monotonic(), self._folder / "output"
+        with output.open("w") as file, self._broken(case):
+            process = subprocess.Popen(
+                [sys.executable, *PYTEST, "-o", OPTIONS, *tests],
+                cwd=self.root,
+                env=self._environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            resource.prlimit(process.pid, resource.RLIMIT_AS, (MEMORY, MEMORY))
+            hangs = _hangs(process, output)
+        shutil.rmtree(self._folder / "tmp")
+        (self._folder / "tmp").mkdir()
+        text = output.read_text(errors="replace")
+        return Outcome(*_noticed(text, process.returncode, hangs), time.monotonic() - started)
+
+    @contextmanager
+    def _broken(self, case: Case | None) -> Iterator[None]:
+        if case is None:
+            yield
+            return
+        path = self.root / case.path
+        whole = path.read_bytes()
+        try:
+            _write(path, case.mutation.applied(whole))
+            yield
+        finally:
+            _write(path, whole)
+
+    def _environment(self) -> dict[str, str]:
+        own = {"cache": "JETPY_CACHE_DIR", "tmp": "TMPDIR", "files": "PYTHONPATH"}
+        return os.environ | {name: str(self._folder / part) for part, name in own.items()}
+
+
+def _write(path: Path, text: bytes) -> None:
+    """Write a module, and forget its compiled form, which the time of writing need not tell."""
+    path.write_bytes(text)
+    for compiled in path.parent.glob(f"__pycache__/{path.stem}.*.pyc"):
+        compiled.unlink()
+
+
+def _hangs(process: subprocess.Popen[bytes], output: Path) -> bool:
+    """Wait for tests, and end them if nothing is printed for long; whether they were ended so."""
+    size, since = 0, time.monotonic()
+    try:
+        while process.poll() is None:
+            time.sleep(0.2)
+            if output.stat().st_size != size:
+                size, since = output.stat().st_size, time.monotonic()
+            elif time.monotonic() - since > SILENCE:
+                return True
+        return False
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _noticed(text: str, status: int, hangs: bool) -> tuple[str | None, str | None]:
+    """Return how tests noticed, and which one, from what pytest has printed."""
+    if status == 0:
+        return None, None
+    begun = re.findall(f"^({TEST})", text, re.M)
+    if hangs or status < 0:
+        test = begun[-1] if begun else None
+        return f"{'a hang' if hangs else signal.Signals(-status).name}: {test}", test
+    failed = re.findall(f"^(?:FAILED|ERROR) ({TEST})", text, re.M)
+    if failed:
+        return failed[0], failed[0]
+    return "no test runs: " + " ".join(text.split()[-20:]), None

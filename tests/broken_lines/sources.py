@@ -1,0 +1,151 @@
+"""The modules that are broken, what is drawn from them, and the tests nearest to each."""
+
+from __future__ import annotations
+
+import ast
+import random
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+
+from tests.broken_lines.mutations import Mutation, mutations_of, signatures_of
+
+ROOT = Path(__file__).parents[2]
+BROKEN = (
+    "jetpy/workloads/*.py",
+    *(
+        f"jetpy/{folder}/*.py"
+        for folder in (
+            "balance",
+            "coarsening",
+            "constraints",
+            "distributed",
+            "incremental",
+            "initial",
+            "mapping",
+            "refinement",
+        )
+    ),
+    *(
+        f"jetpy/{name}.py"
+        for name in (
+            "branches",
+            "evolution",
+            "hierarchy",
+            "multilevel",
+            "narrowing",
+            "overlay",
+            "problem",
+            "projection",
+            "several",
+            "vcycle",
+            "volume",
+        )
+    ),
+)
+"""Kernels and what launches them."""
+LEFT_OUT = (
+    "tests/backends/test_cu*.py",
+    "tests/bench/*",
+    "tests/broken_lines/*",
+    "tests/cli/*",
+    "tests/convert/*",
+    "tests/io/*",
+    "tests/kernel_language/*",
+    "tests/pages/*",
+    "tests/study/*",
+    "tests/test_bars.py",
+    "tests/test_build.py",
+    "tests/test_cache.py",
+    "tests/test_developing.py",
+    "tests/test_docs_figures.py",
+    "tests/test_docstrings.py",
+    "tests/test_errors_page.py",
+    "tests/test_markdown.py",
+    "tests/test_pack*.py",
+    "tests/test_recipes.py",
+    "tests/test_tutorials.py",
+)
+"""Tests of files, pages, packages, other back ends and of the sources' text."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A mutation of a module, `path` below the repository's root."""
+
+    path: Path
+    mutation: Mutation
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.mutation.line}: {self.mutation.kind}: {self.mutation}"
+
+
+def broken_files() -> list[Path]:
+    """Return the paths of the modules to break, below the repository's root."""
+    found = (path for pattern in BROKEN for path in sorted(ROOT.glob(pattern)))
+    return [path.relative_to(ROOT) for path in found]
+
+
+def draw(seed: int, count: int) -> list[Case]:
+    """Return mutations of lines, all different ones: the first `count` of a seed's order.
+
+    Lines are equally likely, then the kinds of a line's mutations, then those of a kind.
+    """
+    rng = random.Random(seed)
+    texts = {path: (ROOT / path).read_bytes() for path in broken_files()}
+    signatures = signatures_of(list(texts.values()))
+    lines = [
+        (path, list(found))
+        for path, text in texts.items()
+        for _, found in groupby(mutations_of(text, signatures), key=lambda one: one.line)
+    ]
+    rng.shuffle(lines)
+    drawn = []
+    for path, found in lines[:count]:
+        kind = rng.choice(sorted({one.kind for one in found}))
+        drawn.append(Case(path, rng.choice([one for one in found if one.kind == kind])))
+    return drawn
+
+
+def nearest_tests(path: Path) -> list[str]:
+    """Return the test files by distance from a module: first those that import it.
+
+    A module is one step from each that imports it; a test is one step from the modules of the
+    folder that its own mirrors. Tests that none of these steps reaches come last.
+    """
+    imports = _imports()
+    distances, reached = {}, {path}
+    for distance in range(len(imports)):
+        distances.update(dict.fromkeys(reached, distance))
+        reached = {f for f, used in imports.items() if f not in distances and used & reached}
+    last = len(imports)
+    tests = [file for file in imports if file.match("test_*.py") and file.parts[0] == "tests"]
+    kept = [file for file in tests if not any(file.match(pattern) for pattern in LEFT_OUT)]
+    return [str(file) for file in sorted(kept, key=lambda f: (distances.get(f, last), str(f)))]
+
+
+@cache
+def _imports() -> Mapping[Path, Set[Path]]:
+    return {file: set(_imported(file)) for file in _modules()}
+
+
+def _modules() -> Iterator[Path]:
+    """Yield the modules of jetpy and of the tests, below the repository's root."""
+    for pattern in ("jetpy/*.py", "jetpy/*/*.py", "jetpy/backends/*/*.py", "tests/**/*.py"):
+        yield from (path.relative_to(ROOT) for path in sorted(ROOT.glob(pattern)))
+
+
+def _imported(file: Path) -> Iterator[Path]:
+    """Yield what may be the modules that one imports, below the repository's root."""
+    if file.parts[0] == "tests" and len(file.parts) > 2:
+        folder = Path("jetpy", file.parts[1])
+        yield from (path.relative_to(ROOT) for path in (ROOT / folder).glob("*.py"))
+    for node in ast.walk(ast.parse((ROOT / file).read_bytes())):
+        match node:
+            case ast.ImportFrom(module=str(module), names=names):
+                yield Path(*module.split(".")).with_suffix(".py")
+                yield from (Path(*module.split("."), f"{name.name}.py") for name in names)
+            case ast.Import(names=names):
+                yield from (Path(*name.name.split(".")).with_suffix(".py") for name in names)
