@@ -19,7 +19,7 @@ from queue import SimpleQueue
 from tests.broken_lines.copies import Copy, Outcome
 from tests.broken_lines.sources import Case, draw, nearest_tests
 
-NEAREST = 8
+NEAREST = 6
 """Files of tests that run first."""
 Verdicts = dict[int, str]
 """Of each case by number: by which tests it was noticed, or that it survived."""

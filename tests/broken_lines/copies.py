@@ -89,7 +89,7 @@ class Copy:
         shutil.rmtree(self._folder / "tmp")
         (self._folder / "tmp").mkdir()
         text = output.read_text(errors="replace")
-        return Outcome(*_noticed(text, process.returncode, hangs), time.monotonic() - started)
+        return outcome_of(text, process.returncode, hangs, time.monotonic() - started)
 
     @contextmanager
     def _broken(self, case: Case | None) -> Iterator[None]:
@@ -133,15 +133,17 @@ def _hangs(process: subprocess.Popen[bytes], output: Path) -> bool:
         process.wait()
 
 
-def _noticed(text: str, status: int, hangs: bool) -> tuple[str | None, str | None]:
-    """Return how tests noticed, and which one, from what pytest has printed."""
+def outcome_of(text: str, status: int, hangs: bool, seconds: float) -> Outcome:
+    """Read what pytest has printed; `status` is negative if a signal ended it."""
     if status == 0:
-        return None, None
-    begun = re.findall(f"^({TEST})", text, re.M)
+        return Outcome(None, None, seconds)
     if hangs or status < 0:
+        begun = re.findall(f"^({TEST})", text, re.M)
         test = begun[-1] if begun else None
-        return f"{'a hang' if hangs else signal.Signals(-status).name}: {test}", test
-    failed = re.findall(f"^(?:FAILED|ERROR) ({TEST})", text, re.M)
+        return Outcome(
+            f"{'a hang' if hangs else signal.Signals(-status).name}: {test}", test, seconds
+        )
+    failed = re.search(f"^(?:FAILED|ERROR) ({TEST})", text, re.M)
     if failed:
-        return failed[0], failed[0]
-    return "no test runs: " + " ".join(text.split()[-20:]), None
+        return Outcome(failed[1], failed[1], seconds)
+    return Outcome(f"no test runs: {' '.join(text.split()[-20:])}", None, seconds)

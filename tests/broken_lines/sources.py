@@ -110,10 +110,11 @@ def draw(seed: int, count: int) -> list[Case]:
 
 
 def nearest_tests(path: Path) -> list[str]:
-    """Return the test files by distance from a module: first those that import it.
+    """Return the test files by distance from a module, but first those that have its name.
 
     A module is one step from each that imports it; a test is one step from the modules of the
-    folder that its own mirrors. Tests that none of these steps reaches come last.
+    folder that its own mirrors. Tests that none of these steps reaches come last, and those of
+    several processes, which take long, after others of the same distance.
     """
     imports = _imports()
     distances, reached = {}, {path}
@@ -123,7 +124,12 @@ def nearest_tests(path: Path) -> list[str]:
     last = len(imports)
     tests = [file for file in imports if file.match("test_*.py") and file.parts[0] == "tests"]
     kept = [file for file in tests if not any(file.match(pattern) for pattern in LEFT_OUT)]
-    return [str(file) for file in sorted(kept, key=lambda f: (distances.get(f, last), str(f)))]
+
+    def order(test: Path) -> tuple[bool, int, bool, str]:
+        has_name = path.stem in test.stem
+        return not has_name, distances.get(test, last), "distributed" in test.parts, str(test)
+
+    return list(map(str, sorted(kept, key=order)))
 
 
 @cache

@@ -1,0 +1,173 @@
+"""That mutations are what they say, and that runs of tests are read right."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from tests.broken_lines.copies import Copy, outcome_of
+from tests.broken_lines.mutations import Mutation, mutations_of, signatures_of
+from tests.broken_lines.sources import ROOT, Case, broken_files, draw, nearest_tests
+
+TEXT = textwrap.dedent(
+    '''\
+    """Ünïcode before a place that is counted in bytes."""
+    ONE = 1
+
+    def f(v: int, u: int, w: float, weights: list[int], total: int) -> int:
+        for i in range(v):
+            if v < u and (v  # < not here
+                == 3):
+                break
+        total += weights[i]
+        weights[v] = min(u, w)
+        pk.atomic_fetch_add(weights, [u], w)
+        pk.atomic_fetch_max(weights, [u], w)
+        return f(v, u, w, weights, total - 1)
+    '''
+).encode()
+EXPECTED = {
+    "comparison: < -> <=",
+    "comparison: == -> !=",
+    "and, or: and -> or",
+    "constant: 3 -> 2",
+    "constant: 3 -> 4",
+    "jump: break -> pass",
+    "sum: += -> -=",
+    "weight: weights[i] -> 1",
+    "statement: weights[v] = min(u, w) -> pass",
+    "min, max: min -> max",
+    "arguments: u, w -> w, u",
+    "atomic: pk.atomic_fetch_add(weights, [u], w) -> pass",
+    "atomic: pk.atomic_fetch_add(weights, [u], w) -> weights[u] += w",
+    "atomic: pk.atomic_fetch_max(weights, [u], w) -> pass",
+    "min, max: pk.atomic_fetch_max -> pk.atomic_fetch_min",
+    "arguments: v, u -> u, v",
+    "arguments: v, u, w, weights, total - 1 -> total - 1, u, w, weights, v",
+    "arguments: u, w, weights, total - 1 -> total - 1, w, weights, u",
+    "sum: - -> +",
+    "constant: 1 -> 0",
+    "constant: 1 -> 2",
+}
+
+
+def test_mutations_of_a_function() -> None:
+    found = mutations_of(TEXT, signatures_of([TEXT]))
+    swaps_of_atomics = {one for one in map(described, found) if "[u]," in one} - EXPECTED
+    assert set(map(described, found)) - swaps_of_atomics == EXPECTED
+    jump = next(one for one in found if one.kind == "jump")
+    assert jump.line == 8
+    assert jump.applied(TEXT).decode() == TEXT.decode().replace("break", "pass")
+
+
+def described(mutation: Mutation) -> str:
+    return f"{mutation.kind}: {mutation}"
+
+
+def test_mutations_are_python_and_change_one_place() -> None:
+    """Every file that is broken, as it is now."""
+    texts = {path: (ROOT / path).read_bytes() for path in broken_files()}
+    signatures = signatures_of(list(texts.values()))
+    for case in draw(2, 60):
+        text, mutation = texts[case.path], case.mutation
+        changed = mutation.applied(text)
+        tail = len(text) - mutation.end
+        assert changed != text
+        assert changed[: mutation.start] == text[: mutation.start]
+        assert changed[len(changed) - tail :] == text[mutation.end :]
+        assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(text))
+        assert mutation in mutations_of(text, signatures)
+
+
+def test_draws_of_a_seed_are_always_the_same() -> None:
+    drawn = draw(3, 50)
+    assert draw(3, 20) == drawn[:20]
+    assert draw(4, 20) != drawn[:20]
+    assert len({(case.path, case.mutation.line) for case in drawn}) == 50
+
+
+@pytest.mark.parametrize(
+    ("module", "test"),
+    [
+        ("jetpy/workloads/matching.py", "tests/coarsening/test_matching.py"),
+        ("jetpy/balance/packing.py", "tests/balance/test_packing.py"),
+        ("jetpy/vcycle.py", "tests/test_vcycle.py"),
+    ],
+)
+def test_nearest_tests(module: str, test: str) -> None:
+    found = nearest_tests(Path(module))
+    assert test in found[:6]
+    assert "tests/test_determinism.py" in found
+    assert "tests/cli/test_partition.py" not in found
+
+
+RAN = "tests/test_a.py::test_all PASSED [ 10%]\ntests/b/test_b.py::test_x[lists and long rows] "
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "hangs", "noticed_by", "test"),
+    [
+        (f"{RAN}PASSED [100%]\n", 0, False, None, None),
+        (
+            f"{RAN}FAILED [ 20%]\nFAILED tests/b/test_b.py::test_x[lists and long rows] - Error: a",
+            1,
+            False,
+            "tests/b/test_b.py::test_x[lists and long rows]",
+            "tests/b/test_b.py::test_x[lists and long rows]",
+        ),
+        (
+            f"{RAN}Fatal Python error: Segmentation fault\n",
+            -11,
+            False,
+            "SIGSEGV: tests/b/test_b.py::test_x[lists and long rows]",
+            "tests/b/test_b.py::test_x[lists and long rows]",
+        ),
+        (
+            RAN,
+            -9,
+            True,
+            "a hang: tests/b/test_b.py::test_x[lists and long rows]",
+            "tests/b/test_b.py::test_x[lists and long rows]",
+        ),
+        ("ImportError while loading conftest", 4, False, "no test runs: ImportError while", None),
+    ],
+)
+def test_outcomes(
+    text: str, status: int, hangs: bool, noticed_by: str | None, test: str | None
+) -> None:
+    found = outcome_of(text, status, hangs, 1.0)
+    assert found.test == test
+    if noticed_by is None:
+        assert found.noticed_by is None
+    else:
+        assert str(found.noticed_by).startswith(noticed_by)
+
+
+def test_a_copy_is_broken_while_tests_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A project of one module and one test."""
+    own, module = tmp_path / "own", Path("halves.py")
+    (own / "tests").mkdir(parents=True)
+    (own / module).write_text(
+        "def half(n):\n    i = 0\n    while i < n:\n        i += 1\n        n -= min(i, 1)\n    return i\n"
+    )
+    (own / "tests/test_halves.py").write_text(
+        "from halves import half\ndef test_half():\n    assert half(4) == 2\n"
+    )
+    subprocess.run(["git", "init", "--quiet"], cwd=own, check=True)
+    monkeypatch.setattr("tests.broken_lines.copies.ROOT", own)
+    monkeypatch.setattr("tests.broken_lines.copies.SILENCE", 3.0)
+    copy, text = Copy(tmp_path / "copy"), (own / module).read_bytes()
+    assert (copy.root / module).read_bytes() == text
+    test = "tests/test_halves.py::test_half"
+    expected = {"< -> <=": test, "+= -> -=": f"a hang: {test}", "min -> max": None}
+    for mutation in mutations_of(text, {}):
+        if str(mutation) in expected:
+            outcome = copy.test(["tests/test_halves.py"], Case(module, mutation))
+            assert outcome.noticed_by == expected.pop(str(mutation))
+            assert (copy.root / module).read_bytes() == text
+    assert not expected
+    assert copy.test(["tests/test_halves.py"]).noticed_by is None
