@@ -151,9 +151,8 @@ def test_a_copy_is_broken_while_tests_run(tmp_path: Path, monkeypatch: pytest.Mo
     """A project of one module and one test."""
     own, module = tmp_path / "own", Path("halves.py")
     (own / "tests").mkdir(parents=True)
-    (own / module).write_text(
-        "def half(n):\n    i = 0\n    while i < n:\n        i += 1\n        n -= min(i, 1)\n    return i\n"
-    )
+    loop = "    while i < n:\n        i += 1\n        n -= min(i, 1)\n"
+    (own / module).write_text(f"def half(n):\n    i = 0\n{loop}    return i\n")
     (own / "tests/test_halves.py").write_text(
         "from halves import half\ndef test_half():\n    assert half(4) == 2\n"
     )
