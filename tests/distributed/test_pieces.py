@@ -18,6 +18,7 @@ from jetpy.backends.cpu.engine import CpuBackend
 from jetpy.backends.level import upload
 from jetpy.distributed.block import Block, upload_rows
 from jetpy.distributed.communicator import Communicator
+from jetpy.distributed.contraction import contract_pieces
 from jetpy.distributed.levels import PieceLevel
 from jetpy.distributed.piece import Blocks
 from jetpy.distributed.run import partition_piece
@@ -161,6 +162,27 @@ def test_coarse_graphs_are_those_of_one_device(graph: Graph, data: st.DataObject
     for found, _ in results:
         assert edge_dict(found) == edge_dict(coarse)
         assert np.array_equal(found.vertex_weights, coarse.vertex_weights)
+
+
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_coarse_vertices_are_spread_evenly(size: int) -> None:
+    """All pairs are numbered by the first process, which has a vertex of each."""
+    graph = jetpy.generators.grid(12 * size, 10)
+    n = graph.n // size
+    partners = np.full(graph.n, -1, np.int32)
+    partners[:n] = np.arange(n, 2 * n)
+    partners[n : 2 * n] = np.arange(n)
+    bounds = np.array([0, *evenly(graph.n - n, size - 1) + n])
+
+    def run(comm: Communicator) -> tuple[int, int]:
+        own, block = CpuBackend(1), block_of(graph, bounds, comm.rank)
+        piece = upload_rows(own, block, Blocks.of(comm, block.n)).as_piece()
+        found, _ = contract_pieces(own, piece, partners[bounds[comm.rank] : bounds[comm.rank + 1]])
+        return found.blocks.end - found.blocks.first, len(found.indices)
+
+    vertices, entries = zip(*side_by_side(size, run), strict=True)
+    assert sum(vertices) == graph.n - n
+    assert max(entries) < 1.2 * sum(entries) / size
 
 
 @pytest.mark.parametrize("size", [1, 3])
