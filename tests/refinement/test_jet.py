@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,11 +18,14 @@ from jetpy.metrics import edge_cut, part_weights
 from jetpy.presets import PRESETS, choose, preset
 from jetpy.problem import Problem, pose
 from jetpy.refinement.jet import Refinement
-from jetpy.refinement.jetlp import LabelPropagation
+from jetpy.refinement.jetlp import Inflow, LabelPropagation
 from jetpy.refinement.methods import REFINEMENTS
 from jetpy.refinement.state import RefinementState
-from jetpy.workloads.control_block import Task
+from jetpy.workloads.control_block import Control, Task
 from jetpy.workloads.groups import INACTIVE, NO_PART, UNWANTED
+from jetpy.workloads.jetlp import ALL, cap_inflow
+from jetpy.workloads.losses import BUCKETS
+from jetpy.workloads.sections import APART
 from tests.graphs import SMALL_GRAPHS, from_edges, random_graph, star
 from tests.refinement.oracle import (
     LINE,
@@ -190,6 +194,47 @@ def test_capped_inflow_keeps_parts_light(backend: Backend, overfill: int) -> Non
     assert 0.9 * most < state.measures.part_weights.max() < 1.1 * most
     assert graph.edge_weights[graph.indptr[moved]].min() == 5
     assert graph.edge_weights[graph.indptr[stayed]].max() == 5
+
+
+@pytest.mark.parametrize("sections", [1, 3])
+def test_cap_of_inflow(backend: Backend, sections: int) -> None:
+    """Parts admit the best gains, as much as fits if all leave that want to; full ones nothing."""
+    random = np.random.default_rng(sections)
+    k, overfill = 40, 10
+    limits, weights = random.integers(1, 1000, k), random.integers(1, 1200, k)
+    incoming = random.integers(0, 30, (sections, k, BUCKETS)) * random.integers(0, 2, (k, BUCKETS))
+    outgoing = random.integers(0, 100, (sections, k + APART))
+    rooms = limits * (100 + overfill) // 100 - weights + outgoing[:, :k].sum(0)
+    assert rooms.min() < 0 < rooms.max()
+    cap = Inflow(
+        ranks=backend.empty(0),
+        incoming=backend.from_host(incoming.ravel().astype(np.int32)),
+        outgoing=backend.from_host(outgoing.ravel().astype(np.int32)),
+        lowest_ranks=backend.empty(k),
+        shares=backend.empty(k, np.int64),
+        sections=sections,
+        overfill=overfill,
+    )
+    control = np.zeros(len(Control), np.int64)
+    control[Control.TASK] = Task.PROPAGATE
+    state = SimpleNamespace(
+        control=backend.from_host(control),
+        limits=backend.from_host(limits),
+        part_weights=backend.from_host(weights),
+        k=k,
+    )
+    backend.parallel_for(k, cap_inflow, state=state, cap=cap)
+    lowest_ranks, shares = backend.to_host(cap.lowest_ranks), backend.to_host(cap.shares)
+    wanted = incoming.sum(0)
+    for p, room in enumerate(np.maximum(rooms, 0).tolist()):
+        better = np.cumsum(wanted[p, ::-1])[::-1]
+        lowest, share = 0, ALL
+        if better[0] > room:
+            lowest = np.flatnonzero(better > room)[-1]
+            share = (room - better[lowest] + wanted[p, lowest]) * ALL // wanted[p, lowest]
+        assert (lowest_ranks[p], shares[p]) == (lowest, share)
+    assert not np.any(backend.to_host(cap.incoming))
+    assert not np.any(backend.to_host(cap.outgoing).reshape(sections, -1)[:, :k])
 
 
 def propagate(state: RefinementState, ratio: int, iteration: int) -> None:
