@@ -27,6 +27,7 @@ from jetpy.workloads.jetlp import ALL, cap_inflow
 from jetpy.workloads.losses import BUCKETS
 from jetpy.workloads.sections import APART
 from tests.graphs import SMALL_GRAPHS, from_edges, random_graph, star
+from tests.initial.oracle import mix
 from tests.refinement.oracle import (
     LINE,
     check_state,
@@ -46,6 +47,21 @@ from tests.strategies import weighted_graphs
 def neighbours_of(graph: Graph, v: int) -> list[tuple[int, int]]:
     row = slice(graph.indptr[v], graph.indptr[v + 1])
     return list(zip(graph.indices[row].tolist(), graph.edge_weights[row].tolist(), strict=True))
+
+
+def check_ties(
+    graph: Graph, before: np.ndarray, best: np.ndarray, problem: Problem, seed: int
+) -> None:
+    """A target has the largest hash of the parts where its vertex's edges cost least."""
+    for v, row in enumerate(connections(graph, before)):
+        if best[v] >= 0:
+            paid = {
+                p: sum(w * distance(problem, p, q) for q, w in row.items())
+                for p in row
+                if p != before[v]
+            }
+            least = [p for p, cost in paid.items() if cost == min(paid.values())]
+            assert best[v] == max(least, key=lambda p: mix((v ^ seed) + (p << 16)))
 
 
 @remembered
@@ -119,6 +135,8 @@ def check_iterations(
         )
         propagation.launch()
         best = on_host(state, state.targets)
+        if iteration == 1:
+            check_ties(graph, before, best, state.problem, 12345 + iteration)
         expected = moves_of_the_paper(graph, before, best, locked, ratio, state.problem)
         state.launch_update()
         moved = settle(state)
