@@ -14,7 +14,7 @@ from jetpy import evolution
 from jetpy.backends import get_backend
 from jetpy.backends.base import Backend
 from jetpy.backends.level import upload
-from jetpy.evolution import Pace, choose_parents, evolve, is_new, replace_similar
+from jetpy.evolution import Pace, by_quality, choose_parents, evolve, is_new, replace_similar
 from jetpy.graph import Graph
 from jetpy.hierarchy import coarsen, finest_level
 from jetpy.metrics import edge_cut, part_weights
@@ -133,6 +133,14 @@ def test_parents_are_two_of_the_better_ones() -> None:
         assert places == sorted(places)
         wins[places] += 1
     assert wins[0] > 1.5 * wins[4] > 2 * wins[8]
+
+
+def test_the_first_of_two_that_are_as_good() -> None:
+    problem = pose(20, 2, 0.0, 0, preset("fast"))
+    one, two, worse = solution(3, []), solution(3, []), solution(2, [], overload=1)
+    assert by_quality(one, two, problem) == (one, two)
+    assert by_quality(two, one, problem) == (two, one)
+    assert by_quality(worse, two, problem) == (two, worse)
 
 
 def test_the_most_similar_of_those_not_better_is_replaced() -> None:

@@ -303,6 +303,16 @@ def test_reassigned_parts(problem: tuple[Territory, np.ndarray], is_roomy: bool)
         assert territory.graph.vertex_weights[inside].sum() <= territory.limits[p]
 
 
+@pytest.mark.parametrize(("limit", "is_possible"), [(4, False), (6, True)])
+def test_parts_that_stay_have_room_for_the_component(limit: int, is_possible: bool) -> None:
+    """Two of three parts would have to leave a path that weighs 6."""
+    graph = from_edges(5, [(0, 1), (1, 2)], vertex_weights=[1, 1, 4, 1, 1])
+    territory = Territory(graph, np.full(3, limit), np.ones(5, np.bool_))
+    parts = np.array([0, 1, 2, 2, 2], np.int32)
+    reassigned = reassign_parts(territory, parts, find_pieces(territory, parts))
+    assert (reassigned is not None) == is_possible
+
+
 @pytest.mark.parametrize(
     ("limits", "fixed", "kept"),
     [

@@ -20,6 +20,7 @@ from jetpy.graph import Graph
 from jetpy.kernel_language.reading import read_workunits
 from jetpy.several import State
 from jetpy.workloads.groups import NO_PART
+from jetpy.workloads.several_weights import refine_level
 from tests.conftest import working
 from tests.strategies import weighted_graphs
 
@@ -125,3 +126,16 @@ def test_parts_that_vertices_choose(
     assert engine.to_host(improving).tolist() == [expected.improving(v) for v in range(n)]
     assert engine.to_host(relieving).tolist() == [expected.relieving(v) for v in range(n)]
     assert not engine.to_host(state.connections).any()
+
+
+@settings(max_examples=60, deadline=None)
+@given(start=choices().filter(lambda drawn: drawn.k > 1), seed=st.integers(0, 99))
+def test_loads_are_kept_up_to_date(start: Choices, seed: int) -> None:
+    engine, graph, n, k = working("cpu"), start.graph, start.graph.n, start.k
+    state = State.of(
+        engine, start.several, np.array(start.parts, np.int32), np.full(n, NO_PART, np.int32)
+    )
+    engine.run_tasks(
+        1, refine_level, n=n, k=k, passes=2, seed=seed, graph=upload(engine, graph), state=state
+    )
+    assert np.array_equal(state.loads, loads(start.several.weights, state.parts, k).ravel())

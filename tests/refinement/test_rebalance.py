@@ -21,7 +21,7 @@ from jetpy.refinement.jet import Refinement
 from jetpy.refinement.state import RefinementState
 from jetpy.workloads.control_block import Counter
 from tests.graphs import from_edges, heavy_edges, isolated, path, random_graph, star
-from tests.refinement.oracle import LINE, check_state, on_host, parts_of, settle
+from tests.refinement.oracle import LINE, activate_all, check_state, on_host, parts_of, settle
 from tests.strategies import weighted_graphs
 
 ON_A_LINE = Metric(1, LINE[:3, :3].ravel().astype(np.int32))
@@ -193,6 +193,23 @@ def test_strong_with_weights_gets_close(backend: Backend) -> None:
     assert moved > 0
     check_state(state, graph)
     assert state.measures.part_weights.max() <= limit + graph.vertex_weights.max()
+
+
+@pytest.mark.parametrize("kind", ["weak", "strong"])
+def test_tied_vertices_without_adjacent_parts_stay(backend: Backend, kind: str) -> None:
+    """Two of part 0 are too many; but for vertex 5, all are in a clique, active or not."""
+    clique = [(u, v) for u in range(5) for v in range(u)]
+    graph = from_edges(8, [*clique, (4, 5), (5, 6)], [100] * len(clique) + [1, 1])
+    options = Options(refine=RefineOptions(weak_rounds=1 if kind == "weak" else 0))
+    refinement = Refinement(backend, upload(backend, graph), Problem(2, 0.0, 0, 4, 1, options))
+    state = refinement.state
+    refinement.start(backend.from_host(np.array([0] * 6 + [1] * 2, np.int32)), 25, None)
+    activate_all(state)
+    make_iteration(refinement)
+    backend.pull(state.counts)
+    backend.synchronize()
+    assert state.counts.host[Counter.TOO_FEW] == 1
+    assert settle(state) == 0
 
 
 def test_weak_evicts_at_least_loss(backend: Backend) -> None:
