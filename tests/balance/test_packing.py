@@ -47,6 +47,22 @@ def test_what_packing_can_keep_is_kept(graph: Graph, k: int, seed: int, slack: f
         assert fitted.tolist() == parts.tolist()
 
 
+@given(weighted_graphs(most=24), st.integers(1, 9), st.integers(0, 10**6), st.floats(0, 0.5))
+def test_others_make_room_for_fixed_vertices(graph: Graph, k: int, seed: int, slack: float) -> None:
+    """Parts are above their limits by no more than with all others packed around the fixed ones."""
+    rng, weights = np.random.default_rng(seed), graph.vertex_weights
+    parts, free = rng.integers(0, k, graph.n).astype(np.int32), rng.random(graph.n) < 0.7
+    limits = np.full(k, int((1 + slack) * -(-int(weights.sum()) // k)))
+    fixed = np.bincount(parts[~free], weights[~free], k).astype(np.int64)
+    packed = fixed + loads_of(weights[free], pack(weights[free], limits - fixed), k)
+    fitted = fit(graph, parts, internal_of(graph, parts), limits, free)
+    assert fitted[~free].tolist() == parts[~free].tolist()
+    loads = np.array(loads_of(weights, fitted, k))
+    assert (loads - limits).max() <= max(0, (packed - limits).max())
+    if (loads_of(weights, parts, k) <= limits).all():
+        assert fitted.tolist() == parts.tolist()
+
+
 def test_one_vertex_too_many_moves_alone_to_its_neighbours() -> None:
     graph = path(12)
     parts = np.array([0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2], np.int32)
