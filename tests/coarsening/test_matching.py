@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from jetpy.backends.base import Backend
 from jetpy.backends.level import upload
 from jetpy.coarsening.matching import match_vertices
+from jetpy.coarsening.two_hop import Grouped
 from jetpy.graph import Graph
 from jetpy.options import CoarsenOptions
+from jetpy.workloads.two_hop import rank_groups
 from tests.graphs import clique, edge_dict, from_edges, isolated, path, star
 from tests.strategies import weighted_graphs
 
@@ -150,6 +152,16 @@ def test_seed_changes_the_ties(backend: Backend) -> None:
 
 
 # Two-hop kinds
+
+
+def test_groups_of_sorted_keys(backend: Backend) -> None:
+    """What lies before the keys is of the same group as the first one."""
+    pairs = [(3, 0), (3, 1), (3, 4), (5, 2), (8, 3), (8, 7)]
+    keys = backend.from_host(np.array([(group << 32) + v for group, v in pairs]))[1:]
+    grouped = Grouped(keys, backend.empty(5), backend.full(5, -1))
+    assert backend.scan(5, rank_groups, grouped=grouped) == 3
+    assert backend.to_host(grouped.numbers).tolist() == [0, 0, 1, 2, 2]
+    assert backend.to_host(grouped.starts).tolist() == [0, 2, 3, -1, -1]
 
 
 def test_leaves_of_a_star(backend: Backend) -> None:

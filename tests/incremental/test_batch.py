@@ -50,6 +50,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "minus one vertex": ({"insert_vertices": -1}, "-1 vertices cannot be inserted"),
     "half a vertex": ({"insert_vertices": [0.5]}, "not a whole number"),
     "too many vertices": ({"insert_vertices": 2**31}, "too many"),
+    "one vertex too many": ({"insert_vertices": 2**31 - 1 - 25}, "too many"),
 }
 
 

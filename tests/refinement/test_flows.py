@@ -127,6 +127,7 @@ def test_the_flow_is_the_largest(graph: Graph, seed: int, hops: int) -> None:
     region = pairs.order[: result[Pair.SIZE]].tolist()
     assert len(set(region)) == len(region)
     assert (pairs.places == OUTSIDE).all()
+    assert flows.trees.used.tolist() == [result[Pair.ARCS]]
     untouched = np.ones(graph.n, bool)
     untouched[region] = False
     assert (parts[untouched] == start[untouched]).all()
