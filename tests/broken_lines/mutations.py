@@ -27,6 +27,8 @@ _EXTREMES = {
     "atomic_fetch_min": "atomic_fetch_max",
     "atomic_fetch_max": "atomic_fetch_min",
 }
+_NO_SWAPS = {*_EXTREMES, "isinstance", "atomic_fetch_add", "atomic_fetch_or"}
+"""Functions of arguments that are in no order, or of different kinds."""
 
 
 @dataclass(frozen=True)
@@ -156,8 +158,8 @@ class _Source:
                 yield self._mutation("arguments", self._span(a)[0], self._span(b)[1], swapped)
 
     def _are_alike(self, name: str, i: int, a: ast.expr, j: int, b: ast.expr) -> bool:
-        """Whether two arguments can be swapped: of one type by the signature, or in their form."""
-        if name == "isinstance" or self._of_node(a) == self._of_node(b):
+        """Whether a swap of two arguments means something else: they are of one type or form."""
+        if name in _NO_SWAPS or self._of_node(a) == self._of_node(b):
             return False
         types = self._signatures.get(name)
         if types is not None and j < len(types):

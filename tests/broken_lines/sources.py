@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import random
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
@@ -93,20 +93,25 @@ def draw(seed: int, count: int) -> list[Case]:
 
     Lines are equally likely, then the kinds of a line's mutations, then those of a kind.
     """
-    rng = random.Random(seed)
-    texts = {path: (ROOT / path).read_bytes() for path in broken_files()}
-    signatures = signatures_of(list(texts.values()))
-    lines = [
-        (path, list(found))
-        for path, text in texts.items()
-        for _, found in groupby(mutations_of(text, signatures), key=lambda one: one.line)
-    ]
+    rng, lines = random.Random(seed), list(_lines())
     rng.shuffle(lines)
     drawn = []
     for path, found in lines[:count]:
         kind = rng.choice(sorted({one.kind for one in found}))
         drawn.append(Case(path, rng.choice([one for one in found if one.kind == kind])))
     return drawn
+
+
+@cache
+def _lines() -> Sequence[tuple[Path, Sequence[Mutation]]]:
+    """Return the mutations of each line that has any, file by file."""
+    texts = {path: (ROOT / path).read_bytes() for path in broken_files()}
+    signatures = signatures_of(list(texts.values()))
+    return [
+        (path, list(found))
+        for path, text in texts.items()
+        for _, found in groupby(mutations_of(text, signatures), key=lambda one: one.line)
+    ]
 
 
 def nearest_tests(path: Path) -> list[str]:
