@@ -48,6 +48,7 @@ BROKEN = (
 """Kernels and what launches them."""
 LEFT_OUT = (
     "tests/backends/test_cu*.py",
+    "tests/backends/test_kokkos*.py",
     "tests/bench/*",
     "tests/broken_lines/*",
     "tests/cli/*",
