@@ -37,20 +37,27 @@ class Runner:
     """Runs tests on cases in copies, as many at once as there are copies."""
 
     def __init__(self, copies: Sequence[Copy], end: float) -> None:
+        self._copies, self._end = copies, end
         self._free: SimpleQueue[Copy] = SimpleQueue()
         for copy in copies:
             self._free.put(copy)
-        self._jobs, self._end = len(copies), end
         self._sound: set[str] = set()
 
     def outcomes(
         self, cases: dict[int, Case], chosen: Callable[[Sequence[str]], Sequence[str]]
     ) -> Iterator[tuple[int, Outcome | None]]:
         """Yield each case's number and outcome, None for those that time did not suffice for."""
-        with ThreadPoolExecutor(self._jobs) as pool:
+        with ThreadPoolExecutor(len(self._copies)) as pool:
             found = {n: pool.submit(self._outcome, case, chosen) for n, case in cases.items()}
-            for number, outcome in found.items():
-                yield number, outcome.result()
+            try:
+                for number, outcome in found.items():
+                    yield number, outcome.result()
+            except BaseException:
+                self._end = 0.0
+                pool.shutdown(wait=False, cancel_futures=True)
+                for copy in self._copies:
+                    copy.stop()
+                raise
 
     def _outcome(
         self, case: Case, chosen: Callable[[Sequence[str]], Sequence[str]]

@@ -60,6 +60,7 @@ class Copy:
             copied.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(name, copied, follow_symlinks=False)
         (folder / "tmp").mkdir()
+        self._process: subprocess.Popen[bytes] | None = None
 
     def compile(self) -> None:
         """Compile all kernels, so that later only those of broken modules are."""
@@ -75,7 +76,7 @@ class Copy:
         """Run tests, up to the first failure, with a file as a case has it."""
         started, output = time.monotonic(), self._folder / "output"
         with output.open("w") as file, self._broken(case):
-            process = subprocess.Popen(
+            process = self._process = subprocess.Popen(
                 [sys.executable, *PYTEST, "-o", OPTIONS, *tests],
                 cwd=self.root,
                 env=self._environment(),
@@ -90,6 +91,11 @@ class Copy:
         (self._folder / "tmp").mkdir()
         text = output.read_text(errors="replace")
         return outcome_of(text, process.returncode, hangs, time.monotonic() - started)
+
+    def stop(self) -> None:
+        """End the tests that run, if any do."""
+        if self._process is not None and self._process.poll() is None:
+            _end(self._process)
 
     @contextmanager
     def _broken(self, case: Case | None) -> Iterator[None]:
@@ -128,9 +134,14 @@ def _hangs(process: subprocess.Popen[bytes], output: Path) -> bool:
                 return True
         return False
     finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process that leads a group, and what it has started."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def outcome_of(text: str, status: int, hangs: bool, seconds: float) -> Outcome:
