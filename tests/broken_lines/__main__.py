@@ -7,6 +7,7 @@ to the broken module, then, if none of these fails, all others that results of k
 from __future__ import annotations
 
 import argparse
+import signal
 import tempfile
 import time
 from collections import Counter
@@ -116,6 +117,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="copies in which tests run at once")
     parser.add_argument("--seconds", type=float, default=1e9, help="when to begin no more of them")
     options = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # shells have background jobs ignore it
     numbers = range(options.count) if options.only is None else options.only
     drawn = draw(options.seed, max(numbers, default=0) + 1)
     cases = {number: drawn[number] for number in numbers}
