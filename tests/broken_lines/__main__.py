@@ -117,7 +117,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="copies in which tests run at once")
     parser.add_argument("--seconds", type=float, default=1e9, help="when to begin no more of them")
     options = parser.parse_args()
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # shells have background jobs ignore it
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
     numbers = range(options.count) if options.only is None else options.only
     drawn = draw(options.seed, max(numbers, default=0) + 1)
     cases = {number: drawn[number] for number in numbers}
