@@ -50,14 +50,17 @@ def partition_best(
     best, *others = hierarchies
     start = _partition(best, problem)
     least = CONVINCING * start.measures.cut
+    tries = max(1, problem.options.branch_parts_tried // problem.k)
     for branch in others:
-        found = _partition(branch, problem)
+        found = _partition(branch, problem, tries)
         if found.measures.cut < least:
             best, start, least = branch, found, found.measures.cut
     return best, start
 
 
-def _partition(hierarchy: list[HierarchyLevel], problem: Problem) -> Refined:
+def _partition(
+    hierarchy: list[HierarchyLevel], problem: Problem, most_tries: int | None = None
+) -> Refined:
     coarsest = hierarchy[-1]
     with Stopwatch(coarsest.backend, "initial", len(hierarchy) - 1):
-        return partition_coarsest(coarsest.refinement(problem), coarsest.blocks)
+        return partition_coarsest(coarsest.refinement(problem), coarsest.blocks, most_tries)

@@ -48,7 +48,10 @@ class CoarsenOptions:
 
 @dataclass(frozen=True)
 class InitialOptions:
-    """How the coarsest graph is partitioned: parts_tried / k times, within two limits.
+    """How the coarsest graph is partitioned: parts_tried / k times, three at least, in two limits.
+
+    Half of the tries are partitions of their own, whose bisections are tried twice on average
+    (`jetpy.initial.coarsest`).
 
     Attributes
     ----------
@@ -63,7 +66,7 @@ class InitialOptions:
 
     method: names.Initial = "bisection"
     most_tries: int = 8
-    parts_tried: int = 64
+    parts_tried: int = 96
     most_entries: int = 400_000
 
 
@@ -147,6 +150,9 @@ class Options:
         Coarsenings of other hierarchies, which branch off at one level (`jetpy.branches`).
     branch_limit : int
         That is the finest one with at most so many vertices and directed edges together.
+    branch_parts_tried : int
+        The coarsest graph of another hierarchy is partitioned branch_parts_tried / k times, at
+        least once, and not more often than that of the first.
     cycles : int
         V-cycles after the refinement of a cycled level.
     cycle_limit : int or None
@@ -166,6 +172,7 @@ class Options:
     refine: RefineOptions = field(default_factory=RefineOptions)
     branches: tuple[names.Coarsening, ...] = ("union-find",)
     branch_limit: int = 200_000
+    branch_parts_tried: int = 8
     cycles: int = 1
     cycle_limit: int | None = 30_000
     cycle_step: int = 3

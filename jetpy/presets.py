@@ -60,6 +60,7 @@ def ultra() -> Options:
         ),
         initial=InitialOptions(most_tries=32, parts_tried=1024, most_entries=2_000_000),
         branches=("union-find", "constrained"),
+        branch_parts_tried=1024,
         cycle_limit=None,
     )
 

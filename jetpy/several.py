@@ -21,7 +21,7 @@ from jetpy.constraints.several import Several
 from jetpy.evolution import SEED_STEP, Pace
 from jetpy.graph import Graph, IntArray
 from jetpy.hierarchy import HierarchyLevel, coarsen, finest_level, inject, project
-from jetpy.initial.coarsest import starting_partitions
+from jetpy.initial.coarsest import Tries, count_tries, starting_partitions
 from jetpy.metrics import edge_cut
 from jetpy.options import Effort
 from jetpy.outcome import Outcome, all_seconds, stage_seconds
@@ -202,7 +202,8 @@ def _pinned(level: HierarchyLevel) -> IntArray:
 def _begin(levels: Levels, problem: Problem) -> Parts:
     """Return the best partition of the coarsest level."""
     last = len(levels.hierarchy) - 1
-    starts = starting_partitions(levels.hierarchy[last].refinement(problem))
+    refinement = levels.hierarchy[last].refinement(problem)
+    starts = starting_partitions(refinement, Tries(count_tries(refinement), 1))
     refined = [levels.refine(last, parts, problem.seed) for parts in starts]
     return min(refined, key=lambda parts: levels.quality(last, parts))
 

@@ -85,7 +85,7 @@ def test_branches_keep_blocks(method: Coarsening) -> None:
 def test_which_goes_on(monkeypatch: pytest.MonkeyPatch, cuts: list[int], chosen: int) -> None:
     """That with the smallest cut; the first one unless another is smaller by a tenth."""
     found = [SimpleNamespace(measures=SimpleNamespace(cut=cut)) for cut in cuts]
-    monkeypatch.setattr(branches, "_partition", lambda hierarchy, _: found[hierarchy[0]])
+    monkeypatch.setattr(branches, "_partition", lambda hierarchy, *_: found[hierarchy[0]])
     hierarchies: list = [[number] for number in range(len(cuts))]
     best, start = partition_best(hierarchies, pose(10, 2, 0.1, 1, preset("default")))
     assert best is hierarchies[chosen]

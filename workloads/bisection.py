@@ -1,7 +1,8 @@
-"""Recursive bisection: all nodes of one depth of the tree, of all tries, in one launch each.
+"""Recursive bisection: all nodes of one depth of the tree, of all partitions, in one launch each.
 
-A node is a stretch of the order of the vertices, which is to be cut into so many parts. An index
-works on its own node and on its own stretches of all arrays.
+A node is a stretch of the order of the vertices, which is to be cut into so many parts. Each node
+is bisected several times, and the best bisection divides it: an index works on one of these tries,
+which are `tries` in a row for each node, and on its own stretches of all arrays.
 """
 
 from enum import IntEnum
@@ -15,6 +16,7 @@ from jetpy.workloads.inner_levels import Levels, coarsen
 from jetpy.workloads.two_way import (
     MOVABLE,
     change_side,
+    distance_of,
     grow,
     improve,
     measure,
@@ -24,7 +26,7 @@ from jetpy.workloads.two_way import (
 
 VERTEX_ROOM = 4
 """Room of a node for the vertices of its levels, per vertex."""
-COARSEST = 60
+COARSEST = 30
 """Inner coarsening ends at so many vertices."""
 HEAVIEST, OF_AVERAGE = 3, 2
 """No vertex of an inner level is to weigh more than 3/2 of the average of the coarsest."""
@@ -42,16 +44,18 @@ class Node(IntEnum):
     """The first of its parts."""
     PARTS = 4
     """The number of these; 0 of a node that does not exist."""
-    COUNT = 5
+    SIZE = 5
+    """Number of entries of its own rows."""
+    COUNT = 6
 
 
 class Tree:
-    """Nodes of one depth, and which vertices belong to them, of all tries one after the other."""
+    """Nodes of one depth and their vertices, of all partitions one after the other."""
 
     nodes: pk.View1D[pk.int64]
     order: pk.View1D[pk.int32]
     parts: pk.View1D[pk.int32]  # the first part of each vertex's node
-    places: pk.View1D[pk.int32]  # of vertices among those of the node's finest level
+    places: pk.View1D[pk.int32]  # of vertices among those of their node
     shares: pk.View1D[pk.int64]  # what the parts before each should weigh, relative to each other
     rooms: pk.View1D[pk.int64]  # and what these should weigh at most
     pinned: pk.View1D[pk.int32]  # parts of vertices that have to be there; -1 of others
@@ -96,26 +100,51 @@ def side_of(p: int, middle: int) -> int:
     return 1
 
 
-@pk.workunit
-def extract(i: int, count: int, n: int, room: int, graph: Graph, tree: Tree, levels: Levels):
-    """Make the finest level of a node: the subgraph of its vertices.
+@pk.function
+def is_leaf(node: int, tree: Tree) -> bool:
+    """Whether a node is not bisected any more."""
+    return tree.nodes[node * Node.COUNT + Node.PARTS] < 2
 
-    There are `count` nodes and `n` vertices for each try, and room for so many entries per entry.
+
+@pk.function
+def first_vertex(i: int, tries: int, tree: Tree) -> int:
+    """Return where the finest level of a try begins."""
+    node: int = i // tries
+    begin: int = tree.nodes[node * Node.COUNT + Node.BEGIN]
+    end: int = tree.nodes[node * Node.COUNT + Node.END]
+    return VERTEX_ROOM * (tries * begin + (i - node * tries) * (end - begin))
+
+
+@pk.workunit
+def extract(
+    i: int,
+    tries: int,
+    count: int,
+    n: int,
+    room: int,
+    graph: Graph,
+    tree: Tree,
+    levels: Levels,
+):
+    """Make the finest level of a try: the subgraph of the vertices of its node.
+
+    There are `count` nodes and `n` vertices for each partition, and `room` entries for each entry.
     """
-    begin: int = tree.nodes[i * Node.COUNT + Node.BEGIN]
-    end: int = tree.nodes[i * Node.COUNT + Node.END]
-    parts: int = tree.nodes[i * Node.COUNT + Node.PARTS]
-    if parts < 2:
+    node: int = i // tries
+    if is_leaf(node, tree):
         return
-    start: int = i // count * n
-    first: int = VERTEX_ROOM * begin
+    begin: int = tree.nodes[node * Node.COUNT + Node.BEGIN]
+    end: int = tree.nodes[node * Node.COUNT + Node.END]
+    parts: int = tree.nodes[node * Node.COUNT + Node.PARTS]
+    size: int = tree.nodes[node * Node.COUNT + Node.SIZE]
+    start: int = node // count * n
+    first: int = first_vertex(i, tries, tree)
+    entry: int = tries * tree.nodes[node * Node.COUNT + Node.ENTRY] + (i - node * tries) * size
+    entry *= room
+    last_entry: int = entry + room * size
     total: pk.int64 = 0
-    for j in range(begin, end):
-        tree.places[start + tree.order[j]] = first + j - begin
-    entry: int = room * tree.nodes[i * Node.COUNT + Node.ENTRY]
-    size: int = 0
     pinned: int = 0
-    own: int = tree.nodes[i * Node.COUNT + Node.FIRST]
+    own: int = tree.nodes[node * Node.COUNT + Node.FIRST]
     middle: int = own + (parts + 1) // 2
     here: int = i * Number.COUNT
     for j in range(begin, end):
@@ -126,11 +155,10 @@ def extract(i: int, count: int, n: int, room: int, graph: Graph, tree: Tree, lev
         levels.rows[first + j - begin] = entry
         levels.weights[first + j - begin] = graph.vertex_weights[v]
         total += graph.vertex_weights[v]
-        size += graph.indptr[v + 1] - graph.indptr[v]
         for e in range(graph.indptr[v], graph.indptr[v + 1]):
             u: int = graph.indices[e]
             if tree.parts[start + u] == own:
-                levels.ends[entry] = tree.places[start + u]
+                levels.ends[entry] = first + tree.places[start + u]
                 levels.edge_weights[entry] = graph.edge_weights[e]
                 entry += 1
     levels.rows[first + end - begin] = entry
@@ -139,10 +167,8 @@ def extract(i: int, count: int, n: int, room: int, graph: Graph, tree: Tree, lev
     levels.numbers[here + Number.LEVELS] = 0
     levels.numbers[here + Number.LEVEL_BEGINS] = first
     levels.numbers[here + Number.ENTRIES] = entry
-    levels.numbers[here + Number.LAST_VERTEX] = VERTEX_ROOM * end
-    levels.numbers[here + Number.LAST_ENTRY] = room * (
-        tree.nodes[i * Node.COUNT + Node.ENTRY] + size
-    )
+    levels.numbers[here + Number.LAST_VERTEX] = first + VERTEX_ROOM * (end - begin)
+    levels.numbers[here + Number.LAST_ENTRY] = last_entry
     levels.numbers[here + Number.TOTAL] = total
     levels.numbers[here + Number.PINNED] = pinned
     share: pk.int64 = total * (tree.shares[middle] - tree.shares[own])
@@ -161,9 +187,9 @@ def extract(i: int, count: int, n: int, room: int, graph: Graph, tree: Tree, lev
 
 
 @pk.workunit
-def coarsen_nodes(i: int, tree: Tree, levels: Levels, seed: int):
-    """Make the inner levels of a node."""
-    if tree.nodes[i * Node.COUNT + Node.PARTS] < 2:
+def coarsen_nodes(i: int, tries: int, tree: Tree, levels: Levels, seed: int):
+    """Make the inner levels of a try."""
+    if is_leaf(i // tries, tree):
         return
     here: int = i * Number.COUNT
     levels.numbers[here + Number.SEED] = mix(mix(seed) + i)
@@ -180,9 +206,11 @@ def coarsen_nodes(i: int, tree: Tree, levels: Levels, seed: int):
 
 
 @pk.workunit
-def grow_nodes(i: int, tree: Tree, levels: Levels, best: pk.View1D[pk.int32], growings: int):
-    """Bisect the coarsest level of a node, the best of several times."""
-    if tree.nodes[i * Node.COUNT + Node.PARTS] < 2:
+def grow_nodes(
+    i: int, tries: int, tree: Tree, levels: Levels, best: pk.View1D[pk.int32], growings: int
+):
+    """Bisect the coarsest level of a try, the best of several times."""
+    if is_leaf(i // tries, tree):
         return
     here: int = i * Number.COUNT
     begin: int = levels.numbers[here + Number.BEGIN]
@@ -205,9 +233,9 @@ def grow_nodes(i: int, tree: Tree, levels: Levels, best: pk.View1D[pk.int32], gr
 
 
 @pk.workunit
-def refine_nodes(i: int, tree: Tree, levels: Levels, passes: int):
-    """Bring the bisection of a node to its finest level, and refine it on each."""
-    if tree.nodes[i * Node.COUNT + Node.PARTS] < 2:
+def refine_nodes(i: int, tries: int, tree: Tree, levels: Levels, passes: int):
+    """Bring the bisection of a try to its finest level, and refine it on each."""
+    if is_leaf(i // tries, tree):
         return
     here: int = i * Number.COUNT
     coarsest: int = levels.numbers[here + Number.LEVELS]
@@ -224,6 +252,34 @@ def refine_nodes(i: int, tree: Tree, levels: Levels, passes: int):
         level -= 1
 
 
+@pk.workunit
+def choose_tries(node: int, tries: int, tree: Tree, levels: Levels, chosen: pk.View1D[pk.int32]):
+    """Choose the try of a node that divides it.
+
+    The one of the least weight above what a side may weigh, then of the smallest cut, then with
+    the sides nearest to their targets, then the first.
+    """
+    best: int = node * tries
+    if not is_leaf(node, tree):
+        here: int = best * Number.COUNT
+        overload: pk.int64 = overload_of(here, levels)
+        cut: pk.int64 = levels.numbers[here + Number.CUT]
+        distance: pk.int64 = distance_of(here, levels)
+        for i in range(node * tries + 1, node * tries + tries):
+            here = i * Number.COUNT
+            now: pk.int64 = overload_of(here, levels)
+            new_cut: pk.int64 = levels.numbers[here + Number.CUT]
+            new_distance: pk.int64 = distance_of(here, levels)
+            if now < overload or (
+                now == overload and (new_cut < cut or (new_cut == cut and new_distance < distance))
+            ):
+                best = i
+                overload = now
+                cut = new_cut
+                distance = new_distance
+    chosen[node] = best
+
+
 @pk.function
 def lightest_on(side: int, begin: int, end: int, levels: Levels) -> int:
     """Return the lightest vertex on a side that may leave it, the first of these; `NO_VERTEX`."""
@@ -237,12 +293,12 @@ def lightest_on(side: int, begin: int, end: int, levels: Levels) -> int:
 
 
 @pk.workunit
-def fill_sides(i: int, tree: Tree, levels: Levels):
+def fill_sides(node: int, tree: Tree, levels: Levels, chosen: pk.View1D[pk.int32]):
     """Move vertices of a node, the lightest first, until no side has fewer of them than parts."""
-    parts: int = tree.nodes[i * Node.COUNT + Node.PARTS]
-    if parts < 2:
+    if is_leaf(node, tree):
         return
-    here: int = i * Number.COUNT
+    parts: int = tree.nodes[node * Node.COUNT + Node.PARTS]
+    here: int = chosen[node] * Number.COUNT
     begin: int = levels.numbers[here + Number.BEGIN]
     end: int = levels.numbers[here + Number.END]
     for side in range(2):
@@ -259,27 +315,29 @@ def fill_sides(i: int, tree: Tree, levels: Levels):
 
 @pk.workunit
 def divide(
-    i: int,
+    node: int,
+    tries: int,
     count: int,
     n: int,
     graph: Graph,
     tree: Tree,
     levels: Levels,
+    chosen: pk.View1D[pk.int32],
     children: pk.View1D[pk.int64],
     next_order: pk.View1D[pk.int32],
 ):
     """Make the two nodes that a node is divided into: those of its sides."""
-    begin: int = tree.nodes[i * Node.COUNT + Node.BEGIN]
-    end: int = tree.nodes[i * Node.COUNT + Node.END]
-    parts: int = tree.nodes[i * Node.COUNT + Node.PARTS]
-    entry: pk.int64 = tree.nodes[i * Node.COUNT + Node.ENTRY]
-    part: int = tree.nodes[i * Node.COUNT + Node.FIRST]
-    start: int = i // count * n
-    first: int = VERTEX_ROOM * begin
+    begin: int = tree.nodes[node * Node.COUNT + Node.BEGIN]
+    end: int = tree.nodes[node * Node.COUNT + Node.END]
+    parts: int = tree.nodes[node * Node.COUNT + Node.PARTS]
+    entry: pk.int64 = tree.nodes[node * Node.COUNT + Node.ENTRY]
+    part: int = tree.nodes[node * Node.COUNT + Node.FIRST]
+    start: int = node // count * n
+    first: int = first_vertex(chosen[node], tries, tree)
     to: int = begin
     for side in range(2):
         own: int = (parts + 1 - side) // 2
-        child: int = (2 * i + side) * Node.COUNT
+        child: int = (2 * node + side) * Node.COUNT
         children[child + Node.BEGIN] = to
         children[child + Node.ENTRY] = entry
         children[child + Node.FIRST] = part
@@ -292,7 +350,9 @@ def divide(
                 v: int = tree.order[j]
                 next_order[to] = v
                 tree.parts[start + v] = part
+                tree.places[start + v] = to - children[child + Node.BEGIN]
                 entry += graph.indptr[v + 1] - graph.indptr[v]
                 to += 1
         children[child + Node.END] = to
+        children[child + Node.SIZE] = entry - children[child + Node.ENTRY]
         part += own

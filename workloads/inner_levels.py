@@ -11,7 +11,7 @@ import pykokkos as pk
 from jetpy.workloads.groups import NO_VERTEX
 from jetpy.workloads.hashing import mix, place_of
 from jetpy.workloads.heaps import Number
-from jetpy.workloads.two_way import MOVABLE, Sides
+from jetpy.workloads.two_way import KEY_BITS, MOVABLE, Sides
 
 FREE = -1
 LARGEST, OF_BEFORE = 19, 20
@@ -37,22 +37,21 @@ def shuffle(begin: int, end: int, seed: pk.uint32, order: pk.View1D[pk.int32]):
 def mate_of(u: int, heaviest: int, seed: pk.uint32, levels: Levels) -> int:
     """Return the free neighbour by the heaviest edge, then of the highest hash; or `NO_VERTEX`."""
     best: int = NO_VERTEX
-    best_weight: int = 0
-    best_hash: pk.uint32 = 0
+    best_key: pk.int64 = -1
+    room: int = heaviest - levels.weights[u]
     for e in range(levels.rows[u], levels.rows[u + 1]):
-        w: int = levels.edge_weights[e]
-        if w >= best_weight:
-            v: int = levels.ends[e]
-            if (
-                levels.positions[v] == FREE
-                and levels.weights[u] + levels.weights[v] <= heaviest
-                and levels.pins[v] == MOVABLE
-            ):
-                h: pk.uint32 = mix(v ^ seed)
-                if w > best_weight or h > best_hash:
-                    best = v
-                    best_weight = w
-                    best_hash = h
+        v: int = levels.ends[e]
+        w: pk.int64 = levels.edge_weights[e]
+        h: pk.uint32 = mix(v ^ seed)
+        key: pk.int64 = (w << KEY_BITS) + h
+        position: int = levels.positions[v]
+        weight: int = levels.weights[v]
+        pin: int = levels.pins[v]
+        if position != FREE or weight > room or pin != MOVABLE:
+            key = -1
+        if key > best_key:
+            best_key = key
+            best = v
     return best
 
 
@@ -109,15 +108,22 @@ def add_row(u: int, c: int, first: int, entry: int, levels: Levels) -> int:
     last: int = entry
     for e in range(levels.rows[u], levels.rows[u + 1]):
         d: int = levels.coarse_of[levels.ends[e]]
-        if d != c:
-            found: int = levels.moved[d]
-            if found >= first:
-                levels.edge_weights[found] += levels.edge_weights[e]
-            else:
-                levels.moved[d] = last
-                levels.ends[last] = d
-                levels.edge_weights[last] = levels.edge_weights[e]
-                last += 1
+        slot: int = levels.moved[d]
+        is_new: int = 0
+        if slot < first:
+            is_new = 1
+            slot = last
+        before: int = levels.edge_weights[slot]
+        if is_new == 1:
+            before = 0
+        if d == c:
+            is_new = 0
+        levels.edge_weights[slot] = before + levels.edge_weights[e]
+        levels.ends[slot] = d
+        if d == c:
+            slot = NO_VERTEX
+        levels.moved[d] = slot
+        last += is_new
     return last
 
 

@@ -11,12 +11,13 @@ import pykokkos as pk
 
 from jetpy.workloads.groups import NO_VERTEX
 from jetpy.workloads.hashing import mix, place_of
-from jetpy.workloads.heaps import DONE, NOT_QUEUED, Heaps, Number, insert, rekey, remove
+from jetpy.workloads.heaps import DONE, NOT_QUEUED, Heaps, Number
+from jetpy.workloads.queues import change_key, dequeue, enqueue, first_queued
 
 MOVABLE = -1
 """In place of a side, of a vertex that may be on both."""
 KEY_BITS = 32
-FEWEST_TRIED, MOST_TRIED = 25, 150
+FEWEST_TRIED, MOST_TRIED = 14, 150
 """Moves without success after which a pass ends, on small and large levels."""
 TRIED_SHARE = 50
 
@@ -51,11 +52,11 @@ def queue(u: int, here: int, state: Sides):
         return
     if state.positions[u] != NOT_QUEUED:
         if state.external[u] == 0:
-            remove(u, state.sides[u], here, state)
+            dequeue(u, state.sides[u], here, state)
         else:
-            rekey(u, key_of(u, here, state), state.sides[u], here, state)
+            change_key(u, key_of(u, here, state), state.sides[u], here, state)
     elif state.external[u] > 0:
-        insert(u, key_of(u, here, state), state.sides[u], here, state)
+        enqueue(u, key_of(u, here, state), state.sides[u], here, state)
 
 
 @pk.function
@@ -73,9 +74,7 @@ def change_side(v: int, queues: int, here: int, state: Sides):
     state.internal[v] = external
     for e in range(state.rows[v], state.rows[v + 1]):
         u: int = state.ends[e]
-        w: int = state.edge_weights[e]
-        if state.sides[u] == side:
-            w = -w
+        w: int = state.edge_weights[e] * (1 - 2 * (state.sides[u] ^ other))
         state.internal[u] += w
         state.external[u] -= w
         if queues == 1:
@@ -95,10 +94,10 @@ def measure(here: int, state: Sides):
         inside: int = 0
         outside: int = 0
         for e in range(state.rows[v], state.rows[v + 1]):
-            if state.sides[state.ends[e]] == side:
-                inside += state.edge_weights[e]
-            else:
-                outside += state.edge_weights[e]
+            w: int = state.edge_weights[e]
+            away: int = w * (state.sides[state.ends[e]] ^ side)
+            outside += away
+            inside += w - away
         state.internal[v] = inside
         state.external[v] = outside
         twice += outside
@@ -157,7 +156,7 @@ def has_room(v: int, here: int, state: Sides) -> bool:
 
 @pk.function
 def first_to_move(here: int, state: Sides) -> int:
-    """Return the vertex to move next, or `NO_VERTEX`: the first of a heap.
+    """Return the vertex to move next, or `NO_VERTEX`: the first of a queue.
 
     The one of higher gain if there is room for both, else the one that there is room for. If the
     gains are equal, there is room for neither, or a side is too heavy or has none queued: the one
@@ -168,9 +167,9 @@ def first_to_move(here: int, state: Sides) -> int:
         side = 0
     size: int = state.numbers[here + Number.SIZES]
     other_size: int = state.numbers[here + Number.SIZES + 1]
-    a: int = state.heap[state.numbers[here + Number.BEGIN]]
-    b: int = state.heap[state.numbers[here + Number.END] - 1]
     if size > 0 and other_size > 0 and overload_of(here, state) == 0:
+        a: int = first_queued(0, here, state)
+        b: int = first_queued(1, here, state)
         a_fits: bool = has_room(a, here, state)
         b_fits: bool = has_room(b, here, state)
         if a_fits and b_fits:
@@ -184,11 +183,10 @@ def first_to_move(here: int, state: Sides) -> int:
             side = 0
         elif b_fits:
             side = 1
-    if state.numbers[here + Number.SIZES + side] == 0:
-        return NO_VERTEX
-    if side == 0:
-        return a
-    return b
+        if side == 0:
+            return a
+        return b
+    return first_queued(side, here, state)
 
 
 @pk.function
@@ -216,7 +214,7 @@ def improve(here: int, state: Sides) -> bool:
     for v in range(begin, end):
         if state.external[v] > 0 or overload > 0:
             if state.positions[v] != DONE:
-                insert(v, key_of(v, here, state), state.sides[v], here, state)
+                enqueue(v, key_of(v, here, state), state.sides[v], here, state)
     most: int = (end - begin) // TRIED_SHARE
     if most < FEWEST_TRIED:
         most = FEWEST_TRIED
@@ -227,7 +225,7 @@ def improve(here: int, state: Sides) -> bool:
         u: int = first_to_move(here, state)
         if u == NO_VERTEX:
             break
-        remove(u, state.sides[u], here, state)
+        dequeue(u, state.sides[u], here, state)
         state.positions[u] = DONE
         change_side(u, 1, here, state)
         count: int = state.numbers[here + Number.MOVED]
@@ -290,9 +288,9 @@ def grow(salt: int, here: int, state: Sides):
                     next_seed = begin
             if left == 0:
                 break
-            insert(next_seed, 0, 1, here, state)
-        u: int = state.heap[end - 1]
-        remove(u, 1, here, state)
+            enqueue(next_seed, 0, 1, here, state)
+        u: int = first_queued(1, here, state)
+        dequeue(u, 1, here, state)
         state.positions[u] = DONE
         excess: pk.int64 = state.numbers[here + Number.WEIGHTS] + state.weights[u] - target
         if excess > target - state.numbers[here + Number.WEIGHTS]:

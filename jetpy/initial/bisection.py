@@ -1,4 +1,4 @@
-"""Recursive bisection by the back end: all tries, and all nodes of a depth, at once."""
+"""Recursive bisection by the back end: all partitions, nodes of a depth and tries at once."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from jetpy.workloads.bisection import VERTEX_ROOM, Node
 from jetpy.workloads.groups import NO_PART
 from jetpy.workloads.heaps import Number
 
-GROWINGS = 5
-"""Bisections of the coarsest level of a node, of which the best is kept."""
+GROWINGS = 3
+"""Bisections of the coarsest level of a try, of which the best is kept."""
 PASSES = 8
 """Most passes of Fiduccia and Mattheyses on a level."""
 ENTRY_ROOM = 3
@@ -40,7 +40,7 @@ class Tree:
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """Room for the levels of all nodes of a depth, as `jetpy.workloads.inner_levels` has it."""
+    """Room for the levels of all tries of a depth, as `jetpy.workloads.inner_levels` has it."""
 
     rows: Array
     weights: Array
@@ -58,7 +58,7 @@ class Levels:
     numbers: Array
 
     @classmethod
-    def with_room(cls, backend: Backend, vertices: int, entries: int, nodes: int) -> Levels:
+    def with_room(cls, backend: Backend, vertices: int, entries: int, rows: int) -> Levels:
         """Allocate levels of so many vertices and entries together."""
         return cls(
             rows=backend.empty(vertices),
@@ -74,7 +74,7 @@ class Levels:
             keys=backend.empty(vertices, np.int64),
             ends=backend.empty(entries),
             edge_weights=backend.empty(entries),
-            numbers=backend.empty(nodes * Number.COUNT, np.int64),
+            numbers=backend.empty(rows * Number.COUNT, np.int64),
         )
 
 
@@ -83,42 +83,50 @@ def bisect(
     graph: DeviceGraph,
     parts: npt.NDArray[np.int32],
     roots: list[Root],
+    partitions: int,
     tries: int,
     seed: int,
     pinned: npt.NDArray[np.int32] | None = None,
 ) -> list[npt.NDArray[np.int32]]:
-    """Return partitions (int32, shape (n,)), so many, in which roots are cut into their parts.
+    """Return partitions (int32, shape (n,)) in which roots are cut into their parts.
 
-    `parts` (int32, shape (n,)) are those of the vertices that no root has, `pinned` (int32, shape
-    (n,)) those that vertices have to be in, -1 of others.
+    There are `partitions` of them. The last bisections are tried `tries` times, those before once
+    less, and so on: the more follow, the less a small cut says. `parts` (int32, shape (n,)) are
+    those of the vertices that no root has, `pinned` (int32, shape (n,)) those that vertices have to
+    be in, -1 of others.
     """
-    if not roots or not tries:
-        return [parts] * tries
+    if not roots or not partitions:
+        return [parts] * partitions
     n, nnz = graph.n, graph.nnz
-    room = max(1, min(ENTRY_ROOM, INT32_MAX // max(tries * nnz, 1)))
-    tree = plant(backend, graph, parts, roots, tries, pinned)
+    most = partitions * tries
+    room = max(1, min(ENTRY_ROOM, INT32_MAX // max(most * nnz, 1)))
+    tree = plant(backend, graph, parts, roots, partitions, pinned)
     depth = max((root.parts - 1).bit_length() for root in roots)
     count = len(roots)
-    widest = tries * (count << max(depth - 1, 0))
-    levels = Levels.with_room(backend, VERTEX_ROOM * n * tries, room * nnz * tries, widest)
-    best = backend.empty(VERTEX_ROOM * n * tries)
+    widest = most * (count << max(depth - 1, 0))
+    levels = Levels.with_room(backend, VERTEX_ROOM * n * most, room * nnz * most, widest)
+    best = backend.empty(VERTEX_ROOM * n * most)
     for number in range(depth):
-        every = tries * count
-        size, both = {"count": count, "n": n}, {"tree": tree, "levels": levels}
+        every = partitions * count
+        each = max(1, tries - (depth - 1 - number))
+        size, both = {"count": count, "n": n, "tries": each}, {"tree": tree, "levels": levels}
         children = backend.empty(2 * every * Node.COUNT, np.int64)
-        order = backend.empty(tries * n)
+        order = backend.empty(partitions * n)
+        chosen = backend.empty(every)
         salt = (seed + number) & INT32_MAX
-        launch = partial(backend.run_tasks, every)
+        launch = partial(backend.run_tasks, every * each)
         launch(kernels.extract, graph=graph, room=room, **size, **both)
-        launch(kernels.coarsen_nodes, seed=salt, **both)
-        launch(kernels.grow_nodes, best=best, growings=GROWINGS, **both)
-        launch(kernels.refine_nodes, passes=PASSES, **both)
-        launch(kernels.fill_sides, **both)
-        launch(kernels.divide, graph=graph, children=children, next_order=order, **size, **both)
+        launch(kernels.coarsen_nodes, tries=each, seed=salt, **both)
+        launch(kernels.grow_nodes, tries=each, best=best, growings=GROWINGS, **both)
+        launch(kernels.refine_nodes, tries=each, passes=PASSES, **both)
+        launch = partial(backend.run_tasks, every, chosen=chosen, **both)
+        launch(kernels.choose_tries, tries=each)
+        launch(kernels.fill_sides)
+        launch(kernels.divide, graph=graph, children=children, next_order=order, **size)
         tree = replace(tree, nodes=children, order=order)
         count *= 2
     found = backend.to_host(tree.parts)
-    return [found[number * n : (number + 1) * n] for number in range(tries)]
+    return [found[number * n : (number + 1) * n] for number in range(partitions)]
 
 
 def plant(
@@ -126,30 +134,31 @@ def plant(
     graph: DeviceGraph,
     parts: npt.NDArray[np.int32],
     roots: list[Root],
-    tries: int,
+    partitions: int,
     pinned: npt.NDArray[np.int32] | None = None,
 ) -> Tree:
-    """Return the roots as nodes, in each try."""
+    """Return the roots as nodes, in each partition."""
     degrees = np.diff(backend.to_host(graph.indptr)).astype(np.int64)
-    starts = parts.copy()
-    rows = np.zeros((tries, len(roots), Node.COUNT), np.int64)
+    starts, places = parts.copy(), np.zeros(graph.n, np.int32)
+    rows = np.zeros((partitions, len(roots), Node.COUNT), np.int64)
     begin = entry = 0
     for number, root in enumerate(roots):
         starts[root.members] = root.first
-        end = begin + len(root.members)
-        rows[:, number] = begin, end, entry, root.first, root.parts
-        begin, entry = end, entry + int(degrees[root.members].sum())
-    numbers = np.arange(tries)[:, None]
+        places[root.members] = np.arange(len(root.members))
+        end, size = begin + len(root.members), int(degrees[root.members].sum())
+        rows[:, number] = begin, end, entry, root.first, root.parts, size
+        begin, entry = end, entry + size
+    numbers = np.arange(partitions)[:, None]
     rows[:, :, Node.BEGIN] += numbers * graph.n
     rows[:, :, Node.END] += numbers * graph.n
     rows[:, :, Node.ENTRY] += numbers * graph.nnz
-    order = np.zeros((tries, graph.n), np.int32)
+    order = np.zeros((partitions, graph.n), np.int32)
     order[:, :begin] = np.concatenate([root.members for root in roots])
     return Tree(
         backend.from_host(rows.ravel()),
         backend.from_host(order.ravel()),
-        backend.from_host(np.tile(starts, tries)),
-        backend.empty(tries * graph.n),
+        backend.from_host(np.tile(starts, partitions)),
+        backend.from_host(np.tile(places, partitions)),
         shares=backend.from_host(_sums(roots, [root.shares for root in roots])),
         rooms=backend.from_host(_sums(roots, [root.limits for root in roots])),
         pinned=backend.full(graph.n, NO_PART) if pinned is None else backend.from_host(pinned),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -13,33 +13,56 @@ from jetpy.backends.level import download, upload
 from jetpy.graph import Graph, IntArray
 from jetpy.initial.bisection import bisect
 from jetpy.initial.roots import find_roots
-from jetpy.problem import Problem
 from jetpy.refinement.jet import Refined, Refinement
 from jetpy.refinement.measures import cost
 
 Parts = npt.NDArray[np.int32]
 REFINED_SHARE, FEWEST_REFINED = 4, 2
 """A quarter of the tries is refined, those with the smallest cuts, and two at least."""
+FEWEST_TRIES, MOST_BISECTIONS = 3, 3
+"""Tries where there are many parts, if the options and the number of edges admit them; tries of a
+bisection, of which the best goes on."""
 
 
-def partition_coarsest(refinement: Refinement, groups: Array | None) -> Refined:
+@dataclass(frozen=True)
+class Tries:
+    """Partitions of the coarsest graph, and how often the last of their bisections are tried."""
+
+    partitions: int
+    bisections: int
+
+    @classmethod
+    def divide(cls, count: int) -> Tries:
+        """Return half of the tries as partitions: about two tries of each of their bisections."""
+        return cls(max(1, count // 2), min(count, MOST_BISECTIONS))
+
+
+def partition_coarsest(
+    refinement: Refinement, groups: Array | None, most_tries: int | None = None
+) -> Refined:
     """Return the best partition found, given what refines the coarsest level.
 
-    `groups` are those of its vertices (int32, shape (n,)), where there are several. Best is: least
-    weight of a part above its limit, then smallest cut, then smallest cut before refinement.
+    `groups` are those of its vertices (int32, shape (n,)), where there are several; `most_tries`
+    is a limit beside that of the options. Best is: least weight of a part above its limit, then
+    smallest cut, then smallest cut before refinement.
     """
     backend, problem = refinement.backend, refinement.problem
-    starts = starting_partitions(refinement, groups)
+    count = count_tries(refinement)
+    if most_tries is not None:
+        count = min(count, most_tries)
+    starts = starting_partitions(refinement, Tries.divide(count), groups)
 
     def refine(parts: Parts) -> Refined:
         refined = refinement.refine(backend.from_host(parts), finest=False)
         return replace(refined, parts=refined.parts.copy())
 
-    promising = starts[: max(FEWEST_REFINED, len(starts) // REFINED_SHARE)]
+    promising = starts[: max(FEWEST_REFINED, count // REFINED_SHARE)]
     return min(map(refine, promising), key=lambda refined: refined.measures.quality(problem))
 
 
-def starting_partitions(refinement: Refinement, groups: Array | None = None) -> list[Parts]:
+def starting_partitions(
+    refinement: Refinement, tries: Tries, groups: Array | None = None
+) -> list[Parts]:
     """Return partitions (int32, shape (n,)) of the coarsest level, the smallest cuts first.
 
     `groups` as for `partition_coarsest`. METIS is not asked where parts should not weigh the same,
@@ -48,7 +71,6 @@ def starting_partitions(refinement: Refinement, groups: Array | None = None) -> 
     backend, problem, state = refinement.backend, refinement.problem, refinement.state
     graph = download(backend, state.graph)
     within = None if groups is None else backend.to_host(groups)
-    tries = _tries(problem, state.graph.size)
     method = problem.options.initial.method
     if problem.targets is not None or refinement.pinned is not None:
         method = "bisection"
@@ -64,37 +86,39 @@ def starting_partitions(refinement: Refinement, groups: Array | None = None) -> 
     return sorted(starts, key=cut_of)
 
 
-def _tries(problem: Problem, size: int) -> int:
-    """Return how many partitions are tried of so many vertices and directed edges together.
+def count_tries(refinement: Refinement) -> int:
+    """Return how often the coarsest graph is cut into parts.
 
     The number of tries falls with k and the number of edges, as each takes longer; more parts
     average out luck.
     """
+    problem = refinement.problem
     initial = problem.options.initial
-    affordable = initial.most_entries // size
-    return max(1, min(initial.most_tries, initial.parts_tried // problem.k, affordable))
+    affordable = initial.most_entries // refinement.state.graph.size
+    tries = max(FEWEST_TRIES, initial.parts_tried // problem.k)
+    return max(1, min(initial.most_tries, tries, affordable))
 
 
 def _by_metis(
-    refinement: Refinement, graph: Graph, groups: IntArray | None, tries: int
+    refinement: Refinement, graph: Graph, groups: IntArray | None, tries: Tries
 ) -> list[Parts]:
     from jetpy.initial.blocks import split_blocks
     from jetpy.initial.metis import bisect_recursively, with_sorted_rows
 
     problem, ordered = refinement.problem, with_sorted_rows(graph)
-    seeds = [problem.seed * 1009 + number for number in range(tries)]
+    seeds = [problem.seed * 1009 + number for number in range(tries.partitions)]
     if groups is not None:
         return [split_blocks(ordered, groups, problem, seed) for seed in seeds]
     return [bisect_recursively(ordered, problem.k, problem.imbalance, seed) for seed in seeds]
 
 
 def _by_bisection(
-    refinement: Refinement, graph: Graph, groups: IntArray | None, tries: int
+    refinement: Refinement, graph: Graph, groups: IntArray | None, tries: Tries
 ) -> list[Parts]:
     """Partition on the host: an index bisects a whole node, which is no work for a GPU's thread.
 
-    Half of the tries leave it open where pinned vertices are: bisections have to part them early,
-    by the numbers of their parts, whether these are neighbours or not.
+    Half of the partitions leave it open where pinned vertices are: bisections have to part them
+    early, by the numbers of their parts, whether these are neighbours or not.
     """
     problem, backend = refinement.problem, refinement.backend
     pinned = None if refinement.pinned is None else backend.to_host(refinement.pinned)
@@ -102,24 +126,25 @@ def _by_bisection(
     if backend.host_engine is not None:
         host, level = backend.host_engine, upload(backend.host_engine, graph)
 
-    def solve(tries: int, pinned: IntArray | None) -> list[Parts]:
+    def solve(partitions: int, pinned: IntArray | None) -> list[Parts]:
         parts, roots = find_roots(graph, groups, problem, pinned)
-        return bisect(host, level, parts, roots, tries, problem.seed * 1009, pinned)
+        seed = problem.seed * 1009
+        return bisect(host, level, parts, roots, partitions, tries.bisections, seed, pinned)
 
     if pinned is None or problem.targets is not None:
-        return solve(tries, pinned)
+        return solve(tries.partitions, pinned)
     from jetpy.initial.matching import MOST_PARTS, match_to_pinned
 
     if problem.k > MOST_PARTS:
-        return solve(tries, pinned)
-    apart = tries // 2
+        return solve(tries.partitions, pinned)
+    apart = tries.partitions // 2
     matched = [match_to_pinned(graph, parts, pinned, problem.k) for parts in solve(apart, None)]
-    return solve(tries - apart, pinned) + matched
+    return solve(tries.partitions - apart, pinned) + matched
 
 
-METHODS: dict[str, Callable[[Refinement, Graph, IntArray | None, int], list[Parts]]] = {
+METHODS: dict[str, Callable[[Refinement, Graph, IntArray | None, Tries], list[Parts]]] = {
     "bisection": _by_bisection,
     "metis": _by_metis,
 }
-"""Given what refines the coarsest level, that level on the host, the groups of its vertices and how
-many, each returns so many partitions."""
+"""Given what refines the coarsest level, that level on the host, the groups of its vertices and
+tries, each returns as many partitions as the tries have."""

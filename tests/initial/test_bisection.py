@@ -17,11 +17,14 @@ from jetpy.backends.base import Backend
 from jetpy.backends.level import upload
 from jetpy.generators import cube, delaunay, grid, rmat, road
 from jetpy.graph import Graph
-from jetpy.initial.bisection import bisect
+from jetpy.initial.bisection import Levels, bisect, plant
+from jetpy.initial.coarsest import Tries
 from jetpy.initial.metis import bisect_recursively, with_sorted_rows
-from jetpy.initial.roots import find_roots
+from jetpy.initial.roots import Root, find_roots
 from jetpy.workloads import bisection as kernels
-from tests.graphs import SMALL_GRAPHS, isolated, random_graph, star, two_cliques
+from jetpy.workloads.bisection import Node
+from jetpy.workloads.heaps import Number
+from tests.graphs import SMALL_GRAPHS, isolated, path, random_graph, star, two_cliques
 from tests.kernel_language.cpp_engine import CppEngine
 from tests.mapping.oracle import cut_of
 from tests.refinement.oracle import problem_of
@@ -51,6 +54,7 @@ def partitions(
     graph: Graph,
     k: int,
     imbalance: float = 0.05,
+    count: int = 2,
     tries: int = 2,
     blocks: np.ndarray | None = None,
     seed: int = 5,
@@ -60,8 +64,8 @@ def partitions(
     limit = int((1 + imbalance) * -(-graph.total_vertex_weight // (k * groups)))
     problem = problem_of(graph, k * groups, limit=limit, groups=groups)
     parts, roots = find_roots(graph, blocks, problem)
-    found = bisect(backend, upload(backend, graph), parts, roots, tries, seed)
-    assert len(found) == tries
+    found = bisect(backend, upload(backend, graph), parts, roots, count, tries, seed)
+    assert len(found) == count
     for one in found:
         assert one.dtype == np.int32
         assert one.shape == (graph.n,)
@@ -147,10 +151,58 @@ def test_threads_and_orders_do_not_show(one_thread: Backend, threaded: Backend, 
     assert [p.tolist() for p in partitions(threaded, turned, 21)] == [p.tolist() for p in expected]
 
 
-def test_tries_and_seeds_differ(one_thread: Backend) -> None:
+def test_partitions_and_seeds_differ(one_thread: Backend) -> None:
     graph = GRAPHS["delaunay"]()
-    found = [*partitions(one_thread, graph, 8, tries=3), *partitions(one_thread, graph, 8, seed=6)]
+    found = [*partitions(one_thread, graph, 8, count=3), *partitions(one_thread, graph, 8, seed=6)]
     assert len({parts.tobytes() for parts in found}) == len(found)
+
+
+def test_more_tries_make_no_larger_cuts(one_thread: Backend) -> None:
+    """The first try of a bisection is the same, however many there are."""
+    cuts = []
+    for name in ("grid", "delaunay", "rmat", "road"):
+        graph = GRAPHS[name]()
+        found = [partitions(one_thread, graph, 2, count=1, tries=tries)[0] for tries in (1, 2, 6)]
+        cuts.append([cut_of(graph, parts) for parts in found])
+    assert all(one >= two >= six for one, two, six in cuts)
+    assert any(one > six for one, _, six in cuts)
+
+
+@pytest.mark.usefixtures("compiled")
+@given(st.integers(1, 5), st.integers(0, 10**6))
+def test_the_best_try_of_each_node_is_chosen(tries: int, seed: int) -> None:
+    count = 12
+    rng = np.random.default_rng(seed)
+    backend = get_backend("cpu", 1)
+    graph = path(4)
+    root = Root(np.arange(4), 0, 2, np.ones(2, np.int64), np.full(2, 4))
+    tree = plant(backend, upload(backend, graph), np.zeros(4, np.int32), [root], count)
+    nodes = tree.nodes.reshape(count, Node.COUNT)
+    nodes[:, Node.PARTS] = rng.integers(0, 4, count)
+    levels = Levels.with_room(backend, 1, 1, count * tries)
+    numbers = levels.numbers.reshape(count, tries, Number.COUNT)
+    numbers[:] = rng.integers(0, 3, numbers.shape)
+    chosen = backend.empty(count)
+    backend.parallel_for(
+        count, kernels.choose_tries, tries=tries, tree=tree, levels=levels, chosen=chosen
+    )
+
+    def quality(row: np.ndarray) -> tuple[int, int, int]:
+        above = [row[Number.WEIGHTS + side] - row[Number.MOST + side] for side in (0, 1)]
+        distance = abs(row[Number.WEIGHTS] - row[Number.TARGET])
+        return max(0, *above), row[Number.CUT], distance
+
+    for node in range(count):
+        best = min(range(tries), key=lambda number: quality(numbers[node, number]))
+        if nodes[node, Node.PARTS] < 2:
+            best = 0
+        assert chosen[node] == node * tries + best
+
+
+def test_tries_are_divided() -> None:
+    counts = (1, 2, 3, 4, 5, 8, 32)
+    expected = [(1, 1), (1, 2), (1, 3), (2, 3), (2, 3), (4, 3), (16, 3)]
+    assert [(t.partitions, t.bisections) for t in map(Tries.divide, counts)] == expected
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")

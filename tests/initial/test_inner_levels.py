@@ -43,7 +43,7 @@ def test_each_level_is_the_one_before_contracted(name: str) -> None:
     graph: Graph = GRAPHS[name]()
     backend = get_backend("cpu", 1)
     tree, levels = one_node(backend, graph, 2, graph.total_vertex_weight)
-    backend.parallel_for(1, kernels.coarsen_nodes, tree=tree, levels=levels, seed=7)
+    backend.parallel_for(1, kernels.coarsen_nodes, tries=1, tree=tree, levels=levels, seed=7)
     count = int(levels.numbers[Number.LEVELS])
     assert count > 0 or name == "star"
     begins = levels.numbers[Number.LEVEL_BEGINS :][: count + 1].tolist()

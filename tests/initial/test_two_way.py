@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -26,7 +28,7 @@ def refined(backend: Backend, start: TwoWay, passes: int) -> tuple[list[int], in
     levels.numbers[Number.TARGET] = start.target
     levels.numbers[Number.MOST : Number.MOST + 2] = start.most
     levels.numbers[Number.SEED] = start.seed
-    backend.parallel_for(1, kernels.refine_nodes, tree=tree, levels=levels, passes=passes)
+    backend.parallel_for(1, kernels.refine_nodes, tries=1, tree=tree, levels=levels, passes=passes)
     return levels.sides[: start.graph.n].tolist(), int(levels.numbers[Number.CUT])
 
 
@@ -66,10 +68,10 @@ def test_growing_keeps_room(graph: Graph) -> None:
     backend = get_backend("cpu", 1)
     limit = graph.n // 2 + 1
     tree, levels = one_node(backend, graph, 2, limit)
-    backend.parallel_for(1, kernels.coarsen_nodes, tree=tree, levels=levels, seed=3)
-    best = backend.empty(len(levels.sides))
-    backend.parallel_for(1, kernels.grow_nodes, tree=tree, levels=levels, best=best, growings=5)
-    backend.parallel_for(1, kernels.refine_nodes, tree=tree, levels=levels, passes=8)
+    launch = partial(backend.parallel_for, 1, tries=1, tree=tree, levels=levels)
+    launch(kernels.coarsen_nodes, seed=3)
+    launch(kernels.grow_nodes, best=backend.empty(len(levels.sides)), growings=5)
+    launch(kernels.refine_nodes, passes=8)
     sides = levels.sides[: graph.n]
     assert max(np.bincount(sides, minlength=2)) <= limit
     edges = graph.sources(0, graph.n), graph.indices

@@ -23,6 +23,7 @@ def one_node(backend: Backend, graph: Graph, parts: int, limit: int) -> tuple[Tr
     backend.parallel_for(
         1,
         kernels.extract,
+        tries=1,
         count=1,
         n=graph.n,
         room=ENTRY_ROOM,
