@@ -554,6 +554,7 @@ def test_kokkos_starts_after_a_fork_if_nobody_has_used_openmp(after: str) -> Non
 
 @pytest.mark.parametrize("after", NAMES)
 def test_kokkos_does_not_start_where_openmp_is_lost(after: str) -> None:
+    pytest.importorskip("numba", reason="without numba nothing else here has used OpenMP")
     made(after)
     answer = run(OPENMP + FORK.format(before="cpu", after=after))
     assert "Kokkos cannot start in a process forked from one that uses OpenMP: " in answer.stdout
