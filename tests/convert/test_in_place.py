@@ -131,7 +131,7 @@ def is_graph(indptr: Any, indices: Any, edge_weights: Any, vertex_weights: Any) 
     return bool(edges) and all(u != v and edges.get((u, v)) == w for (v, u), w in edges.items())
 
 
-@settings(max_examples=1500)
+@settings(max_examples=600)
 @given(adjacencies())
 def test_graphs_are_taken_as_they_are(
     device: DeviceBackend, arrays: list[npt.NDArray[Any]]
