@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Iterator
 from functools import cache
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # for NumPy: other tests need the rest
@@ -62,6 +64,14 @@ def working(name: str) -> Backend:
     if isinstance(found, str):
         pytest.skip(f"{name}: {found}")
     return found
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C interrupts this process, as it would not if pytest runs in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

@@ -240,6 +240,7 @@ def endless(*_: Any, progress: Callable[[str, int, int], None], **__: Any) -> No
         time.sleep(0.001)
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_ends_the_graphs_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """It would never return otherwise."""
     monkeypatch.setattr(many, "partition", endless)

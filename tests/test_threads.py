@@ -336,6 +336,7 @@ def test_threads_are_started_when_they_are_used() -> None:
 # Ctrl-C, forks, and files
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_waits_for_the_end_of_a_block() -> None:
     ended = []
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,11 +17,8 @@ ENGINE = ("--backend", "cpu", "--threads", "1")
 
 
 @pytest.fixture(autouse=True)
-def interruptible() -> Iterator[None]:
-    """Programs that tests start take an interrupt, though pytest ignores it in the background."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
+def _interruptible(interruptible: None) -> None:
+    """Programs that tests start take an interrupt, too."""
 
 
 @pytest.fixture(scope="session")

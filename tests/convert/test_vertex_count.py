@@ -42,6 +42,9 @@ def parts_for(n: Any) -> Any:
 FUNCTIONS: dict[str, Callable[[Any, Any, Path], Any]] = {
     "as_graph": lambda graph, n, _: jetpy.as_graph(graph, n=n).n,
     "partition": lambda graph, n, _: len(jetpy.partition(graph, 2, n=n, **ENGINE).parts),
+    "partition_many": lambda graph, n, _: len(
+        jetpy.partition_many([graph], 2, n=[n], **ENGINE)[0].parts
+    ),
     "refine": lambda graph, n, _: len(jetpy.refine(graph, parts_for(n), 2, n=n, **ENGINE).parts),
     "map_processes": lambda graph, n, _: len(
         jetpy.map_processes(graph, "2", "1", n=n, **ENGINE).pe
