@@ -66,6 +66,13 @@ def sharing() -> Mapping[str, Any]:
         return _sharing()
 
 
+def short_launch() -> Any:
+    """Return `launch` of `sharing` as ctypes calls it with the interpreter's lock kept."""
+    launch = ctypes.cast(sharing()["launch"], ctypes.c_void_p).value
+    assert launch is not None
+    return ctypes.PYFUNCTYPE(_WORD, *SHARING["launch"])(launch)
+
+
 @cache
 def _sharing() -> Mapping[str, Any]:
     find = _finder(sharing_module, Width.WIDE, next(iter(SHARING)))

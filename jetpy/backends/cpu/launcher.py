@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from jetpy.backends.cpu import FOR, GRAIN, REDUCE, SCAN, TASKS
-from jetpy.backends.cpu.compiling import sharing
+from jetpy.backends.cpu.compiling import sharing, short_launch
 from jetpy.backends.cpu.crew import Crew
 from jetpy.backends.launching import Arguments, packer
 from jetpy.backends.memory import Memory
@@ -49,20 +49,24 @@ class Launcher:
         self.bind, self.places = self._arguments.bind, self._arguments.places
         self.read = self._arguments.read
         self.call: Callable[..., int] = self._run_block
-        self._call = sharing()["launch"]
+        self._call, self._call_short = sharing()["launch"], short_launch()
 
     @cached_property
     def _run(self) -> Callable[..., int]:
-        return self._runs_as(self.kind)
+        return self._runs_as(self.kind, self._call)
+
+    @cached_property
+    def _run_short(self) -> Callable[..., int]:
+        return self._runs_as(self.kind, self._call_short)
 
     @cached_property
     def _run_tasks(self) -> Callable[..., int]:
-        return self._runs_as(TASKS)
+        return self._runs_as(TASKS, self._call)
 
-    def _runs_as(self, kind: int) -> Callable[..., int]:
+    def _runs_as(self, kind: int, call: Callable[..., int]) -> Callable[..., int]:
         return self._arguments.function(
             "return _call(_crew.address, _crew.width, _function, _kind, _pack(_n, {values}))",
-            _call=self._call,
+            _call=call,
             _crew=self._crew,
             _function=self.function,
             _kind=kind,
@@ -71,8 +75,9 @@ class Launcher:
 
     def launch(self, n: int, arguments: Mapping[str, Any]) -> int:
         """Run it over 0..n-1; return the total of a reduction or scan."""
-        if n >= 2 * GRAIN:
-            self._crew.call()
+        if n < 2 * GRAIN:  # one thread does it, before others could have the interpreter
+            return self._launch(self._run_short, n, arguments)
+        self._crew.call()
         return self._launch(self._run, n, arguments)
 
     def launch_tasks(self, n: int, arguments: Mapping[str, Any]) -> None:
