@@ -20,43 +20,41 @@ from jetpy.refinement.measures import Measures
 from jetpy.stopwatch import Stopwatch
 
 SMALL = 20_000
-"""Vertices of levels that share what refines them: there making it takes longer than using it."""
+"""Vertices of the largest levels that share a refinement: making one takes longer than using it."""
 
 
 @dataclass(eq=False)
-class SmallLevels:
-    """What refines the small levels of a graph, one after the other.
+class LastRefinement:
+    """The refinement that was used last, of one large level or of all small ones.
 
     Attributes
     ----------
     room : int
-        Vertices of the largest of them so far.
+        Vertices of the largest small level; 0 if the refinement is of a large one.
     """
 
     room: int = 0
-    _refinement: Refinement | None = None
     _problem: Problem | None = None
-    _graph: DeviceGraph | None = None
+    _refinement: Refinement | None = None
 
-    def refinement(self, level: HierarchyLevel, problem: Problem) -> Refinement:
-        """Return what refines a level, by the problem of all levels; it is at none but this."""
-        is_at_level = self._graph is level.graph and self._problem is problem
-        if self._refinement is not None and is_at_level:
-            return self._refinement
-        own = level.own_problem(problem)
+    def at(self, level: HierarchyLevel, problem: Problem) -> Refinement:
+        """Return the refinement, moved to a level, or a new one where that is not possible.
+
+        `problem` is that of all levels.
+        """
+        last = self._refinement
         if (
-            self._refinement is None
+            last is None
             or self._problem is not problem
-            or self._refinement.backend is not level.backend
-            or self._refinement.state.room < level.graph.n
+            or last.backend is not level.backend
+            or last.state.room < level.graph.n
         ):
-            self._refinement = Refinement(
-                level.backend, level.graph, own, level.pinned, room=self.room
-            )
-        else:
-            self._refinement.move(level.graph, own, level.pinned)
-        self._problem, self._graph = problem, level.graph
-        return self._refinement
+            own = level.own_problem(problem)
+            last = level.refinement_type(level.backend, level.graph, own, level.pinned, self.room)
+        elif last.state.graph is not level.graph:
+            last.move(level.graph, level.own_problem(problem), level.pinned)
+        self._problem, self._refinement = problem, last
+        return last
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +73,8 @@ class HierarchyLevel:
     watch: Stopwatch
     blocks: Array | None = None
     pinned: Array | None = None
-    last: list[tuple[Problem, Refinement]] = field(default_factory=list)
-    small: SmallLevels = field(default_factory=SmallLevels)
+    last: LastRefinement = field(default_factory=LastRefinement)
+    small: LastRefinement = field(default_factory=LastRefinement)
     refinement_type: ClassVar[type[Refinement]] = Refinement
 
     def __post_init__(self) -> None:
@@ -85,7 +83,7 @@ class HierarchyLevel:
 
     @property
     def is_small(self) -> bool:
-        """Whether it shares what refines it with other levels."""
+        """Whether it shares its refinement with other levels."""
         return (
             self.backend.prefers_lists
             and self.graph.n <= SMALL
@@ -100,15 +98,9 @@ class HierarchyLevel:
     def refinement(self, problem: Problem) -> Refinement:
         """Return what refines the level: the same as the last time, if the problem is.
 
-        Small levels share it: asked for that of another one, it leaves this level.
+        Small levels share one refinement: to ask for that of another level moves it there.
         """
-        if self.is_small:
-            return self.small.refinement(self, problem)
-        if not self.last or self.last[0][0] is not problem:
-            own = self.own_problem(problem)
-            refinement = self.refinement_type(self.backend, self.graph, own, self.pinned)
-            self.last[:] = [(problem, refinement)]
-        return self.last[0][1]
+        return (self.small if self.is_small else self.last).at(self, problem)
 
     @property
     def labels(self) -> Array | None:

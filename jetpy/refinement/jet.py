@@ -69,11 +69,10 @@ class Refinement:
         The problem has as many parts as before, and the same options.
         """
         self.problem, self.pinned = problem, pinned
-        state = self.state
-        before = state.graph, state.table
-        state.move(graph, problem, pinned)
+        before, table = self.state.graph, self.state.table
+        self.state.move(graph, problem, pinned)
         self.rebalancing.move()
-        others = {id(a): b for a, b in zip(before, (state.graph, state.table), strict=True)}
+        others = {id(before): graph, id(table): self.state.table}
         for recording in (self._propagate, self._rebalance, self._iterate):
             recording.move(others)
         self._flows = Flows(self.backend, graph, problem, pinned)
