@@ -77,6 +77,12 @@ def top_of(side: int, here: int, heaps: Heaps) -> int:
 
 
 @pk.function
+def slot_of(j: int, side: int, here: int, heaps: Heaps) -> int:
+    """Return where a position of a heap is in the arrays."""
+    return top_of(side, here, heaps) + (1 - 2 * side) * j
+
+
+@pk.function
 def set_slot(v: int, key: pk.int64, j: int, slot: int, heaps: Heaps):
     """Put a vertex to a position of a heap, given its slot in the arrays."""
     heaps.heap[slot] = v
@@ -138,7 +144,7 @@ def insert(v: int, key: pk.int64, side: int, here: int, heaps: Heaps):
 def rekey(v: int, key: pk.int64, side: int, here: int, heaps: Heaps):
     """Give a vertex of a heap another key."""
     j: int = heaps.positions[v]
-    old: pk.int64 = heaps.keys[top_of(side, here, heaps) + (1 - 2 * side) * j]
+    old: pk.int64 = heaps.keys[slot_of(j, side, here, heaps)]
     if key > old:
         rise(v, key, j, side, here, heaps)
     elif key < old:

@@ -1,7 +1,7 @@
 """Queues of a bisection: heaps on large levels, on small ones lists without an order.
 
-On a small level, so few vertices are beside the cut that a look at all their keys costs less than a
-heap. A list fills the same positions as the heap of its side.
+On a small level few vertices are next to the cut, so that it costs less to look at all their keys
+than to keep a heap. A list fills the same positions as the heap of its side.
 """
 
 import pykokkos as pk
@@ -15,6 +15,7 @@ from jetpy.workloads.heaps import (
     rekey,
     remove,
     set_slot,
+    slot_of,
     top_of,
 )
 
@@ -37,7 +38,7 @@ def enqueue(v: int, key: pk.int64, side: int, here: int, heaps: Heaps):
         return
     size: int = heaps.numbers[here + Number.SIZES + side]
     heaps.numbers[here + Number.SIZES + side] = size + 1
-    set_slot(v, key, size, top_of(side, here, heaps) + (1 - 2 * side) * size, heaps)
+    set_slot(v, key, size, slot_of(size, side, here, heaps), heaps)
 
 
 @pk.function
@@ -46,8 +47,7 @@ def change_key(v: int, key: pk.int64, side: int, here: int, heaps: Heaps):
     if is_ordered(here, heaps):
         rekey(v, key, side, here, heaps)
         return
-    slot: int = top_of(side, here, heaps) + (1 - 2 * side) * heaps.positions[v]
-    heaps.keys[slot] = key
+    heaps.keys[slot_of(heaps.positions[v], side, here, heaps)] = key
 
 
 @pk.function
@@ -59,10 +59,8 @@ def dequeue(v: int, side: int, here: int, heaps: Heaps):
     size: int = heaps.numbers[here + Number.SIZES + side] - 1
     heaps.numbers[here + Number.SIZES + side] = size
     j: int = heaps.positions[v]
-    top: int = top_of(side, here, heaps)
-    step: int = 1 - 2 * side
-    last: int = top + step * size
-    set_slot(heaps.heap[last], heaps.keys[last], j, top + step * j, heaps)
+    last: int = slot_of(size, side, here, heaps)
+    set_slot(heaps.heap[last], heaps.keys[last], j, slot_of(j, side, here, heaps), heaps)
     heaps.positions[v] = NOT_QUEUED
 
 
