@@ -29,7 +29,8 @@ LAUNCHING = [f"jetpy.kernel_language{name}" for name in ("", ".signature", ".sou
 
 
 def forget_code() -> None:
-    """Load code anew, as a new process does."""
+    """Let compiled code be loaded again, as by a new process."""
+    index._known.cache_clear()
     compiling._code_of.cache_clear()
     compiling._sharing.cache_clear()
 

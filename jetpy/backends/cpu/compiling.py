@@ -61,28 +61,26 @@ def _code_of(module: ModuleType, width: Width) -> Mapping[str, Code]:
 
 
 def sharing() -> Mapping[str, Any]:
-    """Return the functions of `sharing` by name, as ctypes calls them."""
+    """Return the functions of `sharing` by name, as ctypes calls them.
+
+    `launch_short` is `launch` with the interpreter's lock kept.
+    """
     with _compiling:
         return _sharing()
-
-
-def short_launch() -> Any:
-    """Return `launch` of `sharing` as ctypes calls it with the interpreter's lock kept."""
-    launch = ctypes.cast(sharing()["launch"], ctypes.c_void_p).value
-    assert launch is not None
-    return ctypes.PYFUNCTYPE(_WORD, *SHARING["launch"])(launch)
 
 
 @cache
 def _sharing() -> Mapping[str, Any]:
     find = _finder(sharing_module, Width.WIDE, next(iter(SHARING)))
-    return {
+    found = {
         name: ctypes.CFUNCTYPE(_WORD, *arguments)(find(name)) for name, arguments in SHARING.items()
     }
+    short = ctypes.PYFUNCTYPE(_WORD, *SHARING["launch"])(find("launch"))
+    return {**found, "launch_short": short}
 
 
 def _finder(module: ModuleType, width: Width, symbol: str) -> Callable[[str], int]:
-    """Return what finds the addresses of symbols of a module's code, of which one is given."""
+    """Return a function that looks up addresses in a module's code; it has the given symbol."""
     in_library = finder_in_library(symbol) if is_in_digest(module, "cpu") else None
     return in_library or _load(_object_of(module, width))
 

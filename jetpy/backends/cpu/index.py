@@ -11,7 +11,9 @@ import hashlib
 import json
 import platform
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from jetpy.cache import read_entry, write_entry
@@ -19,8 +21,8 @@ from jetpy.kernel_language.sources import are_unchanged, digest_of_kernels
 
 
 def known_digest(unit: str) -> str | None:
-    """Return the digest of the text of a unit; None if it is not known."""
-    return _read().get(unit)
+    """Return the digest of the text of a unit; None if it was not known at the first call."""
+    return _known().get(unit)
 
 
 def remember(unit: str, digest: str) -> None:
@@ -32,6 +34,11 @@ def remember(unit: str, digest: str) -> None:
     if are_unchanged("cpu"):
         with suppress(OSError):
             write_entry(_name(), json.dumps({**_read(), unit: digest}).encode())
+
+
+@cache
+def _known() -> Mapping[str, str]:
+    return _read()
 
 
 def _read() -> dict[str, str]:

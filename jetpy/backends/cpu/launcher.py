@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from jetpy.backends.cpu import FOR, GRAIN, REDUCE, SCAN, TASKS
-from jetpy.backends.cpu.compiling import sharing, short_launch
+from jetpy.backends.cpu.compiling import sharing
 from jetpy.backends.cpu.crew import Crew
 from jetpy.backends.launching import Arguments, packer
 from jetpy.backends.memory import Memory
@@ -49,7 +49,8 @@ class Launcher:
         self.bind, self.places = self._arguments.bind, self._arguments.places
         self.read = self._arguments.read
         self.call: Callable[..., int] = self._run_block
-        self._call, self._call_short = sharing()["launch"], short_launch()
+        functions = sharing()
+        self._call, self._call_short = functions["launch"], functions["launch_short"]
 
     @cached_property
     def _run(self) -> Callable[..., int]:

@@ -9,12 +9,10 @@ import numpy as np
 
 from jetpy.backends.base import Count
 from jetpy.backends.cpu.compiling import sharing
+from jetpy.backends.cpu.sharing import WORD
 from jetpy.backends.launching import Step, Tape
 from jetpy.backends.memory import Memory
 from jetpy.lazy import cached_property
-
-WORD = 8
-"""Bytes of a word of a block."""
 
 
 class Programmable(Protocol):
