@@ -1,4 +1,4 @@
-"""Many small graphs: `jetpy.partition_many` beside loops of `jetpy.partition` and METIS.
+"""Time `jetpy.partition_many` on many small graphs, and loops of `jetpy.partition` and METIS.
 
 Each round measures every way on each batch of the graphs, by turns. Prints sums over the batches of
 the least wall and processor times of the rounds.

@@ -92,9 +92,9 @@ def _take_charge() -> None:
 
 
 def _let_go() -> None:
-    """Let signals end the process as they do others: the work is done, and its result told.
+    """Let signals end the process in the usual way: the work is done and its result is out.
 
-    The interpreter does not look for cycles as it ends, which takes a sixth of a short command.
+    The last garbage collection is left out, as it takes a sixth of the time of a short command.
     """
     gc.freeze()
     with suppress(OSError, ValueError):

@@ -262,11 +262,11 @@ def test_an_error_ends_the_graphs_at_work(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_progress_counts_graphs_in_the_thread_of_the_call() -> None:
-    told: list[tuple[Any, ...]] = []
+    calls: list[tuple[Any, ...]] = []
     jetpy.partition_many(
-        [GOOD] * 4, 2, threads=2, progress=lambda *now: told.append((*now, threading.get_ident()))
+        [GOOD] * 4, 2, threads=2, progress=lambda *now: calls.append((*now, threading.get_ident()))
     )
-    assert told == [("graphs", done, 4, threading.get_ident()) for done in range(1, 5)]
+    assert calls == [("graphs", done, 4, threading.get_ident()) for done in range(1, 5)]
 
 
 def test_threads_are_gone_at_the_end() -> None:

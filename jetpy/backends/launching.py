@@ -397,10 +397,10 @@ class LaunchingBackend(Backend):
     def _repeatable(
         self, tape: Tape, until: Count | None, most: int, agree: Callable[[bool], bool]
     ) -> Repeatable:
-        """Return a function that does what is on a tape, the quickest way for many times.
+        """Return a function that repeats a tape the quickest way, and one for `Recorded.exchange`.
 
-        It does so until a number is not zero, at most so many times, and returns how many. Also
-        returns what `Recorded.exchange` is.
+        The first repeats the tape until the number `until` is not zero, but at most `most` times,
+        and returns the count of repetitions.
         """
         kernels = {step.launcher for step in tape if isinstance(step, Step) and step.has_indices}
 

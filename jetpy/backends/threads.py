@@ -94,11 +94,11 @@ def uninterrupted() -> Iterator[None]:
     if not callable(handler):
         yield
         return
-    put_off: list[Any] = []
-    signal.signal(signal.SIGINT, lambda *told: put_off.append(told))
+    pending: list[Any] = []
+    signal.signal(signal.SIGINT, lambda *arguments: pending.append(arguments))
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, handler)
-        if put_off:
-            handler(*put_off[0])
+        if pending:
+            handler(*pending[0])

@@ -18,7 +18,7 @@ from jetpy.workloads.groups import NO_PART
 from jetpy.workloads.heaps import Number
 
 GROWINGS = 3
-"""Bisections of the coarsest level of a try, of which the best is kept."""
+"""Bisections that are grown on the coarsest level of a try; the best one is kept."""
 PASSES = 8
 """Most passes of Fiduccia and Mattheyses on a level."""
 ENTRY_ROOM = 3

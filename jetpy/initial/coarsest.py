@@ -19,9 +19,10 @@ from jetpy.refinement.measures import cost
 Parts = npt.NDArray[np.int32]
 REFINED_SHARE, FEWEST_REFINED = 4, 2
 """A quarter of the tries is refined, those with the smallest cuts, and two at least."""
-FEWEST_TRIES, MOST_BISECTIONS = 3, 3
-"""Tries where there are many parts, if the options and the number of edges admit them; tries of a
-bisection, of which the best goes on."""
+FEWEST_TRIES = 3
+"""Tries where there are many parts, unless the options or the number of edges allow fewer."""
+MOST_BISECTIONS = 3
+"""Tries of a bisection; the best one is kept."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,9 @@ def partition_coarsest(
 ) -> Refined:
     """Return the best partition found, given what refines the coarsest level.
 
-    `groups` are those of its vertices (int32, shape (n,)), where there are several; `most_tries`
-    is a limit beside that of the options. Best is: least weight of a part above its limit, then
-    smallest cut, then smallest cut before refinement.
+    `groups` are those of its vertices (int32, shape (n,)), where there are several. `most_tries`
+    limits the number of tries further than the options do. The best partition has the least weight
+    of a part above its limit, then the smallest cut, then the smallest cut before refinement.
     """
     backend, problem = refinement.backend, refinement.problem
     count = count_tries(refinement)
