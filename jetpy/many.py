@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from itertools import repeat
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from jetpy import names
 from jetpy.api import partition
 from jetpy.backends import CPU
-from jetpy.backends.threads import available_threads
+from jetpy.backends.threads import available_threads, uninterrupted
 from jetpy.bars import telling
 from jetpy.build import as_graph
 from jetpy.checks import integer
@@ -23,6 +23,10 @@ from jetpy.errors import GraphError, JetpyError, OptionError
 from jetpy.graph import Graph
 from jetpy.progress import ProgressOption
 from jetpy.result import Partition
+
+Result = TypeVar("Result")
+WAKING = 0.5
+"""Seconds between looks at whether Ctrl-C has come."""
 
 
 def partition_many(
@@ -124,10 +128,14 @@ def partition_many(
     )
     side_by_side = backend in ("auto", CPU) and device is None
     callers, each = _shares(threads, count) if side_by_side else (1, threads)
-    is_over = threading.Event()
+    is_over = False
+
+    def end() -> None:
+        nonlocal is_over
+        is_over = True
 
     def stop(stage: str, done: int, total: int) -> None:
-        if is_over.is_set():
+        if is_over:
             raise CancelledError
 
     def check(i: int) -> Graph:
@@ -167,17 +175,28 @@ def partition_many(
                 profile=profile,
             )
 
-    results = []
-    with telling(progress) as tell, ThreadPoolExecutor(callers) as pool:
+    results: list[Partition] = []
+    with telling(progress) as tell, uninterrupted(end), ThreadPoolExecutor(callers) as pool:
         try:
-            checked = list(pool.map(check, range(count)))
-            for result in pool.map(run, range(count), checked):
-                results.append(result)
+            checked = [pool.submit(check, i) for i in range(count)]
+            graphs = [_result(future) for future in checked]
+            runs = deque(pool.submit(run, i, graph) for i, graph in enumerate(graphs))
+            while runs:
+                results.append(_result(runs.popleft()))
                 tell("graphs", len(results), count)
-        except BaseException:  # Ctrl-C, say
-            is_over.set()
-            raise
+        finally:
+            end()
     return results
+
+
+def _result(future: Future[Result]) -> Result:
+    """Wait for a result, and see every Ctrl-C.
+
+    Python does not: one that comes just before the wait begins does not end it.
+    """
+    while not future.done():
+        wait([future], WAKING)
+    return future.result()
 
 
 def _of_each(number: Any, count: int) -> Iterable[Any]:

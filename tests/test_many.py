@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import _thread
 import signal
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -241,13 +243,52 @@ def endless(*_: Any, progress: Callable[[str, int, int], None], **__: Any) -> No
 
 
 @pytest.mark.usefixtures("interruptible")
-def test_ctrl_c_ends_the_graphs_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would never return otherwise."""
-    monkeypatch.setattr(many, "partition", endless)
-    main_thread = threading.get_ident()
-    threading.Timer(0.1, signal.pthread_kill, (main_thread, signal.SIGINT)).start()
+@pytest.mark.parametrize("delay", [0, 0.001, 0.01, 0.1])
+def test_ctrl_c_ends_the_graphs_at_work(monkeypatch: pytest.MonkeyPatch, delay: float) -> None:
+    """It would never return otherwise, nor if Ctrl-C had to end a wait, which this one does not."""
+    begun = threading.Event()
+
+    def endless_(*given: Any, **options: Any) -> None:
+        begun.set()
+        endless(*given, **options)
+
+    def interrupt() -> None:
+        begun.wait()
+        time.sleep(delay)
+        _thread.interrupt_main()
+
+    monkeypatch.setattr(many, "partition", endless_)
+    threading.Thread(target=interrupt).start()
     with pytest.raises(KeyboardInterrupt):
         jetpy.partition_many([GOOD] * 1000, 2, threads=3)
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_ctrl_c_leaves_no_lock_locked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even one that is taken in Python, where it may come before the lock is in a `with`."""
+
+    class Pool(ThreadPoolExecutor):
+        def submit(self, *given: Any, **options: Any) -> Any:
+            future = super().submit(*given, **options)
+            self._idle_semaphore._cond.acquire()
+            signal.raise_signal(signal.SIGINT)
+            self._idle_semaphore._cond.release()
+            return future
+
+    monkeypatch.setattr(many, "ThreadPoolExecutor", Pool)
+    monkeypatch.setattr(many, "as_graph", lambda graph, **_: time.sleep(0.05) or graph)
+    with pytest.raises(KeyboardInterrupt):
+        jetpy.partition_many([GOOD] * 9, 2, backend="cpu", threads=3)
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_a_handler_that_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is no exception ends nothing."""
+    seen = []
+    monkeypatch.setattr(many, "partition", lambda *_, **__: signal.raise_signal(signal.SIGINT))
+    signal.signal(signal.SIGINT, lambda *given: seen.append(given))
+    assert jetpy.partition_many([GOOD] * 5, 2, backend="cpu", threads=2) == [None] * 5
+    assert seen
 
 
 def test_an_error_ends_the_graphs_at_work(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import random
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -19,15 +20,18 @@ import pytest
 import jetpy
 from jetpy import backends
 from jetpy.backends import MAX_IDLE, check_backend, get_backend, lease
+from jetpy.backends.cpu import compiling, llvm
 from jetpy.backends.cpu.crew import Crew, in_a_run
 from jetpy.backends.cpu.engine import CpuBackend
 from jetpy.backends.threads import available_threads, fork_safe_lock, uninterrupted
 from jetpy.backends.turns import KOKKOS
 from jetpy.errors import JetpyError, OptionError
+from jetpy.kernel_language import Width
 from jetpy.workloads import selfcheck
 from tests.children import in_child
 from tests.conftest import named, working
 from tests.graphs import random_graph
+from tests.modules import load_workunits
 
 Choice = tuple[str, int | None]
 CALLERS = 6
@@ -395,6 +399,25 @@ def test_locks_of_other_threads_are_free_in_a_forked_process() -> None:
 
 def check(fine: bool) -> None:
     assert fine
+
+
+def test_forks_wait_for_what_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """LLVM and its Python package have locks of their own, and the cache has one in a file."""
+    monkeypatch.setenv("JETPY_CACHE_DIR", str(tmp_path / "cache"))
+    text = "@pk.workunit\ndef put(i: int, out: pk.View1D[pk.int32]):\n    out[i] = 7\n"
+    module = load_workunits(text, tmp_path, monkeypatch)
+    begun, compile_text = threading.Event(), llvm.compile_text
+
+    def compile_slowly(text: str, name: str) -> bytes:
+        begun.set()
+        time.sleep(0.2)
+        return compile_text(text, name)
+
+    monkeypatch.setattr(llvm, "compile_text", compile_slowly)
+    with ThreadPoolExecutor(1) as others:
+        others.submit(compiling.code_of, module, Width.NARROW)
+        assert begun.wait(60)
+        in_child(lambda: check([*compiling.code_of(module, Width.NARROW)] == ["put"]))
 
 
 def test_files_get_the_permissions_that_they_should(tmp_path: Path) -> None:

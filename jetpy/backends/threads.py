@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 from weakref import WeakSet
 
@@ -49,6 +50,18 @@ def fork_safe_lock() -> Any:
     return lock
 
 
+def lock_that_forks_wait_for() -> Any:
+    """Return a reentrant lock that no other thread holds during a fork.
+
+    What it guards is whole in the child, also what a library keeps, with locks of its own.
+    """
+    lock = threading.RLock()
+    if hasattr(os, "register_at_fork"):
+        hooks = {"after_in_parent": lock.release, "after_in_child": lock.release}
+        os.register_at_fork(before=lock.acquire, **hooks)
+    return lock
+
+
 _locks: WeakSet[Any] = WeakSet()
 
 
@@ -87,18 +100,36 @@ def _kokkos_runs() -> bool:
 
 
 @contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Put off Ctrl-C until the block has ended: for libraries that it would leave half made."""
+def uninterrupted(notice: Callable[[], None] | None = None) -> Iterator[None]:
+    """Put off the exception of Ctrl-C until the block has ended.
+
+    For what an exception at any moment would leave half made: objects of libraries, and locks that
+    are taken in Python.
+
+    Parameters
+    ----------
+    notice : callable, optional
+        Called when there is such an exception, so that the block may end early.
+    """
     in_main_thread = threading.current_thread() is threading.main_thread()
     handler = signal.getsignal(signal.SIGINT) if in_main_thread else None
     if not callable(handler):
         yield
         return
-    pending: list[Any] = []
-    signal.signal(signal.SIGINT, lambda *arguments: pending.append(arguments))
+    put_off: list[BaseException] = []
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        try:
+            handler(number, frame)
+        except BaseException as error:
+            put_off.append(error)
+            if notice is not None:
+                notice()
+
+    signal.signal(signal.SIGINT, handle)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, handler)
-        if pending:
-            handler(*pending[0])
+        if put_off:
+            raise put_off[0] from None

@@ -14,7 +14,7 @@ from jetpy.backends.cpu import SUFFIX, index, llvm
 from jetpy.backends.cpu import sharing as sharing_module
 from jetpy.backends.cpu.library import finder_in_library
 from jetpy.backends.cpu.symbols import range_symbol, signatures_symbol, unit_name
-from jetpy.backends.threads import fork_safe_lock, uninterrupted
+from jetpy.backends.threads import lock_that_forks_wait_for, uninterrupted
 from jetpy.backends.workers import Compilation, Group, announce, note
 from jetpy.cache import keep_entry, one_at_a_time, read_entry
 from jetpy.kernel_language import Signature, Width
@@ -35,7 +35,7 @@ SHARING: dict[str, list[Any]] = {
 """Functions of `sharing` that the interpreter calls, and what they take."""
 SECONDS = 3
 """To compile what most runs need, about."""
-_compiling = fork_safe_lock()
+_compiling = lock_that_forks_wait_for()
 """Held while code is compiled or loaded: what is loaded never changes, and all runs share it."""
 
 
