@@ -14,7 +14,7 @@ from bench.instances import Instance, add_options, chosen
 from bench.quality import RESULTS, read_records
 from bench.tables import note, show
 from jetpy import Graph
-from jetpy.backends import get_backend
+from jetpy.backends import get_backend, kernel_modules
 from jetpy.backends.base import Backend
 from jetpy.backends.level import upload
 from jetpy.coarsening.methods import COARSENINGS
@@ -186,7 +186,7 @@ def main() -> None:
     path = options.results / "coarsening.jsonl"
     done = {(r["graph"], r["k"], r["variant"]) for r in read_records(path)}
     backend = get_backend(options.backend, options.threads)
-    backend.compile()
+    backend.compile(kernel_modules())
     for instance in chosen(options) if options.graphs or options.generated else []:
         missing = [
             (k, variant)

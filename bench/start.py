@@ -56,7 +56,10 @@ def cases(backend: str, graph: Path) -> dict[str, list[str]]:
 
 def cold_cases(backend: str, graph: Path) -> dict[str, list[str]]:
     """Return the arguments of Python of each case that is measured with an empty cache."""
-    narrow = f"from jetpy.backends import get_backend; get_backend({backend!r}).compile()"
+    narrow = (
+        "from jetpy.backends import get_backend, kernel_modules; "
+        f"get_backend({backend!r}).compile(kernel_modules())"
+    )
     return {
         "jetpy.partition": cases(backend, graph)["jetpy.partition"],
         "compile, narrow kernels": ["-c", narrow],

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from functools import partial
 from math import inf
 from typing import TYPE_CHECKING
 
-from jetpy.backends import CPU, ON_GPU, is_for_cpu, lease
+from jetpy.backends import CPU, ON_GPU, is_for_cpu, lease, make_ready
 from jetpy.backends.base import Backend
 from jetpy.backends.level import able
 from jetpy.backends.room import at_work
@@ -132,13 +131,10 @@ def _do(
 ) -> tuple[Partition, int]:
     """Compile what is missing, do the work and put the result together; return it and its cost."""
     with telling(progress) as tell, watch_compilations() as compilations:
-        tell_of_kernels = partial(tell, "compile")
         engines = dict.fromkeys((engine, able(engine, graph)))
         loading = engine.loading_seconds
-        if profile:  # where kernels are timed, none of them is compiled meanwhile
-            ready = sum(one.compile(progress=tell_of_kernels) for one in engines)
-        else:
-            ready = sum(one.get_ready(tell_of_kernels) for one in engines)
+        # where kernels are timed, none of them is compiled meanwhile
+        ready = make_ready(engines, tell, completely=profile)
         engine = list(engines)[-1]
         launches = sum(one.all_launches for one in engines)
         profiler = _profiler(engine) if profile else None

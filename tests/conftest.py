@@ -10,7 +10,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # for NumPy: other tests nee
 import pytest
 from hypothesis import settings
 
-from jetpy.backends import BACKENDS, get_backend
+from jetpy.backends import BACKENDS, get_backend, kernel_modules
 from jetpy.backends.base import Backend
 from jetpy.errors import BackendError
 from jetpy.graph import INT32_MAX
@@ -54,7 +54,7 @@ def _found(name: str) -> Backend | str:
         backend = get_backend(name)
     except BackendError as error:
         return str(error)
-    backend.compile()
+    backend.compile(kernel_modules())
     return backend
 
 

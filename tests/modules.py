@@ -10,9 +10,15 @@ from types import ModuleType
 
 import pytest
 
-from jetpy.backends import pykokkos_standin
+from jetpy.backends import kernel_modules, pykokkos_standin
+from jetpy.backends.cuda.kernels import with_workunits
 
 _numbers = itertools.count()
+
+
+def modules() -> list[ModuleType]:
+    """Return jetpy's modules that have workunits."""
+    return with_workunits(kernel_modules())
 
 
 def load_workunits(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:

@@ -11,8 +11,10 @@ one for itself by `lease`. Compiled code is loaded once a process, and all back 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from types import ModuleType
 
 from jetpy.backends.base import Backend
 from jetpy.backends.threads import after_fork, fork_safe_lock
@@ -225,6 +227,30 @@ def _keep(choice: Choice, backend: Backend) -> None:
         dropped = _idle[:-MAX_IDLE]
         del _idle[:-MAX_IDLE]
     del dropped  # without the lock: their threads are waited for
+
+
+def kernel_modules() -> list[ModuleType]:
+    """Return the modules of jetpy's kernels, for engines to compile."""
+    from jetpy import workloads
+
+    modules: list[ModuleType] = workloads.MODULES
+    return modules
+
+
+def make_ready(
+    engines: Iterable[Backend],
+    progress: Callable[[str, int, int], None],
+    *,
+    completely: bool = False,
+) -> float:
+    """Compile what would keep a run waiting, and show it as the stage compile; return seconds.
+
+    If `completely`, nothing is left to be compiled later.
+    """
+    modules, tell = kernel_modules(), partial(progress, "compile")
+    if completely:
+        return sum(engine.compile(modules, progress=tell) for engine in engines)
+    return sum(engine.get_ready(modules, tell) for engine in engines)
 
 
 @after_fork

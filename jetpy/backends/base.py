@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from jetpy.errors import BackendError
-from jetpy.graph import INT32_MAX
 from jetpy.kernel_language import Width
+from jetpy.kernel_language.types import INT32
 
 Workunit = Callable[..., Any]
 Array = Any
@@ -137,7 +138,7 @@ class Backend(ABC):
     prefers_lists: bool = True
     copies: bool = False
     gpu: int | None = None
-    longest_row: int = INT32_MAX
+    longest_row: int = INT32.stop - 1
     host_engine: Backend | None = None
     host_size: int = 0
     width: Width = Width.NARROW
@@ -202,22 +203,25 @@ class Backend(ABC):
     @abstractmethod
     def compile(
         self,
+        modules: Sequence[ModuleType],
         *,
         jobs: int | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> float:
-        """Make every workunit ready to launch, compiling what the cache lacks.
+        """Make the workunits of some modules ready to launch, compiling what the cache lacks.
 
         `progress` is called with (done, total) workunits, and only if the cache lacks some.
         Returns seconds.
         """
 
-    def get_ready(self, progress: Callable[[int, int], None]) -> float:
+    def get_ready(
+        self, modules: Sequence[ModuleType], progress: Callable[[int, int], None]
+    ) -> float:
         """Compile what would keep a run waiting when it is first launched; return seconds.
 
-        `progress` as for `compile`.
+        The parameters are those of `compile`.
         """
-        return self.compile(progress=progress)
+        return self.compile(modules, progress=progress)
 
     @abstractmethod
     def record(

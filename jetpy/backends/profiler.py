@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from types import ModuleType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -223,16 +224,19 @@ class Profiler(Backend):
 
     def compile(
         self,
+        modules: Sequence[ModuleType],
         *,
         jobs: int | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> float:
-        """Make every workunit ready to launch."""
-        return self._engine.compile(jobs=jobs, progress=progress)
+        """Make the workunits of some modules ready to launch."""
+        return self._engine.compile(modules, jobs=jobs, progress=progress)
 
-    def get_ready(self, progress: Callable[[int, int], None]) -> float:
+    def get_ready(
+        self, modules: Sequence[ModuleType], progress: Callable[[int, int], None]
+    ) -> float:
         """Compile what would keep a run waiting when it is first launched."""
-        return self._engine.get_ready(progress)
+        return self._engine.get_ready(modules, progress)
 
     def empty(self, n: int, dtype: Any = np.int32) -> Array:
         """Return an uninitialised array."""

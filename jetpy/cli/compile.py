@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,23 +60,26 @@ def compile_command(
     """
     check_outputs([], json_file)
 
-    from jetpy.backends import get_backend
+    from jetpy.backends import get_backend, kernel_modules
     from jetpy.backends.cuda.kernels import compilers_for
     from jetpy.backends.workers import in_turn, watch_compilations, without_announcement
     from jetpy.cache import cache_dirs
     from jetpy.errors import OptionError
     from jetpy.kernel_language.reading import workunit_names
-    from jetpy.workloads import MODULES
 
     compilers: list[Compiler]
+    modules = kernel_modules()
     if architectures:
         if backend != "cuda" or device is not None:
             raise OptionError("--arch needs --backend cuda, and cannot be combined with --device")
-        name, compilers = f"cuda, for {', '.join(architectures)}", compilers_for(architectures)
+        name, compilers = (
+            f"cuda, for {', '.join(architectures)}",
+            compilers_for(architectures, modules),
+        )
     else:
         engine = get_backend(backend, device=device)
-        name, compilers = engine.name, [one.compile for one in _engines(engine)]
-    kernels = sum(len(workunit_names(module)) for module in MODULES)
+        name, compilers = engine.name, [partial(one.compile, modules) for one in _engines(engine)]
+    kernels = sum(len(workunit_names(module)) for module in modules)
     found, total = 0, len(compilers) * kernels
     started = time.perf_counter()
     with watch_compilations() as compilations, without_announcement():

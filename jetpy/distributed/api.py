@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy import names
-from jetpy.backends import ON_GPU, lease
+from jetpy.backends import ON_GPU, lease, make_ready
 from jetpy.backends.base import Backend
 from jetpy.backends.workers import watch_compilations
 from jetpy.bars import telling
@@ -325,7 +325,7 @@ def _run(
         ):
             engines = dict.fromkeys((engine.narrowed(), engine))
             loading = engine.loading_seconds
-            ready = sum(one.get_ready(partial(tell, "compile")) for one in engines)
+            ready = make_ready(engines, tell)
             blocks = replace(blocks, comm=between_gpus(group, engine))
             piece, uploaded = _checked_piece(group, engine, block, blocks)
             found = work(_Run(group, engine, blocks, piece, problem), tell)

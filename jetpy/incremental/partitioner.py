@@ -7,14 +7,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial, wraps
+from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from jetpy import names
-from jetpy.backends import get_backend
+from jetpy.backends import get_backend, make_ready
 from jetpy.backends.level import DeviceGraph, carry_graph, download
 from jetpy.backends.room import at_work
 from jetpy.backends.threads import fork_safe_lock
@@ -187,7 +187,7 @@ class IncrementalPartitioner:
         self._goal, self._progress, self._intact = goal, progress, True
         self._lock = fork_safe_lock()
         self._backend = get_backend(backend, threads, device)
-        self._backend.get_ready(partial(progress, "compile"))
+        make_ready([self._backend], progress)
         host_engine = self._backend.host_engine if goal.options.on_host else None
         self._home = host_engine or self._backend
         with at_work(self._backend, graph.n, graph.m):

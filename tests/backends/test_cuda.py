@@ -15,7 +15,7 @@ import pytest
 from jetpy import workloads
 from jetpy.backends import get_backend
 from jetpy.backends.cuda import nvrtc
-from jetpy.backends.cuda.kernels import compilers_for, cubins, entry, modules
+from jetpy.backends.cuda.kernels import compilers_for, cubins, entry
 from jetpy.backends.cuda.launcher import Launcher, Totals, kernel_codes, offsets
 from jetpy.backends.cuda.nvrtc import NVRTC
 from jetpy.backends.cuda.source import source
@@ -26,7 +26,7 @@ from jetpy.cache import read_entry
 from jetpy.errors import BackendError, OptionError
 from jetpy.kernel_language import Width
 from jetpy.kernel_language.reading import read_workunits
-from tests.modules import load_workunits
+from tests.modules import load_workunits, modules
 
 SM_90 = "sm_90"
 DRAW = """
@@ -236,14 +236,14 @@ def test_compilation_ahead(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None
     compiler, told = StandIn(), []
     monkeypatch.setattr(nvrtc, "load", lambda: compiler)
     kernels = sum(len(read_workunits(module)) for module in modules())
-    compile_all = in_turn(compilers_for([SM_90, "sm_80", SM_90]), kernels)
+    compile_all = in_turn(compilers_for([SM_90, "sm_80", SM_90], modules()), kernels)
     compile_all(jobs=2, progress=lambda *numbers: told.append(numbers))
     assert len(compiler.compiled) == 4 * len(modules())
     assert told[0] == (0, 4 * kernels)
     assert told[-1] == (4 * kernels, 4 * kernels)
     assert {path.parent.name for path in cache.rglob("*.cubin")} == {SM_90, "sm_80"}
     with pytest.raises(BackendError, match="sm_70"):
-        compilers_for([SM_90, "sm_70"])
+        compilers_for([SM_90, "sm_70"], modules())
 
 
 # Launches

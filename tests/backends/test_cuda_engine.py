@@ -17,11 +17,10 @@ import numpy as np
 import pytest
 
 import jetpy
-from jetpy.backends import forget_backends, get_backend, gpu
+from jetpy.backends import forget_backends, get_backend, gpu, kernel_modules
 from jetpy.backends.base import Backend
 from jetpy.backends.cpu.engine import CpuBackend
 from jetpy.backends.cuda import code, engine, kernels, nvrtc
-from jetpy.backends.cuda.kernels import modules
 from jetpy.backends.gpu import HOST_THREADS
 from jetpy.backends.gpu_memory import STAGE_BYTES, STAGED_BYTES, CudaMemory
 from jetpy.backends.room import at_work
@@ -29,6 +28,7 @@ from jetpy.errors import BackendError, JetpyError, OptionError, OutOfMemoryError
 from jetpy.workloads import selfcheck
 from tests.backends.test_cuda import StandIn
 from tests.backends.test_cuda_diagnosis import SOUND
+from tests.modules import modules
 
 GIB = 1 << 30
 
@@ -156,7 +156,7 @@ def test_gpus_by_number(cupy: Cupy) -> None:
 def test_its_gpu_is_the_current_one_while_it_is_used(cupy: Cupy) -> None:
     backend = get_backend("cuda", device=1)
     assert cupy.current == 0
-    backend.compile()
+    backend.compile(kernel_modules())
     assert cupy.loaded == [1] * len(modules())
     with suppress(KeyError), backend.using():
         assert cupy.current == 1
@@ -193,14 +193,14 @@ def test_kernels_are_loaded_when_they_are_launched(cupy: Cupy) -> None:
 
 def test_a_warm_cache_is_not_loaded_at_once(cupy: Cupy, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a process before this one; kernels are loaded when they are launched."""
-    get_backend("cuda").compile()
+    get_backend("cuda").compile(kernel_modules())
     assert len(cupy.loaded) == len(modules())
     monkeypatch.setattr(code, "_codes", {})
     forget_backends()
     cupy.loaded.clear()
     monkeypatch.setattr(StandIn, "compile", lambda *_: pytest.fail("compiles"))
     backend = get_backend("cuda")
-    backend.compile()
+    backend.compile(kernel_modules())
     assert cupy.loaded == []
     backend.reduce(5, selfcheck.add_up, numbers=cupy.zeros(5, np.int32))
     assert len(cupy.loaded) == 1
@@ -211,32 +211,32 @@ def test_what_has_gone_from_a_warm_cache(
     cupy: Cupy, tmp_path: Path, damage: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A cubin that is missing is compiled with all that is; a damaged one when it is needed."""
-    get_backend("cuda").compile()
+    get_backend("cuda").compile(kernel_modules())
     [cubin] = tmp_path.rglob("selfcheck-*.cubin")
     before = cubin.read_bytes()
     damage(cubin)
     monkeypatch.setattr(code, "_codes", {})
     forget_backends()
     backend = get_backend("cuda")
-    backend.compile()
+    backend.compile(kernel_modules())
     backend.reduce(5, selfcheck.add_up, numbers=cupy.zeros(5, np.int32))
     assert cubin.read_bytes() == before
 
 
 def test_other_sources_are_compiled(cupy: Cupy, monkeypatch: pytest.MonkeyPatch) -> None:
-    get_backend("cuda").compile()
+    get_backend("cuda").compile(kernel_modules())
     monkeypatch.setattr(code, "_codes", {})
     monkeypatch.setattr(kernels, "digest_of_kernels", lambda engine: "of another version")
     forget_backends()
     cupy.loaded.clear()
-    get_backend("cuda").compile()
+    get_backend("cuda").compile(kernel_modules())
     assert len(cupy.loaded) == len(modules())
 
 
 def test_what_the_driver_does_not_load(cupy: Cupy) -> None:
     cupy.refused = True
     with pytest.raises(BackendError, match="does not load kernels: CUDA_ERROR_INVALID_IMAGE"):
-        get_backend("cuda").compile()
+        get_backend("cuda").compile(kernel_modules())
 
 
 def test_forked_processes_have_no_gpu(cupy: Cupy, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,7 +244,7 @@ def test_forked_processes_have_no_gpu(cupy: Cupy, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(gpu, "_is_lost", True)
     engine._leave_gpu()
     for use in (
-        backend.compile,
+        lambda: backend.compile([]),
         backend.synchronize,
         lambda: backend.empty(3),
         lambda: backend.parallel_for(3, selfcheck.tally),

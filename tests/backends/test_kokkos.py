@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import jetpy
-from jetpy.backends import get_backend, gpu
+from jetpy.backends import get_backend, gpu, kernel_modules
 from jetpy.backends.base import Workunit
 from jetpy.backends.kokkos import KokkosBackend, cachekey
 from jetpy.backends.kokkos.build import (
@@ -112,13 +112,13 @@ def serial() -> KokkosBackend:
 @pytest.fixture
 def compiled(backend: KokkosBackend) -> KokkosBackend:
     """A back end whose kernels are compiled: minutes of work, so only on request."""
-    missing = sum(not is_built(folder) for folder in backend.kernels())
+    missing = sum(not is_built(folder) for folder in backend.kernels(kernel_modules()))
     if missing > 2 and "JETPY_TEST_COMPILE" not in os.environ:
         pytest.skip(
             f"{missing} kernels of {backend.name} are not compiled: run `jetpy compile` or set "
             "JETPY_TEST_COMPILE=1"
         )
-    backend.compile()
+    backend.compile(kernel_modules())
     return backend
 
 
@@ -571,7 +571,7 @@ def test_the_gpu_is_lost_in_forked_processes(monkeypatch: pytest.MonkeyPatch) ->
     backend._space = "Cuda"
     backend.go_on_after_fork()
     for use in (
-        backend.compile,
+        lambda: backend.compile([]),
         backend.synchronize,
         lambda: backend.full(3, 0),
         lambda: backend.from_host(np.arange(3)),

@@ -28,8 +28,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     units = [source.unit_of(selfcheck, width) for width in Width]
     units.append(source.unit_of(sharing, Width.WIDE))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(source, "all_units", lambda: units)
-        assert library.build(folder) == [folder / f"kernels-{level}.so" for level in library.LEVELS]
+        patch.setattr(source, "all_units", lambda _: units)
+        assert library.build(folder, []) == [
+            folder / f"kernels-{level}.so" for level in library.LEVELS
+        ]
     return folder
 
 

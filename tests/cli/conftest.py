@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from jetpy.backends import get_backend
+from jetpy.backends import get_backend, kernel_modules
 from jetpy.cli import main
 from jetpy.generators import grid
 from jetpy.io import write_graph
@@ -24,7 +24,7 @@ def _interruptible(interruptible: None) -> None:
 @pytest.fixture(scope="session")
 def _compiled() -> None:
     """Kernels are compiled before, as commands tell otherwise."""
-    get_backend("cpu", 1).compile()
+    get_backend("cpu", 1).compile(kernel_modules())
 
 
 @pytest.fixture

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from jetpy import workloads
-from jetpy.backends.cuda.kernels import modules
 from jetpy.backends.cuda.nvrtc import load
 from jetpy.errors import BackendError
 from jetpy.kernel_language.reading import read_workunits
 from jetpy.workloads import active, projection
 from tests.cli.conftest import Run
+from tests.modules import modules
 
 PROGRAM = """
 import sys
@@ -31,6 +31,7 @@ main(prog_name="jetpy")
 """
 FAILING = """
 from jetpy.errors import BackendError
+from tests.modules import modules
 compile_text = llvm.compile_text
 def refuse(text, name):
     if name == "projection_wide":

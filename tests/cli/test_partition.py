@@ -66,7 +66,7 @@ def test_kernels_are_compiled_or_loaded(run: Run, monkeypatch: pytest.MonkeyPatc
     assert ", load kernels " in words
     assert "compile" not in words
 
-    def get_ready(self: CpuBackend, progress: Any) -> float:
+    def get_ready(self: CpuBackend, modules: Any, progress: Any) -> float:
         note(Compilation([("put",)], 20.0))
         return 20.0
 

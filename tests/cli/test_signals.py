@@ -44,7 +44,7 @@ jetpy.io.write_graph = write_graph
 COMPILING = """
 from jetpy.backends.cpu.engine import CpuBackend
 from jetpy.backends.workers import compile_in_parallel
-def compile(self, *, jobs, progress):
+def compile(self, modules, *, jobs, progress):
     progress(0, 400)
     return sum(map(len, compile_in_parallel("time:sleep", [[(60,)], [(60,)]], jobs)))
 CpuBackend.compile = compile

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 
-from jetpy.backends import get_backend
+from jetpy.backends import get_backend, kernel_modules
 from jetpy.errors import BackendError
 from tests.fuzz.checks import Finding
 from tests.fuzz.draws import Engine
@@ -23,9 +23,9 @@ def prepare(engines: Sequence[Engine]) -> None:
     """Load the kernels, those of most threads first, so that there is room for these."""
     for engine in sorted(engines, key=lambda engine: -(engine["threads"] or 0)):
         backend = get_backend(engine["backend"], engine["threads"])
-        backend.compile()
+        backend.compile(kernel_modules())
         with suppress(BackendError):  # some back ends have no wide kernels
-            backend.widened().compile()
+            backend.widened().compile(kernel_modules())
 
 
 def _work(orders: Connection, seed: int, engines: Sequence[Engine]) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any, Self
 
 from jetpy.backends.base import Count, Workunit
@@ -89,26 +90,28 @@ class CpuBackend(LaunchingBackend):
 
         return repeat, program.exchange
 
-    def get_ready(self, progress: Callable[[int, int], None]) -> float:
+    def get_ready(
+        self, modules: Sequence[ModuleType], progress: Callable[[int, int], None]
+    ) -> float:
         """Do nothing: kernels are compiled when they are first launched, which takes little."""
         return 0.0
 
     def compile(
         self,
+        modules: Sequence[ModuleType],
         *,
         jobs: int | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> float:
         """Load every workunit, compiling what the cache lacks."""
-        from jetpy import workloads
         from jetpy.kernel_language.reading import workunit_names
 
         started = time.perf_counter()
-        kernels = sum(len(workunit_names(module)) for module in workloads.MODULES)
+        kernels = sum(len(workunit_names(module)) for module in modules)
         done = 0
         with watch_compilations() as compilations:
             compiling.sharing()
-            for module in workloads.MODULES:
+            for module in modules:
                 done += len(compiling.code_of(module, self.width))
                 if compilations and progress is not None:
                     progress(done, kernels)

@@ -11,11 +11,11 @@ from __future__ import annotations
 import ctypes
 import platform
 import subprocess
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import ModuleType
 
 from jetpy.backends.cpu import llvm
 from jetpy.kernel_language.sources import digest_of_kernels
@@ -67,17 +67,17 @@ def _flags() -> set[str]:
         return set()
 
 
-def build(folder: Path) -> list[Path]:
-    """Make the libraries for this kind of processor (x86-64) in a folder; return their files."""
+def build(folder: Path, modules: Sequence[ModuleType]) -> list[Path]:
+    """Make the libraries of modules for this kind of processor (x86-64); return their files."""
     if platform.machine() != "x86_64":
         raise SystemExit(f"libraries are made on x86-64, not on {platform.machine()}")
-    return [_build(folder / f"kernels-{level}.so", level) for level in LEVELS]
+    return [_build(folder / f"kernels-{level}.so", level, modules) for level in LEVELS]
 
 
-def _build(path: Path, level: str) -> Path:
+def _build(path: Path, level: str, modules: Sequence[ModuleType]) -> Path:
     from jetpy.backends.cpu.source import all_units, constant
 
-    texts = [unit.text for unit in all_units()]
+    texts = [unit.text for unit in all_units(modules)]
     texts.append(constant(KEY, digest_of_kernels("cpu")))
     with TemporaryDirectory() as name:
         objects = []
@@ -87,8 +87,3 @@ def _build(path: Path, level: str) -> Path:
             objects.append(str(file))
         subprocess.run(["cc", "-shared", "-s", "-o", str(path), *objects], check=True)
     return path
-
-
-if __name__ == "__main__":
-    for made in build(Path(sys.argv[1])):
-        print(made)

@@ -86,11 +86,9 @@ def _unit_of_sharing(width: Width) -> Unit:
     return Unit(unit_name(sharing, width), "\n".join(parts))
 
 
-def all_units() -> list[Unit]:
-    """Return the workunits of jetpy, in both widths, and `sharing`."""
-    from jetpy.workloads import MODULES
-
-    units = [unit_of(module, width) for width in Width for module in MODULES]
+def all_units(modules: Sequence[ModuleType]) -> list[Unit]:
+    """Return the workunits of modules, in both widths, and `sharing`."""
+    units = [unit_of(module, width) for width in Width for module in modules]
     return [unit_of(sharing, Width.WIDE), *(unit for unit in units if unit.workunits)]
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
 from jetpy.backends.base import Workunit
-from jetpy.backends.cuda.kernels import are_all_kept, cubins, list_all_kept, modules
+from jetpy.backends.cuda.kernels import are_all_kept, cubins, list_all_kept, with_workunits
 from jetpy.backends.cuda.nvrtc import NVRTC
 from jetpy.backends.cuda.source import symbol
 from jetpy.backends.threads import fork_safe_lock
@@ -48,8 +48,13 @@ class Code:
                 self._load(self._cubins([module]))
             return self._functions[workunit]
 
-    def load_all(self, jobs: int, progress: Callable[[int, int], None] | None) -> None:
-        """Load all workunits; what the cache lacks is compiled, by `jobs` threads.
+    def load_all(
+        self,
+        modules: Sequence[ModuleType],
+        jobs: int,
+        progress: Callable[[int, int], None] | None,
+    ) -> None:
+        """Load all workunits of all modules; what the cache lacks is compiled, by `jobs` threads.
 
         If the cache is known to lack nothing, workunits are loaded when they are launched.
         """
@@ -58,8 +63,9 @@ class Code:
                 return
             circumstances = self._compiler, self._architecture, self._width
             if not are_all_kept(*circumstances):
-                self._load(self._cubins(modules(), jobs=jobs, progress=progress))
-                list_all_kept(*circumstances)
+                wanted = with_workunits(modules)
+                self._load(self._cubins(wanted, jobs=jobs, progress=progress))
+                list_all_kept(wanted, *circumstances)
             self._is_complete = True
 
     def _cubins(self, wanted: list[ModuleType], **how: Any) -> dict[ModuleType, bytes]:

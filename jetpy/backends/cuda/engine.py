@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from types import ModuleType
 from typing import Self
 from weakref import WeakSet
 
@@ -77,6 +78,7 @@ class CudaBackend(LaunchingBackend):
 
     def compile(
         self,
+        modules: Sequence[ModuleType],
         *,
         jobs: int | None = None,
         progress: Callable[[int, int], None] | None = None,
@@ -86,7 +88,7 @@ class CudaBackend(LaunchingBackend):
         started = time.perf_counter()
         if not self._complete:
             with self.using():
-                self._code.load_all(jobs or available_threads(), progress)
+                self._code.load_all(modules, jobs or available_threads(), progress)
             self._complete = True
         return time.perf_counter() - started
 

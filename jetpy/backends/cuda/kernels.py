@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from functools import partial
@@ -34,15 +34,13 @@ SECONDS = 0.05
 """To compile a kernel, about."""
 
 
-def modules() -> list[ModuleType]:
-    """Return jetpy's modules that have workunits."""
-    from jetpy import workloads
-
-    return [module for module in workloads.MODULES if workunit_names(module)]
+def with_workunits(modules: Iterable[ModuleType]) -> list[ModuleType]:
+    """Return those modules that have workunits."""
+    return [module for module in modules if workunit_names(module)]
 
 
-def compilers_for(architectures: Sequence[str]) -> list[Compiler]:
-    """Return what compiles jetpy's workunits for architectures (sm_90); no GPU has to be here.
+def compilers_for(architectures: Sequence[str], modules: Sequence[ModuleType]) -> list[Compiler]:
+    """Return what compiles modules for architectures (sm_90); no GPU has to be here.
 
     One for each architecture and width; they take `jobs` and `progress` as `cubins` does.
 
@@ -56,7 +54,7 @@ def compilers_for(architectures: Sequence[str]) -> list[Compiler]:
     compiler = nvrtc.load()
     wanted = [compiler.checked(architecture) for architecture in dict.fromkeys(architectures)]
     return [
-        partial(cubins, modules(), compiler, architecture, width=width)
+        partial(cubins, with_workunits(modules), compiler, architecture, width=width)
         for architecture in wanted
         for width in Width
     ]
@@ -113,9 +111,14 @@ def are_all_kept(compiler: NVRTC, architecture: str, width: Width = Width.NARROW
     return all(any((top / name).exists() for top in tops) for name in listed.decode().splitlines())
 
 
-def list_all_kept(compiler: NVRTC, architecture: str, width: Width = Width.NARROW) -> None:
+def list_all_kept(
+    modules: Iterable[ModuleType],
+    compiler: NVRTC,
+    architecture: str,
+    width: Width = Width.NARROW,
+) -> None:
     """Keep a list of the cubins of all modules, which are in the cache, if it can be written."""
-    names = (str(entry(module, compiler, architecture, width)) for module in modules())
+    names = (str(entry(module, compiler, architecture, width)) for module in modules)
     with suppress(OSError):
         write_entry(_list(compiler, architecture, width), "\n".join(names).encode())
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from weakref import WeakSet
 
@@ -131,6 +132,7 @@ class KokkosBackend(LaunchingBackend):
 
     def compile(
         self,
+        modules: Sequence[ModuleType],
         *,
         jobs: int | None = None,
         progress: Callable[[int, int], None] | None = None,
@@ -139,7 +141,7 @@ class KokkosBackend(LaunchingBackend):
         self._check()
         started = time.perf_counter()
         if not self._complete:
-            kernels = self.kernels()
+            kernels = self.kernels(modules)
             self._build(kernels, jobs or available_threads(), progress)
             for workunit in kernels.values():
                 self._load(workunit)
@@ -150,13 +152,11 @@ class KokkosBackend(LaunchingBackend):
         """Compile workunits, of jetpy or not, together: that takes little longer than one."""
         self._build({self._folder(workunit): workunit for workunit in workunits}, 1, None)
 
-    def kernels(self) -> dict[Path, Workunit]:
-        """Return all of jetpy's workunits by the folder where compiled code of each belongs."""
-        from jetpy import workloads
-
+    def kernels(self, modules: Iterable[ModuleType]) -> dict[Path, Workunit]:
+        """Return the workunits of modules by the folder where compiled code of each belongs."""
         return {
             self._folder(getattr(module, name)): getattr(module, name)
-            for module in workloads.MODULES
+            for module in modules
             for name in workunit_names(module)
         }
 

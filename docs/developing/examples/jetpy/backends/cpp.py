@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -128,14 +128,16 @@ class CppBackend(LaunchingBackend):
         return made
 
     def compile(
-        self, *, jobs: int | None = None, progress: Callable[[int, int], None] | None = None
+        self,
+        modules: Sequence[ModuleType],
+        *,
+        jobs: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> float:
         """Compile every module."""
-        from jetpy import workloads
-
         started = time.perf_counter()
-        for done, module in enumerate(workloads.MODULES, 1):
+        for done, module in enumerate(modules, 1):
             library(module, self.width)
             if progress is not None:
-                progress(done, len(workloads.MODULES))
+                progress(done, len(modules))
         return time.perf_counter() - started
