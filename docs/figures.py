@@ -25,8 +25,9 @@ from jetpy.metrics import edge_cut
 from jetpy.options import RefineOptions
 from jetpy.pages import raster
 from jetpy.pages.colouring import colours_of
-from jetpy.pages.figures import new_figure, styled
+from jetpy.pages.figures import new_figure
 from jetpy.pages.palette import FILLS, INK, MUTED, ON_FILL, PAGE, SERIES
+from jetpy.pages.style import styled
 from jetpy.pages.view import view_of
 from jetpy.presets import preset
 from jetpy.problem import pose

@@ -8,7 +8,6 @@ from jetpy.names import DISTRIBUTION
 if TYPE_CHECKING:
     from jetpy import generators
     from jetpy.api import partition, refine
-    from jetpy.build import as_graph
     from jetpy.convert.tables import from_edges
     from jetpy.errors import (
         BackendError,
@@ -19,10 +18,11 @@ if TYPE_CHECKING:
         OptionError,
         OutOfMemoryError,
     )
+    from jetpy.evaluation.evaluate import evaluate
     from jetpy.graph import Graph
     from jetpy.incremental.batch import Batch
     from jetpy.incremental.partitioner import IncrementalPartitioner, Update
-    from jetpy.io.graphs import read_graph, write_graph
+    from jetpy.io.graphs import as_graph, read_graph, write_graph
     from jetpy.io.parts import read_parts, write_parts
     from jetpy.many import partition_many
     from jetpy.mapping.api import map_processes
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from jetpy.mapping.mapping import Mapping
     from jetpy.members import Subgraph
     from jetpy.meshes.dual import dual_graph, dual_graph_of_faces, node_graph
-    from jetpy.metrics import evaluate
     from jetpy.options import IncrementalOptions
+    from jetpy.outcome import Level, LevelTable
     from jetpy.profile import Profile
-    from jetpy.result import Level, LevelTable, Partition
+    from jetpy.result import Partition
 
     __version__: str
 
@@ -77,7 +77,6 @@ __all__ = [
 
 _HOMES = {
     "api": ("partition", "refine"),
-    "build": ("as_graph",),
     "convert.tables": ("from_edges",),
     "errors": (
         "BackendError",
@@ -88,10 +87,11 @@ _HOMES = {
         "OptionError",
         "OutOfMemoryError",
     ),
+    "evaluation.evaluate": ("evaluate",),
     "graph": ("Graph",),
     "incremental.batch": ("Batch",),
     "incremental.partitioner": ("IncrementalPartitioner", "Update"),
-    "io.graphs": ("read_graph", "write_graph"),
+    "io.graphs": ("as_graph", "read_graph", "write_graph"),
     "io.parts": ("read_parts", "write_parts"),
     "many": ("partition_many",),
     "mapping.api": ("map_processes",),
@@ -99,10 +99,10 @@ _HOMES = {
     "mapping.mapping": ("Mapping",),
     "members": ("Subgraph",),
     "meshes.dual": ("dual_graph", "dual_graph_of_faces", "node_graph"),
-    "metrics": ("evaluate",),
     "options": ("IncrementalOptions",),
     "profile": ("Profile",),
-    "result": ("Level", "LevelTable", "Partition"),
+    "outcome": ("Level", "LevelTable"),
+    "result": ("Partition",),
 }
 """Modules by what they offer to all; imported when that is asked for, as SciPy takes long."""
 

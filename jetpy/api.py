@@ -13,11 +13,11 @@ import numpy.typing as npt
 from jetpy import names
 from jetpy.backends.base import Backend
 from jetpy.backends.level import able
-from jetpy.build import as_graph
 from jetpy.constraints.fixed import NO_PART, Places, checked_places
 from jetpy.errors import OptionError
 from jetpy.evolution import evolve
 from jetpy.graph import Graph
+from jetpy.io.graphs import as_graph
 from jetpy.metrics import checked_parts
 from jetpy.multilevel import refine_partition
 from jetpy.options import choose_effort
@@ -241,7 +241,7 @@ def partition(
             return terminals.without(with_them)
         trivial = trivial_partition(graph.n, graph.total_edge_weight, problem.k)
         if trivial is not None and problem.targets is not None:
-            from jetpy.constraints.targets import one_each
+            from jetpy.balance.packing import one_each
 
             parts = one_each(graph.vertex_weights, problem.targets, reduced_problem.limits)
             trivial = trivial.with_parts(graph, parts)

@@ -17,10 +17,10 @@ from jetpy.api import partition
 from jetpy.backends import CPU
 from jetpy.backends.threads import available_threads, uninterrupted
 from jetpy.bars import telling
-from jetpy.build import as_graph
 from jetpy.checks import integer
 from jetpy.errors import GraphError, JetpyError, OptionError
 from jetpy.graph import Graph
+from jetpy.io.graphs import as_graph
 from jetpy.progress import ProgressOption
 from jetpy.result import Partition
 

@@ -7,128 +7,20 @@ the graph at a time.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from jetpy.build import as_graph
 from jetpy.checks import integer
 from jetpy.convert.device import on_host
 from jetpy.errors import GraphError, OptionError
 from jetpy.graph import Graph, IntArray
-from jetpy.lazy import cached_property
 from jetpy.problem import Metric
 
 if TYPE_CHECKING:
-    from jetpy.mapping.machine import Levels, Machine
-
-
-@runtime_checkable
-class Parted(Protocol):
-    """A partition as `jetpy.partition` returns it."""
-
-    @property
-    def parts(self) -> IntArray:
-        """Part of each vertex."""
-
-    @property
-    def k(self) -> int:
-        """Number of parts."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Evaluation:
-    """All metrics of one partition.
-
-    Attributes
-    ----------
-    k : int
-        Number of parts.
-    cut : int
-        As `edge_cut`.
-    part_weights : int64, shape (k,)
-        As `part_weights`.
-    imbalance : float
-        As `imbalance`.
-    part_volumes : int64, shape (k,)
-        What each part sends: the sum over its vertices of how many other parts they have
-        neighbours in.
-    part_boundary_vertices : int64, shape (k,)
-        How many vertices of each part have a neighbour in another one.
-    part_isolated_vertices : int64, shape (k,)
-        How many vertices of each part have no neighbour in it.
-    cut_matrix : scipy.sparse.csr_array of int64, shape (k, k)
-        Total weight of the undirected edges between each two parts; symmetric, without a diagonal.
-    components : int64, shape (k,)
-        As `components_per_part`.
-    empty_parts : int
-        Number of parts without a vertex.
-    disconnected_parts : int
-        Number of parts whose induced subgraph has more than one component.
-    machine : Machine or None
-        That of which parts are the PEs, if one was given.
-    cost : int or None
-        Given a machine: the sum over ordered pairs of tasks of communication times distance.
-    cost_by_level : int64, shape (levels,), or None
-        Given a machine: the share of each level of its hierarchy in the cost, lowest first.
-    """
-
-    k: int
-    cut: int
-    part_weights: npt.NDArray[np.int64]
-    imbalance: float
-    part_volumes: npt.NDArray[np.int64]
-    part_boundary_vertices: npt.NDArray[np.int64]
-    part_isolated_vertices: npt.NDArray[np.int64]
-    cut_matrix: sp.csr_array
-    components: npt.NDArray[np.int64]
-    empty_parts: int
-    disconnected_parts: int
-    machine: Machine | None = None
-    cost: int | None = None
-    cost_by_level: npt.NDArray[np.int64] | None = None
-
-    @property
-    def communication_volume(self) -> int:
-        """As `communication_volume`: what all parts send together."""
-        return int(self.part_volumes.sum())
-
-    @property
-    def largest_volume(self) -> int:
-        """What the part sends that sends most."""
-        return int(self.part_volumes.max())
-
-    @property
-    def boundary_vertices(self) -> int:
-        """Number of vertices that have a neighbour in another part."""
-        return int(self.part_boundary_vertices.sum())
-
-    @property
-    def isolated_vertices(self) -> int:
-        """As `isolated_vertices`."""
-        return int(self.part_isolated_vertices.sum())
-
-    @cached_property
-    def part_neighbours(self) -> npt.NDArray[np.int64]:
-        """How many other parts each part has edges to, int64, shape (k,)."""
-        counts: npt.NDArray[np.int64] = np.diff(self.cut_matrix.indptr).astype(np.int64)
-        return counts
-
-    def __repr__(self) -> str:
-        cost = "" if self.cost is None else f"cost={self.cost}, "
-        return (
-            f"Evaluation(k={self.k}, {cost}cut={self.cut}, imbalance={self.imbalance:.4f}, "
-            f"communication_volume={self.communication_volume}, "
-            f"disconnected_parts={self.disconnected_parts})"
-        )
-
-    def _repr_html_(self) -> str:
-        from jetpy.notebook import evaluation_html
-
-        return evaluation_html(self)
+    pass
 
 
 def checked_parts(graph: Graph, parts: npt.ArrayLike, k: int | None = None) -> IntArray:
@@ -267,100 +159,6 @@ def isolated_vertices(graph: Graph, parts: npt.ArrayLike) -> int:
         inside = u[ids[u] == ids[v]]
         count -= _distinct_sorted(inside) if len(inside) else 0
     return count
-
-
-def evaluate(
-    graph: Any,
-    parts: npt.ArrayLike | Parted,
-    k: int | None = None,
-    *,
-    hierarchy: Levels | None = None,
-    distances: Levels | npt.ArrayLike | None = None,
-    vertex_weights: npt.ArrayLike | None = None,
-    edge_weights: npt.ArrayLike | None = None,
-    weight: str | None = "weight",
-    node_weight: str | None = "weight",
-    n: int | None = None,
-    repair: bool = False,
-    pattern: bool = False,
-    scale: bool = False,
-) -> Evaluation:
-    """Compute all metrics of a partition.
-
-    Parameters
-    ----------
-    graph : Graph, path of a file, SciPy sparse matrix, tuple of arrays, or networkx.Graph
-        As for `jetpy.partition`.
-    parts : integers in 0..k - 1, shape (n,), or Partition
-    k : int, optional
-        Number of parts; by default that of a `Partition`, the largest part id plus 1, at least 1,
-        or that of the PEs.
-    hierarchy, distances : optional
-        A machine, as for `jetpy.map_processes`, of which parts are the PEs.
-    vertex_weights, edge_weights, weight, node_weight, n, repair, pattern, scale
-        As for `as_graph`.
-
-    Raises
-    ------
-    GraphError, OptionError
-        As `as_graph` and `checked_parts` do; OptionError also where the machine has another
-        number of PEs than `k`, or is none.
-
-    Examples
-    --------
-    >>> from jetpy.generators import grid
-    >>> found = evaluate(grid(2, 2), [0, 0, 1, 2])
-    >>> found.cut, found.part_volumes, found.part_neighbours
-    (3, array([2, 2, 2]), array([2, 2, 2]))
-    >>> found.cut_matrix.toarray()
-    array([[0, 1, 1],
-           [1, 0, 1],
-           [1, 1, 0]])
-    >>> found = evaluate(grid(2, 2), [0, 1, 2, 3], hierarchy="2:2", distances="1:10")
-    >>> found.cut, found.cost, found.cost_by_level
-    (4, 44, array([ 4, 40]))
-    """
-    from jetpy.communication import communication
-    from jetpy.mapping.cost import communication_cost, cost_by_level
-    from jetpy.mapping.machine import described
-
-    if isinstance(parts, Parted):
-        k = parts.k if k is None else k
-        parts = parts.parts
-    target = described(hierarchy, distances, k)
-    k = k if target is None else target.k
-    graph = as_graph(
-        graph,
-        vertex_weights=vertex_weights,
-        edge_weights=edge_weights,
-        weight=weight,
-        node_weight=node_weight,
-        n=n,
-        repair=repair,
-        pattern=pattern,
-        scale=scale,
-    )
-    ids = checked_parts(graph, parts, k)
-    if k is None:
-        k = int(ids.max(initial=0)) + 1
-    components = components_per_part(graph, ids, k)
-    measured = communication(graph, ids, k)
-    return Evaluation(
-        k=k,
-        cut=int(measured.cut_matrix.sum()) // 2,
-        part_weights=part_weights(graph, ids, k),
-        imbalance=imbalance(graph, ids, k),
-        part_volumes=measured.volumes,
-        part_boundary_vertices=measured.boundary,
-        part_isolated_vertices=measured.isolated,
-        cut_matrix=measured.cut_matrix,
-        components=components,
-        empty_parts=int((components == 0).sum()),
-        disconnected_parts=int((components > 1).sum()),
-        machine=target,
-        cost=None if target is None else communication_cost(graph, ids, target),
-        cost_by_level=None if target is None else cost_by_level(graph, ids, target),
-    )
 
 
 def cut_entries(graph: Graph, parts: IntArray) -> Iterator[tuple[IntArray, npt.NDArray[np.intp]]]:

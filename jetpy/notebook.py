@@ -17,8 +17,8 @@ from jetpy.summary import (
 )
 
 if TYPE_CHECKING:
+    from jetpy.evaluation.evaluate import Evaluation
     from jetpy.mapping.mapping import Mapping
-    from jetpy.metrics import Evaluation
     from jetpy.result import Partition
 
 _LEFT, _RIGHT = ' style="text-align: left"', ' style="text-align: right"'

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from typing import get_args
 
 from jetpy import names
 from jetpy.checks import one_of
-from jetpy.coarsening.methods import COARSENINGS
 from jetpy.options import CoarsenOptions, InitialOptions, Options, RefineOptions
-from jetpy.refinement.methods import REFINEMENTS
 
 INDEPENDENT_SET = RefineOptions(
     method="independent-set",
@@ -127,10 +126,10 @@ def choose(
     """
     options = preset(name)
     if coarsening is not None:
-        one_of(COARSENINGS, "coarsening", coarsening)
+        one_of(get_args(names.Coarsening), "coarsening", coarsening)
         options = replace(options, coarsen=replace(options.coarsen, method=coarsening))
     if refinement is not None:
-        one_of(REFINEMENTS, "refinement", refinement)
+        one_of(get_args(names.Refinement), "refinement", refinement)
         if refinement != options.refine.method:
             options = replace(options, refine=OWN.get(refinement, RefineOptions(method=refinement)))
     return options

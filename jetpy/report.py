@@ -10,13 +10,14 @@ import jetpy
 
 if TYPE_CHECKING:
     from jetpy.distributed import DistributedPartition
+    from jetpy.evaluation.evaluate import Evaluation
     from jetpy.graph import Graph
     from jetpy.incremental.partitioner import IncrementalPartitioner, Update
     from jetpy.mapping.machine import Machine
     from jetpy.mapping.mapping import Mapping
-    from jetpy.metrics import Evaluation
+    from jetpy.outcome import Level
     from jetpy.profile import Profile
-    from jetpy.result import Level, Partition
+    from jetpy.result import Partition
 
 STAGES = ("compile", "coarsen", "initial", "refine", "total")
 

@@ -23,51 +23,12 @@ from jetpy.members import (
     subgraph,
 )
 from jetpy.metrics import communication_volume, components_per_part, isolated_vertices, part_weights
+from jetpy.outcome import LevelTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from jetpy.profile import Profile
-
-
-@dataclass(frozen=True)
-class Level:
-    """One level of the multilevel hierarchy, as it was refined (0 is the input graph).
-
-    `cut_before` and `cut_after` are the total weight of cut undirected edges before and after
-    refinement on this level; `iterations` counts refinement iterations.
-    """
-
-    level: int
-    n: int
-    m: int
-    cut_before: int
-    cut_after: int
-    imbalance: float
-    iterations: int
-    coarsen_seconds: float
-    refine_seconds: float
-    coarsen_launches: int
-    refine_launches: int
-
-
-class LevelTable(tuple[Level, ...]):
-    """The levels of a hierarchy, finest first, which print as a table with a row for each.
-
-    The columns are numbers of vertices and undirected edges, the weight of cut edges before and
-    after refinement, imbalance, refinement iterations, and seconds of coarsening and refinement.
-
-    Examples
-    --------
-    >>> LevelTable([Level(0, 9000, 17000, 253, 209, 0.0224, 40, 0.0, 0.011, 0, 792)])
-    level  vertices   edges  cut before  cut after  imbalance  iterations      s
-        0     9,000  17,000         253        209     0.0224          40  0.011
-    """
-
-    def __repr__(self) -> str:
-        from jetpy.summary import LEVEL_HEADERS, level_rows, text_table
-
-        return text_table(LEVEL_HEADERS, level_rows(self)) if self else "no levels"
 
 
 @dataclass(frozen=True, eq=False)

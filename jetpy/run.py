@@ -17,10 +17,10 @@ from jetpy.errors import OptionError
 from jetpy.graph import Graph
 from jetpy.graph_on_gpu import GraphOnGpu
 from jetpy.options import ONCE, Effort
-from jetpy.outcome import Outcome, cpu_threads
+from jetpy.outcome import LevelTable, Outcome, cpu_threads
 from jetpy.problem import Problem
 from jetpy.progress import Progress, ProgressOption
-from jetpy.result import LevelTable, Partition
+from jetpy.result import Partition
 
 if TYPE_CHECKING:
     from jetpy.backends.profiler import Profiler

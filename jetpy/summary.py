@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from jetpy.distributed import DistributedPartition
+    from jetpy.evaluation.evaluate import Evaluation
     from jetpy.graph import Graph
     from jetpy.mapping.mapping import Mapping
-    from jetpy.metrics import Evaluation
+    from jetpy.outcome import Level
     from jetpy.profile import Profile, Step
-    from jetpy.result import Level, Partition
+    from jetpy.result import Partition
 
 Rows = list[tuple[str, str]]
 

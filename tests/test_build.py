@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jetpy.build import as_graph
 from jetpy.errors import GraphError
 from jetpy.graph import Graph
+from jetpy.io.graphs import as_graph
 from tests.graphs import SMALL_GRAPHS, assert_same_graph, edge_dict, from_edges, unsorted_rows
 
 Listed = tuple[int, list[tuple[int, int, int]]]

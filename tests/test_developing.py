@@ -7,13 +7,13 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from shutil import which
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 
 import jetpy
-from jetpy import workloads
+from jetpy import names, workloads
 from jetpy.backends import BACKENDS, get_backend, pykokkos_standin
 from jetpy.backends.level import upload
 from jetpy.backends.selfcheck import differences
@@ -62,6 +62,7 @@ def test_refinement(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
     load_kernels("coin", monkeypatch)
     made = load("jetpy.refinement.coin", "jetpy/refinement/coin.py", monkeypatch)
     monkeypatch.setitem(REFINEMENTS, "coin", made.CoinToss)
+    monkeypatch.setattr(names, "Refinement", Literal["coin"])
     graph = jetpy.generators.delaunay(5000)
     one, two = (
         jetpy.partition(graph, 8, refinement="coin", backend="cpu", threads=threads)
@@ -94,8 +95,8 @@ def test_back_end_in_a_study(
 
     monkeypatch.setattr(runner, "run_apart", run_here)
     jetpy.write_graph(tmp_path / "mesh.graph", jetpy.generators.grid(20, 20))
-    names: Any = ("cpu", "cpp")
-    options = Options((2,), names, ("fast",), (), (1, 2), (0,), 0.03, 60)
+    engines: Any = ("cpu", "cpp")
+    options = Options((2,), engines, ("fast",), (), (1, 2), (0,), 0.03, 60)
     study = Study.opened(tmp_path / "study", "box", machine(), options.imbalance)
     runner.measure_roofs(study, options)
     failed = runner.make_runs(study, [tmp_path / "mesh.graph"], options, lambda done, total: None)

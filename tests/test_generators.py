@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from scipy.sparse import csgraph, csr_array
 
-from jetpy.build import as_graph
 from jetpy.errors import OptionError
 from jetpy.generators import (
     GENERATORS,
@@ -24,6 +23,7 @@ from jetpy.generators import (
     thinned_delaunay,
 )
 from jetpy.graph import Graph
+from jetpy.io.graphs import as_graph
 from tests.graphs import edge_dict
 
 REFERENCE = Path(__file__).parents[2] / "shared" / "reference" / "generate_graphs.py"

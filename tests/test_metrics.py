@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import jetpy
 from jetpy import metrics
 from jetpy.errors import GraphError, OptionError
+from jetpy.evaluation import evaluate
 from jetpy.graph import Graph
 from jetpy.mapping.cost import communication_cost, cost_by_level
 from jetpy.mapping.machine import machine
@@ -45,7 +46,7 @@ def test_all_metrics_agree_with_networkx(case: tuple[Graph, list[int], int], blo
     with pytest.MonkeyPatch.context() as patch:
         original = Graph.row_blocks
         patch.setattr(Graph, "row_blocks", lambda self: original(self, block))
-        found = metrics.evaluate(graph, parts, k)
+        found = evaluate.evaluate(graph, parts, k)
 
     assert found.k == k
     assert found.cut == sum(w for u, v, w in oracle.edges(data="weight") if parts[u] != parts[v])
@@ -81,14 +82,14 @@ def test_all_metrics_agree_with_networkx(case: tuple[Graph, list[int], int], blo
 @given(partitions())
 def test_machines_are_evaluated(case: tuple[Graph, list[int], int]) -> None:
     graph, parts, _ = case
-    found = metrics.evaluate(graph, parts, hierarchy="2:3", distances="1:10")
+    found = evaluate.evaluate(graph, parts, hierarchy="2:3", distances="1:10")
     target = machine("2:3", "1:10")
     assert found.cost == communication_cost(graph, parts, target)
     assert found.cost_by_level is not None
     assert found.cost_by_level.tolist() == cost_by_level(graph, parts, target).tolist()
     assert found.machine is not None
     assert (found.k, found.machine.hierarchy) == (6, (2, 3))
-    without = metrics.evaluate(graph, parts, 6)
+    without = evaluate.evaluate(graph, parts, 6)
     assert (without.machine, without.cost, without.cost_by_level) == (None, None, None)
     assert (without.cut, without.components.tolist()) == (found.cut, found.components.tolist())
 
@@ -101,19 +102,19 @@ def test_known_values() -> None:
     assert metrics.imbalance(path(6), [0, 0, 0, 0, 1, 1], 2) == pytest.approx(1 / 3)
     assert metrics.imbalance(path(5), [0, 0, 0, 1, 1], 2) == 0.0
     assert metrics.communication_volume(star(3), [0, 1, 1, 2]) == 2 + 3
-    assert metrics.evaluate(path(6), halves).boundary_vertices == 2
+    assert evaluate.evaluate(path(6), halves).boundary_vertices == 2
     assert metrics.components_per_part(path(6), [0, 1, 0, 1, 1, 0], 3).tolist() == [3, 2, 0]
     assert metrics.isolated_vertices(path(6), [0, 1, 0, 1, 1, 0]) == 4
 
 
 def test_default_k() -> None:
-    assert metrics.evaluate(path(4), [0, 3, 3, 0]).k == 4
-    assert metrics.evaluate(SMALL_GRAPHS["empty"](), []).k == 1
+    assert evaluate.evaluate(path(4), [0, 3, 3, 0]).k == 4
+    assert evaluate.evaluate(SMALL_GRAPHS["empty"](), []).k == 1
 
 
 def test_as_many_parts_as_vertices() -> None:
     graph = path(4000)
-    found = metrics.evaluate(graph, np.arange(4000))
+    found = evaluate.evaluate(graph, np.arange(4000))
     assert found.cut_matrix.nnz == 2 * 3999
     assert found.cut_matrix.has_sorted_indices
     assert found.cut_matrix.dtype == np.int64
@@ -124,7 +125,7 @@ def test_as_many_parts_as_vertices() -> None:
 def test_weights_that_fill_31_bits_do_not_overflow() -> None:
     graph = SMALL_GRAPHS["heavy_edges"]()
     assert metrics.edge_cut(graph, [0, 1, 0]) == 2**30 - 1
-    assert metrics.evaluate(graph, [0, 1, 0]).cut_matrix.max() == 2**30 - 1
+    assert evaluate.evaluate(graph, [0, 1, 0]).cut_matrix.max() == 2**30 - 1
     assert metrics.part_weights(graph, [0, 0, 0], 2).tolist() == [2**31 - 1, 0]
 
 
@@ -143,7 +144,7 @@ def test_weights_that_fill_31_bits_do_not_overflow() -> None:
 )
 def test_bad_partitions_are_refused(parts: Any, k: int, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
-        metrics.evaluate(path(3), parts, k)
+        evaluate.evaluate(path(3), parts, k)
 
 
 def test_evaluation_takes_any_integers() -> None:
@@ -161,7 +162,7 @@ def test_evaluates_whatever_can_be_partitioned(kind: str) -> None:
         "networkx": as_networkx(graph),
     }
     parts = np.arange(graph.n) % 3
-    found, expected = (metrics.evaluate(g, parts, 4) for g in (given[kind], graph))
+    found, expected = (evaluate.evaluate(g, parts, 4) for g in (given[kind], graph))
     assert (found.k, found.cut) == (4, expected.cut)
     assert found.components.tolist() == expected.components.tolist()
     if kind == "arrays":
@@ -171,24 +172,24 @@ def test_evaluates_whatever_can_be_partitioned(kind: str) -> None:
 def test_evaluation_repairs_on_request() -> None:
     one_way = sp.csr_array(([1, 1, 5], ([0, 1, 2], [1, 2, 2])), shape=(3, 3))
     with pytest.raises(GraphError, match="self-loop"):
-        metrics.evaluate(one_way, [0, 0, 1])
-    assert metrics.evaluate(one_way, [0, 0, 1], repair=True).cut == 1
+        evaluate.evaluate(one_way, [0, 0, 1])
+    assert evaluate.evaluate(one_way, [0, 0, 1], repair=True).cut == 1
     with pytest.raises(GraphError, match="cannot make a graph from 'list'"):
-        metrics.evaluate([[0, 1], [1, 0]], [0, 1])
+        evaluate.evaluate([[0, 1], [1, 0]], [0, 1])
 
 
 def test_the_result_of_a_run(compiled: None) -> None:
     result = jetpy.partition(path(3), 5, backend="cpu", threads=1)
-    found = metrics.evaluate(path(3), result)
+    found = evaluate.evaluate(path(3), result)
     assert (found.k, found.empty_parts, found.cut) == (5, 2, 2)
     with pytest.raises(GraphError, match=r"vertex 2 is in part 2; parts are numbered 0\.\.1"):
-        metrics.evaluate(path(3), result, 2)
+        evaluate.evaluate(path(3), result, 2)
 
 
 def test_short_form() -> None:
     told = (
         "Evaluation(k=2, {}cut=1, imbalance=0.5000, communication_volume=2, disconnected_parts=0)"
     )
-    assert repr(metrics.evaluate(path(4), [0, 0, 0, 1])) == told.format("")
-    found = metrics.evaluate(path(4), [0, 0, 0, 1], hierarchy="2", distances="5")
+    assert repr(evaluate.evaluate(path(4), [0, 0, 0, 1])) == told.format("")
+    found = evaluate.evaluate(path(4), [0, 0, 0, 1], hierarchy="2", distances="5")
     assert repr(found) == told.format("cost=10, ")

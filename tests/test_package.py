@@ -29,10 +29,15 @@ UNUSED = (
     *("jetpy.distributed", "jetpy.incremental", "jetpy.mapping", "jetpy.meshes", "jetpy.pages"),
     *("jetpy.constraints.connected", "jetpy.constraints.objective", "jetpy.constraints.several"),
     *("jetpy.constraints.targets", "jetpy.constraints.terminals", "jetpy.several", "jetpy.volume"),
-    *("jetpy.profile", "jetpy.io", "jetpy.convert.tables", "jetpy.convert.checked_rows"),
+    *(
+        "jetpy.profile",
+        "jetpy.io.compression",
+        "jetpy.convert.tables",
+        "jetpy.convert.checked_rows",
+    ),
 )
 """Modules that a plain run does not need."""
-NEEDED_BY_COMMANDS = {"jetpy.io", "scipy.sparse.csgraph"}
+NEEDED_BY_COMMANDS = {"jetpy.io.compression", "scipy.sparse.csgraph"}
 """Those of them that read files, and count the connected components of parts."""
 
 

@@ -17,6 +17,7 @@ from functools import partial
 from types import ModuleType
 
 from jetpy.backends.base import Backend
+from jetpy.backends.gpu import HOST_THREADS
 from jetpy.backends.threads import after_fork, fork_safe_lock
 from jetpy.backends.turns import turn_of
 from jetpy.checks import integer, one_of
@@ -35,17 +36,22 @@ def _cpu(threads: int | None, device: int | None) -> Backend:
     return CpuBackend(threads)
 
 
+def _host() -> Backend:
+    """Make the back end to which one on a GPU leaves small levels."""
+    return _cpu(HOST_THREADS, None)
+
+
 def _cuda(threads: int | None, device: int | None) -> Backend:
     from jetpy.backends.cuda.engine import CudaBackend
 
-    return CudaBackend(device or 0)
+    return CudaBackend(device or 0, _host)
 
 
 def _kokkos(space: str) -> Make:
     def make(threads: int | None, device: int | None) -> Backend:
         from jetpy.backends.kokkos import KokkosBackend
 
-        return KokkosBackend(space, threads, device)
+        return KokkosBackend(space, _host, threads, device)
 
     return make
 

@@ -41,13 +41,11 @@ def check_after_fork() -> None:
         raise BackendError(f"CUDA cannot be used in a process {LOST.format('CUDA')}")
 
 
-def prefer_gpu(backend: Backend) -> None:
-    """Have a back end treated as one on a GPU."""
+def prefer_gpu(backend: Backend, host: Backend) -> None:
+    """Have a back end treated as one on a GPU; small levels go to that of the host."""
     backend.copies = True
     backend.prefers_lists, backend.longest_row = False, LONGEST_ROW
-    from jetpy.backends.cpu.engine import CpuBackend
-
-    backend.host_engine, backend.host_size = CpuBackend(HOST_THREADS), HOST_SIZE
+    backend.host_engine, backend.host_size = host, HOST_SIZE
 
 
 def check_device(device: int, count: int) -> None:

@@ -33,6 +33,22 @@ def pack(weights: IntArray | Weights, limits: Weights) -> npt.NDArray[np.int32]:
     return parts
 
 
+def one_each(weights: IntArray, shares: Weights, limits: Weights) -> npt.NDArray[np.int32]:
+    """Return a part (int32, shape (n,)) for each of no more vertices than parts.
+
+    The heaviest vertex gets the part of the largest share; unless limits (int64, shape (k,)) are
+    kept only where parts share vertices and others are empty.
+    """
+    parts = np.empty(len(weights), np.int32)
+    heaviest_first = np.argsort(-weights.astype(np.int64), kind="stable")
+    parts[heaviest_first] = np.argsort(-shares, kind="stable")[: len(weights)]
+    packed = pack(weights, limits)
+    loads = np.bincount(packed, weights, len(limits))
+    if (weights > limits[parts]).any() and (loads <= limits).all():
+        return packed
+    return parts
+
+
 def fit(
     graph: Graph,
     parts: IntArray,

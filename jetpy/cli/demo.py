@@ -42,8 +42,8 @@ def demo_command(
     from jetpy.api import partition
     from jetpy.beside import metis
     from jetpy.cli.tables import columns, levels, stdout_console
+    from jetpy.evaluation.evaluate import evaluate
     from jetpy.generators import delaunay
-    from jetpy.metrics import evaluate
     from jetpy.report import evaluation
 
     with progress_bars(quiet=quiet) as bars:

@@ -25,8 +25,8 @@ from jetpy.cli.options import (
 from jetpy.cli.output import STDOUT, check_cut_matrix, check_outputs, write_json
 
 if TYPE_CHECKING:
+    from jetpy.evaluation.evaluate import Evaluation
     from jetpy.graph import Graph
-    from jetpy.metrics import Evaluation
 
 
 @click.command(
@@ -85,9 +85,9 @@ def evaluate_command(
     if hierarchy is not None and distance is None:
         raise click.UsageError("--hierarchy needs --distance")
 
+    from jetpy.evaluation.evaluate import evaluate
     from jetpy.io.cut_matrix import write_cut_matrix
     from jetpy.mapping.machine import described
-    from jetpy.metrics import evaluate
     from jetpy.report import evaluation
 
     distances = None if distance is None else read_distances(distance)

@@ -55,7 +55,7 @@ class Given:
         UsageError
             If the file has several weights of a vertex.
         """
-        from jetpy.build import as_graph
+        from jetpy.io.graphs import as_graph
 
         weights = read_weights(path, self.rows, scale=scale)
         if weights is None:
@@ -162,8 +162,8 @@ def _mesh(path: Path) -> Given:
 
 
 def _session(path: Path, **rules: bool) -> Given:
-    from jetpy.build import as_graph
     from jetpy.incremental.session import read_session
+    from jetpy.io.graphs import as_graph
 
     session = read_session(path)
     graph = as_graph(session.graph, pattern=rules.get("pattern", False))

@@ -192,7 +192,7 @@ def partition_command(
         raise click.UsageError("--session cannot be combined with several imbalances")
     shares = None
     if targets is not None:
-        from jetpy.constraints.targets import read_targets
+        from jetpy.io.weights import read_targets
 
         shares = read_targets(targets)
     pose(0, k, largest, seed, options, shares)

@@ -244,7 +244,7 @@ def _given(graph: Graph, parts: IntArray, k: int | None, imbalance: float, sourc
 
 def _numbers(subject: Subject) -> dict[str, Any]:
     """Return what `jetpy partition` tells of a run as JSON, or `jetpy evaluate` of given parts."""
-    from jetpy.metrics import evaluate
+    from jetpy.evaluation.evaluate import evaluate
     from jetpy.report import evaluation, stats
 
     if subject.run is not None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.balance.packing import pack
-from jetpy.errors import MissingFileError, OptionError
-from jetpy.graph import IntArray
+from jetpy.errors import OptionError
 
 Shares = npt.NDArray[np.int64]
 
@@ -57,48 +54,3 @@ def ideals(total: int, shares: Shares) -> npt.NDArray[np.int64]:
     """Return what each part should weigh, rounded up, int64, shape (k,)."""
     exact = -(-total * shares.astype(object) // int(shares.sum()))
     return np.asarray(exact, np.int64)
-
-
-def one_each(
-    weights: IntArray, shares: Shares, limits: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int32]:
-    """Return a part (int32, shape (n,)) for each of no more vertices than parts.
-
-    The heaviest vertex gets the part of the largest share; unless limits (int64, shape (k,)) are
-    kept only where parts share vertices and others are empty.
-    """
-    parts = np.empty(len(weights), np.int32)
-    heaviest_first = np.argsort(-weights.astype(np.int64), kind="stable")
-    parts[heaviest_first] = np.argsort(-shares, kind="stable")[: len(weights)]
-    packed = pack(weights, limits)
-    loads = np.bincount(packed, weights, len(limits))
-    if (weights > limits[parts]).any() and (loads <= limits).all():
-        return packed
-    return parts
-
-
-def read_targets(text: str) -> npt.NDArray[np.float64]:
-    """Return targets from text such as ``2:1:1:1``, or from the file that it names.
-
-    A file has a number a line, or is a ``.npy`` array.
-
-    Raises
-    ------
-    OptionError
-        If the text is neither.
-    MissingFileError
-        If it has no colon and is not a number, and no file has that name.
-    """
-    path = Path(text)
-    try:
-        if not path.is_file():
-            return np.array([float(number) for number in text.split(":")])
-        if path.suffix == ".npy":
-            return np.asarray(np.load(path, allow_pickle=False), np.float64)
-        return np.array([float(line) for line in path.read_text().split()])
-    except (ValueError, OSError) as error:
-        is_name = bool(text) and not path.is_file() and ":" not in text
-        kind = MissingFileError if is_name else OptionError
-        raise kind(
-            f"targets {text!r} are neither numbers such as 2:1:1:1 nor a file of them: {error}"
-        ) from None

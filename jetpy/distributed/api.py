@@ -26,13 +26,19 @@ from jetpy.distributed.run import Found, partition_piece, refine_piece
 from jetpy.distributed.writing import write_parts
 from jetpy.errors import BackendError, GraphError, OptionError
 from jetpy.graph import INT32_MAX, is_large
-from jetpy.outcome import Solution, all_seconds, cpu_threads, stage_seconds, trivial_partition
+from jetpy.outcome import (
+    LevelTable,
+    Solution,
+    all_seconds,
+    cpu_threads,
+    stage_seconds,
+    trivial_partition,
+)
 from jetpy.presets import choose
 from jetpy.problem import EDGE_CUT, Problem, checked_imbalance, pose
 from jetpy.progress import Progress, ProgressOption
 from jetpy.refinement.jet import Refined
 from jetpy.refinement.measures import measure, upload_metric
-from jetpy.result import LevelTable
 from jetpy.row_checks import HASHES
 from jetpy.stopwatch import Stopwatch
 

@@ -18,7 +18,6 @@ from jetpy.backends import get_backend, make_ready
 from jetpy.backends.level import DeviceGraph, carry_graph, download
 from jetpy.backends.room import at_work
 from jetpy.backends.threads import fork_safe_lock
-from jetpy.build import as_graph
 from jetpy.errors import JetpyError
 from jetpy.graph import Graph, IntArray, common_divisor
 from jetpy.incremental.batch import Batch, checked_batch
@@ -28,6 +27,7 @@ from jetpy.incremental.placement import Placement
 from jetpy.incremental.renewal import best, partition_anew, refine_again, renumbered
 from jetpy.incremental.resolution import resolve
 from jetpy.incremental.session import Goal, Session, Settings, read_session, write_session
+from jetpy.io.graphs import as_graph
 from jetpy.metrics import checked_parts, edge_cut, part_weights
 from jetpy.options import IncrementalOptions
 from jetpy.outcome import Outcome

@@ -33,7 +33,7 @@ def write_cut_matrix(path: str | os.PathLike[str], matrix: sp.csr_array) -> None
     ----------
     path : path
     matrix : scipy.sparse.csr_array of int64, shape (k, k)
-        As `jetpy.metrics.Evaluation` has it.
+        As `jetpy.evaluation.evaluate.Evaluation` has it.
 
     Raises
     ------

@@ -14,7 +14,8 @@ from typing import Any, BinaryIO
 import numpy as np
 import scipy.sparse as sp
 
-from jetpy.build import graph_of, raw_of
+from jetpy.build import graph_of
+from jetpy.convert.arrays import raw_of
 from jetpy.convert.raw import Rules
 from jetpy.errors import FileFormatError
 from jetpy.graph import Graph

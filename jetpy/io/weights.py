@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from jetpy.constraints.several import checked_weights
 from jetpy.convert.scaling import weights_of
-from jetpy.errors import FileFormatError
+from jetpy.errors import FileFormatError, MissingFileError, OptionError
 from jetpy.graph import MOST_WEIGHT
 from jetpy.io.archive import read_array
 from jetpy.io.compression import open_input, split_name
@@ -87,3 +88,30 @@ def _numbers(path: str | os.PathLike[str], stream: BinaryIO) -> tuple[npt.NDArra
     rows = read_rows(stream, head=head, comments=b"#%", comma=True, decimals=True)
     columns, lines = read_table(rows, tuple(range(1, MOST_COLUMNS + 1)))
     return columns[:, 0] if columns.shape[1] == 1 else columns, _Lines(lines)
+
+
+def read_targets(text: str) -> npt.NDArray[np.float64]:
+    """Return targets from text such as ``2:1:1:1``, or from the file that it names.
+
+    A file has a number a line, or is a ``.npy`` array.
+
+    Raises
+    ------
+    OptionError
+        If the text is neither.
+    MissingFileError
+        If it has no colon and is not a number, and no file has that name.
+    """
+    path = Path(text)
+    try:
+        if not path.is_file():
+            return np.array([float(number) for number in text.split(":")])
+        if path.suffix == ".npy":
+            return np.asarray(np.load(path, allow_pickle=False), np.float64)
+        return np.array([float(line) for line in path.read_text().split()])
+    except (ValueError, OSError) as error:
+        is_name = bool(text) and not path.is_file() and ":" not in text
+        kind = MissingFileError if is_name else OptionError
+        raise kind(
+            f"targets {text!r} are neither numbers such as 2:1:1:1 nor a file of them: {error}"
+        ) from None

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from jetpy import names
 from jetpy.backends.base import Backend
-from jetpy.build import as_graph
 from jetpy.graph import common_divisor
+from jetpy.io.graphs import as_graph
 from jetpy.mapping.machine import Levels, machine
 from jetpy.mapping.mapping import Mapping
 from jetpy.mapping.one_each import place_one_each

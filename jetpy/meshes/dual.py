@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from jetpy.build import as_graph
 from jetpy.coordinates import Coordinates, checked_coordinates
 from jetpy.errors import GraphError, OptionError
 from jetpy.graph import Graph
+from jetpy.io.graphs import as_graph
 from jetpy.meshes.cells import Block, Ids, blocks_of, count_cells
 
 MOST_CELLS = 64

@@ -3,7 +3,8 @@
 How to make one: draw figures of at most `figures.WIDTH` inches in colours of `palette` alone, turn
 them into inline SVG, and render a template that extends ``base.html``::
 
-    from jetpy.pages.figures import new_figure, styled, svg_of
+    from jetpy.pages.figures import new_figure, svg_of
+from jetpy.pages.style import styled
     from jetpy.pages.page import render
     from jetpy.pages.palette import SERIES
 

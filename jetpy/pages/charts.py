@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.metrics import Evaluation
-from jetpy.pages.figures import new_figure, styled
+from jetpy.evaluation.evaluate import Evaluation
+from jetpy.pages.figures import new_figure
 from jetpy.pages.palette import BAD, INK, SERIES
+from jetpy.pages.style import styled
 from jetpy.profile import Kernel, Step
-from jetpy.result import Level
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from jetpy.outcome import Level
 
 MOST_BARS = 40
 """Parts that get a bar each; more are lines, sorted by what they show."""

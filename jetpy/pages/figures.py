@@ -6,12 +6,10 @@ import base64
 import hashlib
 import io
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from jetpy.pages.page import needed
-from jetpy.pages.palette import COLOURS, INK, MUTED, PAGE, RULE, SERIES
+from jetpy.pages.palette import COLOURS
+from jetpy.pages.style import styled
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -20,32 +18,6 @@ if TYPE_CHECKING:
 WIDTH = 4.4
 """Inches: the widest figure whose text is readable on a phone, where it has to shrink a little."""
 
-_STYLE: dict[Any, Any] = {
-    "axes.edgecolor": RULE,
-    "axes.facecolor": PAGE,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "axes.labelcolor": MUTED,
-    "axes.prop_cycle": f"cycler(color={list(SERIES)})",
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.titlecolor": INK,
-    "axes.titlesize": 10,
-    "figure.facecolor": PAGE,
-    "font.family": "DejaVu Sans",
-    "font.size": 9,
-    "grid.color": RULE,
-    "grid.linewidth": 0.6,
-    "legend.fontsize": 8,
-    "legend.frameon": False,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "jetpy",
-    "text.color": INK,
-    "xtick.color": RULE,
-    "xtick.labelcolor": MUTED,
-    "ytick.color": RULE,
-    "ytick.labelcolor": MUTED,
-}
 _VARIABLES = {colour.light: f"var(--{name})" for name, colour in COLOURS.items()}
 _SUPERFLUOUS = re.compile(
     r"^.*?(?=<svg )|<metadata>.*?</metadata>|<defs>\s*<style.*?</style>\s*</defs>"
@@ -58,19 +30,6 @@ _IMAGE = re.compile(r"(?<=data:image/png;base64,)[^\"]*")
 _PATH = re.compile(r'(?<= d=")[^"]*')
 _FINE = re.compile(r"(\.\d\d)\d+")
 _ID = re.compile(r'(\bid="|href="#|url\(#)')
-
-
-@contextmanager
-def styled() -> Iterator[None]:
-    """Have figures that are made in the block look like the pages.
-
-    Raises
-    ------
-    JetpyError
-        Where matplotlib is missing.
-    """
-    with needed("matplotlib").rc_context(_STYLE):
-        yield
 
 
 def new_figure(height: float, width: float = WIDTH) -> Figure:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jetpy.metrics import Evaluation, evaluate
+from jetpy.evaluation.evaluate import Evaluation, evaluate
 from jetpy.pages import between, charts
 from jetpy.pages.blocks import Drawn, Table, drawn
 from jetpy.pages.drawing import draw
-from jetpy.pages.figures import WIDTH, new_figure, styled
+from jetpy.pages.figures import WIDTH, new_figure
 from jetpy.pages.page import render
+from jetpy.pages.style import styled
 from jetpy.pages.subject import (
     Subject,
     beside_table,
@@ -21,7 +22,6 @@ from jetpy.pages.subject import (
     verdict,
     versions,
 )
-from jetpy.result import Partition
 from jetpy.summary import (
     KERNEL_HEADERS,
     LEVEL_HEADERS,
@@ -31,6 +31,9 @@ from jetpy.summary import (
     level_rows,
     step_row,
 )
+
+if TYPE_CHECKING:
+    from jetpy.result import Partition
 
 QUOTIENT = (
     "The quotient graph: circles are parts, as large as they are heavy; lines join those that cut "

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 import numpy.typing as npt
 
 from jetpy.errors import GraphError
-from jetpy.metrics import evaluate
+from jetpy.evaluation.evaluate import evaluate
 from jetpy.pages import between
 from jetpy.pages.drawing import draw
-from jetpy.pages.figures import WIDTH, new_figure, styled
+from jetpy.pages.figures import WIDTH, new_figure
 from jetpy.pages.page import check_installed
-from jetpy.result import Partition
+from jetpy.pages.style import styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from jetpy.result import Partition
 
 
 def plot(partition: Partition, coordinates: npt.ArrayLike | None = None) -> Figure:

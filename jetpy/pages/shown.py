@@ -6,7 +6,7 @@ import io
 
 from matplotlib.figure import Figure
 
-from jetpy.pages.figures import styled
+from jetpy.pages.style import styled
 
 _DPI = 144
 

@@ -7,17 +7,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from jetpy.beside import Beside
+from jetpy.evaluation.evaluate import Evaluation, evaluate
 from jetpy.graph import Graph
-from jetpy.metrics import Evaluation, evaluate
 from jetpy.names import DISTRIBUTION
 from jetpy.pages.blocks import Table
-from jetpy.result import Partition
 from jetpy.summary import PART_HEADERS, Rows, count, cut_text, part_rows, run_text
+
+if TYPE_CHECKING:
+    from jetpy.result import Partition
 
 MOST_LISTED = 400
 """Parts that the table lists; of more, the heaviest."""

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from math import inf, isfinite
 from typing import TYPE_CHECKING
 
-from jetpy.pages.figures import new_figure, styled
+from jetpy.pages.figures import new_figure
 from jetpy.pages.palette import INK, MUTED, PAGE, SERIES
+from jetpy.pages.style import styled
 from jetpy.study.efficiency import Cell
 from jetpy.study.launches import Launches
 from jetpy.study.metrics import cascade, factors

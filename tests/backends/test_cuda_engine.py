@@ -249,7 +249,7 @@ def test_forked_processes_have_no_gpu(cupy: Cupy, monkeypatch: pytest.MonkeyPatc
         lambda: backend.empty(3),
         lambda: backend.parallel_for(3, selfcheck.tally),
         lambda: backend.using().__enter__(),
-        engine.CudaBackend,
+        lambda: engine.CudaBackend(0, CpuBackend),
     ):
         with pytest.raises(BackendError, match="CUDA cannot be used in a process forked from"):
             use()

@@ -15,6 +15,7 @@ import pytest
 import jetpy
 from jetpy.backends import get_backend, gpu, kernel_modules
 from jetpy.backends.base import Workunit
+from jetpy.backends.cpu.engine import CpuBackend
 from jetpy.backends.kokkos import KokkosBackend, cachekey
 from jetpy.backends.kokkos.build import (
     BINARY,
@@ -135,7 +136,7 @@ def run(code: str) -> subprocess.CompletedProcess[str]:
 def test_missing_pykokkos_is_explained(space: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jetpy.backends.kokkos.runtime.find_spec", lambda package: None)
     with pytest.raises(BackendError, match="PyKokkos is not installed"):
-        KokkosBackend(space)
+        KokkosBackend(space, CpuBackend)
 
 
 def test_missing_cupy_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +144,7 @@ def test_missing_cupy_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
         "jetpy.backends.kokkos.runtime.find_spec", lambda package: package != "cupy" or None
     )
     with pytest.raises(BackendError, match="pip install cupy"):
-        KokkosBackend("Cuda")
+        KokkosBackend("Cuda", CpuBackend)
 
 
 def test_half_built_folders_do_not_count(tmp_path: Path) -> None:

@@ -11,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jetpy
-from jetpy.constraints.targets import MOST_SHARES, checked_targets, ideals, one_each, read_targets
+from jetpy.balance.packing import one_each
+from jetpy.constraints.targets import MOST_SHARES, checked_targets, ideals
 from jetpy.errors import MissingFileError, OptionError
 from jetpy.graph import Graph
+from jetpy.io.weights import read_targets
 from tests.graphs import SMALL_GRAPHS, from_edges, path
 from tests.limits import check_limit
 from tests.strategies import weighted_graphs

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from jetpy.build import as_graph
 from jetpy.errors import JetpyError
 from jetpy.io import read_graph, write_graph
+from jetpy.io.graphs import as_graph
 from tests.graphs import random_graph
 
 PIECES = (b"", b"\n", b" ", b"0", b"-1", b"%", b"1.5", b"9999999999", b"\x00", b"\xff\xfe", b"nan")

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from jetpy.errors import JetpyError
-from jetpy.pages.figures import new_figure, styled, svg_of
+from jetpy.pages.figures import new_figure, svg_of
 from jetpy.pages.page import render
 from jetpy.pages.palette import COLOURS, FILLS, INK, ON_FILL, SERIES
+from jetpy.pages.style import styled
 from tests.pages.reader import Page
 
 

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Self
 from weakref import WeakSet
 
-from jetpy.backends.base import Workunit
+from jetpy.backends.base import Backend, Workunit
 from jetpy.backends.cuda import nvrtc
 from jetpy.backends.cuda.code import Code, code_on
 from jetpy.backends.cuda.diagnosis import problems
@@ -40,6 +40,8 @@ class CudaBackend(LaunchingBackend):
     ----------
     device : int
         Number of the GPU.
+    make_host : callable
+        Makes the back end to which this one leaves small levels.
 
     Raises
     ------
@@ -52,7 +54,7 @@ class CudaBackend(LaunchingBackend):
     name = "cuda"
     threads = 1
 
-    def __init__(self, device: int = 0) -> None:
+    def __init__(self, device: int, make_host: Callable[[], Backend]) -> None:
         check_after_fork()
         found = examine()
         if found.capabilities:
@@ -69,7 +71,7 @@ class CudaBackend(LaunchingBackend):
         self._code_of_width = partial(code_on, device, self._cuda, compiler, chosen)
         with memory.using():
             self._totals = Totals(memory)
-        prefer_gpu(self)
+        prefer_gpu(self, make_host())
         _living.add(self)
 
     @property

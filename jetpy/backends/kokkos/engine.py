@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 from weakref import WeakSet
 
-from jetpy.backends.base import Count, Workunit
+from jetpy.backends.base import Backend, Count, Workunit
 from jetpy.backends.cpu.program import Program
 from jetpy.backends.gpu import prefer_gpu
 from jetpy.backends.gpu_memory import CudaMemory
@@ -46,6 +46,8 @@ class KokkosBackend(LaunchingBackend):
     ----------
     space : {'Cuda', 'OpenMP', 'Serial'}
         Kokkos execution space.
+    make_host : callable
+        Makes the back end to which one on a GPU leaves small levels.
     threads : int, optional
         CPU threads of OpenMP: all available ones by default. They are fixed when the first back
         end of the process starts Kokkos.
@@ -62,7 +64,13 @@ class KokkosBackend(LaunchingBackend):
         If there is no such GPU.
     """
 
-    def __init__(self, space: str, threads: int | None = None, device: int | None = None) -> None:
+    def __init__(
+        self,
+        space: str,
+        make_host: Callable[[], Backend],
+        threads: int | None = None,
+        device: int | None = None,
+    ) -> None:
         check_present(space, device)
         started = start(threads if space == "OpenMP" else None, device)
         import pykokkos as pk
@@ -73,7 +81,7 @@ class KokkosBackend(LaunchingBackend):
         self.threads = started if space == "OpenMP" else 1
         if on_gpu:
             self.gpu = device_of_kokkos(device)
-            prefer_gpu(self)
+            prefer_gpu(self, make_host())
         self._space = space
         self._instance: Any = None
         if space != "OpenMP" or not openmp_is_lost():

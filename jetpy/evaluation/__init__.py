@@ -1,0 +1,1 @@
+"""How good a partition is, in numbers, tables and notebooks."""
