@@ -20,6 +20,7 @@ from PIL import Image
 import jetpy
 from docs.watching import IMBALANCE, Parts, backend, mesh, refine_once, watched_run
 from jetpy.backends.level import upload
+from jetpy.bars import no_progress
 from jetpy.hierarchy import coarsen, finest_level
 from jetpy.metrics import edge_cut
 from jetpy.options import RefineOptions
@@ -31,7 +32,6 @@ from jetpy.pages.style import styled
 from jetpy.pages.view import view_of
 from jetpy.presets import preset
 from jetpy.problem import pose
-from jetpy.progress import no_progress
 from jetpy.workloads.control_block import Task
 
 FOLDER = Path(__file__).parent / "algorithm" / "figures"

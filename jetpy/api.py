@@ -13,6 +13,7 @@ import numpy.typing as npt
 from jetpy import names
 from jetpy.backends.base import Backend
 from jetpy.backends.level import able
+from jetpy.bars import Progress, ProgressOption, no_progress
 from jetpy.constraints.fixed import NO_PART, Places, checked_places
 from jetpy.errors import OptionError
 from jetpy.evolution import evolve
@@ -25,7 +26,6 @@ from jetpy.outcome import Outcome, trivial_outcome, trivial_partition
 from jetpy.presets import choose
 from jetpy.presets import preset as preset_options
 from jetpy.problem import Problem, checked_imbalance, checked_imbalances, divided, pose
-from jetpy.progress import Progress, ProgressOption, no_progress
 from jetpy.result import Partition
 from jetpy.run import run
 from jetpy.validate import check_small

@@ -1,4 +1,7 @@
-"""Progress bars for people who watch: in a terminal, on standard error; or in a notebook."""
+"""How a run tells how far it is, and the bars that show it.
+
+Bars are for people who watch: in a terminal, on standard error; or in a notebook.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,15 @@ import contextlib
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from jetpy.errors import OptionError
-from jetpy.progress import Progress, ProgressOption, no_progress
+
+Progress = Callable[[str, int, int], None]
+"""Called as progress(stage, done, total)."""
+ProgressOption = Progress | bool | None
+"""What callers may ask for: True shows bars, False and None nothing."""
 
 STAGES = {
     "read": "Reading",
@@ -30,6 +37,10 @@ SOON = 1.0
 
 _TERMINAL = threading.Lock()
 """The bar that is drawn holds it."""
+
+
+def no_progress(stage: str, done: int, total: int) -> None:
+    """Ignore progress."""
 
 
 class Screen(Protocol):

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from jetpy.bars import no_progress
 from jetpy.hierarchy import HierarchyLevel, coarsen
 from jetpy.initial.coarsest import partition_coarsest
 from jetpy.problem import Problem
-from jetpy.progress import no_progress
 from jetpy.refinement.jet import Refined
 from jetpy.stopwatch import Stopwatch
 

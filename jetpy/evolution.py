@@ -19,13 +19,13 @@ import numpy.typing as npt
 
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import DeviceGraph, divide_weights, upload
+from jetpy.bars import Progress, no_progress
 from jetpy.graph import Graph
 from jetpy.multilevel import improve, recombine, solve
 from jetpy.options import Effort
 from jetpy.outcome import Outcome, Solution, all_seconds, stage_seconds
 from jetpy.overlay import difference
 from jetpy.problem import SEEDS, Problem, in_units
-from jetpy.progress import Progress, no_progress
 from jetpy.stopwatch import Stopwatch
 
 SEED_STEP = 0x1E3779B9

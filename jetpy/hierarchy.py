@@ -9,11 +9,11 @@ from typing import ClassVar
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import DeviceGraph, carry, carry_graph
 from jetpy.balance.finish import finish
+from jetpy.bars import Progress
 from jetpy.coarsening.methods import COARSENINGS
 from jetpy.narrowing import narrow_graph
 from jetpy.options import CoarsenOptions
 from jetpy.problem import Problem, loosened
-from jetpy.progress import Progress
 from jetpy.projection import inject_parts, label, project_parts
 from jetpy.refinement.jet import Refined, Refinement
 from jetpy.refinement.measures import Measures

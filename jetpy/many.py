@@ -16,12 +16,11 @@ from jetpy import names
 from jetpy.api import partition
 from jetpy.backends import CPU
 from jetpy.backends.threads import available_threads, uninterrupted
-from jetpy.bars import telling
+from jetpy.bars import ProgressOption, telling
 from jetpy.checks import integer
 from jetpy.errors import GraphError, JetpyError, OptionError
 from jetpy.graph import Graph
 from jetpy.io.graphs import as_graph
-from jetpy.progress import ProgressOption
 from jetpy.result import Partition
 
 Result = TypeVar("Result")

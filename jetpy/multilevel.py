@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import DeviceGraph, divide_weights, upload
+from jetpy.bars import Progress, no_progress
 from jetpy.branches import branch_off, partition_best
 from jetpy.graph import Graph
 from jetpy.hierarchy import HierarchyLevel, coarsen, coarsest_size, finest_level, inject, project
@@ -22,7 +23,6 @@ from jetpy.narrowing import is_narrow, narrow_problem
 from jetpy.outcome import Level, Outcome, Solution, all_seconds, level_report, stage_seconds
 from jetpy.overlay import overlay
 from jetpy.problem import EDGE_CUT, Problem, in_units, within
-from jetpy.progress import Progress, no_progress
 from jetpy.refinement.jet import Refined
 from jetpy.refinement.measures import Measures, cost_of
 from jetpy.stopwatch import Stopwatch

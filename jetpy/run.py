@@ -12,14 +12,13 @@ from jetpy.backends.base import Backend
 from jetpy.backends.level import able
 from jetpy.backends.room import at_work
 from jetpy.backends.workers import watch_compilations
-from jetpy.bars import telling
+from jetpy.bars import Progress, ProgressOption, telling
 from jetpy.errors import OptionError
 from jetpy.graph import Graph
 from jetpy.graph_on_gpu import GraphOnGpu
 from jetpy.options import ONCE, Effort
 from jetpy.outcome import LevelTable, Outcome, cpu_threads
 from jetpy.problem import Problem
-from jetpy.progress import Progress, ProgressOption
 from jetpy.result import Partition
 
 if TYPE_CHECKING:

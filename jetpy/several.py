@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import carry_graph, download, upload
+from jetpy.bars import Progress, no_progress
 from jetpy.constraints.fixed import NO_PART
 from jetpy.constraints.several import Several
 from jetpy.evolution import SEED_STEP, Pace
@@ -26,7 +27,6 @@ from jetpy.metrics import edge_cut
 from jetpy.options import Effort
 from jetpy.outcome import Outcome, all_seconds, stage_seconds
 from jetpy.problem import SEEDS, Problem
-from jetpy.progress import Progress, no_progress
 from jetpy.stopwatch import Stopwatch
 from jetpy.workloads import several_weights as kernels
 from jetpy.workloads.heaps import Number

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from jetpy.backends.base import Array
+from jetpy.bars import no_progress
 from jetpy.hierarchy import HierarchyLevel, coarsen, project
 from jetpy.options import Options
 from jetpy.problem import Problem
-from jetpy.progress import no_progress
 from jetpy.refinement.jet import Refined
 from jetpy.stopwatch import Stopwatch
 

@@ -15,12 +15,12 @@ import numpy.typing as npt
 
 from jetpy.backends.base import Array, Backend
 from jetpy.backends.level import download, upload
+from jetpy.bars import no_progress
 from jetpy.constraints.fixed import NO_PART
 from jetpy.graph import INT32_MAX, Graph, IntArray
 from jetpy.hierarchy import HierarchyLevel, coarsen, finest_level, inject, project
 from jetpy.overlay import overlay
 from jetpy.problem import Problem
-from jetpy.progress import no_progress
 from jetpy.refinement.nets import contract, neighbourhoods
 from jetpy.refinement.volume import shrink_volume
 

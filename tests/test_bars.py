@@ -15,9 +15,8 @@ import pytest
 import jetpy
 from jetpy import bars
 from jetpy.backends.workers import announce
-from jetpy.bars import Bars, progress_bars, telling
+from jetpy.bars import Bars, no_progress, progress_bars, telling
 from jetpy.errors import OptionError
-from jetpy.progress import no_progress
 from tests.children import shown_on_a_terminal
 
 ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}

@@ -12,6 +12,7 @@ import jetpy
 from jetpy import branches
 from jetpy.backends import get_backend
 from jetpy.backends.level import upload
+from jetpy.bars import no_progress
 from jetpy.branches import branch_off, partition_best
 from jetpy.graph import Graph
 from jetpy.hierarchy import HierarchyLevel, coarsen, finest_level
@@ -20,7 +21,6 @@ from jetpy.names import Coarsening
 from jetpy.options import Options
 from jetpy.presets import preset
 from jetpy.problem import Problem, pose
-from jetpy.progress import no_progress
 from tests.graphs import from_edges, star
 
 pytestmark = pytest.mark.usefixtures("compiled")

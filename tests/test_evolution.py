@@ -14,6 +14,7 @@ from jetpy import evolution
 from jetpy.backends import get_backend
 from jetpy.backends.base import Backend
 from jetpy.backends.level import upload
+from jetpy.bars import no_progress
 from jetpy.evolution import Pace, by_quality, choose_parents, evolve, is_new, replace_similar
 from jetpy.graph import Graph
 from jetpy.hierarchy import coarsen, finest_level
@@ -24,7 +25,6 @@ from jetpy.outcome import Solution
 from jetpy.overlay import overlay
 from jetpy.presets import preset
 from jetpy.problem import Problem, pose
-from jetpy.progress import no_progress
 from jetpy.refinement.jet import Refined
 from jetpy.refinement.measures import Measures
 from tests.test_api import check, weighted_torus

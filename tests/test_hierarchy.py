@@ -11,10 +11,10 @@ import jetpy
 from jetpy import generators, hierarchy
 from jetpy.backends import get_backend
 from jetpy.backends.level import upload
+from jetpy.bars import no_progress
 from jetpy.hierarchy import coarsen, finest_level
 from jetpy.presets import preset
 from jetpy.problem import in_units, loosened, pose
-from jetpy.progress import no_progress
 
 pytestmark = pytest.mark.usefixtures("compiled")
 

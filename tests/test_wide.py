@@ -14,13 +14,13 @@ import jetpy.graph
 from jetpy.backends import get_backend
 from jetpy.backends.base import Backend
 from jetpy.backends.level import DeviceGraph, download, upload
+from jetpy.bars import no_progress
 from jetpy.errors import BackendError, GraphError, OptionError
 from jetpy.graph import INT32_MAX, Graph
 from jetpy.hierarchy import coarsen, finest_level
 from jetpy.narrowing import is_narrow, narrow_graph, narrow_problem
 from jetpy.presets import choose
 from jetpy.problem import pose
-from jetpy.progress import no_progress
 from tests.graphs import edge_dict, path
 from tests.strategies import weighted_graphs
 

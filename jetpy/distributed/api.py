@@ -16,7 +16,7 @@ from jetpy import names
 from jetpy.backends import ON_GPU, lease, make_ready
 from jetpy.backends.base import Backend
 from jetpy.backends.workers import watch_compilations
-from jetpy.bars import telling
+from jetpy.bars import Progress, ProgressOption, telling
 from jetpy.distributed.block import Block, UploadedRows, as_block, check_rows, total_of, upload_rows
 from jetpy.distributed.communicator import Alone, Communicator, MpiCommunicator
 from jetpy.distributed.faults import agreed, ending_all, together
@@ -36,7 +36,6 @@ from jetpy.outcome import (
 )
 from jetpy.presets import choose
 from jetpy.problem import EDGE_CUT, Problem, checked_imbalance, pose
-from jetpy.progress import Progress, ProgressOption
 from jetpy.refinement.jet import Refined
 from jetpy.refinement.measures import measure, upload_metric
 from jetpy.row_checks import HASHES

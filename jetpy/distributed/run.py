@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.backends.base import Backend
+from jetpy.bars import Progress, no_progress
 from jetpy.distributed.levels import GatheredLevel, PieceLevel, gather_size
 from jetpy.distributed.piece import Piece
 from jetpy.evolution import Pace, evolve_uploaded
@@ -17,7 +18,6 @@ from jetpy.multilevel import improve_level, solve_level
 from jetpy.options import Effort
 from jetpy.outcome import Solution
 from jetpy.problem import Problem, in_units
-from jetpy.progress import Progress, no_progress
 from jetpy.stopwatch import Stopwatch
 
 

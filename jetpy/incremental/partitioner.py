@@ -18,6 +18,7 @@ from jetpy.backends import get_backend, make_ready
 from jetpy.backends.level import DeviceGraph, carry_graph, download
 from jetpy.backends.room import at_work
 from jetpy.backends.threads import fork_safe_lock
+from jetpy.bars import Progress, no_progress
 from jetpy.errors import JetpyError
 from jetpy.graph import Graph, IntArray, common_divisor
 from jetpy.incremental.batch import Batch, checked_batch
@@ -32,7 +33,6 @@ from jetpy.metrics import checked_parts, edge_cut, part_weights
 from jetpy.options import IncrementalOptions
 from jetpy.outcome import Outcome
 from jetpy.problem import SEEDS, Problem, checked_imbalance, in_units
-from jetpy.progress import Progress, no_progress
 from jetpy.validate import check_small
 from jetpy.workloads.groups import NO_PART
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from jetpy import names
 from jetpy.backends.base import Backend
+from jetpy.bars import Progress, ProgressOption
 from jetpy.graph import common_divisor
 from jetpy.io.graphs import as_graph
 from jetpy.mapping.machine import Levels, machine
@@ -19,7 +20,6 @@ from jetpy.mapping.problem import METHODS, pose_mapping
 from jetpy.multilevel import partition_multilevel
 from jetpy.outcome import Outcome, trivial_outcome
 from jetpy.problem import checked_imbalance
-from jetpy.progress import Progress, ProgressOption
 from jetpy.run import run
 from jetpy.validate import check_small
 

@@ -4,9 +4,9 @@ How to make one: draw figures of at most `figures.WIDTH` inches in colours of `p
 them into inline SVG, and render a template that extends ``base.html``::
 
     from jetpy.pages.figures import new_figure, svg_of
-from jetpy.pages.style import styled
     from jetpy.pages.page import render
     from jetpy.pages.palette import SERIES
+    from jetpy.pages.style import styled
 
     with styled():
         figure = new_figure(height=2.5)
