@@ -31,7 +31,6 @@ main(prog_name="jetpy")
 """
 FAILING = """
 from jetpy.errors import BackendError
-from tests.modules import modules
 compile_text = llvm.compile_text
 def refuse(text, name):
     if name == "projection_wide":
