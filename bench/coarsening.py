@@ -14,16 +14,16 @@ from bench.instances import Instance, add_options, chosen
 from bench.quality import RESULTS, read_records
 from bench.tables import note, show
 from jetpy import Graph
-from jetpy.backends import get_backend, kernel_modules
-from jetpy.backends.base import Backend
-from jetpy.backends.level import upload
 from jetpy.coarsening.methods import COARSENINGS
-from jetpy.hierarchy import coarsest_size
-from jetpy.metrics import imbalance
-from jetpy.multilevel import partition_multilevel
-from jetpy.options import Options
-from jetpy.presets import choose
-from jetpy.problem import Problem, pose
+from jetpy.device.backends import get_backend, kernel_modules
+from jetpy.device.device_graph import upload
+from jetpy.engines.base import Backend
+from jetpy.multilevel.driver import partition_multilevel
+from jetpy.multilevel.hierarchy import coarsest_size
+from jetpy.problem.metrics import imbalance
+from jetpy.problem.options import Options
+from jetpy.problem.presets import choose
+from jetpy.problem.problem import Problem, pose
 
 
 def _without_score() -> Options:

@@ -30,9 +30,9 @@ from bench.instances import Instance, add_options, chosen
 from bench.quality import RESULTS, read_records
 from bench.tables import note
 from bench.tools import IMBALANCE
-from jetpy.balance.limits import limits_of
-from jetpy.constraints.targets import checked_targets, ideals
-from jetpy.metrics import edge_cut
+from jetpy.problem.limits import limits_of
+from jetpy.problem.metrics import edge_cut
+from jetpy.problem.targets import checked_targets, ideals
 from jetpy.study.answers import answering
 from jetpy.study.arrays import load_arrays, save_arrays
 

@@ -23,7 +23,7 @@ from bench.distributed_tools import TOOLS, Job
 from bench.quality import RESULTS, read_records
 from bench.tables import note, show
 from bench.tools import IMBALANCE
-from jetpy.backends import get_backend
+from jetpy.device.backends import get_backend
 from jetpy.distributed.api import communicator
 from jetpy.study.answers import answering
 

@@ -15,7 +15,7 @@ import numpy as np
 
 import jetpy
 from bench.modifiers import random_batch
-from jetpy.backends import get_backend
+from jetpy.device.backends import get_backend
 from jetpy.study.answers import answering
 from jetpy.study.arrays import load_arrays
 

@@ -19,9 +19,9 @@ from bench.fingerprint import digest
 from bench.instances import Instance, generated_instances
 from bench.quality import RESULTS, read_records
 from bench.tables import note, show
-from jetpy.backends import BACKENDS, ON_GPU, get_backend
-from jetpy.backends.level import upload
-from jetpy.backends.threads import available_threads
+from jetpy.device.backends import BACKENDS, ON_GPU, get_backend
+from jetpy.device.device_graph import upload
+from jetpy.engines.threads import available_threads
 
 OTHERS = {"jet": "jet-cpp", "def": "gpu-heipa-default", "ult": "gpu-heipa-ultra"}
 """Tools of the reference by what their columns are called."""

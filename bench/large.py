@@ -18,8 +18,8 @@ from dataclasses import replace
 import numpy as np
 
 import jetpy
-from jetpy.graph import INT32_MAX, Graph
-from jetpy.metrics import edge_cut
+from jetpy.graph.csr import INT32_MAX, Graph
+from jetpy.problem.metrics import edge_cut
 
 
 def ring(n: int, reach: int) -> Graph:

@@ -25,8 +25,8 @@ import numpy.typing as npt
 import jetpy
 from bench.child import Absent
 from bench.tools import IMBALANCE, Job
-from jetpy.backends import get_backend
-from jetpy.metrics import checked_parts, edge_cut, part_weights
+from jetpy.device.backends import get_backend
+from jetpy.problem.metrics import checked_parts, edge_cut, part_weights
 from jetpy.study.answers import answering
 from jetpy.study.arrays import load_arrays
 

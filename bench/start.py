@@ -57,7 +57,7 @@ def cases(backend: str, graph: Path) -> dict[str, list[str]]:
 def cold_cases(backend: str, graph: Path) -> dict[str, list[str]]:
     """Return the arguments of Python of each case that is measured with an empty cache."""
     narrow = (
-        "from jetpy.backends import get_backend, kernel_modules; "
+        "from jetpy.device.backends import get_backend, kernel_modules; "
         f"get_backend({backend!r}).compile(kernel_modules())"
     )
     return {

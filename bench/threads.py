@@ -12,7 +12,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import jetpy
-from jetpy.backends.threads import available_threads
+from jetpy.engines.threads import available_threads
 
 SWITCH_INTERVAL = 1e-5
 """Seconds between switches of Python threads where parts are compared."""

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 import jetpy
-from jetpy.backends import BACKENDS
-from jetpy.metrics import edge_cut, part_weights
+from jetpy.device.backends import BACKENDS
+from jetpy.problem.metrics import edge_cut, part_weights
 from jetpy.study.answers import answering
 from jetpy.study.arrays import load_arrays
 from jetpy.study.tools import (

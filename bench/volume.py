@@ -28,9 +28,9 @@ from bench.instances import Instance, add_options, chosen
 from bench.quality import RESULTS, read_records
 from bench.tables import note, show
 from bench.tools import IMBALANCE
-from jetpy.metrics import communication_volume, part_weights
-from jetpy.presets import preset
-from jetpy.problem import pose
+from jetpy.problem.metrics import communication_volume, part_weights
+from jetpy.problem.presets import preset
+from jetpy.problem.problem import pose
 from jetpy.study.answers import answering
 from jetpy.study.arrays import load_arrays, save_arrays
 

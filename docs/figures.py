@@ -19,20 +19,20 @@ from PIL import Image
 
 import jetpy
 from docs.watching import IMBALANCE, Parts, backend, mesh, refine_once, watched_run
-from jetpy.backends.level import upload
-from jetpy.bars import no_progress
-from jetpy.hierarchy import coarsen, finest_level
-from jetpy.metrics import edge_cut
-from jetpy.options import RefineOptions
+from jetpy.device.device_graph import upload
+from jetpy.multilevel.hierarchy import coarsen, finest_level
 from jetpy.pages import raster
 from jetpy.pages.colouring import colours_of
 from jetpy.pages.figures import new_figure
 from jetpy.pages.palette import FILLS, INK, MUTED, ON_FILL, PAGE, SERIES
 from jetpy.pages.style import styled
 from jetpy.pages.view import view_of
-from jetpy.presets import preset
-from jetpy.problem import pose
-from jetpy.workloads.control_block import Task
+from jetpy.problem.metrics import edge_cut
+from jetpy.problem.options import RefineOptions
+from jetpy.problem.presets import preset
+from jetpy.problem.problem import pose
+from jetpy.progress import no_progress
+from jetpy.workloads.common.control_block import Task
 
 FOLDER = Path(__file__).parent / "algorithm" / "figures"
 DPI = 160

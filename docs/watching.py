@@ -12,14 +12,14 @@ from unittest import mock
 import numpy as np
 
 import jetpy
-from jetpy.backends import get_backend
-from jetpy.backends.level import upload
-from jetpy.hierarchy import HierarchyLevel
-from jetpy.options import Options, RefineOptions
-from jetpy.problem import pose
+from jetpy.device.backends import get_backend
+from jetpy.device.device_graph import upload
+from jetpy.multilevel.hierarchy import HierarchyLevel
+from jetpy.problem.options import Options, RefineOptions
+from jetpy.problem.problem import pose
 from jetpy.refinement.jet import Refinement
-from jetpy.workloads.control_block import Control, Counter, Task
-from jetpy.workloads.groups import NO_PRIORITY
+from jetpy.workloads.common.control_block import Control, Counter, Task
+from jetpy.workloads.common.groups import NO_PRIORITY
 
 IMBALANCE = 0.03
 

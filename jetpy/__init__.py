@@ -3,12 +3,12 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from jetpy.names import DISTRIBUTION
+from jetpy.choices import DISTRIBUTION
 
 if TYPE_CHECKING:
-    from jetpy import generators
-    from jetpy.api import partition, refine
-    from jetpy.convert.tables import from_edges
+    from jetpy.api.many import partition_many
+    from jetpy.api.mapping import map_processes
+    from jetpy.api.partitioning import partition, refine
     from jetpy.errors import (
         BackendError,
         FileFormatError,
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
         OutOfMemoryError,
     )
     from jetpy.evaluation.evaluate import evaluate
-    from jetpy.graph import Graph
+    from jetpy.graph import generators
+    from jetpy.graph.convert.tables import from_edges
+    from jetpy.graph.csr import Graph
     from jetpy.incremental.batch import Batch
     from jetpy.incremental.partitioner import IncrementalPartitioner, Update
     from jetpy.io.graphs import as_graph, read_graph, write_graph
     from jetpy.io.parts import read_parts, write_parts
-    from jetpy.many import partition_many
-    from jetpy.mapping.api import map_processes
-    from jetpy.mapping.machine import Machine
-    from jetpy.mapping.mapping import Mapping
-    from jetpy.members import Subgraph
     from jetpy.meshes.dual import dual_graph, dual_graph_of_faces, node_graph
-    from jetpy.options import IncrementalOptions
-    from jetpy.outcome import Level, LevelTable
-    from jetpy.profile import Profile
-    from jetpy.result import Partition
+    from jetpy.multilevel.outcome import Level, LevelTable
+    from jetpy.problem.machine import Machine
+    from jetpy.problem.options import IncrementalOptions
+    from jetpy.profiling.profile import Profile
+    from jetpy.result.mapping import Mapping
+    from jetpy.result.partition import Partition
+    from jetpy.result.subdomains import Subgraph
 
     __version__: str
 
@@ -76,8 +76,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "api": ("partition", "refine"),
-    "convert.tables": ("from_edges",),
+    "api.many": ("partition_many",),
+    "api.mapping": ("map_processes",),
+    "api.partitioning": ("partition", "refine"),
     "errors": (
         "BackendError",
         "FileFormatError",
@@ -88,27 +89,28 @@ _HOMES = {
         "OutOfMemoryError",
     ),
     "evaluation.evaluate": ("evaluate",),
-    "graph": ("Graph",),
+    "graph.convert.tables": ("from_edges",),
+    "graph.csr": ("Graph",),
     "incremental.batch": ("Batch",),
     "incremental.partitioner": ("IncrementalPartitioner", "Update"),
     "io.graphs": ("as_graph", "read_graph", "write_graph"),
     "io.parts": ("read_parts", "write_parts"),
-    "many": ("partition_many",),
-    "mapping.api": ("map_processes",),
-    "mapping.machine": ("Machine",),
-    "mapping.mapping": ("Mapping",),
-    "members": ("Subgraph",),
     "meshes.dual": ("dual_graph", "dual_graph_of_faces", "node_graph"),
-    "options": ("IncrementalOptions",),
-    "profile": ("Profile",),
-    "outcome": ("Level", "LevelTable"),
-    "result": ("Partition",),
+    "multilevel.outcome": ("Level", "LevelTable"),
+    "problem.machine": ("Machine",),
+    "problem.options": ("IncrementalOptions",),
+    "profiling.profile": ("Profile",),
+    "result.mapping": ("Mapping",),
+    "result.partition": ("Partition",),
+    "result.subdomains": ("Subgraph",),
 }
 """Modules by what they offer to all; imported when that is asked for, as SciPy takes long."""
 
 
 def __getattr__(name: str) -> Any:
-    if name == "generators" or name in {home.partition(".")[0] for home in _HOMES}:
+    if name == "generators":
+        return import_module("jetpy.graph.generators")
+    if name in {home.partition(".")[0] for home in _HOMES}:
         return import_module(f"jetpy.{name}")
     if name == "__version__":
         return import_module("importlib.metadata").version(DISTRIBUTION)

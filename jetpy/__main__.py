@@ -1,6 +1,6 @@
 """``python -m jetpy`` is the program ``jetpy``."""
 
-from jetpy.entry import main
+from jetpy.cli.signals import main
 
 if __name__ == "__main__":
     main()

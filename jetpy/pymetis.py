@@ -21,7 +21,7 @@ from pymetis import CSRAdjacency, GraphPartition, Options
 
 import jetpy
 from jetpy.errors import GraphError, OptionError
-from jetpy.graph import INT32_MAX, Graph
+from jetpy.graph.csr import INT32_MAX, Graph
 
 Integers = Sequence[int] | npt.NDArray[Any]
 Adjacency = CSRAdjacency | Sequence[Integers] | Mapping[int, Integers]

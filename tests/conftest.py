@@ -10,11 +10,11 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # for NumPy: other tests nee
 import pytest
 from hypothesis import settings
 
-from jetpy.backends import BACKENDS, get_backend, kernel_modules
-from jetpy.backends.base import Backend
+from jetpy.device.backends import BACKENDS, get_backend, kernel_modules
+from jetpy.engines.base import Backend
 from jetpy.errors import BackendError
-from jetpy.graph import INT32_MAX
-from tests.device import DeviceBackend
+from jetpy.graph.csr import INT32_MAX
+from tests.device_backend import DeviceBackend
 
 settings.register_profile("jetpy", derandomize=True, deadline=None)
 settings.load_profile("jetpy")

@@ -9,7 +9,7 @@ from itertools import combinations, pairwise, product
 
 import numpy as np
 
-from jetpy.graph import Graph
+from jetpy.graph.csr import Graph
 
 Edge = tuple[int, int]
 

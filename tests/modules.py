@@ -10,8 +10,9 @@ from types import ModuleType
 
 import pytest
 
-from jetpy.backends import kernel_modules, pykokkos_standin
-from jetpy.backends.cuda.kernels import with_workunits
+from jetpy.device.backends import kernel_modules
+from jetpy.engines.cuda.kernels import with_workunits
+from jetpy.kernel_language import pykokkos_standin
 
 _numbers = itertools.count()
 

@@ -6,7 +6,7 @@ from itertools import combinations
 
 from hypothesis import strategies as st
 
-from jetpy.graph import Graph
+from jetpy.graph.csr import Graph
 from tests.graphs import from_edges
 
 

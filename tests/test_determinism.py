@@ -17,7 +17,7 @@ import pytest
 
 import jetpy
 from jetpy.coarsening.methods import COARSENINGS
-from jetpy.graph import Graph
+from jetpy.graph.csr import Graph
 from jetpy.refinement.methods import REFINEMENTS
 from tests.conftest import named, working
 from tests.graphs import random_graph

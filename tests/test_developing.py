@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 import jetpy
-from jetpy import names, workloads
-from jetpy.backends import BACKENDS, get_backend, pykokkos_standin
-from jetpy.backends.level import upload
-from jetpy.backends.selfcheck import differences
+from jetpy import choices, workloads
+from jetpy.device.backends import BACKENDS, get_backend
+from jetpy.device.device_graph import upload
+from jetpy.device.selfcheck import differences
+from jetpy.kernel_language import pykokkos_standin
 from jetpy.refinement.methods import REFINEMENTS
 from jetpy.study import runner
 from jetpy.study.cases import Options
@@ -43,15 +44,16 @@ def load(name: str, file: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
-def load_kernels(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    module = load(f"jetpy.workloads.{name}", f"workloads/{name}.py", monkeypatch)
-    monkeypatch.setattr(workloads, name, module, raising=False)
+def load_kernels(folder: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = folder.__name__.rpartition(".")[2]
+    module = load(f"{folder.__name__}.{name}", f"workloads/{stage}/{name}.py", monkeypatch)
+    monkeypatch.setattr(folder, name, module, raising=False)
 
 
 def test_kernel(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    load_kernels("border", monkeypatch)
-    host = load("jetpy.border", "jetpy/border.py", monkeypatch)
-    test = load("tests.test_border", "tests/test_border.py", monkeypatch)
+    load_kernels(workloads.multilevel, "border", monkeypatch)
+    host = load("jetpy.multilevel.border", "jetpy/multilevel/border.py", monkeypatch)
+    test = load("tests.multilevel.test_border", "tests/multilevel/test_border.py", monkeypatch)
     backend, graph = get_backend("cpu", 2), random_graph(200, 600, 1, weighted=True)
     parts = np.random.default_rng(1).integers(0, 5, graph.n, np.int32)
     found = host.border_weights(backend, upload(backend, graph), parts, 5)
@@ -59,10 +61,10 @@ def test_kernel(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_refinement(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    load_kernels("coin", monkeypatch)
+    load_kernels(workloads.refinement, "coin", monkeypatch)
     made = load("jetpy.refinement.coin", "jetpy/refinement/coin.py", monkeypatch)
     monkeypatch.setitem(REFINEMENTS, "coin", made.CoinToss)
-    monkeypatch.setattr(names, "Refinement", Literal["coin"])
+    monkeypatch.setattr(choices, "Refinement", Literal["coin"])
     graph = jetpy.generators.delaunay(5000)
     one, two = (
         jetpy.partition(graph, 8, refinement="coin", backend="cpu", threads=threads)
@@ -75,7 +77,7 @@ def test_refinement(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.skipif(which("g++") is None, reason="no g++")
 def test_back_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = load("jetpy.backends.cpp", "jetpy/backends/cpp.py", monkeypatch)
+    made = load("jetpy.engines.cpp", "jetpy/engines/cpp.py", monkeypatch)
     assert list(differences(made.CppBackend(), 2049)) == []
 
 
@@ -83,7 +85,7 @@ def test_back_end(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_back_end_in_a_study(
     compiled: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = load("jetpy.backends.cpp", "jetpy/backends/cpp.py", monkeypatch)
+    made = load("jetpy.engines.cpp", "jetpy/engines/cpp.py", monkeypatch)
     monkeypatch.setattr(made, "COMMAND", (*made.COMMAND, "-O0"))  # all kernels of a run
     monkeypatch.setitem(BACKENDS, "cpp", lambda threads, device: made.CppBackend())
 

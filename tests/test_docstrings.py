@@ -15,7 +15,7 @@ import pytest
 
 import jetpy
 
-SKIPPED = ("jetpy.workloads", "jetpy.__main__", "jetpy.entry", "jetpy.docs")
+SKIPPED = ("jetpy.workloads", "jetpy.__main__", "jetpy.cli.signals", "jetpy.docs")
 
 
 def modules() -> list[str]:

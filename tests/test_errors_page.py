@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import jetpy
-from jetpy.backends.cuda import diagnosis
-from jetpy.backends.cuda.installation import Installation
-from jetpy.backends.room import _explain
-from jetpy.cache import check_trusted
+from jetpy.engines.cache import check_trusted
+from jetpy.engines.cuda import diagnosis
+from jetpy.engines.cuda.installation import Installation
+from jetpy.engines.oom_message import _explain
 from jetpy.io.weights import read_vertex_weights
 from jetpy.meshes.cell_types import type_of
 from jetpy.meshes.files import read_mesh

@@ -24,7 +24,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from jetpy.cli import main
+from jetpy.cli.main import main
 from tests.markdown import Block, blocks, commands
 
 ROOT = Path(__file__).parents[1]

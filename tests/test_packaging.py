@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from jetpy.guides import guide
+from jetpy.cli.docs_path import guide
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -42,7 +42,9 @@ def test_conda_recipe() -> None:
 def test_every_package_is_installed() -> None:
     folders = {file.parent for file in (ROOT / "jetpy").rglob("__init__.py")}
     names = {".".join(folder.relative_to(ROOT).parts) for folder in folders}
-    assert {*names, "jetpy.workloads"} == set(INSTALLED["packages"])
+    kernels = {file.parent for file in (ROOT / "workloads").rglob("__init__.py")}
+    names |= {".".join(("jetpy", *folder.relative_to(ROOT).parts)) for folder in kernels}
+    assert names == set(INSTALLED["packages"])
 
 
 def test_pages_that_messages_name() -> None:

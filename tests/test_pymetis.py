@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 import jetpy
 import jetpy.pymetis as pymetis
 from jetpy.errors import GraphError, OptionError
-from jetpy.generators import grid
-from jetpy.graph import Graph
-from jetpy.metrics import edge_cut, part_weights
+from jetpy.graph.csr import Graph
+from jetpy.graph.generators import grid
+from jetpy.problem.metrics import edge_cut, part_weights
 from tests.graphs import SMALL_GRAPHS, isolated, path, random_graph, two_cliques
 from tests.strategies import weighted_graphs
 

@@ -12,7 +12,7 @@ import pytest
 
 import jetpy
 import jetpy.distributed
-from jetpy.graph import Graph
+from jetpy.graph.csr import Graph
 from tests.graphs import from_edges, heavy_vertex, isolated, path, random_graph
 
 pytestmark = pytest.mark.usefixtures("compiled")

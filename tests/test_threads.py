@@ -18,16 +18,16 @@ import numpy as np
 import pytest
 
 import jetpy
-from jetpy import backends
-from jetpy.backends import MAX_IDLE, check_backend, get_backend, lease
-from jetpy.backends.cpu import compiling, llvm
-from jetpy.backends.cpu.crew import Crew, in_a_run
-from jetpy.backends.cpu.engine import CpuBackend
-from jetpy.backends.threads import available_threads, fork_safe_lock, uninterrupted
-from jetpy.backends.turns import KOKKOS
+from jetpy.device import backends
+from jetpy.device.backends import MAX_IDLE, check_backend, get_backend, lease
+from jetpy.engines.cpu import compiling, llvm
+from jetpy.engines.cpu.engine import CpuBackend
+from jetpy.engines.cpu.thread_pool import Crew, in_a_run
+from jetpy.engines.threads import available_threads, fork_safe_lock, uninterrupted
+from jetpy.engines.turns import KOKKOS
 from jetpy.errors import JetpyError, OptionError
 from jetpy.kernel_language import Width
-from jetpy.workloads import selfcheck
+from jetpy.workloads.common import selfcheck
 from tests.children import in_child
 from tests.conftest import named, working
 from tests.graphs import random_graph
@@ -315,7 +315,7 @@ def test_auto_does_not_wait_for_kokkos() -> None:
 
 
 def test_runs_share_the_processors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jetpy.backends.cpu.crew.available_threads", lambda: 8)
+    monkeypatch.setattr("jetpy.engines.cpu.thread_pool.available_threads", lambda: 8)
     crews = [Crew(threads) for threads in (8, 8, 1, 20)]
     with in_a_run(crews[3]):
         assert crews[3].width == 20

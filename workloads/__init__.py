@@ -1,4 +1,4 @@
-"""The kernels: PyKokkos workunits and device functions only, one module a stage.
+"""The kernels: PyKokkos workunits and device functions only, a folder a stage.
 
 Importing this package needs no PyKokkos: its decorators are the identity and every back end
 reads the source of the workunits, so the modules are imported against empty stand-in names.
@@ -8,14 +8,15 @@ import importlib
 import pkgutil
 import sys
 
-from jetpy.backends import pykokkos_standin
+from jetpy.kernel_language import pykokkos_standin
 
 _pykokkos = sys.modules.get("pykokkos")
 sys.modules["pykokkos"] = pykokkos_standin
 try:
     MODULES = [
-        importlib.import_module(f"{__name__}.{info.name}")
-        for info in pkgutil.iter_modules(__path__)
+        importlib.import_module(info.name)
+        for info in pkgutil.walk_packages(__path__, f"{__name__}.")
+        if not info.ispkg
     ]
 finally:
     if _pykokkos is None:

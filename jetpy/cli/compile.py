@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jetpy.bars import STAGES, progress_bars
 from jetpy.cli.command import Command, example
 from jetpy.cli.options import backend_option, device_option, json_option, quiet_option
 from jetpy.cli.output import STDOUT, check_outputs, write_json
+from jetpy.progress import STAGES, progress_bars
 
 if TYPE_CHECKING:
-    from jetpy.backends.base import Backend
-    from jetpy.backends.workers import Compilation, Compiler
+    from jetpy.engines.base import Backend
+    from jetpy.engines.workers import Compilation, Compiler
 
 
 @click.command(
@@ -60,10 +60,10 @@ def compile_command(
     """
     check_outputs([], json_file)
 
-    from jetpy.backends import get_backend, kernel_modules
-    from jetpy.backends.cuda.kernels import compilers_for
-    from jetpy.backends.workers import in_turn, watch_compilations, without_announcement
-    from jetpy.cache import cache_dirs
+    from jetpy.device.backends import get_backend, kernel_modules
+    from jetpy.engines.cache import cache_dirs
+    from jetpy.engines.cuda.kernels import compilers_for
+    from jetpy.engines.workers import in_turn, watch_compilations, without_announcement
     from jetpy.errors import OptionError
     from jetpy.kernel_language.reading import workunit_names
 

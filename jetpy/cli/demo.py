@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from jetpy import names
-from jetpy.bars import progress_bars
+from jetpy import choices
 from jetpy.cli.command import Command, example
 from jetpy.cli.options import (
     backend_option,
@@ -17,6 +16,7 @@ from jetpy.cli.options import (
     threads_option,
 )
 from jetpy.cli.output import STDOUT, check_outputs, write_json
+from jetpy.progress import progress_bars
 
 VERTICES = 40_000
 PARTS = 8
@@ -30,7 +30,7 @@ IMBALANCE = 0.03
 @json_option
 @quiet_option
 def demo_command(
-    backend: names.Backend,
+    backend: choices.Backend,
     threads: int | None,
     device: int | None,
     json_file: Path | None,
@@ -39,12 +39,12 @@ def demo_command(
     """Partition a small generated mesh, and compare with METIS."""
     check_outputs([], json_file)
 
-    from jetpy.api import partition
-    from jetpy.beside import metis
+    from jetpy.api.partitioning import partition
+    from jetpy.cli.json_summary import evaluation
     from jetpy.cli.tables import columns, levels, stdout_console
     from jetpy.evaluation.evaluate import evaluate
-    from jetpy.generators import delaunay
-    from jetpy.report import evaluation
+    from jetpy.evaluation.metis_baseline import metis
+    from jetpy.graph.generators import delaunay
 
     with progress_bars(quiet=quiet) as bars:
         bars.busy("Generating")

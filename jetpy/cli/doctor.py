@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jetpy.bars import progress_bars
 from jetpy.cli.command import Command, example
+from jetpy.cli.docs_path import guide
 from jetpy.cli.options import json_option, quiet_option
 from jetpy.cli.output import STDOUT, check_outputs, write_json
 from jetpy.errors import BackendError
-from jetpy.guides import guide
+from jetpy.progress import progress_bars
 
 if TYPE_CHECKING:
-    from jetpy.backends.cuda.installation import Installation as Cuda
-    from jetpy.backends.diagnosis import Installation
-    from jetpy.backends.selfcheck import Outcome
-    from jetpy.checkup import Cache, CacheFolder, Checkup
+    from jetpy.device.doctor import Cache, CacheFolder, Checkup
+    from jetpy.device.selfcheck import Outcome
+    from jetpy.engines.cuda.installation import Installation as Cuda
+    from jetpy.engines.diagnosis import Installation
 
 
 @click.command("doctor", cls=Command, by_several=True, epilog=example("jetpy doctor"))
@@ -34,7 +34,7 @@ def doctor_command(json_file: Path | None, quiet: bool) -> None:
     """
     check_outputs([], json_file)
 
-    from jetpy.checkup import check_up
+    from jetpy.device.doctor import check_up
 
     with progress_bars(quiet=quiet) as bars:
         found = check_up(bars.busy)
@@ -49,8 +49,8 @@ def doctor_command(json_file: Path | None, quiet: bool) -> None:
 
 
 def _print(found: Checkup) -> None:
-    from jetpy.backends.diagnosis import problems
     from jetpy.cli.tables import columns, facts, stdout_console
+    from jetpy.engines.diagnosis import problems
 
     console = stdout_console()
     rows = [(name, *_verdict(name, outcome)) for name, outcome in found.outcomes.items()]
@@ -76,8 +76,8 @@ def _print(found: Checkup) -> None:
 
 def _verdict(name: str, outcome: Outcome) -> tuple[str, str]:
     """Return whether a back end works, and how it runs or why it does not."""
-    from jetpy.backends import ON_GPU
-    from jetpy.summary import count
+    from jetpy.device.backends import ON_GPU
+    from jetpy.evaluation.rows import count
 
     if outcome.missing:
         return "-", outcome.missing
@@ -88,7 +88,7 @@ def _verdict(name: str, outcome: Outcome) -> tuple[str, str]:
 
 def _cuda(found: Cuda) -> str:
     """Describe an installation of CUDA."""
-    from jetpy.backends.diagnosis import version_text
+    from jetpy.engines.diagnosis import version_text
 
     versions = {"driver": found.driver, "CuPy's": found.cupy_cuda, "NVRTC": found.nvrtc}
     words = [f"{who} {version_text(v)}" if v else f"no {who}" for who, v in versions.items()]
@@ -99,7 +99,7 @@ def _cuda(found: Cuda) -> str:
 
 def _kokkos(found: Installation | None) -> list[tuple[str, str]]:
     """Describe an installation of Kokkos, if there is one."""
-    from jetpy.backends.diagnosis import version_text
+    from jetpy.engines.diagnosis import version_text
 
     if found is None:
         return [("Kokkos", "not installed for this Python")]
@@ -131,7 +131,7 @@ def _library(level: str | None) -> str:
 
 def _cache(found: Cache) -> list[tuple[str, str]]:
     """Say where compiled kernels are kept, and whether they can be used."""
-    from jetpy.cache import MOVE
+    from jetpy.engines.cache import MOVE
 
     first, last = found.folders[0], found.folders[-1]
     if found.refused:
@@ -146,7 +146,7 @@ def _cache(found: Cache) -> list[tuple[str, str]]:
 
 
 def _contents(folder: CacheFolder) -> str:
-    from jetpy.summary import count
+    from jetpy.evaluation.rows import count
 
     words = f"{count(folder.files, 'file')} of kernels, {folder.bytes / 1e6:.1f} MB"
     if not folder.damaged:

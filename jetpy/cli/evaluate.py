@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jetpy.bars import progress_bars
 from jetpy.cli.changes import changes_told
 from jetpy.cli.command import Command, example
 from jetpy.cli.given import is_session_file, read_given
@@ -23,10 +22,11 @@ from jetpy.cli.options import (
     vertex_weights_option,
 )
 from jetpy.cli.output import STDOUT, check_cut_matrix, check_outputs, write_json
+from jetpy.progress import progress_bars
 
 if TYPE_CHECKING:
     from jetpy.evaluation.evaluate import Evaluation
-    from jetpy.graph import Graph
+    from jetpy.graph.csr import Graph
 
 
 @click.command(
@@ -85,10 +85,10 @@ def evaluate_command(
     if hierarchy is not None and distance is None:
         raise click.UsageError("--hierarchy needs --distance")
 
+    from jetpy.cli.json_summary import evaluation
     from jetpy.evaluation.evaluate import evaluate
     from jetpy.io.cut_matrix import write_cut_matrix
-    from jetpy.mapping.machine import described
-    from jetpy.report import evaluation
+    from jetpy.problem.machine import described
 
     distances = None if distance is None else read_distances(distance)
     described(hierarchy, distances, k)  # refuse wrong numbers before reading
@@ -110,7 +110,7 @@ def evaluate_command(
 
 def _print(graph: Graph, result: Evaluation) -> None:
     from jetpy.cli.tables import columns, facts, stdout_console
-    from jetpy.summary import (
+    from jetpy.evaluation.rows import (
         MOST_PARTS,
         PART_HEADERS,
         cost_rows,

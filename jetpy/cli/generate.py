@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jetpy.bars import progress_bars
 from jetpy.cli.command import Command, Commands, Summarised, example
 from jetpy.cli.options import OUTPUT_FILE, json_option, quiet_option
 from jetpy.cli.output import STDOUT, check_outputs, write_json
+from jetpy.progress import progress_bars
 
 if TYPE_CHECKING:
-    from jetpy.graph import Graph
+    from jetpy.graph.csr import Graph
 
 
 EXAMPLES = {
@@ -36,13 +36,13 @@ class _Generators(Summarised, Commands):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name the kinds of graphs."""
-        from jetpy.generators import GENERATORS
+        from jetpy.graph.generators import GENERATORS
 
         return list(GENERATORS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Make the command for a kind of graph."""
-        from jetpy.generators import GENERATORS
+        from jetpy.graph.generators import GENERATORS
 
         return _command(cmd_name, GENERATORS[cmd_name]) if cmd_name in GENERATORS else None
 
@@ -112,10 +112,10 @@ def _generate(
     quiet: bool,
     arguments: dict[str, Any],
 ) -> None:
+    from jetpy.cli.json_summary import about
+    from jetpy.evaluation.rows import graph_text
     from jetpy.io import FORMATS, write_graph
     from jetpy.io.compression import split_name
-    from jetpy.report import about
-    from jetpy.summary import graph_text
 
     if split_name(output)[1] not in FORMATS:
         raise click.UsageError(f"{output}: the name must end in one of {', '.join(FORMATS)}")

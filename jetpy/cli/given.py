@@ -14,8 +14,8 @@ from jetpy.cli.results import read_weights
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from jetpy.bars import Bars
-    from jetpy.graph import Graph, IntArray
+    from jetpy.graph.csr import Graph, IntArray
+    from jetpy.progress import Bars
 
 
 @dataclass(frozen=True, eq=False)

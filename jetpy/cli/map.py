@@ -7,8 +7,7 @@ from typing import get_args
 
 import click
 
-from jetpy import names
-from jetpy.bars import progress_bars
+from jetpy import choices
 from jetpy.cli.changes import changes_told
 from jetpy.cli.command import Command, example, notify
 from jetpy.cli.options import (
@@ -30,6 +29,7 @@ from jetpy.cli.options import (
 )
 from jetpy.cli.output import check_outputs, standard_output_kept
 from jetpy.cli.results import conclude, read_timed, read_weights, write_files
+from jetpy.progress import progress_bars
 
 
 @click.command(
@@ -42,7 +42,7 @@ from jetpy.cli.results import conclude, read_timed, read_weights, write_files
 @distance_option(required=True)
 @click.option(
     "--method",
-    type=click.Choice(get_args(names.Method)),
+    type=click.Choice(get_args(choices.Method)),
     default="im",
     show_default=True,
     help="Integrated mapping is fast; hierarchical multisection takes longer and costs less, "
@@ -83,11 +83,11 @@ def map_command(
     graph: Path,
     hierarchy: str | None,
     distance: str,
-    method: names.Method,
+    method: choices.Method,
     imbalance: float,
     large_imbalance: bool,
     seed: int,
-    backend: names.Backend,
+    backend: choices.Backend,
     threads: int | None,
     device: int | None,
     repair: bool,
@@ -119,9 +119,10 @@ def map_command(
     if hosts is not None and rankfile is None and slurm_hostfile is None:
         raise click.UsageError("--hosts needs --rankfile or --slurm-hostfile")
 
-    from jetpy.backends import check_backend
+    from jetpy.api.mapping import map_processes
+    from jetpy.cli.json_summary import mapping_stats
     from jetpy.cli.tables import mapping_summary
-    from jetpy.mapping.api import map_processes
+    from jetpy.device.backends import check_backend
     from jetpy.mapping.launchers import (
         check_hosts,
         check_ranks,
@@ -129,10 +130,9 @@ def map_command(
         write_rankfile,
         write_slurm_hostfile,
     )
-    from jetpy.mapping.machine import machine
     from jetpy.mapping.problem import pose_mapping
-    from jetpy.problem import checked_imbalance
-    from jetpy.report import mapping_stats
+    from jetpy.problem.machine import machine
+    from jetpy.problem.problem import checked_imbalance
 
     distances = read_distances(distance)
     target = machine(hierarchy, distances)

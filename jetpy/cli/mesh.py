@@ -9,8 +9,7 @@ from typing import Any, get_args
 
 import click
 
-from jetpy import names
-from jetpy.bars import progress_bars
+from jetpy import choices
 from jetpy.cli.changes import changes_told
 from jetpy.cli.command import Command, example
 from jetpy.cli.given import name_of
@@ -27,6 +26,7 @@ from jetpy.cli.options import (
 )
 from jetpy.cli.output import check_outputs, standard_output_kept
 from jetpy.cli.results import conclude, warn_of_pieces
+from jetpy.progress import progress_bars
 
 
 @click.command(
@@ -54,7 +54,7 @@ from jetpy.cli.results import conclude, warn_of_pieces
 @seed_option
 @click.option(
     "--preset",
-    type=click.Choice(get_args(names.Preset)),
+    type=click.Choice(get_args(choices.Preset)),
     default="default",
     show_default=True,
     help="How much time to spend for a smaller cut.",
@@ -81,11 +81,11 @@ def mesh_command(
     imbalance: float,
     large_imbalance: bool,
     common_nodes: int | None,
-    objective: names.Objective,
+    objective: choices.Objective,
     connected: bool,
     seed: int,
-    preset: names.Preset,
-    backend: names.Backend,
+    preset: choices.Preset,
+    backend: choices.Backend,
     threads: int | None,
     device: int | None,
     output: Path | None,
@@ -98,15 +98,15 @@ def mesh_command(
     OpenFOAM case. Cells of lower dimension than the others, such as those of boundaries, go with
     the cells that they bound.
     """
-    from jetpy.api import partition
-    from jetpy.backends import check_backend
+    from jetpy.api.partitioning import partition
+    from jetpy.cli.json_summary import stats
     from jetpy.cli.tables import summary
+    from jetpy.device.backends import check_backend
     from jetpy.io.parts import is_parts_name, write_parts
     from jetpy.meshes import openfoam
     from jetpy.meshes.dual import dual_graph, spread
     from jetpy.meshes.files import read_mesh, write_mesh
     from jetpy.meshes.formats import check_output_name
-    from jetpy.report import stats
 
     is_case = mesh.is_dir()
     if is_case and not openfoam.is_case(mesh):

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import click
 
-from jetpy import names
+from jetpy import choices
 
 INPUT_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 OUTPUT_FILE = click.Path(path_type=Path)
@@ -37,14 +37,14 @@ class _BackendName(click.Choice[str]):
     """Name of a back end; those of earlier versions are refused by what they are called now."""
 
     def convert(self, value: Any, *where: Any) -> str:
-        if value in names.RENAMED:
-            self.fail(f"the back end {value} is called {names.RENAMED[value]} now", *where)
+        if value in choices.RENAMED:
+            self.fail(f"the back end {value} is called {choices.RENAMED[value]} now", *where)
         return super().convert(value, *where)
 
 
 backend_option = click.option(
     "--backend",
-    type=_BackendName(get_args(names.Backend)),
+    type=_BackendName(get_args(choices.Backend)),
     default="auto",
     show_default=True,
     help="What runs the kernels; auto takes a GPU if one works and the graph is not small, else "
@@ -120,7 +120,7 @@ seed_option = click.option(
 
 objective_option = click.option(
     "--objective",
-    type=click.Choice(get_args(names.Objective)),
+    type=click.Choice(get_args(choices.Objective)),
     default="cut",
     show_default=True,
     help="What is to become small: the weight of cut edges, or the communication volume.",

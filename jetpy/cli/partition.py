@@ -8,8 +8,7 @@ from typing import Any, get_args
 import click
 from click.core import ParameterSource
 
-from jetpy import names
-from jetpy.bars import progress_bars
+from jetpy import choices
 from jetpy.cli.changes import changes_told
 from jetpy.cli.command import Command, example
 from jetpy.cli.launched import are_several
@@ -43,6 +42,7 @@ from jetpy.cli.results import (
     warn_of_pieces,
     write_files,
 )
+from jetpy.progress import progress_bars
 
 
 @click.command(
@@ -75,20 +75,20 @@ from jetpy.cli.results import (
 @seed_option
 @click.option(
     "--preset",
-    type=click.Choice(get_args(names.Preset)),
+    type=click.Choice(get_args(choices.Preset)),
     default="default",
     show_default=True,
     help="How much time to spend for a smaller cut; or the algorithm of G-kway.",
 )
 @click.option(
     "--coarsening",
-    type=click.Choice(get_args(names.Coarsening)),
+    type=click.Choice(get_args(choices.Coarsening)),
     help="Coarsen by pairs of vertices (Jet), subsets of any size (G-kway) or groups of up to six "
     "vertices (iG-kway); as the preset does by default.",
 )
 @click.option(
     "--refinement",
-    type=click.Choice(get_args(names.Refinement)),
+    type=click.Choice(get_args(choices.Refinement)),
     help="Refine by label propagation (Jet) or independent sets of moves (G-kway); as the preset "
     "does by default.",
 )
@@ -132,15 +132,15 @@ def partition_command(
     fixed: Path | None,
     home: Path | None,
     migration: float,
-    objective: names.Objective,
+    objective: choices.Objective,
     connected: bool,
     seed: int,
-    preset: names.Preset,
-    coarsening: names.Coarsening | None,
-    refinement: names.Refinement | None,
+    preset: choices.Preset,
+    coarsening: choices.Coarsening | None,
+    refinement: choices.Refinement | None,
     generations: int | None,
     time_limit: float | None,
-    backend: names.Backend,
+    backend: choices.Backend,
     threads: int | None,
     device: int | None,
     repair: bool,
@@ -176,13 +176,13 @@ def partition_command(
     if home is None and ctx.get_parameter_source("migration") is ParameterSource.COMMANDLINE:
         raise click.UsageError("--migration needs --home")
 
-    from jetpy.api import partition
-    from jetpy.backends import check_backend
+    from jetpy.api.partitioning import partition
+    from jetpy.cli.json_summary import stats
     from jetpy.cli.tables import summary
-    from jetpy.options import choose_effort
-    from jetpy.presets import choose
-    from jetpy.problem import checked_imbalance, pose
-    from jetpy.report import stats
+    from jetpy.device.backends import check_backend
+    from jetpy.problem.options import choose_effort
+    from jetpy.problem.presets import choose
+    from jetpy.problem.problem import checked_imbalance, pose
 
     options = choose(preset, coarsening, refinement)
     # refuse wrong numbers before reading

@@ -13,7 +13,7 @@ import click
 from jetpy.cli.command import INFEASIBLE, code_of
 from jetpy.cli.output import STDOUT, check_outputs, write_json
 from jetpy.cli.results import exit_unless_balanced
-from jetpy.entry import ending_at_once
+from jetpy.cli.signals import ending_at_once
 from jetpy.errors import GraphError, JetpyError, OptionError
 
 if TYPE_CHECKING:
@@ -77,11 +77,11 @@ def _partition(
     """
     _refuse_unknown(options)
 
-    from jetpy.bars import progress_bars
     from jetpy.cli.changes import changes_told
     from jetpy.distributed import partition, read
     from jetpy.distributed.api import communicator
     from jetpy.distributed.faults import together
+    from jetpy.progress import progress_bars
 
     output = options.pop("output")
     together(communicator(comm), lambda: _check_outputs(comm, graph, output, json_file))
@@ -176,15 +176,15 @@ def _tell(
     *,
     quiet: bool,
 ) -> None:
+    from jetpy.cli.json_summary import together_stats
     from jetpy.io.compression import split_name
-    from jetpy.report import together_stats
 
     if json_file is not None:
         write_json(json_file, together_stats(result, split_name(graph)[0], read_seconds))
     if quiet or json_file == STDOUT:
         return
     from jetpy.cli.tables import facts, stdout_console, times
-    from jetpy.summary import together_rows
+    from jetpy.evaluation.rows import together_rows
 
     rows = together_rows(result, split_name(graph)[0]), times(result, read_seconds)
     stdout_console().print(facts([row for group in rows for row in group]))

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 from click.core import ParameterSource
 
-from jetpy import names
-from jetpy.bars import Bars, progress_bars
+from jetpy import choices
 from jetpy.cli.changes import changes_told
 from jetpy.cli.command import Command, example
 from jetpy.cli.given import Given, is_session_file, read_given
@@ -32,9 +31,10 @@ from jetpy.cli.options import (
 )
 from jetpy.cli.output import STDOUT, check_outputs, standard_output_kept, write_json
 from jetpy.cli.results import exit_unless_balanced, warn_of_pieces
+from jetpy.progress import Bars, progress_bars
 
 if TYPE_CHECKING:
-    from jetpy.graph import Graph, IntArray
+    from jetpy.graph.csr import Graph, IntArray
     from jetpy.pages.subject import Subject
 
 OF_A_RUN = ("objective", "connected", "preset", "backend", "threads", "device")
@@ -87,7 +87,7 @@ class _Report(Command):
 @seed_option
 @click.option(
     "--preset",
-    type=click.Choice(get_args(names.Preset)),
+    type=click.Choice(get_args(choices.Preset)),
     default="default",
     show_default=True,
     help="How much time to spend for a smaller cut.",
@@ -109,11 +109,11 @@ def report_command(
     coordinates: Path | None,
     imbalance: float,
     large_imbalance: bool,
-    objective: names.Objective,
+    objective: choices.Objective,
     connected: bool,
     seed: int,
-    preset: names.Preset,
-    backend: names.Backend,
+    preset: choices.Preset,
+    backend: choices.Backend,
     threads: int | None,
     device: int | None,
     repair: bool,
@@ -147,12 +147,12 @@ def report_command(
     if of_a_run and not is_run:
         raise click.UsageError(f"--{of_a_run[0]} needs -k: else a session's own parts are shown")
 
-    from jetpy import beside
-    from jetpy.backends import check_backend
+    from jetpy.device.backends import check_backend
+    from jetpy.evaluation import metis_baseline
     from jetpy.io.atomic import atomic_write
     from jetpy.pages.partition_page import partition_page
-    from jetpy.presets import preset as preset_options
-    from jetpy.problem import checked_imbalance, pose
+    from jetpy.problem.presets import preset as preset_options
+    from jetpy.problem.problem import checked_imbalance, pose
 
     checked_imbalance(imbalance, large=large_imbalance)  # refuse wrong numbers before reading
     pose(0, k or 1, imbalance, seed, preset_options(preset))
@@ -183,9 +183,11 @@ def report_command(
             ids, count = given.partition(parts, k)
             subject = _given(loaded, ids, count, imbalance, (parts or graph).name)
         bars.busy("Comparing with METIS")
-        why_not = beside.why_not(loaded, subject.k)
+        why_not = metis_baseline.why_not(loaded, subject.k)
         with standard_output_kept():
-            other = None if why_not else beside.metis(loaded, subject.k, subject.limit, seed)
+            other = (
+                None if why_not else metis_baseline.metis(loaded, subject.k, subject.limit, seed)
+            )
         bars.busy("Drawing")
         subject = replace(
             subject,
@@ -217,7 +219,7 @@ def _completed(
 
 def _partitioned(graph: Graph, k: int, bars: Bars, asked: dict[str, Any]) -> Subject:
     """Find the parts, twice: with a profile, runs take longer."""
-    from jetpy.api import partition
+    from jetpy.api.partitioning import partition
     from jetpy.pages.subject import Subject
 
     bars.busy("Preparing")
@@ -230,10 +232,10 @@ def _partitioned(graph: Graph, k: int, bars: Bars, asked: dict[str, Any]) -> Sub
 
 
 def _given(graph: Graph, parts: IntArray, k: int | None, imbalance: float, source: str) -> Subject:
-    from jetpy.metrics import checked_parts
     from jetpy.pages.subject import Subject
-    from jetpy.presets import preset
-    from jetpy.problem import pose
+    from jetpy.problem.metrics import checked_parts
+    from jetpy.problem.presets import preset
+    from jetpy.problem.problem import pose
 
     ids = checked_parts(graph, parts, k)
     count = k or int(ids.max(initial=0)) + 1
@@ -244,8 +246,8 @@ def _given(graph: Graph, parts: IntArray, k: int | None, imbalance: float, sourc
 
 def _numbers(subject: Subject) -> dict[str, Any]:
     """Return what `jetpy partition` tells of a run as JSON, or `jetpy evaluate` of given parts."""
+    from jetpy.cli.json_summary import evaluation, stats
     from jetpy.evaluation.evaluate import evaluate
-    from jetpy.report import evaluation, stats
 
     if subject.run is not None:
         return stats(subject.run, subject.read_seconds)
@@ -256,7 +258,7 @@ def _conclude(
     ctx: click.Context, subject: Subject, output: Path, size: int, *, quiet: bool
 ) -> None:
     """Say what was written, and warn of what is wrong with the parts."""
-    from jetpy.summary import count
+    from jetpy.evaluation.rows import count
 
     if not quiet:
         parts = count(subject.k, "part")

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from rich.text import Text
 
-    from jetpy.bars import Bars
-    from jetpy.graph import Graph, IntArray
-    from jetpy.result import Partition
+    from jetpy.graph.csr import Graph, IntArray
+    from jetpy.progress import Bars
+    from jetpy.result.partition import Partition
 
 
 def read_timed(path: Path, bars: Bars, **rules: bool) -> tuple[Graph, float]:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 from click.core import ParameterSource
 
-from jetpy import names
-from jetpy.bars import Bars, progress_bars
+from jetpy import choices
+from jetpy.choices import DISTRIBUTION
 from jetpy.cli.command import Command, example, notify
 from jetpy.cli.options import json_option, quiet_option
 from jetpy.cli.output import STDOUT, check_outputs, write_json
-from jetpy.names import DISTRIBUTION
+from jetpy.progress import Bars, progress_bars
 
 if TYPE_CHECKING:
     from jetpy.study.results import Results
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 EXTRA = "bench"
 PEERS = ("metis", "kaminpar", "mtkahypar", "mtkahypar-quality", "kahip")
 DEFAULT_PEERS = ("metis", "kaminpar", "mtkahypar", "kahip")
-BACKENDS = tuple(name for name in get_args(names.Backend) if name != "auto")
+BACKENDS = tuple(name for name in get_args(choices.Backend) if name != "auto")
 PAGE = "report.html"
 COMMAND = "jetpy.cli.study.command"
 WITH_MERGE = ("sources", "merge", "output", "json_file", "quiet")
@@ -110,7 +110,7 @@ class _Study(Command):
 )
 @click.option(
     "--presets",
-    type=some_of(get_args(names.Preset)),
+    type=some_of(get_args(choices.Preset)),
     default="default",
     show_default=True,
     metavar="NAME,...",
@@ -168,10 +168,10 @@ def study_command(
     ctx: click.Context,
     sources: tuple[Path, ...],
     ks: tuple[int, ...] | None,
-    backends: tuple[names.Backend, ...] | None,
+    backends: tuple[choices.Backend, ...] | None,
     tools: tuple[str, ...],
     threads: tuple[int, ...] | None,
-    presets: tuple[names.Preset, ...],
+    presets: tuple[choices.Preset, ...],
     seeds: tuple[int, ...],
     repeats: int,
     imbalance: float,
@@ -243,15 +243,15 @@ def _run(
     files: Sequence[Path],
     output: Path,
     name: str | None,
-    backends: tuple[names.Backend, ...] | None,
+    backends: tuple[choices.Backend, ...] | None,
     tools: Sequence[str],
     asked: dict[str, Any],
     bars: Bars,
 ) -> list[dict[str, Any]]:
     """Make the runs that are missing, and return the rows of those that failed."""
-    from jetpy.backends.threads import available_threads
-    from jetpy.checkup import check_up
-    from jetpy.problem import checked_imbalance
+    from jetpy.device.doctor import check_up
+    from jetpy.engines.threads import available_threads
+    from jetpy.problem.problem import checked_imbalance
     from jetpy.study.cases import Options
     from jetpy.study.machine import machine_of
     from jetpy.study.runner import check_graphs, installed, make_runs, measure_roofs, names_of

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from jetpy.summary import (
-    KERNEL_HEADERS,
+from jetpy.evaluation.rows import (
     LEVEL_HEADERS,
-    STEP_HEADERS,
-    kernel_rows,
     level_rows,
     mapping_rows,
     partition_rows,
     seconds_row,
-    step_row,
 )
+from jetpy.profiling.rows import KERNEL_HEADERS, STEP_HEADERS, kernel_rows, step_row
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,9 +23,9 @@ if TYPE_CHECKING:
 
     from jetpy.distributed import DistributedPartition
     from jetpy.incremental.partitioner import IncrementalPartitioner, Update
-    from jetpy.mapping.mapping import Mapping
-    from jetpy.profile import Profile, Step
-    from jetpy.result import Partition
+    from jetpy.profiling.profile import Profile, Step
+    from jetpy.result.mapping import Mapping
+    from jetpy.result.partition import Partition
 
 
 MOST_KERNELS = 12
@@ -158,7 +155,7 @@ def steps(profile: Profile) -> Table:
 
 
 def _total(steps: Sequence[Step]) -> Step:
-    from jetpy.profile import Step
+    from jetpy.profiling.profile import Step
 
     return Step(
         "total",

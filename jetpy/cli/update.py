@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from jetpy import names
-from jetpy.bars import progress_bars
+from jetpy import choices
 from jetpy.cli.command import Command, example
 from jetpy.cli.options import (
     INPUT_FILE,
@@ -21,6 +20,7 @@ from jetpy.cli.options import (
 )
 from jetpy.cli.output import STDOUT, check_outputs, standard_output_kept, write_json
 from jetpy.cli.results import exit_unless_balanced
+from jetpy.progress import progress_bars
 
 
 @click.command(
@@ -53,7 +53,7 @@ def update_command(
     modifiers: Path,
     save: Path | None,
     output: Path | None,
-    backend: names.Backend,
+    backend: choices.Backend,
     threads: int | None,
     device: int | None,
     json_file: Path | None,
@@ -69,12 +69,12 @@ def update_command(
     """
     check_outputs([save], json_file, inputs=[session, modifiers], parts=output)
 
+    from jetpy.cli.json_summary import update_stats
     from jetpy.cli.tables import stdout_console, update_summary, updates_table
     from jetpy.errors import GraphError
+    from jetpy.incremental.modifiers import read_modifiers
     from jetpy.incremental.partitioner import IncrementalPartitioner
-    from jetpy.io.modifiers import read_modifiers
     from jetpy.io.parts import write_parts
-    from jetpy.report import update_stats
 
     with progress_bars(quiet=quiet) as bars:
         bars.busy("Reading")

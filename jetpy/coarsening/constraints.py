@@ -1,11 +1,11 @@
-"""Constraints of coarsening as kernels take them (`jetpy.workloads.constraints`)."""
+"""Constraints of coarsening as kernels take them (`jetpy.workloads.coarsening.constraints`)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jetpy.backends.base import Array, Backend
-from jetpy.backends.level import DeviceGraph
+from jetpy.device.device_graph import DeviceGraph
+from jetpy.engines.base import Array, Backend
 
 
 @dataclass(frozen=True, eq=False)

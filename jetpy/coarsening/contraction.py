@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jetpy.backends.base import Array, Backend
-from jetpy.backends.level import Adjacency, DeviceGraph
-from jetpy.backends.long_rows import find_fine_rows, find_long_rows
-from jetpy.workloads import contraction as kernels
-from jetpy.workloads.groups import NO_VERTEX
-from jetpy.workloads.packing import LOWER_BITS
-from jetpy.workloads.values import add_weights
+from jetpy.device.device_graph import Adjacency, DeviceGraph
+from jetpy.device.long_rows import find_fine_rows, find_long_rows
+from jetpy.engines.base import Array, Backend
+from jetpy.workloads.coarsening import contraction as kernels
+from jetpy.workloads.common.groups import NO_VERTEX
+from jetpy.workloads.common.packing import LOWER_BITS
+from jetpy.workloads.common.values import add_weights
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from jetpy.backends.base import Array, Backend
-from jetpy.backends.level import DeviceGraph
 from jetpy.coarsening.constraints import Constraints, constrain
 from jetpy.coarsening.two_hop import match_two_hop
-from jetpy.options import CoarsenOptions
-from jetpy.workloads import matching as kernels
-from jetpy.workloads.groups import NO_VERTEX
-from jetpy.workloads.long_rows import LANES
-from jetpy.workloads.matching import COMPARERS, NOT_CHOSEN
+from jetpy.device.device_graph import DeviceGraph
+from jetpy.engines.base import Array, Backend
+from jetpy.problem.options import CoarsenOptions
+from jetpy.workloads.coarsening import matching as kernels
+from jetpy.workloads.coarsening.matching import COMPARERS, NOT_CHOSEN
+from jetpy.workloads.common.groups import NO_VERTEX
+from jetpy.workloads.common.long_rows import LANES
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from jetpy.backends.base import Array, Backend
-from jetpy.backends.level import DeviceGraph
 from jetpy.coarsening.contraction import contract, contract_groups
 from jetpy.coarsening.matching import match_vertices
 from jetpy.coarsening.union_find import group_vertices
-from jetpy.options import CoarsenOptions
+from jetpy.device.device_graph import DeviceGraph
+from jetpy.engines.base import Array, Backend
+from jetpy.problem.options import CoarsenOptions
 
 Coarsening = Callable[
     [Backend, DeviceGraph, CoarsenOptions, int, int, Array | None], tuple[DeviceGraph, Array]

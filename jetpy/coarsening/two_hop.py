@@ -8,12 +8,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from jetpy.backends.base import Array, Backend, Workunit
-from jetpy.backends.level import DeviceGraph
 from jetpy.coarsening.constraints import Constraints
-from jetpy.options import CoarsenOptions
-from jetpy.workloads import matching as matching_kernels
-from jetpy.workloads import two_hop as kernels
+from jetpy.device.device_graph import DeviceGraph
+from jetpy.engines.base import Array, Backend, Workunit
+from jetpy.problem.options import CoarsenOptions
+from jetpy.workloads.coarsening import matching as matching_kernels
+from jetpy.workloads.coarsening import two_hop as kernels
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jetpy.backends.base import Array, Backend
-from jetpy.backends.level import DeviceGraph
 from jetpy.coarsening.constraints import Constraints, constrain
-from jetpy.options import CoarsenOptions
-from jetpy.workloads import union_find as kernels
-from jetpy.workloads.union_find import NO_CHOICE, NO_SCORE
+from jetpy.device.device_graph import DeviceGraph
+from jetpy.engines.base import Array, Backend
+from jetpy.problem.options import CoarsenOptions
+from jetpy.workloads.coarsening import union_find as kernels
+from jetpy.workloads.coarsening.union_find import NO_CHOICE, NO_SCORE
 
 FAITHFUL = 16
 """Rounds of joining as in the paper; then those with shortcuts, which only long chains need."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.constraints.fixed import NO_PART, Places
-from jetpy.graph import IntArray
+from jetpy.graph.csr import IntArray
+from jetpy.problem.fixed import NO_PART, Places
 
 
 def keep_numbers(

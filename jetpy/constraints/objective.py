@@ -8,17 +8,17 @@ from typing import get_args
 
 import numpy as np
 
-from jetpy import names
-from jetpy.backends.base import Backend
-from jetpy.checks import one_of
-from jetpy.constraints.fixed import NO_PART, Places
+from jetpy import choices
+from jetpy.constraints.volume import evened, reduce_volume
+from jetpy.engines.base import Backend
+from jetpy.engines.stopwatch import Stopwatch
 from jetpy.errors import OptionError
-from jetpy.graph import INT32_MAX, Graph, IntArray
-from jetpy.metrics import communication_volume, part_weights
-from jetpy.outcome import Outcome, all_seconds
-from jetpy.problem import Problem
-from jetpy.stopwatch import Stopwatch
-from jetpy.volume import evened, reduce_volume
+from jetpy.graph.checks import one_of
+from jetpy.graph.csr import INT32_MAX, Graph, IntArray
+from jetpy.multilevel.outcome import Outcome, all_seconds
+from jetpy.problem.fixed import NO_PART, Places
+from jetpy.problem.metrics import communication_volume, part_weights
+from jetpy.problem.problem import Problem
 
 
 def checked_objective(objective: str, graph: Graph, *, connected: bool) -> str:
@@ -30,7 +30,7 @@ def checked_objective(objective: str, graph: Graph, *, connected: bool) -> str:
         If there is none of that name, or it cannot be combined with connected parts or so large a
         graph.
     """
-    known = get_args(names.Objective)
+    known = get_args(choices.Objective)
     one_of(known, "objective", objective)
     if connected and objective != "cut":
         raise OptionError("connected cannot be combined with an objective other than cut")

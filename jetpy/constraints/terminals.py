@@ -17,12 +17,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array
 
-from jetpy.constraints.fixed import NO_PART, Places
 from jetpy.constraints.home import keep_numbers
 from jetpy.errors import OptionError
-from jetpy.graph import INT32_MAX, MOST_WEIGHT, Graph, IntArray
-from jetpy.outcome import Outcome
-from jetpy.problem import Problem
+from jetpy.graph.csr import INT32_MAX, MOST_WEIGHT, Graph, IntArray
+from jetpy.multilevel.outcome import Outcome
+from jetpy.problem.fixed import NO_PART, Places
+from jetpy.problem.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)

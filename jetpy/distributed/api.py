@@ -12,11 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jetpy import names
-from jetpy.backends import ON_GPU, lease, make_ready
-from jetpy.backends.base import Backend
-from jetpy.backends.workers import watch_compilations
-from jetpy.bars import Progress, ProgressOption, telling
+from jetpy import choices
+from jetpy.device.backends import ON_GPU, lease, make_ready
+from jetpy.device.row_checks import HASHES
 from jetpy.distributed.block import Block, UploadedRows, as_block, check_rows, total_of, upload_rows
 from jetpy.distributed.communicator import Alone, Communicator, MpiCommunicator
 from jetpy.distributed.faults import agreed, ending_all, together
@@ -24,9 +22,12 @@ from jetpy.distributed.nccl import between_gpus
 from jetpy.distributed.piece import Blocks, Piece
 from jetpy.distributed.run import Found, partition_piece, refine_piece
 from jetpy.distributed.writing import write_parts
+from jetpy.engines.base import Backend
+from jetpy.engines.stopwatch import Stopwatch
+from jetpy.engines.workers import watch_compilations
 from jetpy.errors import BackendError, GraphError, OptionError
-from jetpy.graph import INT32_MAX, is_large
-from jetpy.outcome import (
+from jetpy.graph.csr import INT32_MAX, is_large
+from jetpy.multilevel.outcome import (
     LevelTable,
     Solution,
     all_seconds,
@@ -34,12 +35,11 @@ from jetpy.outcome import (
     stage_seconds,
     trivial_partition,
 )
-from jetpy.presets import choose
-from jetpy.problem import EDGE_CUT, Problem, checked_imbalance, pose
+from jetpy.problem.presets import choose
+from jetpy.problem.problem import EDGE_CUT, Problem, checked_imbalance, pose
+from jetpy.progress import Progress, ProgressOption, telling
 from jetpy.refinement.jet import Refined
 from jetpy.refinement.measures import measure, upload_metric
-from jetpy.row_checks import HASHES
-from jetpy.stopwatch import Stopwatch
 
 TOLD = (
     *("n", "m", "k", "preset", "seed", "backend", "gpu", "threads"),
@@ -147,8 +147,8 @@ def partition(
     imbalance: float = 0.03,
     large_imbalance: bool = False,
     seed: int = 0,
-    preset: names.Preset = "default",
-    backend: names.Backend = "auto",
+    preset: choices.Preset = "default",
+    backend: choices.Backend = "auto",
     threads: int | None = None,
     device: int | None = None,
     small: int | None = None,
@@ -210,8 +210,8 @@ def refine(
     imbalance: float = 0.03,
     large_imbalance: bool = False,
     seed: int = 0,
-    preset: names.Preset = "default",
-    backend: names.Backend = "auto",
+    preset: choices.Preset = "default",
+    backend: choices.Backend = "auto",
     threads: int | None = None,
     device: int | None = None,
     small: int | None = None,
@@ -377,8 +377,8 @@ class Asked:
     imbalance: float
     large_imbalance: bool
     seed: int
-    preset: names.Preset
-    backend: names.Backend
+    preset: choices.Preset
+    backend: choices.Backend
     small: int | None = None
     fill: bool = True
 
@@ -464,7 +464,7 @@ def _check_graph(comm: Communicator, rows: UploadedRows, block: Block) -> None:
 def _engine(
     leases: ExitStack,
     neighbours: tuple[int, int],
-    name: names.Backend,
+    name: choices.Backend,
     *,
     threads: int | None,
     device: int | None,

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.backends.base import Array, Backend
+from jetpy.device.row_checks import Rows, narrowed
 from jetpy.distributed.piece import Blocks, Piece, localize, make_piece
+from jetpy.engines.base import Array, Backend
 from jetpy.errors import GraphError
-from jetpy.graph import INT32_MAX
-from jetpy.row_checks import Rows, narrowed
-from jetpy.workloads.values import add_weights
+from jetpy.graph.csr import INT32_MAX
+from jetpy.workloads.common.values import add_weights
 
 IntArray = npt.NDArray[Any]
 SLICE = 1 << 22

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.backends.base import Array, Backend
+from jetpy.engines.base import Array, Backend
 from jetpy.lazy import cached_property
 
 Counts = npt.NDArray[np.int64]

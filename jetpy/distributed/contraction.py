@@ -11,18 +11,18 @@ from itertools import pairwise
 
 import numpy as np
 
-from jetpy.backends.base import Array, Backend
-from jetpy.backends.level import Adjacency, DeviceGraph
 from jetpy.coarsening.contraction import Pairs, merge
+from jetpy.device.device_graph import Adjacency, DeviceGraph
 from jetpy.distributed.communicator import Counts, starts_of
 from jetpy.distributed.lists import add_to_all, joined, ordered, picked, put
 from jetpy.distributed.piece import Blocks, Piece, localize, localize_below, make_piece
-from jetpy.graph import INT32_MAX
-from jetpy.workloads import handed_rows as row_kernels
-from jetpy.workloads import piece_contraction as kernels
-from jetpy.workloads.contraction import offset_rows
-from jetpy.workloads.groups import NO_VERTEX
-from jetpy.workloads.local_numbers import list_outside
+from jetpy.engines.base import Array, Backend
+from jetpy.graph.csr import INT32_MAX
+from jetpy.workloads.coarsening.contraction import offset_rows
+from jetpy.workloads.common.groups import NO_VERTEX
+from jetpy.workloads.distributed import piece_contraction as kernels
+from jetpy.workloads.distributed import row_migration as row_kernels
+from jetpy.workloads.distributed.global_to_local import list_outside
 
 WALKERS = 32
 """Indices that copy a row on a GPU."""
@@ -32,7 +32,7 @@ MOST_UNEVEN = 1.1
 
 @dataclass(frozen=True, eq=False)
 class Numbering:
-    """How coarse vertices are numbered, as `jetpy.workloads.piece_contraction` takes it."""
+    """How coarse vertices are numbered; see `jetpy.workloads.distributed.piece_contraction`."""
 
     partners: Array
     places: Array

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from jetpy.backends.base import Array, Backend
-from jetpy.backends.level import DeviceGraph
-from jetpy.backends.long_rows import find_long_rows
+from jetpy.device.device_graph import DeviceGraph
+from jetpy.device.long_rows import find_long_rows
 from jetpy.distributed.piece import Piece
-from jetpy.workloads.contraction import offset_rows
-from jetpy.workloads.ghosts import find_degrees
+from jetpy.engines.base import Array, Backend
+from jetpy.workloads.coarsening.contraction import offset_rows
+from jetpy.workloads.common.ghosts import find_degrees
 
 
 def gather_graph(backend: Backend, piece: Piece) -> DeviceGraph:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.backends import get_backend
+from jetpy.device.backends import get_backend
 from jetpy.distributed.api import communicator
 from jetpy.distributed.block import Block, unit_weights
 from jetpy.distributed.communicator import Communicator

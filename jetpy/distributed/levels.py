@@ -5,23 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from jetpy.backends.base import Array, Backend
-from jetpy.backends.level import DeviceGraph, carry, carry_graph
-from jetpy.balance.finish import finish
 from jetpy.coarsening.constraints import constrain
 from jetpy.coarsening.matching import shake_hands
 from jetpy.coarsening.two_hop import match_two_hop
+from jetpy.device.device_graph import DeviceGraph, carry, carry_graph
 from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.contraction import contract_pieces
 from jetpy.distributed.gathering import gather_graph, gather_values
 from jetpy.distributed.piece import Piece, narrow_piece
 from jetpy.distributed.refinement import PieceRefinement
 from jetpy.distributed.two_hop import PairElsewhere
-from jetpy.hierarchy import HierarchyLevel
-from jetpy.options import CoarsenOptions, Options
-from jetpy.problem import Problem
+from jetpy.engines.base import Array, Backend
+from jetpy.engines.stopwatch import Stopwatch
+from jetpy.multilevel.hierarchy import HierarchyLevel
+from jetpy.problem.options import CoarsenOptions, Options
+from jetpy.problem.problem import Problem
+from jetpy.refinement.finish import finish
 from jetpy.refinement.jet import Refined, Refinement
-from jetpy.stopwatch import Stopwatch
 
 SMALL, SMALL_ON_GPUS = 1_000_000, 4_000_000
 """Vertices and directed edges together of a level that is gathered in any case: what one process

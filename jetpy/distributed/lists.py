@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from jetpy.backends.base import Array, Backend
-from jetpy.workloads import lists as kernels
+from jetpy.engines.base import Array, Backend
+from jetpy.workloads.common import lists as kernels
 
 
 def joined(backend: Backend, *arrays: Array) -> Array:

@@ -7,8 +7,8 @@ import logging
 from functools import cache
 from typing import Any
 
-from jetpy.backends.base import Array, Backend
 from jetpy.distributed.communicator import Communicator, Counts, MpiCommunicator
+from jetpy.engines.base import Array, Backend
 
 _living: list[Any] = []
 """Communicators of NCCL that have not been destroyed."""

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from jetpy.backends.base import Array, Backend
-from jetpy.backends.halo import Halo
-from jetpy.backends.level import DeviceGraph
-from jetpy.backends.long_rows import LongRows, find_long_rows
+from jetpy.device.device_graph import DeviceGraph
+from jetpy.device.halo import Halo
+from jetpy.device.long_rows import LongRows, find_long_rows
 from jetpy.distributed.communicator import Communicator, Counts, starts_of
 from jetpy.distributed.lists import add_to_all, counts_between, joined, picked, sorted_set
-from jetpy.narrowing import narrow_weights
-from jetpy.problem import Problem
-from jetpy.workloads import ghosts as ghost_kernels
-from jetpy.workloads import halo as kernels
-from jetpy.workloads import local_numbers as number_kernels
+from jetpy.engines.base import Array, Backend
+from jetpy.multilevel.index_width import narrow_weights
+from jetpy.problem.problem import Problem
+from jetpy.workloads.common import ghosts as ghost_kernels
+from jetpy.workloads.distributed import global_to_local as number_kernels
+from jetpy.workloads.distributed import halo as kernels
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ class PieceHalo(Halo):
     ----------
     own, first : int
     ghost_ids : of the back end's `sum_type`
-        What kernels need to know to number vertices (`jetpy.workloads.groups.Graph`).
+        What kernels need to know to number vertices (`jetpy.workloads.common.groups.Graph`).
     """
 
     is_whole = False

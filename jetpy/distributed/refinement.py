@@ -12,21 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from jetpy.backends.base import Array, Backend
-from jetpy.backends.level import DeviceGraph
-from jetpy.problem import Problem
+from jetpy.device.device_graph import DeviceGraph
+from jetpy.engines.base import Array, Backend
+from jetpy.problem.problem import Problem
 from jetpy.refinement.jet import Refinement
 from jetpy.refinement.measures import Measures
 from jetpy.refinement.state import MOST_MOVED, RefinementState
-from jetpy.workloads import ghosts as ghost_kernels
-from jetpy.workloads import shared_counts as kernels
-from jetpy.workloads.control_block import Control, Counter, Task
-from jetpy.workloads.shared_counts import AfterMoves, AfterUpdate
+from jetpy.workloads.common import ghosts as ghost_kernels
+from jetpy.workloads.common.control_block import Control, Counter, Task
+from jetpy.workloads.distributed import shared_counts as kernels
+from jetpy.workloads.distributed.shared_counts import AfterMoves, AfterUpdate
 
 
 @dataclass(frozen=True, eq=False)
 class Shared:
-    """What pieces add up in an iteration, int64, as `jetpy.workloads.shared_counts` takes it."""
+    """Sums over pieces in an iteration, int64; see `jetpy.workloads.distributed.shared_counts`."""
 
     weights_before: Array
     moves: Array

@@ -8,17 +8,17 @@ from math import gcd
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.backends.base import Backend
-from jetpy.bars import Progress, no_progress
 from jetpy.distributed.levels import GatheredLevel, PieceLevel, gather_size
 from jetpy.distributed.piece import Piece
-from jetpy.evolution import Pace, evolve_uploaded
-from jetpy.hierarchy import HierarchyLevel
-from jetpy.multilevel import improve_level, solve_level
-from jetpy.options import Effort
-from jetpy.outcome import Solution
-from jetpy.problem import Problem, in_units
-from jetpy.stopwatch import Stopwatch
+from jetpy.engines.base import Backend
+from jetpy.engines.stopwatch import Stopwatch
+from jetpy.multilevel.driver import improve_level, solve_level
+from jetpy.multilevel.evolution import Pace, evolve_uploaded
+from jetpy.multilevel.hierarchy import HierarchyLevel
+from jetpy.multilevel.outcome import Solution
+from jetpy.problem.options import Effort
+from jetpy.problem.problem import Problem, in_units
+from jetpy.progress import Progress, no_progress
 
 
 @dataclass(frozen=True, eq=False)

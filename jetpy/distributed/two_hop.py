@@ -9,18 +9,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jetpy.backends.base import Array, Backend
 from jetpy.coarsening.constraints import Constraints
 from jetpy.coarsening.two_hop import pair_sorted
 from jetpy.distributed.lists import counts_between, ordered
 from jetpy.distributed.piece import Piece
-from jetpy.workloads import meetings as kernels
-from jetpy.workloads.groups import NO_VERTEX
+from jetpy.engines.base import Array, Backend
+from jetpy.workloads.common.groups import NO_VERTEX
+from jetpy.workloads.distributed import two_hop_exchange as kernels
 
 
 @dataclass(frozen=True, eq=False)
 class Guests:
-    """Those who go to meetings, as `jetpy.workloads.meetings` takes them."""
+    """Those who go to meetings, as `jetpy.workloads.distributed.two_hop_exchange` takes them."""
 
     keys: Array
     hosts: Array

@@ -9,16 +9,16 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from jetpy.communication import communication
-from jetpy.graph import IntArray
+from jetpy.evaluation.communication import communication
+from jetpy.evaluation.mapping_cost import communication_cost, cost_by_level
+from jetpy.graph.csr import IntArray
 from jetpy.io.graphs import as_graph
 from jetpy.lazy import cached_property
-from jetpy.mapping.cost import communication_cost, cost_by_level
-from jetpy.mapping.machine import described
-from jetpy.metrics import checked_parts, components_per_part, imbalance, part_weights
+from jetpy.problem.machine import described
+from jetpy.problem.metrics import checked_parts, components_per_part, imbalance, part_weights
 
 if TYPE_CHECKING:
-    from jetpy.mapping.machine import Levels, Machine
+    from jetpy.problem.machine import Levels, Machine
 
 
 @runtime_checkable
@@ -121,7 +121,7 @@ class Evaluation:
         )
 
     def _repr_html_(self) -> str:
-        from jetpy.notebook import evaluation_html
+        from jetpy.evaluation.notebook import evaluation_html
 
         return evaluation_html(self)
 
@@ -165,7 +165,7 @@ def evaluate(
 
     Examples
     --------
-    >>> from jetpy.generators import grid
+    >>> from jetpy.graph.generators import grid
     >>> found = evaluate(grid(2, 2), [0, 0, 1, 2])
     >>> found.cut, found.part_volumes, found.part_neighbours
     (3, array([2, 2, 2]), array([2, 2, 2]))

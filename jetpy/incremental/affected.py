@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jetpy.backends.base import Array
-from jetpy.graph import IntArray
+from jetpy.engines.base import Array
+from jetpy.graph.csr import IntArray
 from jetpy.incremental.buckets import BucketList
 from jetpy.incremental.column import BlankColumn
-from jetpy.workloads import affected as kernels
+from jetpy.workloads.incremental import affected as kernels
 
 
 @dataclass(frozen=True, eq=False)
 class _Affected:
-    """Affected vertices, as kernels take them (`jetpy.workloads.affected`)."""
+    """Affected vertices, as kernels take them (`jetpy.workloads.incremental.affected`)."""
 
     vertices: Array
     surplus: Array

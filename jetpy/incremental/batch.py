@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.convert.scaling import weights_of
 from jetpy.errors import GraphError
-from jetpy.graph import INT32_MAX, IntArray
-from jetpy.validate import integer_array
+from jetpy.graph.csr import INT32_MAX, IntArray
+from jetpy.graph.scaling import weights_of
+from jetpy.graph.validate import integer_array
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
 """The bucket list on a back end: a graph whose edges and vertices come and go (iG-kway, V-A, V-B).
 
-Where rows and modifiers deviate from the paper is told in `jetpy.workloads.buckets`.
+Where rows and modifiers deviate from the paper is told in `jetpy.workloads.incremental.buckets`.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.backends.base import Array, Backend
-from jetpy.backends.level import DeviceGraph
-from jetpy.backends.long_rows import find_long_rows
+from jetpy.device.device_graph import DeviceGraph
+from jetpy.device.long_rows import find_long_rows
+from jetpy.engines.base import Array, Backend
 from jetpy.errors import GraphError
-from jetpy.graph import INT32_MAX, Graph, IntArray
+from jetpy.graph.csr import INT32_MAX, Graph, IntArray
 from jetpy.incremental.column import Column, HostColumn, row_offsets, upload_together
 from jetpy.incremental.edits import EdgeModifiers, Edits
-from jetpy.workloads import buckets as kernels
-from jetpy.workloads.buckets import BUCKET_SLOTS, NO_NUMBER, NO_PLACE, WARP
-from jetpy.workloads.groups import NO_PART
+from jetpy.workloads.common.groups import NO_PART
+from jetpy.workloads.incremental import buckets as kernels
+from jetpy.workloads.incremental.buckets import BUCKET_SLOTS, NO_NUMBER, NO_PLACE, WARP
 
 SPARE_SHARE = 8
 """One bucket is spare for so many in use, when buckets are laid out."""
@@ -29,7 +29,7 @@ ROW_GROWTH = 1.25
 
 @dataclass(frozen=True, eq=False)
 class DeviceBuckets:
-    """A graph in buckets on a back end, as kernels take it (`jetpy.workloads.buckets`)."""
+    """A graph in buckets on a back end, for `jetpy.workloads.incremental.buckets`."""
 
     bucket_ptr: Array
     degrees: Array

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from jetpy.backends.base import Array, Backend
-from jetpy.graph import IntArray
-from jetpy.workloads import buckets as kernels
+from jetpy.engines.base import Array, Backend
+from jetpy.graph.csr import IntArray
+from jetpy.workloads.incremental import buckets as kernels
 
 GROWTH = 1.5
 """How much larger an array becomes that is full."""

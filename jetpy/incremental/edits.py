@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jetpy.backends.base import Array
-from jetpy.graph import IntArray
+from jetpy.engines.base import Array
+from jetpy.graph.csr import IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +19,7 @@ class EdgeModifiers:
     starts : int32, shape (len(vertices) + 1,)
         Where the modifiers of each one's row begin.
     places, targets, weights : int32
-        The modifiers, in the order and with the meaning of `jetpy.workloads.buckets`.
+        The modifiers, in the order and with the meaning of `jetpy.workloads.incremental.buckets`.
     """
 
     vertices: Array

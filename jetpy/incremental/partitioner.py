@@ -13,14 +13,14 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from jetpy import names
-from jetpy.backends import get_backend, make_ready
-from jetpy.backends.level import DeviceGraph, carry_graph, download
-from jetpy.backends.room import at_work
-from jetpy.backends.threads import fork_safe_lock
-from jetpy.bars import Progress, no_progress
+from jetpy import choices
+from jetpy.device.backends import get_backend, make_ready
+from jetpy.device.device_graph import DeviceGraph, carry_graph, download
+from jetpy.engines.oom_message import at_work
+from jetpy.engines.threads import fork_safe_lock
 from jetpy.errors import JetpyError
-from jetpy.graph import Graph, IntArray, common_divisor
+from jetpy.graph.csr import Graph, IntArray, common_divisor
+from jetpy.graph.validate import check_small
 from jetpy.incremental.batch import Batch, checked_batch
 from jetpy.incremental.buckets import BucketList
 from jetpy.incremental.column import row_offsets
@@ -29,12 +29,12 @@ from jetpy.incremental.renewal import best, partition_anew, refine_again, renumb
 from jetpy.incremental.resolution import resolve
 from jetpy.incremental.session import Goal, Session, Settings, read_session, write_session
 from jetpy.io.graphs import as_graph
-from jetpy.metrics import checked_parts, edge_cut, part_weights
-from jetpy.options import IncrementalOptions
-from jetpy.outcome import Outcome
-from jetpy.problem import SEEDS, Problem, checked_imbalance, in_units
-from jetpy.validate import check_small
-from jetpy.workloads.groups import NO_PART
+from jetpy.multilevel.outcome import Outcome
+from jetpy.problem.metrics import checked_parts, edge_cut, part_weights
+from jetpy.problem.options import IncrementalOptions
+from jetpy.problem.problem import SEEDS, Problem, checked_imbalance, in_units
+from jetpy.progress import Progress, no_progress
+from jetpy.workloads.common.groups import NO_PART
 
 SHRINKAGE = 32
 """One part in so many of the weight that parts may have above the average is left for later: so
@@ -147,10 +147,10 @@ class IncrementalPartitioner:
         imbalance: float = 0.03,
         large_imbalance: bool = False,
         seed: int = 0,
-        preset: names.Preset = "default",
-        coarsening: names.Coarsening | None = None,
-        refinement: names.Refinement | None = None,
-        backend: names.Backend = "auto",
+        preset: choices.Preset = "default",
+        coarsening: choices.Coarsening | None = None,
+        refinement: choices.Refinement | None = None,
+        backend: choices.Backend = "auto",
         threads: int | None = None,
         device: int | None = None,
         repair: bool = False,
@@ -200,7 +200,7 @@ class IncrementalPartitioner:
         cls,
         path: str | os.PathLike[str],
         *,
-        backend: names.Backend = "auto",
+        backend: choices.Backend = "auto",
         threads: int | None = None,
         device: int | None = None,
         progress: Progress = no_progress,

@@ -7,21 +7,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.backends.base import Array
-from jetpy.graph import IntArray
+from jetpy.engines.base import Array
+from jetpy.graph.csr import IntArray
 from jetpy.incremental.affected import find_entering
 from jetpy.incremental.buckets import BucketList
 from jetpy.incremental.column import BlankColumn
 from jetpy.incremental.pseudo_partition import PseudoPartition, gather
 from jetpy.refinement.state import Table
-from jetpy.workloads import connectivity as table_kernels
-from jetpy.workloads import placement as kernels
-from jetpy.workloads import pseudo_partition as pseudo_kernels
-from jetpy.workloads.affected import Mark
-from jetpy.workloads.buckets import NO_NUMBER
-from jetpy.workloads.connectivity import UNUSED
-from jetpy.workloads.groups import NO_PART
-from jetpy.workloads.values import add_weights
+from jetpy.workloads.common.groups import NO_PART
+from jetpy.workloads.common.values import add_weights
+from jetpy.workloads.incremental import placement as kernels
+from jetpy.workloads.incremental import pseudo_partition as pseudo_kernels
+from jetpy.workloads.incremental.affected import Mark
+from jetpy.workloads.incremental.buckets import NO_NUMBER
+from jetpy.workloads.refinement import connectivity as table_kernels
+from jetpy.workloads.refinement.connectivity import UNUSED
 
 KEY_BITS, PULL_BITS = 63, 31
 """Bits of what vertex moves are sorted by, and those of them for an edge weight, if so many are
@@ -84,7 +84,7 @@ class Placement:
 
 @dataclass(frozen=True, eq=False)
 class _State(PseudoPartition):
-    """A partition while vertices are placed, as kernels take it (`jetpy.workloads.placement`)."""
+    """A partition while vertices are placed, for `jetpy.workloads.incremental.placement`."""
 
     parts: Array
     part_weights: Array
@@ -96,7 +96,7 @@ class _State(PseudoPartition):
 
 @dataclass(frozen=True, eq=False)
 class _VertexMoves:
-    """The vertex moves of a round, as kernels take them (`jetpy.workloads.placement`)."""
+    """The vertex moves of a round, for `jetpy.workloads.incremental.placement`."""
 
     targets: Array
     pulls: Array

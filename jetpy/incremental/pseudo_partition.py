@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jetpy.backends.base import Array, Backend
-from jetpy.graph import IntArray
+from jetpy.engines.base import Array, Backend
+from jetpy.graph.csr import IntArray
 from jetpy.incremental.buckets import BucketList, lanes_of
 from jetpy.incremental.column import BlankColumn, row_offsets, upload_together
-from jetpy.workloads import pseudo_partition as kernels
+from jetpy.workloads.incremental import pseudo_partition as kernels
 
 SEEN_ONCE = 16
 """A round of placement looks at so much less than refinement of a graph of the same size."""
@@ -22,7 +22,7 @@ class PseudoPartition:
     ----------
     backend : Backend
     indptr, ends, edge_weights : int32
-        Rows, with ends as `jetpy.workloads.pseudo_partition` has them.
+        Rows, with ends as `jetpy.workloads.incremental.pseudo_partition` has them.
     vertex_weights : int32, shape (n,)
     previous : int32, shape (n,)
         The parts where the vertices were; k for new ones.

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from jetpy.backends.base import Backend
-from jetpy.backends.level import DeviceGraph
-from jetpy.bars import Progress
-from jetpy.graph import IntArray
-from jetpy.multilevel import partition_uploaded, refine_uploaded
-from jetpy.outcome import Outcome, trivial_partition
-from jetpy.problem import Problem
+from jetpy.device.device_graph import DeviceGraph
+from jetpy.engines.base import Backend
+from jetpy.graph.csr import IntArray
+from jetpy.multilevel.driver import partition_uploaded, refine_uploaded
+from jetpy.multilevel.outcome import Outcome, trivial_partition
+from jetpy.problem.problem import Problem
+from jetpy.progress import Progress
 
 MOST_RENUMBERED = 1024
 """Parts up to which new ones are numbered like old ones: that takes time cubic in the parts."""

@@ -6,11 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.errors import GraphError
-from jetpy.graph import INT32_MAX, IntArray
+from jetpy.graph.csr import INT32_MAX, IntArray
 from jetpy.incremental.batch import Modifiers, begins_of, ends_of, is_among, name
 from jetpy.incremental.buckets import BucketList
 from jetpy.incremental.edits import EdgeModifiers, Edits
-from jetpy.workloads.buckets import NO_PLACE
+from jetpy.workloads.incremental.buckets import NO_PLACE
 
 
 def resolve(graph: BucketList, modifiers: Modifiers) -> Edits:

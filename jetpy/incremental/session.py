@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jetpy import names
-from jetpy.build import graph_from_csr
+from jetpy import choices
 from jetpy.errors import FileFormatError
-from jetpy.graph import INT32_MAX, Graph, IntArray
+from jetpy.graph.build import graph_from_csr
+from jetpy.graph.csr import INT32_MAX, Graph, IntArray
 from jetpy.io.archive import ARCHIVE, names_in_archive, read_archive
 from jetpy.io.compression import open_input, open_output
 from jetpy.io.limits import is_justified
-from jetpy.metrics import checked_parts
-from jetpy.options import IncrementalOptions
-from jetpy.presets import choose
-from jetpy.problem import Problem, pose
+from jetpy.problem.metrics import checked_parts
+from jetpy.problem.options import IncrementalOptions
+from jetpy.problem.presets import choose
+from jetpy.problem.problem import Problem, pose
 
 ARRAYS = ("indptr", "indices", "edge_weights", "vertex_weights", "vertices", "parts", "settings")
 PRESENT = "present"
@@ -43,9 +43,9 @@ class Goal:
     k: int
     imbalance: float
     seed: int
-    preset: names.Preset
-    coarsening: names.Coarsening | None
-    refinement: names.Refinement | None
+    preset: choices.Preset
+    coarsening: choices.Coarsening | None
+    refinement: choices.Refinement | None
     options: IncrementalOptions
 
     def __post_init__(self) -> None:

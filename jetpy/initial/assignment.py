@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array
 
-from jetpy.graph import Graph, IntArray
-from jetpy.problem import Problem
+from jetpy.graph.csr import Graph, IntArray
+from jetpy.problem.problem import Problem
 
 Matrix = npt.NDArray[np.int64]
 

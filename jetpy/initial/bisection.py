@@ -8,14 +8,14 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.backends.base import Array, Backend
-from jetpy.backends.level import DeviceGraph
-from jetpy.graph import INT32_MAX
+from jetpy.device.device_graph import DeviceGraph
+from jetpy.engines.base import Array, Backend
+from jetpy.graph.csr import INT32_MAX
 from jetpy.initial.roots import Root
-from jetpy.workloads import bisection as kernels
-from jetpy.workloads.bisection import VERTEX_ROOM, Node
-from jetpy.workloads.groups import NO_PART
-from jetpy.workloads.heaps import Number
+from jetpy.workloads.common.groups import NO_PART
+from jetpy.workloads.common.heaps import Number
+from jetpy.workloads.initial import bisection as kernels
+from jetpy.workloads.initial.bisection import VERTEX_ROOM, Node
 
 GROWINGS = 3
 """Bisections that are grown on the coarsest level of a try; the best one is kept."""
@@ -27,7 +27,7 @@ ENTRY_ROOM = 3
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """The nodes of a depth, as `jetpy.workloads.bisection` has them."""
+    """The nodes of a depth, as `jetpy.workloads.initial.bisection` has them."""
 
     nodes: Array
     order: Array
@@ -40,7 +40,7 @@ class Tree:
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """Room for the levels of all tries of a depth, as `jetpy.workloads.inner_levels` has it."""
+    """Room for the levels of all tries of a depth, for `jetpy.workloads.initial.inner_levels`."""
 
     rows: Array
     weights: Array

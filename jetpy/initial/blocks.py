@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.graph import Graph, IntArray
+from jetpy.graph.csr import Graph, IntArray
 from jetpy.initial.metis import bisect_recursively
 from jetpy.initial.subgraphs import subgraphs
-from jetpy.problem import Problem
+from jetpy.problem.problem import Problem
 
 
 def split_blocks(

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.backends.base import Array
-from jetpy.backends.level import download, upload
-from jetpy.graph import Graph, IntArray
+from jetpy.device.device_graph import download, upload
+from jetpy.engines.base import Array
+from jetpy.graph.csr import Graph, IntArray
 from jetpy.initial.bisection import bisect
 from jetpy.initial.roots import find_roots
 from jetpy.refinement.jet import Refined, Refinement
@@ -134,7 +134,7 @@ def _by_bisection(
 
     if pinned is None or problem.targets is not None:
         return solve(tries.partitions, pinned)
-    from jetpy.initial.matching import MOST_PARTS, match_to_pinned
+    from jetpy.initial.relabel import MOST_PARTS, match_to_pinned
 
     if problem.k > MOST_PARTS:
         return solve(tries.partitions, pinned)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from jetpy.graph import Graph, IntArray
+from jetpy.graph.csr import Graph, IntArray
 from jetpy.initial.pairing import pair
 from jetpy.initial.subgraphs import subgraphs
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.balance.packing import pack
-from jetpy.graph import Graph
+from jetpy.graph.csr import Graph
+from jetpy.refinement.packing import pack
 
 
 def pair(graph: Graph, k: int) -> npt.NDArray[np.int32]:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.balance.packing import pack
-from jetpy.graph import Graph, IntArray
+from jetpy.graph.csr import Graph, IntArray
 from jetpy.initial.metis import MOST_IMBALANCE, heaviest_vertices
 from jetpy.initial.pairing import pair
 from jetpy.initial.subgraphs import subgraphs
-from jetpy.problem import Problem
-from jetpy.workloads.groups import NO_PART
+from jetpy.problem.problem import Problem
+from jetpy.refinement.packing import pack
+from jetpy.workloads.common.groups import NO_PART
 
 Vertices = npt.NDArray[np.intp]
 Numbers = npt.NDArray[np.int64]

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array
 
-from jetpy.graph import Graph, IntArray
+from jetpy.graph.csr import Graph, IntArray
 
 
 def subgraphs(

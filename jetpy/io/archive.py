@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.errors import FileFormatError
-from jetpy.graph import INT32_MAX
+from jetpy.graph.csr import INT32_MAX
 from jetpy.io.limits import most_unpacked
 
 ARCHIVE = b"PK"

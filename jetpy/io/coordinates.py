@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from jetpy.coordinates import Coordinates, checked_coordinates
+from jetpy.graph.coordinates import Coordinates, checked_coordinates
 from jetpy.io.archive import read_array
 from jetpy.io.compression import open_input, split_name
 from jetpy.io.pairs import read_table

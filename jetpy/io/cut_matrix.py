@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from jetpy.errors import FileFormatError
-from jetpy.graph import INT32_MAX, Graph
+from jetpy.graph.csr import INT32_MAX, Graph
 from jetpy.io import matrix_market
 from jetpy.io.compression import open_output, split_name
 from jetpy.io.text import format_rows

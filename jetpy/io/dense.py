@@ -6,11 +6,11 @@ from typing import BinaryIO
 
 import numpy as np
 
-from jetpy.build import graph_of
-from jetpy.convert.matrices import from_dense
-from jetpy.convert.raw import Rules
 from jetpy.errors import FileFormatError, GraphError
-from jetpy.graph import Graph
+from jetpy.graph.build import graph_of
+from jetpy.graph.convert.matrices import from_dense
+from jetpy.graph.csr import Graph
+from jetpy.graph.raw import Rules
 from jetpy.io.archive import read_array
 
 LARGEST = 1 << 14

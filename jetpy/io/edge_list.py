@@ -22,15 +22,15 @@ from typing import BinaryIO
 import numpy as np
 import scipy.sparse as sp
 
-from jetpy.build import graph_from_csr, graph_from_pairs
-from jetpy.convert.raw import Rules
-from jetpy.convert.scaling import LOGGER, weights_of
 from jetpy.errors import FileFormatError, GraphError
-from jetpy.graph import Graph, IntArray
+from jetpy.graph.build import graph_from_csr, graph_from_pairs
+from jetpy.graph.csr import Graph, IntArray
+from jetpy.graph.raw import Rules
+from jetpy.graph.scaling import LOGGER, weights_of
+from jetpy.graph.validate import EDGE_WEIGHTS, check_order
 from jetpy.io.limits import check_memory, is_justified
 from jetpy.io.pairs import VERTICES_LINE, PairNaming, check_vertices, edge_tables, read_edges
 from jetpy.io.text import WordError, first_line, format_rows
-from jetpy.validate import EDGE_WEIGHTS, check_order
 
 NAMED_VERTICES = "where vertices have names, read a table and give it to jetpy.from_edges"
 _COLUMN_NAMES = re.compile(rb"[A-Za-z\"']")

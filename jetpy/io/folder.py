@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from jetpy.build import graph_of
-from jetpy.convert.raw import Raw, Rules
 from jetpy.errors import FileFormatError, GraphError
-from jetpy.graph import Graph
+from jetpy.graph.build import graph_of
+from jetpy.graph.csr import Graph
+from jetpy.graph.raw import Raw, Rules
 from jetpy.io.archive import read_array
 from jetpy.io.compression import Progress, open_input
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
-from jetpy.build import graph_of
-from jetpy.convert.arrays import raw_of
-from jetpy.convert.data import has_edge_index, unpacked
-from jetpy.convert.in_place import graph_on_gpu
-from jetpy.convert.raw import Rules
+from jetpy.device.in_place import graph_on_gpu
 from jetpy.errors import FileFormatError
-from jetpy.graph import Graph
-from jetpy.validate import check_n, checked_n
+from jetpy.graph.build import graph_of
+from jetpy.graph.convert.data import has_edge_index, unpacked
+from jetpy.graph.convert.objects import raw_of
+from jetpy.graph.csr import Graph
+from jetpy.graph.raw import Rules
+from jetpy.graph.validate import check_n, checked_n
 
 if TYPE_CHECKING:
     from jetpy.io.compression import Progress

@@ -14,10 +14,10 @@ from typing import BinaryIO
 
 import numpy as np
 
-from jetpy.build import graph_from_pairs
-from jetpy.convert.raw import Rules
 from jetpy.errors import FileFormatError, GraphError
-from jetpy.graph import INT32_MAX, Graph
+from jetpy.graph.build import graph_from_pairs
+from jetpy.graph.csr import INT32_MAX, Graph
+from jetpy.graph.raw import Rules
 from jetpy.io.limits import check_memory, is_justified
 from jetpy.io.pairs import VERTICES_LINE, PairNaming, check_vertices, edge_tables, read_edges
 from jetpy.io.text import LONGEST_HEADER, first_line, format_rows, show

@@ -17,11 +17,12 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.build import graph_from_csr
-from jetpy.convert.raw import Rules
-from jetpy.convert.scaling import LOGGER
 from jetpy.errors import FileFormatError, GraphError
-from jetpy.graph import INT32_MAX, Graph, IntArray
+from jetpy.graph.build import graph_from_csr
+from jetpy.graph.csr import INT32_MAX, Graph, IntArray
+from jetpy.graph.raw import Rules
+from jetpy.graph.scaling import LOGGER
+from jetpy.graph.validate import HOW_ELSE, SCALED, Naming
 from jetpy.io.text import (
     LONGEST_HEADER,
     LineNumbers,
@@ -34,7 +35,6 @@ from jetpy.io.text import (
     read_rows,
     show,
 )
-from jetpy.validate import HOW_ELSE, SCALED, Naming
 
 _HEADER = re.compile(rb"\s*(\d{1,10})\s+(\d{1,10})(?:\s+([01]{1,3})(?:\s+(\d{1,9}))?)?\s*")
 

@@ -14,11 +14,11 @@ from typing import Any, BinaryIO
 import numpy as np
 import scipy.sparse as sp
 
-from jetpy.build import graph_of
-from jetpy.convert.arrays import raw_of
-from jetpy.convert.raw import Rules
 from jetpy.errors import FileFormatError
-from jetpy.graph import Graph
+from jetpy.graph.build import graph_of
+from jetpy.graph.convert.objects import raw_of
+from jetpy.graph.csr import Graph
+from jetpy.graph.raw import Rules
 from jetpy.io.archive import read_archive
 from jetpy.io.limits import is_justified
 

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.errors import FileFormatError
-from jetpy.graph import Graph, IntArray
+from jetpy.graph.csr import Graph, IntArray
+from jetpy.graph.validate import HOW_ELSE, Naming
 from jetpy.io.text import LineNumbers, NumberError, Rows, are_no_integers, plain, read_rows
-from jetpy.validate import HOW_ELSE, Naming
 
 VERTICES_LINE = re.compile(rb"[#%]\s*vertices\s+(\d{1,10})\s*", re.IGNORECASE)
 """A comment that says how many vertices there are, and that so many are meant."""

@@ -13,10 +13,10 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.build import graph_of
-from jetpy.convert.raw import Raw, Rules
 from jetpy.errors import FileFormatError
-from jetpy.graph import Graph
+from jetpy.graph.build import graph_of
+from jetpy.graph.csr import Graph
+from jetpy.graph.raw import Raw, Rules
 from jetpy.io.archive import read_exactly
 
 HEADER = 24

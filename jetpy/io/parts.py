@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.errors import FileFormatError
-from jetpy.graph import INT32_MAX, IntArray
+from jetpy.graph.csr import INT32_MAX, IntArray
 from jetpy.io.archive import read_archive, read_array
 from jetpy.io.compression import open_input, open_output, split_name
 from jetpy.io.pairs import read_table

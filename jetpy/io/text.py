@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.errors import FileFormatError
-from jetpy.graph import INT32_MAX, IntArray
+from jetpy.graph.csr import INT32_MAX, IntArray
 
 CHUNK = 1 << 21  # bytes
 LONGEST_LINE = 1 << 21

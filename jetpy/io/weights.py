@@ -9,15 +9,15 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.constraints.several import checked_weights
-from jetpy.convert.scaling import weights_of
 from jetpy.errors import FileFormatError, MissingFileError, OptionError
-from jetpy.graph import MOST_WEIGHT
+from jetpy.graph.csr import MOST_WEIGHT
+from jetpy.graph.scaling import weights_of
+from jetpy.graph.validate import VERTEX_WEIGHTS, Naming
 from jetpy.io.archive import read_array
 from jetpy.io.compression import open_input, split_name
 from jetpy.io.pairs import read_table
 from jetpy.io.text import LineNumbers, are_no_integers, first_line, read_rows
-from jetpy.validate import VERTEX_WEIGHTS, Naming
+from jetpy.problem.multiconstraint import checked_weights
 
 MOST_COLUMNS = 64
 """Weights of a vertex, in text."""

@@ -6,7 +6,7 @@ import io
 from types import ModuleType
 from typing import Any, BinaryIO
 
-from jetpy.packages import optional_package
+from jetpy.io.packages import optional_package
 
 _PACKED = 1 << 10  # bytes decompressed at a time, which may become thirty thousand times as many
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -16,12 +17,17 @@ _PACKAGE = Path(__file__).parents[1]
 _FOLDERS = "workloads", "kernel_language"
 
 
+def _files_in(folder: Path) -> Iterator[str]:
+    for here, _, names in os.walk(folder):
+        yield from (os.path.join(here, name) for name in names if name.endswith(".py"))
+
+
 def _digest_of(*folders: str) -> str:
     digest = hashlib.sha256()
     for folder in folders:
-        for name in sorted(os.listdir(_PACKAGE / folder)):
-            if name.endswith(".py"):
-                digest.update(f"{name}/".encode() + (_PACKAGE / folder / name).read_bytes())
+        for path in sorted(_files_in(_PACKAGE / folder)):
+            name = path.rpartition(os.sep)[2]
+            digest.update(f"{name}/".encode() + Path(path).read_bytes())
     return digest.hexdigest()
 
 
@@ -35,7 +41,7 @@ def digest_of_kernels(engine: str) -> str:
 
 
 def _combined(digest: str, engine: str) -> str:
-    return hashlib.sha256(f"{digest}{_digest_of(f'backends/{engine}')}".encode()).hexdigest()
+    return hashlib.sha256(f"{digest}{_digest_of(f'engines/{engine}')}".encode()).hexdigest()
 
 
 def are_unchanged(engine: str) -> bool:
@@ -45,5 +51,5 @@ def are_unchanged(engine: str) -> bool:
 
 def is_in_digest(module: ModuleType, engine: str) -> bool:
     """Return whether a module's file is one of those."""
-    folders = [_PACKAGE / folder for folder in (*_FOLDERS, f"backends/{engine}")]
-    return module.__file__ is not None and Path(module.__file__).parent in folders
+    folders = [_PACKAGE / folder for folder in (*_FOLDERS, f"engines/{engine}")]
+    return module.__file__ is not None and not {*folders}.isdisjoint(Path(module.__file__).parents)

@@ -35,7 +35,7 @@ class Width(Enum):
 
 
 OF_WIDTH = {"int", "Offset", "Weight"}
-"""What annotations call the type that depends on the width (`jetpy.workloads.groups`)."""
+"""What annotations call the type that depends on the width (`jetpy.workloads.common.groups`)."""
 
 
 class Refusal(Exception):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.graph import Graph
+from jetpy.graph.csr import Graph
 
 MOST_TERMS = 1 << 24
 """How many distances to look at, at most, to start from more than one PE."""

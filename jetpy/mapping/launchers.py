@@ -15,10 +15,10 @@ import numpy as np
 
 from jetpy.errors import OptionError
 from jetpy.io.atomic import atomic_write
-from jetpy.mapping.machine import Machine
+from jetpy.problem.machine import Machine
 
 if TYPE_CHECKING:
-    from jetpy.mapping.mapping import Mapping
+    from jetpy.result.mapping import Mapping
 
 
 def read_hosts(text: str) -> list[str]:

@@ -15,17 +15,17 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.backends.base import Backend
-from jetpy.graph import INT32_MAX, Graph
+from jetpy.engines.base import Backend
+from jetpy.engines.stopwatch import Stopwatch
+from jetpy.graph.csr import INT32_MAX, Graph
 from jetpy.mapping.greedy import place_greedily
-from jetpy.mapping.machine import MOST_PES_IN_MATRIX, Machine
 from jetpy.mapping.problem import options_of, pose_mapping
 from jetpy.mapping.swaps import swap_all, swap_near
-from jetpy.metrics import mapped_cut
-from jetpy.multilevel import partition_multilevel
-from jetpy.outcome import Outcome, all_seconds, stage_seconds
-from jetpy.problem import SEEDS, Problem, pose
-from jetpy.stopwatch import Stopwatch
+from jetpy.multilevel.driver import partition_multilevel
+from jetpy.multilevel.outcome import Outcome, all_seconds, stage_seconds
+from jetpy.problem.machine import MOST_PES_IN_MATRIX, Machine
+from jetpy.problem.metrics import mapped_cut
+from jetpy.problem.problem import SEEDS, Problem, pose
 
 TRIES = 4
 """How often to cut the tasks, with seeds one apart, where swaps are quick."""
@@ -100,7 +100,7 @@ def in_order(places: Places, machine: Machine) -> Places:
     Groups of a level are numbered by the first of their tasks; task 0 is on PE 0. Places (int32,
     shape (n,)) stay as they are where distances are a matrix.
 
-    >>> from jetpy.mapping.machine import machine
+    >>> from jetpy.problem.machine import machine
     >>> in_order(np.array([5, 4, 1, 2], np.int32), machine("2:2:2", "1:2:3"))
     array([0, 1, 4, 6], dtype=int32)
     """

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jetpy import names
-from jetpy.balance.limits import limit_of_pes
-from jetpy.checks import one_of
+from jetpy import choices
 from jetpy.errors import OptionError
-from jetpy.mapping.machine import Machine
-from jetpy.options import Options
-from jetpy.presets import preset
-from jetpy.problem import EDGE_CUT, Problem, pose, slack
+from jetpy.graph.checks import one_of
+from jetpy.problem.limits import limit_of_pes
+from jetpy.problem.machine import Machine
+from jetpy.problem.options import Options
+from jetpy.problem.presets import preset
+from jetpy.problem.problem import EDGE_CUT, Problem, pose, slack
 
-METHODS: dict[str, names.Preset] = {"im": "default", "hm": "default", "hm-ultra": "ultra"}
+METHODS: dict[str, choices.Preset] = {"im": "default", "hm": "default", "hm-ultra": "ultra"}
 """Methods, and the preset of each."""
 OVERFILL, PATIENCE = 5, 12
-"""What mapping has other than partitioning (see `jetpy.options`)."""
+"""What mapping has other than partitioning (see `jetpy.problem.options`)."""
 INTEGRATED_PATIENCE, CUT_SHARE = 6, 0.02
 """What integrated mapping has other than that; neither it nor `hm` has V-cycles and branches."""
 

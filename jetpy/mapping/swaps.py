@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from jetpy.graph import Graph
-from jetpy.problem import Metric
+from jetpy.graph.csr import Graph
+from jetpy.problem.problem import Metric
 
 MOST_CHANGES = 1 << 30
 """How many costs to change, at most; only where all tasks talk to hundreds is that too few."""

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from jetpy.coordinates import Coordinates, checked_coordinates
 from jetpy.errors import GraphError, OptionError
-from jetpy.graph import Graph
+from jetpy.graph.coordinates import Coordinates, checked_coordinates
+from jetpy.graph.csr import Graph
 from jetpy.io.graphs import as_graph
 from jetpy.meshes.cells import Block, Ids, blocks_of, count_cells
 

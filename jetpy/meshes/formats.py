@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from jetpy.errors import FileFormatError, JetpyError
+from jetpy.io.packages import optional_package
 from jetpy.io.parts import is_parts_name
-from jetpy.packages import optional_package
 
 WITH_PARTS = ("gmsh", "vtu", "vtk", "xdmf", "med", "hmf", "avsucd", "tecplot", "tetgen")
 """Formats whose cells may have any number of integers."""

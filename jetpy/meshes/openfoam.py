@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.coordinates import Coordinates
 from jetpy.errors import FileFormatError, check_exists
-from jetpy.graph import Graph
+from jetpy.graph.coordinates import Coordinates
+from jetpy.graph.csr import Graph
 from jetpy.io.atomic import atomic_write
 from jetpy.io.compression import open_input
 from jetpy.meshes.dual import dual_graph_of_faces

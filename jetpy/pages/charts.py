@@ -12,13 +12,13 @@ from jetpy.evaluation.evaluate import Evaluation
 from jetpy.pages.figures import new_figure
 from jetpy.pages.palette import BAD, INK, SERIES
 from jetpy.pages.style import styled
-from jetpy.profile import Kernel, Step
+from jetpy.profiling.profile import Kernel, Step
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from jetpy.outcome import Level
+    from jetpy.multilevel.outcome import Level
 
 MOST_BARS = 40
 """Parts that get a bar each; more are lines, sorted by what they show."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.coordinates import Coordinates
-from jetpy.graph import Graph, IntArray
+from jetpy.graph.coordinates import Coordinates
+from jetpy.graph.csr import Graph, IntArray
 from jetpy.pages import raster
 from jetpy.pages.colouring import colours_of
 from jetpy.pages.figures import WIDTH, new_figure

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from jetpy.names import DISTRIBUTION
-from jetpy.packages import optional_package
+from jetpy.choices import DISTRIBUTION
+from jetpy.io.packages import optional_package
 from jetpy.pages.palette import COLOURS
 
 if TYPE_CHECKING:

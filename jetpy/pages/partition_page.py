@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jetpy.evaluation.evaluate import Evaluation, evaluate
+from jetpy.evaluation.rows import LEVEL_HEADERS, count, level_rows
 from jetpy.pages import between, charts
 from jetpy.pages.blocks import Drawn, Table, drawn
 from jetpy.pages.drawing import draw
@@ -22,18 +23,10 @@ from jetpy.pages.subject import (
     verdict,
     versions,
 )
-from jetpy.summary import (
-    KERNEL_HEADERS,
-    LEVEL_HEADERS,
-    STEP_HEADERS,
-    count,
-    kernel_rows,
-    level_rows,
-    step_row,
-)
+from jetpy.profiling.rows import KERNEL_HEADERS, STEP_HEADERS, kernel_rows, step_row
 
 if TYPE_CHECKING:
-    from jetpy.result import Partition
+    from jetpy.result.partition import Partition
 
 QUOTIENT = (
     "The quotient graph: circles are parts, as large as they are heavy; lines join those that cut "

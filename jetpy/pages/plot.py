@@ -17,7 +17,7 @@ from jetpy.pages.style import styled
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from jetpy.result import Partition
+    from jetpy.result.partition import Partition
 
 
 def plot(partition: Partition, coordinates: npt.ArrayLike | None = None) -> Figure:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import ndimage
 
-from jetpy.graph import IntArray
+from jetpy.graph.csr import IntArray
 from jetpy.pages.view import Floats, View
 
 Image = npt.NDArray[np.int32]

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.beside import Beside
+from jetpy.choices import DISTRIBUTION
 from jetpy.evaluation.evaluate import Evaluation, evaluate
-from jetpy.graph import Graph
-from jetpy.names import DISTRIBUTION
+from jetpy.evaluation.metis_baseline import Beside
+from jetpy.evaluation.rows import PART_HEADERS, Rows, count, cut_text, part_rows, run_text
+from jetpy.graph.csr import Graph
 from jetpy.pages.blocks import Table
-from jetpy.summary import PART_HEADERS, Rows, count, cut_text, part_rows, run_text
 
 if TYPE_CHECKING:
-    from jetpy.result import Partition
+    from jetpy.result.partition import Partition
 
 MOST_LISTED = 400
 """Parts that the table lists; of more, the heaviest."""

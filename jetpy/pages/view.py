@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.coordinates import Coordinates
-from jetpy.graph import Graph
+from jetpy.graph.coordinates import Coordinates
+from jetpy.graph.csr import Graph
 
 Floats = npt.NDArray[np.float64]
 
@@ -73,7 +73,7 @@ def view_of(graph: Graph, coordinates: Coordinates) -> View:
 def longest_edges(graph: Graph, at: Floats) -> Floats:
     """Return the length of the longest edge of each vertex; of those without, the median of all.
 
-    >>> from jetpy.generators import grid
+    >>> from jetpy.graph.generators import grid
     >>> path = grid(1, 3)
     >>> longest_edges(path, path.coordinates * 1.0)
     array([1., 1., 1.])

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.backends.base import Array, Backend
-from jetpy.backends.level import DeviceGraph, carry, carry_graph
+from jetpy.device.device_graph import DeviceGraph, carry, carry_graph
+from jetpy.engines.base import Array, Backend
 from jetpy.lazy import cached_property
-from jetpy.problem import EDGE_CUT, Problem
+from jetpy.problem.problem import EDGE_CUT, Problem
 from jetpy.refinement.measures import Measures
-from jetpy.workloads import flow_cuts, flow_networks, regions
-from jetpy.workloads.flow_networks import NODES_BESIDE
-from jetpy.workloads.groups import NO_PART
-from jetpy.workloads.regions import KEPT_OUTSIDE, OUTSIDE, Pair
+from jetpy.workloads.common.groups import NO_PART
+from jetpy.workloads.flows import flow_cuts, flow_networks, regions
+from jetpy.workloads.flows.flow_networks import NODES_BESIDE
+from jetpy.workloads.flows.regions import KEPT_OUTSIDE, OUTSIDE, Pair
 
 MOST_CUT, MOST_CUT_COARSE = 0.1, 0.05
 """Share of the edge weight that is cut above which there are no flows, on the finest level and on

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jetpy.backends.base import Array
+from jetpy.engines.base import Array
 from jetpy.refinement.state import RefinementState
-from jetpy.workloads import independent_set as kernels
-from jetpy.workloads.independent_set import Count
+from jetpy.workloads.refinement import independent_set as kernels
+from jetpy.workloads.refinement.independent_set import Count
 
 MOST = 2048
 """Moves that are sorted by looking at each pair of them: then launches need not know how many."""
@@ -18,7 +18,7 @@ MOST = 2048
 
 @dataclass(frozen=True, eq=False)
 class Legal:
-    """The legal moves of an iteration, as `jetpy.workloads.independent_set` takes them."""
+    """The legal moves of an iteration, for `jetpy.workloads.refinement.independent_set`."""
 
     targets: Array
     counts: Array
@@ -27,7 +27,7 @@ class Legal:
 
 @dataclass(frozen=True, eq=False)
 class Sequence:
-    """Moves by falling gain, as `jetpy.workloads.independent_set` takes them."""
+    """Moves by falling gain, as `jetpy.workloads.refinement.independent_set` takes them."""
 
     keys: Array
     changes: Array
@@ -37,7 +37,7 @@ class Sequence:
 
 @dataclass(frozen=True, eq=False)
 class Events:
-    """What moves mean to parts, as `jetpy.workloads.independent_set` takes it."""
+    """What moves mean to parts, as `jetpy.workloads.refinement.independent_set` takes it."""
 
     ordered: Array
     sums: Array

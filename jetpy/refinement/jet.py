@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jetpy.backends.base import Array, Backend
-from jetpy.backends.level import DeviceGraph
-from jetpy.problem import Problem
+from jetpy.device.device_graph import DeviceGraph
+from jetpy.engines.base import Array, Backend
+from jetpy.problem.problem import Problem
 from jetpy.refinement.flows import Flows
 from jetpy.refinement.measures import Measures
 from jetpy.refinement.methods import REFINEMENTS
 from jetpy.refinement.rebalance import Rebalancing
 from jetpy.refinement.recording import Recording
 from jetpy.refinement.state import MOST_MOVED, RefinementState
-from jetpy.workloads import iterations as kernels
-from jetpy.workloads.control_block import TOLERANCE_UNITS, Control, Request, Tasks
+from jetpy.workloads.common.control_block import TOLERANCE_UNITS, Control, Request, Tasks
+from jetpy.workloads.refinement import iterations as kernels
 
 STEPS = 4
 """Iterations, at least, that a back end that runs ahead of its host is sent at a time."""
@@ -40,8 +40,9 @@ class Refinement:
     partitions have them there. There is room for levels of as many vertices as its first has, or as
     `room` says.
 
-    The back end goes from one iteration to the next by itself (`jetpy.workloads.iterations`); the
-    host is asked for what has to be launched differently.
+    The back end goes from one iteration to the next by itself
+    (`jetpy.workloads.refinement.iterations`); the host is asked for what has to be launched
+    differently.
     """
 
     state_type = RefinementState

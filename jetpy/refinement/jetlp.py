@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from jetpy.backends.base import Array
+from jetpy.engines.base import Array
 from jetpy.refinement.state import RefinementState
-from jetpy.workloads import jetlp as kernels
-from jetpy.workloads.control_block import Control
-from jetpy.workloads.losses import BUCKETS
-from jetpy.workloads.sections import APART
+from jetpy.workloads.common.control_block import Control
+from jetpy.workloads.common.striped_counters import APART
+from jetpy.workloads.refinement import jetlp as kernels
+from jetpy.workloads.refinement.losses import BUCKETS
 
 
 @dataclass(frozen=True, eq=False)
 class Proposals:
-    """What an iteration proposes, as `jetpy.workloads.jetlp` takes it."""
+    """What an iteration proposes, as `jetpy.workloads.refinement.jetlp` takes it."""
 
     vertices: Array
     gains: Array
@@ -26,7 +26,7 @@ class Proposals:
 
 @dataclass(frozen=True, eq=False)
 class Inflow:
-    """How the inflow of parts is capped, as `jetpy.workloads.jetlp` takes it."""
+    """How the inflow of parts is capped, as `jetpy.workloads.refinement.jetlp` takes it."""
 
     ranks: Array
     incoming: Array

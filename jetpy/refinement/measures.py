@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.backends.base import Array, Backend
-from jetpy.backends.level import DeviceGraph
-from jetpy.problem import Metric, Problem
-from jetpy.workloads import projection as kernels
+from jetpy.device.device_graph import DeviceGraph
+from jetpy.engines.base import Array, Backend
+from jetpy.problem.problem import Metric, Problem
+from jetpy.workloads.multilevel import projection as kernels
 
 COARSEST_SCALE_BITS = 10
 """Losses are sorted into buckets from the largest distance over 2^10 on."""

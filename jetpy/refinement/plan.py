@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from jetpy.backends.base import Array, Backend
-from jetpy.problem import Problem
+from jetpy.engines.base import Array, Backend
+from jetpy.problem.problem import Problem
 from jetpy.refinement.state import RefinementState
-from jetpy.workloads import plan as kernels
-from jetpy.workloads.control_block import Counter
-from jetpy.workloads.plan import DIFFERENT, Row
+from jetpy.workloads.common.control_block import Counter
+from jetpy.workloads.refinement import plan as kernels
+from jetpy.workloads.refinement.plan import DIFFERENT, Row
 
 PERCENT_OPEN, MOST_BELOW_LIMIT = 99, 100
 """Parts are usually open below so many percent of their limit, or so much below it if that is
@@ -23,7 +23,7 @@ WIDE, SPAN = 512, 64
 
 @dataclass(frozen=True, eq=False)
 class BlockSums:
-    """Sums over blocks of parts, int64, as `jetpy.workloads.plan` takes them."""
+    """Sums over blocks of parts, int64, as `jetpy.workloads.refinement.plan` takes them."""
 
     span: int
     weight: Array
@@ -37,7 +37,7 @@ class BlockSums:
 
 @dataclass(frozen=True, eq=False)
 class GroupSums:
-    """Sums over groups of parts, int64, as `jetpy.workloads.plan` takes them."""
+    """Sums over groups of parts, int64, as `jetpy.workloads.refinement.plan` takes them."""
 
     at_limit: Array
     weight: Array

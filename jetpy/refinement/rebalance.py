@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jetpy.backends.base import Array, Count
+from jetpy.engines.base import Array, Count
 from jetpy.refinement.plan import Plan
 from jetpy.refinement.state import RefinementState
-from jetpy.workloads import rebalance as kernels
-from jetpy.workloads.control_block import Control, Counter
-from jetpy.workloads.losses import BUCKETS
-from jetpy.workloads.rebalance import REGION_BITS, REGION_SUMS
+from jetpy.workloads.common.control_block import Control, Counter
+from jetpy.workloads.refinement import rebalance as kernels
+from jetpy.workloads.refinement.losses import BUCKETS
+from jetpy.workloads.refinement.rebalance import REGION_BITS, REGION_SUMS
 
 MOST_HALF_BITS = 5
 """`tally_digits` and `narrow_down` get nearer to the last vertex by at most twice so many bits of
@@ -24,7 +24,7 @@ none where these may be in different pieces."""
 
 @dataclass(frozen=True, eq=False)
 class Eviction:
-    """Whom the overweight parts evict, as `jetpy.workloads.rebalance` takes it."""
+    """Whom the overweight parts evict, as `jetpy.workloads.refinement.rebalance` takes it."""
 
     buckets: Array
     histogram: Array
@@ -39,7 +39,7 @@ class Eviction:
 
 @dataclass(frozen=True, eq=False)
 class EvictedSums:
-    """Weights of evicted vertices, as `jetpy.workloads.rebalance` takes them."""
+    """Weights of evicted vertices, as `jetpy.workloads.refinement.rebalance` takes them."""
 
     sums: Array
     regions: int

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from jetpy.backends.base import Count, Recorded
+from jetpy.engines.base import Count, Recorded
 from jetpy.refinement.state import RefinementState
-from jetpy.workloads.control_block import Control
+from jetpy.workloads.common.control_block import Control
 
 MOST_VERTICES = 1 << 24
 """Vertices of a level times repetitions before the interpreter looks whether it was interrupted."""

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jetpy.backends.base import Array, Backend, Count
-from jetpy.backends.level import DeviceGraph
-from jetpy.graph import INT32_MAX
-from jetpy.problem import Problem
+from jetpy.device.device_graph import DeviceGraph
+from jetpy.engines.base import Array, Backend, Count
+from jetpy.graph.csr import INT32_MAX
+from jetpy.problem.problem import Problem
 from jetpy.refinement.measures import Measures, measure, upload_metric
-from jetpy.workloads import active as active_kernels
-from jetpy.workloads import connectivity as table_kernels
-from jetpy.workloads import moves as kernels
-from jetpy.workloads.active import TIE_SCALE
-from jetpy.workloads.control_block import BLOCK_BITS, SECTIONS, Control, Counter, Task
-from jetpy.workloads.groups import NO_VERTEX
+from jetpy.workloads.common.control_block import BLOCK_BITS, SECTIONS, Control, Counter, Task
+from jetpy.workloads.common.groups import NO_VERTEX
+from jetpy.workloads.refinement import active as active_kernels
+from jetpy.workloads.refinement import connectivity as table_kernels
+from jetpy.workloads.refinement import moves as kernels
+from jetpy.workloads.refinement.active import TIE_SCALE
 
 MOST_MOVED = 8
 """Rows are rebuilt rather than updated when more than one in so many vertices moved."""
@@ -31,7 +31,7 @@ of the average vertex do, each per vertex weight."""
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The connectivity table (`jetpy.workloads.connectivity`).
+    """The connectivity table (`jetpy.workloads.refinement.connectivity`).
 
     `parts` is int32, `rows` and `weights` are of the back end's `sum_type`.
     """
@@ -51,7 +51,8 @@ class RefinementState:
     that matter are listed before, and launches read how many there are when they are due. Elsewhere
     these are over all active vertices.
 
-    What kernels work on are attributes, those of group `Refinement` in `jetpy.workloads.groups`.
+    What kernels work on are attributes, those of group `Refinement` in
+    `jetpy.workloads.common.groups`.
 
     Attributes
     ----------

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from jetpy.graph import Graph
+from jetpy.graph.csr import Graph
 
 ARRAYS = ("indptr", "indices", "edge_weights", "vertex_weights")
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from jetpy import names
-from jetpy.backends import ON_GPU
+from jetpy import choices
+from jetpy.device.backends import ON_GPU
 from jetpy.study.tools import PEERS
 
 JETPY = "jetpy"
@@ -46,8 +46,8 @@ class Options:
     """
 
     ks: tuple[int, ...]
-    backends: tuple[names.Backend, ...]
-    presets: tuple[names.Preset, ...]
+    backends: tuple[choices.Backend, ...]
+    presets: tuple[choices.Preset, ...]
     tools: tuple[str, ...]
     threads: tuple[int, ...]
     seeds: tuple[int, ...]
@@ -155,7 +155,7 @@ def device_of(backend: str, threads: int) -> str:
     return "gpu" if backend in ON_GPU else f"cpu-{threads}"
 
 
-def engines(options: Options) -> Iterator[tuple[names.Backend, int]]:
+def engines(options: Options) -> Iterator[tuple[choices.Backend, int]]:
     """Yield jetpy's back ends, each with all numbers of threads."""
     for backend in options.backends:
         for threads in (1,) if backend in ON_GPU else options.threads:

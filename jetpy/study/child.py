@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.errors import BackendError
-from jetpy.generators import grid
-from jetpy.graph import Graph
-from jetpy.metrics import checked_parts, edge_cut, part_weights
-from jetpy.outcome import STAGES
+from jetpy.graph.csr import Graph
+from jetpy.graph.generators import grid
+from jetpy.multilevel.outcome import STAGES
+from jetpy.problem.metrics import checked_parts, edge_cut, part_weights
 from jetpy.study.answers import answering
 from jetpy.study.arrays import load_arrays
 from jetpy.study.cases import JETPY, Case

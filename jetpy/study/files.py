@@ -12,7 +12,7 @@ from typing import Any
 
 from jetpy.errors import JetpyError
 from jetpy.io.atomic import atomic_write
-from jetpy.outcome import STAGES
+from jetpy.multilevel.outcome import STAGES
 from jetpy.study.cases import JETPY, Problem
 
 Row = dict[str, str]

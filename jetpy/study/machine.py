@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from jetpy.checkup import Checkup, versions
+from jetpy.device.doctor import Checkup, versions
 from jetpy.errors import JetpyError
 from jetpy.io.atomic import atomic_write
 from jetpy.study.tools import PACKAGES

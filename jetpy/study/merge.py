@@ -7,6 +7,7 @@ from itertools import combinations
 from pathlib import Path
 
 from jetpy.errors import JetpyError
+from jetpy.evaluation.rows import count
 from jetpy.study.files import (
     KERNELS,
     PERFORMANCE,
@@ -25,7 +26,6 @@ from jetpy.study.machine import (
     read_setting,
     write_setting,
 )
-from jetpy.summary import count
 
 
 def merge(folders: Sequence[Path], target: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from statistics import median
 
+from jetpy.evaluation.rows import count
 from jetpy.pages.blocks import Drawn, Table, drawn
 from jetpy.pages.page import render
 from jetpy.study.cases import JETPY
@@ -21,7 +22,6 @@ from jetpy.study.files import is_copy
 from jetpy.study.launches import Engine, Launches
 from jetpy.study.machine import Machine
 from jetpy.study.results import Results, over_best, range_of
-from jetpy.summary import count
 
 MOST_RUNS = 600
 MOST_KERNELS = 12

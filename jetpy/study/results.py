@@ -9,6 +9,7 @@ from statistics import geometric_mean, median
 from typing import Any
 
 from jetpy.errors import JetpyError
+from jetpy.evaluation.rows import count
 from jetpy.lazy import cached_property
 from jetpy.study.cases import (
     JETPY,
@@ -23,7 +24,6 @@ from jetpy.study.machine import FILE, Machines, Setting, engine_name, read_setti
 from jetpy.study.metrics import Values, bests, efficiencies, itself
 from jetpy.study.processes import DONE
 from jetpy.study.triad import Roof
-from jetpy.summary import count
 
 
 @dataclass(frozen=True, eq=False)

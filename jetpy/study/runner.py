@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from jetpy.errors import BackendError, JetpyError
-from jetpy.graph import Graph
+from jetpy.graph.csr import Graph
 from jetpy.io import read_graph
 from jetpy.io.compression import split_name
 from jetpy.study.arrays import checksum, save_arrays

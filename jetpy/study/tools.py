@@ -10,15 +10,15 @@ from time import perf_counter
 
 import numpy.typing as npt
 
-from jetpy import names
-from jetpy.api import partition
-from jetpy.backends import check_backend
-from jetpy.beside import metis
-from jetpy.graph import Graph
+from jetpy import choices
+from jetpy.api.partitioning import partition
+from jetpy.device.backends import check_backend
+from jetpy.evaluation.metis_baseline import metis
+from jetpy.graph.csr import Graph
 from jetpy.io import write_graph
-from jetpy.presets import preset
-from jetpy.problem import pose
-from jetpy.result import Partition
+from jetpy.problem.presets import preset
+from jetpy.problem.problem import pose
+from jetpy.result.partition import Partition
 
 IMBALANCE = 0.03
 
@@ -32,7 +32,7 @@ class Job:
 
     graph: Graph
     folder: Path
-    preset: names.Preset
+    preset: choices.Preset
     threads: int
     imbalance: float = IMBALANCE
 
@@ -57,7 +57,7 @@ class Tool:
     preset: str | None = None
 
 
-def run_jetpy(backend: names.Backend, job: Job, k: int, seed: int, profile: bool) -> Partition:
+def run_jetpy(backend: choices.Backend, job: Job, k: int, seed: int, profile: bool) -> Partition:
     """Partition by one of jetpy's back ends."""
     return partition(
         job.graph,
@@ -71,7 +71,7 @@ def run_jetpy(backend: names.Backend, job: Job, k: int, seed: int, profile: bool
     )
 
 
-def prepare_jetpy(backend: names.Backend, job: Job) -> Solve:
+def prepare_jetpy(backend: choices.Backend, job: Job) -> Solve:
     """Get one of jetpy's back ends ready."""
     check_backend(backend, job.threads)
 

@@ -13,8 +13,8 @@ from time import perf_counter
 
 import numpy as np
 
-from jetpy.backends import get_backend
-from jetpy.backends.base import Backend
+from jetpy.device.backends import get_backend
+from jetpy.engines.base import Backend
 from jetpy.errors import BackendError
 from jetpy.study.answers import answering
 
@@ -46,7 +46,7 @@ def roof(backend: Backend, entries: int = ENTRIES, times: int = TIMES) -> Roof:
     BackendError
         If what is computed is wrong.
     """
-    from jetpy.workloads.triad import triad
+    from jetpy.workloads.common.triad import triad
 
     left, right, total = (backend.full(entries, value, np.int64) for value in (1, 2, 0))
 

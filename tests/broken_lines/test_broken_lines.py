@@ -88,9 +88,9 @@ def test_draws_of_a_seed_are_always_the_same() -> None:
 @pytest.mark.parametrize(
     ("module", "test"),
     [
-        ("jetpy/workloads/matching.py", "tests/coarsening/test_matching.py"),
-        ("jetpy/balance/packing.py", "tests/balance/test_packing.py"),
-        ("jetpy/vcycle.py", "tests/test_vcycle.py"),
+        ("jetpy/workloads/coarsening/matching.py", "tests/coarsening/test_matching.py"),
+        ("jetpy/refinement/packing.py", "tests/refinement/test_packing.py"),
+        ("jetpy/multilevel/vcycle.py", "tests/multilevel/test_vcycle.py"),
     ],
 )
 def test_nearest_tests(module: str, test: str) -> None:

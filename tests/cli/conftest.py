@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from jetpy.backends import get_backend, kernel_modules
-from jetpy.cli import main
-from jetpy.generators import grid
+from jetpy.cli.main import main
+from jetpy.device.backends import get_backend, kernel_modules
+from jetpy.graph.generators import grid
 from jetpy.io import write_graph
 
 Run = Callable[..., Result]

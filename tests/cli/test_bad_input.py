@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jetpy.backends.cpu.engine import CpuBackend
+from jetpy.engines.cpu.engine import CpuBackend
 from tests.cli.conftest import ENGINE, Run
 
 FILES = {

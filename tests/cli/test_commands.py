@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from jetpy.cli import main
-from jetpy.generators import GENERATORS
+from jetpy.choices import DISTRIBUTION
+from jetpy.cli.main import main
+from jetpy.graph.generators import GENERATORS
 from jetpy.io import read_graph
-from jetpy.names import DISTRIBUTION
 from tests.cli.conftest import Run
 from tests.graphs import assert_same_graph
 

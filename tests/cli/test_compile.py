@@ -13,18 +13,19 @@ from pathlib import Path
 import pytest
 
 from jetpy import workloads
-from jetpy.backends.cuda.nvrtc import load
+from jetpy.engines.cuda.nvrtc import load
 from jetpy.errors import BackendError
 from jetpy.kernel_language.reading import read_workunits
-from jetpy.workloads import active, projection
+from jetpy.workloads.multilevel import projection
+from jetpy.workloads.refinement import active
 from tests.cli.conftest import Run
 from tests.modules import modules
 
 PROGRAM = """
 import sys
 from jetpy import workloads
-from jetpy.backends.cpu import llvm
-from jetpy.cli import main
+from jetpy.engines.cpu import llvm
+from jetpy.cli.main import main
 workloads.MODULES[:] = [m for m in workloads.MODULES if m.__name__ in {modules!r}]
 {more}
 main(prog_name="jetpy")
@@ -33,7 +34,7 @@ FAILING = """
 from jetpy.errors import BackendError
 compile_text = llvm.compile_text
 def refuse(text, name):
-    if name == "projection_wide":
+    if name == "active_wide":
         raise BackendError("line 7: no such thing as a part")
     return compile_text(text, name)
 llvm.compile_text = refuse
@@ -89,7 +90,7 @@ def test_one_failure(cache: Path) -> None:
     process = start(FAILING)
     summary, words = process.communicate(timeout=120)
     assert (process.returncode, words) == (1, "jetpy: error: line 7: no such thing as a part\n")
-    wide = len(read_workunits(projection))
+    wide = len(read_workunits(active))
     assert kernels_of(summary) == f"{KERNELS}: {KERNELS - wide} compiled, {wide} left"
 
 

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from jetpy.backends.cuda.installation import Installation as Cuda
-from jetpy.backends.diagnosis import Installation
-from jetpy.backends.kokkos.runtime import check_present
-from jetpy.backends.selfcheck import Outcome, check_apart
-from jetpy.cache import write_entry
+from jetpy.cli.docs_path import guide
+from jetpy.device.selfcheck import Outcome, check_apart
+from jetpy.engines.cache import write_entry
+from jetpy.engines.cuda.installation import Installation as Cuda
+from jetpy.engines.diagnosis import Installation
+from jetpy.engines.kokkos.runtime import check_present
 from jetpy.errors import BackendError
-from jetpy.guides import guide
-from tests.backends.test_diagnosis import MDSPAN_20, SOUND
 from tests.cli.conftest import Run
+from tests.engines.test_diagnosis import MDSPAN_20, SOUND
 
 MISSING = Outcome("PyKokkos is missing; install [it] from its repository")
 CPU = Outcome(threads=2)
@@ -39,9 +39,9 @@ class Machine:
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     made = Machine()
-    monkeypatch.setattr("jetpy.backends.selfcheck.check_apart", made.check)
-    monkeypatch.setattr("jetpy.backends.installation.examine", lambda: made.kokkos)
-    monkeypatch.setattr("jetpy.backends.cuda.installation.examine_apart", lambda: made.cuda)
+    monkeypatch.setattr("jetpy.device.selfcheck.check_apart", made.check)
+    monkeypatch.setattr("jetpy.engines.installation.examine", lambda: made.kokkos)
+    monkeypatch.setattr("jetpy.engines.cuda.installation.examine_apart", lambda: made.cuda)
     return made
 
 
@@ -109,10 +109,10 @@ def test_the_cache(
     (cache / "kokkos" / "put-0123" / "binary").mkdir(parents=True)
     assert tells("(4 files of kernels, 0.0 MB; 2 DAMAGED, to be compiled again when needed)")
 
-    monkeypatch.setattr("jetpy.cache.is_writable", lambda folder: folder != cache)
+    monkeypatch.setattr("jetpy.engines.cache.is_writable", lambda folder: folder != cache)
     assert tells(f"{cache}, read-only (4 files of kernels")
     assert tells(f"for new kernels {own} (0 files of kernels")
-    for module in ("cache", "checkup"):
+    for module in ("engines.cache", "device.doctor"):
         monkeypatch.setattr(f"jetpy.{module}.is_writable", lambda folder: False)
     assert tells(f"NOT WRITABLE {own}: each run compiles new kernels again")
 
@@ -186,7 +186,7 @@ def test_nothing_works(run: Run, machine: Machine) -> None:
 def test_what_kokkos_lacks_is_told_without_naming_the_doctor(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("jetpy.backends.kokkos.runtime.find_spec", lambda package: None)
+    monkeypatch.setattr("jetpy.engines.kokkos.runtime.find_spec", lambda package: None)
     with pytest.raises(BackendError, match=r"as docs/kokkos\.md describes") as error:
         check_present("OpenMP")
     assert "jetpy doctor" not in str(error.value)

@@ -14,9 +14,9 @@ from pathlib import Path
 import click
 import pytest
 
-from jetpy.cli import main
 from jetpy.cli.generate import EXAMPLES
-from jetpy.generators import GENERATORS
+from jetpy.cli.main import main
+from jetpy.graph.generators import GENERATORS
 from tests.children import shown_on_a_terminal
 from tests.cli.conftest import ENGINE, Run
 

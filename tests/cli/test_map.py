@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import jetpy
-from jetpy.generators import grid
+from jetpy.graph.generators import grid
 from jetpy.io import read_graph, read_parts, write_graph
 from jetpy.mapping.problem import METHODS
 from tests.cli.conftest import ENGINE, Run

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import jetpy
-from jetpy.backends.cpu.engine import CpuBackend
-from jetpy.backends.workers import Compilation, note
+from jetpy.engines.cpu.engine import CpuBackend
+from jetpy.engines.workers import Compilation, note
 from jetpy.initial import coarsest
 from jetpy.io import read_graph, read_parts, write_graph, write_parts
-from jetpy.presets import PRESETS
+from jetpy.problem.presets import PRESETS
 from tests.cli.conftest import ENGINE, Run
 from tests.graphs import heavy_vertex, isolated
 

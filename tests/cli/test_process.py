@@ -101,7 +101,7 @@ def _written(folder: Path, name: str) -> bool:
 
 def test_help_loads_nothing_heavy() -> None:
     code = (
-        "import sys; from jetpy.cli import main; main(['--help'], standalone_mode=False); "
+        "import sys; from jetpy.cli.main import main; main(['--help'], standalone_mode=False); "
         "print(sorted({'llvmlite', 'rich'} & sys.modules.keys()))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -110,9 +110,9 @@ def test_help_loads_nothing_heavy() -> None:
 
 COMPILING = """
 import sys
-from jetpy.cli import main
-from jetpy.backends.workers import announce
-from jetpy.backends.cpu.engine import CpuBackend
+from jetpy.cli.main import main
+from jetpy.engines.workers import announce
+from jetpy.engines.cpu.engine import CpuBackend
 CpuBackend.get_ready = lambda *given: announce("112 kernels", 56) or 0.0
 main(prog_name="jetpy")
 """

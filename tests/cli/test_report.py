@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import jetpy
-from jetpy import beside
-from jetpy.generators import delaunay, grid
-from jetpy.graph import Graph
-from jetpy.summary import kernel_rows, level_rows, part_rows
+from jetpy.evaluation import metis_baseline
+from jetpy.evaluation.rows import level_rows, part_rows
+from jetpy.graph.csr import Graph
+from jetpy.graph.generators import delaunay, grid
+from jetpy.profiling.rows import kernel_rows
 from tests.cli.conftest import ENGINE, Run
 from tests.graphs import isolated, two_cliques
 from tests.pages.reader import Page
@@ -86,7 +87,7 @@ def test_a_run(run: Run) -> None:
 
 def test_metis_does_something_else_with_each_seed() -> None:
     graph = jetpy.generators.delaunay(2000)
-    found = [beside.metis(graph, 8, 260, seed).parts.tobytes() for seed in range(4)]
+    found = [metis_baseline.metis(graph, 8, 260, seed).parts.tobytes() for seed in range(4)]
     assert len(set(found)) == 4
 
 
@@ -94,7 +95,7 @@ def test_metis_is_beside(run: Run) -> None:
     run("report", "mesh.graph", "-k", 5, "--imbalance", 0.1, "-o", "page.html", *ENGINE)
     table = {row[0]: row[1:] for row in page().table("")}
     limit = int(1.1 * 240)
-    other = beside.metis(grid(40, 30), 5, limit, 0)
+    other = metis_baseline.metis(grid(40, 30), 5, limit, 0)
     found = jetpy.evaluate(grid(40, 30), other.parts, 5)
     own = jetpy.partition(grid(40, 30), 5, imbalance=0.1, backend="cpu", threads=1)
     assert found.part_weights.max() <= limit
@@ -186,7 +187,7 @@ def test_awkward_graphs(run: Run, graph: Graph, k: int) -> None:
     result = jetpy.partition(graph, k, backend="cpu", threads=1)
     assert number(told.facts["cut"]) == result.cut
     assert number(told.facts["empty parts"]) == result.empty_parts
-    assert ("METIS was not run" in told.said("p")) == bool(beside.why_not(graph, k))
+    assert ("METIS was not run" in told.said("p")) == bool(metis_baseline.why_not(graph, k))
 
 
 @pytest.mark.parametrize("package", ["jinja2", "matplotlib"])

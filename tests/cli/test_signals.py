@@ -27,7 +27,7 @@ CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 SLACK = 4
 """Seconds beside the one that it may take: the tests share the machine."""
 
-MAIN = "from jetpy.entry import main; main()"
+MAIN = "from jetpy.cli.signals import main; main()"
 IN_A_KERNEL = """
 import hashlib
 import jetpy.io
@@ -42,8 +42,8 @@ def write_graph(path, graph):
 jetpy.io.write_graph = write_graph
 """
 COMPILING = """
-from jetpy.backends.cpu.engine import CpuBackend
-from jetpy.backends.workers import compile_in_parallel
+from jetpy.engines.cpu.engine import CpuBackend
+from jetpy.engines.workers import compile_in_parallel
 def compile(self, modules, *, jobs, progress):
     progress(0, 400)
     return sum(map(len, compile_in_parallel("time:sleep", [[(60,)], [(60,)]], jobs)))
@@ -186,14 +186,14 @@ def test_compiling_processes_end_too(
 
 def test_the_entry_imports_next_to_nothing() -> None:
     """Until it is in charge, Ctrl-C would print a traceback."""
-    import jetpy.entry
+    import jetpy.cli.signals
 
     code = (
         "import sys; path = sys.argv[1]; before = {*sys.modules}; "
         "exec(compile(open(path).read(), path, 'exec'), {'__name__': 'entry'}); "
         "print(*sorted({*sys.modules} - before))"
     )
-    command = [sys.executable, "-I", "-S", "-c", code, jetpy.entry.__file__]
+    command = [sys.executable, "-I", "-S", "-c", code, jetpy.cli.signals.__file__]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert len(done.stdout.split()) <= 25
     assert {"click", "numpy", "logging", "asyncio"}.isdisjoint(done.stdout.split())

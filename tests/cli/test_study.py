@@ -13,9 +13,9 @@ import pytest
 from scipy.sparse import csr_array
 
 import jetpy
-from jetpy import checkup
-from jetpy.backends.threads import available_threads
-from jetpy.generators import grid
+from jetpy.device import doctor
+from jetpy.engines.threads import available_threads
+from jetpy.graph.generators import grid
 from jetpy.study import runner
 from jetpy.study.files import KERNELS, PERFORMANCE, Table
 from jetpy.study.machine import FILE
@@ -29,13 +29,13 @@ RUNS = 4
 
 
 @pytest.fixture(scope="session")
-def _checked() -> checkup.Checkup:
-    return checkup.check_up()
+def _checked() -> doctor.Checkup:
+    return doctor.check_up()
 
 
 @pytest.fixture(autouse=True)
-def checked_once(_checked: checkup.Checkup, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkup, "check_up", lambda tell: _checked)
+def checked_once(_checked: doctor.Checkup, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "check_up", lambda tell: _checked)
 
 
 @pytest.fixture(scope="session")

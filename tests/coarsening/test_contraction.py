@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jetpy.backends.base import Array, Backend
-from jetpy.backends.level import DeviceGraph, upload
 from jetpy.coarsening.contraction import contract, contract_groups
-from jetpy.generators import delaunay, rmat
-from jetpy.graph import Graph
+from jetpy.device.device_graph import DeviceGraph, upload
+from jetpy.engines.base import Array, Backend
+from jetpy.graph.csr import Graph
+from jetpy.graph.generators import delaunay, rmat
 from tests.graphs import SMALL_GRAPHS, clique, edge_dict, star
 from tests.strategies import weighted_graphs
 

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jetpy.backends.base import Backend
-from jetpy.backends.level import upload
 from jetpy.coarsening.matching import match_vertices
 from jetpy.coarsening.two_hop import Grouped
-from jetpy.graph import Graph
-from jetpy.options import CoarsenOptions
-from jetpy.workloads.two_hop import rank_groups
+from jetpy.device.device_graph import upload
+from jetpy.engines.base import Backend
+from jetpy.graph.csr import Graph
+from jetpy.problem.options import CoarsenOptions
+from jetpy.workloads.coarsening.two_hop import rank_groups
 from tests.graphs import clique, edge_dict, from_edges, isolated, path, star
 from tests.strategies import weighted_graphs
 
@@ -58,7 +58,7 @@ def pairs_of(match: list[int]) -> set[frozenset[int]]:
 
 
 def mix(x: int) -> int:
-    """The hash of jetpy.workloads.hashing, in plain Python."""
+    """The hash of jetpy.workloads.common.hashing, in plain Python."""
     h = x & MASK
     h ^= h >> 16
     h = h * 2146121005 & MASK

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jetpy.backends.base import Backend
-from jetpy.backends.level import DeviceGraph, upload
 from jetpy.coarsening.methods import COARSENINGS
 from jetpy.coarsening.union_find import FAITHFUL, group_vertices
-from jetpy.generators import delaunay, grid, rmat
-from jetpy.graph import Graph
-from jetpy.options import CoarsenOptions
+from jetpy.device.device_graph import DeviceGraph, upload
+from jetpy.engines.base import Backend
+from jetpy.graph.csr import Graph
+from jetpy.graph.generators import delaunay, grid, rmat
+from jetpy.problem.options import CoarsenOptions
 from tests.coarsening.test_matching import mix
 from tests.graphs import SMALL_GRAPHS, edge_dict, from_edges, isolated, star
 from tests.strategies import weighted_graphs

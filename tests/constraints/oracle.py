@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from jetpy.graph import Graph
-from jetpy.workloads.piece_balance import ANYWHERE, MOST_FAILURES
-from jetpy.workloads.pieces import FEW_EDGES, STEPS_PER_SEARCH
+from jetpy.graph.csr import Graph
+from jetpy.workloads.constraints.component_balance import ANYWHERE, MOST_FAILURES
+from jetpy.workloads.constraints.components import FEW_EDGES, STEPS_PER_SEARCH
 from tests.initial.oracle import mix
 
 Key = tuple[int, int]

@@ -1,9 +1,9 @@
-"""Kernels that call functions of `jetpy.workloads.pieces` one at a time."""
+"""Kernels that call functions of `jetpy.workloads.constraints.components` one at a time."""
 
 import pykokkos as pk
 
-from jetpy.workloads.groups import Graph
-from jetpy.workloads.pieces import (
+from jetpy.workloads.common.groups import Graph
+from jetpy.workloads.constraints.components import (
     Part,
     Pieces,
     connect_group,

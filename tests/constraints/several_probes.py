@@ -1,9 +1,9 @@
-"""A kernel that calls functions of `jetpy.workloads.several_weights` one at a time."""
+"""A kernel that calls functions of `jetpy.workloads.constraints.multiconstraint` one at a time."""
 
 import pykokkos as pk
 
-from jetpy.workloads.groups import NO_PART, Graph
-from jetpy.workloads.several_weights import (
+from jetpy.workloads.common.groups import NO_PART, Graph
+from jetpy.workloads.constraints.multiconstraint import (
     Several,
     best_relief,
     best_with_room,

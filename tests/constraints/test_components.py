@@ -11,12 +11,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import jetpy
-from jetpy.constraints.bridges import bridge, shortest_path
-from jetpy.constraints.pieces import Pieces, Territory, find_pieces, gather, settle
-from jetpy.constraints.reassignment import reassign_parts
-from jetpy.constraints.relocation import relocate
-from jetpy.graph import Graph
-from jetpy.metrics import components_per_part, part_weights
+from jetpy.constraints.connected.bridges import bridge, shortest_path
+from jetpy.constraints.connected.contiguity import Pieces, Territory, find_pieces, gather, settle
+from jetpy.constraints.connected.reassignment import reassign_parts
+from jetpy.constraints.connected.relocation import relocate
+from jetpy.graph.csr import Graph
+from jetpy.problem.metrics import components_per_part, part_weights
 from tests.constraints.oracle import components
 from tests.graphs import from_edges
 from tests.strategies import weighted_graphs

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jetpy
-from jetpy.backends.base import Backend
+from jetpy.engines.base import Backend
 from jetpy.errors import OptionError
-from jetpy.graph import Graph
-from jetpy.metrics import components_per_part, edge_cut
+from jetpy.graph.csr import Graph
+from jetpy.problem.metrics import components_per_part, edge_cut
 from tests.graphs import from_edges, path, random_graph
 from tests.strategies import weighted_graphs
 

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jetpy
-from jetpy.backends.base import Backend
+from jetpy.engines.base import Backend
 from jetpy.errors import OptionError
-from jetpy.graph import Graph
-from jetpy.metrics import edge_cut, part_weights
+from jetpy.graph.csr import Graph
+from jetpy.problem.metrics import edge_cut, part_weights
 from tests.graphs import from_edges, path
 from tests.strategies import weighted_graphs
 

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jetpy
-from jetpy.backends.base import Backend
-from jetpy.constraints.fixed import checked_places
 from jetpy.constraints.home import keep_numbers
+from jetpy.engines.base import Backend
 from jetpy.errors import OptionError
-from jetpy.graph import Graph
-from jetpy.metrics import edge_cut
+from jetpy.graph.csr import Graph
+from jetpy.problem.fixed import checked_places
+from jetpy.problem.metrics import edge_cut
 from tests.graphs import from_edges, path
 from tests.strategies import weighted_graphs
 

@@ -18,7 +18,7 @@ from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.generators import scattered
 from jetpy.distributed.reading import share_of
 from jetpy.errors import FileFormatError, JetpyError
-from jetpy.graph import Graph
+from jetpy.graph.csr import Graph
 from tests.distributed.threads import side_by_side
 from tests.graphs import from_edges
 from tests.strategies import weighted_graphs

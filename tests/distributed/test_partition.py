@@ -10,11 +10,11 @@ import pytest
 
 import jetpy
 import jetpy.distributed
-from jetpy.backends.cpu.engine import CpuBackend
 from jetpy.distributed.block import Block
 from jetpy.distributed.communicator import Communicator
+from jetpy.engines.cpu.engine import CpuBackend
 from jetpy.errors import BackendError, GraphError, OptionError
-from tests.device import DeviceBackend
+from tests.device_backend import DeviceBackend
 from tests.distributed.test_pieces import block_of, evenly
 from tests.distributed.threads import side_by_side
 

@@ -13,25 +13,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jetpy
-from jetpy.backends import get_backend
-from jetpy.backends.cpu.engine import CpuBackend
-from jetpy.backends.level import upload
+from jetpy.device.backends import get_backend
+from jetpy.device.device_graph import upload
 from jetpy.distributed.block import Block, upload_rows
 from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.contraction import contract_pieces
 from jetpy.distributed.levels import PieceLevel
 from jetpy.distributed.piece import Blocks
 from jetpy.distributed.run import partition_piece
-from jetpy.evolution import evolve
-from jetpy.graph import Graph
-from jetpy.hierarchy import finest_level
-from jetpy.options import CoarsenOptions, Effort, Options
-from jetpy.outcome import Outcome
-from jetpy.presets import preset
-from jetpy.problem import Problem, pose
-from jetpy.stopwatch import Stopwatch
+from jetpy.engines.cpu.engine import CpuBackend
+from jetpy.engines.stopwatch import Stopwatch
+from jetpy.graph.csr import Graph
+from jetpy.multilevel.evolution import evolve
+from jetpy.multilevel.hierarchy import finest_level
+from jetpy.multilevel.outcome import Outcome
+from jetpy.problem.options import CoarsenOptions, Effort, Options
+from jetpy.problem.presets import preset
+from jetpy.problem.problem import Problem, pose
 from tests.conftest import FEW_INDICES
-from tests.device import DeviceBackend
+from tests.device_backend import DeviceBackend
 from tests.distributed.threads import side_by_side
 from tests.graphs import edge_dict, from_edges
 from tests.strategies import weighted_graphs

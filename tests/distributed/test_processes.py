@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 import jetpy
-from jetpy.backends import get_backend
+from jetpy.cli.json_summary import stats
+from jetpy.device.backends import get_backend
 from jetpy.errors import BackendError
-from jetpy.report import stats
 
 pytest.importorskip("mpi4py")
 LAUNCHER = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
@@ -126,7 +126,7 @@ def test_one_process_of_a_launcher_is_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_signals_end_all(tmp_path: Path, number: signal.Signals, code: int) -> None:
     assert LAUNCHER is not None
-    command = f"{NEVER_READ}from jetpy.entry import main; main()", "partition", "x.npz"
+    command = f"{NEVER_READ}from jetpy.cli.signals import main; main()", "partition", "x.npz"
     (tmp_path / "x.npz").touch()
     started = [LAUNCHER, "-n", "2", sys.executable, "-c", *command, "-k", "2"]
     with subprocess.Popen(

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from jetpy.backends.base import Array, Backend
 from jetpy.distributed.communicator import Communicator, Counts
+from jetpy.engines.base import Array, Backend
 
 T = TypeVar("T")
 PATIENCE = 60

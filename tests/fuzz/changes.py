@@ -13,7 +13,7 @@ import networkx as nx
 import numpy as np
 
 import jetpy
-from jetpy.graph import INT32_MAX, Graph
+from jetpy.graph.csr import INT32_MAX, Graph
 from tests.fuzz import oracles, recount
 from tests.fuzz.checks import Finding, ensure, equal, same
 from tests.fuzz.choices import Choices, Random

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from jetpy.coarsening.methods import COARSENINGS
-from jetpy.graph import INT32_MAX, Graph
-from jetpy.presets import PRESETS
-from jetpy.problem import SEEDS
+from jetpy.graph.csr import INT32_MAX, Graph
+from jetpy.problem.presets import PRESETS
+from jetpy.problem.problem import SEEDS
 from jetpy.refinement.methods import REFINEMENTS
 from tests.fuzz.checks import Finding
 from tests.fuzz.choices import Choices, Random

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import jetpy
-from jetpy.graph import Graph
+from jetpy.graph.csr import Graph
 from jetpy.io import FORMATS
 from jetpy.io.compression import COMPRESSIONS
 from tests.fuzz.checks import Finding, ensure, equal

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 import jetpy
-from jetpy.graph import INT32_MAX, Graph
+from jetpy.graph.csr import INT32_MAX, Graph
 from jetpy.mapping.problem import METHODS
 from tests.fuzz import oracles, recount
 from tests.fuzz.checks import Finding, ensure, equal, same

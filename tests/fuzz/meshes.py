@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import jetpy
-from jetpy.graph import Graph
+from jetpy.graph.csr import Graph
 from tests.fuzz.checks import Finding, ensure, equal, same
 from tests.fuzz.choices import Choices, Random
 from tests.fuzz.draws import Engine

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import jetpy
-from jetpy.graph import INT32_MAX, Graph
+from jetpy.graph.csr import INT32_MAX, Graph
 from tests.fuzz.checks import Finding, ensure
 from tests.fuzz.choices import Choices, Random
 from tests.fuzz.draws import Engine, any_graph

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.graph import INT32_MAX, Graph
+from jetpy.graph.csr import INT32_MAX, Graph
 
 Parts = npt.NDArray[np.int32]
 Ints = npt.NDArray[np.integer[Any]]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import jetpy
-from jetpy.graph import Graph
+from jetpy.graph.csr import Graph
 from tests.fuzz import oracles, recount
 from tests.fuzz.checks import Finding, ensure, equal, same
 from tests.fuzz.choices import Random

@@ -11,7 +11,7 @@ import numpy as np
 import jetpy
 import jetpy.distributed
 from jetpy.distributed.communicator import Communicator
-from jetpy.graph import Graph
+from jetpy.graph.csr import Graph
 from tests.distributed.test_pieces import block_of
 from tests.distributed.threads import side_by_side
 from tests.fuzz import oracles, recount

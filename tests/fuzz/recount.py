@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 import jetpy
-from jetpy.graph import Graph
+from jetpy.graph.csr import Graph
 from tests.fuzz import oracles
 from tests.fuzz.checks import Finding, ensure, equal, same
 from tests.fuzz.oracles import Ints, Numbers

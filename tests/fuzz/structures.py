@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.graph import INT32_MAX, Graph
+from jetpy.graph.csr import INT32_MAX, Graph
 from tests.fuzz.choices import Random
 
 Ints = npt.NDArray[np.int64]

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import jetpy
-from jetpy.graph import INT32_MAX
+from jetpy.graph.csr import INT32_MAX
 from tests.fuzz import oracles, recount
 from tests.fuzz.calls import Calls
 from tests.fuzz.checks import CHECKS, Finding

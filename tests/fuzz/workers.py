@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 
-from jetpy.backends import get_backend, kernel_modules
+from jetpy.device.backends import get_backend, kernel_modules
 from jetpy.errors import BackendError
 from tests.fuzz.checks import Finding
 from tests.fuzz.draws import Engine

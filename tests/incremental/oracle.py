@@ -10,7 +10,7 @@ import networkx as nx
 import numpy as np
 
 import jetpy
-from jetpy.graph import Graph
+from jetpy.graph.csr import Graph
 
 
 def mix(x: int) -> int:

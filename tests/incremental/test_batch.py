@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import jetpy
-from jetpy.generators import grid
+from jetpy.graph.generators import grid
 
 BIG = 2**31 - 1
 WRONG: dict[str, tuple[dict[str, Any], str]] = {

@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import jetpy
-from jetpy.backends import get_backend
-from jetpy.backends.base import Backend
-from jetpy.generators import delaunay, grid
-from jetpy.graph import Graph
+from jetpy.device.backends import get_backend
+from jetpy.engines.base import Backend
+from jetpy.graph.csr import Graph
+from jetpy.graph.generators import delaunay, grid
 from tests.conftest import named, working
 from tests.graphs import from_edges, path
 from tests.incremental.oracle import (

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import jetpy
-from jetpy.generators import delaunay, grid
+from jetpy.graph.generators import delaunay, grid
 from jetpy.incremental.session import is_session
 from jetpy.io import limits
 

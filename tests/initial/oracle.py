@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jetpy.graph import Graph
-from jetpy.workloads.two_way import FEWEST_TRIED
+from jetpy.graph.csr import Graph
+from jetpy.workloads.initial.two_way import FEWEST_TRIED
 from tests.graphs import edge_dict
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jetpy.graph import Graph
+from jetpy.graph.csr import Graph
 from jetpy.initial.assignment import assign_parts
 from tests.graphs import cycle, isolated, path, random_graph
 from tests.mapping.oracle import cost_of

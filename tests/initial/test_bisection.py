@@ -12,18 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jetpy.backends import get_backend
-from jetpy.backends.base import Backend
-from jetpy.backends.level import upload
-from jetpy.generators import cube, delaunay, grid, rmat, road
-from jetpy.graph import Graph
+from jetpy.device.backends import get_backend
+from jetpy.device.device_graph import upload
+from jetpy.engines.base import Backend
+from jetpy.graph.csr import Graph
+from jetpy.graph.generators import cube, delaunay, grid, rmat, road
 from jetpy.initial.bisection import Levels, bisect, plant
 from jetpy.initial.coarsest import Tries
 from jetpy.initial.metis import bisect_recursively, with_sorted_rows
 from jetpy.initial.roots import Root, find_roots
-from jetpy.workloads import bisection as kernels
-from jetpy.workloads.bisection import Node
-from jetpy.workloads.heaps import Number
+from jetpy.workloads.common.heaps import Number
+from jetpy.workloads.initial import bisection as kernels
+from jetpy.workloads.initial.bisection import Node
 from tests.graphs import SMALL_GRAPHS, isolated, path, random_graph, star, two_cliques
 from tests.kernel_language.cpp_engine import CppEngine
 from tests.mapping.oracle import cut_of

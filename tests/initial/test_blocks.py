@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jetpy.generators import grid
-from jetpy.graph import Graph
+from jetpy.graph.csr import Graph
+from jetpy.graph.generators import grid
 from jetpy.initial.blocks import split_blocks
 from jetpy.initial.subgraphs import subgraphs
 from tests.graphs import (

@@ -7,13 +7,13 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from jetpy.backends import get_backend
-from jetpy.generators import delaunay, grid, rmat
-from jetpy.graph import Graph
+from jetpy.device.backends import get_backend
+from jetpy.graph.csr import Graph
+from jetpy.graph.generators import delaunay, grid, rmat
 from jetpy.initial.bisection import Levels
-from jetpy.workloads import bisection as kernels
-from jetpy.workloads.bisection import COARSEST, HEAVIEST, OF_AVERAGE
-from jetpy.workloads.heaps import Number
+from jetpy.workloads.common.heaps import Number
+from jetpy.workloads.initial import bisection as kernels
+from jetpy.workloads.initial.bisection import COARSEST, HEAVIEST, OF_AVERAGE
 from tests.graphs import isolated, random_graph, star
 from tests.initial.trees import one_node
 

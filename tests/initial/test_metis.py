@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jetpy.generators import grid, rmat
-from jetpy.graph import Graph
+from jetpy.graph.csr import Graph
+from jetpy.graph.generators import grid, rmat
 from jetpy.initial.metis import HEAVIEST, apportion, bisect_recursively, heaviest_vertices
 from tests.graphs import cycle, from_edges, isolated, star
 

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jetpy.graph import Graph
-from jetpy.initial.matching import match_to_pinned
+from jetpy.graph.csr import Graph
+from jetpy.initial.relabel import match_to_pinned
 from tests.graphs import edge_dict
 from tests.strategies import weighted_graphs
 

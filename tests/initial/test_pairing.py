@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jetpy.generators import grid
-from jetpy.graph import Graph
+from jetpy.graph.csr import Graph
+from jetpy.graph.generators import grid
 from jetpy.initial.pairing import pair
 from tests.graphs import edge_dict
 from tests.strategies import weighted_graphs

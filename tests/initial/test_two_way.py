@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jetpy.backends import get_backend
-from jetpy.backends.base import Backend
-from jetpy.generators import grid
-from jetpy.graph import Graph
-from jetpy.workloads import bisection as kernels
-from jetpy.workloads.heaps import Number
+from jetpy.device.backends import get_backend
+from jetpy.engines.base import Backend
+from jetpy.graph.csr import Graph
+from jetpy.graph.generators import grid
+from jetpy.workloads.common.heaps import Number
+from jetpy.workloads.initial import bisection as kernels
 from tests.graphs import isolated, path, random_graph, two_cliques
 from tests.initial.oracle import TwoWay
 from tests.initial.trees import one_node

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from jetpy.backends.base import Backend
-from jetpy.backends.level import upload
-from jetpy.graph import Graph
+from jetpy.device.device_graph import upload
+from jetpy.engines.base import Backend
+from jetpy.graph.csr import Graph
 from jetpy.initial.bisection import ENTRY_ROOM, Levels, Tree, plant
 from jetpy.initial.roots import Root
-from jetpy.workloads import bisection as kernels
-from jetpy.workloads.bisection import VERTEX_ROOM
+from jetpy.workloads.initial import bisection as kernels
+from jetpy.workloads.initial.bisection import VERTEX_ROOM
 
 
 def one_node(backend: Backend, graph: Graph, parts: int, limit: int) -> tuple[Tree, Levels]:

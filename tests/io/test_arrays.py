@@ -9,7 +9,7 @@ import pytest
 
 import jetpy.distributed
 from jetpy.errors import FileFormatError
-from jetpy.graph import Graph
+from jetpy.graph.csr import Graph
 from jetpy.io import read_graph, write_graph
 from tests.graphs import assert_same_graph, path, random_graph
 

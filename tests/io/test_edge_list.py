@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jetpy.convert.raw import Rules
 from jetpy.errors import GraphError
-from jetpy.graph import Graph
+from jetpy.graph.csr import Graph
+from jetpy.graph.raw import Rules
 from jetpy.io import edge_list
 from tests.graphs import assert_same_graph, edge_dict, from_edges, path
 

@@ -17,8 +17,8 @@ import scipy.io
 import scipy.sparse as sp
 
 from jetpy.errors import FileFormatError, GraphError, JetpyError
-from jetpy.generators import grid
-from jetpy.graph import Graph
+from jetpy.graph.csr import Graph
+from jetpy.graph.generators import grid
 from jetpy.io import FORMATS, read_graph, write_graph, write_parts
 from jetpy.io.atomic import atomic_write
 from jetpy.io.compression import COMPRESSIONS, open_output, split_name

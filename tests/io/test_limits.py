@@ -19,9 +19,9 @@ import pytest
 import scipy.sparse as sp
 
 from jetpy.errors import FileFormatError
+from jetpy.incremental.modifiers import read_modifiers
 from jetpy.io import limits, read_graph, read_parts
 from jetpy.io.distances import read_distances
-from jetpy.io.modifiers import read_modifiers
 from tests.graphs import assert_same_graph, from_edges, isolated
 
 BANNER = "%%MatrixMarket matrix coordinate pattern symmetric\n"

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jetpy.convert.raw import Rules
 from jetpy.errors import GraphError
-from jetpy.graph import Graph
+from jetpy.graph.csr import Graph
+from jetpy.graph.raw import Rules
 from jetpy.io import metis
 from tests.graphs import SMALL_GRAPHS, assert_same_graph, from_edges, path
 

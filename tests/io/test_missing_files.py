@@ -14,10 +14,10 @@ import jetpy.distributed
 from jetpy.cli.command import code_of
 from jetpy.distributed.reading import read_block
 from jetpy.errors import JetpyError, MissingFileError
+from jetpy.incremental.modifiers import read_modifiers
 from jetpy.incremental.session import is_session, read_session
 from jetpy.io.coordinates import read_coordinates
 from jetpy.io.distances import read_distances
-from jetpy.io.modifiers import read_modifiers
 from jetpy.io.weights import read_targets, read_vertex_weights
 from jetpy.meshes.files import read_mesh
 from jetpy.meshes.openfoam import read_case

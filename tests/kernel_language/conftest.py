@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from jetpy.backends import get_backend, pykokkos_standin
-from jetpy.backends.kokkos.engine import KokkosBackend
+from jetpy.device.backends import get_backend
+from jetpy.engines.kokkos.engine import KokkosBackend
 from jetpy.errors import BackendError
+from jetpy.kernel_language import pykokkos_standin
 from jetpy.kernel_language.reading import read_workunits
 from tests.kernel_language.cpp_engine import CppEngine
 

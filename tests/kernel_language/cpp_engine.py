@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from jetpy.backends.base import Workunit
+from jetpy.engines.base import Workunit
 from jetpy.kernel_language import Kind, View
 from jetpy.kernel_language.cuda_printer import TYPES, print_function
 from jetpy.kernel_language.definition import Definition, with_callees

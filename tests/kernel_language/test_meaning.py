@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jetpy.backends.base import Workunit
+from jetpy.engines.base import Workunit
 from jetpy.kernel_language.reading import read_workunits
 
 SIZES = (0, 1, 5, 2047, 2048, 2049, 100_000)

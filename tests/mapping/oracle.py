@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from hypothesis import strategies as st
 
-from jetpy.graph import Graph
+from jetpy.graph.csr import Graph
 
 Levels = list[tuple[int, int]]
 

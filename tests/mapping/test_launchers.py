@@ -10,8 +10,8 @@ import pytest
 
 import jetpy
 from jetpy.mapping import read_hosts, write_rankfile, write_slurm_hostfile
-from jetpy.mapping.machine import machine
-from jetpy.mapping.mapping import Mapping
+from jetpy.problem.machine import machine
+from jetpy.result.mapping import Mapping
 from tests.graphs import path
 
 

@@ -15,12 +15,12 @@ import pytest
 import scipy.sparse as sp
 
 import jetpy
-from jetpy.generators import delaunay, grid, random_geometric, rmat
-from jetpy.graph import Graph
-from jetpy.mapping.machine import machine
-from jetpy.mapping.mapping import Mapping
+from jetpy.graph.csr import Graph
+from jetpy.graph.generators import delaunay, grid, random_geometric, rmat
 from jetpy.mapping.problem import METHODS, pose_mapping
-from jetpy.problem import EDGE_CUT, within
+from jetpy.problem.machine import machine
+from jetpy.problem.problem import EDGE_CUT, within
+from jetpy.result.mapping import Mapping
 from tests.graphs import (
     SMALL_GRAPHS,
     from_edges,

@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jetpy
-from jetpy.generators import cube, delaunay, grid, rmat
-from jetpy.graph import Graph
+from jetpy.graph.csr import Graph
+from jetpy.graph.generators import cube, delaunay, grid, rmat
 from jetpy.mapping import one_each, problem, swaps
 from jetpy.mapping.greedy import place_greedily
-from jetpy.mapping.machine import machine
 from jetpy.mapping.one_each import in_order, used_part
 from jetpy.mapping.problem import METHODS
 from jetpy.mapping.swaps import swap_all, swap_near
+from jetpy.problem.machine import machine
 from tests.graphs import clique, from_edges, isolated, random_graph, star
 from tests.mapping.oracle import Levels, cost_of, dense, levels, numbers
 from tests.strategies import weighted_graphs

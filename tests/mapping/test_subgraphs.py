@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jetpy.backends.base import Backend
-from jetpy.backends.level import download, upload
-from jetpy.generators import rmat
-from jetpy.graph import Graph
-from jetpy.subgraphs import within_blocks
+from jetpy.device.device_graph import download, upload
+from jetpy.engines.base import Backend
+from jetpy.graph.csr import Graph
+from jetpy.graph.generators import rmat
+from jetpy.multilevel.subgraphs import within_blocks
 from tests.graphs import SMALL_GRAPHS, clique, star
 from tests.strategies import weighted_graphs
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import jetpy
 from jetpy.errors import GraphError, OptionError
-from jetpy.graph import Graph
+from jetpy.graph.csr import Graph
 from jetpy.meshes.cell_types import TYPES, type_of
 from jetpy.meshes.dual import spread
 from tests.graphs import edge_dict

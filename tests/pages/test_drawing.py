@@ -8,8 +8,8 @@ import scipy.sparse as sp
 
 import jetpy
 from jetpy.errors import GraphError
-from jetpy.generators import cube, delaunay, grid, rmat
-from jetpy.graph import Graph
+from jetpy.graph.csr import Graph
+from jetpy.graph.generators import cube, delaunay, grid, rmat
 from jetpy.pages import between, raster
 from jetpy.pages.colouring import colours_of
 from jetpy.pages.drawing import draw

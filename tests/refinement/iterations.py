@@ -6,13 +6,13 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from jetpy.backends.base import Backend
-from jetpy.options import Options
-from jetpy.problem import Problem
+from jetpy.engines.base import Backend
+from jetpy.problem.options import Options
+from jetpy.problem.problem import Problem
 from jetpy.refinement.plan import Plan
-from jetpy.workloads.control_block import Control, Counter, Tasks
-from jetpy.workloads.iterations import begin_iteration
-from jetpy.workloads.plan import Row
+from jetpy.workloads.common.control_block import Control, Counter, Tasks
+from jetpy.workloads.refinement.iterations import begin_iteration
+from jetpy.workloads.refinement.plan import Row
 
 PATIENCE, WEAK_ITERATIONS, TIE_LIMIT = 3, 2, 77
 

@@ -13,19 +13,19 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from jetpy.backends.base import Array, Backend
-from jetpy.backends.level import upload
-from jetpy.graph import INT32_MAX, Graph
-from jetpy.metrics import part_weights
-from jetpy.presets import preset
-from jetpy.problem import Metric, Problem, pose
+from jetpy.device.device_graph import upload
+from jetpy.engines.base import Array, Backend
+from jetpy.graph.csr import INT32_MAX, Graph
+from jetpy.problem.metrics import part_weights
+from jetpy.problem.presets import preset
+from jetpy.problem.problem import Metric, Problem, pose
 from jetpy.refinement.measures import Measures
 from jetpy.refinement.state import RefinementState
-from jetpy.workloads.connectivity import LONGEST_LIST, UNUSED
-from jetpy.workloads.control_block import SECTIONS, Control, Counter
-from jetpy.workloads.groups import INACTIVE, NO_VERTEX
-from jetpy.workloads.plan import NO_LIMIT, Row
-from jetpy.workloads.rebalance import activate_interior
+from jetpy.workloads.common.control_block import SECTIONS, Control, Counter
+from jetpy.workloads.common.groups import INACTIVE, NO_VERTEX
+from jetpy.workloads.refinement.connectivity import LONGEST_LIST, UNUSED
+from jetpy.workloads.refinement.plan import NO_LIMIT, Row
+from jetpy.workloads.refinement.rebalance import activate_interior
 
 LINE = np.abs(np.subtract.outer(np.arange(64), np.arange(64)))
 """Distances of places on a line: no hierarchy."""

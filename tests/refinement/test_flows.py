@@ -12,13 +12,13 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
 from jetpy import generators, partition
-from jetpy.backends import get_backend
-from jetpy.backends.base import Backend
-from jetpy.backends.level import upload
-from jetpy.graph import Graph
-from jetpy.metrics import edge_cut, part_weights
-from jetpy.presets import preset
-from jetpy.problem import Problem, pose
+from jetpy.device.backends import get_backend
+from jetpy.device.device_graph import upload
+from jetpy.engines.base import Backend
+from jetpy.graph.csr import Graph
+from jetpy.problem.metrics import edge_cut, part_weights
+from jetpy.problem.presets import preset
+from jetpy.problem.problem import Problem, pose
 from jetpy.refinement.flows import (
     REGION_SHARE,
     Flows,
@@ -29,9 +29,9 @@ from jetpy.refinement.flows import (
     turns,
 )
 from jetpy.refinement.measures import Measures
-from jetpy.workloads import flow_networks, regions
-from jetpy.workloads.flow_networks import TERMINALS
-from jetpy.workloads.regions import OUTSIDE, Pair
+from jetpy.workloads.flows import flow_networks, regions
+from jetpy.workloads.flows.flow_networks import TERMINALS
+from jetpy.workloads.flows.regions import OUTSIDE, Pair
 from tests.graphs import isolated, random_graph, star, two_cliques
 from tests.strategies import weighted_graphs
 

@@ -9,18 +9,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jetpy.backends.base import Backend
-from jetpy.backends.level import upload
-from jetpy.generators import delaunay
-from jetpy.graph import Graph
-from jetpy.metrics import part_weights
-from jetpy.options import Options
-from jetpy.presets import INDEPENDENT_SET
-from jetpy.problem import Problem, pose
+from jetpy.device.device_graph import upload
+from jetpy.engines.base import Backend
+from jetpy.graph.csr import Graph
+from jetpy.graph.generators import delaunay
+from jetpy.problem.metrics import part_weights
+from jetpy.problem.options import Options
+from jetpy.problem.presets import INDEPENDENT_SET
+from jetpy.problem.problem import Problem, pose
 from jetpy.refinement.independent_set import IndependentSet
 from jetpy.refinement.jet import Refined, Refinement
 from jetpy.refinement.state import RefinementState
-from jetpy.workloads.control_block import Control, Request, Task
+from jetpy.workloads.common.control_block import Control, Request, Task
 from tests.graphs import SMALL_GRAPHS, from_edges, random_graph, star
 from tests.refinement.oracle import (
     LINE,

@@ -10,10 +10,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jetpy.backends.base import Backend
+from jetpy.engines.base import Backend
 from jetpy.errors import OptionError
-from jetpy.options import RefineOptions
-from jetpy.workloads.control_block import TOLERANCE_UNITS, Control, Counter, Request, Task, Tasks
+from jetpy.problem.options import RefineOptions
+from jetpy.workloads.common.control_block import (
+    TOLERANCE_UNITS,
+    Control,
+    Counter,
+    Request,
+    Task,
+    Tasks,
+)
 from tests.refinement.iterations import PATIENCE, WEAK_ITERATIONS, Iterations
 
 weights = st.lists(st.integers(0, 400), min_size=2, max_size=9).map(np.array)

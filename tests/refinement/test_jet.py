@@ -10,22 +10,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jetpy.backends.base import Backend
-from jetpy.backends.level import upload
-from jetpy.generators import delaunay, grid
-from jetpy.graph import Graph
-from jetpy.metrics import edge_cut, part_weights
-from jetpy.presets import PRESETS, choose, preset
-from jetpy.problem import Problem, pose
+from jetpy.device.device_graph import upload
+from jetpy.engines.base import Backend
+from jetpy.graph.csr import Graph
+from jetpy.graph.generators import delaunay, grid
+from jetpy.problem.metrics import edge_cut, part_weights
+from jetpy.problem.presets import PRESETS, choose, preset
+from jetpy.problem.problem import Problem, pose
 from jetpy.refinement.jet import Refinement
 from jetpy.refinement.jetlp import Inflow, LabelPropagation
 from jetpy.refinement.methods import REFINEMENTS
 from jetpy.refinement.state import RefinementState
-from jetpy.workloads.control_block import Control, Task
-from jetpy.workloads.groups import INACTIVE, NO_PART, UNWANTED
-from jetpy.workloads.jetlp import ALL, cap_inflow
-from jetpy.workloads.losses import BUCKETS
-from jetpy.workloads.sections import APART
+from jetpy.workloads.common.control_block import Control, Task
+from jetpy.workloads.common.groups import INACTIVE, NO_PART, UNWANTED
+from jetpy.workloads.common.striped_counters import APART
+from jetpy.workloads.refinement.jetlp import ALL, cap_inflow
+from jetpy.workloads.refinement.losses import BUCKETS
 from tests.graphs import SMALL_GRAPHS, from_edges, random_graph, star
 from tests.initial.oracle import mix
 from tests.refinement.oracle import (

@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jetpy.backends.base import Backend
-from jetpy.constraints.targets import MOST_SHARES
-from jetpy.graph import MOST_WEIGHT
-from jetpy.workloads.control_block import Control, Counter, Request, Task, Tasks
+from jetpy.engines.base import Backend
+from jetpy.graph.csr import MOST_WEIGHT
+from jetpy.problem.targets import MOST_SHARES
+from jetpy.workloads.common.control_block import Control, Counter, Request, Task, Tasks
 from tests.refinement.iterations import Iterations
 
 

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from jetpy.backends.base import Backend
-from jetpy.backends.level import upload
-from jetpy.generators import delaunay, grid
-from jetpy.graph import Graph
-from jetpy.metrics import part_weights
-from jetpy.options import Options, RefineOptions
-from jetpy.problem import EDGE_CUT, Metric, Problem
+from jetpy.device.device_graph import upload
+from jetpy.engines.base import Backend
+from jetpy.graph.csr import Graph
+from jetpy.graph.generators import delaunay, grid
+from jetpy.problem.metrics import part_weights
+from jetpy.problem.options import Options, RefineOptions
+from jetpy.problem.problem import EDGE_CUT, Metric, Problem
 from jetpy.refinement import rebalance as rebalancing
 from jetpy.refinement.jet import Refinement
 from jetpy.refinement.state import RefinementState
-from jetpy.workloads.control_block import Counter
+from jetpy.workloads.common.control_block import Counter
 from tests.graphs import from_edges, heavy_edges, isolated, path, random_graph, star
 from tests.refinement.oracle import LINE, activate_all, check_state, on_host, parts_of, settle
 from tests.strategies import weighted_graphs

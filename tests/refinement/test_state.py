@@ -7,11 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jetpy.backends.base import Backend
-from jetpy.generators import grid, rmat
-from jetpy.graph import Graph
+from jetpy.engines.base import Backend
+from jetpy.graph.csr import Graph
+from jetpy.graph.generators import grid, rmat
 from jetpy.refinement.state import RefinementState
-from jetpy.workloads.control_block import SECTIONS, Counter, Task
+from jetpy.workloads.common.control_block import SECTIONS, Counter, Task
 from tests.graphs import SMALL_GRAPHS, random_graph, star
 from tests.refinement.oracle import (
     LINE,

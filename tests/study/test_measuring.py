@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 import jetpy
-from jetpy.backends.base import Backend
-from jetpy.backends.traffic import traffic
+from jetpy.engines.base import Backend
 from jetpy.errors import BackendError
+from jetpy.profiling.traffic import traffic
 from jetpy.study import child
 from jetpy.study.arrays import save_arrays
 from jetpy.study.cases import Case
 from jetpy.study.processes import ABSENT, DONE, TIME_LIMIT, run_apart
 from jetpy.study.tools import Tool
 from jetpy.study.triad import roof
-from jetpy.workloads import triad
+from jetpy.workloads.common import triad
 from tests.conftest import working
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jetpy.refinement.state import RefinementState
-from jetpy.workloads import coin as kernels
+from jetpy.workloads.refinement import coin as kernels
 
 
 class CoinToss:

@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from jetpy.backends.base import Backend
-from jetpy.generators import delaunay
-from jetpy.graph import Graph
+from jetpy.engines.base import Backend
+from jetpy.graph.csr import Graph
+from jetpy.graph.generators import delaunay
 from jetpy.refinement.coin import CoinToss
-from jetpy.workloads.control_block import Task
+from jetpy.workloads.common.control_block import Task
 from tests.graphs import random_graph
 from tests.refinement.oracle import (
     check_state,

@@ -1,0 +1,143 @@
+"""The back end `cpp`: workunits printed as C++, compiled by g++, run by one thread."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from jetpy.engines.base import Workunit
+from jetpy.engines.compiled_backend import Arguments, LaunchingBackend
+from jetpy.engines.memory import HostMemory, Memory
+from jetpy.errors import BackendError
+from jetpy.kernel_language import Kind, View, Width
+from jetpy.kernel_language.cuda_printer import TYPES, print_function
+from jetpy.kernel_language.definition import Definition, with_callees
+from jetpy.kernel_language.reading import read_workunits
+
+COMMAND = ("g++", "-std=c++17", "-O2", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off")
+HEAD = """
+#define __device__ static
+#define __forceinline__ inline
+template <class T> T atomic_fetch_add(T* at, T by) { T old = *at; *at += by; return old; }
+template <class T> T atomic_fetch_or(T* at, T by) { T old = *at; *at |= by; return old; }
+template <class T> T atomic_fetch_min(T* at, T by) {
+  T old = *at; if (by < old) *at = by; return old;
+}
+template <class T> T atomic_fetch_max(T* at, T by) {
+  T old = *at; if (by > old) *at = by; return old;
+}
+template <class T> T atomic_compare_exchange(T* at, T expected, T by) {
+  T old = *at; if (old == expected) *at = by; return old;
+}
+"""
+LOOP = """
+extern "C" long long run_{name}(long long n{declared}) {{
+  long long acc = 0;
+  for (long long i = 0; i < n; ++i) {name}(({index})i{leading}{given});
+  return acc;
+}}
+"""
+LEADING = {Kind.FOR: "", Kind.REDUCE: ", acc", Kind.SCAN: ", acc, true"}
+NUMBERS = {
+    "boolean": ctypes.c_bool,
+    "int32": ctypes.c_int32,
+    "uint32": ctypes.c_uint32,
+    "int64": ctypes.c_int64,
+    "uint64": ctypes.c_uint64,
+    "float64": ctypes.c_double,
+}
+
+
+def source(module: ModuleType, width: Width) -> str:
+    """Return the C++ of a module: its functions, and a loop for each workunit."""
+    own = read_workunits(module, width).values()
+    return "\n".join([HEAD, *map(print_function, with_callees(own)), *map(_loop, own)])
+
+
+def _loop(definition: Definition) -> str:
+    declared = [
+        f"{TYPES[kind.element]}* {name}_" if isinstance(kind, View) else f"{TYPES[kind]} {name}_"
+        for name, kind in definition.arguments.items()
+    ]
+    return LOOP.format(
+        name=definition.name,
+        index=TYPES[str(next(iter(definition.parameters.values())))],
+        leading=LEADING[definition.kind],
+        declared="".join(f", {argument}" for argument in declared),
+        given="".join(f", {name}_" for name in definition.arguments),
+    )
+
+
+@cache
+def library(module: ModuleType, width: Width) -> ctypes.CDLL:
+    """Compile a module, and load it."""
+    with tempfile.TemporaryDirectory() as folder:
+        text, binary = Path(folder, "kernels.cpp"), Path(folder, "kernels.so")
+        text.write_text(source(module, width))
+        command = [*COMMAND, "-shared", "-fPIC", str(text), "-o", str(binary)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        except OSError:
+            raise BackendError("g++ is not installed, which cpp compiles kernels with") from None
+        if done.returncode:
+            raise BackendError(f"compiling {module.__name__} failed:\n{done.stderr}")
+        return ctypes.CDLL(str(binary))
+
+
+class Launcher:
+    """A compiled workunit, loaded (`jetpy.engines.compiled_backend.Launcher`)."""
+
+    def __init__(self, definition: Definition, loaded: ctypes.CDLL, memory: Memory) -> None:
+        arguments = Arguments(definition.signature, memory)
+        self.bind, self.places = arguments.bind, arguments.places
+        types: list[Any] = [
+            ctypes.c_void_p if isinstance(kind, View) else NUMBERS[kind]
+            for kind in definition.arguments.values()
+        ]
+        prototype = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, *types)
+        self.call: Callable[..., Any] = prototype((f"run_{definition.name}", loaded))
+
+    def launch(self, n: int, arguments: Mapping[str, Any]) -> int:
+        """Run it over 0..n-1; return the total of a reduction or scan."""
+        total: int = self.call(*self.bind(n, arguments))
+        return total
+
+
+class CppBackend(LaunchingBackend):
+    """Workunits compiled by g++; arrays are NumPy's."""
+
+    name = "cpp"
+    threads = 1
+
+    def __init__(self) -> None:
+        super().__init__(HostMemory())
+
+    def _load(self, workunit: Workunit) -> Launcher:
+        module = sys.modules[workunit.__module__]
+        definition = read_workunits(module, self.width)[workunit.__name__]
+        made = Launcher(definition, library(module, self.width), self._memory)
+        self._launchers[workunit] = made
+        return made
+
+    def compile(
+        self,
+        modules: Sequence[ModuleType],
+        *,
+        jobs: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> float:
+        """Compile every module."""
+        started = time.perf_counter()
+        for done, module in enumerate(modules, 1):
+            library(module, self.width)
+            if progress is not None:
+                progress(done, len(modules))
+        return time.perf_counter() - started

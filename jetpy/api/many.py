@@ -1,0 +1,252 @@
+"""Many graphs at once, each partitioned as alone, side by side on threads."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from itertools import repeat
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy import choices
+from jetpy.api.partitioning import partition
+from jetpy.device.backends import CPU
+from jetpy.engines.threads import available_threads, uninterrupted
+from jetpy.errors import GraphError, JetpyError, OptionError
+from jetpy.graph.checks import integer
+from jetpy.graph.csr import Graph
+from jetpy.io.graphs import as_graph
+from jetpy.progress import ProgressOption, telling
+from jetpy.result.partition import Partition
+
+Result = TypeVar("Result")
+WAKING = 0.5
+"""Seconds between looks at whether Ctrl-C has come."""
+
+
+def partition_many(
+    graphs: Iterable[Any],
+    k: int | Sequence[int],
+    *,
+    vertex_weights: Iterable[npt.ArrayLike | None] | None = None,
+    edge_weights: Iterable[npt.ArrayLike | None] | None = None,
+    weight: str | None = "weight",
+    node_weight: str | None = "weight",
+    n: Iterable[int | None] | None = None,
+    imbalance: float | Sequence[float] = 0.03,
+    large_imbalance: bool = False,
+    targets: npt.ArrayLike | None = None,
+    fixed: Iterable[npt.ArrayLike | None] | None = None,
+    home: Iterable[npt.ArrayLike | None] | None = None,
+    migration: float = 1.0,
+    objective: choices.Objective = "cut",
+    connected: bool = False,
+    seed: int | Sequence[int] = 0,
+    preset: choices.Preset = "default",
+    coarsening: choices.Coarsening | None = None,
+    refinement: choices.Refinement | None = None,
+    generations: int | None = None,
+    time_limit: float | None = None,
+    backend: choices.Backend = "auto",
+    threads: int | None = None,
+    device: int | bool | None = None,
+    repair: bool = False,
+    pattern: bool = False,
+    scale: bool = False,
+    progress: ProgressOption = None,
+    profile: bool = False,
+) -> list[Partition]:
+    """Partition many graphs, side by side on threads; each gets the parts that it gets alone.
+
+    `partition` uses all threads for one graph, which does not pay for a small one. This gives each
+    graph a thread, and a thread the next graph once it is done with one.
+
+    Parameters
+    ----------
+    graphs : iterable of graphs
+        Each is whatever `partition` takes as a graph. They are listed first.
+    k : int or sequence of int
+        Number of parts, of all graphs or of each.
+    vertex_weights, edge_weights, n, fixed, home : iterable, optional
+        As for `partition`, an item for each graph; None for a graph that has none of its own.
+    seed : int or sequence of int
+        As for `partition`, for all graphs or for each.
+    weight, node_weight, imbalance, large_imbalance, targets, migration, objective, connected
+    preset, coarsening, refinement, generations, time_limit, backend, device, repair, pattern
+    scale, profile
+        As for `partition`, for all graphs.
+    threads : int, optional
+        CPU threads of the whole call; all that the process may use by default. A graph gets one
+        of them, or more where there are fewer graphs than threads. Graphs that `auto` partitions
+        on a GPU take turns there. The other back ends partition one graph after the other, each
+        with `threads` threads.
+    progress : bool or callable, optional
+        As for `partition`, with the one stage graphs, which counts those that are done.
+
+    Returns
+    -------
+    list of Partition
+        The result of each graph, in their order.
+
+    Raises
+    ------
+    GraphError, OptionError, BackendError
+        As for `partition`; the message names the first graph that it comes from, as ``graphs[3]``.
+        All graphs are checked before one is partitioned. GraphError also where `graphs` is one
+        graph; OptionError also where an option has more or fewer items than there are graphs.
+
+    Examples
+    --------
+    >>> import jetpy
+    >>> graphs = [jetpy.generators.grid(20, width) for width in (10, 20, 30)]
+    >>> results = jetpy.partition_many(graphs, 4, threads=2)
+    >>> [len(result.parts) for result in results]
+    [200, 400, 600]
+    >>> bool((results[1].parts == jetpy.partition(graphs[1], 4).parts).all())
+    True
+    """
+    if isinstance(graphs, str) or not isinstance(graphs, Iterable):
+        raise GraphError(f"graphs is a {type(graphs).__name__}, not several graphs; give a list")
+    listed = list(graphs)
+    count = len(listed)
+    weights = [None] * count if vertex_weights is None else list(vertex_weights)
+    one_each = [None if np.ndim(own) > 1 else own for own in weights]  # type: ignore[arg-type]
+    several = [own if np.ndim(own) > 1 else None for own in weights]  # type: ignore[arg-type]
+    of_graphs = _rows(count, vertex_weights=one_each, edge_weights=edge_weights, n=n)
+    of_runs = _rows(
+        count,
+        k=_of_each(k, count),
+        seed=_of_each(seed, count),
+        vertex_weights=several,
+        fixed=fixed,
+        home=home,
+    )
+    side_by_side = backend in ("auto", CPU) and device is None
+    callers, each = _shares(threads, count) if side_by_side else (1, threads)
+    is_over = False
+
+    def end() -> None:
+        nonlocal is_over
+        is_over = True
+
+    def stop(stage: str, done: int, total: int) -> None:
+        if is_over:
+            raise CancelledError
+
+    def check(i: int) -> Graph:
+        stop("graphs", i, count)
+        with _named(i):
+            return as_graph(
+                listed[i],
+                **of_graphs[i],
+                weight=weight,
+                node_weight=node_weight,
+                repair=repair,
+                pattern=pattern,
+                scale=scale,
+            )
+
+    def run(i: int, graph: Graph) -> Partition:
+        stop("graphs", i, count)
+        with _named(i):
+            return partition(
+                graph,
+                **of_runs[i],
+                imbalance=imbalance,
+                large_imbalance=large_imbalance,
+                targets=targets,
+                migration=migration,
+                objective=objective,
+                connected=connected,
+                preset=preset,
+                coarsening=coarsening,
+                refinement=refinement,
+                generations=generations,
+                time_limit=time_limit,
+                backend=backend,
+                threads=each,
+                device=device,
+                progress=stop,
+                profile=profile,
+            )
+
+    results: list[Partition] = []
+    with telling(progress) as tell, uninterrupted(end), ThreadPoolExecutor(callers) as pool:
+        try:
+            checked = [pool.submit(check, i) for i in range(count)]
+            graphs = [_result(future) for future in checked]
+            runs = deque(pool.submit(run, i, graph) for i, graph in enumerate(graphs))
+            while runs:
+                results.append(_result(runs.popleft()))
+                tell("graphs", len(results), count)
+        finally:
+            end()
+    return results
+
+
+def _result(future: Future[Result]) -> Result:
+    """Wait for a result, and see every Ctrl-C.
+
+    Python does not: one that comes just before the wait begins does not end it.
+    """
+    while not future.done():
+        wait([future], WAKING)
+    return future.result()
+
+
+def _of_each(number: Any, count: int) -> Iterable[Any]:
+    """Return numbers of `count` graphs, given one for all or one for each."""
+    each: Iterable[Any] = repeat(number, count) if np.ndim(number) == 0 else number
+    return each
+
+
+def _rows(count: int, /, **columns: Iterable[Any] | None) -> list[dict[str, Any]]:
+    """Return the options of each of `count` graphs, given those that have an item for each.
+
+    Raises
+    ------
+    OptionError
+        If one has more or fewer items.
+    """
+    rows: list[dict[str, Any]] = [{} for _ in range(count)]
+    for name, values in columns.items():
+        items = [None] * count if values is None else list(values)
+        if len(items) != count:
+            raise OptionError(f"{name} has {len(items)} items, but there are {count} graphs")
+        for row, item in zip(rows, items, strict=True):
+            row[name] = item
+    return rows
+
+
+def _shares(threads: int | None, graphs: int) -> tuple[int, int]:
+    """Return how many graphs are partitioned at once, and how many threads each of them gets.
+
+    >>> _shares(4, 1000), _shares(16, 3), _shares(2, 0)
+    ((4, 1), (3, 5), (1, 2))
+
+    Raises
+    ------
+    OptionError
+        If `threads` is not an integer from 1 on.
+    """
+    most = available_threads() if threads is None else integer("threads", threads)
+    if most < 1:
+        raise OptionError(f"threads is {most}; at least 1 is needed")
+    workers = max(1, min(most, graphs))
+    return workers, most // workers
+
+
+@contextmanager
+def _named(i: int) -> Iterator[None]:
+    """Have errors name the graph that they come from."""
+    try:
+        yield
+    except JetpyError as error:
+        raise type(error)(f"graphs[{i}]: {error}") from error
+    except Exception as error:
+        error.add_note(f"This is about graphs[{i}] of jetpy.partition_many.")
+        raise

@@ -1,0 +1,135 @@
+"""Place tasks on the PEs of a machine: the function that most people need."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy import choices
+from jetpy.api.run import run
+from jetpy.engines.base import Backend
+from jetpy.graph.csr import common_divisor
+from jetpy.graph.validate import check_small
+from jetpy.io.graphs import as_graph
+from jetpy.mapping.one_each import place_one_each
+from jetpy.mapping.problem import METHODS, pose_mapping
+from jetpy.multilevel.driver import partition_multilevel
+from jetpy.multilevel.outcome import Outcome, trivial_outcome
+from jetpy.problem.machine import Levels, machine
+from jetpy.problem.problem import checked_imbalance
+from jetpy.progress import Progress, ProgressOption
+from jetpy.result.mapping import Mapping
+
+
+def map_processes(
+    graph: Any,
+    hierarchy: Levels | None,
+    distances: Levels | npt.ArrayLike,
+    *,
+    method: choices.Method = "im",
+    vertex_weights: npt.ArrayLike | None = None,
+    edge_weights: npt.ArrayLike | None = None,
+    weight: str | None = "weight",
+    node_weight: str | None = "weight",
+    n: int | None = None,
+    imbalance: float = 0.03,
+    large_imbalance: bool = False,
+    seed: int = 0,
+    backend: choices.Backend = "auto",
+    threads: int | None = None,
+    device: int | bool | None = None,
+    repair: bool = False,
+    pattern: bool = False,
+    scale: bool = False,
+    progress: ProgressOption = None,
+    profile: bool = False,
+) -> Mapping:
+    """Place the tasks of an application on the PEs of a machine so that communication costs little.
+
+    Every PE gets nearly the same weight, and the sum over all ordered pairs of tasks of
+    communication (edge weight) times distance (of their PEs) becomes small. The same input, seed
+    and options give the same mapping on every back end. Source: Samoldekin, Schulz, Woydt,
+    "GPU-Accelerated Algorithms for Process Mapping" (2025).
+
+    Where there are no more tasks than PEs, no PE gets more than one, whatever they weigh, and the
+    cost is at most that of task i on PE i. Source: Schulz, Träff, "Better Process Mapping and
+    Sparse Quadratic Assignment", SEA 2017.
+
+    Parameters
+    ----------
+    graph, vertex_weights, edge_weights, weight, node_weight, n, large_imbalance, seed, backend
+    threads, device, repair, pattern, scale, progress, profile
+        As for `partition`, with one weight a vertex; vertices are tasks, edge weights what they
+        communicate.
+    hierarchy : str or sequence of int, or None
+        a_1:...:a_l, as in "4:8:6": a_1 PEs a processor, a_2 processors a node and so on. PE p is
+        in processor p // a_1, node p // (a_1 a_2) and so on.
+    distances : str or sequence of int, or array of int, shape (k, k)
+        d_1:...:d_l, as in "1:10:100": d_1 is the distance of PEs of one processor, d_2 that of PEs
+        of different processors of one node and so on. Or those of all PEs: symmetric, 0 from a
+        PE to itself; only such a matrix needs no hierarchy, by method `im`.
+    method : {'im', 'hm', 'hm-ultra'}
+        Integrated mapping: one multilevel run that reduces the cost itself. Hierarchical
+        multisection: partition along the hierarchy, from the top; slower, at less cost, in
+        particular with the preset `ultra`. With one task on each PE, `im` is the same as `hm`.
+    imbalance : float
+        Every PE may get ceil((1 + imbalance) * W / k), W being the total vertex weight; or one
+        task, where there are no more tasks than PEs.
+
+    Raises
+    ------
+    GraphError, OptionError, BackendError
+        As for `partition`; OptionError also where hierarchy and distances do not fit each other
+        or the method.
+
+    Examples
+    --------
+    >>> import jetpy
+    >>> grid = jetpy.generators.grid(20, 20)
+    >>> result = jetpy.map_processes(grid, "2:4", "1:10", threads=1)
+    >>> result.feasible, result.pe.max()
+    (True, np.int32(7))
+    """
+    target = machine(hierarchy, distances)
+    checked = as_graph(
+        graph,
+        vertex_weights=vertex_weights,
+        edge_weights=edge_weights,
+        weight=weight,
+        node_weight=node_weight,
+        n=n,
+        repair=repair,
+        pattern=pattern,
+        scale=scale,
+    )
+    imbalance = checked_imbalance(imbalance, large=large_imbalance)
+    check_small(checked, "map_processes")
+    unit = common_divisor(checked.vertex_weights)
+    steps = pose_mapping(checked.total_vertex_weight, target, method, imbalance, seed, unit)
+    problem = steps[-1]
+    if checked.n <= target.k:
+        heaviest = int(checked.vertex_weights.max(initial=0))
+        problem = replace(problem, limit=max(problem.limit, heaviest))
+
+    def work(engine: Backend, tell: Progress) -> Outcome:
+        if target.k == 1 or checked.n == 0:
+            return trivial_outcome(np.zeros(checked.n, np.int32), 0)
+        if checked.n <= target.k:
+            return place_one_each(engine, checked, target, method, problem.seed)
+        return partition_multilevel(engine, checked, steps, tell)
+
+    found, cost = run(
+        work,
+        checked,
+        problem,
+        METHODS[method],
+        backend=backend,
+        threads=threads,
+        device=device,
+        progress=progress,
+        profile=profile,
+    )
+    return Mapping(found, target, method, 2 * cost)

@@ -1,0 +1,139 @@
+"""The program `jetpy`: the command line, and how signals end it at any moment.
+
+Whatever the main thread does, SIGINT (Ctrl-C), SIGTERM and SIGHUP end the program within a second:
+they end what it does by an exception, and where that comes too late, as a compiled kernel runs, a
+second thread ends the program. A signal that is ignored at the start stays ignored. This module
+imports next to nothing, so that it is in charge before anything else is imported.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+
+GRACE = 0.5
+"""Seconds that the main thread has to end by itself."""
+_SHOW_CURSOR = b"\r\x1b[K\x1b[?25h"
+"""What a terminal gets where progress bars may have hidden its cursor."""
+
+_FRAGILE = ("llvmlite",)
+"""Packages whose C++ calls back Python and crashes where that raises an exception."""
+
+_received: list[int] = []
+"""The first signal, once there is one."""
+_hurry = threading.Event()
+_ending = threading.Lock()
+_at_once: list[bool] = []
+"""Something, while a signal has to end the program at once."""
+
+
+class Stopped(SystemExit):
+    """A signal has come; no error, so that nothing but cleaning up takes notice."""
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        _take_charge()
+        from jetpy.cli.main import main as command_line
+
+        command_line(prog_name="jetpy")
+    except BaseException as error:  # also what libraries make of one when they are interrupted
+        if _is_from_metis(error):
+            _received.append(signal.SIGTERM)
+        if not _received:
+            _let_go()
+            raise
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()
+        _end(_received[0])
+
+
+@contextmanager
+def ending_at_once() -> Iterator[None]:
+    """Let signals end the program without unwinding: other processes would wait for this one."""
+    _at_once.append(True)
+    try:
+        yield
+    finally:
+        _at_once.pop()
+
+
+def _is_from_metis(error: BaseException) -> bool:
+    """Whether METIS has failed, which takes SIGTERM for an error of its own while it runs."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = trace.tb_frame.f_globals.get("__name__") if trace is not None else None
+    return isinstance(error, RuntimeError) and where == "pymetis"
+
+
+def _signals() -> list[signal.Signals]:
+    """Return the signals that end the program, without those that are ignored."""
+    names = ("SIGINT", "SIGHUP", "SIGTERM")
+    known = [signal.Signals[name] for name in names if hasattr(signal, name)]
+    return [number for number in known if signal.getsignal(number) != signal.SIG_IGN]
+
+
+def _take_charge() -> None:
+    for number in _signals():
+        signal.signal(number, _stop)
+    if os.name == "posix":
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        threading.Thread(target=_watch, args=(reader,), daemon=True).start()
+
+
+def _let_go() -> None:
+    """Let signals end the process in the usual way: the work is done and its result is out.
+
+    The last garbage collection is left out, as it takes a sixth of the time of a short command.
+    """
+    gc.freeze()
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
+    for number in _signals():
+        signal.signal(number, signal.SIG_DFL)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    """Unwind the main thread; later signals must not interrupt that."""
+    if _received:
+        return
+    _received.append(number)
+    sys.unraisablehook = lambda _: None
+    if _at_once:
+        _hurry.set()
+        return
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").startswith(_FRAGILE):
+            _hurry.set()
+            return
+        frame = frame.f_back
+    raise Stopped(128 + number)
+
+
+def _watch(reader: int) -> None:
+    """Wait for a signal, which Python's handler writes here in whatever thread it comes."""
+    number = os.read(reader, 1)[0]
+    _hurry.wait(GRACE)
+    _end(number)
+
+
+def _end(number: int) -> None:
+    """End the program at once; nothing half-written is left."""
+    _ending.acquire()  # for good: the other thread may be about to do the same
+    atomic = sys.modules.get("jetpy.io.atomic")
+    if atomic is not None:
+        atomic.remove_unfinished()
+    terminal = _SHOW_CURSOR if os.isatty(2) else b""
+    with suppress(OSError):
+        os.write(2, terminal + b"jetpy: interrupted\n")
+    os._exit(128 + number)

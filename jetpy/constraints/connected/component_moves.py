@@ -1,0 +1,137 @@
+"""Moves on the host that keep parts in one piece: for balance, and for a smaller cut."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from jetpy.constraints.connected.contiguity import Territory
+from jetpy.device.device_graph import upload
+from jetpy.engines.base import Array, Backend
+from jetpy.graph.csr import IntArray
+from jetpy.workloads.constraints import component_balance, component_refinement, components
+from jetpy.workloads.constraints.component_balance import ANYWHERE, BESIDE
+from jetpy.workloads.constraints.components import ALL_NUMBERS, EFFORT, Link, Part
+
+MOST_STEPS = 20_000
+"""Edges that may be looked at to see whether a vertex can leave its part."""
+EFFORT_SHARE, LEAST_EFFORT = 128, 1 << 27
+"""Edges that all moves may look at, about: so many for each vertex and directed edge; and on small
+graphs."""
+DAM_SHARE = 16
+"""Places for dams: so many for each part."""
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """A partition and room for searches, as the kernels have it.
+
+    They are `jetpy.workloads.constraints.components` and `component_balance`.
+
+    There is a row for one part more, whose vertices stay there.
+    """
+
+    keys: Array
+    heap: Array
+    positions: Array
+    numbers: Array
+    parts: Array
+    movable: Array
+    part_rows: Array
+    links: Array
+    labels: Array
+    roots: Array
+    found: Array
+    group: Array
+    dams: Array
+    dam_count: int
+    seed: int
+    most_steps: int = MOST_STEPS
+
+
+class PieceMoves:
+    """Moves on one graph; one index does them all, on the back end or that of the host beside it.
+
+    Parameters
+    ----------
+    backend : Backend
+    territory : Territory
+    seed : int
+        Chooses among equally good moves.
+    """
+
+    def __init__(self, backend: Backend, territory: Territory, seed: int) -> None:
+        self.territory = territory
+        self._seed = seed
+        self._host = backend.host_engine or backend
+        self._graph = upload(self._host, territory.graph)
+        self._effort = max(EFFORT_SHARE * self._graph.size, LEAST_EFFORT)
+
+    def balance(self, parts: IntArray, *, anywhere: bool = False) -> IntArray:
+        """Return parts (int32, shape (n,)) that keep their limits, if moves of weight lead there.
+
+        No piece is broken; parts of number k stay as they are. If vertices may go `anywhere`, also
+        to parts that they have no edges to, these get more pieces.
+        """
+        state = self._state(parts)
+        self._host.run_tasks(
+            1,
+            component_balance.hand_on_weight,
+            k=self.territory.k,
+            where=ANYWHERE if anywhere else BESIDE,
+            n=self._graph.n,
+            graph=self._graph,
+            state=state,
+        )
+        return self._result(state)
+
+    def lower_cut(self, parts: IntArray) -> IntArray:
+        """Return parts (int32, shape (n,)) of a smaller cut, no worse in balance and pieces."""
+        state = self._state(parts)
+        self._host.run_tasks(
+            1, component_refinement.lower_cut, n=self._graph.n, graph=self._graph, state=state
+        )
+        return self._result(state)
+
+    def _result(self, state: State) -> IntArray:
+        self._effort = int(self._host.to_host(state.numbers)[EFFORT])
+        return np.asarray(self._host.to_host(state.parts))
+
+    def _state(self, parts: IntArray) -> State:
+        state = _state_of(self._host, self.territory, parts, self._seed, self._effort)
+        self._host.run_tasks(
+            1, components.list_members, n=len(parts), k=self.territory.k, state=state
+        )
+        return state
+
+
+def _state_of(
+    backend: Backend, territory: Territory, parts: IntArray, seed: int, effort: int
+) -> State:
+    n, k = territory.graph.n, territory.k
+    rows = np.zeros((k + 2, Part.COUNT), np.int64)
+    rows[:k, Part.WEIGHT] = territory.weigh(parts)
+    rows[:k, Part.LIMIT] = territory.limits
+    rows[: k + 1, Part.SIZE] = np.bincount(parts, minlength=k + 1)
+    rows[:, Part.GIVER] = component_balance.NOT_REACHED
+    dams = DAM_SHARE * k
+    numbers = np.zeros(ALL_NUMBERS, np.int64)
+    numbers[EFFORT] = effort
+    return State(
+        keys=backend.empty(n, np.int64),
+        heap=backend.empty(n),
+        positions=backend.empty(n),
+        numbers=backend.from_host(numbers),
+        parts=backend.from_host(parts.copy()),
+        movable=backend.from_host((territory.movable & (parts < k)).astype(np.int32)),
+        part_rows=backend.from_host(rows.ravel()),
+        links=backend.empty(n * Link.COUNT),
+        labels=backend.full(n, 0),
+        roots=backend.empty(n),
+        found=backend.empty(n),
+        group=backend.empty(n),
+        dams=backend.full(2 * dams, -1, np.int64),
+        dam_count=dams,
+        seed=seed,
+    )

@@ -1,0 +1,211 @@
+"""Pieces of parts: those that stay, those that move to a part beside them, and those that may be
+anywhere, as no edge leads from them to others.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import breadth_first_order
+
+from jetpy.graph.csr import Graph, IntArray
+from jetpy.lazy import cached_property
+from jetpy.problem.metrics import cut_entries, label_pieces
+
+Mask = npt.NDArray[np.bool_]
+Weights = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Territory:
+    """A graph, its components, and what its parts have to keep.
+
+    Attributes
+    ----------
+    graph : Graph
+    limits : int64, shape (k,)
+        What parts may weigh.
+    movable : bool, shape (n,)
+        Which vertices may change their part.
+    """
+
+    graph: Graph
+    limits: Weights
+    movable: Mask
+
+    @property
+    def k(self) -> int:
+        """Number of parts."""
+        return len(self.limits)
+
+    @cached_property
+    def components(self) -> IntArray:
+        """Component of the graph that each vertex is in, int32, shape (n,)."""
+        return label_pieces(self.graph, np.zeros(self.graph.n, np.int32))
+
+    def weigh(self, parts: IntArray) -> Weights:
+        """Return the weight of each part, int64, shape (k,); vertices of part k count nowhere."""
+        weights = np.bincount(parts, self.graph.vertex_weights, self.k)
+        return weights[: self.k].astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """The pieces of the parts of a partition.
+
+    Attributes
+    ----------
+    labels : int32, shape (n,)
+        Piece of each vertex.
+    parts, components : int32, shape (pieces,)
+    weights : int64, shape (pieces,)
+    firsts : int64, shape (pieces,)
+        Lowest vertex of each.
+    kept : bool, shape (pieces,)
+        Those that stay in their parts: the heaviest of each, the first of equals, and those that
+        have vertices that are not movable.
+    """
+
+    labels: IntArray
+    parts: IntArray
+    components: IntArray
+    weights: Weights
+    firsts: npt.NDArray[np.intp]
+    kept: Mask
+
+    @cached_property
+    def adrift(self) -> Mask:
+        """Pieces of components in which none is kept, bool, shape (pieces,)."""
+        return ~np.isin(self.components, self.components[self.kept])
+
+
+def find_pieces(territory: Territory, parts: IntArray) -> Pieces:
+    """Return the pieces of a partition (int32, shape (n,))."""
+    labels = label_pieces(territory.graph, parts)
+    firsts = np.unique(labels, return_index=True)[1]
+    weights = np.bincount(labels, territory.graph.vertex_weights).astype(np.int64)
+    kept = np.bincount(labels, ~territory.movable) > 0
+    owners = parts[firsts]
+    order = np.lexsort((firsts, -weights, owners))
+    kept[order[np.unique(owners[order], return_index=True)[1]]] = True
+    return Pieces(labels, owners, territory.components[firsts], weights, firsts, kept)
+
+
+def gather(territory: Territory, parts: IntArray, pieces: Pieces, *, crowd: bool) -> IntArray:
+    """Return parts (int32, shape (n,)) of kept pieces, and of others that have joined them.
+
+    Others join a part beside them, light ones first: that of most edges which has room. If none
+    has, they join that of most edges if parts may `crowd`, and stay in their own if not. Pieces
+    that are adrift get the number k.
+    """
+    homes = np.where(pieces.kept, pieces.parts, np.int32(-1))
+    homes[pieces.adrift] = territory.k
+    counted = pieces.kept if crowd else ~pieces.adrift
+    weights = np.bincount(pieces.parts[counted], pieces.weights[counted], territory.k)
+    rows = _edges_of(territory.graph, parts, pieces, homes == -1)
+    beside = homes[rows.indices] >= 0
+    waiting = np.unique(np.repeat(np.arange(len(homes)), np.diff(rows.indptr))[beside])
+    heap = [(int(pieces.weights[i]), int(pieces.firsts[i]), i) for i in waiting.tolist()]
+    heapq.heapify(heap)
+    queued = set(waiting.tolist())
+    while heap:
+        weight, _, i = heapq.heappop(heap)
+        row = slice(rows.indptr[i], rows.indptr[i + 1])
+        ties: dict[int, int] = {}
+        for j, edges in zip(rows.indices[row].tolist(), rows.data[row].tolist(), strict=True):
+            home = int(homes[j])
+            if home >= 0:
+                ties[home] = ties.get(home, 0) + edges
+            elif j not in queued:
+                queued.add(j)
+                heapq.heappush(heap, (int(pieces.weights[j]), int(pieces.firsts[j]), j))
+        own = int(pieces.parts[i])
+        weights[own] -= 0 if crowd else weight
+        roomy = [p for p in ties if weights[p] + weight <= territory.limits[p]]
+        full = ties if crowd else [own]
+        homes[i] = min(roomy or full, key=lambda p: (-ties.get(p, 0), p))
+        weights[homes[i]] += weight
+    return np.asarray(homes[pieces.labels], np.int32)
+
+
+def _edges_of(graph: Graph, parts: IntArray, pieces: Pieces, chosen: Mask) -> csr_array:
+    """Return the weights of the edges of chosen pieces to all others, shape (pieces, pieces)."""
+    rows, columns, weights = [], [], []
+    for u, entries in cut_entries(graph, parts):
+        own = pieces.labels[u]
+        wanted = chosen[own]
+        rows.append(own[wanted])
+        columns.append(pieces.labels[graph.indices[entries[wanted]]])
+        weights.append(graph.edge_weights[entries[wanted]].astype(np.int64))
+    count = len(chosen)
+    if not rows:
+        return csr_array((count, count), dtype=np.int64)
+    places = np.concatenate(rows), np.concatenate(columns)
+    return coo_array((np.concatenate(weights), places), shape=(count, count)).tocsr()
+
+
+def settle(territory: Territory, parts: IntArray, before: IntArray) -> IntArray:
+    """Return parts in which components with the number k have one from 0 to k - 1, each a whole.
+
+    Each stays in the part that has most of its weight, heavy ones first, as long as there is room;
+    others go where most room is. What has room nowhere is split.
+
+    Parameters
+    ----------
+    territory : Territory
+    parts, before : int32, shape (n,)
+        Parts, and those that the partition had, all from 0 to k - 1.
+    """
+    graph, adrift = territory.graph, np.flatnonzero(parts == territory.k)
+    if not len(adrift):
+        return parts
+    result = parts.copy()
+    rooms = territory.limits - territory.weigh(parts)
+    names, own = np.unique(territory.components[adrift], return_inverse=True)
+    weights = np.bincount(own, graph.vertex_weights[adrift]).astype(np.int64)
+    homes = _heaviest_shares(own.astype(np.int32), before[adrift], graph.vertex_weights[adrift])
+    order = np.lexsort((names, -weights, homes))
+    sums = np.cumsum(weights[order])
+    starts = np.searchsorted(homes[order], homes[order])
+    inside = sums - (sums[starts] - weights[order][starts])
+    stays = np.zeros(len(names), np.bool_)
+    stays[order] = inside <= rooms[homes[order]]
+    rooms -= np.bincount(homes[stays], weights[stays], territory.k).astype(np.int64)
+    split = []
+    for i in np.lexsort((names, -weights))[~stays[np.lexsort((names, -weights))]].tolist():
+        homes[i] = int(rooms.argmax())
+        if rooms[homes[i]] < weights[i]:
+            split.append(i)
+        else:
+            rooms[homes[i]] -= weights[i]
+    result[adrift] = homes[own]
+    for i in split:
+        _spread(graph, result, int(adrift[own == i][0]), rooms)
+    return result
+
+
+def _heaviest_shares(own: IntArray, parts: IntArray, weights: IntArray) -> IntArray:
+    """Return the part that has most weight of each of some components, the lowest of these."""
+    shape = int(own.max()) + 1, int(parts.max()) + 1
+    shares = coo_array((weights.astype(np.int64), (own, parts)), shape=shape).tocsr().tocoo()
+    order = np.lexsort((shares.col, -shares.data, shares.row))
+    first = np.unique(shares.row[order], return_index=True)[1]
+    return np.asarray(shares.col[order][first], np.int32)
+
+
+def _spread(graph: Graph, parts: IntArray, start: int, rooms: Weights) -> None:
+    """Spread a component, breadth first, over the parts with most room; it changes both arrays."""
+    ones = np.ones(len(graph.indices), np.int8)
+    rows = csr_array((ones, graph.indices, graph.indptr), shape=(graph.n, graph.n))
+    order = breadth_first_order(rows, start, directed=False, return_predecessors=False)
+    home = int(rooms.argmax())
+    for v in order.tolist():
+        weight = int(graph.vertex_weights[v])
+        if rooms[home] < weight:
+            home = int(rooms.argmax())
+        rooms[home] -= weight
+        parts[v] = home

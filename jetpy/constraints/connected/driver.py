@@ -1,0 +1,233 @@
+"""Parts in one piece: what a partition becomes if its parts have to be connected.
+
+Pieces other than the heaviest of a part join parts beside them, which lowers the cut; then weight
+is handed on until all parts keep their limits again, by moves that break no piece. What that costs,
+refinement gets back, which may break some parts again; so both take turns a few times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+
+from jetpy.constraints.connected.bridges import bridge
+from jetpy.constraints.connected.component_moves import PieceMoves
+from jetpy.constraints.connected.contiguity import Pieces, Territory, find_pieces, gather, settle
+from jetpy.constraints.connected.reassignment import reassign_parts
+from jetpy.constraints.connected.relocation import relocate
+from jetpy.constraints.terminals import WithTerminals
+from jetpy.device.device_graph import DeviceGraph, upload
+from jetpy.engines.base import Backend
+from jetpy.engines.stopwatch import Stopwatch
+from jetpy.graph.csr import Graph, IntArray
+from jetpy.lazy import cached_property
+from jetpy.multilevel.driver import refine_uploaded
+from jetpy.multilevel.outcome import Outcome
+from jetpy.problem.fixed import NO_PART
+from jetpy.problem.metrics import edge_cut
+from jetpy.problem.problem import Problem
+
+ROUNDS = 4
+"""How often parts are made connected, at most; between these, the partition is refined."""
+RELOCATIONS, FAILED_RELOCATIONS = 16, 2
+"""Most relocations in a round, and those in a row after which there are no more as none helps."""
+Quality = tuple[int, int, int, int, int]
+
+
+class Objective(Protocol):
+    """What a partition is judged by beside balance and pieces, and how it becomes better."""
+
+    def cost(self, parts: IntArray) -> int:
+        """Return what parts (int32, shape (n,)) cost: their cut, and what else counts."""
+
+    def refine(self, parts: IntArray) -> IntArray:
+        """Return parts of less cost, connected or not, in balance if those given are."""
+
+
+class Refining:
+    """The objective of a run: cut, and migration; refined on the graph alone."""
+
+    def __init__(
+        self, backend: Backend, graph: Graph, problem: Problem, terminals: WithTerminals | None
+    ) -> None:
+        self._backend, self._terminals = backend, terminals
+        self._graph = graph if terminals is None else terminals.graph
+        self._problem = problem if terminals is None else terminals.problem
+
+    @cached_property
+    def _device(self) -> DeviceGraph:
+        return upload(self._backend, self._graph)
+
+    def cost(self, parts: IntArray) -> int:
+        """Return the cut, and the cost of migration, in the units that refinement has."""
+        own = parts if self._terminals is None else self._terminals.start(parts)
+        return edge_cut(self._graph, own)
+
+    def refine(self, parts: IntArray) -> IntArray:
+        """Return refined parts."""
+        if self._terminals is None:
+            return refine_uploaded(self._backend, self._device, parts, self._problem).parts
+        start, pinned = self._terminals.start(parts), self._terminals.pinned
+        return self._terminals.without(
+            refine_uploaded(self._backend, self._device, start, self._problem, pinned=pinned)
+        ).parts
+
+
+def with_connected_parts(
+    backend: Backend,
+    graph: Graph,
+    problem: Problem,
+    terminals: WithTerminals | None,
+    outcome: Outcome,
+) -> Outcome:
+    """Return an outcome whose parts are in one piece, or that tells why some are not.
+
+    Parameters
+    ----------
+    backend : Backend
+    graph : Graph
+    problem : Problem
+        That of the graph.
+    terminals : WithTerminals or None
+        The graph with terminals, if vertices are fixed or have homes.
+    outcome : Outcome
+        Of the graph.
+    """
+    movable, limits = np.ones(graph.n, np.bool_), problem.limits
+    if terminals is not None:
+        movable = terminals.places.fixed == NO_PART
+        held = np.bincount(outcome.parts[~movable], graph.vertex_weights[~movable], problem.k)
+        limits = np.maximum(limits, held.astype(np.int64))
+    territory = Territory(graph, limits, movable)
+    parts = outcome.parts
+    with Stopwatch(backend, "refine") as watch:
+        if problem.k > 1 and graph.n > 0:
+            objective = Refining(backend, graph, problem, terminals)
+            parts = connect(backend, territory, parts, objective, problem.seed)
+        why = reasons(territory, parts)
+    result = outcome.with_parts(graph, parts).with_more("refine", watch.seconds)
+    return replace(result, disconnected=why)
+
+
+def connect(
+    backend: Backend, territory: Territory, parts: IntArray, objective: Objective, seed: int
+) -> IntArray:
+    """Return a partition whose parts are in one piece, wherever that is found to be possible.
+
+    No part is above its limit by more than the heaviest is in the partition given. If that is the
+    same, there are no more parts in several pieces or, in a graph of more components than parts,
+    no more pieces.
+
+    Parameters
+    ----------
+    backend : Backend
+    territory : Territory
+    parts : int32, shape (n,)
+    objective : Objective
+    seed : int
+        Chooses among equally good moves.
+
+    Returns
+    -------
+    int32, shape (n,)
+    """
+    moves = PieceMoves(backend, territory, seed)
+    best, quality = parts, _quality(territory, parts, objective)
+    for number in range(ROUNDS):
+        choices = _choices(territory, parts)
+        tried = [_join(moves, *choice) for choice in choices] or [parts]
+        qualities = [_quality(territory, joined, objective) for joined in tried]
+        found = min(qualities)
+        joined = tried[qualities.index(found)]
+        if found < quality:
+            best, quality = joined, found
+        if not choices or number == ROUNDS - 1:
+            break
+        parts = objective.refine(joined)
+    return best
+
+
+def _choices(territory: Territory, parts: IntArray) -> list[tuple[IntArray, Pieces]]:
+    """Return partitions with the pieces to keep when others join them; none if no piece can join.
+
+    The first is the one given, with bridges; if parts can be reassigned, that is another one.
+    """
+    pieces = find_pieces(territory, parts)
+    is_whole = _is_whole(pieces)
+    if np.bincount(pieces.parts[pieces.kept]).max(initial=0) > 1:
+        parts = bridge(territory, parts)
+        pieces = find_pieces(territory, parts)
+    choices = [] if is_whole else [(parts, pieces)]
+    reassigned = reassign_parts(territory, parts, pieces)
+    return choices if reassigned is None else [*choices, reassigned]
+
+
+def _is_whole(pieces: Pieces) -> bool:
+    """Whether no piece can join another: one of each part is kept, others are components."""
+    if np.bincount(pieces.parts[pieces.kept]).max(initial=0) > 1:
+        return False
+    loose = pieces.components[~pieces.kept]
+    return bool(pieces.adrift[~pieces.kept].all()) and len(np.unique(loose)) == len(loose)
+
+
+def _join(moves: PieceMoves, parts: IntArray, pieces: Pieces) -> IntArray:
+    """Return parts that are balanced and in one piece, or, if that fails, in few."""
+    territory = moves.territory
+    joined = moves.balance(gather(territory, parts, pieces, crowd=True))
+    excess, tries, failed = _excess(territory, joined), 0, 0
+    while excess and tries < RELOCATIONS and failed < min(FAILED_RELOCATIONS, territory.k):
+        tries += 1
+        moved = relocate(territory, joined, failed)
+        failed += 1
+        if moved is not None:
+            moved = moves.balance(moved)
+            if _excess(territory, moved) < excess:
+                joined, excess, failed = moved, _excess(territory, moved), 0
+    if excess:
+        joined = moves.balance(joined, anywhere=True)
+    if _excess(territory, joined):
+        joined = gather(territory, parts, pieces, crowd=False)
+    return settle(territory, moves.lower_cut(joined), parts)
+
+
+def _excess(territory: Territory, parts: IntArray) -> int:
+    """Return the weight of all parts above their limits."""
+    return int((territory.weigh(parts) - territory.limits).clip(0).sum())
+
+
+def _quality(territory: Territory, parts: IntArray, objective: Objective) -> Quality:
+    """Return what is compared: overload, pieces, parts in several pieces, their pieces, cost.
+
+    All pieces count only if the graph has more components than parts: if not, what counts first is
+    that each part is in one piece.
+    """
+    overload = max(0, int((territory.weigh(parts) - territory.limits).max()))
+    found = find_pieces(territory, parts)
+    pieces = np.bincount(found.parts, minlength=territory.k)
+    several = pieces[pieces > 1]
+    has_more_components = int(territory.components.max()) >= territory.k
+    total = len(found.parts) if has_more_components else 0
+    return overload, total, len(several), int(several.sum()), objective.cost(parts)
+
+
+def reasons(territory: Territory, parts: IntArray) -> Mapping[int, str]:
+    """Tell why parts (int32, shape (n,)) are in several pieces, by part."""
+    pieces = find_pieces(territory, parts)
+    count = len(np.unique(pieces.components))
+    result = {}
+    for p in np.flatnonzero(np.bincount(pieces.parts, minlength=territory.k) > 1).tolist():
+        own = pieces.parts == p
+        if len(np.unique(pieces.components[own])) == own.sum():
+            result[p] = (
+                f"the graph is in {count:,} pieces, more than there are parts"
+                if count > territory.k
+                else f"the graph is in {count:,} pieces, which do not fit into parts of their own"
+            )
+        elif pieces.kept[own].sum() > 1:
+            result[p] = "no way to join its fixed vertices was found"
+        else:
+            result[p] = "no way to connect it within the limits was found"
+    return result

@@ -1,0 +1,76 @@
+"""Reassignment of parts: from components that several parts share to components without a part."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from jetpy.constraints.connected.contiguity import Pieces, Territory, Weights, find_pieces
+from jetpy.graph.csr import IntArray
+
+
+def reassign_parts(
+    territory: Territory, parts: IntArray, pieces: Pieces
+) -> tuple[IntArray, Pieces] | None:
+    """Give components without a kept piece a part each, and return the partition and its pieces.
+
+    Parts come from components that keep several. The heaviest components get one first. Each is
+    assigned as a whole, and becomes the only piece that its part keeps; the former piece of the
+    part is then free to join the other parts of its component.
+
+    Parameters
+    ----------
+    territory : Territory
+    parts : int32, shape (n,)
+    pieces : Pieces
+        Those of `parts`.
+
+    Returns
+    -------
+    tuple of int32, shape (n,), and Pieces, or None
+        None unless thereafter all components have a part, or no two parts share one.
+    """
+    adrift = np.unique(pieces.components[pieces.adrift])
+    kept = pieces.components[pieces.kept]
+    needed = min(len(adrift), len(kept) - len(np.unique(kept)))
+    if not needed:
+        return None
+    weights = np.bincount(territory.components, territory.graph.vertex_weights).astype(np.int64)
+    spare = _spare_parts(territory, pieces, weights, needed)
+    chosen = adrift[np.lexsort((adrift, -weights[adrift]))][:needed]
+    spare.sort(key=lambda p: (-territory.limits[p], p))
+    if len(spare) < needed or (weights[chosen] > territory.limits[spare]).any():
+        return None
+    part_of = np.full(len(weights), -1, np.int32)
+    part_of[chosen] = spare
+    owners = part_of[territory.components]
+    result = np.where(owners >= 0, owners, parts)
+    found = find_pieces(territory, result)
+    stays = found.kept & ~np.isin(found.parts, spare)
+    return result, replace(found, kept=stays | (part_of[found.components] >= 0))
+
+
+def _spare_parts(territory: Territory, pieces: Pieces, weights: Weights, most: int) -> list[int]:
+    """Return up to `most` parts that can leave their components, which have these weights.
+
+    A part can leave if it keeps one piece only, without fixed vertices, and the limits of the
+    others there add up to the weight of the component. The component whose others would have most
+    room gives the next part, always the one with its lightest piece.
+    """
+    kept = np.flatnonzero(pieces.kept)
+    owners, components = pieces.parts[kept], pieces.components[kept]
+    is_fixed = (np.bincount(pieces.labels, ~territory.movable) > 0)[kept]
+    can_leave = (np.bincount(owners)[owners] == 1) & ~is_fixed
+    rooms, counts = (-weights).tolist(), np.bincount(components, minlength=len(weights)).tolist()
+    for component, p in zip(components.tolist(), owners.tolist(), strict=True):
+        rooms[component] += int(territory.limits[p])
+    offers = []
+    for i in np.lexsort((owners, pieces.weights[kept])).tolist():
+        component, p = int(components[i]), int(owners[i])
+        limit = int(territory.limits[p])
+        if can_leave[i] and counts[component] > 1 and rooms[component] >= limit:
+            rooms[component] -= limit
+            counts[component] -= 1
+            offers.append((-rooms[component], component, p))
+    return [p for _, _, p in sorted(offers)[:most]]

@@ -1,0 +1,218 @@
+"""The multilevel method for vertices of several weights.
+
+The hierarchy and the first partitions are those of one weight, to which all contribute the same. On
+every level one index of the host then relieves parts that are above a limit, and improves the cut
+within all limits; V-cycles do it again. Source: Karypis, Kumar, "Multilevel algorithms for
+multi-constraint graph partitioning", SC 1998.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.device.device_graph import carry_graph, download, upload
+from jetpy.engines.base import Array, Backend
+from jetpy.engines.stopwatch import Stopwatch
+from jetpy.graph.csr import Graph, IntArray
+from jetpy.initial.coarsest import Tries, count_tries, starting_partitions
+from jetpy.multilevel.evolution import SEED_STEP, Pace
+from jetpy.multilevel.hierarchy import HierarchyLevel, coarsen, finest_level, inject, project
+from jetpy.multilevel.outcome import Outcome, all_seconds, stage_seconds
+from jetpy.problem.fixed import NO_PART
+from jetpy.problem.metrics import edge_cut
+from jetpy.problem.multiconstraint import Several
+from jetpy.problem.options import Effort
+from jetpy.problem.problem import SEEDS, Problem
+from jetpy.progress import Progress, no_progress
+from jetpy.workloads.common.heaps import Number
+from jetpy.workloads.constraints import multiconstraint as kernels
+
+PASSES = 10
+"""Most passes of refinement on a level."""
+CYCLES = 3
+"""V-cycles for each that a preset has."""
+
+Parts = npt.NDArray[np.int32]
+Quality = tuple[int, int]
+"""How far parts are above their limits, and the cut: the less, the better."""
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """What `jetpy.workloads.constraints.multiconstraint` works on."""
+
+    weights: Array
+    limits: Array
+    loads: Array
+    factors: Array
+    parts: Array
+    pinned: Array
+    connections: Array
+    moved: Array
+    origins: Array
+    keys: Array
+    heap: Array
+    positions: Array
+    numbers: Array
+    kinds: int
+
+    @classmethod
+    def of(cls, host: Backend, several: Several, parts: IntArray, pinned: IntArray) -> State:
+        """Return the state of a level with a partition of it (int32, shape (n,)).
+
+        `pinned` (int32, shape (n,)) are the parts of vertices that are there and stay, -1 of
+        others.
+        """
+        n, (k, kinds) = len(parts), several.limits.shape
+        numbers = np.zeros(Number.COUNT, np.int64)
+        numbers[Number.END] = n
+        return cls(
+            weights=host.from_host(several.weights.ravel()),
+            limits=host.from_host(several.limits.ravel()),
+            loads=host.full(k * kinds, 0, np.int64),
+            factors=host.from_host(several.factors),
+            parts=host.from_host(parts.copy()),
+            pinned=host.from_host(pinned),
+            connections=host.full(k, 0, np.int64),
+            moved=host.empty(n),
+            origins=host.empty(n),
+            keys=host.empty(n, np.int64),
+            heap=host.empty(n),
+            positions=host.empty(n),
+            numbers=host.from_host(numbers),
+            kinds=kinds,
+        )
+
+
+class Levels:
+    """A hierarchy, and the weights and limits of each level; those of coarse ones are looser."""
+
+    def __init__(self, hierarchy: list[HierarchyLevel], several: Several) -> None:
+        self._host = hierarchy[0].backend.host_engine or hierarchy[0].backend
+        self.hierarchy, self._several = hierarchy, [several]
+        for finer, level in pairwise(hierarchy):
+            coarse_of = finer.backend.to_host(level.coarse_of)
+            self._several.append(self._several[-1].coarsened(coarse_of, level.graph.n))
+        self._several[1:] = [own.loosened() for own in self._several[1:]]
+
+    def refine(self, depth: int, parts: IntArray, seed: int) -> Parts:
+        """Refine a partition (int32, shape (n,)) of a level on the host."""
+        level, several = self.hierarchy[depth], self._several[depth]
+        graph = carry_graph(level.graph, level.backend, self._host)
+        state = State.of(self._host, several, parts, _pinned(level))
+        size = {"n": graph.n, "k": len(several.limits)}
+        self._host.run_tasks(
+            1, kernels.refine_level, passes=PASSES, seed=seed, graph=graph, state=state, **size
+        )
+        return self._host.to_host(state.parts)
+
+    def quality(self, depth: int, parts: IntArray) -> Quality:
+        """Return how good a partition of a level is."""
+        level = self.hierarchy[depth]
+        graph = download(level.backend, level.graph)
+        return self._several[depth].excess(parts), edge_cut(graph, parts)
+
+    def coarsest(self, parts: IntArray) -> Parts:
+        """Return the parts of the coarsest level's vertices, which keep within parts."""
+        found = self.hierarchy[0].backend.from_host(parts)
+        for finer, level in pairwise(self.hierarchy):
+            found = inject(finer, level, found)
+        return self.hierarchy[-1].backend.to_host(found)
+
+    def uncoarsen(self, parts: IntArray, seed: int) -> Parts:
+        """Refine a partition of the coarsest level on all finer ones."""
+        for depth in range(len(self.hierarchy) - 2, -1, -1):
+            level = self.hierarchy[depth + 1]
+            coarse = level.backend.from_host(parts)
+            fine = project(level, coarse, self.hierarchy[: depth + 1])
+            parts = self.refine(depth, self.hierarchy[depth].backend.to_host(fine), seed)
+        return parts
+
+
+def evolve_several(
+    backend: Backend,
+    graph: Graph,
+    problem: Problem,
+    several: Several,
+    effort: Effort,
+    progress: Progress = no_progress,
+    pinned: IntArray | None = None,
+) -> Outcome:
+    """Return the best of as many partitions as effort allows, each from a seed of its own.
+
+    `pinned` (int32, shape (n,)) are the parts of vertices that are to be there, -1 of others.
+    """
+    pace, several = Pace(effort), several.in_units()
+    found: list[tuple[Quality, Outcome]] = []
+    while pace.allows(len(found), new=True):
+        own = replace(problem, seed=(problem.seed + SEED_STEP * len(found)) % SEEDS)
+        told = no_progress if found else progress
+        outcome = partition_several(backend, graph, own, several, told, pinned)
+        found.append(((several.excess(outcome.parts), outcome.cut), outcome))
+        pace.end(new=True)
+    _, best = min(found, key=lambda one: one[0])
+    seconds = all_seconds([outcome.seconds for _, outcome in found])
+    return replace(best, seconds=seconds, generations=len(found))
+
+
+def partition_several(
+    backend: Backend,
+    graph: Graph,
+    problem: Problem,
+    several: Several,
+    progress: Progress = no_progress,
+    pinned: IntArray | None = None,
+) -> Outcome:
+    """Partition a graph of several weights; its own is one that stands for all of them.
+
+    `pinned` as for `evolve_several`.
+    """
+    cycles = CYCLES * problem.options.cycles
+    with Stopwatch(backend, "coarsen") as coarsening:
+        kept = None if pinned is None else backend.from_host(pinned)
+        finest = finest_level(backend, upload(backend, graph), None, kept)
+        levels = Levels(coarsen(finest, [problem], progress), several)
+    with Stopwatch(backend, "initial") as initial:
+        parts = _begin(levels, problem)
+    with Stopwatch(backend, "refine") as refining:
+        parts = levels.uncoarsen(parts, problem.seed)
+        quality = levels.quality(0, parts)
+        for cycle in range(1, cycles + 1):
+            found = _cycle(finest, problem, several, parts, cycle)
+            now = levels.quality(0, found)
+            if now < quality:
+                parts, quality = found, now
+            progress("refine", cycle, cycles)
+    cut = quality[1]
+    seconds = stage_seconds(coarsening.seconds, initial.seconds, refining.seconds)
+    return Outcome(parts, cut, cut, [], seconds)
+
+
+def _pinned(level: HierarchyLevel) -> IntArray:
+    """Return the parts of a level's vertices that stay, -1 of others."""
+    if level.pinned is None:
+        return np.full(level.graph.n, NO_PART, np.int32)
+    return np.asarray(level.backend.to_host(level.pinned))
+
+
+def _begin(levels: Levels, problem: Problem) -> Parts:
+    """Return the best partition of the coarsest level."""
+    last = len(levels.hierarchy) - 1
+    refinement = levels.hierarchy[last].refinement(problem)
+    starts = starting_partitions(refinement, Tries(count_tries(refinement), 1))
+    refined = [levels.refine(last, parts, problem.seed) for parts in starts]
+    return min(refined, key=lambda parts: levels.quality(last, parts))
+
+
+def _cycle(
+    finest: HierarchyLevel, problem: Problem, several: Several, parts: IntArray, number: int
+) -> Parts:
+    """Coarsen within parts, and refine from the coarsest level up: a V-cycle."""
+    within = replace(finest, blocks=finest.backend.from_host(parts))
+    levels = Levels(coarsen(within, [problem], no_progress, variant=number), several)
+    last, seed = len(levels.hierarchy) - 1, problem.seed + number
+    return levels.uncoarsen(levels.refine(last, levels.coarsest(parts), seed), seed)

@@ -1,0 +1,111 @@
+"""The nets of a level: sets of vertices, whose parts tell the communication volume."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from jetpy.graph.csr import Graph, IntArray
+
+STEP, SHIFTS = 0x9E3779B97F4A7C15, (30, 27, 31)
+MULTIPLIERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+
+
+@dataclass(frozen=True, eq=False)
+class Nets:
+    """Sets of vertices of a level, the nets.
+
+    The communication volume of a partition is the sum over the nets of their weight times the
+    number of parts that they touch, less one. Net v holds vertex v and its neighbours on the
+    level; further nets come after these.
+
+    Attributes
+    ----------
+    starts : int32, shape (count + 1,)
+        Where each net begins among `pins`.
+    pins : int32
+        The vertices of each net.
+    weights : int32, shape (count,)
+        How many vertices of the finest level have it as their neighbourhood.
+    n : int
+        Number of vertices of the level.
+    """
+
+    starts: IntArray
+    pins: IntArray
+    weights: IntArray
+    n: int
+
+    @property
+    def count(self) -> int:
+        """Number of nets."""
+        return len(self.weights)
+
+    def by_vertex(self) -> tuple[IntArray, IntArray]:
+        """Return where the nets of each vertex begin, and these nets; both int32."""
+        ones = np.ones(len(self.pins), np.int8)
+        matrix = sp.csr_array((ones, self.pins, self.starts), (self.count, self.n)).tocsc()
+        return matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32)
+
+
+def neighbourhoods(graph: Graph) -> Nets:
+    """Return the closed neighbourhood of each vertex of a graph as a net of weight 1."""
+    starts = (graph.indptr + np.arange(graph.n + 1)).astype(np.int32)
+    pins = np.empty(starts[-1], np.int32)
+    neighbours = np.ones(len(pins), np.bool_)
+    neighbours[starts[:-1]] = False
+    pins[neighbours] = graph.indices
+    pins[starts[:-1]] = np.arange(graph.n)
+    return Nets(starts, pins, np.ones(graph.n, np.int32), graph.n)
+
+
+def contract(nets: Nets, coarse_of: IntArray, coarse: Graph) -> Nets:
+    """Return the nets after vertices have become those of a coarse graph (int32, shape (n,)).
+
+    Nets of one vertex no longer count. Those of the same vertices, as a hash of 64 bits tells,
+    become one.
+    """
+    ones = np.ones(len(nets.pins), np.int8)
+    matrix = sp.csr_array((ones, coarse_of[nets.pins], nets.starts.copy()), (nets.count, coarse.n))
+    matrix.sum_duplicates()
+    counting = np.flatnonzero((np.diff(matrix.indptr) > 1) & (nets.weights > 0))
+    matrix = matrix[counting]
+    own = neighbourhoods(coarse)
+    last = own.starts[-1]
+    return _without_doubles(
+        Nets(
+            np.concatenate([own.starts, matrix.indptr[1:] + last]).astype(np.int32),
+            np.concatenate([own.pins, matrix.indices]).astype(np.int32),
+            np.concatenate([np.zeros_like(own.weights), nets.weights[counting]]),
+            coarse.n,
+        )
+    )
+
+
+def _without_doubles(nets: Nets) -> Nets:
+    """Make nets of the same vertices one, but leave each vertex its own."""
+    hashes = np.add.reduceat(_hashes(nets.n)[nets.pins], nets.starts[:-1])
+    _, first, which = np.unique(hashes, return_index=True, return_inverse=True)
+    weights = np.zeros(nets.count, np.int64)
+    np.add.at(weights, first[which], nets.weights)
+    kept = np.union1d(first, np.arange(nets.n))
+    sizes = np.diff(nets.starts)
+    of_kept = np.zeros(nets.count, np.bool_)
+    of_kept[kept] = True
+    return replace(
+        nets,
+        starts=np.concatenate([[0], np.cumsum(sizes[kept])]).astype(np.int32),
+        pins=nets.pins[np.repeat(of_kept, sizes)],
+        weights=weights[kept].astype(np.int32),
+    )
+
+
+def _hashes(n: int) -> npt.NDArray[np.uint64]:
+    """Return a hash of each number below n (splitmix64)."""
+    found = np.arange(1, n + 1, dtype=np.uint64) * np.uint64(STEP)
+    for shift, multiplier in zip(SHIFTS, MULTIPLIERS, strict=False):
+        found = (found ^ (found >> np.uint64(shift))) * np.uint64(multiplier)
+    return found ^ (found >> np.uint64(SHIFTS[-1]))

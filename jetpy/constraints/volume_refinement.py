@@ -1,0 +1,111 @@
+"""Communication volume: what moves of single vertices of a level make of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.constraints.nets import Nets
+from jetpy.engines.base import Array, Backend
+from jetpy.graph.csr import IntArray
+from jetpy.refinement.state import Table
+from jetpy.workloads.common.heaps import Number
+from jetpy.workloads.constraints import volume as kernels
+from jetpy.workloads.constraints.volume import STAYS
+from jetpy.workloads.refinement.connectivity import UNUSED
+
+PASSES = 20
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceNets:
+    """Nets, and those of each vertex, on a back end: rows of vertices, then of nets."""
+
+    indptr: Array
+    indices: Array
+    weights: Array
+    n: int
+    count: int
+
+    @classmethod
+    def of(cls, host: Backend, nets: Nets, vertex_weights: IntArray) -> DeviceNets:
+        """Return nets with the weights of vertices (int32, shape (n,)) on a back end."""
+        starts, own = nets.by_vertex()
+        return cls(
+            host.from_host(np.concatenate([starts, nets.starts[1:] + starts[-1]])),
+            host.from_host(np.concatenate([own, nets.pins])),
+            host.from_host(np.concatenate([vertex_weights, nets.weights]).astype(host.sum_type)),
+            nets.n,
+            nets.count,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """What `jetpy.workloads.constraints.volume` works on."""
+
+    parts: Array
+    loads: Array
+    benefits: Array
+    leaves: Array
+    stamps: Array
+    moved: Array
+    homes: Array
+    keys: Array
+    heap: Array
+    positions: Array
+    numbers: Array
+
+
+def shrink_volume(
+    backend: Backend,
+    nets: Nets,
+    vertex_weights: IntArray,
+    parts: IntArray,
+    limits: npt.NDArray[np.int64],
+    pinned: npt.NDArray[np.bool_],
+    seed: int,
+) -> npt.NDArray[np.int32]:
+    """Return a partition (int32, shape (n,)) of no larger communication volume, found on the host.
+
+    Parts that keep their limits (int64, shape (k,)) still do, and none gets empty; vertices that
+    are `pinned` (bool, shape (n,)) stay. The cut may grow.
+    """
+    host, n, k = backend.host_engine or backend, nets.n, len(limits)
+    slots = np.concatenate([[0], np.minimum(np.diff(nets.starts), k).cumsum()])
+    size = int(slots[-1])
+    table = Table(
+        rows=host.from_host(slots[:-1].astype(host.sum_type)),
+        parts=host.full(size, UNUSED),
+        weights=host.full(size, 0, host.sum_type),
+        k=k,
+    )
+    loads = np.bincount(parts, vertex_weights, k).astype(np.int64)
+    numbers = np.zeros(Number.COUNT, np.int64)
+    numbers[Number.END] = n
+    found = host.from_host(parts.copy())
+    state = State(
+        parts=found,
+        loads=host.from_host(np.concatenate([loads, limits])),
+        benefits=host.full(size, 0),
+        leaves=host.empty(n),
+        stamps=host.empty(n),
+        moved=host.empty(n),
+        homes=host.from_host(np.where(pinned, STAYS, 0).astype(np.int32)),
+        keys=host.empty(n, np.int64),
+        heap=host.empty(n),
+        positions=host.empty(n),
+        numbers=host.from_host(numbers),
+    )
+    host.run_tasks(
+        1,
+        kernels.shrink,
+        passes=PASSES,
+        seed=seed,
+        nets=DeviceNets.of(host, nets, vertex_weights),
+        table=table,
+        state=state,
+    )
+    return host.to_host(found)

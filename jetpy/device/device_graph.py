@@ -1,0 +1,178 @@
+"""A graph whose arrays live on a back end: what the stages of the multilevel method work on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.device.halo import WHOLE
+from jetpy.device.long_rows import LongRows, find_long_rows
+from jetpy.engines.base import Array, Backend
+from jetpy.graph.csr import Graph, common_divisor
+from jetpy.graph.on_gpu import GraphOnGpu
+
+
+@dataclass(frozen=True, eq=False)
+class Adjacency:
+    """CSR arrays of a graph that is being made: shapes (n + 1,), (2 m,), (2 m,).
+
+    Neighbours are int32, offsets and weights of the back end's `sum_type`.
+    """
+
+    indptr: Array
+    indices: Array
+    edge_weights: Array
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceGraph:
+    """CSR arrays of one level: shapes (n + 1,), (2 m,), (2 m,), (n,); and its long rows.
+
+    Neighbours are int32, offsets and weights of the back end's `sum_type`. `edge_weight` is the sum
+    of `edge_weights`.
+    """
+
+    indptr: Array
+    indices: Array
+    edge_weights: Array
+    vertex_weights: Array
+    edge_weight: int
+    long_rows: LongRows
+    halo = WHOLE
+    first = 0
+
+    @property
+    def n(self) -> int:
+        """Number of vertices."""
+        return len(self.vertex_weights)
+
+    @property
+    def all_n(self) -> int:
+        """Number of vertices of the whole graph, if this is a piece of one."""
+        return self.n
+
+    @property
+    def all_nnz(self) -> int:
+        """Number of directed edges of the whole graph."""
+        return self.nnz
+
+    @property
+    def all_size(self) -> int:
+        """Number of vertices and directed edges together of the whole graph."""
+        return self.all_n + self.all_nnz
+
+    @property
+    def places(self) -> int:
+        """Number of vertices together with ghosts: what arrays have room for."""
+        return self.n
+
+    @property
+    def own(self) -> int:
+        """Number of vertices that are not ghosts, as kernels take it."""
+        return self.n
+
+    @property
+    def higher_ghosts(self) -> int:
+        """The first ghost whose number is above those of own vertices."""
+        return self.n
+
+    @property
+    def ghost_ids(self) -> Array:
+        """Numbers of ghosts in the whole graph, as kernels take them; anything if it is whole."""
+        return self.indptr
+
+    @property
+    def ghost_degrees(self) -> Array:
+        """Their degrees there, likewise."""
+        return self.indptr
+
+    @property
+    def all_rows(self) -> LongRows:
+        """The long rows, with those of ghosts."""
+        return self.long_rows
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether any edge of the whole graph weighs more than 1."""
+        return self.edge_weight != self.all_nnz
+
+    @property
+    def nnz(self) -> int:
+        """Number of directed edges."""
+        return len(self.indices)
+
+    @property
+    def size(self) -> int:
+        """Number of vertices and directed edges together."""
+        return self.n + self.nnz
+
+
+def able(backend: Backend, graph: Graph) -> Backend:
+    """Return the back end that takes a graph: `backend`, or that with wide kernels.
+
+    Raises
+    ------
+    BackendError
+        If it takes these, and has none.
+    """
+    return backend.widened() if graph.is_large else backend
+
+
+def upload(backend: Backend, graph: Graph) -> DeviceGraph:
+    """Hand a graph's arrays over to a back end; weights that are all 1 need not travel.
+
+    Arrays that are on its GPU already are used as they are.
+    """
+    there = graph.on_gpu if isinstance(graph, GraphOnGpu) else None
+    if there is not None and there.number == backend.gpu and not backend.is_wide:
+        rows = there.indptr, there.indices, there.edge_weights, there.vertex_weights
+        long_rows = find_long_rows(backend, there.indptr, len(there.indices))
+        return DeviceGraph(*rows, there.edge_weight, long_rows)
+
+    kind = backend.sum_type
+
+    def weights(values: npt.NDArray[np.int32], total: int) -> Array:
+        if backend.copies and total == len(values):
+            return backend.full(len(values), 1, kind)
+        return backend.from_host(values.astype(kind, copy=False))
+
+    indptr = backend.from_host(graph.indptr.astype(kind, copy=False))
+    return DeviceGraph(
+        indptr,
+        backend.from_host(graph.indices),
+        weights(graph.edge_weights, 2 * graph.total_edge_weight),
+        weights(graph.vertex_weights, graph.total_vertex_weight),
+        2 * graph.total_edge_weight,
+        find_long_rows(backend, indptr, len(graph.indices)),
+    )
+
+
+def divide_weights(backend: Backend, graph: DeviceGraph) -> tuple[DeviceGraph, int]:
+    """Divide the vertex weights by their greatest common divisor; return the graph and that."""
+    weights = graph.vertex_weights
+    if not len(weights) or int(weights.min()) == 1:
+        return graph, 1
+    unit = common_divisor(backend.to_host(weights))
+    return (graph if unit == 1 else replace(graph, vertex_weights=weights // unit)), unit
+
+
+def download(backend: Backend, graph: DeviceGraph) -> Graph:
+    """Fetch a graph's arrays from a back end."""
+    return Graph(
+        backend.to_host(graph.indptr),
+        backend.to_host(graph.indices),
+        backend.to_host(graph.edge_weights),
+        backend.to_host(graph.vertex_weights),
+    )
+
+
+def carry(array: Array, source: Backend, target: Backend) -> Array:
+    """Return an array of one back end as one of another."""
+    return array if source is target else target.from_host(source.to_host(array))
+
+
+def carry_graph(graph: DeviceGraph, source: Backend, target: Backend) -> DeviceGraph:
+    """Return a graph on one back end as one on another."""
+    return graph if source is target else upload(target, download(source, graph))

@@ -1,0 +1,244 @@
+"""What works on this machine, what stands in the way of the rest, and how to mend it."""
+
+from __future__ import annotations
+
+import platform
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from pathlib import Path
+from typing import Any
+
+from jetpy.choices import DISTRIBUTION
+from jetpy.device import selfcheck
+from jetpy.device.backends import AUTO, BACKENDS
+from jetpy.device.selfcheck import Outcome
+from jetpy.engines import cuda, installation
+from jetpy.engines.cache import cache_dirs, check_trusted, intact_content, is_writable
+from jetpy.engines.cpu import SUFFIX
+from jetpy.engines.cpu.library import level_in_use
+from jetpy.engines.cuda import diagnosis as of_cuda
+from jetpy.engines.cuda import installation as cuda_installation
+from jetpy.engines.cuda.installation import Installation as Cuda
+from jetpy.engines.diagnosis import Installation, Problem, problems, version_text
+from jetpy.engines.kokkos.build import BINARY, is_built
+from jetpy.engines.threads import available_threads
+from jetpy.errors import BackendError
+
+PACKAGES = (DISTRIBUTION, "llvmlite", "numpy", "scipy", "pymetis", "pykokkos", "cupy")
+
+
+@dataclass(frozen=True)
+class CacheFolder:
+    """A folder of compiled kernels.
+
+    Attributes
+    ----------
+    path : str
+    files : int
+        Files of kernels in it, damaged ones included.
+    damaged : int
+    bytes : int
+        Size of all files.
+    """
+
+    path: str
+    files: int
+    damaged: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Cache:
+    """Where compiled kernels are kept.
+
+    Attributes
+    ----------
+    folders : sequence of CacheFolder
+        As they are looked through: new kernels go to the last.
+    writable : bool
+        Whether the last can be written to.
+    refused : str
+        Why the folders are not used at all; empty where they are.
+    """
+
+    folders: Sequence[CacheFolder]
+    writable: bool = True
+    refused: str = ""
+
+
+@dataclass(frozen=True)
+class Checkup:
+    """What a check of the machine has found.
+
+    Attributes
+    ----------
+    outcomes : dict
+        What became of the self-check of each back end, by name.
+    cuda : jetpy.engines.cuda.installation.Installation
+    kokkos : jetpy.engines.diagnosis.Installation or None
+        None where PyKokkos is not installed.
+    library : str or None
+        What processors the kernels were compiled for that came with jetpy, such as x86-64-v3; None
+        where none is used.
+    cache : Cache
+        As it was before the self-checks.
+    processor : str
+    threads : int
+        That this process may use.
+    gpus : sequence of str
+        Name, memory and driver of each GPU, as nvidia-smi tells them, or its error.
+    packages : dict
+        Versions by package; empty where it is not installed.
+    """
+
+    outcomes: Mapping[str, Outcome]
+    cuda: Cuda
+    kokkos: Installation | None
+    library: str | None
+    cache: Cache
+    processor: str
+    threads: int
+    gpus: Sequence[str]
+    packages: Mapping[str, str]
+
+    @property
+    def auto(self) -> str | None:
+        """The back end that ``auto`` takes; None where it finds none."""
+        return next((name for name in AUTO if not self.outcomes[name].missing), None)
+
+    @property
+    def none_works(self) -> bool:
+        """Whether every back end is missing."""
+        return all(outcome.missing for outcome in self.outcomes.values())
+
+    @property
+    def wrong(self) -> list[str]:
+        """Back ends that compute something wrong."""
+        return [name for name, outcome in self.outcomes.items() if outcome.wrong]
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What is known to be wrong with the installations, and how to mend it."""
+        known = of_cuda.problems(self.cuda) if self.cuda.driver else []
+        return [*known, *(problems(self.kokkos) if self.kokkos is not None else [])]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all of it as JSON has it; the fields are those of ``jetpy doctor --json``."""
+        return {
+            "version": self.packages[DISTRIBUTION],
+            "auto": self.auto,
+            "back_ends": {
+                name: {"works": not (outcome.missing or outcome.wrong), **asdict(outcome)}
+                for name, outcome in self.outcomes.items()
+            },
+            "system": f"{platform.system()} {platform.machine()}",
+            "processor": self.processor,
+            "threads": self.threads,
+            "gpus": list(self.gpus),
+            "cache": asdict(self.cache),
+            "cuda": {
+                "driver": version_text(self.cuda.driver),
+                "cupy": self.cuda.cupy,
+                "nvrtc": version_text(self.cuda.nvrtc),
+                "architectures": list(self.cuda.architectures),
+            },
+            "kokkos": None if self.kokkos is None else _kokkos(self.kokkos),
+            "packages": dict(self.packages),
+            "problems": [asdict(problem) for problem in self.problems],
+        }
+
+
+def check_up(tell: Callable[[str], None] = lambda doing: None) -> Checkup:
+    """Run the self-check of every back end, and look at what is installed.
+
+    Parameters
+    ----------
+    tell : callable, optional
+        Called with what is done next.
+    """
+    cache = _cache()  # before the self-checks mend what is damaged
+    outcomes = {}
+    for name in BACKENDS:
+        tell(f"Checking {name}")
+        outcomes[name] = selfcheck.check_apart(name)
+    tell("Looking for CUDA")
+    found = cuda_installation.examine_apart()
+    tell("Looking for Kokkos")
+    return Checkup(
+        outcomes,
+        found,
+        installation.examine(),
+        level_in_use(),
+        cache,
+        _processor(),
+        available_threads(),
+        _gpus(),
+        versions(),
+    )
+
+
+def _kokkos(found: Installation) -> dict[str, Any]:
+    config = found.config
+    return {
+        "version": "" if config is None else version_text(config.version),
+        "standard": None if config is None else config.standard,
+        "spaces": [] if config is None else list(config.spaces),
+        "architectures": [] if config is None else list(config.architectures),
+        "gxx": version_text(found.gxx),
+        "nvcc": version_text(found.nvcc),
+    }
+
+
+def versions(packages: Sequence[str] = PACKAGES) -> dict[str, str]:
+    """Return the versions of Python and of packages, by name; empty where one is not installed."""
+    found = {"python": platform.python_version()}
+    distributions = packages_distributions()
+    for package in packages:
+        try:
+            found[package] = version(distributions.get(package, [package])[0])
+        except PackageNotFoundError:
+            found[package] = ""
+    return found
+
+
+def _processor() -> str:
+    with suppress(OSError):
+        found = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+        if found:
+            return found[1]
+    return platform.processor()
+
+
+def _gpus() -> list[str]:
+    """Describe the NVIDIA GPUs that the driver reports; none without a driver."""
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return []
+    query = [program, "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"]
+    answer = subprocess.run(query, capture_output=True, text=True, check=False)
+    told = answer.stdout if answer.returncode == 0 else answer.stdout + answer.stderr
+    return told.strip().splitlines()
+
+
+def _cache() -> Cache:
+    folders = cache_dirs()
+    try:
+        for folder in folders:
+            check_trusted(folder, Path())
+    except BackendError as error:
+        return Cache([CacheFolder(str(folders[0]), 0, 0, 0)], refused=str(error))
+    return Cache([_folder(folder) for folder in folders], is_writable(folders[-1]))
+
+
+def _folder(folder: Path) -> CacheFolder:
+    """Count the files of kernels in a cache folder, and those that are damaged."""
+    files = [*folder.glob(f"cpu/*{SUFFIX}"), *folder.glob(f"cuda/*/*{cuda.SUFFIX}")]
+    intact = [intact_content(path) is not None for path in files]
+    intact += [is_built(path.parent) for path in folder.glob(f"kokkos/*/{BINARY}")]
+    size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    return CacheFolder(str(folder), len(intact), intact.count(False), size)

@@ -1,0 +1,95 @@
+"""Graphs whose arrays are on a GPU: checked there, and used in place.
+
+What is not plainly a graph of integers, such as one that needs repair, is left to the host, which
+says what is wrong with it, or mends it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jetpy.errors import BackendError, OutOfMemoryError
+from jetpy.graph.csr import Graph
+from jetpy.graph.dlpack import is_on_gpu
+from jetpy.graph.on_gpu import GraphOnGpu, OnGpu
+
+
+def graph_on_gpu(
+    data: Any, edge_weights: Any, vertex_weights: Any, n: int | None, name: str
+) -> Graph | None:
+    """Return a graph of arrays on a GPU; None where there are none, or the host has to look.
+
+    Parameters
+    ----------
+    data : tuple of arrays, edge list of shape (2, E), or a sparse matrix of CuPy
+        As for `jetpy.as_graph`.
+    edge_weights, vertex_weights : arrays on the GPU or the host, or None
+        Instead of those of `data`.
+    n : int or None
+        Number of vertices of an edge list; by default the largest id plus 1.
+    name : str
+
+    Raises
+    ------
+    OutOfMemoryError
+        If the GPU has no memory left for the check.
+    """
+    if isinstance(data, tuple) and 2 <= len(data) <= 4 and all(map(is_on_gpu, data[:2])):
+        indptr, indices, *weights = data
+        own = [*weights, None, None][:2]
+        given: tuple[Any, ...] = (indptr, indices)
+    elif is_on_gpu(data) and getattr(data, "ndim", 0) == 2 and data.shape[0] == 2:
+        if n is None and data.shape[1] <= 2:
+            return None
+        own, given = [None, None], (data,)
+    elif hasattr(data, "tocsr") and is_on_gpu(getattr(data, "data", None)):
+        rows = data.tocsr()
+        if rows.shape[0] != rows.shape[1]:
+            return None
+        own, given = [rows.data, None], (rows.indptr, rows.indices)
+    else:
+        return None
+    edges = own[0] if edge_weights is None else edge_weights
+    vertices = own[1] if vertex_weights is None else vertex_weights
+    try:
+        import cupy
+    except ImportError:
+        return None
+    arrays = tuple(map(cupy.asarray, given))
+    found = _checked(cupy, arrays, n, edges, vertices)
+    return None if found is None else GraphOnGpu.of(found, name)
+
+
+def _checked(
+    cupy: Any, arrays: tuple[Any, ...], n: int | None, edges: Any, vertices: Any
+) -> OnGpu | None:
+    """Check offsets and neighbours, or an edge list, by the back end of the GPU that they are on.
+
+    None if something is wrong with them, or the back end does not work.
+    """
+    from jetpy.device.backends import lease
+    from jetpy.device.checked_rows import check, rows_of, rows_of_pairs
+
+    number = int(arrays[0].device.id)
+    with cupy.cuda.Device(number):
+        try:
+            with lease("cuda", device=number) as backend, backend.using():
+                if len(arrays) == 1:
+                    return check(backend, rows_of_pairs, (*arrays, n), edges, vertices)
+                return check(backend, rows_of, arrays, edges, vertices)
+        except cupy.cuda.memory.OutOfMemoryError as error:
+            raise OutOfMemoryError(_explain(cupy, arrays)) from error
+        except BackendError:
+            return None
+
+
+def _explain(cupy: Any, arrays: tuple[Any, ...]) -> str:
+    """Tell that the memory of the current GPU does not suffice to check a graph, and what may."""
+    entries = arrays[-1].shape[-1]
+    free = cupy.cuda.runtime.memGetInfo()[0] / (1 << 30)
+    return (
+        f"the memory of the GPU is full: {free:.1f} GiB are free, too little to check the "
+        f"{entries:,} directed edges that are there. torch.cuda.empty_cache() and "
+        "cupy.get_default_memory_pool().free_all_blocks() give back what is not in use; arrays of "
+        "the host are checked there"
+    )

@@ -1,0 +1,125 @@
+"""Rows of high-degree vertices, which a launch shares out (`jetpy.workloads.common.long_rows`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from jetpy.engines.base import Array, Backend, Count, Workunit
+from jetpy.graph.csr import INT32_MAX
+from jetpy.lazy import cached_property
+from jetpy.workloads.common import long_rows as kernels
+from jetpy.workloads.common.long_rows import CHUNK, LANE_BITS
+
+
+@dataclass(frozen=True, eq=False)
+class Chunks:
+    """The chunks that long rows are cut into, as kernels take them.
+
+    Attributes
+    ----------
+    vertices : int32, on the back end
+    starts : of its `sum_type`
+        Vertex and first entry of each.
+    longest : int
+        No row is longer that is not cut.
+    lane_bits, lanes : int
+        How many indices walk a chunk, as the exponent of a power of two, and how many all chunks.
+    """
+
+    vertices: Array
+    starts: Array
+    longest: int
+    lane_bits: int
+    lanes: int
+
+
+@dataclass(frozen=True, eq=False)
+class LongRows:
+    """The rows of a graph that are longer than a limit.
+
+    Attributes
+    ----------
+    count : int
+    whole : Chunks
+        A row each, without `starts`.
+    chunks : Chunks
+    """
+
+    backend: Backend
+    count: int
+    whole: Chunks
+    chunks: Chunks
+
+    @cached_property
+    def fine(self) -> LongRows:
+        """For kernels that want 128 lanes a chunk, or whose lanes meet at few counters.
+
+        On processors none, where one index is quicker than several that wait for each other.
+        """
+        return none_of(self.backend) if self.backend.prefers_lists else self
+
+    def launch(self, n: int | Count, workunit: Workunit, **arguments: Any) -> None:
+        """Run a *for* workunit over n indices, and before them with lanes over long rows."""
+        self.backend.parallel_for(
+            n + self.chunks.lanes, workunit, long_rows=self.chunks, **arguments
+        )
+
+    def launch_whole(self, n: int, workunit: Workunit, **arguments: Any) -> None:
+        """Run a *for* workunit over n indices, and with lanes over long rows of one chunk each."""
+        self.backend.parallel_for(n + self.whole.lanes, workunit, long_rows=self.whole, **arguments)
+
+    def launch_lanes(self, workunit: Workunit, **arguments: Any) -> None:
+        """Run a *for* workunit with lanes over long rows alone, if there are any."""
+        if self.count > 0:
+            self.backend.parallel_for(
+                self.chunks.lanes, workunit, long_rows=self.chunks, **arguments
+            )
+
+    def launch_each(self, workunit: Workunit, share: int = 1, **arguments: Any) -> None:
+        """Run a *for* workunit over long rows alone, if there are any, `share` indices for each."""
+        if self.count > 0:
+            indices = share * self.count
+            self.backend.parallel_for(indices, workunit, long_rows=self.whole, **arguments)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Offsets of rows, as kernels take a graph's."""
+
+    indptr: Array
+
+
+def none_of(backend: Backend) -> LongRows:
+    """Return what a graph without long rows has."""
+    none = Chunks(backend.empty(0), backend.empty(0, backend.sum_type), INT32_MAX, 0, 0)
+    return LongRows(backend, 0, none, none)
+
+
+def find_fine_rows(backend: Backend, indptr: Array, entries: int) -> LongRows:
+    """List the long rows for kernels that want those of `LongRows.fine` alone."""
+    return none_of(backend) if backend.prefers_lists else find_long_rows(backend, indptr, entries)
+
+
+def find_long_rows(backend: Backend, indptr: Array, entries: int) -> LongRows:
+    """List the long rows of a graph, given the offsets of its rows (shape (n + 1,)).
+
+    `entries` is the sum of their lengths. Lanes are 128 a chunk on a GPU, where 32 in a row read
+    entries in a row, and one on processors.
+    """
+    longest, rows = backend.longest_row, _Rows(indptr)
+    if entries <= longest:
+        return none_of(backend)
+    listed = backend.empty(len(indptr) - 1)
+    count = backend.scan(
+        len(listed), kernels.list_long_rows, graph=rows, longest=longest, listed=listed
+    )
+    if count == 0:
+        return none_of(backend)
+    most = count + entries // CHUNK
+    bits = 0 if backend.prefers_lists else LANE_BITS
+    vertices, starts = backend.empty(most), backend.empty(most, backend.sum_type)
+    chunks = Chunks(vertices, starts, longest, bits, 0)
+    found = backend.scan(count, kernels.list_chunks, graph=rows, listed=listed, long_rows=chunks)
+    whole = Chunks(listed, starts[:0], longest, bits, count << bits)
+    return LongRows(backend, count, whole, Chunks(vertices, starts, longest, bits, found << bits))

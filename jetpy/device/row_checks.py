@@ -1,0 +1,105 @@
+"""Checks of rows and of numbers on a back end, by kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from jetpy.device.long_rows import LongRows, find_long_rows
+from jetpy.engines.base import Array, Backend
+from jetpy.lazy import cached_property
+from jetpy.workloads.common import row_checks as kernels
+from jetpy.workloads.common import values as value_kernels
+
+SLICE = 1 << 22
+"""Numbers that are converted together."""
+HASHES = 1 << 64
+"""Number of different hashes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of a graph on a back end, neighbours by their numbers in the whole graph.
+
+    Attributes
+    ----------
+    indptr, edge_weights : of the back end's `sum_type`
+    indices : int32
+    n : int
+        Number of vertices of the whole graph.
+    first : int
+        Number of the first vertex that has its row here.
+    """
+
+    backend: Backend
+    indptr: Array
+    indices: Array
+    edge_weights: Array
+    n: int
+    first: int
+
+    @property
+    def own(self) -> int:
+        """Number of rows."""
+        return len(self.indptr) - 1
+
+    @cached_property
+    def long_rows(self) -> LongRows:
+        """The long ones among the rows."""
+        return find_long_rows(self.backend, self.indptr, len(self.indices))
+
+    @property
+    def are_suspicious(self) -> bool:
+        """Whether a neighbour may be there twice, be its own, or be no vertex."""
+        chunks = self.long_rows.chunks
+        return (
+            self.backend.reduce(
+                self.own + chunks.lanes,
+                kernels.count_suspects,
+                graph=self,
+                n=self.n,
+                long_rows=chunks,
+            )
+            > 0
+        )
+
+    @property
+    def digest(self) -> int:
+        """A number; those of all rows of a symmetric graph add up to 0, modulo `HASHES`.
+
+        Otherwise they do not, but for a chance of one in 2**64.
+        """
+        chunks = self.long_rows.chunks
+        return self.backend.reduce(
+            self.own + chunks.lanes, kernels.add_hashes, graph=self, long_rows=chunks
+        )
+
+
+def narrowed(backend: Backend, numbers: Array, lowest: int, highest: int) -> tuple[Array, int]:
+    """Return numbers as int32, and how many of them are not whole or are outside a range.
+
+    Parameters
+    ----------
+    backend : Backend
+    numbers : array of integers or floating-point numbers, on the back end
+        Those that are int32 are returned themselves. In the copy of others, `OUTSIDE` is in the
+        place of each number that is counted.
+    lowest, highest : int
+        The range, within 0..2**31 - 1.
+    """
+    if numbers.dtype == np.int32:
+        same = numbers.astype(np.int32, order="C", copy=False)
+        return same, backend.reduce(
+            len(same), value_kernels.count_outside, values=same, lowest=lowest, highest=highest
+        )
+    is_float = numbers.dtype.kind == "f"
+    kernel = value_kernels.narrow_floats if is_float else value_kernels.narrow_integers
+    name, kind = ("floats", np.float64) if is_float else ("integers", np.int64)
+    copy, wrong = backend.empty(len(numbers)), 0
+    for start in range(0, len(numbers), SLICE):
+        part = numbers[start : start + SLICE].astype(kind, order="C", copy=False)
+        into = copy[start : start + SLICE]
+        given = {name: part, "narrowed": into}
+        wrong += backend.reduce(len(part), kernel, lowest=lowest, highest=highest, **given)
+    return copy, wrong

@@ -1,0 +1,1 @@
+"""Run kernels on a processor or GPU; they know neither graphs nor which kernels there are."""

@@ -1,0 +1,129 @@
+"""Compiled code: ranges of workunits and what members of a crew run, kept in jetpy's cache."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from jetpy.engines.cache import keep_entry, one_at_a_time, read_entry
+from jetpy.engines.cpu import SUFFIX, index, llvm
+from jetpy.engines.cpu import scheduler as sharing_module
+from jetpy.engines.cpu.library import finder_in_library
+from jetpy.engines.cpu.symbols import range_symbol, signatures_symbol, unit_name
+from jetpy.engines.threads import lock_that_forks_wait_for, uninterrupted
+from jetpy.engines.workers import Compilation, Group, announce, note
+from jetpy.kernel_language import Signature, Width
+from jetpy.kernel_language.signature import signatures_from
+from jetpy.kernel_language.sources import is_in_digest
+
+if TYPE_CHECKING:
+    from jetpy.engines.cpu.source import Unit
+
+_WORD, _BYTES = ctypes.c_int64, ctypes.c_char_p
+SHARING: dict[str, list[Any]] = {
+    "launch": [_WORD, _WORD, _WORD, _WORD, _BYTES],
+    "run": [_WORD, _WORD, _WORD, _WORD, _WORD, _WORD],
+    "serve": [_WORD, _WORD],
+    "found": [_WORD, _WORD],
+    "dismiss": [_WORD, _WORD],
+}
+"""Functions of `sharing` that the interpreter calls, and what they take."""
+SECONDS = 3
+"""To compile what most runs need, about."""
+_compiling = lock_that_forks_wait_for()
+"""Held while code is compiled or loaded: what is loaded never changes, and all runs share it."""
+
+
+class Code(NamedTuple):
+    """A workunit, loaded: its signature, and the address of its range (`source`)."""
+
+    signature: Signature
+    address: int
+
+
+def code_of(module: ModuleType, width: Width) -> Mapping[str, Code]:
+    """Return the workunits of a module by name; they are loaded, or compiled, if need be."""
+    with _compiling:
+        return _code_of(module, width)
+
+
+@cache
+def _code_of(module: ModuleType, width: Width) -> Mapping[str, Code]:
+    unit = unit_name(module, width)
+    find = _finder(module, width, signatures_symbol(unit))
+    signatures = signatures_from(ctypes.string_at(find(signatures_symbol(unit))))
+    return {own.name: Code(own, find(range_symbol(unit, own.name))) for own in signatures}
+
+
+def sharing() -> Mapping[str, Any]:
+    """Return the functions of `sharing` by name, as ctypes calls them.
+
+    `launch_short` is `launch` with the interpreter's lock kept.
+    """
+    with _compiling:
+        return _sharing()
+
+
+@cache
+def _sharing() -> Mapping[str, Any]:
+    find = _finder(sharing_module, Width.WIDE, next(iter(SHARING)))
+    found = {
+        name: ctypes.CFUNCTYPE(_WORD, *arguments)(find(name)) for name, arguments in SHARING.items()
+    }
+    short = ctypes.PYFUNCTYPE(_WORD, *SHARING["launch"])(find("launch"))
+    return {**found, "launch_short": short}
+
+
+def _finder(module: ModuleType, width: Width, symbol: str) -> Callable[[str], int]:
+    """Return a function that looks up addresses in a module's code; it has the given symbol."""
+    in_library = finder_in_library(symbol) if is_in_digest(module, "cpu") else None
+    return in_library or _load(_object_of(module, width))
+
+
+def _load(content: bytes) -> Callable[[str], int]:
+    with uninterrupted():
+        return llvm.load(content)
+
+
+def _object_of(module: ModuleType, width: Width) -> bytes:
+    """Return the object file of a module from the cache, or compile it and keep it there."""
+    known = index.known_digest(unit_name(module, width)) if is_in_digest(module, "cpu") else None
+    content = read_entry(_entry(unit_name(module, width), known)) if known else None
+    return content or _made_of(module, width)
+
+
+def _made_of(module: ModuleType, width: Width) -> bytes:
+    """Return the object file of the text of a module, which takes reading its kernels."""
+    from jetpy.engines.cpu.source import unit_of
+
+    unit = unit_of(module, width)
+    name = _entry(unit.name, unit.digest)
+    content = read_entry(name)
+    if content is None:
+        with one_at_a_time("cpu"):
+            content = read_entry(name) or _compile(unit, name)
+    if is_in_digest(module, "cpu"):
+        index.remember(unit.name, unit.digest)
+    return content
+
+
+def _entry(unit: str, digest: str) -> Path:
+    return Path("cpu", f"{unit}-{llvm.key_of(digest)}{SUFFIX}")
+
+
+def _compile(unit: Unit, name: Path) -> bytes:
+    """Compile a unit, and keep it by a name."""
+    announce("its kernels for this processor", SECONDS)
+    started = time.perf_counter()
+    with uninterrupted():
+        content = llvm.compile_text(unit.text, unit.name)
+    keep_entry(name, content)
+    if unit.workunits:
+        group: Group = [(workunit,) for workunit in unit.workunits]
+        note(Compilation(group, time.perf_counter() - started))
+    return content

@@ -1,0 +1,118 @@
+"""The `cpu` back end: workunits compiled by LLVM, launched on a crew of threads."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any, Self
+
+from jetpy.engines.base import Count, Workunit
+from jetpy.engines.compiled_backend import LaunchingBackend, Repeatable, Tape
+from jetpy.engines.cpu import compiling
+from jetpy.engines.cpu.launcher import Launcher
+from jetpy.engines.cpu.program import Program
+from jetpy.engines.cpu.thread_pool import Crew, in_a_run
+from jetpy.engines.memory import HostMemory, Memory
+from jetpy.engines.threads import available_threads
+from jetpy.engines.workers import watch_compilations
+
+MAX_THREADS = 64
+MANY, LONGEST_ROW = 4, 2048
+"""From so many threads on, rows are shared out that are longer: one thread on one holds all up."""
+
+
+class CpuBackend(LaunchingBackend):
+    """Workunits compiled by LLVM; arrays are NumPy's.
+
+    In a child forked from a process whose threads run, it has one thread.
+
+    Parameters
+    ----------
+    threads : int, optional
+        All that this process may use by default.
+    memory : Memory, optional
+        Where its arrays lie; the host's by default.
+    """
+
+    name = "cpu"
+
+    def __init__(self, threads: int | None = None, memory: Memory | None = None) -> None:
+        super().__init__(memory or HostMemory())
+        self._crew = Crew(min(threads or available_threads(), MAX_THREADS))
+        if self._crew.threads >= MANY:
+            self.longest_row = LONGEST_ROW
+
+    @property
+    def threads(self) -> int:  # type: ignore[override]
+        """Threads that a launch uses."""
+        return self._crew.threads
+
+    def run_tasks(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
+        """Run a *for* workunit whose indices take long, each worth a thread."""
+        launcher = self._launcher(workunit)
+        assert isinstance(launcher, Launcher)
+        self.launches += 1
+        launcher.launch_tasks(n, arguments)
+
+    def widened(self) -> Self:
+        """Return the same back end with wide kernels; the same object each time."""
+        if self._widened is None:
+            self._widened = self._with_wide_kernels()
+        return self._widened
+
+    @contextmanager
+    def using(self) -> Iterator[None]:
+        """Use this back end's share of the processors for a while."""
+        with super().using(), in_a_run(self._crew):
+            yield
+
+    def _load(self, workunit: Workunit) -> Launcher:
+        module = sys.modules[workunit.__module__]
+        code = compiling.code_of(module, self.width)[workunit.__name__]
+        made = Launcher(code.signature, code.address, self._memory, self._crew)
+        self._launchers[workunit] = made
+        return made
+
+    def _repeatable(
+        self, tape: Tape, until: Count | None, most: int, agree: Callable[[bool], bool]
+    ) -> Repeatable:
+        """Return a function that runs a program, without the interpreter between its launches."""
+        program = Program.of(tape, self._memory)
+        if program is None:
+            return super()._repeatable(tape, until, most, agree)
+
+        def repeat() -> int:
+            self._crew.call()
+            return program.run(until, most, self._crew.address, self._crew.width)
+
+        return repeat, program.exchange
+
+    def get_ready(
+        self, modules: Sequence[ModuleType], progress: Callable[[int, int], None]
+    ) -> float:
+        """Do nothing: kernels are compiled when they are first launched, which takes little."""
+        return 0.0
+
+    def compile(
+        self,
+        modules: Sequence[ModuleType],
+        *,
+        jobs: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> float:
+        """Load every workunit, compiling what the cache lacks."""
+        from jetpy.kernel_language.reading import workunit_names
+
+        started = time.perf_counter()
+        kernels = sum(len(workunit_names(module)) for module in modules)
+        done = 0
+        with watch_compilations() as compilations:
+            compiling.sharing()
+            for module in modules:
+                done += len(compiling.code_of(module, self.width))
+                if compilations and progress is not None:
+                    progress(done, kernels)
+        return time.perf_counter() - started

@@ -1,0 +1,112 @@
+"""Launches compiled workunits: arguments packed into a block, then one call."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from jetpy.engines.compiled_backend import Arguments, packer
+from jetpy.engines.cpu import FOR, GRAIN, REDUCE, SCAN, TASKS
+from jetpy.engines.cpu.compiling import sharing
+from jetpy.engines.cpu.thread_pool import Crew
+from jetpy.engines.memory import Memory
+from jetpy.kernel_language import Kind, Signature
+from jetpy.lazy import cached_property
+
+KINDS = {Kind.FOR: FOR, Kind.REDUCE: REDUCE, Kind.SCAN: SCAN}
+
+
+class Launcher:
+    """A compiled workunit, loaded.
+
+    Parameters
+    ----------
+    signature : Signature
+    function : int
+        Address of its range (`source`).
+    memory : Memory
+        Where its arrays lie.
+    crew : Crew
+        Who runs it.
+
+    Attributes
+    ----------
+    function : int
+    kind : int
+        How it is launched, as `sharing` has it.
+    bind, places, read
+        As of `Arguments`.
+    call : callable
+        Runs it with what `bind` returns; returns the total of a reduction or scan.
+    """
+
+    def __init__(self, signature: Signature, function: int, memory: Memory, crew: Crew) -> None:
+        self.function, self.kind = function, KINDS[signature.kind]
+        self._name, self._crew = signature.name, crew
+        self._pack = packer(signature)
+        self._arguments = Arguments(signature, memory)
+        self.bind, self.places = self._arguments.bind, self._arguments.places
+        self.read = self._arguments.read
+        self.call: Callable[..., int] = self._run_block
+        functions = sharing()
+        self._call, self._call_short = functions["launch"], functions["launch_short"]
+
+    @cached_property
+    def _run(self) -> Callable[..., int]:
+        return self._runs_as(self.kind, self._call)
+
+    @cached_property
+    def _run_short(self) -> Callable[..., int]:
+        return self._runs_as(self.kind, self._call_short)
+
+    @cached_property
+    def _run_tasks(self) -> Callable[..., int]:
+        return self._runs_as(TASKS, self._call)
+
+    def _runs_as(self, kind: int, call: Callable[..., int]) -> Callable[..., int]:
+        return self._arguments.function(
+            "return _call(_crew.address, _crew.width, _function, _kind, _pack(_n, {values}))",
+            _call=call,
+            _crew=self._crew,
+            _function=self.function,
+            _kind=kind,
+            _pack=self._pack,
+        )
+
+    def launch(self, n: int, arguments: Mapping[str, Any]) -> int:
+        """Run it over 0..n-1; return the total of a reduction or scan."""
+        if n < 2 * GRAIN:  # one thread does it, before others could have the interpreter
+            return self._launch(self._run_short, n, arguments)
+        self._crew.call()
+        return self._launch(self._run, n, arguments)
+
+    def launch_tasks(self, n: int, arguments: Mapping[str, Any]) -> None:
+        """Run it over 0..n-1, each of which is worth a thread."""
+        if n > 1:
+            self._crew.call()
+        self._launch(self._run_tasks, n, arguments)
+
+    def _launch(self, run: Callable[..., int], n: int, arguments: Mapping[str, Any]) -> int:
+        try:
+            total: int = self._arguments.knowing(run, n, arguments)
+        except struct.error as error:
+            raise self._wrong(error) from error
+        return total
+
+    def block(self, *passed: Any) -> bytes:
+        """Return what `bind` returns as a block."""
+        try:
+            return self._pack(*passed)
+        except struct.error as error:
+            raise self._wrong(error) from error
+
+    def _run_block(self, *passed: Any) -> int:
+        crew = self._crew
+        total: int = self._call(
+            crew.address, crew.width, self.function, self.kind, self.block(*passed)
+        )
+        return total
+
+    def _wrong(self, error: struct.error) -> TypeError:
+        return TypeError(f"an argument of {self._name} has the wrong type: {error}")

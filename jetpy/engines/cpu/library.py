@@ -1,0 +1,89 @@
+"""Compiled kernels that came with jetpy: shared libraries in a wheel, one a processor level.
+
+A library has the ranges of all workunits, in both widths, and `sharing`. It is used if this
+processor has what the library was compiled for, and only if the sources of the kernels are those
+that it was compiled from: a digest of them is in the library. `python -m jetpy.engines.cpu.library
+FOLDER` makes the libraries; it needs a C compiler, which links them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+import subprocess
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import ModuleType
+
+from jetpy.engines.cpu import llvm
+from jetpy.kernel_language.sources import digest_of_kernels
+
+LEVELS = {
+    "x86-64-v4": {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"},
+    "x86-64-v3": {"avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"},
+}
+"""Processor levels, the best first, each with the flags that Linux lists for it."""
+KEY = "jetpy_sources"
+"""What the digest is called in a library."""
+FOLDER = Path(__file__).parent
+
+
+def finder_in_library(symbol: str) -> Callable[[str], int] | None:
+    """Return what finds addresses of symbols in the library for this processor, if it has one."""
+    library = _library()
+    if library is None or not hasattr(library, symbol):
+        return None
+    return lambda other: ctypes.addressof(ctypes.c_char.in_dll(library, other))
+
+
+def level_in_use() -> str | None:
+    """Return the level of the library that is used; None if there is none."""
+    library = _library()
+    return None if library is None else Path(library._name).stem.removeprefix("kernels-")
+
+
+@cache
+def _library() -> ctypes.CDLL | None:
+    flags = _flags()
+    for number, level in enumerate(LEVELS):
+        path = FOLDER / f"kernels-{level}.so"
+        wanted = set().union(*list(LEVELS.values())[number:])
+        if wanted <= flags and path.exists():
+            library = ctypes.CDLL(str(path))
+            digest = digest_of_kernels("cpu").encode()
+            found = (ctypes.c_char * len(digest)).in_dll(library, KEY).raw
+            return library if found == digest else None
+    return None
+
+
+def _flags() -> set[str]:
+    """Return the flags of the first processor; on systems other than Linux, none."""
+    try:
+        with open("/proc/cpuinfo") as lines:
+            return set(next((line for line in lines if line.startswith("flags")), "").split())
+    except OSError:
+        return set()
+
+
+def build(folder: Path, modules: Sequence[ModuleType]) -> list[Path]:
+    """Make the libraries of modules for this kind of processor (x86-64); return their files."""
+    if platform.machine() != "x86_64":
+        raise SystemExit(f"libraries are made on x86-64, not on {platform.machine()}")
+    return [_build(folder / f"kernels-{level}.so", level, modules) for level in LEVELS]
+
+
+def _build(path: Path, level: str, modules: Sequence[ModuleType]) -> Path:
+    from jetpy.engines.cpu.source import all_units, constant
+
+    texts = [unit.text for unit in all_units(modules)]
+    texts.append(constant(KEY, digest_of_kernels("cpu")))
+    with TemporaryDirectory() as name:
+        objects = []
+        for number, text in enumerate(texts):
+            file = Path(name, f"{number}.o")
+            file.write_bytes(llvm.compile_text(text, f"unit {number}", level))
+            objects.append(str(file))
+        subprocess.run(["cc", "-shared", "-s", "-o", str(path), *objects], check=True)
+    return path

@@ -1,0 +1,121 @@
+"""Programs: recorded launches that run without the interpreter, on processors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, cast
+
+import numpy as np
+
+from jetpy.engines.base import Count
+from jetpy.engines.compiled_backend import Step, Tape
+from jetpy.engines.cpu.compiling import sharing
+from jetpy.engines.cpu.scheduler import WORD
+from jetpy.engines.memory import Memory
+from jetpy.lazy import cached_property
+
+
+class Programmable(Protocol):
+    """A launcher of compiled code that a program can call.
+
+    Attributes
+    ----------
+    function : int
+        Address of its range (`jetpy.engines.cpu.source`).
+    kind : int
+        How it is launched, as `sharing` has it.
+    read : list of (int, str, str or None, str or None)
+        As of `jetpy.engines.compiled_backend.Arguments`.
+    """
+
+    function: int
+    kind: int
+    read: list[tuple[int, str, str | None, str | None]]
+
+    def block(self, *passed: Any) -> bytes:
+        """Return what `Launcher.bind` returns as a block."""
+
+
+class Program:
+    """Launches in a row, as `sharing.run` takes them.
+
+    Parameters
+    ----------
+    steps : sequence of Step
+    launchers : sequence of Programmable
+        Those of the steps.
+    memory : Memory
+        Where arrays lie.
+    """
+
+    def __init__(
+        self, steps: Sequence[Step], launchers: Sequence[Programmable], memory: Memory
+    ) -> None:
+        self._memory, self._steps, self._run = memory, steps, sharing()["run"]
+        self._launchers = launchers
+        blocks = [
+            launcher.block(*step.passed) for step, launcher in zip(steps, launchers, strict=True)
+        ]
+        self._blocks = np.frombuffer(bytearray().join(blocks), np.int64)
+        start = memory.locate(self._blocks)
+        words: list[int] = []
+        for step, launcher, block in zip(steps, launchers, blocks, strict=True):
+            also = step.places[0] if step.places else 0
+            more = 0 if step.count is None else step.count.more
+            places = self._place(step.count), more, also, self._place(step.total)
+            words += [launcher.function, launcher.kind, start, *places]
+            start += len(block)
+        self._words = np.array(words, np.int64)
+
+    @classmethod
+    def of(cls, tape: Tape, memory: Memory) -> Program | None:
+        """Return the launches on a tape, all of them programmable; None if it has copies."""
+        steps = [step for step in tape if isinstance(step, Step)]
+        launchers = [cast("Programmable", step.launcher) for step in steps]
+        return cls(steps, launchers, memory) if len(steps) == len(tape) else None
+
+    def run(self, until: Count | None, most: int, crew: int = 0, threads: int = 1) -> int:
+        """Make the launches until a number is not zero, at most so many times; return how many.
+
+        `crew` is the address of the words of a crew, whose threads share launches.
+        """
+        program, steps = self._memory.locate(self._words), len(self._steps)
+        times: int = self._run(crew, threads, program, steps, self._place(until), most)
+        return times
+
+    def exchange(self, others: Mapping[int, Any]) -> bool:
+        """Take other objects in place of some arguments, and what all have; see `Recorded`."""
+        sources, places, numbers = self._read
+        addresses, values = self._memory.addresses, []
+        for number, (holder, field, element) in enumerate(sources):
+            if id(holder) in others:
+                holder = others[id(holder)]
+                sources[number] = holder, field, element
+            value = holder if field is None else getattr(holder, field)
+            if element is not None:
+                known = addresses[element].get(id(value))
+                value = known or self._memory.address(value, element, str(field))
+            values.append(value)
+        self._blocks[places] = np.array(values, np.int64)[numbers]
+        return True
+
+    @cached_property
+    def _read(self) -> tuple[list[tuple[Any, str | None, str | None]], Any, Any]:
+        """What launches read of objects, once each; the words for it, and which each is for."""
+        found: dict[tuple[int, str | None], int] = {}
+        sources: list[tuple[Any, str | None, str | None]] = []
+        places, numbers, start = [], [], 0
+        for step, launcher in zip(self._steps, self._launchers, strict=True):
+            for place, name, field, element in launcher.read:
+                holder = step.arguments[name]
+                number = found.setdefault((id(holder), field), len(sources))
+                if number == len(sources):
+                    sources.append((holder, field, element))
+                places.append(start + place)
+                numbers.append(number)
+            start += len(step.passed)
+        return sources, np.array(places), np.array(numbers)
+
+    def _place(self, count: Count | None) -> int:
+        """Return the address of a number; 0 for none."""
+        return 0 if count is None else self._memory.locate(count.array) + WORD * count.place

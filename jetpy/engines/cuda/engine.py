@@ -1,0 +1,117 @@
+"""The `cuda` back end: compiled workunits behind the three verbs."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from types import ModuleType
+from typing import Self
+from weakref import WeakSet
+
+from jetpy.engines.base import Backend, Workunit
+from jetpy.engines.compiled_backend import LaunchingBackend
+from jetpy.engines.cuda import nvrtc
+from jetpy.engines.cuda.code import Code, code_on
+from jetpy.engines.cuda.diagnosis import problems
+from jetpy.engines.cuda.installation import examine
+from jetpy.engines.cuda.launcher import Launcher, Totals
+from jetpy.engines.gpu import check_after_fork, check_device, prefer_gpu
+from jetpy.engines.gpu_memory import CudaMemory
+from jetpy.engines.threads import after_fork, available_threads
+from jetpy.errors import BackendError
+from jetpy.kernel_language.reading import read_workunit
+
+_living: WeakSet[CudaBackend] = WeakSet()
+
+
+@after_fork
+def _leave_gpu() -> None:
+    for backend in _living:
+        backend.lose_gpu()
+
+
+class CudaBackend(LaunchingBackend):
+    """Workunits compiled by NVRTC, on one GPU.
+
+    Parameters
+    ----------
+    device : int
+        Number of the GPU.
+    make_host : callable
+        Makes the back end to which this one leaves small levels.
+
+    Raises
+    ------
+    BackendError
+        If something is missing; the message says what, and how to mend it.
+    OptionError
+        If there is no such GPU.
+    """
+
+    name = "cuda"
+    threads = 1
+
+    def __init__(self, device: int, make_host: Callable[[], Backend]) -> None:
+        check_after_fork()
+        found = examine()
+        if found.capabilities:
+            check_device(device, len(found.capabilities))
+        for problem in problems(replace(found, capabilities=found.capabilities[device:][:1])):
+            raise BackendError(f"{problem.what}. {problem.mend}")
+        compiler = nvrtc.load(found.cupy_cuda[:1])
+        chosen = nvrtc.architecture_for(found.capabilities[device], compiler.architectures)
+        assert chosen is not None
+        memory = CudaMemory(device, captures_apart=True)
+        super().__init__(memory)
+        self.gpu = device
+        self._cuda = memory.xp.cuda
+        self._code_of_width = partial(code_on, device, self._cuda, compiler, chosen)
+        with memory.using():
+            self._totals = Totals(memory)
+        prefer_gpu(self, make_host())
+        _living.add(self)
+
+    @property
+    def _code(self) -> Code:
+        return self._code_of_width(self.width)
+
+    def compile(
+        self,
+        modules: Sequence[ModuleType],
+        *,
+        jobs: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> float:
+        """Compile what the cache lacks and load everything; return seconds."""
+        check_after_fork()
+        started = time.perf_counter()
+        if not self._complete:
+            with self.using():
+                self._code.load_all(modules, jobs or available_threads(), progress)
+            self._complete = True
+        return time.perf_counter() - started
+
+    def widened(self) -> Self:
+        """Return the same back end with wide kernels; the same object each time."""
+        if self._widened is None:
+            self._widened = self._with_wide_kernels()
+            _living.add(self._widened)
+        return self._widened
+
+    def _load(self, workunit: Workunit) -> Launcher:
+        check_after_fork()
+        with self.using():
+            function = self._code.function(workunit)
+        module = sys.modules[workunit.__module__]
+        made = Launcher(
+            read_workunit(module, workunit.__name__, self.width).signature,
+            function,
+            self._memory,
+            self._totals,
+            self._cuda.driver,
+        )
+        self._launchers[workunit] = made
+        return made

@@ -1,0 +1,47 @@
+"""The CUDA C of a module of workunits: its device functions, and a kernel for each workunit."""
+
+from __future__ import annotations
+
+from functools import cache
+from types import ModuleType
+
+from jetpy.engines.cuda import templates
+from jetpy.kernel_language import Kind, View, Width
+from jetpy.kernel_language.cuda_printer import TYPES, print_function
+from jetpy.kernel_language.definition import Definition, with_callees
+from jetpy.kernel_language.reading import read_workunits
+
+_KERNELS = {
+    Kind.FOR: templates.FOR,
+    Kind.REDUCE: templates.REDUCE,
+    Kind.SCAN: templates.SCAN,
+}
+
+
+@cache
+def source(module: ModuleType, width: Width = Width.NARROW) -> str:
+    """Return the CUDA C of a module.
+
+    The same each time: changes of the file do not count.
+    """
+    own = read_workunits(module, width).values()
+    functions = map(print_function, with_callees(own))
+    return "\n".join([templates.ATOMICS, templates.VERBS, *functions, *map(_kernel, own)])
+
+
+def symbol(workunit: str) -> str:
+    """Return the name of a workunit's kernel."""
+    return f"run_{workunit}"
+
+
+def _kernel(definition: Definition) -> str:
+    own = {f"{name}_": kind for name, kind in definition.arguments.items()}
+    declared = "".join(f", {_type(kind)} {name}" for name, kind in own.items())
+    given = "".join(f", {name}" for name in own)
+    template = _KERNELS[definition.kind]
+    index = TYPES[str(next(iter(definition.parameters.values())))]
+    return template.format(name=definition.name, index=index, declared=declared, given=given)
+
+
+def _type(kind: str | View) -> str:
+    return f"{TYPES[kind.element]}*" if isinstance(kind, View) else TYPES[kind]

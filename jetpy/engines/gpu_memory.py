@@ -1,0 +1,250 @@
+"""CuPy arrays on a GPU, and the addresses that kernels take in their place."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.engines.base import Array, DualArray
+from jetpy.engines.memory import Memory
+from jetpy.engines.turns import turn_on_gpu
+
+PIECE_BYTES = 4 << 20
+"""Size of the pieces in which long arrays go to the GPU."""
+COPIERS = 4
+"""Threads that copy them."""
+STAGED_BYTES, STAGE_BYTES = 1 << 16, 1 << 20
+"""Size up to which arrays go to the GPU through a page-locked stage, and the size of that."""
+
+
+class CudaMemory(Memory):
+    """CuPy arrays on the GPU.
+
+    Launches go to a stream of their own, as the default stream cannot be captured into a graph.
+    It is a blocking one: the default stream, where CuPy works, waits for it and it for that.
+
+    Parameters
+    ----------
+    device : int
+        Number of the GPU, which has to be the current one of the thread (`using`) whenever arrays
+        are made or kernels launched.
+    captures_apart : bool
+        Whether launches go to whatever `stream` is at the time. Then graphs are captured from a
+        non-blocking stream, which other threads cannot disturb by what they send to the default
+        stream.
+    """
+
+    def __init__(self, device: int, *, captures_apart: bool = False) -> None:
+        super().__init__()
+        self.xp = importlib.import_module("cupy")
+        self.device = device
+        self._buffers: dict[int, npt.NDArray[np.uint8]] = {}
+        self._staged = 0
+        with self.using():
+            self.stream = self.xp.cuda.Stream()
+            self._capture_stream = self.stream
+            if captures_apart:
+                self._capture_stream = self.xp.cuda.Stream(non_blocking=True)
+            self._stage = importlib.import_module("cupyx").empty_pinned(STAGE_BYTES, np.uint8)
+
+    @contextmanager
+    def using(self) -> Iterator[None]:
+        """Have the GPU for this run alone for a while, as the thread's current one.
+
+        Launches share an order with the default stream alone, where CuPy works meanwhile. What the
+        caller has sent to another stream is waited for, as is what is sent here, before the caller
+        goes on.
+        """
+        runtime = self.xp.cuda.runtime
+        with turn_on_gpu(self.device):
+            before = runtime.getDevice()
+            runtime.setDevice(self.device)
+            try:
+                runtime.deviceSynchronize()
+                with self.xp.cuda.Stream.null:
+                    yield
+                runtime.deviceSynchronize()
+            finally:
+                runtime.setDevice(before)
+
+    def in_order(self) -> AbstractContextManager[Any]:
+        """Let CuPy's work of a while go to the stream that launches go to."""
+        stream: AbstractContextManager[Any] = self.stream
+        return stream
+
+    def room(self, error: MemoryError) -> int | None:
+        """Return how many bytes there were for arrays, if an error says that these are taken."""
+        if not isinstance(error, self.xp.cuda.memory.OutOfMemoryError):
+            return None
+        with self.using():
+            free, _ = self.xp.cuda.runtime.memGetInfo()
+            return int(free + self.xp.get_default_memory_pool().total_bytes())
+
+    def from_host(self, array: npt.NDArray[Any]) -> Array:
+        """Copy an array to the GPU."""
+        if 0 < array.nbytes <= STAGED_BYTES and array.ndim == 1:
+            return self._upload_staged(array)
+        if array.nbytes <= PIECE_BYTES:
+            return self.xp.asarray(array)
+        copy = self.xp.empty(len(array), array.dtype)
+        self._copy(array, copy, upload=True)
+        return copy
+
+    def _upload_staged(self, array: npt.NDArray[Any]) -> Array:
+        """Copy a short array to the GPU, in order with launches, without waiting for them."""
+        if self._staged + array.nbytes > STAGE_BYTES:
+            self.synchronize()
+            self._staged = 0
+        place = self._stage[self._staged : self._staged + array.nbytes]
+        place[:] = array.view(np.uint8)
+        self._staged += -(-array.nbytes // 16) * 16
+        copy = self.xp.empty(len(array), array.dtype)
+        runtime = self.xp.cuda.runtime
+        addresses = copy.data.ptr, place.ctypes.data
+        runtime.memcpyAsync(*addresses, array.nbytes, runtime.memcpyHostToDevice, self.stream.ptr)
+        return copy
+
+    def to_host(self, array: Array) -> npt.NDArray[Any]:
+        """Copy an array from the GPU, after all that was launched before."""
+        if array.nbytes <= PIECE_BYTES:
+            host: npt.NDArray[Any] = self.xp.asnumpy(array)
+            return host
+        copy = np.empty(len(array), array.dtype)
+        self._copy(copy, array, upload=False)
+        return copy
+
+    def _copy(self, host: npt.NDArray[Any], device: Array, *, upload: bool) -> None:
+        """Copy a long array to or from the GPU.
+
+        It goes in pieces through page-locked memory, several at a time: copies to and from any
+        other memory are made by one thread of the host.
+        """
+        self.synchronize()
+        values, address = host.view(np.uint8), device.data.ptr
+        copy_pieces = self._upload_pieces if upload else self._download_pieces
+        with ThreadPoolExecutor(COPIERS) as pool:
+            copiers = [
+                pool.submit(copy_pieces, self._buffer(i), address, values, i)
+                for i in range(COPIERS)
+            ]
+            for copier in copiers:
+                copier.result()
+
+    def _buffer(self, number: int) -> npt.NDArray[np.uint8]:
+        """Return page-locked memory of one of the copying threads."""
+        buffer = self._buffers.get(number)
+        if buffer is None:
+            buffer = importlib.import_module("cupyx").empty_pinned(PIECE_BYTES, np.uint8)
+            self._buffers[number] = buffer
+        return buffer
+
+    def _upload_pieces(
+        self,
+        buffer: npt.NDArray[np.uint8],
+        address: int,
+        values: npt.NDArray[np.uint8],
+        first: int,
+    ) -> None:
+        """Copy every so many-th piece of some bytes to an address on the GPU."""
+        runtime = self.xp.cuda.runtime
+        runtime.setDevice(self.device)
+        stream = self.xp.cuda.Stream(non_blocking=True)
+        for start in range(first * PIECE_BYTES, len(values), COPIERS * PIECE_BYTES):
+            piece = values[start : start + PIECE_BYTES]
+            stream.synchronize()
+            buffer[: len(piece)] = piece
+            addresses = address + start, buffer.ctypes.data
+            runtime.memcpyAsync(*addresses, len(piece), runtime.memcpyHostToDevice, stream.ptr)
+        stream.synchronize()
+
+    def _download_pieces(
+        self,
+        buffer: npt.NDArray[np.uint8],
+        address: int,
+        values: npt.NDArray[np.uint8],
+        first: int,
+    ) -> None:
+        """Copy every so many-th piece of some bytes from an address on the GPU."""
+        runtime = self.xp.cuda.runtime
+        runtime.setDevice(self.device)
+        stream = self.xp.cuda.Stream(non_blocking=True)
+        for start in range(first * PIECE_BYTES, len(values), COPIERS * PIECE_BYTES):
+            piece = values[start : start + PIECE_BYTES]
+            addresses = buffer.ctypes.data, address + start
+            runtime.memcpyAsync(*addresses, len(piece), runtime.memcpyDeviceToHost, stream.ptr)
+            stream.synchronize()
+            piece[:] = buffer[: len(piece)]
+
+    def dual_array(self, n: int) -> DualArray:
+        """Return a page-locked array of the host, which copies of do not wait for, and its copy."""
+        host = importlib.import_module("cupyx").zeros_pinned(n, np.int64)
+        return DualArray(host, self.xp.zeros(n, np.int64))
+
+    def push(self, array: DualArray) -> None:
+        """Copy a dual array to the GPU."""
+        runtime = self.xp.cuda.runtime
+        addresses = array.device.data.ptr, array.host.ctypes.data
+        runtime.memcpyAsync(
+            *addresses, array.host.nbytes, runtime.memcpyHostToDevice, self.stream.ptr
+        )
+
+    def pull(self, array: DualArray) -> None:
+        """Copy a dual array from the GPU."""
+        runtime = self.xp.cuda.runtime
+        addresses = array.host.ctypes.data, array.device.data.ptr
+        runtime.memcpyAsync(
+            *addresses, array.host.nbytes, runtime.memcpyDeviceToHost, self.stream.ptr
+        )
+
+    def repeatable(
+        self, launches: Callable[[], None], are_loaded: Callable[[], bool]
+    ) -> Callable[[], None]:
+        """Return a function that launches from a CUDA graph, made when kernels are loaded."""
+        graph: Any = None
+
+        def repeat() -> None:
+            nonlocal graph
+            if graph is None and are_loaded():
+                graph = self._capture(launches)
+            if graph is None:
+                with self.in_order():
+                    launches()
+            else:
+                graph.launch(self.stream)
+
+        return repeat
+
+    def _capture(self, launches: Callable[[], None]) -> Any:
+        """Return a CUDA graph of what `launches` does; None if a launch or the capture fails.
+
+        The capture fails if another thread synchronises the device meanwhile.
+        """
+        usual, self.stream = self.stream, self._capture_stream
+        cuda, graph, is_whole = self.xp.cuda, None, False
+        try:
+            with self.in_order(), suppress(cuda.runtime.CUDARuntimeError):
+                self.stream.begin_capture()
+                try:
+                    with suppress(cuda.driver.CUDADriverError):
+                        launches()
+                        is_whole = True
+                finally:
+                    graph = self.stream.end_capture()
+        finally:
+            self.stream = usual
+        return graph if is_whole else None
+
+    def synchronize(self) -> None:
+        """Wait until every launch has finished."""
+        self.xp.cuda.runtime.deviceSynchronize()
+
+    def locate(self, array: Array) -> int:
+        """Return the address of an array on the GPU."""
+        address: int = array.data.ptr
+        return address

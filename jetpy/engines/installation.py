@@ -1,0 +1,141 @@
+"""Finds out what there is of Kokkos on this machine, whether it can be used or not.
+
+What has to be imported for that is imported in a process of its own
+(``python -m jetpy.engines.installation``), which a broken package may end.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from jetpy.engines.diagnosis import Installation, Version, read_config, version_in
+
+
+def examine() -> Installation | None:
+    """Describe the installation of Kokkos; None where there is none for this Python."""
+    package = find_spec("kokkos")
+    if package is None or package.origin is None:
+        return None
+    prefixes = list(_prefixes(Path(package.origin).parent))
+    config = _first(prefix / "KokkosCore_config.h" for prefix in _includes(prefixes))
+    read = read_config(config.read_text()) if config else None
+    cuda = read is not None and "CUDA" in read.spaces
+    imported = _import_apart()
+    return Installation(
+        config=read,
+        shared=_first(p / lib / "libkokkoscore.so" for p in prefixes for lib in LIBS) is not None,
+        import_error=imported["error"],
+        has_int8=imported["has_int8"],
+        views=frozenset(imported["views"]),
+        missing=tuple(_missing(cuda, prefixes)),
+        gxx=_version_of("g++", "-dumpfullversion"),
+        nvcc=_version_of("nvcc", "--version"),
+        cupy=imported["cupy"],
+        cupy_error=imported["cupy_error"],
+        cupy_cuda=_cuda_version(imported["cupy_cuda"]),
+    )
+
+
+LIBS = ("lib", "lib64")
+
+
+def _prefixes(package: Path) -> Iterator[Path]:
+    """Where Kokkos may be installed, in the order in which PyKokkos looks."""
+    chosen = os.environ.get("PK_KOKKOS_LIB_PATH")
+    if chosen:
+        yield Path(chosen).parent
+    else:
+        yield package.parent
+        yield Path(sys.prefix)
+
+
+def _includes(prefixes: list[Path]) -> Iterator[Path]:
+    for prefix in prefixes:
+        yield prefix / "include" / "kokkos"
+        yield prefix / "include"
+
+
+def _first(files: Iterator[Path]) -> Path | None:
+    return next((file for file in files if file.exists()), None)
+
+
+def _path() -> str:
+    """Return the PATH that kernels are compiled with."""
+    return os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+
+
+def _missing(cuda: bool, prefixes: list[Path]) -> Iterator[str]:
+    for program in ("bash", "g++", "patchelf", *(["nvcc"] if cuda else [])):
+        if shutil.which(program, path=_path()) is None:
+            yield program
+    if cuda and _first(prefix / "bin" / "nvcc_wrapper" for prefix in prefixes) is None:
+        yield "nvcc_wrapper (which Kokkos installs)"
+    if find_spec("pybind11") is None:
+        yield "pybind11 (a Python package)"
+
+
+def _version_of(program: str, option: str) -> Version:
+    path = shutil.which(program, path=_path())
+    if path is None:
+        return ()
+    done = subprocess.run([path, option], capture_output=True, text=True, check=False)
+    return version_in(done.stdout)
+
+
+def _cuda_version(number: int) -> Version:
+    """Return CUDA's number of a version as a version.
+
+    >>> _cuda_version(13000), _cuda_version(0)
+    ((13, 0), ())
+    """
+    return (number // 1000, number // 10 % 100) if number else ()
+
+
+NOTHING: dict[str, Any] = {
+    **{"error": "", "has_int8": True, "views": []},
+    **{"cupy": "", "cupy_error": "", "cupy_cuda": 0},
+}
+
+
+def _import_apart() -> dict[str, Any]:
+    """Import packages in another process and return what it says about them."""
+    command = [sys.executable, "-m", __name__]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    try:
+        return {**NOTHING, **json.loads(done.stdout.splitlines()[-1])}
+    except (IndexError, ValueError):
+        last = done.stderr.strip().splitlines()[-1:]
+        words = ": ".join([f"the process ended with code {done.returncode}", *last])
+        return {**NOTHING, "error": words}
+
+
+def _imported() -> dict[str, Any]:
+    """Import the packages that matter and describe them."""
+    answer: dict[str, Any] = {}
+    try:
+        library = importlib.import_module("kokkos.libpykokkos")
+        answer["views"] = [name for name in dir(library) if name.startswith("KokkosView_")]
+        answer["has_int8"] = hasattr(importlib.import_module("kokkos"), "int8")
+    except (Exception, SystemExit) as error:
+        answer["error"] = f"{error!r}"
+    try:
+        if find_spec("cupy") is not None:
+            cupy = importlib.import_module("cupy")
+            answer["cupy_cuda"] = cupy.cuda.runtime.runtimeGetVersion()
+            answer["cupy"] = cupy.__version__
+    except (Exception, SystemExit) as error:
+        answer["cupy_error"] = f"{error!r}"
+    return answer
+
+
+if __name__ == "__main__":
+    print(json.dumps(_imported()))

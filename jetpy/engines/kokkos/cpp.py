@@ -1,0 +1,275 @@
+"""The C++ that PyKokkos makes of workunits, and its way of having C++ compiled.
+
+PyKokkos is patched here, prints, and ends the process where it fails, at times with code 0: so
+this runs in a process of its own (`jetpy.engines.workers`).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import json
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from jetpy.engines.kokkos.paths import kokkos_paths
+from jetpy.errors import BackendError
+from jetpy.kernel_language import Kind, View
+from jetpy.kernel_language.reading import read_workunits
+
+LONGEST = 400
+"""Longest line of an error message; the C++ that PyKokkos generates is one line, much longer."""
+_HEADERS = ("pybind11/pybind11.h", "Kokkos_Core.hpp", "cmath", "cstdint", "cstring")
+"""Those that kernels need. PyKokkos's others, for sorting above all, take nvcc a third longer."""
+_COMMON = """
+template <class Type> Type argument(pybind11::handle passed) {
+  if constexpr (Kokkos::is_view_v<Type>) {
+    const auto address = passed.cast<std::uintptr_t>();
+    const auto longest = PTRDIFF_MAX / sizeof(typename Type::value_type);
+    return Type(reinterpret_cast<typename Type::pointer_type>(address), longest);
+  } else {
+    return passed.cast<Type>();
+  }
+}
+
+template <class Type> Type argument(const std::int64_t& word) {
+  if constexpr (Kokkos::is_view_v<Type>) {
+    const auto longest = PTRDIFF_MAX / sizeof(typename Type::value_type);
+    return Type(reinterpret_cast<typename Type::pointer_type>(word), longest);
+  } else if constexpr (std::is_floating_point_v<Type>) {
+    double value;
+    std::memcpy(&value, &word, sizeof value);
+    return value;
+  } else {
+    return static_cast<Type>(word);
+  }
+}
+
+template <class Run> std::int64_t total(Run run) {
+  if constexpr (std::is_void_v<decltype(run())>) {
+    run();
+    return 0;
+  } else {
+    return run();
+  }
+}
+
+template <class Run> PyObject* answer(Run run) {
+  try {
+    if constexpr (std::is_void_v<decltype(run())>) {
+      run();
+      return pybind11::none().release().ptr();
+    } else {
+      return pybind11::cast(run()).release().ptr();
+    }
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+    return nullptr;
+  }
+}
+"""
+"""Takes arguments from Python or from the words of a block, addresses for views of unknown length,
+and gives results."""
+_ENTRY = """
+PyObject* launch(PyObject* space, PyObject* const* passed, Py_ssize_t) {{
+  return answer([&] {{ {few} return {call}; }});
+}}
+extern "C" PyObject* {symbol}(PyObject* space) {{
+  static PyMethodDef method = {{"launch", (PyCFunction)(void (*)(void))launch, METH_FASTCALL}};
+  return PyCFunction_New(&method, space);
+}}
+"""
+"""Returns a Python function that launches a kernel in an execution space; None means without
+OpenMP's threads."""
+_RANGE = """
+extern "C" std::int64_t {symbol}_range(
+    std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t block) {{
+  const auto passed = reinterpret_cast<const std::int64_t*>(block);
+  return total([&] {{ {few} return {call}; }});
+}}
+"""
+"""Launches a kernel on processors, from a program: in the form of `cpu`'s ranges, of which
+it looks at the block alone."""
+_PASSED_VIEW = re.compile(r"(Kokkos::View<[^<>]*>) (\w+)(?=[,)])")
+"""A view that a function takes by value: each copy looks whether views are counted."""
+_FEW = {Kind.FOR: 1024, Kind.REDUCE: 1024, Kind.SCAN: 16384}
+"""Indices that one CPU thread runs, as starting all threads takes longer. OpenMP's scans start them
+twice, and go over the indices twice."""
+_EXACT = "-ffp-contract=off"
+"""Lets no compiler round a product and a sum as one, which only some machines can do."""
+
+
+def symbol(folder: Path) -> str:
+    """Return the name, in its library, of what makes the launching function of a kernel."""
+    return f"launch_{folder.name.replace('-', '_')}"
+
+
+def translate(space: str, source: Path) -> str:
+    """Translate the workunit ``source.stem`` of a file alone in its folder, once in a process.
+
+    PyKokkos dispatches it, but does not compile, import and call: what it would is kept. The
+    binding that it generates looks up each argument by name, which takes longer than many a
+    kernel; ours takes them in order.
+
+    Returns
+    -------
+    str
+        Definitions in C++, in a namespace of their own.
+
+    Raises
+    ------
+    BackendError
+        With PyKokkos's words, if it cannot.
+    """
+    import pykokkos as pk
+    from pykokkos.core import module_setup
+    from pykokkos.core.cpp_setup import CppSetup
+    from pykokkos.runtime import runtime_singleton
+
+    code: list[str] = []
+    arguments: dict[str, Any] = {}
+
+    def keep_code(*given: Any) -> None:
+        _setup, _folder, functor, _functor_file, _cast, _cast_file, bindings, *_ = given
+        code.extend("\n".join([*functor, *bindings]).splitlines())
+
+    def keep_call(entity: Any, members: Any, given: dict[str, Any], module: str) -> int:
+        arguments.update(given)
+        return 0
+
+    folder = source.parent
+    module_setup.BASE_DIR = str(folder)
+    module_setup.ModuleSetup.get_main_path = lambda self: Path("kernel")
+    CppSetup.compile = keep_code
+    runtime_singleton.runtime.import_module = lambda name, path: name
+    runtime_singleton.runtime.call_wrapper = keep_call
+
+    name = f"jetpy_kokkos_{folder.name.replace('-', '_')}"
+    with _explained(source):
+        module = _import(name, source)
+        definition = read_workunits(module)[source.stem]
+        parameters = definition.arguments
+        dispatch = {
+            Kind.FOR: pk.parallel_for,
+            Kind.REDUCE: pk.parallel_reduce,
+            Kind.SCAN: pk.parallel_scan,
+        }[definition.kind]
+        policy = pk.RangePolicy(getattr(pk.ExecutionSpace, space), 0, 1)
+        dispatch(policy, getattr(module, source.stem), **_samples(space, parameters))
+        *lines, binding, _module = (line for line in code if line and not line.startswith("#"))
+        lines = [_PASSED_VIEW.sub(r"const \1& \2", line) for line in lines]
+        call, few = _call(binding, arguments, parameters), ""
+        if space == "OpenMP" and importlib.import_module("kokkos").get_device_available("Serial"):
+            lines.append(_serial(lines[-1]))
+            is_few = f"argument<int>(passed[0]) <= {_FEW[definition.kind]}"
+            few = f"if (space == Py_None || {is_few}) return {_serial(call)};"
+        lines.append(_ENTRY.format(call=call, few=few, symbol=symbol(folder)))
+        if space != "Cuda":
+            few, call = (
+                text.replace("space == Py_None || ", "").replace(
+                    "argument<pk_exec_space>(space)", "pk_exec_space()"
+                )
+                for text in (few, call)
+            )
+            lines.append(_RANGE.format(call=call, few=few, symbol=symbol(folder)))
+    return "\n".join([f"namespace {name} {{", *lines, "}"])
+
+
+def _call(binding: str, arguments: dict[str, Any], parameters: dict[str, str | View]) -> str:
+    """Return the call in a binding with arguments that come in order, or are always the same."""
+    given = {name: f"passed[{i}]" for i, name in enumerate(["pk_threads_end", *parameters])}
+    given["pk_exec_space_instance"] = "space"
+
+    def argument(match: re.Match[str]) -> str:
+        name, kind = match.groups()
+        return f"argument<{kind}>({given[name]})" if name in given else json.dumps(arguments[name])
+
+    call = binding[binding.index("{") + 1 : binding.rindex(")") + 1].removeprefix("return ")
+    return re.sub(r'kwargs\["(\w+)"\]\.cast<(.*?)>\(\)', argument, call)
+
+
+def _serial(code: str) -> str:
+    """Return code with the serial execution space in place of that which it is compiled for."""
+    code = code.replace("argument<pk_exec_space>(space)", "Kokkos::Serial()")
+    return re.sub(r"\bpk_exec_space\b", "Kokkos::Serial", code)
+
+
+def compile_together(space: str, translations: list[str], scratch: Path) -> Path:
+    """Compile workunits as one shared library below a folder, and return its path.
+
+    Raises
+    ------
+    BackendError
+        With the words of the C++ compiler, if it fails.
+    """
+    import pykokkos as pk
+    from pykokkos.core.cpp_setup import CppSetup
+    from pykokkos.runtime import runtime_singleton
+
+    compiler = runtime_singleton.runtime.compiler.get_compiler()
+    options = f"-fmad=false {_EXACT}" if compiler == "nvcc" else _EXACT
+    folder, file, library = scratch / "cpp", "kernels.cpp", "kernels.so"
+    setup = CppSetup(library, [])
+    setup.get_kokkos_paths = lambda *_: kokkos_paths(space)
+    script = scratch / setup.script
+    script.write_text(setup.script_path.read_text().replace("-O3", f"-O3 {options}"))
+    script.chmod(0o755)
+    setup.script_path = script
+
+    unit = [*(f"#include <{header}>" for header in _HEADERS), _COMMON, *translations, ""]
+    with _explained(folder / file):
+        setup.compile_raw_source(
+            folder, unit, file, getattr(pk.ExecutionSpace, space), False, compiler
+        )
+    return folder / library
+
+
+@contextmanager
+def _explained(source: Path) -> Iterator[None]:
+    """Catch what PyKokkos prints, and raise its failure as ours."""
+    said = io.StringIO()
+    try:
+        with redirect_stdout(said):
+            yield
+    except (Exception, SystemExit) as error:
+        raise BackendError(_explain(error, said.getvalue(), source)) from error
+
+
+def _explain(error: BaseException, said: str, source: Path) -> str:
+    """Return what went wrong, in the words of whoever failed, and the line that it is about."""
+    words = re.sub(r"\x1b\[\d*m", "", said).partition("DEBUG AST:")[0]
+    words = "\n".join(line for line in words.splitlines() if len(line) < LONGEST).strip()
+    match = re.match(r"Error on line (\d+)", words)
+    if match is not None:
+        line = source.read_text().splitlines()[int(match[1]) - 1]
+        return f"{words}: {line.strip()}\n({source})"
+    return f"{words}\n{type(error).__name__}: {error}".strip()
+
+
+def _import(name: str, path: Path) -> ModuleType:
+    """Import a workunit's source as a module of that name."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _samples(space: str, parameters: dict[str, str | View]) -> dict[str, Any]:
+    """Return an argument of the right type for each parameter."""
+    xp = importlib.import_module("cupy" if space == "Cuda" else "numpy")
+    return {
+        name: xp.zeros(1, kind.element)
+        if isinstance(kind, View)
+        else 0.0
+        if kind.startswith("float")
+        else 0
+        for name, kind in parameters.items()
+    }

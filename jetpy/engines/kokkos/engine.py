@@ -1,0 +1,197 @@
+"""The `kokkos-*` back ends: compiled workunits behind the three verbs."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from weakref import WeakSet
+
+from jetpy.engines.base import Backend, Count, Workunit
+from jetpy.engines.compiled_backend import LaunchingBackend, Repeatable, Tape
+from jetpy.engines.cpu.program import Program
+from jetpy.engines.gpu import prefer_gpu
+from jetpy.engines.gpu_memory import CudaMemory
+from jetpy.engines.kokkos import build
+from jetpy.engines.kokkos.cachekey import kernel_folder
+from jetpy.engines.kokkos.launcher import Launcher
+from jetpy.engines.kokkos.runtime import check_present, check_space, device_of_kokkos, start
+from jetpy.engines.memory import HostMemory
+from jetpy.engines.threads import after_fork, available_threads, openmp_is_lost
+from jetpy.engines.turns import KOKKOS
+from jetpy.engines.workers import Entry, announce, compile_in_parallel, count_of
+from jetpy.kernel_language.reading import read_workunit, workunit_names
+
+SECONDS, SECONDS_A_GROUP = 0.8, 10
+"""To compile a kernel, about, and what several together share."""
+_living: WeakSet[KokkosBackend] = WeakSet()
+
+
+@after_fork
+def _leave_threads_and_gpu() -> None:
+    for backend in _living:
+        backend.go_on_after_fork()
+
+
+class KokkosBackend(LaunchingBackend):
+    """Workunits compiled by PyKokkos, on one of Kokkos's execution spaces.
+
+    A forked process goes on without OpenMP's threads, and cannot use the GPU.
+
+    Parameters
+    ----------
+    space : {'Cuda', 'OpenMP', 'Serial'}
+        Kokkos execution space.
+    make_host : callable
+        Makes the back end to which one on a GPU leaves small levels.
+    threads : int, optional
+        CPU threads of OpenMP: all available ones by default. They are fixed when the first back
+        end of the process starts Kokkos.
+    device : int, optional
+        Number of the GPU: the one that Kokkos chooses by default. It is fixed when the first back
+        end of the process starts Kokkos.
+
+    Raises
+    ------
+    BackendError
+        If PyKokkos, its back end for `space` or the GPU is missing, or Kokkos runs already with
+        another number of threads or on another GPU.
+    OptionError
+        If there is no such GPU.
+    """
+
+    def __init__(
+        self,
+        space: str,
+        make_host: Callable[[], Backend],
+        threads: int | None = None,
+        device: int | None = None,
+    ) -> None:
+        check_present(space, device)
+        started = start(threads if space == "OpenMP" else None, device)
+        import pykokkos as pk
+
+        on_gpu = space == "Cuda"
+        super().__init__(CudaMemory(device_of_kokkos(device)) if on_gpu else HostMemory())
+        self.name = f"kokkos-{space.lower()}"
+        self.threads = started if space == "OpenMP" else 1
+        if on_gpu:
+            self.gpu = device_of_kokkos(device)
+            prefer_gpu(self, make_host())
+        self._space = space
+        self._instance: Any = None
+        if space != "OpenMP" or not openmp_is_lost():
+            with self.using():
+                self._instance = pk.ExecutionSpaceInstance(
+                    getattr(pk.ExecutionSpace, space), self._memory.stream
+                ).instance
+        _living.add(self)
+
+    def go_on_after_fork(self) -> None:
+        """Do without what a forked process has not: OpenMP's threads, and the GPU."""
+        if self._space == "Cuda":
+            self.lose_gpu()
+        elif self._space == "OpenMP" and openmp_is_lost():
+            self.threads, self._instance = 1, None
+            for launcher in self._launchers.values():
+                assert isinstance(launcher, Launcher)
+                launcher.run_on(None)
+            self._launchers.clear()
+            self._complete = False
+
+    @contextmanager
+    def using(self) -> Iterator[None]:
+        """Use Kokkos, and its device, while no other thread does."""
+        with KOKKOS, super().using():
+            yield
+
+    def _check(self) -> None:
+        check_space(self._space)
+
+    def _repeatable(
+        self, tape: Tape, until: Count | None, most: int, agree: Callable[[bool], bool]
+    ) -> Repeatable:
+        """Return a function that runs a program, as long as OpenMP has its threads."""
+        program = None if self.copies or self._instance is None else Program.of(tape, self._memory)
+        if program is None:
+            return super()._repeatable(tape, until, most, agree)
+        step_by_step, _ = super()._repeatable(tape, until, most, agree)
+
+        def repeat() -> int:
+            if self._instance is None:  # after a fork
+                return step_by_step()
+            return program.run(until, most)
+
+        return repeat, lambda _: False
+
+    def _load(self, workunit: Workunit) -> Launcher:
+        """Load a workunit, compiled first if need be."""
+        self._check()
+        folder = self._folder(workunit)
+        self.prepare([workunit])
+        definition = read_workunit(sys.modules[workunit.__module__], workunit.__name__)
+        launcher = Launcher(folder, definition.signature, self._instance, self._memory)
+        self._launchers[workunit] = launcher
+        return launcher
+
+    def compile(
+        self,
+        modules: Sequence[ModuleType],
+        *,
+        jobs: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> float:
+        """Compile what the cache lacks and load everything; return seconds."""
+        self._check()
+        started = time.perf_counter()
+        if not self._complete:
+            kernels = self.kernels(modules)
+            self._build(kernels, jobs or available_threads(), progress)
+            for workunit in kernels.values():
+                self._load(workunit)
+            self._complete = True
+        return time.perf_counter() - started
+
+    def prepare(self, workunits: Iterable[Workunit]) -> None:
+        """Compile workunits, of jetpy or not, together: that takes little longer than one."""
+        self._build({self._folder(workunit): workunit for workunit in workunits}, 1, None)
+
+    def kernels(self, modules: Iterable[ModuleType]) -> dict[Path, Workunit]:
+        """Return the workunits of modules by the folder where compiled code of each belongs."""
+        return {
+            self._folder(getattr(module, name)): getattr(module, name)
+            for module in modules
+            for name in workunit_names(module)
+        }
+
+    def _folder(self, workunit: Workunit) -> Path:
+        return kernel_folder(self._space, sys.modules[workunit.__module__], workunit.__name__)
+
+    def _build(
+        self,
+        kernels: dict[Path, Workunit],
+        jobs: int,
+        progress: Callable[[int, int], None] | None,
+    ) -> None:
+        """Compile those of some kernels that are not compiled yet."""
+        missing: list[Entry] = [
+            (self._space, str(folder), workunit.__name__)
+            for folder, workunit in kernels.items()
+            if not build.is_built(folder)
+        ]
+        if not missing:
+            return
+        done = len(kernels) - len(missing)
+        environment = build.build_environment()
+        groups = build.in_groups(missing, jobs)
+        announce(count_of(len(missing)), SECONDS_A_GROUP + SECONDS * len(missing) / len(groups))
+        if progress is not None:
+            progress(done, len(kernels))
+        for group in compile_in_parallel(build.FUNCTION, groups, jobs, environment):
+            done += len(group)
+            if progress is not None:
+                progress(done, len(kernels))

@@ -1,0 +1,65 @@
+"""Calls compiled workunits directly, without PyKokkos's dispatch."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from jetpy.engines.compiled_backend import Arguments, packer
+from jetpy.engines.cpu import FOR
+from jetpy.engines.kokkos.build import BINARY, LIBRARY
+from jetpy.engines.kokkos.cpp import symbol
+from jetpy.engines.memory import Memory
+from jetpy.errors import BackendError
+from jetpy.kernel_language import Signature
+
+
+class Launcher:
+    """A compiled workunit, loaded.
+
+    Parameters
+    ----------
+    folder : Path
+        A kernel's folder (`jetpy.engines.kokkos.build`).
+    signature : Signature
+    instance : object
+        PyKokkos's object for the execution space that it runs on; None for that of OpenMP without
+        its threads.
+    memory : Memory
+        Where its arrays lie.
+
+    Attributes
+    ----------
+    bind, places, read
+        As of `Arguments`.
+    call : callable
+        Runs it with what `bind` returns; returns the total of a reduction or scan.
+    function, kind, block
+        What a program calls (`jetpy.engines.cpu.program`); on a GPU there is none.
+    """
+
+    def __init__(self, folder: Path, signature: Signature, instance: Any, memory: Memory) -> None:
+        library = folder / BINARY / LIBRARY
+        try:
+            self._make = ctypes.PyDLL(str(library))[symbol(folder)]
+        except OSError as error:
+            raise BackendError(f"{library} cannot be loaded, remove it: {error}") from error
+        self._make.argtypes, self._make.restype = [ctypes.py_object], ctypes.py_object
+        self.kind, self.function = FOR, 0
+        if memory.stream is None:
+            native = ctypes.PyDLL(str(library))[f"{symbol(folder)}_range"]
+            self.function = ctypes.cast(native, ctypes.c_void_p).value or 0
+        self.block = packer(signature)
+        self.run_on(instance)
+        arguments = Arguments(signature, memory)
+        self.bind, self.places, self.read = arguments.bind, arguments.places, arguments.read
+
+    def launch(self, n: int, arguments: Mapping[str, Any]) -> Any:
+        """Run it over 0..n-1; return the total of a reduction or scan."""
+        return self.call(*self.bind(n, arguments))
+
+    def run_on(self, instance: Any) -> None:
+        """Choose what `call` runs on."""
+        self.call: Callable[..., Any] = self._make(instance)

@@ -1,0 +1,57 @@
+"""What to say when a GPU's memory is full: how large a graph would have fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from jetpy.engines.base import Backend
+from jetpy.errors import OutOfMemoryError
+
+VERTEX_BYTES, EDGE_BYTES = 90, 48
+"""What partitioning takes for each vertex and undirected edge of the graph, about."""
+MOST = 0.9
+"""Of a graph that did not fit, no larger share is said to."""
+
+
+@contextmanager
+def at_work(backend: Backend, n: int, m: int) -> Iterator[None]:
+    """Use a back end's device for a graph of n vertices and m edges.
+
+    Raises
+    ------
+    OutOfMemoryError
+        If its memory is full; the message says what would have fitted.
+    """
+    with backend.using():
+        try:
+            yield
+        except MemoryError as error:
+            room = backend.room(error)
+            if room is None:
+                raise
+            raise OutOfMemoryError(_explain(n, m, room)) from error
+
+
+def _explain(n: int, m: int, room: int) -> str:
+    """Tell how many vertices and edges of such a graph fit into so many bytes.
+
+    >>> _explain(64_000_000, 191_520_000, 8 << 30).partition(": ")[0]
+    'the memory of the GPU is full'
+    """
+    needed = VERTEX_BYTES * n + EDGE_BYTES * m
+    share = min(MOST, room / needed)
+    return (
+        f"the memory of the GPU is full: a graph of {n:,} vertices and {m:,} edges takes more than "
+        f"the {room / (1 << 30):.1f} GiB that there are; about {_rounded(share * n):,} vertices "
+        f"and {_rounded(share * m):,} edges would have fitted"
+    )
+
+
+def _rounded(number: float) -> int:
+    """Return a number with two digits that are not 0.
+
+    >>> _rounded(123_456.0), _rounded(7.0)
+    (120000, 7)
+    """
+    return int(float(f"{number:.1e}"))

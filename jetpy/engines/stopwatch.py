@@ -1,0 +1,37 @@
+"""Times a stage, and tells the back end that it runs."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from jetpy.engines.base import Backend
+
+
+@dataclass
+class Stopwatch:
+    """Wall seconds and launches of a stage, on one level or (None) on several.
+
+    Seconds in which kernels were loaded do not count.
+    """
+
+    backend: Backend
+    stage: str
+    level: int | None = None
+    seconds: float = 0.0
+    launches: int = 0
+    _start: tuple[float, int] = field(default=(0.0, 0))
+
+    def __enter__(self) -> Stopwatch:
+        self.backend.enter(self.stage, self.level)
+        self._start = (self._now(), self.backend.all_launches)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.backend.synchronize()
+        self.seconds = self._now() - self._start[0]
+        self.launches = self.backend.all_launches - self._start[1]
+        self.backend.leave()
+
+    def _now(self) -> float:
+        return time.perf_counter() - self.backend.loading_seconds

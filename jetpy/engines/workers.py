@@ -1,0 +1,323 @@
+"""Compiles in several processes, each of which takes the next group of kernels when it is idle.
+
+The processes run this module, not the caller's script, so that it needs no main guard.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from queue import Empty, Queue
+from typing import IO
+
+from jetpy.engines.cache import prospects
+from jetpy.errors import BackendError
+
+Entry = tuple[str, ...]
+"""What the compiling function takes for one kernel; last comes the workunit's name."""
+Group = list[Entry]
+"""Kernels that one call compiles."""
+
+Progress = Callable[[int, int], None]
+"""Takes numbers of kernels: how many are done, and of how many."""
+Compiler = Callable[..., object]
+
+MOST_FAILURES = 3
+"""Failures that an error message tells in full."""
+PATIENCE = 0.3
+"""Seconds that processes have to end by themselves when the work is given up."""
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """What became of a group: wall seconds, and the compiler's words if it failed."""
+
+    group: Group
+    seconds: float
+    failure: str | None = None
+
+    @property
+    def workunits(self) -> list[str]:
+        """Names of the workunits."""
+        return [entry[-1] for entry in self.group]
+
+
+_watched: ContextVar[tuple[list[Compilation], ...]] = ContextVar("watched", default=())
+
+
+@contextmanager
+def watch_compilations() -> Iterator[list[Compilation]]:
+    """Give a list that grows by what a back end compiles within the block."""
+    compilations: list[Compilation] = []
+    token = _watched.set((*_watched.get(), compilations))
+    try:
+        yield compilations
+    finally:
+        _watched.reset(token)
+
+
+def note(compilation: Compilation) -> None:
+    """Tell those who watch what has been compiled."""
+    for watched in _watched.get():
+        watched.append(compilation)
+
+
+_announced = False
+_is_silent: ContextVar[bool] = ContextVar("is_silent", default=False)
+
+
+@contextmanager
+def without_announcement() -> Iterator[None]:
+    """Have this thread compile without telling, for those who see it in another way."""
+    token = _is_silent.set(True)
+    try:
+        yield
+    finally:
+        _is_silent.reset(token)
+
+
+def announce(kernels: str, seconds: float) -> None:
+    """Tell, the first time in this process, that kernels are compiled and how long that takes.
+
+    A warning of the logger ``jetpy.compile``, which Python prints where no logging is set up.
+    """
+    global _announced
+    if not _announced and not _is_silent.get():
+        _announced = True
+        logging.getLogger("jetpy.compile").warning(
+            "jetpy compiles %s, which takes about %s; %s",
+            kernels,
+            f"{max(2, seconds):.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes",
+            prospects(),
+        )
+
+
+def count_of(kernels: int) -> str:
+    """Return a number of kernels in words."""
+    return f"{kernels} kernel{'s' if kernels > 1 else ''}"
+
+
+def in_turn(compilers: Sequence[Compiler], kernels: int) -> Compiler:
+    """Return what compiles by several compilers, each of which has so many kernels.
+
+    Like these it takes `jobs` and `progress`, as `Backend.compile` does.
+    """
+
+    def compile_all(*, jobs: int | None = None, progress: Progress | None = None) -> None:
+        last = 0
+
+        def told(number: int, done: int, _: int) -> None:
+            nonlocal last
+            last = number * kernels + done
+            if progress is not None:
+                progress(last, len(compilers) * kernels)
+
+        for number, compile_one in enumerate(compilers):
+            compile_one(jobs=jobs, progress=partial(told, number))
+            if last > 0:
+                told(number, kernels, kernels)
+
+    return compile_all
+
+
+class _Processes:
+    """Processes at work; when the work is given up, none is left and none starts any more."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: list[subprocess.Popen[str]] = []
+        self._given_up = False
+
+    @contextmanager
+    def start(
+        self, command: list[str], words: IO[str], environment: Mapping[str, str] | None
+    ) -> Iterator[subprocess.Popen[str]]:
+        """Start a process, with a group of its own for whatever it starts."""
+        pipe = subprocess.PIPE
+        with self._lock:
+            if self._given_up:
+                raise OSError("interrupted")
+            process = subprocess.Popen(
+                command,
+                stdin=pipe,
+                stdout=pipe,
+                stderr=words,
+                text=True,
+                env=environment,
+                process_group=0,
+            )
+            self._running.append(process)
+        try:
+            with process:
+                yield process
+        finally:
+            with self._lock:
+                self._running.remove(process)
+
+    def give_up(self) -> None:
+        """End all processes, by force where it takes long."""
+        with self._lock:
+            self._given_up = True
+            running = [process for process in self._running if process.poll() is None]
+        latest = time.monotonic() + PATIENCE
+        for process in running:
+            _end_group(process, by_force=False)
+        for process in running:
+            try:
+                process.wait(max(0, latest - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                _end_group(process, by_force=True)
+
+
+def _end_group(process: subprocess.Popen[str], *, by_force: bool) -> None:
+    """End a process, and those that it started where the system has groups of processes."""
+    if not hasattr(os, "killpg"):
+        process.kill()
+        return
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL if by_force else signal.SIGTERM)
+
+
+def compile_in_parallel(
+    function: str, groups: list[Group], jobs: int, environment: Mapping[str, str] | None = None
+) -> Iterator[Group]:
+    """Call a function for each of `groups` in `jobs` processes and yield each when it is over.
+
+    A kernel that fails does not keep the others from being compiled: a group that fails is
+    compiled again, split into groups of one.
+
+    Parameters
+    ----------
+    function : str
+        Where to find it: ``package.module:name``. A group's entries are its arguments.
+    groups : list of list of tuple of str
+        Arguments of each call.
+    jobs : int
+        Number of processes.
+    environment : mapping of str to str, optional
+        Environment of the processes; this process's by default.
+
+    Raises
+    ------
+    BackendError
+        At the end, with the compiler's words, if a workunit did not compile.
+    """
+    todo: Queue[Group | None] = Queue()
+    done: Queue[Compilation] = Queue()
+    for group in groups:
+        todo.put(group)
+    left = sum(map(len, groups))
+    processes = min(jobs, left)
+    command = [sys.executable, "-m", __name__, function]
+    at_work = _Processes()
+    for _ in range(processes):
+        threading.Thread(
+            target=_drive, args=(command, environment, todo, done, at_work), daemon=True
+        ).start()
+    failed: list[Compilation] = []
+    try:
+        while left:
+            compilation = done.get()
+            if compilation.failure is not None and len(compilation.group) > 1:
+                for entry in compilation.group:
+                    todo.put([entry])
+                continue
+            left -= len(compilation.group)
+            note(compilation)
+            if compilation.failure is not None:
+                failed.append(compilation)
+            yield compilation.group
+    except BaseException:  # Ctrl-C, say
+        at_work.give_up()
+        raise
+    finally:
+        with suppress(Empty):
+            while True:
+                todo.get_nowait()
+        for _ in range(processes):
+            todo.put(None)
+    if failed:
+        raise BackendError(_explain(failed))
+
+
+def _explain(failed: list[Compilation]) -> str:
+    """Tell which workunits did not compile, and why in the compiler's words."""
+    lines = [f"compiling workunit {', '.join(c.workunits)} failed:\n{c.failure}" for c in failed]
+    more = [name for c in failed[MOST_FAILURES:] for name in c.workunits]
+    if more:
+        lines[MOST_FAILURES:] = [f"{len(more)} more failed: {', '.join(more)}"]
+    return "\n\n".join(lines)
+
+
+def _drive(
+    command: list[str],
+    environment: Mapping[str, str] | None,
+    todo: Queue[Group | None],
+    done: Queue[Compilation],
+    at_work: _Processes,
+) -> None:
+    """Compile groups until None comes; a process serves up to its first failure."""
+    groups = iter(todo.get, None)
+    for first in groups:
+        try:
+            with (
+                tempfile.TemporaryFile("w+", errors="replace") as words,
+                at_work.start(command, words, environment) as process,
+            ):
+                for group in chain([first], groups):
+                    started = time.perf_counter()
+                    failure = None if _compile(process, group) else _last_words(process, words)
+                    done.put(Compilation(group, time.perf_counter() - started, failure))
+                    if failure is not None:
+                        break
+        except OSError as error:  # no process to be had
+            done.put(Compilation(first, 0.0, str(error)))
+
+
+def _compile(process: subprocess.Popen[str], group: Group) -> bool:
+    """Let a process compile a group; return whether it did."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with suppress(BrokenPipeError):
+        print(json.dumps(group), file=process.stdin, flush=True)
+    return process.stdout.readline().strip() == "done"
+
+
+def _last_words(process: subprocess.Popen[str], words: IO[str]) -> str:
+    """Return what a process has said, once it has ended."""
+    process.communicate()
+    words.seek(0)
+    return words.read().strip()
+
+
+def _serve(function: str) -> None:
+    """Do the calls that come in; whatever they print goes to the standard error stream."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # not without cleaning up
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    module, _, name = function.partition(":")
+    compile_group = getattr(importlib.import_module(module), name)
+    for line in sys.stdin:
+        try:
+            compile_group(*json.loads(line))
+        except BackendError as error:
+            sys.exit(str(error))
+        print("done", file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    _serve(sys.argv[1])

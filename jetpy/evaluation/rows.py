@@ -1,0 +1,239 @@
+"""What is told of results in a few rows, each a name and a value; on screens and in notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from jetpy.problem.presets import preset
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from jetpy.distributed import DistributedPartition
+    from jetpy.evaluation.evaluate import Evaluation
+    from jetpy.graph.csr import Graph
+    from jetpy.multilevel.outcome import Level
+    from jetpy.result.mapping import Mapping
+    from jetpy.result.partition import Partition
+
+Rows = list[tuple[str, str]]
+
+MOST_PARTS = 32
+"""Parts that a table lists; of more, none."""
+PART_HEADERS = (
+    *("part", "weight", "components", "volume"),
+    *("neighbours", "boundary", "isolated"),
+)
+"""What `part_rows` tells."""
+LEVEL_HEADERS = (
+    *("level", "vertices", "edges", "cut before", "cut after"),
+    *("imbalance", "iterations", "s"),
+)
+"""What `level_rows` tells."""
+
+
+def partition_rows(partition: Partition) -> Rows:
+    """Describe a partitioning run: the graph, options, cut and balance."""
+    return [
+        ("graph", graph_text(partition.graph)),
+        ("run", run_text(partition)),
+        ("cut", cut_text(partition.cut, partition.graph)),
+        *_balance(partition, "part"),
+        *_migration(partition),
+    ]
+
+
+def together_rows(result: DistributedPartition, name: str) -> Rows:
+    """Describe a run of several processes, as `partition_rows` does one of a single process."""
+    run = f"k = {result.k}, seed {result.seed}, preset {result.preset}"
+    engine = _engine(result)
+    means = {"nccl": ", which talk through NCCL", "mpi": ", which talk through MPI", "none": ""}
+    return [
+        ("graph", f"{name}: {result.n:,} vertices, {result.m:,} edges"),
+        ("run", f"{run}, each with {engine}"),
+        ("processes", f"{result.processes}{means[result.transport]}"),
+        ("cut", f"{result.cut:,}"),
+        *_balance(result, "part"),
+        ("empty parts", f"{result.empty_parts:,}"),
+    ]
+
+
+def run_text(partition: Partition) -> str:
+    """Return the options of a run, and what ran it."""
+    run = f"k = {partition.k}, seed {partition.seed}, preset {partition.preset}"
+    own = preset(partition.preset)
+    if partition.coarsening != own.coarsen.method:
+        run += f", coarsening {partition.coarsening}"
+    if partition.refinement != own.refine.method:
+        run += f", refinement {partition.refinement}"
+    if partition.generations > 1:
+        run += f", {count(partition.generations, 'generation')}"
+    return f"{run}, {_engine_text(partition)}"
+
+
+def mapping_rows(mapping: Mapping) -> Rows:
+    """Describe a mapping run: the graph, machine, options, cost and balance."""
+    partition = mapping.partition
+    return [
+        ("graph", graph_text(partition.graph)),
+        ("machine", f"{mapping.machine}, {count(partition.k, 'PE')}"),
+        ("run", f"{mapping.method}, seed {partition.seed}, {_engine_text(partition)}"),
+        *cost_rows(mapping.cost, mapping.cost_by_level.tolist()),
+        ("cut", cut_text(mapping.cut, partition.graph)),
+        *_balance(partition, "PE"),
+        ("empty PEs", f"{mapping.empty_pes:,}"),
+    ]
+
+
+def evaluation_rows(result: Evaluation) -> Rows:
+    """Describe a partition by what was measured of it, without number of parts and cut."""
+    weights = result.part_weights
+    ideal = -(-int(weights.sum()) // result.k)
+    volumes = result.part_volumes
+    most = f"; part {volumes.argmax()} sends most, {volumes.max():,}" if volumes.any() else ""
+    return [
+        ("imbalance", f"{result.imbalance:.4f}"),
+        ("part weights", f"{weights.min():,} to {weights.max():,}; the average is {ideal:,}"),
+        ("boundary vertices", f"{result.boundary_vertices:,}"),
+        ("communication volume", f"{result.communication_volume:,}{most}"),
+        ("neighbouring parts", _range(result.part_neighbours)),
+        ("empty parts", f"{result.empty_parts:,}"),
+        ("disconnected parts", f"{result.disconnected_parts:,}"),
+    ]
+
+
+def part_rows(result: Evaluation) -> list[tuple[str, ...]]:
+    """Describe each part, as `PART_HEADERS` says."""
+    numbers = zip(
+        range(result.k),
+        result.part_weights,
+        result.components,
+        result.part_volumes,
+        result.part_neighbours,
+        result.part_boundary_vertices,
+        result.part_isolated_vertices,
+        strict=True,
+    )
+    return [tuple(f"{number:,}" for number in row) for row in numbers]
+
+
+def level_rows(levels: Iterable[Level]) -> list[tuple[str, ...]]:
+    """Describe levels in their order, by `LEVEL_HEADERS`."""
+    return [
+        (
+            f"{level.level}",
+            f"{level.n:,}",
+            f"{level.m:,}",
+            f"{level.cut_before:,}",
+            f"{level.cut_after:,}",
+            f"{level.imbalance:.4f}",
+            f"{level.iterations}",
+            f"{level.coarsen_seconds + level.refine_seconds:.3f}",
+        )
+        for level in levels
+    ]
+
+
+def text_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table as text, its columns aligned on the right.
+
+    >>> print(text_table(("n", "cut"), [("1,000", "7"), ("10", "12")]))
+        n  cut
+    1,000    7
+       10   12
+    """
+    widths = [max(map(len, column)) for column in zip(headers, *rows, strict=True)]
+    return "\n".join(
+        "  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True))
+        for row in (headers, *rows)
+    )
+
+
+def seconds_row(partition: Partition | DistributedPartition) -> tuple[str, str]:
+    """Return how long a run took, and its stages."""
+    seconds = partition.seconds
+    stages = ", ".join(
+        f"{stage} {seconds[stage]:.2f}" for stage in ("coarsen", "initial", "refine")
+    )
+    return "seconds", f"{seconds['total']:.2f} ({stages})"
+
+
+def graph_text(graph: Graph) -> str:
+    """Return name and size of a graph."""
+    return f"{graph.name}: {graph.n:,} vertices, {graph.m:,} edges"
+
+
+def cut_text(cut: int, graph: Graph) -> str:
+    """Return a cut and its share of the total edge weight."""
+    total = graph.total_edge_weight
+    return f"{cut:,} ({100 * cut / total:.2f} % of the edge weight)" if total else "0"
+
+
+def cost_rows(cost: int, by_level: Sequence[int]) -> Rows:
+    """Return rows for the cost of a mapping and the share of each level, lowest first."""
+    rows = [("cost", f"{cost:,}")]
+    if by_level:
+        rows.append(("cost by level", " + ".join(f"{share:,}" for share in by_level)))
+    return rows
+
+
+def _engine_text(partition: Partition) -> str:
+    """Return what ran the kernels, and why no GPU did if CuPy is there to use one."""
+    if partition.gpu_skipped and find_spec("cupy") is not None:
+        return f"{_engine(partition)} (small graph: starting a GPU would take longer)"
+    return _engine(partition)
+
+
+def _engine(partition: Partition | DistributedPartition) -> str:
+    if partition.gpu is None:
+        return f"{partition.backend}, {count(partition.threads, 'thread')}"
+    threads = count(partition.threads, "host thread")
+    return f"{partition.backend} (GPU {partition.gpu}), {threads}"
+
+
+def _balance(partition: Partition | DistributedPartition, noun: str) -> Rows:
+    weights, limits = partition.part_weights, partition.limits
+    if weights.ndim == 1:
+        rows = [("limit", _limit(weights, limits, noun))]
+    else:
+        columns = enumerate(zip(weights.T, limits.T, strict=True))
+        rows = [(f"limit, weight {j}", _limit(*both, noun)) for j, both in columns]
+    return [
+        ("imbalance", f"{partition.imbalance:.4f}"),
+        *rows,
+        ("feasible", "yes" if partition.feasible else "NO"),
+    ]
+
+
+def _limit(weights: npt.NDArray[np.int64], limits: npt.NDArray[np.int64], noun: str) -> str:
+    p = int((weights / limits.clip(1)).argmax())
+    if (limits == limits[0]).all():
+        return f"{limits[p]:,}; the heaviest {noun} weighs {weights[p]:,}"
+    range_of = f"{limits.min():,} to {limits.max():,}"
+    return f"{range_of}; {noun} {p} weighs {weights[p]:,} of {limits[p]:,}"
+
+
+def _migration(partition: Partition) -> Rows:
+    if partition.home is None:
+        return []
+    total = partition.graph.total_vertex_weight
+    share = 100 * partition.moved_weight / max(total, 1)
+    weight = f"weight {partition.moved_weight:,}, {share:.1f} % of all"
+    return [("moved vertices", f"{len(partition.moved):,}; {weight}")]
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    >>> count(1, "thread"), count(2, "thread")
+    ('1 thread', '2 threads')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _range(numbers: npt.NDArray[np.int64]) -> str:
+    low, high = numbers.min(), numbers.max()
+    return f"{low:,} to {high:,}" if low < high else f"{low:,}"

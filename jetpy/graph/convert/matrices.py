@@ -1,0 +1,45 @@
+"""SciPy's sparse matrices, and dense ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.errors import GraphError
+from jetpy.graph.raw import Raw
+
+
+def from_scipy(matrix: Any) -> Raw:
+    """Return a square sparse matrix; its entries are edge weights."""
+    check_square(matrix.shape)
+    if matrix.format == "coo":
+        return Raw(matrix.col, sources=matrix.row, n=matrix.shape[0], edge_weights=matrix.data)
+    if matrix.format in ("csc", "bsr"):
+        try:
+            matrix.check_format(full_check=True)  # the conversion trusts its indices
+        except ValueError as error:
+            raise GraphError(f"the SciPy matrix is not valid: {error}") from error
+    rows = matrix.tocsr()
+    if matrix.format == "bsr":
+        rows.eliminate_zeros()  # the padding of its blocks
+    return Raw(rows.indices, indptr=rows.indptr, edge_weights=rows.data)
+
+
+def from_dense(matrix: npt.NDArray[Any]) -> Raw:
+    """Return a square dense matrix, in which zeros are no edges."""
+    check_square(matrix.shape)
+    rows, columns = np.nonzero(matrix)
+    return Raw(columns, sources=rows, n=len(matrix), edge_weights=matrix[rows, columns])
+
+
+def check_square(shape: tuple[int, ...]) -> None:
+    """Refuse the shape of a matrix that is not square.
+
+    Raises
+    ------
+    GraphError
+    """
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise GraphError(f"an adjacency matrix must be square, not of shape {shape}")

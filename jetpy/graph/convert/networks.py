@@ -1,0 +1,121 @@
+"""Graphs of networkx, igraph and NetworKit, whose packages are never imported here."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.errors import GraphError
+from jetpy.graph.raw import Names, Raw
+
+USUAL = "weight"
+"""The attribute that is taken unless another one is named; graphs may lack it."""
+_MISSING = object()
+
+
+def is_from(package: str, kind: str, data: Any) -> bool:
+    """Whether something is of a class of a package, if that has been imported."""
+    module = sys.modules.get(package)
+    return module is not None and isinstance(data, getattr(module, kind))
+
+
+def from_networkx(graph: Any, weight: str | None, node_weight: str | None) -> Raw:
+    """Return a graph of networkx; the attributes named are weights, 1 where they are missing.
+
+    Raises
+    ------
+    GraphError
+        If no edge or node has the attribute named, unless it is the usual one.
+    """
+    nodes = list(graph)
+    index = {node: i for i, node in enumerate(nodes)}
+    ends = list(graph.edges())
+    u = np.fromiter((index[edge[0]] for edge in ends), np.int32, len(ends))
+    v = np.fromiter((index[edge[1]] for edge in ends), np.int32, len(ends))
+    of_edges = [edge[-1] for edge in graph.edges(data=weight, default=_MISSING)]
+    of_nodes = [value for _, value in graph.nodes(data=node_weight, default=_MISSING)]
+    weights = _attribute(weight, of_edges, "edge")
+    masses = _attribute(node_weight, of_nodes, "node")
+    if not graph.is_directed():
+        u, v, weights = both_ways(u, v, weights)
+    return Raw(
+        v,
+        sources=u,
+        n=len(nodes),
+        edge_weights=weights,
+        vertex_weights=masses,
+        naming=Names(nodes),
+        names=nodes,
+    )
+
+
+def from_igraph(graph: Any, weight: str | None, node_weight: str | None) -> Raw:
+    """Return a graph of igraph; the attribute "name" names its vertices, if no two are the same.
+
+    Raises
+    ------
+    GraphError
+        If it lacks an attribute named, unless that is the usual one.
+    """
+    u, v = np.array(graph.get_edgelist(), np.int64).reshape(-1, 2).T
+    weights = _attribute(weight, _values(graph.es, weight), "edge")
+    masses = _attribute(node_weight, _values(graph.vs, node_weight), "node")
+    called = _values(graph.vs, "name")
+    names = called if _MISSING not in called and len(set(called)) == len(called) else None
+    if not graph.is_directed():
+        u, v, weights = both_ways(u, v, weights)
+    return Raw(
+        v,
+        sources=u,
+        n=graph.vcount(),
+        edge_weights=weights,
+        vertex_weights=masses,
+        naming=None if names is None else Names(names, "vertex"),
+        names=names,
+    )
+
+
+def from_networkit(graph: Any, weight: str | None) -> Raw:
+    """Return a graph of NetworKit, with its weights unless `weight` is None."""
+    rows = list(graph.iterEdgesWeights())
+    u = np.array([row[0] for row in rows], np.int64)
+    v = np.array([row[1] for row in rows], np.int64)
+    weights = np.array([row[2] for row in rows]) if weight and graph.isWeighted() else None
+    if not graph.isDirected():
+        u, v, weights = both_ways(u, v, weights)
+    return Raw(v, sources=u, n=graph.upperNodeIdBound(), edge_weights=weights)
+
+
+def both_ways(
+    u: npt.NDArray[Any], v: npt.NDArray[Any], weights: npt.NDArray[Any] | None
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any] | None]:
+    """Return undirected edges in both directions; a self-loop has one only."""
+    other = u != v
+    if weights is not None:
+        weights = np.concatenate((weights, weights[other]))
+    return np.concatenate((u, v[other])), np.concatenate((v, u[other])), weights
+
+
+def _values(sequence: Any, name: str | None) -> list[Any]:
+    """Return an attribute of all edges or vertices of igraph, `_MISSING` where there is none."""
+    if name in sequence.attributes():
+        return list(sequence[name])
+    return [_MISSING] * len(sequence)
+
+
+def _attribute(name: str | None, values: list[Any], kind: str) -> npt.NDArray[Any] | None:
+    """Return weights, given what an attribute is for each edge or node: 1 where it is missing.
+
+    None stands for ones.
+    """
+    if name is None or not values:
+        return None
+    if all(value is _MISSING for value in values):
+        if name != USUAL:
+            raise GraphError(f"no {kind} has the attribute {name!r}")
+        return None
+    filled = (1 if value is _MISSING else value for value in values)
+    return np.fromiter(filled, object, len(values))

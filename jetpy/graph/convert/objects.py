@@ -1,0 +1,97 @@
+"""Objects that are graphs: those of other packages, matrices, arrays and lists of edges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from jetpy.errors import GraphError
+from jetpy.graph.convert.matrices import from_dense, from_scipy
+from jetpy.graph.convert.networks import from_igraph, from_networkit, from_networkx, is_from
+from jetpy.graph.csr import Graph
+from jetpy.graph.dlpack import is_array, on_host, sparse_on_host
+from jetpy.graph.raw import Raw
+
+ONE_EDGE = ((0, 1), (1, 0))
+"""A list of two directed edges that is the same graph as a matrix."""
+
+
+def from_array(data: Any, n: int | None) -> Raw:
+    """Return an edge list of shape (2, E), of integers; or a square dense matrix.
+
+    By default, an edge list has as many vertices as its largest id tells.
+
+    Raises
+    ------
+    GraphError
+        If the array is neither, or could be both.
+    """
+    array = on_host(data)
+    is_list = array.ndim == 2 and array.shape[0] == 2 and array.dtype.kind in "iu"
+    if is_list and n is None and array.shape[1] == 2 and not np.array_equal(array, ONE_EDGE):
+        raise GraphError(
+            "an array of shape (2, 2) may be two edges or a matrix; give n=, the number of "
+            "vertices, with edges, and a SciPy matrix otherwise"
+        )
+    if is_list:
+        largest = int(array.max()) if array.size else -1
+        return Raw(array[1], sources=array[0], n=largest + 1 if n is None else n)
+    if array.ndim == 2 and array.shape[0] == array.shape[1]:
+        return from_dense(array)
+    remedy = "; give the transpose, array.T" if array.ndim == 2 and array.shape[1] == 2 else ""
+    raise GraphError(
+        "an array must be an edge list of integers, of shape (2, E), or a square matrix, not of "
+        f"shape {array.shape} and {array.dtype}{remedy}"
+    )
+
+
+def raw_of(
+    data: Any,
+    weight: str | None = "weight",
+    node_weight: str | None = "weight",
+    n: int | None = None,
+) -> Raw:
+    """Return the arrays of a graph of any kind that `as_graph` takes, not checked yet.
+
+    Raises
+    ------
+    GraphError
+        If it is of another kind.
+    """
+    if isinstance(data, Graph):
+        return Raw(
+            data.indices,
+            indptr=data.indptr,
+            edge_weights=data.edge_weights,
+            vertex_weights=data.vertex_weights,
+            names=data.names,
+            locate=data.locate,
+        )
+    if sp.issparse(data):
+        return from_scipy(data)
+    if isinstance(data, tuple) and 2 <= len(data) <= 4:
+        indptr, indices, *weights = data
+        return Raw(indices, indptr, None, None, *weights)
+    if is_from("networkx", "Graph", data):
+        return from_networkx(data, weight, node_weight)
+    if is_from("igraph", "Graph", data):
+        return from_igraph(data, weight, node_weight)
+    if is_from("networkit", "Graph", data):
+        return from_networkit(data, weight)
+    if hasattr(data, "columns"):
+        raise GraphError(
+            "jetpy.from_edges(table, source, target) makes a graph of a table of edges"
+        )
+    matrix = sparse_on_host(data)
+    if matrix is not None:
+        return from_scipy(matrix)
+    if is_array(data):
+        return from_array(data, n)
+    raise GraphError(
+        f"cannot make a graph from {type(data).__name__!r}; give a jetpy.Graph, the path of a "
+        "file, a SciPy sparse matrix, a tuple (indptr, indices[, edge_weights[, vertex_weights]]), "
+        "an array of shape (2, E), a square one, a graph of networkx, igraph or NetworKit, or an "
+        "object with edge_index and num_nodes; jetpy.from_edges takes tables"
+    )

@@ -1,0 +1,164 @@
+"""Tables of edges between named vertices: data frames and Arrow tables, through narwhals."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from jetpy.errors import GraphError
+from jetpy.graph.build import graph_of
+from jetpy.graph.convert.networks import both_ways
+from jetpy.graph.csr import Graph
+from jetpy.graph.raw import Names, Raw, Rules
+
+
+def from_edges(
+    table: Any,
+    source: str,
+    target: str,
+    *,
+    weight: str | None = None,
+    nodes: Iterable[Any] | None = None,
+    repair: bool = False,
+    scale: bool = False,
+    name: str = "graph",
+) -> Graph:
+    """Make a `Graph` of a table of undirected edges, a row each, between vertices of any names.
+
+    Parameters
+    ----------
+    table : data frame of pandas, polars, ..., Arrow table, or mapping from name to column
+        In memory; whatever narwhals takes.
+    source, target : str
+        Columns that hold the names of the ends.
+    weight : str, optional
+        Column of the edge weights; 1 by default.
+    nodes : iterable of names, optional
+        Names of all vertices, isolated ones included, each once: vertex i is the i-th of them. By
+        default, the vertices are the ends of the edges, in the order in which they first appear.
+    repair, scale, name
+        As for `as_graph`: `repair` adds up the weights of an edge that is listed several times.
+
+    Returns
+    -------
+    Graph
+        Its `names` are the names of the vertices, by number; `Partition.as_dict` and
+        `Partition.parts_of` go back to them.
+
+    Raises
+    ------
+    GraphError
+        If a column is missing, an entry is, or the edges break a rule; if an edge has an end that
+        is not in `nodes`, or `nodes` has a name twice; or without narwhals, but for mappings.
+
+    Examples
+    --------
+    >>> table = {"from": ["a", "b"], "to": ["b", "c"]}
+    >>> from_edges(table, "from", "to").names
+    ('a', 'b', 'c')
+    >>> from_edges(table, "from", "to", nodes=["d", "c", "b", "a"])  # d has no edge
+    Graph('graph', n=4, m=2)
+    """
+    wanted = [source, target] if weight is None else [source, target, weight]
+    columns = _columns(table, wanted)
+    try:
+        number = _numbered(chain.from_iterable(zip(*columns[:2], strict=True)))
+        if nodes is not None:
+            number = _numbers_in(listed(nodes), number)
+    except TypeError as error:
+        raise GraphError(f"names of vertices must be hashable: {error}") from None
+    u, v = (
+        np.fromiter((number[end] for end in column), np.int32, len(column))
+        for column in columns[:2]
+    )
+    names = tuple(number)
+    weights = None if weight is None else np.fromiter(columns[2], object, len(columns[2]))
+    u, v, weights = both_ways(u, v, weights)
+    raw = Raw(
+        v,
+        sources=u,
+        n=len(names),
+        edge_weights=weights,
+        naming=Names(names, "vertex"),
+        names=names,
+    )
+    return graph_of(raw, Rules(repair=repair, scale=scale), name)
+
+
+def _numbered(names: Iterable[Any]) -> dict[Any, int]:
+    """Return a number for each different name, from 0 on, as they first appear."""
+    return {name: i for i, name in enumerate(dict.fromkeys(names))}
+
+
+def _numbers_in(nodes: list[Any], ends: Iterable[Any]) -> dict[Any, int]:
+    """Return the place of each name in `nodes`, which has no name twice and all ends of edges.
+
+    Raises
+    ------
+    GraphError
+    """
+    number = _numbered(nodes)
+    if len(number) < len(nodes):
+        twice, _ = Counter(nodes).most_common(1)[0]
+        raise GraphError(f"nodes has {twice!r} more than once")
+    unknown = next((end for end in ends if end not in number), None)
+    if unknown is not None:
+        raise GraphError(f"an edge ends at {unknown!r}, which is not in nodes")
+    return number
+
+
+def listed(column: Any) -> list[Any]:
+    """Return a column of whatever package, or an array, as a list of objects of Python."""
+    for way in ("to_pylist", "to_list", "tolist"):
+        if hasattr(column, way):
+            return list(getattr(column, way)())
+    return list(column)
+
+
+def _columns(table: Any, names: list[str]) -> list[list[Any]]:
+    """Return columns of a table, in which nothing is missing and all have as many rows.
+
+    Raises
+    ------
+    GraphError
+        If that is not so, or this is no table.
+    """
+    if isinstance(table, Mapping):
+        known, found = list(table), {name: table[name] for name in names if name in table}
+    else:
+        frame = _frame(table)
+        known, found = frame.columns, {name: frame[name] for name in names if name in frame.columns}
+    for name in names:
+        if name not in found:
+            raise GraphError(f"the table has no column {name!r}, but {', '.join(map(repr, known))}")
+    columns = [listed(found[name]) for name in names]
+    for name, column in zip(names, columns, strict=True):
+        if len(column) != len(columns[0]):
+            raise GraphError(
+                f"column {names[0]!r} has {len(columns[0])} rows, but {name!r} has {len(column)}"
+            )
+        for i, value in enumerate(column):
+            if value is None or type(value).__name__ == "NAType" or value != value:
+                raise GraphError(f"row {i} has nothing in column {name!r}")
+    return columns
+
+
+def _frame(table: Any) -> Any:
+    """Return a table as one of narwhals."""
+    try:
+        import narwhals
+    except ImportError:
+        raise GraphError(
+            "tables other than dicts of columns need a package: pip install narwhals"
+        ) from None
+    try:
+        return narwhals.from_native(table, eager_only=True)
+    except TypeError as error:
+        raise GraphError(
+            f"a table in memory is needed, such as narwhals takes, not {type(table).__name__!r}: "
+            f"{error}"
+        ) from None

@@ -1,0 +1,370 @@
+"""The rules that the arrays of a graph must keep, and the repair of those that can be mended.
+
+Every check names the first offending vertex or edge. Self-loops, duplicate edges and missing
+or unequal reverse edges can be repaired; everything else is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from jetpy.errors import GraphError, OptionError
+from jetpy.graph.checks import integer
+from jetpy.graph.csr import INT32_MAX, MOST_ENTRIES, MOST_WEIGHT, Graph, IntArray
+from jetpy.graph.dlpack import on_host
+
+SCALING = "scale=True (--scale) makes weights of any size fit"
+PATTERN = "pattern=True (--pattern) takes the places of entries alone"
+SCALED = "scale=True (--scale) turns positive weights into integers"
+HOW_ELSE = f"{SCALED}, {PATTERN}"
+EDGE_WEIGHTS = "edge weights"
+VERTEX_WEIGHTS = "vertex weights"
+_IN_WHOLE_NUMBERS = {EDGE_WEIGHTS: f"; {HOW_ELSE}", VERTEX_WEIGHTS: f"; {SCALED}"}
+"""How weights that are no whole numbers become such; those of a batch do not."""
+
+Matrix = Any  # a SciPy sparse array; SciPy has no types of its own
+
+
+class Naming:
+    """How messages name vertices and edges; readers of files override it to add line numbers."""
+
+    base = 0
+
+    def vertex(self, v: int) -> str:
+        """Name of the vertex with 0-based id `v`."""
+        return f"vertex {v + self.base}"
+
+    def edge(self, u: int, v: int) -> str:
+        """Name of the directed edge from `u` to `v`, 0-based ids."""
+        return f"edge ({u + self.base}, {v + self.base})"
+
+
+def row_of(indptr: npt.NDArray[Any], position: int) -> int:
+    """Row that holds entry number `position` of a CSR adjacency."""
+    return int(np.searchsorted(indptr, position, side="right")) - 1
+
+
+def check_order(n: int) -> None:
+    """Refuse a number of vertices below 0, or that 32 bits cannot hold with one to spare.
+
+    Raises
+    ------
+    GraphError
+    """
+    if n < 0:
+        raise GraphError(f"there cannot be {n} vertices")
+    if n >= INT32_MAX:
+        raise GraphError(f"{n} vertices are too many; there must be fewer than 2**31 - 1")
+
+
+def checked_n(n: Any, name: str = "n") -> int | None:
+    """Return a number of vertices as it is given, which may be None.
+
+    Raises
+    ------
+    OptionError
+        If it is not an integer in 0..2**31 - 2.
+    """
+    if n is None:
+        return None
+    count = integer(name, n)
+    if not 0 <= count < INT32_MAX:
+        raise OptionError(f"{name} is {count}; it must lie in 0..{INT32_MAX - 1}")
+    return count
+
+
+def check_n(n: int, found: int, what: str = "the graph") -> None:
+    """Refuse a number of vertices other than the number that a graph has.
+
+    Raises
+    ------
+    GraphError
+    """
+    if n != found:
+        raise GraphError(f"n is {n}, but {what} has {found} vertices; leave n out")
+
+
+def integer_array(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
+    """Return `values` as a one-dimensional array of integers, of whatever width.
+
+    Raises
+    ------
+    GraphError
+        When it has another shape or type, or more entries than a graph may have directed edges.
+    """
+    array = on_host(values)
+    if array.ndim != 1:
+        raise GraphError(f"{what} must be one-dimensional, not of shape {array.shape}")
+    if array.size > MOST_ENTRIES:
+        raise GraphError(f"{what} has {array.size} entries, but may have {MOST_ENTRIES} at most")
+    if array.size == 0:
+        return array.astype(np.int32, copy=False)
+    if array.dtype.kind not in "iu":
+        raise GraphError(f"{what} must hold integers, not {array.dtype}")
+    return array
+
+
+def checked_indptr(values: npt.ArrayLike, entries: int) -> IntArray:
+    """Return `values` as the row starts of a CSR adjacency of that many `entries`.
+
+    They are int32, or int64 if there are 2**31 entries or more.
+
+    Raises
+    ------
+    GraphError
+        When they do not start with 0, decrease, or do not end with `entries`.
+    """
+    indptr = integer_array(values, "indptr")
+    check_order(max(indptr.size - 1, 0))
+    if indptr.size == 0 or indptr[0] != 0:
+        raise GraphError(f"indptr must start with 0, not {indptr[:1]}")
+    falls = np.flatnonzero(indptr[1:] < indptr[:-1])
+    if falls.size:
+        v = int(falls[0])
+        raise GraphError(f"indptr decreases at vertex {v}: {indptr[v]}, then {indptr[v + 1]}")
+    if indptr[-1] != entries:
+        raise GraphError(f"indptr ends with {indptr[-1]}, but there are {entries} indices")
+    return np.ascontiguousarray(indptr, np.int32 if entries <= INT32_MAX else np.int64)
+
+
+def checked_ids(values: npt.ArrayLike, n: int, what: str, source: Callable[[int], str]) -> IntArray:
+    """Return `values` as int32 vertex ids; `source(i)` says where entry i comes from.
+
+    Raises
+    ------
+    GraphError
+        When an id is outside 0..n - 1.
+    """
+    ids = integer_array(values, what)
+    if ids.size and (ids.min() < 0 or ids.max() >= n):
+        i = int(np.flatnonzero((ids < 0) | (ids >= n))[0])
+        raise GraphError(f"{source(i)}: {ids[i]} is not a vertex; ids are 0..{n - 1}")
+    return np.ascontiguousarray(ids, dtype=np.int32)
+
+
+def number_array(
+    values: npt.ArrayLike, size: int, what: str, source: Callable[[int], str]
+) -> npt.NDArray[Any]:
+    """Return `values` as an array of one number for each of `size` bearers, not checked further.
+
+    Numbers that are objects of Python become integers, or floats where one is none or too large.
+
+    Raises
+    ------
+    GraphError
+        When there are not `size` of them, or one is an object that is no number, such as None.
+    """
+    weights = on_host(values)
+    if weights.shape != (size,):
+        raise GraphError(f"{size} {what} are needed, not an array of shape {weights.shape}")
+    if weights.dtype != object:
+        return weights
+    for i, weight in enumerate(weights):
+        if not isinstance(weight, Real | Decimal):
+            raise GraphError(f"{source(i)} has weight {weight!r}, which is not a whole number")
+    plain = np.array(weights.tolist())
+    try:
+        return plain.astype(np.float64) if plain.dtype == object else plain
+    except OverflowError:
+        raise GraphError(f"the {what} are too large even for floating-point numbers") from None
+
+
+def or_pattern(what: str) -> str:
+    """Return the end of a message about numbers that are no weights: of edges, one can do without.
+
+    A pattern keeps the weights of vertices.
+    """
+    return f"; {PATTERN}" if what == EDGE_WEIGHTS else ""
+
+
+def checked_weights(
+    values: npt.ArrayLike, size: int, what: str, source: Callable[[int], str]
+) -> IntArray:
+    """Return `values` as positive int32 weights; `source(i)` names the bearer of weight i.
+
+    Integers, booleans and floats that are whole numbers are accepted.
+
+    Raises
+    ------
+    GraphError
+        When there are not `size` of them, one is not a positive whole number below 2**31, or
+        their sum is above 2**46.
+    """
+    weights = number_array(values, size, what, source)
+    if weights.dtype.kind not in "biuf" and size:
+        raise GraphError(f"{what} must be integers, not {weights.dtype}{or_pattern(what)}")
+
+    def refuse(wrong: npt.NDArray[np.bool_], why: str) -> None:
+        if wrong.any():
+            i = int(wrong.argmax())
+            raise GraphError(f"{source(i)} has weight {weights[i]}, {why}")
+
+    if weights.dtype.kind == "f":
+        remedies = _IN_WHOLE_NUMBERS.get(what, "")
+        refuse(weights != np.rint(weights), f"which is not a whole number{remedies}")
+    refuse(weights < 0, f"but weights must be positive{or_pattern(what)}")
+    refuse(weights < 1, "but weights must be positive")
+    refuse(weights > INT32_MAX, f"which overflows: weights must be below 2**31; {SCALING}")
+    total = int(weights.sum(dtype=np.int64))
+    if total > MOST_WEIGHT:
+        raise GraphError(f"the {what} overflow: they sum to {total}, more than 2**46; {SCALING}")
+    return np.ascontiguousarray(weights, dtype=np.int32)
+
+
+def check_small(graph: Graph, what: str) -> None:
+    """Refuse a graph with more directed edges, or weights of a larger sum, than 32 bits hold.
+
+    Raises
+    ------
+    GraphError
+        That `what` does not take it.
+    """
+    if graph.is_large:
+        raise GraphError(
+            f"{what} takes graphs of fewer than 2**31 directed edges, whose weights sum to less "
+            f"than 2**31; {SCALING}"
+        )
+
+
+def find_defect(matrix: Matrix, naming: Naming) -> str | None:
+    """Say what is to be mended in an adjacency matrix, or None if nothing is.
+
+    Parameters
+    ----------
+    matrix : scipy.sparse.csr_array, shape (n, n)
+        Positive entries; rows in any order, possibly with duplicates.
+    naming : Naming
+        How the message names vertices and edges.
+    """
+    if matrix.nnz == 0:
+        return None
+    loops = np.flatnonzero(matrix.diagonal())
+    if loops.size:
+        v = int(loops[0])
+        return f"{naming.edge(v, v)} is a self-loop; {_hint('drops self-loops')}"
+    reverse = matrix.T.tocsr()
+    forward = matrix if matrix.has_sorted_indices else reverse.T.tocsr()
+    if not forward.has_canonical_format:
+        edge = naming.edge(*_first_duplicate(forward.indptr, forward.indices))
+        return f"{edge} is listed more than once; {_hint('merges duplicates')}"
+    missing = _first_unmatched(forward, reverse)
+    if missing is not None:
+        u, v = missing
+        return f"{naming.edge(u, v)} is listed, but not its reverse, {naming.edge(v, u)}; " + _hint(
+            "adds missing directions"
+        )
+    unequal = np.flatnonzero(forward.data != reverse.data)
+    if unequal.size:
+        i = int(unequal[0])
+        u, v = row_of(forward.indptr, i), int(forward.indices[i])
+        return (
+            f"{naming.edge(u, v)} has weight {forward.data[i]}, but its reverse, "
+            f"{naming.edge(v, u)}, has weight {reverse.data[i]}; "
+            + _hint("takes the larger weight")
+        )
+    return None
+
+
+def merged(matrix: Matrix) -> Matrix:
+    """Drop self-loops, and add up the weights of duplicates.
+
+    Parameters
+    ----------
+    matrix : scipy.sparse.csr_array, shape (n, n)
+        Positive entries.
+
+    Returns
+    -------
+    scipy.sparse.csr_array, shape (n, n), rows sorted
+    """
+    rows = np.repeat(np.arange(matrix.shape[0], dtype=np.int32), np.diff(matrix.indptr))
+    keep = rows != matrix.indices
+    data = matrix.data.astype(np.float64 if matrix.dtype.kind == "f" else np.int64, copy=False)
+    pairs = (data[keep], (rows[keep], matrix.indices[keep]))
+    return sp.coo_array(pairs, shape=matrix.shape).tocsr()  # adds duplicates
+
+
+def symmetric(matrix: Matrix) -> Matrix:
+    """Add missing directions, and give two opposite edges the larger of their weights.
+
+    Parameters
+    ----------
+    matrix : scipy.sparse.csr_array, shape (n, n), rows sorted
+        Positive entries, none of them twice or on the diagonal.
+
+    Returns
+    -------
+    scipy.sparse.csr_array, shape (n, n), rows sorted
+    """
+    return matrix.maximum(matrix.T.tocsr())
+
+
+def pattern_of(matrix: Matrix) -> Matrix:
+    """Return where a matrix has entries off its diagonal, in either direction: ones there.
+
+    Parameters
+    ----------
+    matrix : scipy.sparse.csr_array, int32, shape (n, n)
+
+    Returns
+    -------
+    scipy.sparse.csr_array, int32, shape (n, n), rows sorted
+    """
+    found = symmetric(merged(matrix))
+    found.data = np.ones(found.nnz, np.int32)
+    return found
+
+
+def what_is_repaired(given: Matrix, once: Matrix, both: Matrix) -> str:
+    """Say what `merged` has made of a matrix, and `symmetric` of that."""
+    rows = np.repeat(np.arange(given.shape[0], dtype=np.int32), np.diff(given.indptr))
+    loops = int((rows == given.indices).sum())
+    added = both.nnz - once.nnz
+    return (
+        f"{loops} self-loops dropped, {given.nnz - loops - once.nnz} duplicate edges merged, "
+        f"{added} missing directions added, {(both != once).nnz - added} weights raised to those "
+        "of the other direction"
+    )
+
+
+def _hint(what: str) -> str:
+    return f"repair=True (--repair on the command line) {what}"
+
+
+def _first_duplicate(indptr: IntArray, indices: IntArray) -> tuple[int, int]:
+    """First edge of sorted rows that occurs twice, given that there is one."""
+    again = indices[1:] == indices[:-1]
+    starts = indptr[(indptr > 0) & (indptr < len(indices))]
+    again[starts - 1] = False
+    position = int(again.argmax())
+    return row_of(indptr, position), int(indices[position])
+
+
+def _first_unmatched(forward: Matrix, reverse: Matrix) -> tuple[int, int] | None:
+    """First edge of `forward` (sorted, no duplicates) without a reverse edge, or None.
+
+    `reverse` is the transpose. Where the two first differ, the smaller of the two entries is
+    the one that the other lacks.
+    """
+    if np.array_equal(forward.indptr, reverse.indptr):
+        position = int((forward.indices != reverse.indices).argmax())
+        if forward.indices[position] == reverse.indices[position]:
+            return None
+        row = row_of(forward.indptr, position)
+    else:
+        row = int((forward.indptr != reverse.indptr).argmax()) - 1
+        shared = int(forward.indptr[row])
+        earlier = forward.indices[:shared] != reverse.indices[:shared]
+        if earlier.any():
+            row = row_of(forward.indptr, int(earlier.argmax()))
+    out = set(forward.indices[forward.indptr[row] : forward.indptr[row + 1]].tolist())
+    back = set(reverse.indices[reverse.indptr[row] : reverse.indptr[row + 1]].tolist())
+    neighbour = min(out ^ back)
+    return (row, neighbour) if neighbour in out else (neighbour, row)

@@ -1,0 +1,108 @@
+"""Files of modifiers: what changes in a graph, batch by batch.
+
+Each line is one modifier; ids are those of `jetpy.IncrementalPartitioner`, 0-based:
+
+=============  ======================================================================
+``+v [W]``     insert a vertex (of weight W), which gets the next id
+``-v V``       delete vertex V and its edges
+``+e U V [W]`` insert an edge (of weight W)
+``-e U V``     delete an edge
+=============  ======================================================================
+
+A line ``---`` ends a batch. Within a batch the order of lines matters only for the ids of new
+vertices: edges are deleted first, then vertices, and vertices are inserted before edges. Lines
+that start with ``#`` or ``%`` are comments, empty lines mean nothing.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from jetpy.errors import FileFormatError
+from jetpy.graph.csr import INT32_MAX
+from jetpy.incremental.batch import Batch
+from jetpy.io.compression import open_input
+from jetpy.io.text import first_line
+
+END = "---"
+NUMBERS = {"+v": (0, 1), "-v": (1, 1), "+e": (2, 3), "-e": (2, 2)}
+"""Least and most numbers after each word."""
+LONGEST_LINE = 1 << 12
+"""Bytes of the longest line, but for comments."""
+
+
+def read_modifiers(path: str | os.PathLike[str]) -> Iterator[Batch]:
+    """Read batches of modifiers, all of which are checked before the first is returned.
+
+    Parameters
+    ----------
+    path : path
+        May end in a suffix of compression.
+
+    Raises
+    ------
+    FileFormatError
+        When a line is none of the above; the message names it.
+    JetpyError
+        When the file cannot be read.
+    """
+    with open_input(path) as stream:
+        text = first_line(stream) + stream.read()
+        for _ in _batches(io.BytesIO(text)):
+            pass
+    return _batches(io.BytesIO(text))
+
+
+def _batches(stream: BinaryIO) -> Iterator[Batch]:
+    """Yield the batches that change anything, one at a time: there may be millions."""
+    lines: dict[str, list[list[int]]] = {word: [] for word in NUMBERS}
+    for number, line in enumerate(stream, 1):
+        if line.lstrip()[:1] in (b"", b"#", b"%"):
+            continue
+        if len(line) > LONGEST_LINE:
+            raise FileFormatError(f"line {number}: longer than {LONGEST_LINE:,} bytes")
+        words = line.split()
+        first = words[0].decode("utf-8", "replace")
+        if first == END and len(words) == 1:
+            if any(lines.values()):
+                yield _batch(lines)
+                lines = {word: [] for word in NUMBERS}
+        elif first in NUMBERS:
+            lines[first].append(_numbers(first, words[1:], number))
+        else:
+            raise FileFormatError(
+                f"line {number}: {first!r} is no modifier; "
+                f"lines begin with {', '.join(NUMBERS)} or {END}"
+            )
+    if any(lines.values()):
+        yield _batch(lines)
+
+
+def _numbers(word: str, words: list[bytes], line: int) -> list[int]:
+    """Return the numbers of a modifier; a weight left out is 1."""
+    least, most = NUMBERS[word]
+    if not least <= len(words) <= most:
+        wanted = str(least) if least == most else f"{least} or {most}"
+        raise FileFormatError(f"line {line}: {word} takes {wanted} numbers, not {len(words)}")
+    values = []
+    for given in words:
+        if not given.isdigit() or len(given) > 10 or int(given) > INT32_MAX:
+            shown = given.decode("utf-8", "replace")
+            raise FileFormatError(
+                f"line {line}: {shown!r} is not a whole number from 0 to 2147483647"
+            )
+        values.append(int(given))
+    return values + [1] * (most - len(values))
+
+
+def _batch(lines: dict[str, list[list[int]]]) -> Batch:
+    return Batch(
+        delete_edges=lines["-e"],
+        delete_vertices=[v for (v,) in lines["-v"]],
+        insert_vertices=[weight for (weight,) in lines["+v"]],
+        insert_edges=[ends for *ends, _ in lines["+e"]],
+        edge_weights=[weight for *_, weight in lines["+e"]],
+    )

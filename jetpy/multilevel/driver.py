@@ -1,0 +1,292 @@
+"""The multilevel driver: coarsen, partition the coarsest graph, project and refine.
+
+The only module that knows the order of the stages of a run (Jet, Algorithm 2.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.device.device_graph import DeviceGraph, divide_weights, upload
+from jetpy.engines.base import Array, Backend
+from jetpy.engines.stopwatch import Stopwatch
+from jetpy.graph.csr import Graph
+from jetpy.multilevel.hierarchy import (
+    HierarchyLevel,
+    coarsen,
+    coarsest_size,
+    finest_level,
+    inject,
+    project,
+)
+from jetpy.multilevel.hierarchy_portfolio import branch_off, partition_best
+from jetpy.multilevel.index_width import is_narrow, narrow_problem
+from jetpy.multilevel.outcome import (
+    Level,
+    Outcome,
+    Solution,
+    all_seconds,
+    level_report,
+    stage_seconds,
+)
+from jetpy.multilevel.overlay import overlay
+from jetpy.multilevel.subgraphs import within_blocks
+from jetpy.multilevel.vcycle import run_cycles
+from jetpy.problem.problem import EDGE_CUT, Problem, in_units, within
+from jetpy.progress import Progress, no_progress
+from jetpy.refinement.jet import Refined
+from jetpy.refinement.measures import Measures, cost_of
+
+
+def partition_multilevel(
+    backend: Backend, graph: Graph, steps: Sequence[Problem], progress: Progress = no_progress
+) -> Outcome:
+    """Partition `graph` from scratch.
+
+    With several steps, coarse levels are cut into the parts of the first; on finer ones, the parts
+    of each step are cut into those of the next. The last step is what is asked for.
+    """
+    with Stopwatch(backend, "coarsen") as transfer:
+        device = upload(backend, graph)
+    outcome = partition_uploaded(backend, device, steps, progress)
+    return outcome.with_more("coarsen", transfer.seconds)
+
+
+def partition_uploaded(
+    backend: Backend,
+    device: DeviceGraph,
+    steps: Sequence[Problem],
+    progress: Progress = no_progress,
+) -> Outcome:
+    """Partition a graph that is on the back end from scratch, as `partition_multilevel` does."""
+    reduced, unit = divide_weights(backend, device)
+    solution = solve(backend, reduced, [in_units(s, unit) for s in steps], None, progress)
+    with Stopwatch(backend, "refine") as fetching:
+        refined = solution.refined
+        cut, cost = refined.measures.cut, refined.measures.cut * steps[-1].metric.factor
+        if steps[-1].metric is not EDGE_CUT:
+            cut = cost_of(backend, device, refined.parts, EDGE_CUT, steps[-1].k)
+        parts = backend.to_host(refined.parts)
+    outcome = Outcome(parts, cut, cost, solution.levels, solution.seconds)
+    return outcome.with_more("refine", fetching.seconds)
+
+
+def refine_partition(
+    backend: Backend,
+    graph: Graph,
+    parts: npt.NDArray[np.int32],
+    problem: Problem,
+    progress: Progress = no_progress,
+    pinned: npt.NDArray[np.int32] | None = None,
+) -> Outcome:
+    """Refine a given partition (int32, shape (n,)) on the graph itself; `pinned` as for `solve`."""
+    with Stopwatch(backend, "refine") as transfer:
+        device = upload(backend, graph)
+    outcome = refine_uploaded(backend, device, parts, problem, progress, pinned)
+    return outcome.with_more("refine", transfer.seconds)
+
+
+def refine_uploaded(
+    backend: Backend,
+    device: DeviceGraph,
+    parts: npt.NDArray[np.int32],
+    problem: Problem,
+    progress: Progress = no_progress,
+    pinned: npt.NDArray[np.int32] | None = None,
+) -> Outcome:
+    """Refine a partition of a graph that is on the back end, as `refine_partition` does."""
+    with Stopwatch(backend, "refine") as watch:
+        reduced, unit = divide_weights(backend, device)
+        kept = None if pinned is None else backend.from_host(pinned)
+        start = backend.from_host(parts.copy())
+        solution = improve(backend, reduced, start, in_units(problem, unit), progress, kept)
+        result = backend.to_host(solution.refined.parts)
+    cut = solution.refined.measures.cut
+    return Outcome(result, cut, cut, solution.levels, stage_seconds(refine=watch.seconds))
+
+
+def improve(
+    backend: Backend,
+    graph: DeviceGraph,
+    parts: Array,
+    problem: Problem,
+    progress: Progress,
+    pinned: Array | None = None,
+) -> Solution:
+    """Refine a partition (int32, shape (n,)) on the graph alone; the rest is as for `solve`."""
+    return improve_level(finest_level(backend, graph, None, pinned), parts, problem, progress)
+
+
+def improve_level(
+    finest: HierarchyLevel, parts: Array, problem: Problem, progress: Progress
+) -> Solution:
+    """Refine a partition of the graph of a level, as `improve` does."""
+    with Stopwatch(finest.backend, "refine") as watch:
+        refined, levels = _uncoarsen([finest], [problem], parts, None, progress)
+    return Solution(refined, levels, stage_seconds(refine=watch.seconds))
+
+
+def solve(
+    backend: Backend,
+    graph: DeviceGraph,
+    steps: Sequence[Problem],
+    groups: Array | None,
+    progress: Progress,
+    pinned: Array | None = None,
+) -> Solution:
+    """Partition a graph that is on the back end, its vertex weights without a common divisor.
+
+    `groups` are those of the vertices (int32, shape (n,)), where the first step has several;
+    `pinned` (int32, shape (n,)) the parts of those that are to be there, -1 of others.
+    """
+    return solve_level(finest_level(backend, graph, groups, pinned), steps, progress)
+
+
+def solve_level(finest: HierarchyLevel, steps: Sequence[Problem], progress: Progress) -> Solution:
+    """Partition the graph of a level, as `solve` does."""
+    backend = finest.backend
+    if backend.is_wide:
+        return _solve_wide(finest, steps, progress)
+    with Stopwatch(backend, "coarsen") as coarsening:
+        hierarchy = coarsen(finest, steps, progress)
+        hierarchies = [hierarchy, *branch_off(hierarchy, steps)]
+    with Stopwatch(backend, "initial") as initial:
+        hierarchy, start = partition_best(hierarchies, steps[0])
+    hierarchies.clear()  # refinement frees the levels that it is done with
+    with Stopwatch(backend, "refine") as refining:
+        refined, levels = _uncoarsen(hierarchy, steps, start.parts, start.measures, progress)
+    seconds = stage_seconds(coarsening.seconds, initial.seconds, refining.seconds)
+    return Solution(refined, levels, seconds)
+
+
+def _solve_wide(finest: HierarchyLevel, steps: Sequence[Problem], progress: Progress) -> Solution:
+    """Do what `solve` does with wide kernels as far as these are needed, with others from there.
+
+    Coarsening ends where 32 bits hold a level, if they ever do. That is partitioned as a graph of
+    its own, its weights rounded if need be, and refined as it is.
+    """
+    backend = finest.backend
+    with Stopwatch(backend, "coarsen") as coarsening:
+        until = partial(is_narrow, problem=steps[-1])
+        hierarchy = coarsen(finest, steps, progress, until=until)
+    found = _solve_narrow(hierarchy[-1], steps)
+    with Stopwatch(backend, "refine") as refining:
+        parts = found.refined.parts
+        refined, levels = _uncoarsen(hierarchy, [steps[-1]], parts, None, progress)
+    deeper = [replace(level, level=level.level + len(levels)) for level in found.levels]
+    spent = [found.seconds, stage_seconds(coarsening.seconds, 0.0, refining.seconds)]
+    return Solution(refined, [*levels, *deeper], all_seconds(spent))
+
+
+def _solve_narrow(level: HierarchyLevel, steps: Sequence[Problem]) -> Solution:
+    """Partition a level of a wide back end from scratch by kernels of 32 bits."""
+    with Stopwatch(level.backend, "coarsen") as narrowing:
+        within = [narrow_problem(level.graph, step) for step in steps]
+        narrowed = level.narrowed(steps[-1])
+    found = solve_level(narrowed, within, no_progress)
+    spent = [found.seconds, stage_seconds(coarsen=narrowing.seconds)]
+    return replace(found, seconds=all_seconds(spent))
+
+
+def recombine(
+    backend: Backend,
+    graph: DeviceGraph,
+    problem: Problem,
+    better: Solution,
+    other: Solution,
+    pinned: Array | None = None,
+) -> Solution:
+    """Return what two partitions of a graph make together, never worse than the better of them.
+
+    Vertices become one only with those that both partitions keep in the same part: so every level
+    has the better one, from which refinement starts, and each block of vertices on which the other
+    one differs may move as a whole. There are no V-cycles on the way, as this is one itself.
+    `pinned` as for `solve`.
+    Source: Sanders, Schulz, "Distributed evolutionary graph partitioning", ALENEX 2012.
+    """
+    problem = replace(problem, options=replace(problem.options, cycles=0))
+    start = better.refined
+    with Stopwatch(backend, "coarsen") as coarsening:
+        blocks = overlay(backend, start.parts, other.refined.parts, problem.k)
+        hierarchy = coarsen(finest_level(backend, graph, blocks, pinned), [problem], no_progress)
+        parts = start.parts
+        for finer, level in pairwise(hierarchy):
+            parts = inject(finer, level, parts)
+    with Stopwatch(backend, "refine") as refining:
+        refined, levels = _uncoarsen(hierarchy, [problem], parts, start.measures, no_progress)
+    seconds = stage_seconds(coarsening.seconds, 0.0, refining.seconds)
+    if refined.measures.quality(problem) > start.measures.quality(problem):
+        return replace(better, seconds=seconds)
+    return Solution(refined, levels, seconds)
+
+
+def _uncoarsen(
+    hierarchy: list[HierarchyLevel],
+    steps: Sequence[Problem],
+    parts: Array,
+    known: Measures | None,
+    progress: Progress,
+) -> tuple[Refined, list[Level]]:
+    """Refine on every level from the coarsest up, with V-cycles where the options want them.
+
+    `parts` are the coarsest level's in the first step, `known` their measures if the caller has
+    them. Empties `hierarchy` on the way. Returns the finest result and the levels.
+    """
+    levels: list[Level] = []
+    work, done = sum(level.graph.all_n for level in hierarchy), 0
+    problem, *later = steps
+    weight = hierarchy[0].graph.edge_weight // 2
+    while hierarchy:
+        level = hierarchy.pop()
+        depth = len(hierarchy)
+        with Stopwatch(level.backend, "refine", depth) as watch:
+            refined = level.refine(problem, parts, depth, known)
+            while later and (
+                depth == 0 or _is_time(level, later[0], refined, problem.metric.farthest * weight)
+            ):
+                parts = _extend(level, refined, later)
+                problem, *later = later
+                refined = level.refine(problem, parts, depth)
+            refined = run_cycles(level, hierarchy, problem, refined)
+            if depth == 0:
+                refined = level.finish(problem, refined)
+            known = refined.measures
+            parts = project(level, refined.parts, hierarchy)
+        levels.insert(0, level_report(depth, level, refined, watch, problem))
+        done += level.graph.all_n
+        progress("refine", done, work)
+    return refined, levels
+
+
+def _is_time(level: HierarchyLevel, step: Problem, refined: Refined, full: int) -> bool:
+    """Whether a level is fine enough for a step; `full` is the cut if that were all edges.
+
+    Where much is cut, coarse levels say little about fine ones, and large parts have to be right
+    before they are cut into small ones.
+    """
+    share = step.options.cut_share
+    return (
+        share is not None
+        and level.graph.all_n >= coarsest_size(step.k, step.options.coarsen.per_part)
+        and refined.measures.cut <= share * full
+    )
+
+
+def _extend(level: HierarchyLevel, refined: Refined, steps: Sequence[Problem]) -> Array:
+    """Cut the parts of a level into those of the next of the steps that are left.
+
+    All parts at once, as one graph without the edges between them, in which every vertex keeps to
+    the new parts of its own old one. Source: hierarchical multisection, Samoldekin, Schulz, Woydt,
+    "GPU-Accelerated Algorithms for Process Mapping" (2025), section 4.1, where each part is a
+    problem of its own.
+    """
+    backend = level.backend
+    inside = within_blocks(backend, level.graph, refined.parts)
+    problem = within(steps[0], steps[-1], refined.measures.part_weights, len(steps))
+    return solve(backend, inside, [problem], refined.parts, no_progress).refined.parts

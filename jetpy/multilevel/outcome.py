@@ -1,0 +1,148 @@
+"""What the driver returns, and what it reports of stages and levels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.engines.base import Backend
+from jetpy.engines.stopwatch import Stopwatch
+from jetpy.graph.csr import Graph
+from jetpy.multilevel.hierarchy import HierarchyLevel
+from jetpy.problem.metrics import edge_cut
+from jetpy.problem.problem import Problem
+from jetpy.refinement.jet import Refined
+
+STAGES = ("coarsen", "initial", "refine")
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level of the multilevel hierarchy, as it was refined (0 is the input graph).
+
+    `cut_before` and `cut_after` are the total weight of cut undirected edges before and after
+    refinement on this level; `iterations` counts refinement iterations.
+    """
+
+    level: int
+    n: int
+    m: int
+    cut_before: int
+    cut_after: int
+    imbalance: float
+    iterations: int
+    coarsen_seconds: float
+    refine_seconds: float
+    coarsen_launches: int
+    refine_launches: int
+
+
+class LevelTable(tuple[Level, ...]):
+    """The levels of a hierarchy, finest first, which print as a table with a row for each.
+
+    The columns are numbers of vertices and undirected edges, the weight of cut edges before and
+    after refinement, imbalance, refinement iterations, and seconds of coarsening and refinement.
+
+    Examples
+    --------
+    >>> LevelTable([Level(0, 9000, 17000, 253, 209, 0.0224, 40, 0.0, 0.011, 0, 792)])
+    level  vertices   edges  cut before  cut after  imbalance  iterations      s
+        0     9,000  17,000         253        209     0.0224          40  0.011
+    """
+
+    def __repr__(self) -> str:
+        from jetpy.evaluation.rows import LEVEL_HEADERS, level_rows, text_table
+
+        return text_table(LEVEL_HEADERS, level_rows(self)) if self else "no levels"
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Parts (int32, shape (n,)), their cut, the levels (finest first) and seconds by stage.
+
+    `cost` is what refinement reduces: each cut edge times the distance of its parts. `generations`
+    are the partitions that were found or recombined; `disconnected` tells why parts that should be
+    connected are not.
+    """
+
+    parts: npt.NDArray[np.int32]
+    cut: int
+    cost: int
+    levels: Sequence[Level]
+    seconds: Mapping[str, float]
+    generations: int = 1
+    disconnected: Mapping[int, str] = field(default_factory=dict)
+
+    def with_parts(self, graph: Graph, parts: npt.NDArray[np.int32]) -> Outcome:
+        """Return the outcome with other parts (int32, shape (n,)) of a graph, and their cut."""
+        cut = edge_cut(graph, parts)
+        return replace(self, parts=parts, cut=cut, cost=cut)
+
+    def with_more(self, stage: str, seconds: float) -> Outcome:
+        """Return the outcome of a run that spent more seconds on a stage."""
+        spent = {name: self.seconds[name] for name in STAGES}
+        spent[stage] += seconds
+        return replace(self, seconds=stage_seconds(**spent))
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Refined parts on the back end, the levels (finest first) and seconds by stage."""
+
+    refined: Refined
+    levels: Sequence[Level]
+    seconds: Mapping[str, float]
+
+
+def cpu_threads(backend: Backend) -> int:
+    """Return the number of CPU threads of a back end, on a GPU those for small levels."""
+    return (backend.host_engine or backend).threads
+
+
+def stage_seconds(
+    coarsen: float = 0.0, initial: float = 0.0, refine: float = 0.0
+) -> dict[str, float]:
+    """Return wall seconds by stage, and their total."""
+    total = coarsen + initial + refine
+    return {"coarsen": coarsen, "initial": initial, "refine": refine, "total": total}
+
+
+def all_seconds(spent: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return the seconds by stage of several runs together."""
+    return stage_seconds(*(sum(s[stage] for s in spent) for stage in STAGES))
+
+
+def trivial_outcome(parts: npt.NDArray[np.int32], cut: int) -> Outcome:
+    """Return the outcome of a problem that leaves nothing to decide."""
+    return Outcome(parts, cut, cut, [], stage_seconds())
+
+
+def trivial_partition(n: int, total_edge_weight: int, k: int) -> Outcome | None:
+    """Return the outcome if there is nothing to decide: one part, or one for each vertex."""
+    if k == 1:
+        return trivial_outcome(np.zeros(n, np.int32), 0)
+    if n <= k:
+        return trivial_outcome(np.arange(n, dtype=np.int32), total_edge_weight)
+    return None
+
+
+def level_report(
+    depth: int, level: HierarchyLevel, refined: Refined, watch: Stopwatch, problem: Problem
+) -> Level:
+    """Describe level `depth`, refined within the time that a watch shows."""
+    return Level(
+        level=depth,
+        n=level.graph.all_n,
+        m=level.graph.all_nnz // 2,
+        cut_before=refined.cut_before,
+        cut_after=refined.measures.cut,
+        imbalance=problem.imbalance_of(refined.measures.part_weights),
+        iterations=refined.iterations,
+        coarsen_seconds=level.watch.seconds,
+        refine_seconds=watch.seconds,
+        coarsen_launches=level.watch.launches,
+        refine_launches=watch.launches,
+    )

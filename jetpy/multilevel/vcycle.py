@@ -1,0 +1,61 @@
+"""V-cycles: a level is coarsened again within its parts, which are refined on the way back.
+
+Source: Walshaw, "Multilevel refinement for combinatorial optimisation problems", Annals of
+Operations Research 131 (2004), iterated multilevel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from jetpy.engines.base import Array
+from jetpy.engines.stopwatch import Stopwatch
+from jetpy.multilevel.hierarchy import HierarchyLevel, coarsen, project
+from jetpy.problem.options import Options
+from jetpy.problem.problem import Problem
+from jetpy.progress import no_progress
+from jetpy.refinement.jet import Refined
+
+
+def run_cycles(
+    level: HierarchyLevel,
+    finer: Sequence[HierarchyLevel],
+    problem: Problem,
+    refined: Refined,
+) -> Refined:
+    """Run as many V-cycles on a level as the options want there, given the finer levels."""
+    if _is_cycled(level, finer, problem.options):
+        for cycle in range(problem.options.cycles):
+            refined = _run(level, problem, refined, cycle, len(finer))
+    return refined
+
+
+def _is_cycled(level: HierarchyLevel, finer: Sequence[HierarchyLevel], options: Options) -> bool:
+    limit = options.cycle_limit
+    if limit is None:
+        return len(finer) % options.cycle_step == 0
+    return level.graph.all_size <= limit and not (finer and finer[-1].graph.all_size <= limit)
+
+
+def _run(
+    finest: HierarchyLevel, problem: Problem, start: Refined, cycle: int, depth: int
+) -> Refined:
+    """Run a V-cycle on level `depth`, and return the better of its result and `start`."""
+    kept = start.parts.copy()
+    within = replace(finest, blocks=kept)
+    hierarchy = coarsen(within, [problem], no_progress, depth, cycle + 1)
+    parts: Array = hierarchy[-1].blocks
+    known, iterations = start.measures, start.iterations
+    while hierarchy:
+        level = hierarchy.pop()
+        current = depth + len(hierarchy)
+        with Stopwatch(level.backend, "refine", current):
+            refined = level.refine(problem, parts, current, known)
+        known = refined.measures
+        iterations += refined.iterations
+        parts = project(level, refined.parts, hierarchy)
+    own = finest.refinement(problem).problem
+    if start.measures.quality(own) <= known.quality(own):
+        refined = replace(start, parts=kept)
+    return replace(refined, cut_before=start.cut_before, iterations=iterations)

@@ -1,0 +1,91 @@
+"""Parts that vertices have, or had: fixed ones, and homes that they leave at a cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.errors import OptionError
+from jetpy.graph.checks import finite_number
+from jetpy.graph.csr import IntArray
+from jetpy.graph.dlpack import on_host
+
+NO_PART = -1
+FINEST_MIGRATION = 1000
+"""Costs of migration are fractions of at most this denominator."""
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Where vertices have to be, or were.
+
+    Attributes
+    ----------
+    fixed : int32, shape (n,)
+        Parts in which vertices stay; -1 of others.
+    home : int32, shape (n,), or None
+        Parts that vertices were in; -1 of others.
+    migration : Fraction
+        What it costs to move a unit of weight away from home.
+    """
+
+    fixed: IntArray
+    home: IntArray | None
+    migration: Fraction
+
+    @property
+    def left(self) -> IntArray:
+        """Homes that vertices may leave: those of vertices that are not fixed, -1 of others."""
+        if self.home is None:
+            return np.full(len(self.fixed), NO_PART, np.int32)
+        return np.where(self.fixed == NO_PART, self.home, NO_PART)
+
+
+def checked_places(
+    n: int,
+    k: int,
+    fixed: npt.ArrayLike | None,
+    home: npt.ArrayLike | None = None,
+    migration: float = 0.0,
+) -> Places | None:
+    """Return the places of n vertices; None if nothing is known of any of them.
+
+    Raises
+    ------
+    OptionError
+        If `fixed` or `home` are not n whole numbers in -1..k - 1, or `migration` is no number from
+        0 on.
+    """
+    kept, homes = _checked(fixed, n, k, "fixed"), _checked(home, n, k, "home")
+    cost = Fraction(finite_number("migration", migration)).limit_denominator(FINEST_MIGRATION)
+    if kept is None and homes is None:
+        return None
+    if kept is None:
+        kept = np.full(n, NO_PART, np.int32)
+    return Places(kept, homes, cost)
+
+
+def _checked(places: npt.ArrayLike | None, n: int, k: int, what: str) -> IntArray | None:
+    """Return the parts of some vertices, int32, shape (n,), -1 of others; None without any."""
+    if places is None:
+        return None
+    array = on_host(places)
+    if array.shape != (n,):
+        raise OptionError(
+            f"{what} must have a part for each of {n} vertices (-1: none), "
+            f"not the shape {array.shape}"
+        )
+    if n and array.dtype.kind not in "iu":
+        raise OptionError(f"{what} must hold integers, not {array.dtype}")
+    wrong = (array < NO_PART) | (array >= k)
+    if wrong.any():
+        v = int(wrong.argmax())
+        raise OptionError(
+            f"{what} has vertex {v} in part {array[v]}; parts are 0..{k - 1}, and -1 means none"
+        )
+    if (array == NO_PART).all():
+        return None
+    return np.ascontiguousarray(array, np.int32)

@@ -1,0 +1,45 @@
+"""Largest weights of parts and PEs, computed exactly."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.graph.csr import INT32_MAX
+
+LARGEST_DENOMINATOR = 10**9
+ROUNDING = Fraction(1, 10**15)
+"""How far the float of a computed imbalance, such as 1 - 0.9, may be from the number meant."""
+
+
+@lru_cache
+def growth(imbalance: float) -> Fraction:
+    """Return 1 + imbalance, for the number that a float (from 0 on) stands for.
+
+    That is a fraction with a denominator up to 10**9, if one is within `ROUNDING`: 1/10 for 0.1 and
+    for 1 - 0.9, 1/3 for 1 / 3. Otherwise it is the decimal number that Python prints.
+    """
+    exact = Fraction(imbalance)
+    near = exact.limit_denominator(LARGEST_DENOMINATOR)
+    return 1 + (near if abs(near - exact) <= ROUNDING else Fraction(repr(float(imbalance))))
+
+
+def limits_of(
+    ideals: npt.NDArray[np.int64], imbalance: float, most: int = INT32_MAX
+) -> npt.NDArray[np.int64]:
+    """Return floor((1 + imbalance) * ideal), or `most` if that is less, for each ideal weight.
+
+    `ideals` and the result are int64, of the same shape; `most` is less than 2**63.
+    """
+    factor = growth(imbalance)
+    limits = ideals.astype(object) * factor.numerator // factor.denominator
+    return np.asarray(np.minimum(limits, most, dtype=object), np.int64)
+
+
+def limit_of_pes(total: int, k: int, imbalance: float) -> int:
+    """Return ceil((1 + imbalance) * total / k), or 2**31 - 1 if that is less: the limit of a PE."""
+    return min(math.ceil(growth(imbalance) * total / k), INT32_MAX)

@@ -1,0 +1,176 @@
+"""What a partition is worth: cut, balance, communication, connectedness.
+
+All functions take the part of each vertex as integers of shape (n,), and work on one block of
+the graph at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from jetpy.errors import GraphError, OptionError
+from jetpy.graph.checks import integer
+from jetpy.graph.csr import Graph, IntArray
+from jetpy.graph.dlpack import on_host
+from jetpy.problem.problem import Metric
+
+if TYPE_CHECKING:
+    pass
+
+
+def checked_parts(graph: Graph, parts: npt.ArrayLike, k: int | None = None) -> IntArray:
+    """Return `parts` as an int32 array, after checking that they partition the graph.
+
+    Raises
+    ------
+    GraphError
+        When `parts` are not n integers in 0..k - 1 (in 0..2**31 - 2 when k is None).
+    OptionError
+        When k is below 1.
+    """
+    if k is not None and integer("k", k) < 1:
+        raise OptionError(f"k must be at least 1, not {k}")
+    array = on_host(parts)
+    if array.shape != (graph.n,):
+        raise GraphError(f"{graph.n} part ids are needed, not an array of shape {array.shape}")
+    if array.dtype.kind not in "iu" and array.size:
+        raise GraphError(f"part ids must be integers, not {array.dtype}")
+    last = 2**31 - 2 if k is None else k - 1
+    wrong = (array < 0) | (array > last)
+    if wrong.any():
+        v = int(wrong.argmax())
+        raise GraphError(f"vertex {v} is in part {array[v]}; parts are numbered 0..{last}")
+    return np.ascontiguousarray(array, dtype=np.int32)
+
+
+def edge_cut(graph: Graph, parts: npt.ArrayLike) -> int:
+    """Total weight of the undirected edges whose ends are in different parts.
+
+    >>> from jetpy.graph.generators import grid
+    >>> edge_cut(grid(2, 2), [0, 0, 1, 1])
+    2
+    """
+    directed = sum(
+        int(graph.edge_weights[entries].sum(dtype=np.int64))
+        for _, entries in cut_entries(graph, checked_parts(graph, parts))
+    )
+    return directed // 2
+
+
+def mapped_cut(graph: Graph, parts: npt.ArrayLike, metric: Metric, k: int) -> int:
+    """Total weight of the undirected cut edges, each times the distance of its parts.
+
+    >>> from jetpy.graph.generators import grid
+    >>> from jetpy.problem.problem import EDGE_CUT
+    >>> mapped_cut(grid(2, 2), [0, 0, 1, 1], EDGE_CUT, 2)
+    2
+    """
+    ids, directed = checked_parts(graph, parts, k), 0
+    for u, entries in cut_entries(graph, ids):
+        distances = metric.between(ids[u], ids[graph.indices[entries]], k)
+        directed += int(np.dot(graph.edge_weights[entries].astype(np.int64), distances))
+    return directed // 2
+
+
+def part_weights(graph: Graph, parts: npt.ArrayLike, k: int) -> npt.NDArray[np.int64]:
+    """Total vertex weight of each part, int64, shape (k,)."""
+    ids = checked_parts(graph, parts, k)
+    # as float64, which is exact: the total is below 2**53
+    weights: npt.NDArray[np.int64] = np.bincount(ids, graph.vertex_weights, k).astype(np.int64)
+    return weights
+
+
+def imbalance(graph: Graph, parts: npt.ArrayLike, k: int) -> float:
+    """Return max(part weights) / ceil(W / k) - 1, with W the total vertex weight; 0 if W is 0."""
+    heaviest = int(part_weights(graph, parts, k).max())
+    share = -(-graph.total_vertex_weight // k)
+    return heaviest / share - 1 if share else 0.0
+
+
+def communication_volume(graph: Graph, parts: npt.ArrayLike) -> int:
+    """Sum over the vertices of how many other parts they have neighbours in."""
+    ids = checked_parts(graph, parts)
+    volume = 0
+    for u, entries in cut_entries(graph, ids):
+        pairs = u.astype(np.int64) << 32 | ids[graph.indices[entries]]
+        pairs.sort()
+        volume += _distinct_sorted(pairs)
+    return volume
+
+
+def components_per_part(graph: Graph, parts: npt.ArrayLike, k: int) -> npt.NDArray[np.int64]:
+    """Count the connected components of the subgraph of each part, int64, shape (k,).
+
+    >>> from jetpy.graph.generators import grid
+    >>> components_per_part(grid(2, 2), [0, 1, 1, 0], 3)
+    array([2, 2, 0])
+    """
+    ids = checked_parts(graph, parts, k)
+    first = np.unique(label_pieces(graph, ids), return_index=True)[1]
+    return np.bincount(ids[first], minlength=k)
+
+
+def label_pieces(graph: Graph, parts: IntArray) -> IntArray:
+    """Number the pieces of all parts: the connected components of the graph without cut edges.
+
+    Parameters
+    ----------
+    graph : Graph
+    parts : int32, shape (n,)
+
+    Returns
+    -------
+    int32, shape (n,)
+        The piece of each vertex, from 0 on.
+    """
+    from scipy.sparse import csgraph  # which imports scipy.linalg
+
+    neighbours, counts = [], [np.zeros(1, np.int32)]
+    for start, stop in graph.row_blocks():
+        u = graph.sources(start, stop)
+        v = graph.indices[graph.indptr[start] : graph.indptr[stop]]
+        inside = (u < v) & (parts[u] == parts[v])
+        neighbours.append(v[inside])
+        counts.append(np.bincount(u[inside] - start, minlength=stop - start).astype(np.int32))
+    indices = np.concatenate([np.zeros(0, np.int32), *neighbours])
+    indptr = np.cumsum(np.concatenate(counts), dtype=np.int32)
+    uncut = sp.csr_array((np.ones(len(indices), np.int8), indices, indptr), shape=(graph.n,) * 2)
+    labels: IntArray = csgraph.connected_components(uncut, directed=False)[1]
+    return labels
+
+
+def isolated_vertices(graph: Graph, parts: npt.ArrayLike) -> int:
+    """Count the vertices without a neighbour in their own part.
+
+    >>> from jetpy.graph.generators import grid
+    >>> isolated_vertices(grid(2, 2), [0, 0, 0, 1])
+    1
+    """
+    ids = checked_parts(graph, parts)
+    count = graph.n
+    for start, stop in graph.row_blocks():
+        u = graph.sources(start, stop)
+        v = graph.indices[graph.indptr[start] : graph.indptr[stop]]
+        inside = u[ids[u] == ids[v]]
+        count -= _distinct_sorted(inside) if len(inside) else 0
+    return count
+
+
+def cut_entries(graph: Graph, parts: IntArray) -> Iterator[tuple[IntArray, npt.NDArray[np.intp]]]:
+    """Blocks of cut directed edges: source vertices, ascending, and positions in `indices`."""
+    for start, stop in graph.row_blocks():
+        first, last = graph.indptr[start], graph.indptr[stop]
+        u = graph.sources(start, stop)
+        cut = np.flatnonzero(parts[u] != parts[graph.indices[first:last]])
+        if len(cut):
+            yield u[cut], cut + first
+
+
+def _distinct_sorted(values: npt.NDArray[np.integer]) -> int:
+    """Count the different values of a sorted array that is not empty."""
+    return int(np.count_nonzero(values[1:] != values[:-1])) + 1

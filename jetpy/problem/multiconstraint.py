@@ -1,0 +1,135 @@
+"""Several weights for each vertex: every part keeps a limit for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.errors import GraphError
+from jetpy.graph.csr import INT32_MAX, IntArray, common_divisor
+from jetpy.graph.dlpack import on_host
+from jetpy.graph.validate import Naming
+from jetpy.problem.limits import limits_of
+from jetpy.problem.targets import Shares, ideals
+
+WHOLE = 2**30
+"""What all vertices weigh together, by what a unit of each weight counts."""
+FINENESS = 1000
+"""What an average vertex weighs, where one weight stands for all."""
+SLACK = 0.5
+"""By what share of an average vertex the limits of coarse levels are looser."""
+
+
+@dataclass(frozen=True, eq=False)
+class Several:
+    """Weights of vertices, and what parts may weigh.
+
+    Attributes
+    ----------
+    weights : int32, shape (n, c)
+    ideals, limits : int64, shape (k, c)
+        What each part should weigh, and at most.
+    """
+
+    weights: npt.NDArray[np.int32]
+    ideals: npt.NDArray[np.int64]
+    limits: npt.NDArray[np.int64]
+
+    @property
+    def totals(self) -> npt.NDArray[np.int64]:
+        """What all vertices weigh, int64, shape (c,)."""
+        return np.asarray(self.weights.sum(axis=0, dtype=np.int64))
+
+    @property
+    def factors(self) -> npt.NDArray[np.int64]:
+        """What a unit of each weight counts, so that all weights count the same; int64, (c,)."""
+        return np.asarray(WHOLE // np.maximum(self.totals, 1)).clip(1)
+
+    def excess(self, parts: IntArray) -> int:
+        """Return how far parts are above their limits, all weights counting the same."""
+        above = np.maximum(loads(self.weights, parts, len(self.limits)) - self.limits, 0)
+        return int((above * self.factors).sum())
+
+    def coarsened(self, coarse_of: IntArray, n: int) -> Several:
+        """Return what holds after vertices have become n coarse ones."""
+        return replace(self, weights=loads(self.weights, coarse_of, n).astype(np.int32))
+
+    def in_units(self) -> Several:
+        """Return the same with each of the c weights divided by the common divisor of that one."""
+        units = np.array([common_divisor(column) for column in self.weights.T], np.int32)
+        return replace(
+            self,
+            weights=self.weights // units,
+            ideals=-(-self.ideals // units),
+            limits=self.limits // units,
+        )
+
+    def loosened(self) -> Several:
+        """Return the same with limits that are looser by a share of an average vertex."""
+        average = self.totals / max(len(self.weights), 1)
+        return replace(self, limits=self.limits + (SLACK * average).astype(np.int64))
+
+
+def in_one(weights: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    """Return one weight of each vertex, int32, shape (n,), to which several contribute the same."""
+    totals = weights.sum(axis=0, dtype=np.int64)
+    shares = (weights / np.maximum(totals, 1)).mean(axis=1)
+    whole = min(WHOLE, FINENESS * len(weights))
+    return np.asarray(np.maximum(np.rint(shares * whole), 1).astype(np.int32))
+
+
+def loads(weights: npt.NDArray[np.int32], parts: IntArray, k: int) -> npt.NDArray[np.int64]:
+    """Return what parts weigh, int64, shape (k, c)."""
+    columns = [np.bincount(parts, column, k).astype(np.int64) for column in weights.T]
+    return np.stack(columns, axis=1)
+
+
+def checked_weights(
+    weights: npt.ArrayLike, n: int, naming: Naming | None = None
+) -> npt.NDArray[np.int32]:
+    """Return several weights of each vertex, int32, shape (n, c); `naming` is for messages.
+
+    Raises
+    ------
+    GraphError
+        If they are not n rows of whole numbers from 0 on, or those of a column add up to 2**31 or
+        more.
+    """
+    array = on_host(weights)
+    if array.ndim != 2 or len(array) != n or array.shape[1] == 0:
+        raise GraphError(
+            f"vertex_weights must be of shape ({n}, c), c of them for each vertex, "
+            f"not {array.shape}"
+        )
+    if array.dtype.kind not in "biuf":
+        raise GraphError(f"vertex weights must be integers, not {array.dtype}")
+    wrong = ~((array >= 0) & (array <= INT32_MAX) & (array == np.rint(array)))
+    if wrong.any():
+        v, j = (int(i) for i in np.argwhere(wrong)[0])
+        bearer = (naming or Naming()).vertex(v)
+        raise GraphError(
+            f"weight {j} of {bearer} is {array[v, j]}, which is no whole number from 0 to 2**31 - 1"
+        )
+    totals = array.sum(axis=0, dtype=np.float64)
+    if (totals > INT32_MAX).any():
+        raise GraphError(
+            f"the vertex weights overflow: number {int(totals.argmax())} of all vertices sum to "
+            "2**31 or more"
+        )
+    return np.ascontiguousarray(array, np.int32)
+
+
+def pose_several(
+    weights: npt.NDArray[np.int32], imbalances: Sequence[float], shares: Shares
+) -> Several:
+    """Return weights (int32, shape (n, c)) with limits, given an imbalance for each of them.
+
+    `shares` (int64, shape (k,)) are what parts should weigh, relative to each other.
+    """
+    totals = weights.sum(axis=0, dtype=np.int64).tolist()
+    wanted = np.stack([ideals(total, shares) for total in totals], axis=1)
+    limits = [limits_of(column, own) for column, own in zip(wanted.T, imbalances, strict=True)]
+    return Several(weights, wanted, np.stack(limits, axis=1))

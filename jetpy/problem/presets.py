@@ -1,0 +1,135 @@
+"""Named sets of options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import get_args
+
+from jetpy import choices
+from jetpy.graph.checks import one_of
+from jetpy.problem.options import CoarsenOptions, InitialOptions, Options, RefineOptions
+
+INDEPENDENT_SET = RefineOptions(
+    method="independent-set",
+    patience=12,
+    tolerance=1.0,
+    weak_rounds=2,
+    coarse_slack=0.0,
+    overfill=None,
+    flow_sweeps=0,
+)
+"""Every move lowers the cut, and so may be the last but one; none goes beyond a limit."""
+OWN = {"independent-set": INDEPENDENT_SET}
+"""Options of refinements that want others than the usual ones."""
+
+
+@cache
+def default() -> Options:
+    """Return settings for small cuts at good speed: those of the paper, but for less patience.
+
+    Parts admit no more than they have room for, and 2 %; a second hierarchy of coarse levels, a
+    V-cycle on one of them, and flows on every third.
+    """
+    return Options()
+
+
+@cache
+def fast() -> Options:
+    """Return settings that give up sooner, without second hierarchies, V-cycles and flows."""
+    refine = RefineOptions(patience=6, tolerance=0.995, flow_sweeps=0)
+    return Options(refine=refine, branches=(), cycles=0)
+
+
+@cache
+def ultra() -> Options:
+    """Return settings for the smallest cuts: two filter ratios, more of all else."""
+    ratios = (75, 25)
+    return Options(
+        refine=RefineOptions(
+            finest_ratios=ratios,
+            coarse_ratios=ratios,
+            patience=12,
+            overfill=5,
+            flow_sweeps=3,
+            flow_hops=5,
+            flow_step=2,
+            flow_size=100_000_000,
+        ),
+        initial=InitialOptions(most_tries=32, parts_tried=1024, most_entries=2_000_000),
+        branches=("union-find", "constrained"),
+        branch_parts_tried=1024,
+        cycle_limit=None,
+    )
+
+
+@cache
+def most() -> Options:
+    """Return the settings of `ultra` for the best of a population of partitions.
+
+    Source: Sanders, Schulz, "Distributed evolutionary graph partitioning", ALENEX 2012.
+    """
+    return replace(ultra(), generations=16)
+
+
+@cache
+def gkway() -> Options:
+    """Return the settings of G-kway: union-find, METIS once, independent sets, no V-cycles.
+
+    Source: Lee et al., "G-kway: Multilevel GPU-Accelerated k-way Graph Partitioner using Task
+    Graph Parallelism", TODAES 2025, sections 3 and 5.7.
+    """
+    return Options(
+        coarsen=CoarsenOptions(method="union-find", per_part=160, least_shrink=0.9),
+        initial=InitialOptions(method="metis", most_tries=1, most_entries=4_000_000),
+        refine=INDEPENDENT_SET,
+        branches=(),
+        cycles=0,
+    )
+
+
+PRESETS: dict[str, Callable[[], Options]] = {
+    "default": default,
+    "fast": fast,
+    "ultra": ultra,
+    "max": most,
+    "gkway": gkway,
+}
+
+
+def preset(name: str) -> Options:
+    """Return the options of a preset.
+
+    Raises
+    ------
+    OptionError
+        If there is no preset of that name.
+    """
+    one_of(PRESETS, "preset", name)
+    return PRESETS[name]()
+
+
+def choose(
+    name: choices.Preset,
+    coarsening: choices.Coarsening | None,
+    refinement: choices.Refinement | None,
+) -> Options:
+    """Return the options of a preset with another coarsening or refinement; None keeps its own.
+
+    Another refinement comes with options of its own.
+
+    Raises
+    ------
+    OptionError
+        If there is none of such a name.
+    """
+    options = preset(name)
+    if coarsening is not None:
+        one_of(get_args(choices.Coarsening), "coarsening", coarsening)
+        options = replace(options, coarsen=replace(options.coarsen, method=coarsening))
+    if refinement is not None:
+        one_of(get_args(choices.Refinement), "refinement", refinement)
+        if refinement != options.refine.method:
+            options = replace(options, refine=OWN.get(refinement, RefineOptions(method=refinement)))
+    return options

@@ -1,0 +1,274 @@
+"""What a run is asked for, the same on every level."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.errors import OptionError
+from jetpy.graph.checks import finite_number, integer
+from jetpy.graph.csr import INT32_MAX, Graph, IntArray, common_divisor
+from jetpy.lazy import cached_property
+from jetpy.problem.limits import limits_of
+from jetpy.problem.options import Options
+
+MOST_PARTS = 2**24
+SEEDS = 2**31
+"""How many seeds there are, from 0 on."""
+
+
+@dataclass(frozen=True, eq=False)
+class Metric:
+    """The distances of parts, as `jetpy.workloads.common.metric` reads them, times a factor."""
+
+    kind: int
+    distances: npt.NDArray[np.int32]
+    factor: int = 1
+
+    @property
+    def farthest(self) -> int:
+        """The largest distance, without the factor."""
+        return int(self.distances[1 :: 2 if self.kind == 2 else 1].max(initial=1))
+
+    def between(self, p: IntArray, q: IntArray, k: int) -> IntArray:
+        """Return the distances of parts (int32), pair by pair, with the factor."""
+        if self.kind == 0:
+            return np.asarray(p != q, np.int32)
+        if self.kind == 1:
+            places = p.astype(np.int64) * k + q
+            return np.take(self.distances, places) * np.int32(self.factor)
+        result = np.zeros(len(p), np.int32)
+        for size, distance in self.distances.reshape(-1, 2)[::-1]:
+            result[p // size == q // size] = distance * self.factor
+        result[p == q] = 0
+        return result
+
+
+EDGE_CUT = Metric(0, np.zeros(0, np.int32))
+"""Every two parts have distance 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Number of parts, largest part weight, seed and options.
+
+    Attributes
+    ----------
+    k : int
+    imbalance : float
+    total : int
+        Total vertex weight W.
+    limit : int
+        Largest part weight allowed, in units; with `part_limits`, that of an average part.
+    seed : int
+    options : Options
+    groups : int
+        Each vertex belongs to one of so many groups of parts, k / groups in a row.
+    part_limits : int64, shape (k,), or None
+        Largest part weights, where they are not all `limit`.
+    targets : int64, shape (k,), or None
+        What parts should weigh, relative to each other, where that is not the same; then there are
+        no groups.
+    metric : Metric
+        What is to become small is the weight of edges between parts times their distance.
+    fill : bool
+        Whether to leave no part empty, if there are as many vertices as parts.
+    unit : int
+        What one unit of weight stands for (`in_units`).
+    """
+
+    k: int
+    imbalance: float
+    total: int
+    limit: int
+    seed: int
+    options: Options
+    groups: int = 1
+    part_limits: npt.NDArray[np.int64] | None = None
+    targets: npt.NDArray[np.int64] | None = None
+    metric: Metric = EDGE_CUT
+    fill: bool = False
+    unit: int = 1
+
+    @property
+    def ideal(self) -> int:
+        """ceil(W / k)."""
+        return -(-self.total // self.k)
+
+    @property
+    def ideal_in_units(self) -> int:
+        """ceil(W / k), in units and rounded up."""
+        return -(-self.ideal // self.unit)
+
+    @property
+    def group_size(self) -> int:
+        """Number of parts in a group."""
+        return self.k // self.groups
+
+    @cached_property
+    def limits(self) -> npt.NDArray[np.int64]:
+        """Largest weight of each part, int64, shape (k,)."""
+        if self.part_limits is None:
+            return np.full(self.k, self.limit, np.int64)
+        return self.part_limits
+
+    @cached_property
+    def shares(self) -> npt.NDArray[np.int64]:
+        """What each part should weigh relative to the others of its group, int64, shape (k,)."""
+        return np.ones(self.k, np.int64) if self.targets is None else self.targets
+
+    def imbalance_of(self, part_weights: npt.NDArray[np.int64]) -> float:
+        """Return how much heavier than its target a part is, at most, as a share of that."""
+        return float((part_weights * self.unit / self.ideals).max()) - 1
+
+    @cached_property
+    def ideals(self) -> npt.NDArray[np.int64]:
+        """What each part should weigh, rounded up, int64, shape (k,)."""
+        if self.targets is None:
+            return np.full(self.k, self.ideal, np.int64)
+        from jetpy.problem.targets import ideals
+
+        return ideals(self.total, self.targets)
+
+
+def checked_imbalance(imbalance: Any, *, large: bool) -> float:
+    """Return an imbalance, which is below 1 unless it may be `large`.
+
+    Raises
+    ------
+    OptionError
+        If it is larger, or not a number from 0 on.
+    """
+    number = finite_number("imbalance", imbalance)
+    if number >= 1 and not large:
+        raise OptionError(
+            f"imbalance is {imbalance}, which means {100 * number:g} %; 3 % are 0.03. If "
+            "it is meant so, say large_imbalance=True (--large-imbalance on the command line)"
+        )
+    return number
+
+
+def checked_imbalances(imbalance: Any, kinds: int, *, large: bool) -> list[float]:
+    """Return an imbalance for each of so many weights.
+
+    Raises
+    ------
+    OptionError
+        If there is not one number, or one for each, from 0 on.
+    """
+    given: Sequence[Any] = np.ravel(np.asarray(imbalance, object)).tolist()
+    if len(given) not in (1, kinds):
+        raise OptionError(f"imbalance must be one number, or {kinds}, not {len(given)}")
+    allowed = [checked_imbalance(number, large=large) for number in given]
+    return allowed if len(allowed) == kinds else allowed * kinds
+
+
+def pose(
+    total_vertex_weight: int,
+    k: int,
+    imbalance: float,
+    seed: int,
+    options: Options,
+    targets: npt.ArrayLike | None = None,
+    *,
+    fill: bool = False,
+) -> Problem:
+    """Check the numbers and return the problem.
+
+    Raises
+    ------
+    OptionError
+        If a number is out of range, or no number.
+    """
+    k, seed = integer("k", k), integer("seed", seed)
+    if not 1 <= k < MOST_PARTS:
+        raise OptionError(f"k is {k}; it must lie in 1..{MOST_PARTS - 1}")
+    imbalance = checked_imbalance(imbalance, large=True)
+    if not 0 <= seed < SEEDS:
+        raise OptionError(f"seed is {seed}; it must lie in 0..{SEEDS - 1}")
+    most = max(INT32_MAX, total_vertex_weight)
+    ideal = np.array(-(-total_vertex_weight // k), np.int64)
+    limit = int(limits_of(ideal, imbalance, most))
+    problem = Problem(k, imbalance, total_vertex_weight, limit, seed, options, fill=fill)
+    if targets is None:
+        return problem
+    from jetpy.problem.targets import checked_targets, ideals
+
+    shares = checked_targets(targets, k)
+    if shares is None:
+        return problem
+    part_limits = limits_of(ideals(total_vertex_weight, shares), imbalance, most)
+    return replace(problem, targets=shares, part_limits=part_limits)
+
+
+def in_units(problem: Problem, unit: int) -> Problem:
+    """Return the problem of the same vertices with their weights divided by a common divisor.
+
+    Graphs whose weights are multiples of each other then differ in nothing, and what is left below
+    a limit is not less than any vertex weighs.
+    """
+    part_limits = None if problem.part_limits is None else problem.part_limits // unit
+    limit, all_units = problem.limit // unit, problem.unit * unit
+    return replace(problem, limit=limit, part_limits=part_limits, unit=all_units)
+
+
+def divided(graph: Graph, problem: Problem) -> tuple[Graph, Problem]:
+    """Return a graph with its vertex weights divided by their common divisor, and its problem.
+
+    For stages on the host; the back end's copy of a graph has `divide_weights`.
+    """
+    unit = common_divisor(graph.vertex_weights)
+    if unit == 1:
+        return graph, problem
+    weights = graph.vertex_weights // unit
+    reduced = Graph(graph.indptr, graph.indices, graph.edge_weights, weights, graph.name)
+    return reduced, in_units(problem, unit)
+
+
+def loosened(problem: Problem, n: int) -> Problem:
+    """Return the problem on a coarse level of n vertices, where parts may be a little heavier.
+
+    By a share of an average vertex, as vertices there are too heavy to fill parts up to a limit.
+    Finer levels have less to mend than a level that keeps the limit has to give up.
+    """
+    average = problem.ideal_in_units * problem.k / n
+    more = int(problem.options.refine.coarse_slack * average)
+    limits = None if problem.part_limits is None else problem.part_limits + more
+    return replace(problem, limit=problem.limit + more, part_limits=limits)
+
+
+def within(step: Problem, last: Problem, weights: npt.NDArray[np.int64], cuts_left: int) -> Problem:
+    """Return the problem of cutting each of some parts into the parts of a step.
+
+    Parts (of these weights, int64) may weigh differently; what they may still gain, so that those
+    of the last step keep their limit, is shared out over this cut and those after it.
+    """
+    count = len(weights)
+    arity, below = step.k // count, last.k // count
+    limits = []
+    for weight in weights.tolist():
+        room, least, most = below * last.limit, -(-weight // arity), below // arity * last.limit
+        share = int((1 + slack(room, weight, cuts_left)) * weight / arity + 1e-9)
+        limits.append(most if cuts_left == 1 else min(max(share, least), most))
+    return replace(
+        step,
+        limit=max(min(limits), last.limit),
+        groups=count,
+        part_limits=np.repeat(np.array(limits, np.int64), arity),
+        metric=EDGE_CUT,
+    )
+
+
+def slack(room: int, weight: int, cuts_left: int) -> float:
+    """Return the imbalance that a block may be cut with, so that all its parts keep the limit.
+
+    `room` is what its parts may weigh together, `weight` what it weighs; so many cuts are left
+    until it is in parts, each with the same share of the slack. Source: Schulz and Woydt,
+    "Shared-Memory Hierarchical Process Mapping" (2025), adaptive imbalance; eq. 2 of Samoldekin,
+    Schulz and Woydt (2025).
+    """
+    return float(max(room / max(weight, 1), 1.0) ** (1 / cuts_left) - 1)

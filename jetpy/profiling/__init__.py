@@ -1,0 +1,1 @@
+"""Times every kernel of an engine, and counts what it moves."""

@@ -1,0 +1,213 @@
+"""Where the time of a run went: by stage and level, by kernel, and as a trace to look at."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from importlib.metadata import version
+from typing import Any, NamedTuple
+
+from jetpy.choices import DISTRIBUTION
+from jetpy.io.compression import open_output
+from jetpy.lazy import cached_property
+
+Owner = tuple[str, int | None]
+"""A stage and a level; None where the work belongs to no level."""
+
+
+class Kind(Enum):
+    """What an event is; the values are the categories of a trace."""
+
+    STEP = "step"
+    FOR = "for"
+    REDUCE = "reduce"
+    SCAN = "scan"
+    UPLOAD = "upload"
+    DOWNLOAD = "download"
+    PULL = "pull"
+    WAIT = "wait"
+    SORT = "sort"
+
+
+LAUNCHES = {Kind.FOR, Kind.REDUCE, Kind.SCAN}
+SYNCHRONISATIONS = {Kind.REDUCE, Kind.SCAN, Kind.DOWNLOAD, Kind.WAIT}
+"""What makes the host wait for the device."""
+DOWNLOADS = {Kind.DOWNLOAD, Kind.PULL}
+
+
+class Event(NamedTuple):
+    """Something that took time: a kernel, a copy, a wait, or a step with all that it holds.
+
+    `start` and `duration` are in nanoseconds, the start since that of the profile. `size` is the
+    number of indices of a launch or keys of a sort, the bytes of a copy, and 0 else. `backend`
+    is the name of the back end that did it. `traffic` is how many bytes a launch moves at least, by
+    the model of `jetpy.profiling.traffic`; 0 else.
+    """
+
+    kind: Kind
+    name: str
+    start: int
+    duration: int
+    owner: Owner
+    size: int
+    backend: str
+    traffic: int = 0
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a stage did on a level.
+
+    Attributes
+    ----------
+    stage : {'coarsen', 'branch', 'initial', 'refine'}
+    level : int or None
+        0 is the input graph; None stands for what belongs to no level: the way of the graph to
+        the device, and that of the parts back.
+    seconds : float
+        Wall seconds.
+    kernel_seconds : float
+        Those of them that kernels ran.
+    launches : int
+        Kernels launched.
+    synchronisations : int
+        How often the host waited for the device: for a sum, a total, a copy, or the end.
+    uploaded, downloaded : int
+        Bytes handed over to the device, and fetched from it.
+    """
+
+    stage: str
+    level: int | None
+    seconds: float
+    kernel_seconds: float
+    launches: int
+    synchronisations: int
+    uploaded: int
+    downloaded: int
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """All launches of one workunit on one back end.
+
+    `bytes` is what they move at least, by the model of ``jetpy.profiling.traffic``.
+    """
+
+    name: str
+    backend: str
+    calls: int
+    seconds: float
+    bytes: int
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """What happened in a run, and when.
+
+    Attributes
+    ----------
+    title : str
+    events : sequence of `Event`
+        In the order in which they ended.
+    seconds : mapping from stage and level to wall seconds
+    """
+
+    title: str
+    events: Sequence[Event]
+    seconds: Mapping[Owner, float]
+
+    @cached_property
+    def steps(self) -> list[Step]:
+        """Work by stage and level, in the order in which it began.
+
+        What a V-cycle does on coarser levels counts as refinement of the level that it is for, and
+        the coarsening of other hierarchies as branch of the level from which they branch off.
+        """
+        events: dict[Owner, list[Event]] = {owner: [] for owner in self.seconds}
+        for event in self.events:
+            events[event.owner].append(event)
+        return [_step(owner, self.seconds[owner], own) for owner, own in events.items()]
+
+    @cached_property
+    def kernels(self) -> list[Kernel]:
+        """Launches by workunit, those that took longest first."""
+        launches: dict[tuple[str, str], list[Event]] = {}
+        for event in self.events:
+            if event.kind in LAUNCHES:
+                launches.setdefault((event.name, event.backend), []).append(event)
+        kernels = [
+            Kernel(
+                *key,
+                len(own),
+                sum(event.duration for event in own) / 1e9,
+                sum(event.traffic for event in own),
+            )
+            for key, own in launches.items()
+        ]
+        return sorted(kernels, key=lambda kernel: -kernel.seconds)
+
+    def trace(self) -> dict[str, Any]:
+        """Return the events in the form of Chrome's trace events, ready for JSON."""
+        named = {"ph": "M", "pid": 1, "tid": 1}
+        return {
+            "displayTimeUnit": "ms",
+            "otherData": {"version": f"jetpy {version(DISTRIBUTION)}", "run": self.title},
+            "traceEvents": [
+                {**named, "name": "process_name", "args": {"name": f"jetpy: {self.title}"}},
+                {**named, "name": "thread_name", "args": {"name": "host"}},
+                *map(_traced, sorted(self.events, key=lambda e: (e.start, -e.duration))),
+            ],
+        }
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the trace; Perfetto (https://ui.perfetto.dev) and chrome://tracing open it.
+
+        A name that ends in .gz, .bz2, .xz or .zst has it compressed; Perfetto takes .gz, too.
+
+        Raises
+        ------
+        JetpyError
+            When the file cannot be written.
+        """
+        with open_output(path) as stream:
+            stream.write(json.dumps(self.trace(), separators=(",", ":")).encode())
+
+    def __repr__(self) -> str:
+        return f"Profile({self.title}: {sum(step.launches for step in self.steps)} launches)"
+
+
+def _step(owner: Owner, seconds: float, events: Sequence[Event]) -> Step:
+    return Step(
+        *owner,
+        seconds,
+        sum(e.duration for e in events if e.kind in LAUNCHES) / 1e9,
+        sum(e.kind in LAUNCHES for e in events),
+        sum(e.kind in SYNCHRONISATIONS for e in events),
+        sum(e.size for e in events if e.kind is Kind.UPLOAD),
+        sum(e.size for e in events if e.kind in DOWNLOADS),
+    )
+
+
+def _traced(event: Event) -> dict[str, Any]:
+    """Return a complete event; its times are in microseconds."""
+    stage, level = event.owner
+    arguments: dict[str, Any] = {"stage": stage, "level": level}
+    if event.kind is not Kind.STEP:
+        arguments["backend"] = event.backend
+    if event.kind is Kind.UPLOAD or event.kind in DOWNLOADS:
+        arguments["bytes"] = event.size
+    elif event.kind not in (Kind.STEP, Kind.WAIT):
+        arguments["n"] = event.size
+    return {
+        "ph": "X",
+        "pid": 1,
+        "tid": 1,
+        "name": event.name,
+        "cat": event.kind.value,
+        "ts": event.start / 1000,
+        "dur": event.duration / 1000,
+        "args": arguments,
+    }

@@ -1,0 +1,247 @@
+"""A back end that passes everything on to another one and writes down what it costs."""
+
+from __future__ import annotations
+
+import operator
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from types import ModuleType
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.engines.base import Array, Backend, Count, DualArray, Recorded, Workunit
+from jetpy.profiling.profile import Event, Kind, Owner, Profile
+from jetpy.profiling.traffic import traffic
+
+T = TypeVar("T")
+
+
+class _Log:
+    """What happens on a back end and its host engine, and which steps are open meanwhile."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.nanoseconds: dict[Owner, int] = {}
+        self._open: list[tuple[str, Owner, int]] = []
+        self._began = self._charged = time.perf_counter_ns()
+
+    @property
+    def owner(self) -> Owner:
+        """Whose the work is at present."""
+        return self._open[-1][1] if self._open else ("besides", None)
+
+    def enter(self, stage: str, level: int | None) -> None:
+        """Begin a step. One within the step of a level belongs to that level's."""
+        now = self._charge()
+        name = stage if level is None else f"{stage}, level {level}"
+        owner = self.owner if self.owner[1] is not None else (stage, level)
+        self._open.append((name, owner, now))
+
+    def leave(self, backend: str) -> None:
+        """End the step that began last."""
+        now = self._charge()
+        name, owner, start = self._open.pop()
+        self._append(Kind.STEP, name, start, now, owner, 0, backend)
+
+    def add(
+        self, kind: Kind, name: str, start: int, size: int, backend: str, traffic: int = 0
+    ) -> None:
+        """Write down what began at `start` and ends now."""
+        end = time.perf_counter_ns()
+        self._append(kind, name, start, end, self.owner, size, backend, traffic)
+
+    def _append(
+        self,
+        kind: Kind,
+        name: str,
+        start: int,
+        end: int,
+        owner: Owner,
+        size: int,
+        backend: str,
+        traffic: int = 0,
+    ) -> None:
+        self.nanoseconds.setdefault(owner, 0)
+        self.events.append(
+            Event(kind, name, start - self._began, end - start, owner, size, backend, traffic)
+        )
+
+    def _charge(self) -> int:
+        """Charge the time since the last charge to the open step; return the time now."""
+        now = time.perf_counter_ns()
+        if self._open:
+            self.nanoseconds[self.owner] = self.nanoseconds.get(self.owner, 0) + now - self._charged
+        self._charged = now
+        return now
+
+
+class Profiler(Backend):
+    """Times and counts what goes through it; the results are the same.
+
+    A GPU is waited for before and after whatever is timed, so that kernels do not overlap with
+    the host's work, and recordings are played launch by launch: a run takes longer than without.
+    These waits do not count as synchronisations of the run.
+
+    Parameters
+    ----------
+    engine : Backend
+        What does the work.
+    """
+
+    def __init__(self, engine: Backend, log: _Log | None = None) -> None:
+        for attribute in Backend.__annotations__:
+            setattr(self, attribute, getattr(engine, attribute))
+        self.launches = 0
+        self._engine = engine
+        self._log = log or _Log()
+        if engine.host_engine is not None:
+            self.host_engine = Profiler(engine.host_engine, self._log)
+
+    def widened(self) -> Backend:
+        """Return what times the back end with wide kernels, and writes it down with this."""
+        return Profiler(self._engine.widened(), self._log)
+
+    def narrowed(self) -> Backend:
+        """Return what times the back end with kernels of 32 bits, and writes it down with this."""
+        return Profiler(self._engine.narrowed(), self._log)
+
+    def profile(self, title: str) -> Profile:
+        """Return what was written down."""
+        seconds = {owner: spent / 1e9 for owner, spent in self._log.nanoseconds.items()}
+        return Profile(title, list(self._log.events), seconds)
+
+    def enter(self, stage: str, level: int | None) -> None:
+        """Begin a step."""
+        self._log.enter(stage, level)
+
+    def leave(self) -> None:
+        """End the step that began last."""
+        self._log.leave(self.name)
+
+    def _timed(self, kind: Kind, name: str, size: int, work: Callable[..., T], /, *args: Any) -> T:
+        return self._logged(kind, name, size, 0, lambda: work(*args))
+
+    def _logged(self, kind: Kind, name: str, size: int, traffic: int, work: Callable[[], T]) -> T:
+        self._engine.synchronize()
+        start = time.perf_counter_ns()
+        result = work()
+        self._engine.synchronize()
+        self._log.add(kind, name, start, size, self.name, traffic)
+        return result
+
+    def _launched(
+        self,
+        kind: Kind,
+        verb: Callable[..., T],
+        n: int | Count,
+        workunit: Workunit,
+        /,
+        **arguments: Any,
+    ) -> T:
+        self.launches += 1
+        n = operator.index(n)
+        least = traffic(n, workunit, arguments)
+        return self._logged(
+            kind, workunit.__name__, n, least, lambda: verb(n, workunit, **arguments)
+        )
+
+    def parallel_for(self, n: int | Count, workunit: Workunit, /, **arguments: Any) -> None:
+        """Run and time a *for* workunit."""
+        self._launched(Kind.FOR, self._engine.parallel_for, n, workunit, **arguments)
+
+    def run_tasks(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
+        """Run and time a *for* workunit whose indices take long."""
+        self._launched(Kind.FOR, self._engine.run_tasks, n, workunit, **arguments)
+
+    def reduce(self, n: int, workunit: Workunit, /, **arguments: Any) -> int:
+        """Run and time a *reduce* workunit."""
+        return self._launched(Kind.REDUCE, self._engine.reduce, n, workunit, **arguments)
+
+    def scan(self, n: int, workunit: Workunit, /, **arguments: Any) -> int:
+        """Run and time a *scan* workunit."""
+        return self._launched(Kind.SCAN, self._engine.scan, n, workunit, **arguments)
+
+    def record(
+        self,
+        launches: Callable[[], None],
+        /,
+        until: Count | None = None,
+        most: int = 1,
+        agree: Callable[[bool], bool] = bool,
+    ) -> Recorded:
+        """Return a function that makes the very calls, so that each launch is timed."""
+
+        def play() -> None:
+            for _ in range(most):
+                launches()
+                if until is not None and operator.index(until) != 0:
+                    break
+
+        return Recorded(play, lambda _: True)
+
+    def perform(self, action: Callable[[], None], /) -> None:
+        """Do something with arrays, in order with launches."""
+        self._engine.perform(action)
+
+    def from_host(self, array: npt.NDArray[Any]) -> Array:
+        """Hand over a NumPy array."""
+        return self._timed(Kind.UPLOAD, "from_host", array.nbytes, self._engine.from_host, array)
+
+    def to_host(self, array: Array) -> npt.NDArray[Any]:
+        """Return the NumPy array with the same contents."""
+        return self._timed(Kind.DOWNLOAD, "to_host", array.nbytes, self._engine.to_host, array)
+
+    def using(self) -> AbstractContextManager[None]:
+        """Make the device the current one of this thread for a while."""
+        return self._engine.using()
+
+    def room(self, error: MemoryError) -> int | None:
+        """Return how many bytes there were for arrays, if an error says that these are taken."""
+        return self._engine.room(error)
+
+    def dual_array(self, n: int) -> DualArray:
+        """Return a small array that exists on the host and on the back end."""
+        return self._engine.dual_array(n)
+
+    def push(self, array: DualArray) -> None:
+        """Copy a dual array from the host to the back end."""
+        self._timed(Kind.UPLOAD, "push", array.host.nbytes, self._engine.push, array)
+
+    def pull(self, array: DualArray) -> None:
+        """Copy a dual array to the host; no synchronisation by itself."""
+        self._timed(Kind.PULL, "pull", array.host.nbytes, self._engine.pull, array)
+
+    def synchronize(self) -> None:
+        """Wait until every launch has finished."""
+        self._timed(Kind.WAIT, "synchronize", 0, self._engine.synchronize)
+
+    def sorted(self, keys: Array) -> Array:
+        """Return keys in ascending order."""
+        return self._timed(Kind.SORT, "sorted", len(keys), self._engine.sorted, keys)
+
+    def compile(
+        self,
+        modules: Sequence[ModuleType],
+        *,
+        jobs: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> float:
+        """Make the workunits of some modules ready to launch."""
+        return self._engine.compile(modules, jobs=jobs, progress=progress)
+
+    def get_ready(
+        self, modules: Sequence[ModuleType], progress: Callable[[int, int], None]
+    ) -> float:
+        """Compile what would keep a run waiting when it is first launched."""
+        return self._engine.get_ready(modules, progress)
+
+    def empty(self, n: int, dtype: Any = np.int32) -> Array:
+        """Return an uninitialised array."""
+        return self._engine.empty(n, dtype)
+
+    def full(self, n: int, value: int, dtype: Any = np.int32) -> Array:
+        """Return an array filled with `value`."""
+        return self._engine.full(n, value, dtype)

@@ -1,0 +1,74 @@
+"""How many bytes a launch has to move at least, if nothing of its arrays is in a cache before."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any
+
+from jetpy.engines.base import Workunit
+from jetpy.kernel_language import Signature, View
+from jetpy.kernel_language.reading import read_workunit
+
+ROWS = "indptr"
+"""The argument, or field of a group, that tells where the rows of a graph are."""
+
+
+def traffic(n: int, workunit: Workunit, arguments: Mapping[str, Any]) -> int:
+    """Return the compulsory traffic of a launch by a simple model.
+
+    Each array that the kernel uses moves once; of an array with more entries than the launch has
+    indices, only their share does: that of the rows of the graph, where the kernel works on one.
+    Where kernels read neighbours' entries again and again, more moves; where most indices have
+    nothing to do, or the caches hold the arrays, less.
+
+    Parameters
+    ----------
+    n : int
+        Number of indices.
+    workunit : function of `jetpy.workloads`
+    arguments : mapping of str to object
+        What the launch passes.
+
+    Returns
+    -------
+    int
+        Bytes.
+    """
+    signature = _signature(workunit)
+    arrays = {
+        name: value
+        for (name, kind), value in zip(
+            signature.arguments.items(), signature.bind(**arguments), strict=True
+        )
+        if isinstance(kind, View)
+    }
+    rows = (len(array) - 1 for name, array in arrays.items() if _ends_in_rows(name))
+    return moved(n, arrays.values(), next(rows, None))
+
+
+def moved(n: int, arrays: Iterable[Any], rows: int | None = None) -> int:
+    """Return the bytes of arrays that n indices account for, of a graph with so many rows.
+
+    >>> import numpy as np
+    >>> moved(25, [np.zeros(100, np.int64), np.zeros(10, np.int32)])
+    240
+    >>> moved(25, [np.zeros(400, np.int32)], rows=100)
+    400
+    """
+    total = 0.0
+    for array in arrays:
+        size = len(array)
+        whole = size if rows is None else min(size, rows)
+        total += array.nbytes * min(1.0, n / max(whole, 1))
+    return round(total)
+
+
+@cache
+def _signature(workunit: Workunit) -> Signature:
+    return read_workunit(sys.modules[workunit.__module__], workunit.__name__).signature
+
+
+def _ends_in_rows(name: str) -> bool:
+    return name == ROWS or name.endswith(f"_{ROWS}")

@@ -1,0 +1,61 @@
+"""What is done to the partition of the input graph when it has been refined."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from jetpy.device.device_graph import download
+from jetpy.refinement.filling import fill, internal_weights
+from jetpy.refinement.jet import Refined, Refinement
+from jetpy.refinement.measures import Measures
+from jetpy.refinement.packing import fit
+from jetpy.workloads.common.groups import NO_PART
+
+
+def finish(refinement: Refinement, refined: Refined) -> Refined:
+    """Return a partition that keeps the limit, if packing can, and without empty parts, if asked.
+
+    Neither is needed often. What was packed is refined again; what was filled is not, as refinement
+    may empty parts.
+    """
+    problem = refinement.problem
+    if problem.groups == 1 and refined.measures.overload(problem) > 0:
+        refined = _pack(refinement, refined)
+    if problem.fill and not refined.measures.part_weights.all():
+        refined = _fill(refinement, refined)
+    return refined
+
+
+def _pack(refinement: Refinement, refined: Refined) -> Refined:
+    """Return what packing makes of a partition, refined again; the same if nothing can be done."""
+    backend, problem, device = refinement.backend, refinement.problem, refinement.state.graph
+    graph = download(backend, device)
+    is_plain = problem.targets is None and refinement.pinned is None
+    if is_plain and refined.measures.heaviest == graph.vertex_weights.max():
+        return refined
+    parts = backend.to_host(refined.parts)
+    internal = backend.to_host(internal_weights(backend, device, refined.parts))
+    pinned = refinement.pinned
+    free = None if pinned is None else backend.to_host(pinned) == NO_PART
+    fitted = fit(graph, parts, internal, problem.limits, free)
+    if np.array_equal(fitted, parts):
+        return refined
+    again = refinement.refine(backend.from_host(fitted), finest=True)
+    iterations = refined.iterations + again.iterations
+    return replace(again, cut_before=refined.cut_before, iterations=iterations)
+
+
+def _fill(refinement: Refinement, refined: Refined) -> Refined:
+    """Return the partition with a vertex in each part, if there are vertices enough."""
+    backend, device, problem = refinement.backend, refinement.state.graph, refinement.problem
+    own = refinement.pinned, problem.part_limits
+    vertices, new, growth = fill(backend, device, refined.parts, problem.k, *own)
+    moved, parts = backend.from_host(vertices), refined.parts
+    held = backend.to_host(device.vertex_weights[moved])
+    weights = refined.measures.part_weights.copy()
+    np.subtract.at(weights, backend.to_host(parts[moved]), held)
+    weights[new] += held
+    parts[moved] = backend.from_host(new)
+    return replace(refined, measures=Measures(refined.measures.cut + growth, weights))

@@ -1,0 +1,92 @@
+"""What a mapping run returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as MappingType
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from jetpy.evaluation.mapping_cost import cost_by_level
+from jetpy.lazy import cached_property
+from jetpy.problem.machine import Machine
+from jetpy.result.partition import Partition
+
+
+@dataclass(frozen=True, eq=False)
+class Mapping:
+    """A placement of tasks on the PEs of a machine.
+
+    Attributes
+    ----------
+    partition : Partition
+        The same as a partition, with all that is known of the run: part p is what PE p gets.
+        What its levels call cut is half the cost, and that of coarse levels counts the upper
+        levels of the machine only.
+    machine : Machine
+    method : {'im', 'hm', 'hm-ultra'}
+    cost : int
+        J, the sum over all ordered pairs of tasks of communication times distance.
+    """
+
+    partition: Partition
+    machine: Machine
+    method: str
+    cost: int
+
+    @property
+    def pe(self) -> npt.NDArray[np.int32]:
+        """PE of each task, int32, shape (n,), in 0..k-1."""
+        return self.partition.parts
+
+    @property
+    def cut(self) -> int:
+        """Total weight of undirected edges between tasks on different PEs."""
+        return self.partition.cut
+
+    @cached_property
+    def cost_by_level(self) -> npt.NDArray[np.int64]:
+        """Share of each level of the hierarchy in the cost, lowest first, int64.
+
+        That of pairs whose PEs have the group of that level in common, but none of a lower one.
+        Empty where the machine has no hierarchy.
+        """
+        return cost_by_level(self.partition.graph, self.pe, self.machine)
+
+    @property
+    def imbalance(self) -> float:
+        """Weight of the fullest PE / ceil(W / k) - 1; 0 for a graph without vertices."""
+        return self.partition.imbalance
+
+    @property
+    def limit(self) -> int:
+        """Largest weight that a PE may get: ceil((1 + imbalance option) * W / k).
+
+        At least that of the heaviest task, where there are no more tasks than PEs.
+        """
+        return self.partition.limit
+
+    @property
+    def feasible(self) -> bool:
+        """Whether no PE gets more than `limit`."""
+        return self.partition.feasible
+
+    @property
+    def empty_pes(self) -> int:
+        """Number of PEs without a task."""
+        return self.partition.empty_parts
+
+    @property
+    def seconds(self) -> MappingType[str, float]:
+        """Wall seconds by stage, as those of a partition."""
+        return self.partition.seconds
+
+    def __repr__(self) -> str:
+        state = "feasible" if self.feasible else "NOT feasible"
+        return f"Mapping({self.machine}, cost={self.cost}, imbalance={self.imbalance:.4f}, {state})"
+
+    def _repr_html_(self) -> str:
+        from jetpy.evaluation.notebook import mapping_html
+
+        return mapping_html(self)

@@ -1,0 +1,222 @@
+"""What each part of a partition holds: its vertices, its ghosts, and a graph of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from jetpy.errors import OptionError
+from jetpy.graph.checks import integer
+from jetpy.graph.csr import Graph, IntArray
+
+_Adjacency = tuple[IntArray, IntArray, IntArray]
+"""What a graph's `indptr`, `indices` and `edge_weights` are."""
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """The vertices of a graph, sorted by part.
+
+    Attributes
+    ----------
+    order : int32, shape (n,)
+        All vertices by part, ascending within each.
+    offsets : int32, shape (k + 1,)
+        Those of part p are ``order[offsets[p]:offsets[p + 1]]``.
+    places : int32, shape (n,)
+        Where each vertex is among those of its part.
+    """
+
+    order: IntArray
+    offsets: IntArray
+    places: IntArray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Subgraph:
+    """A part as a graph of its own, with numbers of its own.
+
+    Attributes
+    ----------
+    part : int
+    graph : Graph
+        Vertices 0..owned - 1 are those of the part, ascending by their number in the whole graph;
+        all others are *ghosts*, neighbours in other parts, by owner, then ascending. All edges of
+        owned vertices, to each other and to ghosts, are there in both directions; edges between
+        ghosts are not. Weights and names are those of the whole graph.
+    global_ids : int32, shape (graph.n,)
+        What each vertex is called in the whole graph.
+    owned : int
+        How many vertices the part has.
+    ghost_owner : int32, shape (graph.n - owned,)
+        Part of each ghost, ascending.
+
+    Examples
+    --------
+    >>> import jetpy
+    >>> path = jetpy.generators.grid(6, 1)
+    >>> jetpy.refine(path, [0, 0, 0, 1, 1, 1], threads=1).subgraph(1, halo=1)
+    Subgraph('grid-6x1, part 1', owned=3, ghosts=1, m=3)
+    """
+
+    part: int
+    graph: Graph
+    global_ids: IntArray
+    owned: int
+    ghost_owner: IntArray
+
+    def __repr__(self) -> str:
+        name, ghosts, m = self.graph.name, len(self.ghost_owner), self.graph.m
+        return f"Subgraph({name!r}, owned={self.owned}, ghosts={ghosts}, m={m})"
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The directed edges from the vertices of a part, row after row.
+
+    `starts` are where rows start, and where the last ends; `entries` are positions in the whole
+    graph; `leaving` are those of the edges in here that lead to other parts.
+    """
+
+    owned: IntArray
+    starts: IntArray
+    entries: npt.NDArray[np.int64]
+    leaving: npt.NDArray[np.intp]
+
+
+def sort_by_part(parts: IntArray, k: int) -> Members:
+    """Sort vertices by part, by counting: in time linear in n + k.
+
+    Parameters
+    ----------
+    parts : int32, shape (n,)
+        Part of each vertex, in 0..k-1.
+    k : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = sort_by_part(np.array([1, 0, 2, 1], np.int32), 4)
+    >>> found.order, found.offsets
+    (array([1, 0, 3, 2], dtype=int32), array([0, 1, 3, 4, 4], dtype=int32))
+    """
+    n = len(parts)
+    marks = sp.csr_array((np.ones(n, np.int8), parts, np.arange(n + 1, dtype=np.int32)), (n, k))
+    by_part = marks.tocsc()  # a counting sort of the columns, which keeps the order of the rows
+    order, offsets = by_part.indices.astype(np.int32), by_part.indptr.astype(np.int32)
+    places = np.empty(n, np.int32)
+    places[order] = np.arange(n, dtype=np.int32) - np.repeat(offsets[:-1], np.diff(offsets))
+    return Members(order, offsets, places)
+
+
+def members_of(members: Members, part: int) -> IntArray:
+    """Return the vertices of a part, ascending, int32.
+
+    Raises
+    ------
+    OptionError
+        When there is no such part.
+    """
+    k = len(members.offsets) - 1
+    if not 0 <= integer("part", part) < k:
+        raise OptionError(f"there is no part {part}; parts are numbered 0..{k - 1}")
+    return members.order[members.offsets[part] : members.offsets[part + 1]].copy()
+
+
+def ghosts_of(graph: Graph, parts: IntArray, members: Members, part: int) -> IntArray:
+    """Return the neighbours of a part's vertices in other parts, by owner, then id, int32.
+
+    Raises
+    ------
+    OptionError
+        When there is no such part.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jetpy.graph.generators import grid
+    >>> parts = np.array([0, 0, 2, 0, 0, 1, 1, 1, 1], np.int32)
+    >>> ghosts_of(grid(3, 3), parts, sort_by_part(parts, 3), 0)
+    array([5, 6, 7, 2], dtype=int32)
+    """
+    rows = _rows(graph, parts, members, part)
+    return _by_owner(graph.indices[rows.entries[rows.leaving]], parts)[0]
+
+
+def subgraph(graph: Graph, parts: IntArray, members: Members, part: int, halo: int) -> Subgraph:
+    """Make a graph of a part: with its ghosts, if `halo` is 1, or without, if it is 0.
+
+    Takes memory for the part and its ghosts only.
+
+    Raises
+    ------
+    OptionError
+        When there is no such part, or no such halo.
+    """
+    check_halo(halo)
+    rows = _rows(graph, parts, members, part)
+    pieces = _with_ghosts if halo else _without_ghosts
+    adjacency, ghosts = pieces(graph, parts, members, rows)
+    ids = np.concatenate((rows.owned, ghosts))
+    names = None if graph.names is None else tuple(graph.names[v] for v in ids)
+    local = Graph(*adjacency, graph.vertex_weights[ids], f"{graph.name}, part {part}", names)
+    return Subgraph(part, local, ids, len(rows.owned), parts[ghosts])
+
+
+def check_halo(halo: int) -> None:
+    """Refuse a halo other than 0 and 1.
+
+    Raises
+    ------
+    OptionError
+    """
+    if halo not in (0, 1):
+        raise OptionError(f"halo must be 0, no ghosts, or 1, neighbours in other parts; not {halo}")
+
+
+def _rows(graph: Graph, parts: IntArray, members: Members, part: int) -> _Rows:
+    owned = members_of(members, part)
+    first, degrees = graph.indptr[owned], graph.indptr[owned + 1] - graph.indptr[owned]
+    starts = np.concatenate((np.zeros(1, np.int32), np.cumsum(degrees, dtype=np.int32)))
+    entries = np.arange(starts[-1]) + np.repeat(first.astype(np.int64) - starts[:-1], degrees)
+    leaving = np.flatnonzero(parts[graph.indices[entries]] != part)
+    return _Rows(owned, starts, entries, leaving)
+
+
+def _without_ghosts(
+    graph: Graph, parts: IntArray, members: Members, rows: _Rows
+) -> tuple[_Adjacency, IntArray]:
+    entries = np.delete(rows.entries, rows.leaving)
+    before = np.searchsorted(rows.leaving, rows.starts)  # how many are gone before each row
+    indptr = rows.starts - before.astype(np.int32)
+    indices = members.places[graph.indices[entries]]
+    return (indptr, indices, graph.edge_weights[entries]), np.empty(0, np.int32)
+
+
+def _with_ghosts(
+    graph: Graph, parts: IntArray, members: Members, rows: _Rows
+) -> tuple[_Adjacency, IntArray]:
+    neighbours, weights = graph.indices[rows.entries], graph.edge_weights[rows.entries]
+    ghosts, which = _by_owner(neighbours[rows.leaving], parts)
+    indices = members.places[neighbours]
+    indices[rows.leaving] = len(rows.owned) + which
+
+    back = rows.leaving[np.argsort(which, kind="stable")]
+    ends = np.searchsorted(rows.starts, back, side="right").astype(np.int32) - 1
+    degrees = np.bincount(which, minlength=len(ghosts))
+    indptr = np.concatenate((rows.starts, rows.starts[-1] + np.cumsum(degrees, dtype=np.int32)))
+    return (
+        indptr,
+        np.concatenate((indices, ends)),
+        np.concatenate((weights, weights[back])),
+    ), ghosts
+
+
+def _by_owner(ends: IntArray, parts: IntArray) -> tuple[IntArray, npt.NDArray[np.intp]]:
+    """Return the different ones among vertices, by part, then id; and which each of them is."""
+    keys = parts[ends].astype(np.int64) << 32 | ends
+    found, which = np.unique(keys, return_inverse=True)
+    return (found & 0xFFFFFFFF).astype(np.int32), which

@@ -1,0 +1,316 @@
+"""`jetpy.partition_many`: many graphs at once, each with the result that it has alone."""
+
+from __future__ import annotations
+
+import _thread
+import signal
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import jetpy
+from jetpy.api import many
+from jetpy.graph.csr import Graph
+from jetpy.problem.presets import PRESETS
+from jetpy.result.partition import Partition
+from tests.graphs import SMALL_GRAPHS, path, random_graph, star
+from tests.strategies import weighted_graphs
+
+SAME = ("k", "seed", "preset", "coarsening", "refinement", "backend", "objective", "generations")
+
+
+def check_equal(found: list[Partition], alone: list[Partition]) -> None:
+    """Compare all that does not tell how long it took, or on how many threads."""
+    assert len(found) == len(alone)
+    for one, other in zip(found, alone, strict=True):
+        assert np.array_equal(one.parts, other.parts)
+        assert (one.cut, one.feasible) == (other.cut, other.feasible)
+        assert np.array_equal(one.limits, other.limits)
+        assert [getattr(one, name) for name in SAME] == [getattr(other, name) for name in SAME]
+        assert [level.n for level in one.levels] == [level.n for level in other.levels]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    graphs=st.lists(weighted_graphs(least=0, most=24), max_size=5),
+    k=st.integers(1, 6),
+    seed=st.integers(0, 3),
+    preset=st.sampled_from(sorted({*PRESETS} - {"max"})),
+    threads=st.integers(1, 5),
+)
+def test_each_result_is_that_of_the_graph_alone(
+    graphs: list[Graph], k: int, seed: int, preset: Any, threads: int
+) -> None:
+    found = jetpy.partition_many(graphs, k, seed=seed, preset=preset, threads=threads)
+    check_equal(found, [jetpy.partition(g, k, seed=seed, preset=preset, threads=1) for g in graphs])
+
+
+@pytest.mark.parametrize("preset", ["default", "fast"])
+def test_graphs_of_several_levels(preset: Any) -> None:
+    graphs = [jetpy.generators.delaunay(700 + 400 * i, seed=i) for i in range(5)]
+    graphs += [random_graph(900, 4000, 2, weighted=True), jetpy.generators.rmat(9, 6)]
+    found = jetpy.partition_many(graphs, 8, preset=preset, threads=3)
+    check_equal(found, [jetpy.partition(g, 8, preset=preset, threads=1) for g in graphs])
+
+
+def test_numbers_of_each_graph() -> None:
+    graphs, ks, seeds = [path(40), star(30), path(50)], [2, 3, 4], np.array([5, 0, 7])
+    found = jetpy.partition_many(graphs, ks, seed=seeds, threads=2)  # type: ignore[arg-type]
+    rows = zip(graphs, ks, seeds.tolist(), strict=True)
+    check_equal(found, [jetpy.partition(g, k, seed=seed, threads=1) for g, k, seed in rows])
+
+
+def test_arrays_of_each_graph() -> None:
+    graphs, rng = [random_graph(60, 150, i) for i in range(4)], np.random.default_rng(1)
+    each: dict[str, list[Any]] = {
+        "vertex_weights": [rng.integers(1, 9, 60), None, rng.integers(1, 9, (60, 2)), None],
+        "edge_weights": [None, [3] * len(graphs[1].indices), None, None],
+        "fixed": [None, rng.integers(-1, 3, 60), None, None],
+        "home": [None, None, None, rng.integers(-1, 3, 60)],
+    }
+    found = jetpy.partition_many(graphs, 3, **each, threads=2)
+    rows = [{name: values[i] for name, values in each.items()} for i in range(4)]
+    alone = [jetpy.partition(g, 3, **row) for g, row in zip(graphs, rows, strict=True)]
+    check_equal(found, alone)
+    assert found[2].part_weights.shape == (3, 2)
+    assert np.array_equal(found[3].moved, alone[3].moved)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"objective": "volume"},
+        {"connected": True},
+        {"targets": [3, 1, 1, 1]},
+        {"imbalance": 0.2, "seed": 3},
+        {"generations": 2, "preset": "fast"},
+        {"coarsening": "constrained", "refinement": "independent-set"},
+    ],
+    ids=str,
+)
+def test_options_of_all_graphs(options: dict[str, Any]) -> None:
+    graphs = [random_graph(90, 250, i, weighted=True) for i in range(4)]
+    found = jetpy.partition_many(graphs, 4, **options, threads=2)
+    check_equal(found, [jetpy.partition(g, 4, **options, threads=1) for g in graphs])
+
+
+def test_graphs_of_all_kinds(tmp_path: Path) -> None:
+    """What `partition` takes, from an iterator that is gone through once."""
+    graph = random_graph(50, 120, 1)
+    file = tmp_path / "a.graph"
+    jetpy.write_graph(file, graph)
+    wide = graph.indptr.astype(np.int64), graph.indices.astype(np.int64)
+    edges = np.array([[0, 1, 1, 2], [1, 0, 2, 1]])
+    kinds = [graph, file, wide, nx.path_graph(7), edges]
+    found = jetpy.partition_many(iter(kinds), 2, n=iter([None, 50, None, None, 5]), threads=2)
+    assert [len(result.parts) for result in found] == [50, 50, 50, 7, 5]
+    for result in found[1:3]:
+        assert np.array_equal(result.parts, found[0].parts)
+
+
+def test_no_graphs() -> None:
+    assert jetpy.partition_many([], 4) == []
+    assert jetpy.partition_many(iter(()), [], seed=[], fixed=[]) == []
+
+
+@pytest.mark.parametrize(
+    ("backend", "threads", "count", "expected"),
+    [
+        ("cpu", 1, 3, [1, 1, 1]),
+        ("cpu", 2, 3, [1, 1, 1]),
+        ("cpu", 7, 2, [3, 3]),
+        ("cpu", 5, 1, [5]),
+    ],
+)
+def test_threads_of_each_graph(backend: Any, threads: int, count: int, expected: list[int]) -> None:
+    found = jetpy.partition_many([path(20)] * count, 2, backend=backend, threads=threads)
+    assert [result.threads for result in found] == expected
+
+
+def test_on_every_back_end(backend_name: str) -> None:
+    graphs = [make() for make in SMALL_GRAPHS.values()]
+    graphs += [random_graph(300, 900, 4, weighted=True)]
+    found = jetpy.partition_many(graphs, 3, backend=backend_name)  # type: ignore[arg-type]
+    alone = [jetpy.partition(g, 3, backend="cpu", threads=1) for g in graphs]
+    for one, other in zip(found, alone, strict=True):
+        assert np.array_equal(one.parts, other.parts)
+
+
+def test_all_options_of_partition_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    functions = jetpy.partition, jetpy.partition_many
+    options, own = ([*signature(one).parameters.values()][1:] for one in functions)
+    assert [(one.name, one.default) for one in own] == [(one.name, one.default) for one in options]
+    of_each = {"k", "seed", "vertex_weights", "edge_weights", "n", "fixed", "home"}
+    given: dict[str, Any] = {one.name: object() for one in options}
+    given |= {name: [given[name]] for name in of_each} | {"threads": 1, "progress": None}
+    passed: dict[str, Any] = {}
+
+    def take(graph: Any, **options: Any) -> None:
+        passed.update({name: value for name, value in options.items() if value is not None})
+
+    monkeypatch.setattr(many, "partition", take)
+    monkeypatch.setattr(many, "as_graph", take)
+    assert jetpy.partition_many([GOOD], **given) == [None]
+    del passed["progress"], given["progress"]
+    assert passed == {n: value[0] if n in of_each else value for n, value in given.items()}
+
+
+# Errors
+
+LOOP = ([0, 1], [0])
+"""Arrays of a graph with a self-loop."""
+GOOD = path(6)
+
+
+@pytest.mark.parametrize(
+    ("graphs", "k", "options", "error", "message"),
+    [
+        ([GOOD, LOOP, GOOD], 2, {}, jetpy.GraphError, r"^graphs\[1\]: edge \(0, 0\) is a self"),
+        ([GOOD] * 5 + [LOOP] * 5, 2, {}, jetpy.GraphError, r"^graphs\[5\]: "),
+        ([GOOD, object()], 2, {}, jetpy.GraphError, r"^graphs\[1\]: cannot make a graph"),
+        ([GOOD, "no.graph"], 2, {}, jetpy.MissingFileError, r"^graphs\[1\]: no.graph: "),
+        ([GOOD, GOOD], [2, 0], {}, jetpy.OptionError, r"^graphs\[1\]: k is 0"),
+        ([GOOD, GOOD], 2, {"seed": [0, -1]}, jetpy.OptionError, r"^graphs\[1\]: seed is -1"),
+        ([GOOD, GOOD], 2, {"preset": "slow"}, jetpy.OptionError, r"^graphs\[0\]: unknown preset"),
+        ([GOOD], 2, {"fixed": [[0] * 5]}, jetpy.OptionError, r"^graphs\[0\]: .*fixed"),
+        ([GOOD, GOOD], [2], {}, jetpy.OptionError, "^k has 1 items, but there are 2 graphs$"),
+        ([], 2, {"home": [None]}, jetpy.OptionError, "^home has 1 items, but there are 0 graphs$"),
+        (GOOD, 2, {}, jetpy.GraphError, "^graphs is a Graph, not several graphs; give a list$"),
+        ("a.graph", 2, {}, jetpy.GraphError, "^graphs is a str, not several graphs; give a list$"),
+        ([], 2, {"threads": 0}, jetpy.OptionError, "^threads is 0"),
+        ([GOOD], 2, {"threads": 1.5}, jetpy.OptionError, "^threads is 1.5"),
+        ([GOOD], 2, {"progress": 3}, jetpy.OptionError, "^progress must be"),
+    ],
+)
+def test_errors_name_the_first_graph_that_is_wrong(
+    graphs: Any, k: Any, options: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    for threads in (1, 2, 4):
+        with pytest.raises(error, match=message):
+            jetpy.partition_many(graphs, k, **{"threads": threads, **options})
+
+
+def test_an_error_that_is_no_error_of_jetpy_is_noted() -> None:
+    class Wrong:
+        def __array__(self, *_: Any, **__: Any) -> Any:
+            raise RuntimeError("of the caller")
+
+    with pytest.raises(RuntimeError, match="of the caller") as found:
+        jetpy.partition_many([GOOD, Wrong()], 2, threads=2)
+    assert found.value.__notes__ == ["This is about graphs[1] of jetpy.partition_many."]
+
+
+def test_no_more_graphs_are_begun_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[int] = []
+
+    def as_graph(graph: int, **_: Any) -> None:
+        begun.append(graph)
+        if graph == 1:
+            raise jetpy.GraphError("of the graph")
+
+    monkeypatch.setattr(many, "as_graph", as_graph)
+    with pytest.raises(jetpy.GraphError, match=r"graphs\[1\]: of the graph"):
+        jetpy.partition_many(range(100_000), 2, threads=1)
+    assert len(begun) < 100_000
+
+
+def test_all_graphs_are_checked_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    def partition_(*_: Any, **__: Any) -> None:
+        pytest.fail("it was begun")
+
+    monkeypatch.setattr(many, "partition", partition_)
+    with pytest.raises(jetpy.GraphError, match=r"graphs\[9\]"):
+        jetpy.partition_many([GOOD] * 9 + [LOOP], 2, threads=2)
+
+
+# While it runs
+
+
+def endless(*_: Any, progress: Callable[[str, int, int], None], **__: Any) -> None:
+    while True:
+        progress("refine", 0, 1)
+        time.sleep(0.001)
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize("delay", [0, 0.001, 0.01, 0.1])
+def test_ctrl_c_ends_the_graphs_at_work(monkeypatch: pytest.MonkeyPatch, delay: float) -> None:
+    """It would never return otherwise, nor if Ctrl-C had to end a wait, which this one does not."""
+    begun = threading.Event()
+
+    def endless_(*given: Any, **options: Any) -> None:
+        begun.set()
+        endless(*given, **options)
+
+    def interrupt() -> None:
+        begun.wait()
+        time.sleep(delay)
+        _thread.interrupt_main()
+
+    monkeypatch.setattr(many, "partition", endless_)
+    threading.Thread(target=interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        jetpy.partition_many([GOOD] * 1000, 2, threads=3)
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_ctrl_c_leaves_no_lock_locked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even one that is taken in Python, where it may come before the lock is in a `with`."""
+
+    class Pool(ThreadPoolExecutor):
+        def submit(self, *given: Any, **options: Any) -> Any:
+            future = super().submit(*given, **options)
+            self._idle_semaphore._cond.acquire()
+            signal.raise_signal(signal.SIGINT)
+            self._idle_semaphore._cond.release()
+            return future
+
+    monkeypatch.setattr(many, "ThreadPoolExecutor", Pool)
+    monkeypatch.setattr(many, "as_graph", lambda graph, **_: time.sleep(0.05) or graph)
+    with pytest.raises(KeyboardInterrupt):
+        jetpy.partition_many([GOOD] * 9, 2, backend="cpu", threads=3)
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_a_handler_that_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is no exception ends nothing."""
+    seen = []
+    monkeypatch.setattr(many, "partition", lambda *_, **__: signal.raise_signal(signal.SIGINT))
+    signal.signal(signal.SIGINT, lambda *given: seen.append(given))
+    assert jetpy.partition_many([GOOD] * 5, 2, backend="cpu", threads=2) == [None] * 5
+    assert seen
+
+
+def test_an_error_ends_the_graphs_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    def partition_(graph: Graph, **options: Any) -> None:
+        if graph.n == 1:
+            raise ZeroDivisionError
+        endless(**options)
+
+    monkeypatch.setattr(many, "partition", partition_)
+    with pytest.raises(ZeroDivisionError):
+        jetpy.partition_many([path(1), *[GOOD] * 50], 2, threads=3)
+
+
+def test_progress_counts_graphs_in_the_thread_of_the_call() -> None:
+    calls: list[tuple[Any, ...]] = []
+    jetpy.partition_many(
+        [GOOD] * 4, 2, threads=2, progress=lambda *now: calls.append((*now, threading.get_ident()))
+    )
+    assert calls == [("graphs", done, 4, threading.get_ident()) for done in range(1, 5)]
+
+
+def test_threads_are_gone_at_the_end() -> None:
+    before = threading.active_count()
+    jetpy.partition_many([GOOD] * 9, 2, backend="cpu", threads=3)
+    assert threading.active_count() == before

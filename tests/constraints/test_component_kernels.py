@@ -1,0 +1,304 @@
+"""Kernels that keep parts connected, against plain Python; all that they leave is compared."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections import Counter
+from dataclasses import replace
+from functools import partial
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from jetpy.constraints.connected.component_moves import DAM_SHARE, State, _state_of
+from jetpy.constraints.connected.contiguity import Territory
+from jetpy.device.device_graph import upload
+from jetpy.engines.base import Backend
+from jetpy.engines.kokkos.engine import KokkosBackend
+from jetpy.graph.csr import INT32_MAX, Graph
+from jetpy.kernel_language import pykokkos_standin
+from jetpy.kernel_language.reading import read_workunits
+from jetpy.workloads.common.groups import NO_VERTEX
+from jetpy.workloads.constraints import component_balance, component_refinement, components
+from jetpy.workloads.constraints.component_balance import ANYWHERE, BESIDE, NOT_REACHED
+from jetpy.workloads.constraints.components import Link, Part
+from tests.constraints.oracle import UNLIMITED, Moves
+from tests.constraints.oracle import components as components_of
+from tests.graphs import from_edges, path
+from tests.strategies import weighted_graphs
+
+quick = settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+EFFORT = 1 << 40
+
+
+@pytest.fixture(scope="module")
+def probes() -> ModuleType:
+    """The kernels of `probes.py`, imported without PyKokkos."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "pykokkos", pykokkos_standin)
+        return importlib.import_module("tests.constraints.probes")
+
+
+@st.composite
+def moves(draw: st.DrawFn, graphs: st.SearchStrategy[Graph]) -> Moves:
+    """A partition of a few parts: connected or scattered, with little or much room."""
+    graph = draw(graphs)
+    k = draw(st.integers(1, 6))
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    parts = rng.integers(0, k, graph.n)
+    if draw(st.booleans()):
+        parts = grown(graph, k, rng)
+    if draw(st.booleans()):  # vertices that belong nowhere yet: whole components
+        labels = Territory(graph, np.zeros(k, np.int64), np.ones(graph.n, np.bool_)).components
+        parts[labels == rng.integers(0, graph.n)] = k
+    held = np.bincount(parts, graph.vertex_weights, k + 1)[:k].astype(np.int64)
+    fullest = draw(st.sampled_from([0, 2, 9]))
+    limits = np.maximum(held + rng.integers(-9, fullest + 1, k), 1)
+    movable = rng.random(graph.n) >= draw(st.sampled_from([0.0, 0.0, 0.2]))
+    seed = draw(st.integers(0, INT32_MAX))
+    return Moves(graph, parts.tolist(), limits.tolist(), movable.tolist(), seed)
+
+
+def grown(graph: Graph, k: int, rng: np.random.Generator) -> np.ndarray:
+    """Parts around k vertices, of connected ones wherever there is a path."""
+    parts = np.full(graph.n, -1)
+    parts[rng.permutation(graph.n)[:k]] = np.arange(min(k, graph.n))
+    for _ in range(graph.n):
+        for v in np.flatnonzero(parts < 0).tolist():
+            beside = parts[graph.indices[graph.indptr[v] : graph.indptr[v + 1]]]
+            parts[v] = beside.max(initial=-1)
+    return np.where(parts < 0, 0, parts)
+
+
+def engine_of(backend: Backend) -> Backend:
+    """The engine that moves run on."""
+    return backend.host_engine or backend
+
+
+def state_of(backend: Backend, expected: Moves, effort: int = EFFORT) -> State:
+    """The kernels' state, with the vertices of parts listed; they begin as the oracle does."""
+    territory = Territory(
+        expected.graph, np.array(expected.limits), np.array(expected.movable, np.bool_)
+    )
+    engine, parts = engine_of(backend), np.array(expected.parts, np.int32)
+    state = _state_of(engine, territory, parts, expected.seed, effort)
+    engine.run_tasks(1, components.list_members, n=len(parts), k=territory.k, state=state)
+    expected.failed_slots = DAM_SHARE * territory.k
+    return replace(state, most_steps=min(expected.most_steps, INT32_MAX))
+
+
+def launch(
+    backend: Backend, workunit: Any, expected: Moves, effort: int = EFFORT, **arguments: Any
+) -> State:
+    engine, graph = engine_of(backend), expected.graph
+    state = state_of(backend, expected, effort)
+    engine.run_tasks(1, workunit, n=graph.n, graph=upload(engine, graph), state=state, **arguments)
+    return state
+
+
+def host(backend: Backend, state: State) -> SimpleNamespace:
+    """The state's arrays on the host, by rows."""
+    fetch = engine_of(backend).to_host
+    return SimpleNamespace(
+        parts=fetch(state.parts).tolist(),
+        labels=fetch(state.labels).tolist(),
+        rows=fetch(state.part_rows).reshape(-1, Part.COUNT),
+        links=fetch(state.links).reshape(-1, Link.COUNT),
+    )
+
+
+def members_of(found: SimpleNamespace, p: int) -> list[int]:
+    """The list of a part's vertices, whose links in both directions must fit."""
+    members, before, v = list[int](), NO_VERTEX, int(found.rows[p, Part.FIRST])
+    while v != NO_VERTEX:
+        assert v not in members
+        assert found.links[v, Link.PRECEDING] == before
+        members.append(v)
+        before, v = v, int(found.links[v, Link.FOLLOWING])
+    return members
+
+
+def check_state(found: SimpleNamespace, expected: Moves) -> None:
+    """Compare a state with the oracle's, and what has to be so between moves."""
+    k = expected.k
+    assert found.parts == expected.parts
+    assert [members_of(found, p) for p in range(k + 1)] == expected.members
+    weights = [expected.weight_of(expected.members[p]) for p in range(k)]
+    assert found.rows[:k, Part.WEIGHT].tolist() == weights
+    assert found.rows[:k, Part.LIMIT].tolist() == expected.limits
+    assert found.rows[: k + 1, Part.SIZE].tolist() == [len(own) for own in expected.members]
+    assert found.rows[: k + 1, Part.CHANGES].tolist() == expected.changes
+    assert not found.rows[:, Part.CONNECTION].any()
+    assert not any(found.labels)
+    assert (found.rows[:, Part.GIVER] == NOT_REACHED).all()
+    for p in np.flatnonzero(found.rows[:k, Part.HAS_TREE]).tolist():
+        check_tree(found, expected, p)
+
+
+def check_tree(found: SimpleNamespace, expected: Moves, p: int) -> None:
+    """A part's tree spans it: one root, parents beside their children, counted, and no cycle."""
+    members = expected.members[p]
+    above = {v: int(found.links[v, Link.PARENT]) for v in members}
+    children = Counter(above.values())
+    assert children[NO_VERTEX] == 1
+    for v in members:
+        assert above[v] == NO_VERTEX or (above[v] in above and above[v] in expected.rows[v])
+        assert found.links[v, Link.CHILDREN] == children[v]
+    for v in members:
+        ancestors = 0
+        while v != NO_VERTEX:
+            v, ancestors = above[v], ancestors + 1
+            assert ancestors <= len(members)
+
+
+def pieces_of(moves: Moves) -> list[int]:
+    """How many components each part has."""
+    return [len(components_of(moves.rows, own)) for own in moves.members[: moves.k]]
+
+
+def overload(moves: Moves) -> int:
+    return sum(max(0, -moves.room(p)) for p in range(moves.k))
+
+
+def cut(moves: Moves) -> int:
+    return sum(
+        sum(weight for q, weight in moves.connection([v]).items() if q != p)
+        for v, p in enumerate(moves.parts)
+    )
+
+
+def hubs() -> Graph:
+    """Vertices with more edges than most, in a cycle, which share their leaves."""
+    edges = [(a, 4 + v) for a in range(3) for v in range(300) if (v + a) % 50]
+    return from_edges(304, [(0, 1), (1, 2), (2, 3), (0, 3), *edges])
+
+
+@quick
+@given(moves(weighted_graphs(most=20)))
+def test_members_are_listed(backend: Backend, expected: Moves) -> None:
+    check_state(host(backend, state_of(backend, expected)), expected)
+
+
+@pytest.mark.parametrize("has_trees", [True, False])
+@quick
+@given(expected=moves(weighted_graphs(most=20)), most_steps=st.integers(-40, 60))
+def test_groups_that_may_leave(
+    backend: Backend, probes: ModuleType, has_trees: bool, expected: Moves, most_steps: int
+) -> None:
+    """With trees, steps are not limited: how many it takes depends on the tree."""
+    if not has_trees:
+        expected.most_steps = most_steps
+    check_groups(backend, probes, expected, has_trees=has_trees)
+
+
+def check_groups(backend: Backend, probes: ModuleType, expected: Moves, *, has_trees: bool) -> None:
+    engine, n, k = engine_of(backend), expected.graph.n, expected.k
+    if isinstance(engine, KokkosBackend):
+        engine.prepare(getattr(probes, workunit) for workunit in read_workunits(probes))
+    state = state_of(backend, expected)
+    if not has_trees:
+        rows = engine.to_host(state.part_rows).copy().reshape(-1, Part.COUNT)
+        rows[:, Part.TREE_COST] = UNLIMITED
+        state = replace(state, part_rows=engine.from_host(rows.ravel()))
+    sizes, groups = engine.empty(n), engine.empty(n * n)
+    weights, connections = engine.empty(n, np.int64), engine.full(n * (k + 1), 0, np.int64)
+    engine.run_tasks(
+        1, probes.detach_each, n=n, k=k, sizes=sizes, groups=groups, weights=weights,
+        connections=connections, graph=upload(engine, expected.graph), state=state,
+    )  # fmt: skip
+    ends, rows = engine.to_host(sizes).tolist(), engine.to_host(groups).reshape(n, n).tolist()
+    found = [row[:size] for row, size in zip(rows, ends, strict=True)]
+    assert found == [expected.group(v) for v in range(n)]
+    assert engine.to_host(weights).tolist() == [expected.weight_of(group) for group in found]
+    for group, row in zip(found, engine.to_host(connections).reshape(n, k + 1), strict=True):
+        assert {p: w for p, w in enumerate(row.tolist()) if w} == expected.connection(group)
+    for group in filter(None, found):
+        p = expected.parts[group[0]]
+        rest = components_of(expected.rows, set(expected.members[p]) - set(group))
+        assert len(rest) <= len(components_of(expected.rows, expected.members[p]))
+        assert len(components_of(expected.rows, group)) == 1
+    check_state(host(backend, state), expected)
+
+
+@quick
+@given(moves(weighted_graphs(most=20)))
+def test_lower_cut(backend: Backend, expected: Moves) -> None:
+    check_lower_cut(backend, expected)
+
+
+def check_lower_cut(backend: Backend, expected: Moves) -> None:
+    state = launch(backend, component_refinement.lower_cut, expected)
+    before = cut(expected), overload(expected), pieces_of(expected)
+    expected.lower_cut()
+    check_state(host(backend, state), expected)
+    assert cut(expected) <= before[0]
+    assert overload(expected) <= before[1]
+    assert all(now <= then for now, then in zip(pieces_of(expected), before[2], strict=True))
+
+
+@pytest.mark.parametrize("where", [BESIDE, ANYWHERE])
+@quick
+@given(expected=moves(weighted_graphs(most=20)))
+def test_balance(backend: Backend, where: int, expected: Moves) -> None:
+    check_balance(backend, expected, where)
+
+
+def check_balance(backend: Backend, expected: Moves, where: int) -> None:
+    state = launch(backend, component_balance.hand_on_weight, expected, k=expected.k, where=where)
+    before = overload(expected), pieces_of(expected)
+    expected.balance(where)
+    check_state(host(backend, state), expected)
+    assert overload(expected) <= before[0]
+    if where == BESIDE:
+        assert all(now <= then for now, then in zip(pieces_of(expected), before[1], strict=True))
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_vertices_with_many_edges(backend: Backend, probes: ModuleType, seed: int) -> None:
+    """Searches put them off, and they are queued only once."""
+    graph, rng = hubs(), np.random.default_rng(seed)
+    assert sum(graph.degrees > components.FEW_EDGES) == 3
+    parts = np.where(rng.random(graph.n) < 0.9, 0, rng.integers(0, 3, graph.n))
+    limits = [250, 30, 90]
+    for check in (partial(check_groups, probes=probes, has_trees=False), check_lower_cut):
+        check(backend, expected=Moves(graph, parts.tolist(), limits, [True] * graph.n, seed))
+    for where in (BESIDE, ANYWHERE):
+        expected = Moves(graph, parts.tolist(), limits, [True] * graph.n, seed)
+        check_balance(backend, expected, where)
+
+
+@quick
+@given(moves(weighted_graphs(most=20)), st.sampled_from([0, 1, 40, 90]))
+def test_little_effort(backend: Backend, start: Moves, effort: int) -> None:
+    """Moves end early, and leave parts that are no worse; without any effort, nothing moves."""
+    for workunit, arguments in (
+        (component_refinement.lower_cut, {}),
+        (component_balance.hand_on_weight, {"k": start.k, "where": BESIDE}),
+    ):
+        state = launch(backend, workunit, start, effort, **arguments)
+        after = replace(start, parts=host(backend, state).parts)
+        if effort == 0:
+            assert after.parts == start.parts
+        assert overload(after) <= overload(start)
+        assert all(
+            now <= then for now, then in zip(pieces_of(after), pieces_of(start), strict=True)
+        )
+
+
+@pytest.mark.parametrize(("away", "is_reached"), [(1, True), (1023, True), (1024, False)])
+def test_how_far_room_may_be(backend: Backend, away: int, is_reached: bool) -> None:
+    """A path of parts of two vertices, where the first has one too many and one has room."""
+    k = away + 1
+    parts = [0, *np.repeat(np.arange(k), 2).tolist()]
+    limits = [*[2] * away, 3]
+    start = Moves(path(len(parts)), parts, limits, [True] * len(parts), 0)
+    state = launch(backend, component_balance.hand_on_weight, start, k=k, where=BESIDE)
+    wanted = [*np.repeat(np.arange(k), 2).tolist(), away] if is_reached else parts
+    assert host(backend, state).parts == wanted

@@ -1,0 +1,212 @@
+"""Several weights of each vertex: a limit for each."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import jetpy
+from jetpy.engines.base import Backend
+from jetpy.errors import GraphError, JetpyError, OptionError
+from jetpy.graph.csr import Graph
+from jetpy.problem.metrics import edge_cut
+from jetpy.problem.multiconstraint import loads
+from tests.graphs import from_edges, path
+from tests.limits import check_limit
+from tests.strategies import weighted_graphs
+
+ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}
+
+
+def two_weights(n: int, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, 9, (n, 2))
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    weighted_graphs(most=60),
+    st.integers(1, 9),
+    st.integers(1, 4),
+    st.integers(0, 99),
+    st.sampled_from(["fast", "default", "ultra", "gkway"]),
+)
+def test_what_is_said_is_so(graph: Graph, k: int, kinds: int, seed: int, preset: Any) -> None:
+    weights = np.random.default_rng(seed).integers(0, 9, (graph.n, kinds))
+    imbalance = [0.1 * (j + 1) for j in range(kinds)]
+    options: dict[str, Any] = {"imbalance": imbalance, "preset": preset, "seed": seed}
+    result = jetpy.partition(graph, k, vertex_weights=weights, **options, **ENGINE)
+    assert ((result.parts >= 0) & (result.parts < k)).all()
+    assert result.cut == edge_cut(graph, result.parts)
+    expected = np.zeros((k, kinds), int)
+    np.add.at(expected, result.parts, weights)
+    assert result.part_weights.tolist() == expected.tolist()
+    assert (result.limits == result.limits[0]).all()
+    for limit, total, own in zip(
+        result.limits[0].tolist(), weights.sum(axis=0).tolist(), imbalance, strict=True
+    ):
+        check_limit(limit, math.ceil(Fraction(total, k)), own)
+    assert result.feasible == (expected <= result.limits).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(weighted_graphs(least=2, most=60), st.integers(2, 6), st.integers(0, 99))
+def test_fixed_vertices_stay(graph: Graph, k: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    weights, parts = rng.integers(0, 9, (graph.n, 2)), rng.integers(0, k, graph.n)
+    fixed = np.where(rng.random(graph.n) < 0.3, parts, -1)
+    options: dict[str, Any] = {"imbalance": [0.2, 0.3], "seed": seed, "fixed": fixed}
+    result = jetpy.partition(graph, k, vertex_weights=weights, **options, **ENGINE)
+    assert np.array_equal(result.parts[fixed >= 0], fixed[fixed >= 0])
+    assert result.cut == edge_cut(graph, result.parts)
+    again = jetpy.partition(graph, k, vertex_weights=weights, **options, backend="cpu", threads=2)
+    assert np.array_equal(again.parts, result.parts)
+
+
+def test_bisections_without_vertices() -> None:
+    """All vertices, or all but one, are fixed in one part: all others have none to be cut."""
+    for free in (0, 1):
+        fixed = np.where(np.arange(20) < free, -1, 0)
+        result = jetpy.partition(
+            path(20), 10, vertex_weights=np.ones((20, 1)), fixed=fixed, **ENGINE
+        )
+        assert not result.parts[free:].any()
+        assert not result.feasible
+
+
+def test_fixed_vertices_beside_all_partitions() -> None:
+    found, best, feasible, possible = 0, 0, 0, 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        edges = [(u, v) for u in range(9) for v in range(u) if rng.random() < 0.4]
+        graph, weights = from_edges(9, edges), rng.integers(0, 5, (9, 2))
+        fixed = np.where(np.arange(9) < 3, rng.integers(0, 2, 9), -1)
+        options: dict[str, Any] = {"imbalance": 0.3, "preset": "ultra", "fixed": fixed}
+        result = jetpy.partition(graph, 2, vertex_weights=weights, **options, **ENGINE)
+        cuts = [
+            edge_cut(graph, parts)
+            for parts in map(np.array, product(range(2), repeat=9))
+            if (parts[:3] == fixed[:3]).all() and (loads(weights, parts, 2) <= result.limits).all()
+        ]
+        possible += bool(cuts)
+        feasible += result.feasible
+        if cuts and result.feasible:
+            found, best = found + result.cut, best + min(cuts)
+    assert feasible >= 0.9 * possible > 0
+    assert found <= 1.1 * best
+
+
+def test_feasible_where_anything_is_and_nearly_the_best() -> None:
+    found, best, feasible, possible = 0, 0, 0, 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        edges = [(u, v) for u in range(9) for v in range(u) if rng.random() < 0.4]
+        graph, weights = from_edges(9, edges), rng.integers(0, 5, (9, 2))
+        options: dict[str, Any] = {"imbalance": 0.2, "preset": "ultra"}
+        result = jetpy.partition(graph, 2, vertex_weights=weights, **options, **ENGINE)
+        cuts = [
+            edge_cut(graph, np.array(parts))
+            for parts in product(range(2), repeat=9)
+            if (loads(weights, np.array(parts), 2) <= result.limits).all()
+        ]
+        possible += bool(cuts)
+        feasible += result.feasible
+        if cuts and result.feasible:
+            found, best = found + result.cut, best + min(cuts)
+    assert possible > 40
+    assert feasible >= 0.9 * possible
+    assert best <= found <= 1.15 * best
+
+
+@pytest.mark.parametrize("k", [4, 20])
+def test_parts_of_a_grid_share_two_regions(k: int) -> None:
+    grid = jetpy.generators.grid(50, 50)
+    weights = np.ones((grid.n, 2), int)
+    weights[:, 1] = np.arange(grid.n) < 700  # work of a second phase, in one region
+    result = jetpy.partition(grid, k, vertex_weights=weights, **ENGINE)
+    assert result.feasible
+    assert (result.part_weights <= np.floor(1.03 * np.ceil([2500 / k, 700 / k]))).all()
+    plain = jetpy.partition(grid, k, **ENGINE)
+    assert (loads(weights, plain.parts, k)[:, 1] > 700 / k * 1.5).any()
+    assert result.cut < 2.5 * plain.cut
+
+
+def test_the_same_on_every_back_end(backend: Backend) -> None:
+    grid = jetpy.generators.grid(40, 30)
+    options: dict[str, Any] = {"vertex_weights": two_weights(grid.n, 3), "imbalance": [0.05, 0.1]}
+    found = jetpy.partition(grid, 7, **options, backend=backend.name, threads=backend.threads)
+    expected = jetpy.partition(grid, 7, **options, **ENGINE)
+    assert found.parts.tolist() == expected.parts.tolist()
+    assert expected.feasible
+
+
+def test_targets_and_generations() -> None:
+    grid = jetpy.generators.grid(30, 30)
+    options: dict[str, Any] = {"vertex_weights": two_weights(900, 1), "targets": [3, 1, 1]}
+    one = jetpy.partition(grid, 3, **options, **ENGINE)
+    more = jetpy.partition(grid, 3, **options, generations=4, **ENGINE)
+    assert one.feasible
+    assert more.feasible
+    assert (one.part_weights[0] > 2.5 * one.part_weights[1]).all()
+    assert more.cut <= one.cut
+    assert more.generations == 4
+
+
+def test_weights_in_one_dimension_are_the_graph_s() -> None:
+    grid = jetpy.generators.grid(20, 20)
+    weights = np.random.default_rng(0).integers(1, 9, 400)
+    weighted = jetpy.as_graph((grid.indptr, grid.indices, grid.edge_weights, weights))
+    found = jetpy.partition(grid, 5, vertex_weights=weights, **ENGINE)
+    assert found.parts.tolist() == jetpy.partition(weighted, 5, **ENGINE).parts.tolist()
+    assert found.part_weights.sum() == weights.sum()
+
+
+def test_small_graphs() -> None:
+    for n, k in ((1, 1), (3, 1), (3, 5), (4, 4), (5, 4)):
+        weights = two_weights(n, n)
+        result = jetpy.partition(path(n), k, vertex_weights=weights, **ENGINE)
+        assert len(set(result.parts.tolist())) == min(n, k)
+        assert result.part_weights.sum(axis=0).tolist() == weights.sum(axis=0).tolist()
+
+
+@pytest.mark.parametrize(
+    ("weights", "options", "kind", "message"),
+    [
+        (np.ones((8, 2)), {}, GraphError, "vertex_weights must be of shape (9, c)"),
+        (np.ones((9, 0)), {}, GraphError, "not (9, 0)"),
+        (np.ones((9, 2, 2)), {}, GraphError, "not (9, 2, 2)"),
+        (-np.ones((9, 2)), {}, GraphError, "weight 0 of vertex 0 is -1.0, which is no whole"),
+        (np.full((9, 2), 0.5), {}, GraphError, "weight 0 of vertex 0 is 0.5"),
+        (np.full((9, 2), np.nan), {}, GraphError, "weight 0 of vertex 0 is nan"),
+        (np.full((9, 2), 2**30), {}, GraphError, "the vertex weights overflow: number 0 of all"),
+        (np.full((9, 2), "a"), {}, GraphError, "vertex weights must be integers"),
+        (np.ones((9, 2)), {"imbalance": [0.1] * 3}, OptionError, "one number, or 2, not 3"),
+        (np.ones((9, 2)), {"imbalance": [0.1, -1]}, OptionError, "imbalance is -1"),
+        (
+            np.ones((9, 2)),
+            {"home": [0] * 9},
+            OptionError,
+            "cannot be combined with home or connected",
+        ),
+        (
+            np.ones((9, 2)),
+            {"connected": True},
+            OptionError,
+            "cannot be combined with home or connected",
+        ),
+        (np.ones(8), {}, GraphError, "9 vertex weights are needed"),
+        (None, {"imbalance": [0.1, 0.2]}, OptionError, "one number, or 1, not 2"),
+    ],
+)
+def test_bad_weights(
+    weights: Any, options: dict[str, Any], kind: type[JetpyError], message: str
+) -> None:
+    with pytest.raises(kind) as error:
+        jetpy.partition(path(9), 3, vertex_weights=weights, **options, **ENGINE)
+    assert message in str(error.value)

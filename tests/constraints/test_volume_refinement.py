@@ -1,0 +1,172 @@
+"""Communication volume: never larger than before, and near the least on small graphs."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import jetpy
+from jetpy.constraints.nets import Nets, contract, neighbourhoods
+from jetpy.constraints.volume_refinement import shrink_volume
+from jetpy.device.backends import get_backend
+from jetpy.engines.base import Backend
+from jetpy.errors import OptionError
+from jetpy.graph.csr import Graph
+from jetpy.problem.metrics import communication_volume, edge_cut
+from tests.graphs import from_edges, path
+from tests.strategies import weighted_graphs
+
+ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}
+
+
+def shrunk(
+    graph: Graph, parts: np.ndarray, limits: np.ndarray, pinned: np.ndarray, seed: int
+) -> np.ndarray:
+    backend, nets = get_backend("cpu", 1), neighbourhoods(graph)
+    return shrink_volume(backend, nets, graph.vertex_weights, parts, limits, pinned, seed)
+
+
+def volume_by_nets(nets: Nets, parts: np.ndarray) -> int:
+    rows = np.split(nets.pins, nets.starts[1:-1])
+    return sum(
+        w * (len(set(parts[row].tolist())) - 1)
+        for row, w in zip(rows, nets.weights.tolist(), strict=True)
+    )
+
+
+def volume_of(graph: Graph, parts: np.ndarray) -> int:
+    rows = (graph.indices[graph.indptr[v] : graph.indptr[v + 1]] for v in range(graph.n))
+    return sum(len({int(p) for p in parts[row]} - {int(parts[v])}) for v, row in enumerate(rows))
+
+
+@settings(max_examples=150, deadline=None)
+@given(weighted_graphs(most=40), st.integers(1, 40), st.integers(0, 99), st.sampled_from([0, 0.3]))
+def test_never_larger(graph: Graph, k: int, seed: int, share: float) -> None:
+    rng = np.random.default_rng(seed)
+    parts = rng.integers(0, k, graph.n).astype(np.int32)
+    loads = np.bincount(parts, graph.vertex_weights, k).astype(np.int64)
+    limits = np.maximum(loads, rng.integers(0, 2 * loads.max(initial=1) + 1, k))
+    pinned = rng.random(graph.n) < share
+    found = shrunk(graph, parts, limits, pinned, seed)
+    assert (found[pinned] == parts[pinned]).all()
+    assert (np.bincount(found, graph.vertex_weights, k) <= limits).all()
+    assert volume_of(graph, found) <= volume_of(graph, parts)
+    assert not any_move_helps(graph, found, limits, pinned)
+
+
+@settings(max_examples=100, deadline=None)
+@given(weighted_graphs(most=30), st.integers(1, 6), st.integers(1, 12), st.integers(0, 99))
+def test_coarse_volume_is_that_of_the_graph(graph: Graph, k: int, most: int, seed: int) -> None:
+    """Twice contracted, and after moves of coarse vertices."""
+    rng, nets, coarse_of = np.random.default_rng(seed), neighbourhoods(graph), np.arange(graph.n)
+    level = graph
+    for size in (2 * most, most):
+        numbers = np.unique(rng.integers(0, size, level.n), return_inverse=True)[1]
+        numbers, coarse_of = numbers.astype(np.int32), numbers[coarse_of]
+        level = contracted(level, numbers)
+        nets = contract(nets, numbers, level)
+        parts = rng.integers(0, k, level.n).astype(np.int32)
+        assert volume_by_nets(nets, parts) == volume_of(graph, parts[coarse_of])
+        limits = np.full(k, graph.total_vertex_weight)
+        pinned = np.zeros(level.n, np.bool_)
+        found = shrink_volume(
+            get_backend("cpu", 1), nets, level.vertex_weights, parts, limits, pinned, seed
+        )
+        assert volume_of(graph, found[coarse_of]) <= volume_of(graph, parts[coarse_of])
+
+
+def contracted(graph: Graph, coarse_of: np.ndarray) -> Graph:
+    n = int(coarse_of.max(initial=-1)) + 1
+    u, v = coarse_of[graph.sources(0, graph.n)], coarse_of[graph.indices]
+    edges = {(int(a), int(b)) for a, b in zip(u, v, strict=True) if a < b}
+    weights = np.bincount(coarse_of, graph.vertex_weights, n)
+    return from_edges(n, sorted(edges), vertex_weights=weights.astype(np.int32))
+
+
+def any_move_helps(graph: Graph, parts: np.ndarray, limits: np.ndarray, pinned: np.ndarray) -> bool:
+    """Whether a vertex could go to the part of a neighbour, with room, for a smaller volume."""
+    before, loads = volume_of(graph, parts), np.bincount(parts, graph.vertex_weights, len(limits))
+    for v in np.flatnonzero(~pinned):
+        for q in set(parts[graph.indices[graph.indptr[v] : graph.indptr[v + 1]]].tolist()):
+            other = parts.copy()
+            other[v] = q
+            fits = loads[q] + graph.vertex_weights[v] <= limits[q]
+            fits &= loads[parts[v]] > graph.vertex_weights[v]
+            if q != parts[v] and fits and volume_of(graph, other) < before:
+                return True
+    return False
+
+
+def test_no_single_move_helps_any_more() -> None:
+    helped = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        edges = [(u, v) for u in range(16) for v in range(u) if rng.random() < 0.25]
+        graph, parts = from_edges(16, edges), rng.integers(0, 4, 16).astype(np.int32)
+        limits, pinned = np.full(4, 7, np.int64), np.zeros(16, np.bool_)
+        limits = np.maximum(limits, np.bincount(parts, minlength=4))
+        found = shrunk(graph, parts, limits, pinned, seed)
+        assert not any_move_helps(graph, found, limits, pinned)
+        helped += volume_of(graph, found) < volume_of(graph, parts)
+    assert helped == 40
+
+
+def test_near_the_least_on_small_graphs() -> None:
+    found = least = 0
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        graph = from_edges(9, [(u, v) for u in range(9) for v in range(u) if rng.random() < 0.4])
+        result = jetpy.partition(graph, 3, objective="volume", imbalance=0.34, **ENGINE)
+        every = (np.array((0, *parts)) for parts in product(range(3), repeat=8))
+        balanced = (
+            p for p in every if np.bincount(p, minlength=3).min() > 0 and max(np.bincount(p)) < 5
+        )
+        found += result.communication_volume
+        least += min(volume_of(graph, parts) for parts in balanced)
+        assert result.feasible
+    assert least <= found <= 1.2 * least
+
+
+def test_less_volume_on_every_back_end(backend: Backend) -> None:
+    graph = jetpy.generators.rmat(10)
+    options: dict[str, Any] = {"backend": backend.name, "threads": backend.threads}
+    plain = jetpy.partition(graph, 8, **ENGINE)
+    expected = jetpy.partition(graph, 8, objective="volume", **ENGINE)
+    found = jetpy.partition(graph, 8, objective="volume", **options)
+    assert found.parts.tolist() == expected.parts.tolist()
+    assert found.communication_volume == communication_volume(graph, found.parts)
+    assert found.communication_volume < 0.95 * plain.communication_volume
+    assert found.cut == edge_cut(graph, found.parts)
+    assert found.feasible
+
+
+def test_refining_with_fixed_vertices() -> None:
+    grid = jetpy.generators.grid(20, 20)
+    fixed = np.where(np.arange(400) % 7 == 0, np.arange(400) % 4, -1)
+    start = np.random.default_rng(0).integers(0, 4, 400)
+    options: dict[str, Any] = {"fixed": fixed, "objective": "volume"}
+    cut = jetpy.refine(grid, start, 4, fixed=fixed, **ENGINE)
+    volume = jetpy.refine(grid, start, 4, **options, **ENGINE)
+    assert (volume.parts[fixed >= 0] == fixed[fixed >= 0]).all()
+    assert volume.communication_volume < cut.communication_volume
+    assert volume.feasible
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"objective": "speed"}, "unknown objective 'speed': choose one of cut, volume"),
+        (
+            {"objective": "volume", "vertex_weights": np.ones((9, 2))},
+            "several weights cannot be combined",
+        ),
+    ],
+)
+def test_bad_objectives(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        jetpy.partition(path(9), 3, **options, **ENGINE)

@@ -1,0 +1,163 @@
+"""When `auto` starts a GPU, with a stand-in for one that counts how often it is started."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import jetpy
+from jetpy.api.run import backend_for
+from jetpy.cli.main import main
+from jetpy.device import backends
+from jetpy.device.backends import BACKENDS, CPU, forget_backends, lease
+from jetpy.evaluation.rows import mapping_rows, partition_rows
+from jetpy.graph.on_gpu import GraphOnGpu, OnGpu
+from tests.device_backend import DeviceBackend
+
+GRID = jetpy.generators.grid(8, 8)
+WORK = 64 + 2 * GRID.m
+SMALL = "(small graph: starting a GPU would take longer)"
+
+
+class Gpu(DeviceBackend):
+    """Numba in the place of `cuda`."""
+
+    name = "cuda"
+    gpu = 0
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int | None]]:
+    """Give the numbers of the GPUs that were started."""
+    found: list[int | None] = []
+
+    def make(threads: int | None, device: int | None) -> Gpu:
+        found.append(device)
+        return Gpu(1)
+
+    monkeypatch.setitem(BACKENDS, "cuda", make)
+    forget_backends()
+    yield found
+    forget_backends()
+
+
+def cupy_with(monkeypatch: pytest.MonkeyPatch, context: object) -> None:
+    """Have a CuPy whose context is a number, or that raises an error."""
+
+    def current() -> object:
+        if isinstance(context, Exception):
+            raise context
+        return context
+
+    cupy = ModuleType("cupy")
+    cupy.cuda = SimpleNamespace(driver=SimpleNamespace(ctxGetCurrent=current))
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+
+
+@pytest.mark.parametrize("context", [0, RuntimeError("CUDA_ERROR_NOT_INITIALIZED")])
+def test_a_small_graph_starts_no_gpu(
+    started: list[int | None], context: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cupy_with(monkeypatch, context)
+    found = jetpy.partition(GRID, 4, threads=1)
+    assert (found.backend, found.gpu, found.gpu_skipped) == (CPU, None, True)
+    assert jetpy.refine(GRID, found.parts, threads=1).gpu_skipped
+    assert jetpy.map_processes(GRID, "2:2", "1:10", threads=1).partition.gpu_skipped
+    assert started == []
+
+
+@pytest.mark.parametrize(
+    ("options", "device"),
+    [
+        ({"backend": "cuda"}, 0),
+        ({"device": 0}, 0),
+        ({"time_limit": 0.01}, 0),
+        ({"generations": 3}, 0),
+    ],
+    ids=str,
+)
+def test_other_runs_start_one(
+    started: list[int | None],
+    options: dict[str, object],
+    device: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Those of users who ask for it, and those that take long, though the graph is small."""
+    monkeypatch.setattr(backends, "MIN_GPU_WORK", 2 * WORK + 1)
+    found = jetpy.partition(GRID, 4, **options)
+    assert (started, found.backend, found.gpu_skipped) == ([device], "cuda", False)
+    assert jetpy.partition(GRID, 4, generations=2, backend=CPU).gpu_skipped is False
+
+
+def test_the_limit(started: list[int | None], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backends, "MIN_GPU_WORK", WORK + 1)
+    assert jetpy.partition(GRID, 4, threads=1).backend == CPU
+    monkeypatch.setattr(backends, "MIN_GPU_WORK", WORK)
+    assert jetpy.partition(GRID, 4, threads=1).backend == "cuda"
+
+
+def test_a_gpu_that_was_used_is_used_again(started: list[int | None]) -> None:
+    first = jetpy.partition(GRID, 4, threads=1)
+    with lease("cuda"):
+        pass
+    second = jetpy.partition(GRID, 4, threads=1)
+    assert [first.backend, second.backend, second.gpu_skipped] == [CPU, "cuda", False]
+    np.testing.assert_array_equal(first.parts, second.parts)
+    assert started == [0]
+
+
+def test_a_gpu_that_cupy_has_started(
+    started: list[int | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cupy_with(monkeypatch, 94_000)
+    assert jetpy.partition(GRID, 4).backend == "cuda"
+
+
+def test_arrays_that_are_there(started: list[int | None]) -> None:
+    class There(np.ndarray):
+        device = SimpleNamespace(id=0)
+
+        def get(self) -> np.ndarray:
+            return self.view(np.ndarray)
+
+    arrays = (GRID.indptr, GRID.indices, GRID.edge_weights, GRID.vertex_weights)
+    on_gpu = OnGpu(*(array.view(There) for array in arrays), 2 * GRID.total_edge_weight, 64)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(GraphOnGpu, "on_gpu", None)
+        graph = GraphOnGpu.of(on_gpu, "grid")
+        assert backend_for(graph, "auto", None) == "auto"
+        assert backend_for(GRID, "auto", None) == CPU
+
+
+def test_a_session_uses_the_gpu(started: list[int | None]) -> None:
+    """It lives long, and many updates follow."""
+    jetpy.IncrementalPartitioner(GRID, 4)
+    assert started == [0]
+
+
+def test_the_command_line_starts_none_to_check_options(
+    started: list[int | None], tmp_path: object
+) -> None:
+    jetpy.write_graph(f"{tmp_path}/grid.graph", GRID)
+    outcome = CliRunner().invoke(main, ["partition", f"{tmp_path}/grid.graph", "-k", "4"])
+    assert (outcome.exit_code, started) == (0, [])
+    wrong = ["partition", f"{tmp_path}/grid.graph", "-k", "4", "--threads", "0"]
+    assert "threads is 0" in CliRunner().invoke(main, wrong).output
+
+
+@pytest.mark.parametrize(("cupy", "said"), [(None, False), (object(), True)])
+def test_what_the_summary_says(
+    started: list[int | None], cupy: object, said: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jetpy.evaluation.rows.find_spec", lambda name: cupy)
+    found = jetpy.partition(GRID, 4, threads=1)
+    mapped = jetpy.map_processes(GRID, "2:2", "1:10", threads=1)
+    for rows in (partition_rows(found), mapping_rows(mapped)):
+        assert dict(rows)["run"].endswith(f"{CPU}, 1 thread {SMALL}" if said else "1 thread")
+    asked_for = jetpy.partition(GRID, 4, threads=1, backend=CPU)
+    assert SMALL not in dict(partition_rows(asked_for))["run"]

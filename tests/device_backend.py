@@ -1,0 +1,119 @@
+"""A back end that looks like a GPU: its arrays refuse to meet those of the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jetpy.engines.base import Array, DualArray
+from jetpy.engines.cpu.engine import CpuBackend
+from jetpy.engines.memory import HostMemory, Memory
+
+
+class DeviceArray(np.ndarray):
+    """Like CuPy's arrays: operations with arrays of the host are errors, not copies."""
+
+    def __array_ufunc__(
+        self, ufunc: Any, method: str, *inputs: Any, out: Any = (), **kwargs: Any
+    ) -> Any:
+        _refuse_host(*inputs, *out)
+        if out:
+            kwargs["out"] = tuple(map(_plain, out))
+        return _wrapped(getattr(ufunc, method)(*map(_plain, inputs), **kwargs))
+
+    def __array_function__(self, function: Any, *_: Any) -> Any:
+        raise TypeError(f"{function} is of the host")
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("an implicit copy to the host")
+
+    def __getitem__(self, key: Any) -> Any:
+        _refuse_host(key)
+        return _wrapped(_plain(self)[_plain(key)])
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        _refuse_host(key, value)
+        _plain(self)[_plain(key)] = _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    return value.view(np.ndarray) if isinstance(value, DeviceArray) else value
+
+
+def _wrapped(value: Any) -> Any:
+    return value.view(DeviceArray) if isinstance(value, np.ndarray) else value
+
+
+def _refuse_host(*values: Any) -> None:
+    for value in values:
+        if isinstance(value, np.ndarray) and not isinstance(value, DeviceArray) and value.ndim:
+            raise TypeError("an array of the host meets one of the device")
+
+
+class _ArrayModule:
+    """NumPy's functions, for the device's arrays."""
+
+    __name__ = "numpy"
+    ndarray = DeviceArray
+
+    def __getattr__(self, name: str) -> Any:
+        function = getattr(np, name)
+
+        def call(*values: Any, **kwargs: Any) -> Any:
+            for value in values:
+                _refuse_host(*(value if isinstance(value, list) else [value]))
+            plain = (list(map(_plain, v)) if isinstance(v, list) else _plain(v) for v in values)
+            return _wrapped(function(*plain, **kwargs))
+
+        return call
+
+
+class DeviceMemory(HostMemory):
+    """Memory whose arrays are not those of the host."""
+
+    xp = _ArrayModule()
+
+    def empty(self, n: int, dtype: Any) -> Array:
+        return Memory.empty(self, n, dtype)
+
+    def from_host(self, array: np.ndarray) -> Array:
+        assert not isinstance(array, DeviceArray)
+        return _wrapped(array.copy())
+
+    def to_host(self, array: Array) -> np.ndarray:
+        assert isinstance(array, DeviceArray)
+        return array.view(np.ndarray).copy()
+
+    def dual_array(self, n: int) -> DualArray:
+        return DualArray(np.zeros(n, np.int64), _wrapped(np.zeros(n, np.int64)))
+
+    def repeatable(
+        self, launches: Callable[[], None], are_loaded: Callable[[], bool]
+    ) -> Callable[[], None]:
+        """As on a GPU: nobody is asked any more when launches have been recorded."""
+        is_recorded = False
+
+        def repeat() -> None:
+            nonlocal is_recorded
+            is_recorded = is_recorded or are_loaded()
+            launches()
+
+        return repeat
+
+    def push(self, array: DualArray) -> None:
+        np.copyto(_plain(array.device), array.host)
+
+    def pull(self, array: DualArray) -> None:
+        np.copyto(array.host, _plain(array.device))
+
+
+class DeviceBackend(CpuBackend):
+    """`cpu` with memory of its own, and a host engine for small levels."""
+
+    def __init__(self, threads: int | None = None) -> None:
+        super().__init__(threads, DeviceMemory())
+        self.copies, self.prefers_lists = True, False
+        self.longest_row = 16
+        self.host_engine, self.host_size = CpuBackend(threads), 10_000

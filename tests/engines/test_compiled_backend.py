@@ -1,0 +1,127 @@
+"""Recorded launches."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from jetpy.engines.base import Count
+from jetpy.engines.cpu.engine import CpuBackend
+from jetpy.workloads.common import selfcheck
+from tests.device_backend import DeviceBackend
+
+pytestmark = pytest.mark.usefixtures("compiled")
+
+
+@pytest.mark.parametrize("is_program", [True, False])
+def test_numbers_are_read_when_launches_are_due(is_program: bool) -> None:
+    """The number of indices with what is added to it, the same as an argument without that.
+
+    Where something else is recorded in between, launches are repeated one by one.
+    """
+    backend, counts = CpuBackend(2), np.array([0, 5, 0])
+    listed = Count(counts, 1)
+    numbers, starts = np.arange(9, dtype=np.int32), np.zeros(9, np.int64)
+    tallies = SimpleNamespace(
+        doubled=np.zeros(9, np.int32),
+        sums=np.zeros(9, np.int64),
+        least=np.full(9, 100, np.int32),
+        most=np.full(9, -1, np.int32),
+    )
+
+    def launches() -> None:
+        if not is_program:
+            backend.perform(lambda: None)
+        backend.parallel_for(
+            listed + 2, selfcheck.tally, numbers=numbers, tallies=tallies, buckets=listed
+        )
+        backend.scan_into(
+            Count(counts, 2), listed, selfcheck.offset, numbers=numbers, starts=starts
+        )
+
+    repeat = backend.record(launches)
+    counts[1] = 4
+    repeat()
+    assert tallies.doubled.tolist() == [0, 2, 4, 6, 8, 10, 0, 0, 0]
+    assert tallies.sums.tolist() == [0 + 4, 1 + 5, 2, 3, 0, 0, 0, 0, 0]
+    assert counts.tolist() == [0, 4, 0 + 1 + 2 + 3]
+    counts[1] = 6
+    repeat()
+    assert tallies.doubled.tolist() == [0, 2, 4, 6, 8, 10, 12, 14, 0]
+    assert tallies.sums.tolist() == [4 + 0 + 6, 6 + 1 + 7, 2 + 2, 3 + 3, 4, 5, 0, 0, 0]
+    assert counts.tolist() == [0, 6, 0 + 1 + 2 + 3 + 4 + 5]
+
+
+def test_copies_are_made_each_time() -> None:
+    backend = DeviceBackend(1)
+    there, back = backend.dual_array(2), backend.dual_array(2)
+
+    def copy() -> None:
+        back.device[:] = there.device
+
+    def launches() -> None:
+        backend.push(there)
+        backend.perform(copy)
+        backend.pull(back)
+
+    repeat = backend.record(launches)
+    for number in (3, 4):
+        there.host[:] = number
+        repeat()
+        assert back.host.tolist() == [number, number]
+
+
+@pytest.mark.parametrize("is_program", [True, False])
+def test_other_objects_in_place_of_arguments(is_program: bool) -> None:
+    """A program takes them, and what all objects have by then; nothing else can."""
+    backend = CpuBackend(2)
+    numbers = np.arange(5, dtype=np.int32)
+
+    def tallies() -> SimpleNamespace:
+        return SimpleNamespace(
+            doubled=np.zeros(5, np.int32),
+            sums=np.zeros(5, np.int64),
+            least=np.full(5, 100, np.int32),
+            most=np.full(5, -1, np.int32),
+        )
+
+    first, second, third = tallies(), tallies(), tallies()
+
+    def launches() -> None:
+        if not is_program:
+            backend.perform(lambda: None)
+        backend.parallel_for(5, selfcheck.tally, numbers=numbers, tallies=first, buckets=5)
+
+    recorded = backend.record(launches)
+    assert recorded.exchange({id(first): second}) is is_program
+    recorded()
+    doubled = (second if is_program else first).doubled
+    assert doubled.tolist() == [0, 2, 4, 6, 8]
+    if not is_program:
+        return
+    assert not first.doubled.any()
+
+    before, second.doubled = second.doubled, np.full(5, 9, np.int32)
+    before[:] = 0
+    recorded.exchange({})
+    recorded()
+    assert second.doubled.tolist() == [0, 2, 4, 6, 8]
+    assert not before.any()
+
+    others = np.arange(5, 10, dtype=np.int32)
+    recorded.exchange({id(second): third, id(numbers): others})
+    recorded()
+    assert third.doubled.tolist() == [10, 12, 14, 16, 18]
+    third.doubled = np.zeros(5, np.int64)
+    with pytest.raises(TypeError, match="doubled is an array of int32, not of int64"):
+        recorded.exchange({})
+
+
+def test_arrays_without_elements_are_one_of_each_type() -> None:
+    backend = CpuBackend(1)
+    assert backend.empty(0) is backend.empty(0)
+    assert backend.empty(0, np.int64) is not backend.empty(0)
+    assert backend.empty(0, np.int64).dtype == np.int64
+    assert backend.empty(1) is not backend.empty(1)

@@ -1,0 +1,380 @@
+"""The back end `cuda` without a GPU: NVRTC, cubins in the cache, launches to a made-up driver."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jetpy import workloads
+from jetpy.device.backends import get_backend
+from jetpy.engines.cache import read_entry
+from jetpy.engines.cuda import nvrtc
+from jetpy.engines.cuda.kernels import compilers_for, cubins, entry
+from jetpy.engines.cuda.launcher import Launcher, Totals, kernel_codes, offsets
+from jetpy.engines.cuda.nvrtc import NVRTC
+from jetpy.engines.cuda.source import source
+from jetpy.engines.cuda.templates import FOR_THREADS, SUM_BLOCKS, TILE
+from jetpy.engines.memory import HostMemory
+from jetpy.engines.workers import in_turn, watch_compilations
+from jetpy.errors import BackendError, OptionError
+from jetpy.kernel_language import Width
+from jetpy.kernel_language.reading import read_workunits
+from tests.modules import load_workunits, modules
+
+SM_90 = "sm_90"
+DRAW = """
+@pk.workunit
+def draw(i: int, out: pk.View1D[pk.int32]):
+    out[i] = {}
+"""
+VERBS = """
+@pk.workunit
+def put(
+    i: int, few: int, out: pk.View1D[pk.int64], share: float, a: pk.View1D[pk.int32], many: pk.int64
+):
+    out[i] = a[i] + few + many
+
+
+@pk.workunit
+def count(i: int, acc: pk.Acc[pk.int64], a: pk.View1D[pk.int32]):
+    acc += a[i]
+
+
+@pk.workunit
+def place(
+    i: int, acc: pk.Acc[pk.int64], last_pass: bool, a: pk.View1D[pk.int32], out: pk.View1D[pk.int64]
+):
+    if last_pass:
+        out[i] = acc
+    acc += a[i]
+"""
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("JETPY_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+class StandIn(NVRTC):
+    """Compiles to the source itself, and counts how often it does."""
+
+    def __init__(self, version: tuple[int, int] = (13, 0)) -> None:
+        self.version, self.architectures = version, (75, 80, 86, 90, 100)
+        self.compiled: list[str] = []
+
+    def compile(self, source: str, name: str, architecture: str) -> bytes:
+        self.compiled.append(name)
+        if "666" in source:
+            raise BackendError("x is undefined")
+        return f"{architecture}\n{source}".encode()
+
+
+# Kernels
+
+
+@pytest.fixture(scope="module")
+def compiler() -> NVRTC:
+    """NVRTC, where its wheel or a toolkit is installed."""
+    try:
+        return nvrtc.load()
+    except BackendError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("module", modules(), ids=lambda module: module.__name__.split(".")[-1])
+@pytest.mark.parametrize("width", Width)
+def test_every_kernel_compiles(compiler: NVRTC, module: ModuleType, width: Width) -> None:
+    """Those that the user's cache has were compiled from the same text by the same NVRTC."""
+    cubin = cubins([module], compiler, SM_90, width=width)[module]
+    assert cubin[:4] == b"\x7fELF"
+    assert all(f"run_{name}\0".encode() in cubin for name in read_workunits(module))
+    assert read_entry(entry(module, compiler, SM_90, width)) == cubin
+
+
+def test_the_oldest_and_newest_architectures(compiler: NVRTC) -> None:
+    text = source(sys.modules["jetpy.workloads.common.selfcheck"])
+    for number in (compiler.architectures[0], compiler.architectures[-1]):
+        assert compiler.compile(text, "selfcheck.cu", f"sm_{number}")[:4] == b"\x7fELF"
+
+
+def test_what_does_not_compile_is_told_in_the_compilers_words(compiler: NVRTC) -> None:
+    for _ in range(2):
+        with pytest.raises(BackendError, match=r'broken.cu\(1\): error: identifier "x" is undef'):
+            compiler.compile("int y = x;", "broken.cu", SM_90)
+
+
+def test_all_modules_with_workunits_are_compiled() -> None:
+    everything = {name for module in workloads.MODULES for name in read_workunits(module)}
+    assert everything == {name for module in modules() for name in read_workunits(module)}
+    assert {"propose", "tally"} <= everything
+    assert "mix" not in everything
+
+
+# Architectures
+
+
+@pytest.mark.parametrize(
+    ("capability", "architecture"),
+    [(75, "sm_75"), (89, "sm_86"), (90, "sm_90"), (103, "sm_100"), (70, None), (120, None)],
+)
+def test_architectures_of_gpus(capability: int, architecture: str | None) -> None:
+    assert nvrtc.architecture_for(capability, (75, 80, 86, 90, 100)) == architecture
+
+
+def test_architectures_by_name() -> None:
+    assert StandIn().checked("sm_90") == "sm_90"
+    with pytest.raises(BackendError, match=r"NVRTC 13.0 does not compile for sm_70, but for sm_75"):
+        StandIn().checked("sm_70")
+    for name in ("90", "compute_90", "sm_90a", "hopper", ""):
+        with pytest.raises(OptionError, match="sm_90 is one"):
+            StandIn().checked(name)
+
+
+def test_where_nvrtc_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "packages"), ""])
+    monkeypatch.setenv("CUDA_PATH", str(tmp_path / "toolkit"))
+    for folder in ("packages/nvidia/cu13/lib", "packages/nvidia/cuda_nvrtc/lib", "toolkit/lib64"):
+        (tmp_path / folder).mkdir(parents=True)
+        for major in (12, 13):
+            (tmp_path / folder / f"libnvrtc.so.{major}").touch()
+    names = [path.replace(f"{tmp_path}/", "") for path in nvrtc._places(12)]
+    assert names == [
+        "packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12",
+        "toolkit/lib64/libnvrtc.so.12",
+        "libnvrtc.so.12",
+    ]
+    assert next(nvrtc._places(13)).endswith("nvidia/cu13/lib/libnvrtc.so.13")
+
+
+def test_no_nvrtc(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nvrtc, "_places", lambda major: iter(["/nowhere/libnvrtc.so"]))
+    with pytest.raises(BackendError, match=r"NVRTC is not found for CUDA 11 or 10: pip install"):
+        nvrtc.load((11, 10))
+
+
+# The cache
+
+
+def test_cubins_are_kept(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module, other = (load_workunits(DRAW.format(n), tmp_path, monkeypatch) for n in range(2))
+    compiler = StandIn()
+    first = cubins([module, other], compiler, SM_90, jobs=2)
+    assert len(compiler.compiled) == 2
+    assert cubins([other, module], compiler, SM_90) == first
+    assert len(compiler.compiled) == 2
+    assert first[module] != first[other]
+
+
+def test_keys(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An entry for each text, architecture, version of NVRTC, and set of options."""
+    module, other = (load_workunits(DRAW.format(n), tmp_path, monkeypatch) for n in range(2))
+    names = {entry(module, StandIn(), SM_90), entry(other, StandIn(), SM_90)}
+    names |= {entry(module, StandIn(), "sm_80"), entry(module, StandIn((13, 1)), SM_90)}
+    assert entry(module, StandIn(), SM_90) in names
+    monkeypatch.setattr("jetpy.engines.cuda.kernels.OPTIONS", ("--std=c++17",))
+    names.add(entry(module, StandIn(), SM_90))
+    assert len(names) == 5
+    assert {name.parts[:2] for name in names} == {("cuda", SM_90), ("cuda", "sm_80")}
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x7fELF", b"\x00" * 200])
+def test_damaged_cubins_are_compiled_again(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes
+) -> None:
+    module, compiler = load_workunits(DRAW.format(7), tmp_path, monkeypatch), StandIn()
+    first = cubins([module], compiler, SM_90)
+    file = cache / entry(module, compiler, SM_90)
+    file.write_bytes(damage)
+    for _ in range(2):
+        assert cubins([module], compiler, SM_90) == first
+        assert len(compiler.compiled) == 2
+    file.chmod(0o666)
+    with pytest.raises(BackendError, match="other users can write to it"):
+        cubins([module], compiler, SM_90)
+
+
+def test_a_cache_that_cannot_be_written(
+    cache: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    module, compiler = load_workunits(DRAW.format(8), tmp_path, monkeypatch), StandIn()
+
+    def refuse(name: Path, content: bytes) -> None:
+        raise OSError(f"no space left for {name.name}")
+
+    monkeypatch.setattr("jetpy.engines.cache.write_entry", refuse)
+    assert cubins([module], compiler, SM_90)[module]
+    assert "compiled kernels cannot be kept for later runs: no space left" in caplog.text
+
+
+def test_one_failure_does_not_stop_the_others(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = [load_workunits(DRAW.format(n), tmp_path, monkeypatch) for n in (1, 666, 2)]
+    compiler, told = StandIn(), []
+    with watch_compilations() as seen, pytest.raises(BackendError, match="x is undefined"):
+        cubins(wanted, compiler, SM_90, progress=lambda *numbers: told.append(numbers))
+    assert told == [(0, 3), (1, 3), (2, 3), (3, 3)]
+    assert [c.workunits for c in seen] == [["draw"]] * 3
+    assert sorted(str(c.failure) for c in seen) == ["None", "None", "x is undefined"]
+    with pytest.raises(BackendError):
+        cubins(wanted, compiler, SM_90)
+    assert len(compiler.compiled) == 4
+
+
+def test_compilation_ahead(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler, told = StandIn(), []
+    monkeypatch.setattr(nvrtc, "load", lambda: compiler)
+    kernels = sum(len(read_workunits(module)) for module in modules())
+    compile_all = in_turn(compilers_for([SM_90, "sm_80", SM_90], modules()), kernels)
+    compile_all(jobs=2, progress=lambda *numbers: told.append(numbers))
+    assert len(compiler.compiled) == 4 * len(modules())
+    assert told[0] == (0, 4 * kernels)
+    assert told[-1] == (4 * kernels, 4 * kernels)
+    assert {path.parent.name for path in cache.rglob("*.cubin")} == {SM_90, "sm_80"}
+    with pytest.raises(BackendError, match="sm_70"):
+        compilers_for([SM_90, "sm_70"], modules())
+
+
+# Launches
+
+
+class Driver:
+    """Reads what it is given as a kernel would, and answers."""
+
+    def __init__(self, codes: str) -> None:
+        self.codes, self.seen = codes, []
+        self.answer = 0
+
+    def launchKernel(self, function: int, *given: int) -> None:
+        gx, gy, gz, bx, by, bz, shared, stream, parameters, extra = given
+        assert (function, gy, gz, by, bz, shared, stream, extra) == (77, 1, 1, 1, 1, 0, 5, 0)
+        places = (ctypes.c_void_p * len(self.codes)).from_address(parameters)
+        values = [
+            struct.unpack(code, ctypes.string_at(place, struct.calcsize(code)))[0]
+            for code, place in zip(self.codes, places, strict=True)
+        ]
+        self.seen.append((gx, bx, values))
+        if self.codes[-2:] in ("QQ", "IQ"):
+            ctypes.c_int64.from_address(values[-1]).value = self.answer
+
+
+class Made:
+    """A launcher of one workunit, its driver, and the memory that arrays lie in."""
+
+    def __init__(self, module: ModuleType, name: str) -> None:
+        signature = read_workunits(module)[name].signature
+        self.memory = HostMemory()
+        self.memory.stream = SimpleNamespace(ptr=5, synchronize=lambda: None)
+        self.driver = Driver(kernel_codes(signature))
+        totals = Totals(self.memory)
+        self.launcher = Launcher(signature, 77, self.memory, totals, self.driver)
+
+    def run(self, n: int, **arguments: Any) -> Any:
+        return self.launcher.launch(n, arguments)
+
+
+@pytest.fixture
+def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    return load_workunits(VERBS, tmp_path, monkeypatch)
+
+
+def test_arguments_come_packed_as_the_kernel_takes_them(kernels: ModuleType) -> None:
+    made = Made(kernels, "put")
+    a, out = np.arange(300, dtype=np.int32), np.zeros(300, np.int64)
+    given = {"a": a, "out": out, "few": np.int32(-5), "many": -(1 << 40), "share": 0.1}
+    made.run(300, **given)
+    made.run(FOR_THREADS, **given)
+    values = [-5, out.ctypes.data, 0.1, a.ctypes.data, -(1 << 40)]
+    assert made.driver.seen == [
+        (-(-300 // FOR_THREADS), FOR_THREADS, [300, *values]),
+        (1, FOR_THREADS, [FOR_THREADS, *values]),
+    ]
+    assert "unsigned n, int few_, long long* out_, double share_, int* a_," in source(kernels)
+
+
+def test_wrong_arguments_are_refused(kernels: ModuleType) -> None:
+    made = Made(kernels, "put")
+    a, out = np.arange(3, dtype=np.int32), np.zeros(3, np.int64)
+    good = {"a": a, "out": out, "few": 1, "many": 1, "share": 0.5}
+    for wrong in ({"few": 1 << 31}, {"few": 0.5}, {"many": 1 << 63}, {"share": "0.1"}):
+        with pytest.raises(TypeError, match=r"an argument of put has the wrong type|as an integer"):
+            made.run(3, **{**good, **wrong})
+    with pytest.raises(TypeError, match="out of put is an array of int64, not of int32"):
+        made.run(3, **{**good, "out": a})
+    with pytest.raises(ValueError, match="a contiguous array of one dimension"):
+        made.run(1, **{**good, "a": a[::2]})
+    with pytest.raises(TypeError, match="wrong type"):
+        made.run(1 << 32, **good)
+    assert made.driver.seen == []
+
+
+def test_empty_ranges_are_not_launched(kernels: ModuleType) -> None:
+    a, out = np.zeros(0, np.int32), np.zeros(0, np.int64)
+    for name, arguments in (
+        ("put", {"a": a, "out": out, "few": 1, "many": 1, "share": 0.5}),
+        ("count", {"a": a}),
+        ("place", {"a": a, "out": out}),
+    ):
+        made = Made(kernels, name)
+        assert not made.run(0, **arguments)
+        assert made.driver.seen == []
+
+
+def test_sums_are_read_where_the_kernel_leaves_them(kernels: ModuleType) -> None:
+    made, a = Made(kernels, "count"), np.arange(10, dtype=np.int32)
+    made.driver.answer = -(1 << 50)
+    assert made.run(10, a=a) == -(1 << 50)
+    made.run((1 << 31) - 1, a=a)
+    (few, _, values), (most, _, _) = made.driver.seen
+    assert (few, most) == (1, SUM_BLOCKS)
+    assert values[:2] == [10, a.ctypes.data]
+
+
+def test_scans_have_a_number_and_room_for_tiles(kernels: ModuleType) -> None:
+    made = Made(kernels, "place")
+    a, out = np.arange(10, dtype=np.int32), np.zeros(10, np.int64)
+    made.driver.answer = 45
+    sizes = (10, 10 * TILE, 10 * TILE + 1, 7)
+    assert [made.run(n, a=a, out=out) for n in sizes] == [45] * 4
+    assert [blocks for blocks, _, _ in made.driver.seen] == [1, 10, 11, 1]
+    assert [values[-2] for _, _, values in made.driver.seen] == [1, 2, 3, 4]
+    tiles = [values[3] for _, _, values in made.driver.seen]
+    assert tiles[1] == tiles[2] == tiles[3]  # there was room for more
+
+
+@pytest.mark.parametrize("module", modules(), ids=lambda module: module.__name__.split(".")[-1])
+def test_places_of_arguments_are_aligned(module: ModuleType) -> None:
+    for definition in read_workunits(module).values():
+        codes = kernel_codes(definition.signature)
+        places = offsets(codes)
+        assert all(o % struct.calcsize(code) == 0 for o, code in zip(places, codes, strict=True))
+        ends = [o + struct.calcsize(code) for o, code in zip(places, codes, strict=True)]
+        assert all(end <= start for end, start in zip(ends, places[1:], strict=False))
+        assert ends[-1] <= 4096  # most that a kernel takes
+
+
+# On a GPU
+
+
+def test_parts_equal_those_of_cpu() -> None:
+    import jetpy
+
+    try:
+        get_backend("cuda")
+    except BackendError as error:
+        pytest.skip(str(error))
+    for graph in (jetpy.generators.delaunay(30_000, seed=1), jetpy.generators.rmat(13, seed=1)):
+        for k in (2, 64):
+            expected = jetpy.partition(graph, k, backend="cpu").parts
+            assert np.array_equal(jetpy.partition(graph, k, backend="cuda").parts, expected)

@@ -1,0 +1,361 @@
+"""The back end `cuda` on a CuPy that is made up: GPUs by number, modules, memory that is full."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import replace
+from pathlib import Path
+from threading import Thread
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jetpy
+from jetpy.device.backends import forget_backends, get_backend, kernel_modules
+from jetpy.engines import gpu
+from jetpy.engines.base import Backend
+from jetpy.engines.cpu.engine import CpuBackend
+from jetpy.engines.cuda import code, engine, kernels, nvrtc
+from jetpy.engines.gpu import HOST_THREADS
+from jetpy.engines.gpu_memory import STAGE_BYTES, STAGED_BYTES, CudaMemory
+from jetpy.engines.oom_message import at_work
+from jetpy.errors import BackendError, JetpyError, OptionError, OutOfMemoryError
+from jetpy.workloads.common import selfcheck
+from tests.engines.test_cuda import StandIn
+from tests.engines.test_cuda_diagnosis import SOUND
+from tests.modules import modules
+
+GIB = 1 << 30
+
+
+class Full(MemoryError):
+    """As CuPy's OutOfMemoryError."""
+
+
+class DriverError(RuntimeError):
+    """As CuPy's CUDADriverError."""
+
+
+class RuntimeFault(RuntimeError):
+    """As CuPy's CUDARuntimeError."""
+
+
+class Stream:
+    """As CuPy's; the default one can be the current one."""
+
+    ptr = 5
+    null: AbstractContextManager[None] = nullcontext()
+
+    def __init__(self, **_: Any) -> None:
+        pass
+
+    def synchronize(self) -> None:
+        pass
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+class Cupy(ModuleType):
+    """Two GPUs; what is loaded and launched on each is written down."""
+
+    def __init__(self) -> None:
+        super().__init__("cupy")
+        self.current, self.loaded, self.launched = 0, [], []
+        self.ndarray, self.zeros, self.empty = np.ndarray, np.zeros, np.empty
+        self.refused = False
+        self.cuda = SimpleNamespace(
+            Stream=Stream,
+            runtime=SimpleNamespace(
+                deviceSynchronize=lambda: None,
+                getDevice=lambda: self.current,
+                setDevice=self.set_device,
+                memGetInfo=lambda: (GIB, 4 * GIB),
+                CUDARuntimeError=RuntimeFault,
+            ),
+            function=SimpleNamespace(Module=lambda: SimpleNamespace(**self.module())),
+            driver=SimpleNamespace(launchKernel=self.launch, CUDADriverError=DriverError),
+            memory=SimpleNamespace(OutOfMemoryError=Full),
+        )
+
+    def set_device(self, number: int) -> None:
+        self.current = number
+
+    def module(self) -> dict[str, Any]:
+        return {
+            "load": self.load,
+            "get_function": lambda name: SimpleNamespace(ptr=hash(name) % 1000),
+        }
+
+    def load(self, cubin: bytes) -> None:
+        if self.refused:
+            raise DriverError("CUDA_ERROR_INVALID_IMAGE")
+        self.loaded.append(self.current)
+
+    def launch(self, *given: int) -> None:
+        self.launched.append((self.current, given[0]))
+
+    def get_default_memory_pool(self) -> SimpleNamespace:
+        return SimpleNamespace(total_bytes=lambda: GIB // 2)
+
+
+class Array(np.ndarray):
+    """As CuPy's, which have an address at hand."""
+
+    @property
+    def data(self) -> Any:
+        return SimpleNamespace(ptr=self.ctypes.data)
+
+
+@pytest.fixture
+def cupy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cupy]:
+    made = Cupy()
+    made.ndarray = Array
+    made.zeros = lambda n, dtype: np.zeros(n, dtype).view(Array)
+    cupyx = ModuleType("cupyx")
+    cupyx.empty_pinned, cupyx.zeros_pinned = np.empty, np.zeros
+    monkeypatch.setitem(sys.modules, "cupy", made)
+    monkeypatch.setitem(sys.modules, "cupyx", cupyx)
+    monkeypatch.setattr(engine, "examine", lambda: SOUND)
+    monkeypatch.setattr(nvrtc, "load", lambda majors: StandIn())
+    monkeypatch.setenv("JETPY_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(CpuBackend, "compile", lambda self, jobs: 0.0)
+    monkeypatch.setattr(code, "_codes", {})
+    forget_backends()
+    yield made
+    forget_backends()
+
+
+def test_it_is_treated_as_a_gpu(cupy: Cupy) -> None:
+    backend = get_backend("cuda")
+    assert (backend.name, backend.threads, backend.copies) == ("cuda", 1, True)
+    assert not backend.prefers_lists
+    assert backend.host_engine is not None
+    assert backend.host_engine.threads == HOST_THREADS
+
+
+def test_gpus_by_number(cupy: Cupy) -> None:
+    for arguments in (("cuda",), ("cuda", None, 0), ("cuda", 3), ("auto",), ("auto", None, 0)):
+        assert get_backend(*arguments).gpu == 0
+    for arguments in (("cuda", None, 1), ("auto", 2, 1)):
+        assert get_backend(*arguments).gpu == 1
+    with pytest.raises(OptionError, match="device is 2; here are GPUs 0 to 1"):
+        get_backend("cuda", device=2)
+    with pytest.raises(OptionError, match="device is 1; here is GPU 0 alone"):
+        gpu.check_device(1, 1)
+
+
+def test_its_gpu_is_the_current_one_while_it_is_used(cupy: Cupy) -> None:
+    backend = get_backend("cuda", device=1)
+    assert cupy.current == 0
+    backend.compile(kernel_modules())
+    assert cupy.loaded == [1] * len(modules())
+    with suppress(KeyError), backend.using():
+        assert cupy.current == 1
+        raise KeyError
+    assert cupy.current == 0
+
+    def launch() -> None:
+        numbers = cupy.zeros(5, np.int32)
+        with at_work(backend, 5, 4):
+            assert backend.reduce(5, selfcheck.add_up, numbers=numbers) == 0
+
+    thread = Thread(target=launch)
+    thread.start()
+    thread.join()
+    assert [device for device, _ in cupy.launched] == [1]
+    assert cupy.current == 0
+
+
+def test_gpus_of_two_kinds(cupy: Cupy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of which NVRTC compiles for."""
+    monkeypatch.setattr(engine, "examine", lambda: replace(SOUND, capabilities=(70, 90)))
+    with pytest.raises(BackendError, match="does not compile for this GPU, sm_70"):
+        get_backend("cuda")
+    assert get_backend("cuda", device=1).name == "cuda"
+
+
+def test_kernels_are_loaded_when_they_are_launched(cupy: Cupy) -> None:
+    backend, numbers = get_backend("cuda"), cupy.zeros(5, np.int32)
+    for _ in range(2):
+        backend.reduce(5, selfcheck.add_up, numbers=numbers)
+    assert len(cupy.loaded) == 1
+    assert len(cupy.launched) == backend.launches == 2
+
+
+def test_a_warm_cache_is_not_loaded_at_once(cupy: Cupy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a process before this one; kernels are loaded when they are launched."""
+    get_backend("cuda").compile(kernel_modules())
+    assert len(cupy.loaded) == len(modules())
+    monkeypatch.setattr(code, "_codes", {})
+    forget_backends()
+    cupy.loaded.clear()
+    monkeypatch.setattr(StandIn, "compile", lambda *_: pytest.fail("compiles"))
+    backend = get_backend("cuda")
+    backend.compile(kernel_modules())
+    assert cupy.loaded == []
+    backend.reduce(5, selfcheck.add_up, numbers=cupy.zeros(5, np.int32))
+    assert len(cupy.loaded) == 1
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda file: file.write_bytes(b"damaged")])
+def test_what_has_gone_from_a_warm_cache(
+    cupy: Cupy, tmp_path: Path, damage: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cubin that is missing is compiled with all that is; a damaged one when it is needed."""
+    get_backend("cuda").compile(kernel_modules())
+    [cubin] = tmp_path.rglob("selfcheck-*.cubin")
+    before = cubin.read_bytes()
+    damage(cubin)
+    monkeypatch.setattr(code, "_codes", {})
+    forget_backends()
+    backend = get_backend("cuda")
+    backend.compile(kernel_modules())
+    backend.reduce(5, selfcheck.add_up, numbers=cupy.zeros(5, np.int32))
+    assert cubin.read_bytes() == before
+
+
+def test_other_sources_are_compiled(cupy: Cupy, monkeypatch: pytest.MonkeyPatch) -> None:
+    get_backend("cuda").compile(kernel_modules())
+    monkeypatch.setattr(code, "_codes", {})
+    monkeypatch.setattr(kernels, "digest_of_kernels", lambda engine: "of another version")
+    forget_backends()
+    cupy.loaded.clear()
+    get_backend("cuda").compile(kernel_modules())
+    assert len(cupy.loaded) == len(modules())
+
+
+def test_what_the_driver_does_not_load(cupy: Cupy) -> None:
+    cupy.refused = True
+    with pytest.raises(BackendError, match="does not load kernels: CUDA_ERROR_INVALID_IMAGE"):
+        get_backend("cuda").compile(kernel_modules())
+
+
+def test_forked_processes_have_no_gpu(cupy: Cupy, monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = get_backend("cuda")
+    monkeypatch.setattr(gpu, "_is_lost", True)
+    engine._leave_gpu()
+    for use in (
+        lambda: backend.compile([]),
+        backend.synchronize,
+        lambda: backend.empty(3),
+        lambda: backend.parallel_for(3, selfcheck.tally),
+        lambda: backend.using().__enter__(),
+        lambda: engine.CudaBackend(0, CpuBackend),
+    ):
+        with pytest.raises(BackendError, match="CUDA cannot be used in a process forked from"):
+            use()
+
+
+# Captured launches
+
+
+@pytest.mark.parametrize("fails_at", [None, "launch", "one launch", "copy", "end"])
+def test_captures_that_other_threads_disturb(
+    cupy: Cupy, fails_at: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was not captured whole is launched one by one, and captured the next time."""
+    did: list[str] = []
+    errors: dict[str | None, Exception] = {
+        "launch": DriverError("CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"),
+        "one launch": DriverError("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"),  # the capture goes on
+        "copy": RuntimeFault("cudaErrorInvalidValue"),
+    }
+
+    def end_capture(stream: Stream) -> SimpleNamespace:
+        did.append("end")
+        if fails_at in ("launch", "end"):
+            raise RuntimeFault("cudaErrorStreamCaptureInvalidated")
+        return SimpleNamespace(launch=lambda _: did.append("graph"))
+
+    def launches() -> None:
+        if fails_at in errors and did[-1:] == ["begin"]:
+            raise errors[fails_at]
+        did.append("launches")
+
+    monkeypatch.setattr(Stream, "begin_capture", lambda stream: did.append("begin"), raising=False)
+    monkeypatch.setattr(Stream, "end_capture", end_capture, raising=False)
+    memory = CudaMemory(0, captures_apart=True)
+    stream, repeat = memory.stream, memory.repeatable(launches, lambda: True)
+    repeat()
+    assert memory.stream is stream
+    captured = ["begin", *([] if fails_at in errors else ["launches"]), "end"]
+    assert did == [*captured, "graph" if fails_at is None else "launches"]
+    fails_at, did[:] = None, []
+    repeat()
+    assert did[-1] == "graph"
+    repeat()
+    assert did[-1] == "graph"
+
+
+# Short arrays
+
+
+def test_short_arrays_share_a_stage(cupy: Cupy) -> None:
+    """Copies happen as late as they may: when something waits for them."""
+    due: list[tuple[int, int, int]] = []
+
+    def synchronize() -> None:
+        for copy in due:
+            ctypes.memmove(*copy)
+        due.clear()
+
+    runtime = cupy.cuda.runtime
+    runtime.memcpyHostToDevice, runtime.deviceSynchronize = 1, synchronize
+    runtime.memcpyAsync = lambda to, source, size, kind, stream: due.append((to, source, size))
+    cupy.empty = lambda n, dtype: np.empty(n, dtype).view(Array)
+    memory, rng = CudaMemory(0), np.random.default_rng(0)
+    lengths = [1, 3, *rng.integers(1, STAGED_BYTES // 4 + 1, 100).tolist(), STAGED_BYTES // 4]
+    arrays = [rng.integers(0, 2**31, n).astype(np.int32) for n in lengths]
+    assert sum(array.nbytes for array in arrays) > 2 * STAGE_BYTES
+    copies = [memory.from_host(array) for array in arrays]
+    assert due
+    synchronize()
+    for array, copy in zip(arrays, copies, strict=True):
+        assert np.array_equal(array, copy)
+
+
+# Memory that is full
+
+
+def test_what_would_have_fitted(cupy: Cupy) -> None:
+    backend = get_backend("cuda")
+    with pytest.raises(OutOfMemoryError) as caught, at_work(backend, 10**8, 10**8):
+        raise Full("Out of memory allocating 4,000 bytes")
+    assert isinstance(caught.value, JetpyError)
+    assert isinstance(caught.value, MemoryError)
+    assert str(caught.value) == (
+        "the memory of the GPU is full: a graph of 100,000,000 vertices and 100,000,000 edges "
+        "takes more than the 1.5 GiB that there are; about 12,000,000 vertices and 12,000,000 "
+        "edges would have fitted"
+    )
+    with pytest.raises(OutOfMemoryError, match="about 9 vertices"), at_work(backend, 10, 0):
+        raise Full
+    with pytest.raises(MemoryError, match="of the host"), at_work(backend, 10, 0):
+        raise MemoryError("of the host")
+
+
+def test_partitioning_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: Backend, n: int, dtype: object = None) -> None:
+        raise Full
+
+    monkeypatch.setattr(CpuBackend, "empty", fail)
+    monkeypatch.setattr(CpuBackend, "room", lambda self, error: 50_000)
+    grid = jetpy.generators.grid(30, 30)
+    live = re.escape("900 vertices and 1,740 edges takes more than the 0.0 GiB")
+    for work in (
+        lambda: jetpy.partition(grid, 4, backend="cpu"),
+        lambda: jetpy.map_processes(grid, "2:2", "1:10", backend="cpu"),
+        lambda: jetpy.IncrementalPartitioner(grid, 4, backend="cpu"),
+    ):
+        with pytest.raises(OutOfMemoryError, match=live):
+            work()

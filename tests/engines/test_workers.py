@@ -1,0 +1,66 @@
+"""What is said when kernels are compiled: one line, unless a program wants none."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from jetpy.engines import workers
+from jetpy.engines.workers import (
+    Compilation,
+    announce,
+    note,
+    watch_compilations,
+    without_announcement,
+)
+
+LINE = "jetpy compiles 112 kernels, which takes about {}; later runs find them in its cache"
+PROGRAM = """
+import logging
+from jetpy.engines.workers import announce
+{}
+announce("112 kernels", 56)
+"""
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(56.2, "56 seconds"), (150.0, "2 minutes")])
+def test_once_and_not_where_it_is_shown(
+    seconds: float, words: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(workers, "_announced", False)
+    with without_announcement():
+        announce("112 kernels", seconds)
+    assert caplog.messages == []
+    for _ in range(2):
+        announce("112 kernels", seconds)
+    assert caplog.messages == [LINE.format(words)]
+
+
+def test_watching_within_watching() -> None:
+    compilation = Compilation([("put",)], 0.5)
+    with watch_compilations() as outer:
+        with watch_compilations() as inner:
+            note(compilation)
+        note(compilation)
+    note(compilation)
+    assert (inner, outer) == ([compilation], [compilation] * 2)
+
+
+@pytest.mark.parametrize(
+    ("setup", "said"),
+    [
+        ("", LINE.format("56 seconds")),
+        ("logging.basicConfig(format='%(name)s says: %(message)s')", "jetpy.compile says: "),
+        ("logging.basicConfig(level='ERROR')", ""),
+        ("logging.getLogger('jetpy').setLevel('ERROR')", ""),
+        ("logging.getLogger('jetpy').addHandler(logging.NullHandler())", ""),
+    ],
+)
+def test_through_logging(setup: str, said: str) -> None:
+    command = [sys.executable, "-c", PROGRAM.format(setup)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == ""
+    assert done.stderr.startswith(said)
+    assert done.stderr.count("\n") == bool(said)

@@ -1,0 +1,83 @@
+"""Tables for notebooks: well-formed, escaped, and what they tell."""
+
+from __future__ import annotations
+
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import jetpy
+from jetpy.graph.csr import Graph
+from tests.graphs import path
+
+ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}
+
+
+def tables(result: Any) -> list[list[list[str]]]:
+    """The cells of each row of each table."""
+    html = result._repr_html_()
+    for word in ("<script", "color", "http"):
+        assert word not in html
+    found = ElementTree.fromstring(f"<div>{html}</div>").iter("table")
+    return [
+        [["".join(cell.itertext()) for cell in row] for row in table.iter("tr")] for table in found
+    ]
+
+
+def facts(result: Any) -> dict[str, str]:
+    return dict(tables(result)[0])
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    ring = path(40)
+    return Graph(ring.indptr, ring.indices, ring.edge_weights, ring.vertex_weights, "<b>&")
+
+
+def test_partition(graph: Graph, compiled: None) -> None:
+    result = jetpy.partition(graph, 2, **ENGINE)
+    told = facts(result)
+    assert told["graph"] == "<b>&: 40 vertices, 39 edges"
+    assert told["run"] == "k = 2, seed 0, preset default, cpu, 1 thread"
+    assert told["cut"] == "1 (2.56 % of the edge weight)"
+    assert told["limit"] == "20; the heaviest part weighs 20"
+    assert told["feasible"] == "yes"
+    assert repr(result) == "Partition(k=2, cut=1, imbalance=0.0000, feasible)"
+
+
+def test_partition_with_homes_and_several_weights(graph: Graph, compiled: None) -> None:
+    home = np.arange(graph.n) // 20
+    moved = jetpy.partition(graph, 2, home=home, **ENGINE)
+    assert facts(moved)["moved vertices"] == "0; weight 0, 0.0 % of all"
+    two = jetpy.partition(graph, 2, vertex_weights=np.ones((graph.n, 2)), **ENGINE)
+    assert facts(two)["limit, weight 1"] == "20; the heaviest part weighs 20"
+
+
+def test_mapping(graph: Graph, compiled: None) -> None:
+    result = jetpy.map_processes(graph, "2:2", "1:10", **ENGINE)
+    told = facts(result)
+    assert told["machine"] == "2:2, distances 1:10, 4 PEs"
+    assert told["cost"] == f"{result.cost:,}"
+    assert "seconds" in told
+
+
+def test_evaluation(graph: Graph) -> None:
+    result = jetpy.evaluate(graph, np.arange(40) // 10, 5)
+    told, parts = tables(result)
+    assert ["communication volume", "6; part 1 sends most, 2"] in told
+    assert ["neighbouring parts", "0 to 2"] in told
+    assert parts[0][:4] == ["part", "weight", "components", "volume"]
+    assert parts[1:] == [
+        ["0", "10", "1", "1", "1", "1", "0"],
+        ["1", "10", "1", "2", "2", "2", "0"],
+        ["2", "10", "1", "2", "2", "2", "0"],
+        ["3", "10", "1", "1", "1", "1", "0"],
+        ["4", "0", "0", "0", "0", "0", "0"],
+    ]
+
+
+def test_many_parts_are_not_listed(graph: Graph) -> None:
+    assert len(tables(jetpy.evaluate(graph, np.arange(40) % 33))) == 1
+    assert len(tables(jetpy.evaluate(graph, np.arange(40) % 32))) == 2

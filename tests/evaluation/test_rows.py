@@ -1,0 +1,31 @@
+"""What summaries say of the back end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import jetpy
+from jetpy.cli.json_summary import stats
+from jetpy.engines.cpu.engine import CpuBackend
+from jetpy.evaluation.rows import partition_rows
+from jetpy.multilevel.outcome import cpu_threads
+from tests.device_backend import DeviceBackend
+
+
+def test_a_gpu_is_named_and_its_host_threads_are_counted() -> None:
+    on_cpu = jetpy.partition(jetpy.generators.grid(2, 2), 1, backend="cpu", threads=1)
+    on_gpu = replace(on_cpu, backend="cuda", gpu=3, threads=8)
+    for result, words, gpu in (
+        (on_cpu, "cpu, 1 thread", None),
+        (on_gpu, "cuda (GPU 3), 8 host threads", 3),
+    ):
+        assert dict(partition_rows(result))["run"].endswith(f"preset default, {words}")
+        found = stats(result, 0.0)
+        assert (found["gpu"], found["threads"]) == (gpu, result.threads)
+
+
+def test_threads_of_a_back_end_with_a_host_engine() -> None:
+    device = DeviceBackend(1)
+    device.host_engine = CpuBackend(2)
+    assert cpu_threads(device) == 2
+    assert cpu_threads(CpuBackend(2)) == 2

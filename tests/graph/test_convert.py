@@ -1,0 +1,456 @@
+"""Graphs as people have them: arrays, matrices, tables, other packages' graphs."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import jetpy
+from jetpy.errors import GraphError, JetpyError
+from jetpy.graph.csr import Graph
+from jetpy.graph.scaling import scaled
+from tests.graphs import assert_same_graph, from_edges, path
+
+ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 1}
+
+
+def edges_of(graph: Graph) -> dict[tuple[int, int], int]:
+    u = graph.sources(0, graph.n).tolist()
+    return dict(zip(zip(u, graph.indices.tolist(), strict=True), graph.edge_weights, strict=True))
+
+
+matrices = st.integers(1, 8).flatmap(
+    lambda n: st.lists(
+        st.tuples(st.integers(0, n - 1), st.integers(0, n - 1), st.floats(-5, 5)), max_size=20
+    ).map(lambda rows: (n, rows))
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(matrices, st.sampled_from(["coo", "csr", "csc"]))
+def test_pattern_is_where_entries_are(rows: Any, form: str) -> None:
+    n, entries = rows
+    u, v, w = (np.array(column) for column in zip(*entries, strict=True)) if entries else ([],) * 3
+    matrix = sp.coo_array((np.asarray(w, float), (u, v)), shape=(n, n)).asformat(form)
+    graph = jetpy.as_graph(matrix, pattern=True)
+    stored = sp.coo_array(matrix)
+    expected = {(int(a), int(b)) for a, b in zip(stored.row, stored.col, strict=True) if a != b}
+    expected |= {(b, a) for a, b in expected}
+    assert edges_of(graph) == dict.fromkeys(expected, 1)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.floats(1e-6, 1e12), min_size=1, max_size=30))
+def test_scaled_weights_keep_their_proportions(weights: list[float]) -> None:
+    n = len(weights) + 1
+    edges = np.array([np.arange(n - 1), np.arange(1, n)])
+    both = np.concatenate((edges, edges[::-1]), axis=1)
+    graph = jetpy.as_graph(both, edge_weights=weights * 2, scale=True)
+    assert graph.edge_weights.min() >= 1
+    assert graph.edge_weights.sum(dtype=np.int64) < 2**31
+    given_ = np.array([weights[min(u, v)] for u, v in edges_of(graph)])
+    found = np.array(list(edges_of(graph).values()), float)
+    heavy = given_ > 1e-4 * given_.sum()
+    ratios = (found / given_)[heavy]
+    assert ratios.max() / ratios.min() < 1.01
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.sampled_from([5e-324, 1e-300, 1e-9, 0.1, 1, 3, 1e12, 9e288]), max_size=40))
+def test_scaled_weights_fit_however_different(weights: list[float]) -> None:
+    found = scaled(np.array(weights, float), "weights").astype(np.int64)
+    assert (found >= 1).all()
+    assert found.sum() < 2**31
+    assert (np.diff(found[np.argsort(weights, kind="stable")]) >= 0).all()
+
+
+def test_scaling_follows_the_repair() -> None:
+    """A large diagonal, which repair drops, costs the other weights no precision."""
+    matrix = np.array([[1e15, 0.5, 0], [0.75, 1e15, 0.25], [0, 0.25, 1e15]])
+    graph = jetpy.as_graph(matrix, repair=True, scale=True)
+    assert edges_of(graph) == {(0, 1): 3, (1, 0): 3, (1, 2): 1, (2, 1): 1}
+    most = sp.csr_array(([2**31 - 1], ([0], [1])), shape=(2, 2))
+    assert jetpy.as_graph(most, repair=True, scale=True).edge_weights.tolist() == [1, 1]
+
+
+def test_whole_weights_are_not_scaled(caplog: pytest.LogCaptureFixture) -> None:
+    graph = jetpy.as_graph(sp.csr_array([[0, 7.0], [7.0, 0]]), scale=True)
+    assert graph.edge_weights.tolist() == [7, 7]
+    assert not caplog.messages
+    halves = jetpy.as_graph(sp.csr_array([[0, 0.5], [0.5, 0]]), scale=True)
+    assert halves.edge_weights.tolist() == [1, 1]
+    assert caplog.messages == [
+        "jetpy multiplies the edge weights by 2 and rounds them, which changes one by 0 % at most"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("smallest", "told"),
+    [(1e-6, "makes the smallest 4 times as large"), (1e-9, "3,815 times"), (1e-99, "4e+93 times")],
+)
+def test_large_changes_by_scaling_are_factors(
+    smallest: float, told: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    scaled(np.array([smallest, 8000.0]), "weights")
+    assert told in caplog.text
+
+
+def test_byte_counts_beyond_32_bits() -> None:
+    bytes_sent = 2**40 * np.array([[0, 3, 0], [3, 0, 1], [0, 1, 0]])
+    with pytest.raises(GraphError, match="scale=True"):
+        jetpy.as_graph(bytes_sent)
+    graph = jetpy.as_graph(bytes_sent, scale=True)
+    assert graph.edge_weights.tolist() == [3, 3, 1, 1]
+
+
+def test_edge_lists_of_two_rows(caplog: pytest.LogCaptureFixture) -> None:
+    both = np.array([[0, 1, 1, 2], [1, 0, 2, 1]])
+    assert_same_graph(jetpy.as_graph(both), path(3))
+    assert jetpy.as_graph(both, n=5).n == 5
+    with pytest.raises(GraphError, match="repair=True"):
+        jetpy.as_graph(both[:, :3])
+    untidy = np.array([[0, 0, 1, 2, 2], [1, 1, 2, 2, 1]])
+    with caplog.at_level(logging.INFO, "jetpy.input"):
+        graph = jetpy.as_graph(untidy, repair=True)
+    assert edges_of(graph) == {(0, 1): 2, (1, 0): 2, (1, 2): 1, (2, 1): 1}
+    assert caplog.messages == [
+        "jetpy repairs the graph: 1 self-loops dropped, 1 duplicate edges merged, 1 missing "
+        "directions added, 0 weights raised to those of the other direction"
+    ]
+    weighted = jetpy.as_graph(both, edge_weights=[3, 3, 4, 4], vertex_weights=[1, 2, 3])
+    assert weighted.edge_weights.tolist() == [3, 3, 4, 4]
+    assert weighted.vertex_weights.tolist() == [1, 2, 3]
+
+
+class OfDevice:
+    """What an array on another device shows of itself."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self._array = array
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._array.__dlpack_device__()
+
+
+class OfGpu:
+    """An array as CuPy has them: nothing but `get` fetches it."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = np.asarray(array)
+        self.ndim, self.shape = self._array.ndim, self._array.shape
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return {}
+
+    def __array__(self) -> None:
+        raise TypeError("Implicit conversion to a NumPy array is not allowed")
+
+    def get(self) -> np.ndarray:
+        return self._array
+
+
+class SparseOfGpu:
+    def __init__(self, matrix: sp.csr_array) -> None:
+        self._matrix = matrix
+
+    def tocsr(self) -> SparseOfGpu:
+        return self
+
+    def get(self) -> sp.csr_array:
+        return self._matrix
+
+
+def test_arrays_on_a_gpu_are_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    edges = [[0, 1, 1, 2], [1, 0, 2, 1]]
+    expected = from_edges(3, [(0, 1), (1, 2)], [2, 5], [1, 2, 3])
+    weights = {"edge_weights": OfGpu([2, 2, 5, 5]), "vertex_weights": OfGpu([1, 2, 3])}
+    assert_same_graph(jetpy.as_graph(OfGpu(edges), **weights), expected)
+    arrays = (OfGpu(expected.indptr), OfGpu(expected.indices))
+    assert_same_graph(jetpy.as_graph(arrays, **weights), expected)
+    sparse = sp.csr_array(([1, 1, 1, 1], edges), shape=(3, 3))
+    assert_same_graph(jetpy.as_graph(SparseOfGpu(sparse)), path(3))
+    assert_same_graph(jetpy.as_graph(OfGpu(sparse.toarray())), path(3))
+    assert jetpy.evaluate(path(3), OfGpu([0, 1, 1])).cut == 1
+    twofold = OfGpu([[1, 1], [1, 1], [2, 2]])
+    assert jetpy.partition(path(3), 2, vertex_weights=twofold, **ENGINE).cut == 1
+    result = jetpy.partition(path(3), 2, fixed=OfGpu([1, -1, 0]), **ENGINE)
+    assert result.parts[[0, 2]].tolist() == [1, 0]
+
+
+def test_sparse_tensors_are_not_asked_where_they_are() -> None:
+    class SparseTensor:
+        layout = "torch.sparse_csr"
+
+        def tocsr(self) -> sp.csr_array:
+            return sp.csr_array(([1, 1, 1, 1], ([0, 1, 1, 2], [1, 0, 2, 1])), shape=(3, 3))
+
+        @property
+        def __cuda_array_interface__(self) -> None:
+            raise RuntimeError("Unimplemented backend SparseCsrCPU")
+
+    assert_same_graph(jetpy.as_graph(SparseTensor()), path(3))
+
+
+def test_arrays_on_a_gpu_need_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Bare:
+        @property
+        def __cuda_array_interface__(self) -> dict[str, Any]:
+            return {}
+
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    with pytest.raises(GraphError, match="pip install cupy"):
+        jetpy.as_graph(Bare())
+
+
+def test_arrays_of_others() -> None:
+    torch = pytest.importorskip("torch")
+    ids = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    assert_same_graph(jetpy.as_graph(ids), path(3))
+    ones = torch.ones(4, requires_grad=True)
+    assert_same_graph(jetpy.as_graph(ids, edge_weights=ones), path(3))
+    matrix = torch.sparse_coo_tensor(ids, ones, (3, 3))
+    for given_ in (matrix, matrix.to_sparse_csr(), matrix.to_dense().to(torch.bfloat16)):
+        assert_same_graph(jetpy.as_graph(given_), path(3))
+
+
+def test_arrays_that_dlpack_hands_over() -> None:
+    assert_same_graph(jetpy.as_graph(OfDevice(np.array([[0, 1], [1, 0]])), n=2), path(2))
+
+
+def test_dense_matrices(tmp_path: Path) -> None:
+    matrix = np.array([[0, 2, 0], [2, 0, 5], [0, 5, 0]])
+    expected = from_edges(3, [(0, 1), (1, 2)], [2, 5])
+    assert_same_graph(jetpy.as_graph(matrix), expected)
+    np.save(tmp_path / "talk.npy", matrix)
+    assert_same_graph(jetpy.read_graph(tmp_path / "talk.npy"), expected)
+    jetpy.write_graph(tmp_path / "again.npy", expected)
+    assert np.load(tmp_path / "again.npy").tolist() == matrix.tolist()
+    hidden = np.ma.masked_greater(np.array([[0, 2, 9], [2, 0, 5], [9, 5, 0]]), 8)
+    assert_same_graph(jetpy.as_graph(hidden), expected)
+    one_way = np.array([[0, 2, 0], [0, 0, 5], [1, 0, 0]])
+    assert jetpy.as_graph(one_way, repair=True).m == 3
+
+
+def test_matrix_market_by_pattern(tmp_path: Path) -> None:
+    file = tmp_path / "a.mtx"
+    for banner, row in (
+        ("real general", "1 2 0.2555\n1 1 4\n2 3 -1e9"),
+        ("complex general", "1 2 0.5 1\n1 1 4 0\n2 3 1 1"),
+        ("real skew-symmetric", "2 1 0.2555\n3 2 1\n3 2 1"),
+    ):
+        file.write_text(f"%%MatrixMarket matrix coordinate {banner}\n3 3 3\n{row}\n")
+        with pytest.raises(JetpyError, match="--pattern"):
+            jetpy.read_graph(file)
+        with pytest.raises(JetpyError, match="--pattern"):
+            jetpy.read_graph(file, repair=True)
+        assert_same_graph(jetpy.read_graph(file, pattern=True), path(3))
+
+
+def test_tables_of_names() -> None:
+    table = {"from": ["b", "a", "c"], "to": ["a", "c", "d"], "w": [1, 2, 3]}
+    graph = jetpy.from_edges(table, "from", "to", weight="w")
+    assert graph.names == ("b", "a", "c", "d")
+    assert edges_of(graph)[1, 2] == 2
+    result = jetpy.partition(graph, 2, **ENGINE)
+    assert result.as_dict() == dict(zip("bacd", result.parts.tolist(), strict=True))
+    assert result.parts_of(table["to"]).tolist() == [result.as_dict()[x] for x in "acd"]
+    assert result.parts_of(np.array(["b", "d"])).tolist() == result.parts[[0, 3]].tolist()
+    with pytest.raises(GraphError, match="there is no vertex 'z'"):
+        result.parts_of(["z"])
+
+
+@pytest.mark.parametrize(
+    ("package", "kind"), [("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "table")]
+)
+def test_tables_of_other_packages(package: str, kind: str) -> None:
+    pytest.importorskip("narwhals")
+    columns = {"u": ["x", "y"], "v": ["y", "z"], "w": [0.5, 1.5]}
+    module = pytest.importorskip(package)
+    table = getattr(module, kind)(columns)
+    graph = jetpy.from_edges(table, "u", "v", weight="w", scale=True)
+    assert graph.names == ("x", "y", "z")
+    assert edges_of(graph)[1, 2] == 3 * edges_of(graph)[0, 1]
+    result = jetpy.partition(graph, 3, **ENGINE)
+    assert result.parts_of(table["v"]).tolist() == result.parts[[1, 2]].tolist()
+    lacking = getattr(module, kind)({**columns, "w": [0.5, None]})
+    with pytest.raises(GraphError, match="row 1 has nothing in column 'w'"):
+        jetpy.from_edges(lacking, "u", "v", weight="w")
+    with pytest.raises(GraphError, match=r"jetpy\.from_edges"):
+        jetpy.as_graph(table)
+
+
+def test_networkx_attributes() -> None:
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.Graph()
+    graph.add_edge("a", "b", length=0.5, weight=0.1)
+    graph.add_edge("b", "c", length=1.5)
+    graph.add_node("c", load=4)
+    with pytest.raises(GraphError, match=r"'a', 'b'.* has weight 0.1.*scale=True"):
+        jetpy.as_graph(graph)
+    plain = jetpy.as_graph(graph, weight=None)
+    assert plain.edge_weights.tolist() == [1] * 4
+    scaled = jetpy.as_graph(graph, weight="length", node_weight="load", scale=True)
+    assert edges_of(scaled)[1, 2] == 3 * edges_of(scaled)[0, 1]
+    assert scaled.vertex_weights.tolist() == [1, 1, 4]
+    with pytest.raises(GraphError, match="no edge has the attribute 'lenght'"):
+        jetpy.as_graph(graph, weight="lenght")
+    with pytest.raises(GraphError, match="no node has the attribute 'mass'"):
+        jetpy.as_graph(graph, weight="length", scale=True, node_weight="mass")
+    result = jetpy.partition(graph, 3, weight=None, **ENGINE)
+    assert result.as_dict() == {"a": 0, "b": 1, "c": 2}
+
+
+def test_networkx_weights_of_any_size() -> None:
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.Graph()
+    graph.add_edge("a", "b", weight=2**70)
+    graph.add_edge("b", "c", weight=Fraction(2**69))
+    with pytest.raises(GraphError, match=r"'a', 'b'.* which overflows.*scale=True"):
+        jetpy.as_graph(graph)
+    found = edges_of(jetpy.as_graph(graph, scale=True))
+    assert (found[0, 1], found[1, 2]) == (2, 1)
+    graph.add_edge("c", "d", weight=10**400)
+    with pytest.raises(GraphError, match="too large even for floating-point numbers"):
+        jetpy.as_graph(graph, scale=True)
+
+
+def test_networkit() -> None:
+    networkit = pytest.importorskip("networkit")
+    graph = networkit.Graph(3, weighted=True)
+    graph.addEdge(0, 1, 2)
+    graph.addEdge(1, 2, 5)
+    assert_same_graph(jetpy.as_graph(graph), from_edges(3, [(0, 1), (1, 2)], [2, 5]))
+    assert_same_graph(jetpy.as_graph(graph, weight=None), path(3))
+
+
+def test_igraph() -> None:
+    igraph = pytest.importorskip("igraph")
+    graph = igraph.Graph([(0, 1), (1, 2)])
+    graph.vs["name"] = ["x", "y", "z"]
+    assert jetpy.as_graph(graph).names == ("x", "y", "z")
+    assert_same_graph(jetpy.as_graph(graph), path(3))
+    graph.es["length"] = [2, 5]
+    graph.vs["load"] = [1, 2, 3]
+    expected = from_edges(3, [(0, 1), (1, 2)], [2, 5], [1, 2, 3])
+    assert_same_graph(jetpy.as_graph(graph, weight="length", node_weight="load"), expected)
+    with pytest.raises(GraphError, match="no edge has the attribute 'lenght'"):
+        jetpy.as_graph(graph, weight="lenght")
+    graph.vs["name"] = ["x", "x", "z"]
+    assert jetpy.as_graph(graph).names is None
+
+
+def test_attributes_in_every_function() -> None:
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.path_graph(6)
+    networkx.set_edge_attributes(graph, 3, "length")
+    networkx.set_node_attributes(graph, 2, "load")
+    taken = {"weight": "length", "node_weight": "load"}
+    halves = [0, 0, 0, 1, 1, 1]
+    assert jetpy.evaluate(graph, halves, **taken).cut == 3
+    refined = jetpy.refine(graph, halves, **taken, **ENGINE)
+    assert (refined.cut, refined.part_weights.tolist()) == (3, [6, 6])
+    mapping = jetpy.map_processes(graph, "2:2", "1:10", **taken, **ENGINE)
+    plain = jetpy.map_processes(graph, "2:2", "1:10", **ENGINE)
+    assert mapping.cost == 3 * plain.cost
+
+
+@pytest.mark.parametrize("make", [sp.csr_array, sp.coo_array, np.asarray], ids=str)
+@pytest.mark.parametrize("loop", [-4, 0.5, np.nan])
+def test_loops_that_are_dropped_may_weigh_anything(make: Any, loop: float) -> None:
+    matrix = make(np.array([[loop, 1, 2], [1, loop, 0], [2, 0, 0]]))
+    assert jetpy.as_graph(matrix, repair=True).edge_weights.tolist() == [1, 2, 1, 2]
+    with pytest.raises(GraphError, match=r"edge \(0, 0\)"):
+        jetpy.as_graph(matrix)
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_paths_of_files(kind: type, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file = tmp_path / "line.txt"
+    file.write_text("0 1 .5\n1 2 1\n")
+    name = kind(file)
+    expected = from_edges(3, [(0, 1), (1, 2)], [1, 2])
+    assert_same_graph(jetpy.as_graph(name, scale=True), expected)
+    assert jetpy.as_graph(name, pattern=True).name == "line"
+    assert jetpy.as_graph(name, scale=True, vertex_weights=[3, 1, 1]).vertex_weights[0] == 3
+    assert jetpy.partition(name, 3, pattern=True, **ENGINE).cut == 2
+    assert jetpy.evaluate(name, [0, 0, 1], pattern=True).cut == 1
+    with pytest.raises(GraphError, match=r"line\.txt: line 1: '\.5' is not an integer"):
+        jetpy.partition(name, 3)
+    with pytest.raises(jetpy.JetpyError, match=r"none\.graph: cannot be read"):
+        jetpy.as_graph(kind(tmp_path / "none.graph"))
+
+
+def test_weights_beside_a_graph() -> None:
+    matrix = sp.csr_array(([1, 1], ([0, 1], [1, 0])), shape=(2, 2))
+    assert jetpy.as_graph(matrix, vertex_weights=[3, 4]).vertex_weights.tolist() == [3, 4]
+    grid = jetpy.generators.grid(6, 6)
+    weights = np.arange(1, 37)
+    result = jetpy.refine(grid, np.arange(36) % 2, 2, vertex_weights=weights, **ENGINE)
+    assert result.part_weights.sum() == weights.sum()
+    mapping = jetpy.map_processes(grid, "2:2", "1:10", vertex_weights=weights, **ENGINE)
+    assert mapping.partition.part_weights.sum() == weights.sum()
+    assert jetpy.evaluate(grid, result.parts, vertex_weights=weights).part_weights.sum() == 666
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "message"),
+    [
+        (np.zeros((3, 4)), {}, "must be an edge list of integers, of shape (2, E), or a square"),
+        (np.zeros((2, 3)), {}, "not of shape (2, 3) and float64"),
+        (np.zeros((3, 2), int), {}, "not of shape (3, 2) and int64; give the transpose, array.T"),
+        (np.zeros(3), {}, "not of shape (3,)"),
+        (np.array([[0, 9], [9, 0]]), {"n": 4}, "edge number 1: 9 is not a vertex; ids are 0..3"),
+        (np.array([[0, -1], [-1, 0]]), {"n": 2}, "-1 is not a vertex"),
+        (np.array([[0, 9], [9, 0]]), {}, "may be two edges or a matrix; give n="),
+        (np.array([[0, 0.3], [0.3, 0]]), {}, "edge (0, 1) has weight 0.3, which is not a whole"),
+        (np.array([[0, -2], [-2, 0.5]]), {"scale": True}, "only positive ones can be scaled"),
+        (np.array([[0, 1e300], [1e300, 0]]), {"scale": True}, "only positive ones below 1e+289"),
+        (np.array([[0, 1j], [1j, 0]]), {}, "integers, not complex128; pattern=True"),
+        (
+            np.array([[0, 1j], [1j, 0]]),
+            {"scale": True},
+            "to be scaled, not complex128; pattern=True",
+        ),
+        (sp.csr_array((2, 3)), {}, "an adjacency matrix must be square, not of shape (2, 3)"),
+        (path(3), {"vertex_weights": [1, 2]}, "3 vertex weights are needed"),
+        (path(3), {"edge_weights": [1, 2]}, "4 edge weights are needed"),
+        ({"a": 1}, {}, "cannot make a graph from 'dict'"),
+        ([[0, 1], [1, 0]], {}, "cannot make a graph from 'list'"),
+    ],
+)
+def test_bad_graphs(data: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(GraphError) as error:
+        jetpy.as_graph(data, **options)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("table", "columns", "message"),
+    [
+        ({"a": ["x"]}, ("a", "b"), "the table has no column 'b'"),
+        ({"a": ["x", None], "b": ["y", "z"]}, ("a", "b"), "row 1 has nothing in column 'a'"),
+        ({"a": ["x"], "b": [float("nan")]}, ("a", "b"), "row 0 has nothing in column 'b'"),
+        ({"a": ["x"], "b": ["y", "z"]}, ("a", "b"), "'a' has 1 rows, but 'b' has 2"),
+        ({"a": [["x"]], "b": ["y"]}, ("a", "b"), "names of vertices must be hashable"),
+        ({"a": ["x"], "b": ["x"]}, ("a", "b"), "edge ('x', 'x') is a self-loop"),
+        ({"a": ["x", "y"], "b": ["y", "x"]}, ("a", "b"), "is listed more than once"),
+    ],
+)
+def test_bad_tables(table: Any, columns: tuple[str, str], message: str) -> None:
+    with pytest.raises(GraphError) as error:
+        jetpy.from_edges(table, *columns)
+    assert message in str(error.value)

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import importlib.util
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from scipy.sparse import csgraph, csr_array
+
+from jetpy.errors import OptionError
+from jetpy.graph.csr import Graph
+from jetpy.graph.generators import (
+    GENERATORS,
+    cube,
+    delaunay,
+    grid,
+    random_geometric,
+    rmat,
+    road,
+    thinned_delaunay,
+)
+from jetpy.io.graphs import as_graph
+from tests.graphs import edge_dict
+
+REFERENCE = Path(__file__).parents[3] / "shared" / "reference" / "generate_graphs.py"
+
+EXAMPLES: dict[str, Callable[[], Graph]] = {
+    "grid": lambda: grid(7, 5),
+    "cube": lambda: cube(3, 4, 5),
+    "delaunay": lambda: delaunay(200, 1),
+    "rgg": lambda: random_geometric(300, 1),
+    "rmat": lambda: rmat(8, 4, 1),
+    "road": lambda: road(300, 1),
+    "thinned": lambda: thinned_delaunay(300, 1),
+}
+
+
+@pytest.mark.parametrize("kind", GENERATORS)
+def test_graphs_are_valid_sorted_and_reproducible(kind: str) -> None:
+    graph, again = EXAMPLES[kind](), EXAMPLES[kind]()
+    for array in (graph.indptr, graph.indices, graph.edge_weights, graph.vertex_weights):
+        assert array.dtype == np.int32
+    matrix = csr_array((graph.edge_weights, graph.indices, graph.indptr), (graph.n, graph.n))
+    assert matrix.has_canonical_format
+    assert edge_dict(as_graph(matrix)) == edge_dict(again)
+    assert set(graph.edge_weights.tolist()) == set(graph.vertex_weights.tolist()) == {1}
+    assert graph.name.startswith(kind)
+
+
+@pytest.mark.parametrize("kind", ["rgg", "rmat", "road", "thinned"])
+def test_random_graphs_are_connected(kind: str) -> None:
+    graph = EXAMPLES[kind]()
+    matrix = csr_array((graph.edge_weights, graph.indices, graph.indptr))
+    assert csgraph.connected_components(matrix)[0] == 1
+
+
+@pytest.mark.parametrize(
+    "shape", [(1, 1), (1, 6), (6, 1), (2, 2), (4, 3), (1, 1, 1), (2, 3, 4), (1, 5, 1), (3, 1, 2)]
+)
+def test_lattices_agree_with_networkx(shape: tuple[int, ...]) -> None:
+    oracle = nx.grid_graph(shape[::-1])
+    number = {place: int(np.ravel_multi_index(place, shape)) for place in oracle}
+    edges = {(number[a], number[b]) for a, b in oracle.edges}
+    graph = grid(*shape) if len(shape) == 2 else cube(*shape)
+    assert graph.n == len(oracle)
+    assert set(edge_dict(graph)) == edges | {(v, u) for u, v in edges}
+
+
+def test_road_has_the_degree_of_roads() -> None:
+    graph = road(2000, 3)
+    assert graph.n == 2000
+    assert graph.m == 2500
+
+
+def test_radius_bounds_the_edges() -> None:
+    n, radius = 120, 0.2
+    points = np.random.default_rng(7).random((n, 2))
+    oracle = nx.Graph()
+    oracle.add_nodes_from(range(n))
+    oracle.add_edges_from(
+        (u, v) for u in range(n) for v in range(u) if np.hypot(*(points[u] - points[v])) <= radius
+    )
+    keep = max(nx.connected_components(oracle), key=len)
+    largest = nx.convert_node_labels_to_integers(oracle.subgraph(sorted(keep)), ordering="sorted")
+    edges = set(largest.edges)
+    graph = random_geometric(n, 7, radius)
+    assert set(edge_dict(graph)) == edges | {(v, u) for u, v in edges}
+
+
+def test_seeds_matter() -> None:
+    for kind in ("delaunay", "rgg", "rmat", "road", "thinned"):
+        make = GENERATORS[kind]
+        assert edge_dict(make(8, seed=1)) != edge_dict(make(8, seed=2))
+
+
+def test_parameters_can_be_read_off_the_signatures() -> None:
+    for make in GENERATORS.values():
+        for parameter in inspect.signature(make, eval_str=True).parameters.values():
+            assert parameter.annotation in (int, float, bool, float | None)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: grid(0, 5), "each side must be at least 1, not 0"),
+        (lambda: cube(2, -1, 5), "each side must be at least 1, not -1"),
+        (lambda: grid(2**20, 2**20), "more than 4292870144 directed edges"),
+        (lambda: delaunay(2), "n must be at least 3, not 2"),
+        (lambda: random_geometric(1), "n must be at least 2, not 1"),
+        (lambda: random_geometric(9, 0, 0.0), "radius must be positive, not 0.0"),
+        (lambda: random_geometric(9, 0, float("nan")), "radius must be positive"),
+        (lambda: rmat(0), "scale must be at least 1"),
+        (lambda: rmat(5, 0), "edge_factor must be at least 1"),
+        (lambda: rmat(40), "more than 2147483647 directed edges"),
+        (lambda: road(2), "n must be at least 3"),
+        (lambda: thinned_delaunay(9, 0, 0.0), "keep must be in"),
+    ],
+)
+def test_bad_parameters_are_refused(make: Callable[[], Graph], words: str) -> None:
+    with pytest.raises(OptionError, match=words):
+        make()
+
+
+@pytest.fixture(scope="module")
+def reference() -> Any:
+    if not REFERENCE.exists():
+        pytest.skip("the program that made the reference figures is not here")
+    spec = importlib.util.spec_from_file_location("generate_graphs", REFERENCE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("seed", [0, 5])
+def test_graphs_are_those_of_the_reference_figures(reference: Any, seed: int) -> None:
+    pairs = [
+        (grid(9, 14), reference.grid(9, 14)),
+        (cube(5, 6, 7), reference.grid(5, 6, 7)),
+        (delaunay(1500, seed), reference.delaunay(1500, seed)),
+        (random_geometric(1500, seed), reference.rgg(1500, seed)),
+        (random_geometric(1500, seed, None, True), reference.rgg(1500, seed, True)),
+        (rmat(11, 8, seed), reference.rmat(11, 8, seed)),
+        (road(1500, seed), reference.road(1500, seed)),
+        (thinned_delaunay(1500, seed), reference.thinned_delaunay(1500, seed)),
+    ]
+    for graph, matrix in pairs:
+        assert np.array_equal(graph.indptr, matrix.indptr)
+        assert np.array_equal(graph.indices, matrix.indices)

@@ -1,0 +1,75 @@
+"""Files of modifiers."""
+
+from __future__ import annotations
+
+import lzma
+from pathlib import Path
+
+import pytest
+
+from jetpy.errors import FileFormatError
+from jetpy.incremental.modifiers import read_modifiers
+
+TEXT = """\
+# two batches
++v
++v 5
+-v 3
++e 0 7
++e 7 8 2
+-e 1 2
+---
+
+% an empty one
+---
+  -v 0
+---
+"""
+
+
+def test_reads_batches(tmp_path: Path) -> None:
+    plain, packed = tmp_path / "changes.txt", tmp_path / "changes.txt.xz"
+    plain.write_text(TEXT)
+    packed.write_bytes(lzma.compress(TEXT.encode()))
+    for path in (plain, packed):
+        first, second = read_modifiers(path)
+        assert first.insert_vertices == [1, 5]
+        assert first.delete_vertices == [3]
+        assert first.insert_edges == [[0, 7], [7, 8]]
+        assert first.edge_weights == [1, 2]
+        assert first.delete_edges == [[1, 2]]
+        assert second.delete_vertices == [0]
+        assert second.insert_edges == []
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("v 3", "'v' is no modifier; lines begin with +v, -v, +e, -e or ---"),
+        ("+e 1", "+e takes 2 or 3 numbers, not 1"),
+        ("+e 1 2 3 4", "+e takes 2 or 3 numbers, not 4"),
+        ("-e 1 2 3", "-e takes 2 numbers, not 3"),
+        ("-v", "-v takes 1 numbers, not 0"),
+        ("+v 1 2", "+v takes 0 or 1 numbers, not 2"),
+        ("-v 1.5", "'1.5' is not a whole number"),
+        ("-v -1", "'-1' is not a whole number"),
+        ("+v 2147483648", "'2147483648' is not a whole number"),
+        ("+v 99999999999999999999", "is not a whole number"),
+        ("--- 3", "'---' is no modifier"),
+        ("\u00fc 3", "is no modifier"),
+    ],
+)
+def test_refuses_other_lines(tmp_path: Path, line: str, message: str) -> None:
+    path = tmp_path / "changes.txt"
+    path.write_text(f"+v\n\n{line}\n")
+    with pytest.raises(FileFormatError) as caught:
+        read_modifiers(path)
+    assert message in str(caught.value)
+    assert f"{path}: line 3: " in str(caught.value)
+
+
+def test_refuses_what_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "changes.txt"
+    path.write_bytes(bytes(range(256)) * 10)
+    with pytest.raises(FileFormatError, match=r"line 1: .* is no modifier"):
+        read_modifiers(path)

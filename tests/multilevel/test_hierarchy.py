@@ -1,0 +1,91 @@
+"""What is asked of each level: limits that are loose on coarse ones, and strict on the finest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import jetpy
+from jetpy import generators
+from jetpy.device.backends import get_backend
+from jetpy.device.device_graph import upload
+from jetpy.multilevel import hierarchy
+from jetpy.multilevel.hierarchy import coarsen, finest_level
+from jetpy.problem.presets import preset
+from jetpy.problem.problem import in_units, loosened, pose
+from jetpy.progress import no_progress
+
+pytestmark = pytest.mark.usefixtures("compiled")
+
+
+@pytest.mark.parametrize(("name", "slack"), [("default", 0.5), ("gkway", 0.0)])
+def test_limits_of_levels(name: str, slack: float) -> None:
+    graph = generators.delaunay(5000, seed=1)
+    backend = get_backend("cpu", 1)
+    problem = pose(graph.n, 7, 0.03, 1, preset(name))
+    finest = finest_level(backend, upload(backend, graph))
+    levels = coarsen(finest, [problem], no_progress)
+    assert len(levels) > 1
+    assert levels[0].refinement(problem).problem is problem
+    for level in levels[1:]:
+        own = level.refinement(problem)
+        assert own is level.refinement(problem)
+        assert own.problem.limit == problem.limit + int(slack * 7 * problem.ideal / level.graph.n)
+        assert (own.problem.limits == own.problem.limit).all()
+
+
+def test_looser_limits_of_groups_and_units() -> None:
+    problem = replace(
+        in_units(pose(6000, 4, 0.03, 1, preset("default")), 10),
+        groups=2,
+        part_limits=np.array([150, 150, 170, 170]),
+    )
+    own = loosened(problem, 20)  # an average vertex weighs 30 units
+    assert own.limit == problem.limit + 15
+    assert own.limits.tolist() == [165, 165, 185, 185]
+
+
+def test_multiples_of_weights_get_the_same_looser_limits() -> None:
+    """An average part weighs 94.7 units, rounded up to 95 before and after the division."""
+    options = preset("default")
+    whole = pose(3031, 32, 0.03, 1, options)
+    divided = in_units(pose(3031 * 1000, 32, 0.03, 1, options), 1000)
+    assert divided.limit == whole.limit
+    assert loosened(divided, 20).limit == loosened(whole, 20).limit
+
+
+def test_small_levels_share_what_refines_them() -> None:
+    graph = generators.delaunay(5000, seed=1)
+    backend = get_backend("cpu", 1)
+    problem = pose(graph.n, 7, 0.03, 1, preset("default"))
+    levels = coarsen(finest_level(backend, upload(backend, graph)), [problem], no_progress)
+    refinement = levels[-1].refinement(problem)
+    assert refinement.state.room == graph.n
+    for level in [*levels[::-1], levels[-1]]:
+        assert level.refinement(problem) is refinement
+        assert refinement.state.graph is level.graph
+    other = replace(problem, k=8)
+    assert levels[0].refinement(other) is not refinement
+    assert levels[0].refinement(other).state.k == 8
+
+
+@pytest.mark.parametrize("name", ["default", "ultra", "gkway"])
+@pytest.mark.parametrize(
+    "options", [{}, {"targets": [3, 1, 1, 2, 2]}, {"threads": 2}], ids=["plain", "targets", "two"]
+)
+def test_sharing_changes_no_part(
+    monkeypatch: pytest.MonkeyPatch, name: str, options: dict[str, object]
+) -> None:
+    graphs = [generators.delaunay(3000, seed=3), generators.rmat(10, 8, seed=2)]
+
+    def partition() -> list[list[int]]:
+        return [
+            jetpy.partition(graph, 5, preset=name, backend="cpu", **options).parts.tolist()
+            for graph in graphs
+        ]
+
+    shared = partition()
+    monkeypatch.setattr(hierarchy, "SMALL", 0)
+    assert partition() == shared

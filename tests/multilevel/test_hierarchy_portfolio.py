@@ -1,0 +1,109 @@
+"""Hierarchies that branch off from another one, and which of them goes on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import jetpy
+from jetpy.choices import Coarsening
+from jetpy.device.backends import get_backend
+from jetpy.device.device_graph import upload
+from jetpy.graph.csr import Graph
+from jetpy.multilevel import hierarchy_portfolio
+from jetpy.multilevel.driver import partition_multilevel
+from jetpy.multilevel.hierarchy import HierarchyLevel, coarsen, finest_level
+from jetpy.multilevel.hierarchy_portfolio import branch_off, partition_best
+from jetpy.problem.options import Options
+from jetpy.problem.presets import preset
+from jetpy.problem.problem import Problem, pose
+from jetpy.progress import no_progress
+from tests.graphs import from_edges, star
+
+pytestmark = pytest.mark.usefixtures("compiled")
+
+METHODS: tuple[Coarsening, ...] = ("union-find", "two-hop", "constrained")
+
+
+def first_hierarchy(
+    graph: Graph, options: Options, k: int = 4, blocks: np.ndarray | None = None
+) -> tuple[list[HierarchyLevel], Problem]:
+    backend = get_backend("cpu", 1)
+    problem = pose(graph.n, k, 0.03, 1, options)
+    finest = finest_level(backend, upload(backend, graph), blocks)
+    return coarsen(finest, [problem], no_progress), problem
+
+
+@pytest.mark.parametrize("limit", [10_000_000, 30_000, 10_000])
+def test_branches_share_finer_levels(limit: int) -> None:
+    """Up to the finest one within the limit; from there on, each is another."""
+    graph = jetpy.generators.delaunay(8000)
+    options = replace(preset("default"), branches=METHODS, branch_limit=limit)
+    hierarchy, problem = first_hierarchy(graph, options)
+    found = branch_off(hierarchy, [problem])
+    shared = sum(level.graph.size > limit for level in hierarchy) + 1
+    assert len(found) == len(METHODS)
+    for branch in found:
+        assert all(a is b for a, b in zip(branch[:shared], hierarchy[:shared], strict=True))
+        weights = [int(level.graph.vertex_weights.sum()) for level in branch]
+        assert weights == [graph.n] * len(branch)
+        coarse_of = [branch[shared].coarse_of, hierarchy[shared].coarse_of]
+        assert not np.array_equal(*coarse_of)
+
+
+def test_where_no_branch_grows() -> None:
+    graph = jetpy.generators.delaunay(8000)
+    wanted = replace(preset("default"), branches=METHODS)
+    for options in (replace(wanted, branches=()), replace(wanted, branch_limit=100)):
+        hierarchy, problem = first_hierarchy(graph, options)
+        assert branch_off(hierarchy, [problem]) == []
+    hierarchy, problem = first_hierarchy(star(900), wanted)
+    coarsest = replace(problem, options=replace(wanted, branch_limit=hierarchy[-1].graph.size))
+    assert branch_off(hierarchy, [coarsest]) == []
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_branches_keep_blocks(method: Coarsening) -> None:
+    graph = jetpy.generators.delaunay(4000)
+    options = replace(preset("default"), branches=(method,))
+    blocks = (np.arange(graph.n) % 3 == 0).astype(np.int32)
+    hierarchy, problem = first_hierarchy(graph, options, blocks=blocks)
+    (branch,) = branch_off(hierarchy, [problem])
+    coarse_of = np.arange(graph.n)
+    for level in branch[1:]:
+        coarse_of = level.coarse_of[coarse_of]
+    assert (branch[-1].blocks[coarse_of] == blocks).all()
+
+
+@pytest.mark.parametrize(
+    ("cuts", "chosen"),
+    [([100, 95], 0), ([100, 89], 1), ([100, 85, 84], 2), ([100, 84, 85], 1), ([0, 0], 0)],
+)
+def test_which_goes_on(monkeypatch: pytest.MonkeyPatch, cuts: list[int], chosen: int) -> None:
+    """That with the smallest cut; the first one unless another is smaller by a tenth."""
+    found = [SimpleNamespace(measures=SimpleNamespace(cut=cut)) for cut in cuts]
+    monkeypatch.setattr(
+        hierarchy_portfolio, "_partition", lambda hierarchy, *_: found[hierarchy[0]]
+    )
+    hierarchies: list = [[number] for number in range(len(cuts))]
+    best, start = partition_best(hierarchies, pose(10, 2, 0.1, 1, preset("default")))
+    assert best is hierarchies[chosen]
+    assert start is found[chosen]
+
+
+def test_a_branch_finds_what_pairs_hide() -> None:
+    """Of a random tree, that one edge is enough."""
+    random = np.random.default_rng(1)
+    n = 3000
+    tree = from_edges(n, [(int(random.integers(0, v)), v) for v in range(1, n)])
+    backend = get_backend("cpu", 1)
+
+    def cuts(options: Options) -> list[int]:
+        problems = [pose(n, 2, 0.03, seed, options) for seed in range(6)]
+        return [partition_multilevel(backend, tree, [problem]).cut for problem in problems]
+
+    assert cuts(preset("default")) == [1] * 6
+    assert max(cuts(replace(preset("default"), branches=()))) > 1

@@ -1,0 +1,69 @@
+"""Filling empty parts, against a plain search."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from jetpy.device.device_graph import upload
+from jetpy.engines.base import Backend
+from jetpy.graph.csr import Graph
+from jetpy.problem.metrics import edge_cut
+from jetpy.refinement import filling
+from jetpy.refinement.filling import fill
+from tests.graphs import clique, path
+from tests.refinement.filling_oracle import internal_of
+from tests.strategies import weighted_graphs
+
+
+def filled(graph: Graph, parts: list[int], k: int) -> list[int]:
+    """Give each empty part the vertex that has least edges to its part, in plain Python."""
+    parts = list(parts)
+    for p in range(k):
+        movable = [v for v in range(graph.n) if parts.count(parts[v]) > 1]
+        if p in parts or not movable:
+            continue
+        internal = internal_of(graph, parts)
+        parts[min(movable, key=lambda v: (internal[v], v))] = p
+    return parts
+
+
+def with_no_part_empty(
+    backend: Backend, graph: Graph, parts: np.ndarray, k: int
+) -> tuple[np.ndarray, int]:
+    vertices, new, growth = fill(backend, upload(backend, graph), backend.from_host(parts), k)
+    found = parts.copy()
+    found[vertices] = new
+    return found, growth
+
+
+@pytest.mark.parametrize("few", [0, 256])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(graph=weighted_graphs(), k=st.integers(1, 20), seed=st.integers(0, 10**6))
+def test_each_empty_part_gets_the_loosest_vertex(
+    backend: Backend, few: int, graph: Graph, k: int, seed: int
+) -> None:
+    """Whether the host fetches rows or the whole graph."""
+    rng = np.random.default_rng(seed)
+    parts = rng.integers(0, rng.integers(1, k + 1), graph.n).astype(np.int32)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(filling, "FEW", few)
+        found, growth = with_no_part_empty(backend, graph, parts, k)
+    assert found.tolist() == filled(graph, parts.tolist(), k)
+    assert growth == edge_cut(graph, found) - edge_cut(graph, parts)
+    assert len(set(found.tolist())) >= min(graph.n, k)
+
+
+def test_what_is_full_stays(backend: Backend) -> None:
+    parts = np.array([0, 0, 1, 1], np.int32)
+    found, growth = with_no_part_empty(backend, path(4), parts, 2)
+    assert (found.tolist(), growth) == ([0, 0, 1, 1], 0)
+
+
+def test_all_vertices_out_of_one_part(backend: Backend) -> None:
+    parts = np.zeros(5, np.int32)
+    found, growth = with_no_part_empty(backend, clique(5), parts, 5)
+    assert sorted(found.tolist()) == [0, 1, 2, 3, 4]
+    assert growth == 10

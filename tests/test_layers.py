@@ -1,0 +1,203 @@
+"""Each module imports lower layers alone; ``python -m tests.test_layers`` prints figures.
+
+Imports inside functions count, imports for type checkers alone do not.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+LAYERS = """
+    choices errors lazy
+    kernel_language
+    engines graph workloads
+    device problem progress
+    coarsening io refinement
+    evaluation initial meshes profiling
+    multilevel pages
+    constraints distributed incremental mapping result
+    api
+    __init__ study
+    cli pymetis
+    __main__
+"""
+"""Files and folders of `jetpy/`, lowest layer first; one does not import others of its layer."""
+FOLDERS_OF_KERNELS = """
+    common
+    coarsening flows initial multilevel refinement
+    constraints distributed incremental
+"""
+"""Folders of `workloads/`, in the same way."""
+ALLOWED = {
+    "kernel_language": {"errors", "lazy"},
+    "engines": {"errors", "kernel_language", "lazy"},
+    "workloads": {"kernel_language"},
+}
+"""What may be imported by rooms that know little of the rest."""
+KNOW_KERNELS = {
+    *("coarsening", "constraints", "device", "distributed", "incremental", "initial"),
+    *("multilevel", "problem", "refinement", "study"),
+}
+
+
+class Import(NamedTuple):
+    """A module that imports another; whether for type checkers alone."""
+
+    module: str
+    imported: str
+    for_types: bool
+
+
+def ranks(layers: str) -> dict[str, int]:
+    lines = layers.strip().splitlines()
+    return {name: rank for rank, line in enumerate(lines) for name in line.split()}
+
+
+@cache
+def modules() -> Mapping[str, Path]:
+    """Files by module, below `jetpy`: ``engines.cpu.llvm``."""
+    files = [
+        *(path.relative_to(ROOT / "jetpy") for path in (ROOT / "jetpy").rglob("*.py")),
+        *(path.relative_to(ROOT) for path in (ROOT / "workloads").rglob("*.py")),
+    ]
+    named = {file.with_suffix("").as_posix().replace("/", "."): file for file in files}
+    return {
+        name.removesuffix(".__init__"): ROOT / "jetpy" / file
+        for name, file in named.items()
+        if not name.startswith("docs.")
+    }
+
+
+def room(module: str) -> str:
+    return module.partition(".")[0]
+
+
+@cache
+def imports() -> frozenset[Import]:
+    return frozenset(
+        Import(module, imported, for_types)
+        for module, file in modules().items()
+        for name, for_types in _imported(ast.parse(file.read_bytes()), for_types=False)
+        if (imported := _module_of(name)) != module
+    )
+
+
+def _imported(tree: ast.AST, *, for_types: bool) -> Iterator[tuple[str, bool]]:
+    for node in ast.iter_child_nodes(tree):
+        match node:
+            case ast.ImportFrom(module=str(module), names=names) if module.startswith("jetpy"):
+                yield from ((f"{module}.{name.name}", for_types) for name in names)
+            case ast.Import(names=names):
+                yield from ((n.name, for_types) for n in names if n.name.startswith("jetpy"))
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+                yield from _imported(node, for_types=True)
+            case _:
+                yield from _imported(node, for_types=for_types)
+
+
+def _module_of(name: str) -> str:
+    """Return the module that is imported by ``jetpy.module`` or ``jetpy.module.name``."""
+    parts = name.split(".")[1:]
+    while parts and ".".join(parts) not in modules():
+        parts.pop()
+    return ".".join(parts) or "__init__"
+
+
+def against_the_order() -> list[Import]:
+    rank = ranks(LAYERS)
+    return sorted(
+        one
+        for one in imports()
+        if room(one.module) not in (room(one.imported), "__init__")
+        and rank[room(one.imported)] >= rank[room(one.module)]
+    )
+
+
+def circle(edges: Iterator[tuple[str, str]]) -> list[str]:
+    """Return modules that import each other in a circle, if there is one."""
+    sorter: TopologicalSorter[str] = TopologicalSorter()
+    for module, imported in edges:
+        sorter.add(module, imported)
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        found: list[str] = error.args[1]
+        return found
+    return []
+
+
+def floors() -> int:
+    """Return how many rooms stand on each other at most."""
+    below: dict[str, set[str]] = {}
+    for one in imports():
+        if not one.for_types and room(one.module) != "__init__":
+            below.setdefault(room(one.module), set()).add(room(one.imported))
+
+    @cache
+    def height(name: str) -> int:
+        return 1 + max((height(other) for other in below.get(name, ()) if other != name), default=0)
+
+    return max(map(height, below))
+
+
+def test_every_room_has_a_layer() -> None:
+    assert {room(module) for module in modules()} == set(ranks(LAYERS))
+
+
+def test_imports_follow_the_layers() -> None:
+    assert [one for one in against_the_order() if not one.for_types] == []
+
+
+def test_no_circle() -> None:
+    assert circle((one.module, one.imported) for one in imports() if not one.for_types) == []
+
+
+@pytest.mark.parametrize("name", ALLOWED)
+def test_some_know_little_of_the_rest(name: str) -> None:
+    known = {room(one.imported) for one in imports() if room(one.module) == name}
+    assert known - {name} <= ALLOWED[name]
+
+
+def test_who_knows_kernels() -> None:
+    knowing = {room(one.module) for one in imports() if room(one.imported) == "workloads"}
+    assert knowing - {"workloads"} == KNOW_KERNELS
+
+
+def test_kernels_follow_their_layers() -> None:
+    rank = ranks(FOLDERS_OF_KERNELS)
+    for one in imports():
+        if room(one.module) == room(one.imported) == "workloads" and one.module != "workloads":
+            folder, other = one.module.split(".")[1], one.imported.split(".")[1]
+            assert folder == other or rank[folder] > rank[other], one
+
+
+def test_modules_of_kernels_have_names_of_their_own() -> None:
+    """Compiled code is named by the last part of a module's name."""
+    files = Counter(path.stem for path in (ROOT / "workloads").rglob("*.py"))
+    assert [name for name, count in files.items() if count > 1] == ["__init__"]
+
+
+def test_a_circle_is_found() -> None:
+    assert set(circle(iter([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")]))) == {"a", "b", "c"}
+
+
+if __name__ == "__main__":
+    against = against_the_order()
+    arrows = {(room(one.module), room(one.imported)) for one in imports() if not one.for_types}
+    print(f"rooms                     {len(ranks(LAYERS))}")
+    print(f"floors                    {floors()}")
+    print(f"loose modules             {len([*(ROOT / 'jetpy').glob('*.py')])}")
+    print(f"arrows between rooms      {sum(one != other for one, other in arrows)}")
+    print(f"imports against the order {sum(not one.for_types for one in against)}")
+    print(f"for type checkers alone   {sum(one.for_types for one in against)}")
+    found = circle((one.module, one.imported) for one in imports() if not one.for_types)
+    print(f"circle                    {' -> '.join(found) or 'none'}")

@@ -1,0 +1,295 @@
+"""Heavy-edge matching by rounds of handshakes: two vertices match when each prefers the other.
+
+An edge is rated w(u,v)^2 / (c(u) c(v)), times one plus a hash of less than a millionth, which
+decides between equals; ties that are left go to the lower neighbour. This order is the same from
+both ends, so every round matches at least the best remaining edge, and the outcome does not depend
+on who comes first.
+
+An edge is too light if it weighs less than half of the heaviest one of each of its ends: vertices
+whose heavy neighbours are taken stay alone, rather than being put together with others that a good
+cut parts them from.
+"""
+
+import pykokkos as pk
+
+from jetpy.workloads.coarsening.constraints import is_pinned, room_beside
+from jetpy.workloads.common.ghosts import id_of, own_id
+from jetpy.workloads.common.groups import NO_VERTEX, Constraints, Graph, LongRows, Offset, Weight
+from jetpy.workloads.common.hashing import ODD, mix, stir
+from jetpy.workloads.common.long_rows import (
+    LANES,
+    edges_from,
+    edges_to,
+    is_lane,
+    is_left_to_lanes,
+    row_of,
+    step_of,
+    vertex_of,
+)
+
+NO_ENTRY = -1
+NOT_CHOSEN = -2
+NO_RATING = -1.0
+STRETCH_BITS = 52
+"""Ratings are multiplied by 2^52 plus a hash of 32 bits."""
+COMPARERS = 16
+"""Indices that compare what the lanes of a row have found, before one compares what they find."""
+COMPARED = LANES // COMPARERS
+
+
+class Handshakes:
+    """Rounds of handshakes."""
+
+    match: pk.View1D[pk.int32]  # each vertex's partner, or NO_VERTEX
+    preferred: pk.View1D[pk.int32]  # the neighbour that it prefers; NO_VERTEX, NOT_CHOSEN
+    lane_best: pk.View1D[Offset]  # the entry of the best edge that each lane has found
+    least: pk.View1D[Weight]  # half the weight of each vertex's heaviest edge, rounded up
+    is_weighted: int  # 0 if all edges weigh 1, so that none is too light
+    seed: int
+
+
+@pk.workunit
+def find_least(
+    i: int,
+    graph: Graph,
+    long_rows: LongRows,
+    constraints: Constraints,
+    least: pk.View1D[Weight],
+):
+    """Find what an edge of a vertex should weigh at least; zero before.
+
+    Edges to pinned vertices do not count, as none of them can be taken.
+    """
+    v: int = row_of(i, long_rows)
+    if is_left_to_lanes(i, graph.indptr[v + 1] - graph.indptr[v], long_rows):
+        return
+    e: int = edges_from(i, v, graph, long_rows)
+    end: int = edges_to(i, v, graph, long_rows)
+    heaviest: int = 0
+    while e < end:
+        if graph.edge_weights[e] > heaviest and not is_pinned(graph.indices[e], constraints):
+            heaviest = graph.edge_weights[e]
+        e += step_of(i, long_rows)
+    if is_lane(i, long_rows):
+        pk.atomic_fetch_max(least, [v], heaviest - heaviest // 2)
+    else:
+        least[v] = heaviest - heaviest // 2
+
+
+@pk.function
+def hash_edge(u: int, v: int, seed: int) -> pk.uint32:
+    """Return the hash of an edge, the same from both ends."""
+    return stir(mix(u ^ seed) + mix(v ^ seed), ODD)
+
+
+@pk.function
+def rate(
+    u: int,
+    e: int,
+    room: int,
+    part: int,
+    graph: Graph,
+    handshakes: Handshakes,
+    constraints: Constraints,
+) -> pk.double:
+    """Return the rating of an edge, or `NO_RATING` if it leads to none that the vertex may join.
+
+    Conditions one by one, and nothing left out: that compiles to code without jumps, and a jump
+    that nobody can foresee costs more than all of it.
+    """
+    v: int = graph.indices[e]
+    w: pk.double = graph.edge_weights[e]
+    weight_u: pk.double = graph.vertex_weights[u]
+    weight_v: pk.double = graph.vertex_weights[v]
+    one: pk.int64 = 1
+    h: pk.int64 = hash_edge(own_id(u, graph), id_of(v, graph), handshakes.seed)
+    stretch: pk.double = (one << STRETCH_BITS) + h
+    rating: pk.double = (w * w) / (weight_u * weight_v) * stretch
+    if handshakes.match[v] != NO_VERTEX:
+        rating = NO_RATING
+    if graph.vertex_weights[v] > room:
+        rating = NO_RATING
+    if handshakes.is_weighted == 1:
+        least: int = handshakes.least[u]
+        if handshakes.least[v] < least:
+            least = handshakes.least[v]
+        if graph.edge_weights[e] < least:
+            rating = NO_RATING
+    if constraints.within_parts == 1:
+        if constraints.parts[v] != part:
+            rating = NO_RATING
+    return rating
+
+
+@pk.function
+def has_chosen(u: int, handshakes: Handshakes) -> bool:
+    """Whether a vertex is matched, finds no partner, or prefers one that is still unmatched.
+
+    Candidates only disappear, so a choice that is still unmatched is still the best.
+    """
+    v: int = handshakes.preferred[u]
+    if handshakes.match[u] != NO_VERTEX or v == NO_VERTEX:
+        return True
+    return v != NOT_CHOSEN and handshakes.match[v] == NO_VERTEX
+
+
+@pk.function
+def entry_at(place: int, of_lanes: bool, handshakes: Handshakes) -> int:
+    """Return the entry at a place: that one, or what a lane has noted there, maybe `NO_ENTRY`."""
+    if of_lanes:
+        return handshakes.lane_best[place]
+    return place
+
+
+@pk.function
+def best_entry(
+    u: int,
+    first: int,
+    end: int,
+    step: int,
+    of_lanes: bool,
+    graph: Graph,
+    handshakes: Handshakes,
+    constraints: Constraints,
+) -> int:
+    """Return the best edge of a vertex to an unmatched one that it may join, or `NO_ENTRY`.
+
+    Looks at every so many-th entry, or, if `of_lanes`, place in `lane_best`.
+    """
+    room: int = room_beside(u, graph, constraints)
+    part: int = constraints.parts[u]
+    best: int = NO_ENTRY
+    best_rating: pk.double = 0.0
+    is_tied: int = 0
+    place: int = first
+    while place < end:
+        e: int = entry_at(place, of_lanes, handshakes)
+        place += step
+        if of_lanes and e == NO_ENTRY:
+            continue
+        rating: pk.double = rate(u, e, room, part, graph, handshakes, constraints)
+        if rating == best_rating:
+            is_tied = 1
+        if rating > best_rating:
+            best = e
+            best_rating = rating
+    place = first
+    while is_tied == 1 and place < end:
+        e: int = entry_at(place, of_lanes, handshakes)
+        place += step
+        if of_lanes and e == NO_ENTRY:
+            continue
+        rating: pk.double = rate(u, e, room, part, graph, handshakes, constraints)
+        if rating == best_rating:
+            if id_of(graph.indices[e], graph) < id_of(graph.indices[best], graph):
+                best = e
+    return best
+
+
+@pk.function
+def prefer(u: int, e: int, graph: Graph, handshakes: Handshakes):
+    """Let a vertex prefer the neighbour that an edge leads to, or none."""
+    handshakes.preferred[u] = NO_VERTEX
+    if e != NO_ENTRY:
+        handshakes.preferred[u] = graph.indices[e]
+
+
+@pk.workunit
+def prefer_heaviest(
+    i: int,
+    vertices: pk.View1D[pk.int32],
+    graph: Graph,
+    handshakes: Handshakes,
+    constraints: Constraints,
+    long_rows: LongRows,
+):
+    """Let an unmatched vertex choose its best unmatched neighbour, or keep the one it has.
+
+    A lane notes the best edge that it finds; here a long row is one chunk.
+    """
+    u: int = vertex_of(i, vertices, long_rows)
+    if has_chosen(u, handshakes):
+        return
+    first: int = graph.indptr[u]
+    end: int = graph.indptr[u + 1]
+    if is_left_to_lanes(i, end - first, long_rows):
+        return
+    if is_lane(i, long_rows):
+        first += i % LANES
+    e: int = best_entry(u, first, end, step_of(i, long_rows), False, graph, handshakes, constraints)
+    if is_lane(i, long_rows):
+        handshakes.lane_best[i] = e
+    else:
+        prefer(u, e, graph, handshakes)
+
+
+@pk.workunit
+def compare_lanes(
+    j: int, graph: Graph, handshakes: Handshakes, constraints: Constraints, long_rows: LongRows
+):
+    """Leave the best of a few edges that lanes have found in the first one's place."""
+    u: int = long_rows.vertices[j // COMPARERS]
+    if not has_chosen(u, handshakes):
+        first: int = j * COMPARED
+        handshakes.lane_best[first] = best_entry(
+            u, first, first + COMPARED, 1, True, graph, handshakes, constraints
+        )
+
+
+@pk.workunit
+def prefer_lane_best(
+    r: int, graph: Graph, handshakes: Handshakes, constraints: Constraints, long_rows: LongRows
+):
+    """Let the vertex of a long row choose by the best edge that `compare_lanes` has left."""
+    u: int = long_rows.vertices[r]
+    if not has_chosen(u, handshakes):
+        first: int = r * LANES
+        e: int = best_entry(u, first, first + LANES, COMPARED, True, graph, handshakes, constraints)
+        prefer(u, e, graph, handshakes)
+
+
+@pk.workunit
+def match_mutual(i: int, active: pk.View1D[pk.int32], handshakes: Handshakes):
+    """Match a vertex with the one it prefers if that one prefers it, too."""
+    u: int = active[i]
+    v: int = handshakes.preferred[u]
+    if v != NO_VERTEX:
+        if handshakes.preferred[v] == u:
+            handshakes.match[u] = v
+
+
+@pk.workunit
+def match_and_list(
+    i: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    active: pk.View1D[pk.int32],
+    handshakes: Handshakes,
+    remaining: pk.View1D[pk.int32],
+):
+    """Do what `match_mutual` does, and list the vertices that may still find a partner later."""
+    u: int = active[i]
+    v: int = handshakes.preferred[u]
+    if v == NO_VERTEX:
+        return
+    if handshakes.preferred[v] != u:
+        if last_pass:
+            remaining[acc] = u
+        acc += 1
+    elif last_pass:
+        handshakes.match[u] = v
+
+
+@pk.workunit
+def list_unmatched(
+    v: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    match: pk.View1D[pk.int32],
+    unmatched: pk.View1D[pk.int32],
+):
+    """List the vertices without a partner, in ascending order."""
+    if match[v] == NO_VERTEX:
+        if last_pass:
+            unmatched[acc] = v
+        acc += 1

@@ -1,0 +1,180 @@
+"""Two-hop matching: partners that are not adjacent but share neighbours.
+
+Each kind (leaves, twins, relatives) names a group for every unmatched vertex; vertices of one
+group are then paired in ascending order. Groups are found by sorting keys, group and vertex in
+one number, which leaves no room for races.
+"""
+
+import pykokkos as pk
+
+from jetpy.workloads.coarsening.constraints import may_join, room_beside
+from jetpy.workloads.common.ghosts import degree_of, id_of
+from jetpy.workloads.common.groups import NO_VERTEX, Constraints, Graph, LongRows
+from jetpy.workloads.common.hashing import ODD, mix, stir
+from jetpy.workloads.common.long_rows import edges_from, edges_to, row_of, step_of
+from jetpy.workloads.common.packing import lower_of, pack, upper_of
+
+NO_GROUP = -1
+NO_KEY = -1
+NO_MATCHMAKER = (1 << 63) - 1
+"""Above all that `find_matchmakers` compares."""
+
+
+class Grouped:
+    """Unmatched vertices in groups, in order of their keys."""
+
+    keys: pk.View1D[pk.int64]  # group and vertex in one number, or NO_KEY
+    numbers: pk.View1D[pk.int32]  # the group of each key, counted from 0
+    starts: pk.View1D[pk.int32]  # where each group begins
+
+
+@pk.function
+def key_of(group: int, v: int) -> pk.int64:
+    """Return the key of a vertex in a group."""
+    if group == NO_GROUP:
+        return NO_KEY
+    return pack(group, v)
+
+
+@pk.workunit
+def key_leaves(
+    i: int, graph: Graph, unmatched: pk.View1D[pk.int32], keys: pk.View1D[pk.int64], n: int
+):
+    """Group a vertex of degree one by its neighbour; isolated vertices form a group, too."""
+    v: int = unmatched[i]
+    degree: int = graph.indptr[v + 1] - graph.indptr[v]
+    group: int = NO_GROUP
+    if degree == 1:
+        group = id_of(graph.indices[graph.indptr[v]], graph)
+    if degree == 0:
+        group = n
+    keys[i] = key_of(group, v)
+
+
+@pk.workunit
+def key_twins(
+    i: int,
+    graph: Graph,
+    unmatched: pk.View1D[pk.int32],
+    digests: pk.View1D[pk.int32],
+    keys: pk.View1D[pk.int64],
+    highest_degree: int,
+):
+    """Group a vertex by a digest of its neighbourhood: two order-independent 31-bit sums.
+
+    A vertex of high degree has no group.
+    """
+    v: int = unmatched[i]
+    e: int = graph.indptr[v]
+    end: int = graph.indptr[v + 1]
+    if end - e > highest_degree:
+        keys[i] = NO_KEY
+        return
+    first: pk.uint32 = 0
+    second: pk.uint32 = 0
+    while e < end:
+        h: pk.uint32 = mix(id_of(graph.indices[e], graph) + 1)
+        first += h
+        second += stir(h, ODD)
+        e += 1
+    keys[i] = key_of(first >> 1, v)
+    digests[v] = second >> 1
+
+
+@pk.workunit
+def find_matchmakers(
+    i: int,
+    graph: Graph,
+    match: pk.View1D[pk.int32],
+    matchmakers: pk.View1D[pk.int64],
+    long_rows: LongRows,
+):
+    """Find the neighbour of lowest degree of each unmatched high-degree vertex, and that degree.
+
+    Both in one number.
+    """
+    v: int = row_of(i, long_rows)
+    if match[v] != NO_VERTEX:
+        return
+    e: int = edges_from(i, v, graph, long_rows)
+    end: int = edges_to(i, v, graph, long_rows)
+    best: pk.int64 = matchmakers[v]
+    while e < end:
+        u: int = graph.indices[e]
+        found: pk.int64 = pack(degree_of(u, graph), id_of(u, graph))
+        if found < best:
+            best = found
+        e += step_of(i, long_rows)
+    pk.atomic_fetch_min(matchmakers, [v], best)
+
+
+@pk.workunit
+def key_relatives(
+    i: int,
+    graph: Graph,
+    unmatched: pk.View1D[pk.int32],
+    matchmakers: pk.View1D[pk.int64],
+    keys: pk.View1D[pk.int64],
+    highest_degree: int,
+    longest: int,
+):
+    """Group a vertex by its matchmaker: the neighbour of lowest degree, unless that is high.
+
+    Those of rows longer than `longest` have been found by `find_matchmakers`.
+    """
+    v: int = unmatched[i]
+    matchmaker: int = NO_GROUP
+    lowest: int = highest_degree + 1
+    e: int = graph.indptr[v]
+    end: int = graph.indptr[v + 1]
+    if end - e > longest:
+        if upper_of(matchmakers[v]) < lowest:
+            matchmaker = lower_of(matchmakers[v])
+        e = end
+    while e < end:
+        u: int = graph.indices[e]
+        number: int = id_of(u, graph)
+        degree: int = degree_of(u, graph)
+        if degree < lowest or (degree == lowest and number < matchmaker):
+            lowest = degree
+            matchmaker = number
+        e += 1
+    keys[i] = key_of(matchmaker, v)
+
+
+@pk.workunit
+def rank_groups(i: int, acc: pk.Acc[pk.int64], last_pass: bool, grouped: Grouped):
+    """Number the groups of sorted keys, and note where each begins."""
+    begins: int = 1
+    if i > 0:
+        if upper_of(grouped.keys[i]) == upper_of(grouped.keys[i - 1]):
+            begins = 0
+    acc += begins
+    if last_pass:
+        grouped.numbers[i] = acc - 1
+        if begins == 1:
+            grouped.starts[acc - 1] = i
+
+
+@pk.workunit
+def pair_in_group(
+    i: int,
+    count: int,
+    graph: Graph,
+    grouped: Grouped,
+    digests: pk.View1D[pk.int32],
+    match: pk.View1D[pk.int32],
+    constraints: Constraints,
+):
+    """Match every second member of a group with the one after it (equal digests only)."""
+    if grouped.keys[i] == NO_KEY or i + 1 >= count:
+        return
+    group: int = grouped.numbers[i]
+    if group != grouped.numbers[i + 1] or ((i - grouped.starts[group]) & 1) == 1:
+        return
+    u: int = lower_of(grouped.keys[i])
+    v: int = lower_of(grouped.keys[i + 1])
+    room: int = room_beside(u, graph, constraints)
+    if may_join(v, room, constraints.parts[u], graph, constraints) and digests[u] == digests[v]:
+        match[u] = v
+        match[v] = u

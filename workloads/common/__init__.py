@@ -1,0 +1,1 @@
+"""Kernels and device functions that several stages use."""

@@ -1,0 +1,81 @@
+"""Edges as int64 keys, tail and head packed into one, which sort by row and then by neighbour."""
+
+import pykokkos as pk
+
+from jetpy.workloads.common.groups import Graph, Offset
+from jetpy.workloads.common.packing import lower_of, pack, upper_of
+
+
+@pk.workunit
+def key_pairs(
+    i: int, tails: pk.View1D[pk.int32], heads: pk.View1D[pk.int32], keys: pk.View1D[pk.int64]
+):
+    """Write the key of each edge of a list."""
+    keys[i] = pack(tails[i], heads[i])
+
+
+@pk.workunit
+def key_rows(i: int, graph: Graph, first: int, end: int, keys: pk.View1D[pk.int64]):
+    """Write the key of each edge of the rows from `first` to before `end`."""
+    e: int = graph.indptr[first] + i
+    tail: int = first
+    last: int = end - 1
+    while tail < last:
+        middle: int = last - ((last - tail) >> 1)
+        if graph.indptr[middle] <= e:
+            tail = middle
+        else:
+            last = middle - 1
+    keys[i] = pack(tail, graph.indices[e])
+
+
+@pk.workunit
+def count_wrong_keys(i: int, acc: pk.Acc[pk.int64], keys: pk.View1D[pk.int64]):
+    """Count the sorted keys of loops, and of edges that are there twice."""
+    is_repeated: int = 0
+    if i > 0:
+        if keys[i] == keys[i - 1]:
+            is_repeated = 1
+    if is_repeated == 1 or upper_of(keys[i]) == lower_of(keys[i]):
+        acc += 1
+
+
+@pk.workunit
+def find_rows(v: int, keys: pk.View1D[pk.int64], count: int, indptr: pk.View1D[Offset]):
+    """Write how many of `count` sorted keys are of rows before that of v."""
+    bound: pk.int64 = pack(v, 0)
+    low: int = 0
+    high: int = count
+    while low < high:
+        middle: int = low + ((high - low) >> 1)
+        if keys[middle] < bound:
+            low = middle + 1
+        else:
+            high = middle
+    indptr[v] = low
+
+
+@pk.workunit
+def write_heads(i: int, keys: pk.View1D[pk.int64], indices: pk.View1D[pk.int32]):
+    """Write the head of each key."""
+    indices[i] = lower_of(keys[i])
+
+
+@pk.workunit
+def write_weights(
+    i: int,
+    tails: pk.View1D[pk.int32],
+    heads: pk.View1D[pk.int32],
+    weights: pk.View1D[pk.int32],
+    graph: Graph,
+):
+    """Write the weight of an edge of a list to its place in a sorted row, where each is once."""
+    low: int = graph.indptr[tails[i]]
+    high: int = graph.indptr[tails[i] + 1] - 1
+    while low < high:
+        middle: int = low + ((high - low) >> 1)
+        if graph.indices[middle] < heads[i]:
+            low = middle + 1
+        else:
+            high = middle
+    graph.edge_weights[low] = weights[i]

@@ -1,0 +1,130 @@
+"""Ghosts: vertices of other processes that are adjacent to those of a piece of a graph.
+
+A kernel works on the vertices that its piece owns, and reads what others have found for ghosts.
+Whatever decides between vertices, hashes and numbers, is that of the whole graph. The row of a
+ghost has its edges to own vertices alone.
+"""
+
+import pykokkos as pk
+
+from jetpy.workloads.common.control_block import Counter
+from jetpy.workloads.common.groups import Graph, LongRows, Offset, Refinement
+from jetpy.workloads.common.long_rows import edges_from, edges_to, is_left_to_lanes, row_of, step_of
+from jetpy.workloads.common.striped_counters import section_of
+
+
+@pk.function
+def is_ghost(v: int, graph: Graph) -> bool:
+    """Whether a vertex belongs to another process."""
+    return v >= graph.own
+
+
+@pk.function
+def id_of(v: int, graph: Graph) -> int:
+    """Return the number that a vertex has in the whole graph.
+
+    Without a jump, which nobody could foresee: numbers of ghosts are read for all vertices.
+    """
+    g: int = v - graph.own
+    if g < 0:
+        g = 0
+    number: int = graph.ghost_ids[g]
+    if v < graph.own:
+        number = graph.first + v
+    return number
+
+
+@pk.function
+def own_id(v: int, graph: Graph) -> int:
+    """Return the number that an own vertex has in the whole graph."""
+    return graph.first + v
+
+
+@pk.function
+def comes_before(u: int, v: int, ghosts: int, higher_ghosts: int) -> bool:
+    """Whether a vertex has a lower number in the whole graph than an own one.
+
+    Takes where ghosts begin, and those whose numbers are above the own ones.
+    """
+    return u < v or (u >= ghosts and u < higher_ghosts)
+
+
+@pk.function
+def degree_of(v: int, graph: Graph) -> int:
+    """Return the degree that a vertex has in the whole graph."""
+    if v < graph.own:
+        return graph.indptr[v + 1] - graph.indptr[v]
+    return graph.ghost_degrees[v - graph.own]
+
+
+@pk.workunit
+def count_outward(i: int, graph: Graph, long_rows: LongRows, lengths: pk.View1D[Offset]):
+    """Count the edges from own vertices to each ghost."""
+    v: int = row_of(i, long_rows)
+    if is_left_to_lanes(i, graph.indptr[v + 1] - graph.indptr[v], long_rows):
+        return
+    one: Offset = 1
+    e: int = edges_from(i, v, graph, long_rows)
+    end: int = edges_to(i, v, graph, long_rows)
+    while e < end:
+        u: int = graph.indices[e]
+        if is_ghost(u, graph):
+            pk.atomic_fetch_add(lengths, [u - graph.own], one)
+        e += step_of(i, long_rows)
+
+
+@pk.workunit
+def place_outward(
+    g: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    own: int,
+    entries: pk.int64,
+    lengths: pk.View1D[Offset],
+    indptr: pk.View1D[Offset],
+    places: pk.View1D[Offset],
+):
+    """Put the row of a ghost after those of own vertices, which have so many entries."""
+    if last_pass:
+        places[g] = entries + acc
+    acc += lengths[g]
+    if last_pass:
+        indptr[own + g + 1] = entries + acc
+
+
+@pk.workunit
+def turn_outward(i: int, graph: Graph, long_rows: LongRows, places: pk.View1D[Offset]):
+    """Copy the edges to ghosts into their rows, which have room from `places` on.
+
+    The order of a row's entries is left to chance; nothing may depend on it.
+    """
+    v: int = row_of(i, long_rows)
+    if is_left_to_lanes(i, graph.indptr[v + 1] - graph.indptr[v], long_rows):
+        return
+    one: Offset = 1
+    e: int = edges_from(i, v, graph, long_rows)
+    end: int = edges_to(i, v, graph, long_rows)
+    while e < end:
+        u: int = graph.indices[e]
+        if is_ghost(u, graph):
+            place: int = pk.atomic_fetch_add(places, [u - graph.own], one)
+            graph.indices[place] = v
+            graph.edge_weights[place] = graph.edge_weights[e]
+        e += step_of(i, long_rows)
+
+
+@pk.workunit
+def find_degrees(v: int, graph: Graph, degrees: pk.View1D[Offset]):
+    """Write the number of neighbours of an own vertex."""
+    degrees[v] = graph.indptr[v + 1] - graph.indptr[v]
+
+
+@pk.workunit
+def list_moved_ghosts(g: int, graph: Graph, state: Refinement):
+    """List a ghost that has moved among the moved vertices of its section."""
+    v: int = graph.own + g
+    if state.parts[v] != state.previous[v]:
+        one: pk.int64 = 1
+        section: int = section_of(v, state)
+        place: pk.int64 = pk.atomic_fetch_add(state.counters, [Counter.MOVED + section], one)
+        state.moved[section * state.list_size + place] = v

@@ -1,0 +1,77 @@
+"""Checks of rows: of a whole graph, or those that a process gives of its own vertices.
+
+``graph.indices`` are numbers in the whole graph, of n vertices.
+"""
+
+import pykokkos as pk
+
+from jetpy.workloads.common.groups import Graph, LongRows, Offset
+from jetpy.workloads.common.long_rows import edges_from, edges_to, is_left_to_lanes, row_of, step_of
+
+MULTIPLIER = 0x1E3779B97F4A7C15
+"""Odd, and otherwise without a pattern."""
+HIGH_BITS, MIDDLE_BITS = 31, 29
+
+
+@pk.workunit
+def count_decreases(v: int, acc: pk.Acc[pk.int64], indptr: pk.View1D[Offset]):
+    """Count the rows that end before they begin."""
+    if indptr[v + 1] < indptr[v]:
+        acc += 1
+
+
+@pk.workunit
+def count_suspects(i: int, acc: pk.Acc[pk.int64], graph: Graph, n: int, long_rows: LongRows):
+    """Count the edges that lead out of the graph, or to their own tail, or are out of order."""
+    v: int = row_of(i, long_rows)
+    start: int = graph.indptr[v]
+    if is_left_to_lanes(i, graph.indptr[v + 1] - start, long_rows):
+        return
+    e: int = edges_from(i, v, graph, long_rows)
+    end: int = edges_to(i, v, graph, long_rows)
+    while e < end:
+        head: int = graph.indices[e]
+        before: int = -1
+        if e > start:
+            before = graph.indices[e - 1]
+        if head <= before or head >= n or head == graph.first + v:
+            acc += 1
+        e += step_of(i, long_rows)
+
+
+@pk.function
+def scramble(h: pk.uint64, value: pk.uint64) -> pk.uint64:
+    """Return a hash that has taken up one more number."""
+    factor: pk.uint64 = MULTIPLIER
+    return (h ^ (h >> HIGH_BITS) ^ value) * factor
+
+
+@pk.workunit
+def add_hashes(i: int, acc: pk.Acc[pk.int64], graph: Graph, long_rows: LongRows):
+    """Sum up the hashes of edges that lead upwards, less those of edges that lead downwards.
+
+    An edge has the same hash in both directions, of its ends and its weight.
+    """
+    v: int = row_of(i, long_rows)
+    if is_left_to_lanes(i, graph.indptr[v + 1] - graph.indptr[v], long_rows):
+        return
+    tail: int = graph.first + v
+    e: int = edges_from(i, v, graph, long_rows)
+    end: int = edges_to(i, v, graph, long_rows)
+    while e < end:
+        head: int = graph.indices[e]
+        low: pk.uint64 = tail
+        high: pk.uint64 = head
+        if head < tail:
+            low = head
+            high = tail
+        weight: pk.uint64 = graph.edge_weights[e]
+        zero: pk.uint64 = 0
+        h: pk.uint64 = scramble(scramble(scramble(zero, low), high), weight)
+        h = scramble(scramble(h, zero), zero)
+        h = h ^ (h >> MIDDLE_BITS)
+        signed: pk.int64 = h
+        if head < tail:
+            signed = -signed
+        acc += signed
+        e += step_of(i, long_rows)

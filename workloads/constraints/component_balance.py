@@ -1,0 +1,261 @@
+"""Balance by moves that keep parts in one piece: weight is handed on along paths of parts.
+
+A part that is too heavy hands weight to one beside it, that to the next, and so on to one with
+room; the last of them goes first, so that no other part becomes too heavy.
+"""
+
+import pykokkos as pk
+
+from jetpy.workloads.common.groups import NO_PART, NO_VERTEX, Graph
+from jetpy.workloads.common.hashing import part_hash, place_of
+from jetpy.workloads.common.heaps import NOT_QUEUED, Number, insert, rekey
+from jetpy.workloads.common.packing import pack
+from jetpy.workloads.constraints.components import (
+    EFFORT,
+    Link,
+    Part,
+    Pieces,
+    detach,
+    group_weight,
+    is_kept,
+    key_of,
+    move_group,
+    number_of,
+    room_of,
+    take_first,
+)
+
+NOT_REACHED = -2
+"""In place of the part before one on a path, where there is no path."""
+MOST_REACHED = 1024
+"""Parts that a search for room may reach."""
+MOST_FAILURES = 256
+"""Paths in a row on which nothing can move, after which a part stays too heavy."""
+BESIDE, ANYWHERE = 0, 1
+"""Which vertices may go to a part: those beside it, or all."""
+
+
+class Dams(Pieces):
+    """Pairs of parts between which nothing could move, as long as neither changes."""
+
+    dams: pk.View1D[pk.int64]  # of each place: a pair; the sum of the changes of both
+    dam_count: int
+
+
+@pk.function
+def dam_of(p: int, q: int, state: Dams) -> int:
+    """Return the place of a pair of parts among the dams."""
+    return place_of(part_hash(p, q, state.seed), state.dam_count) << 1
+
+
+@pk.function
+def changes_of(p: int, q: int, state: Dams) -> pk.int64:
+    """Return how often two parts have changed."""
+    return number_of(p, Part.CHANGES, state) + number_of(q, Part.CHANGES, state)
+
+
+@pk.function
+def is_dammed(p: int, q: int, state: Dams) -> bool:
+    """Whether nothing can move from p to q."""
+    dam: int = dam_of(p, q, state)
+    return state.dams[dam] == pack(p, q) and state.dams[dam + 1] == changes_of(p, q, state)
+
+
+@pk.function
+def find_room(p: int, graph: Graph, state: Dams) -> int:
+    """Return a part with room that is few parts away from p, and leave the path; `NO_PART`.
+
+    The end of the list of parts that it has reached is marked by `NO_PART`.
+    """
+    state.part_rows[Part.REACHED] = p
+    state.part_rows[p * Part.COUNT + Part.GIVER] = NO_PART
+    reached: int = 1
+    i: int = 0
+    goal: int = NO_PART
+    while i < reached and goal == NO_PART:
+        giver: int = number_of(i, Part.REACHED, state)
+        i += 1
+        v: int = number_of(giver, Part.FIRST, state)
+        while v != NO_VERTEX and goal == NO_PART:
+            for e in range(graph.indptr[v], graph.indptr[v + 1]):
+                q: int = state.parts[graph.indices[e]]
+                if (
+                    number_of(q, Part.GIVER, state) == NOT_REACHED
+                    and goal == NO_PART
+                    and reached < MOST_REACHED
+                    and not is_dammed(giver, q, state)
+                ):
+                    state.part_rows[q * Part.COUNT + Part.GIVER] = giver
+                    state.part_rows[reached * Part.COUNT + Part.REACHED] = q
+                    reached += 1
+                    if room_of(q, state) > 0:
+                        goal = q
+            v = state.links[v * Link.COUNT + Link.FOLLOWING]
+    state.part_rows[reached * Part.COUNT + Part.REACHED] = NO_PART
+    return goal
+
+
+@pk.function
+def forget_paths(state: Dams):
+    """Let no part be reached."""
+    i: int = 0
+    while number_of(i, Part.REACHED, state) != NO_PART:
+        p: int = number_of(i, Part.REACHED, state)
+        state.part_rows[p * Part.COUNT + Part.GIVER] = NOT_REACHED
+        i += 1
+
+
+@pk.function
+def queue_for(v: int, p: int, q: int, where: int, graph: Graph, state: Dams):
+    """Queue a vertex of p, if it may go to q, by what that gains."""
+    if state.parts[v] != p or state.movable[v] == 0 or is_kept(v, graph, state):
+        return
+    gain: pk.int64 = 0
+    is_beside: bool = where == ANYWHERE
+    state.numbers[EFFORT] -= graph.indptr[v + 1] - graph.indptr[v]
+    for e in range(graph.indptr[v], graph.indptr[v + 1]):
+        part: int = state.parts[graph.indices[e]]
+        if part == q:
+            gain += graph.edge_weights[e]
+            is_beside = True
+        elif part == p:
+            gain -= graph.edge_weights[e]
+    if is_beside:
+        if state.positions[v] == NOT_QUEUED:
+            insert(v, key_of(v, gain, state), 0, 0, state)
+        else:
+            rekey(v, key_of(v, gain, state), 0, 0, state)
+
+
+@pk.function
+def next_to_go(heavier: int, graph: Graph, state: Dams) -> int:
+    """Return the first vertex of the queue, which leaves it; the other one if that is empty."""
+    if state.numbers[Number.SIZES] == 0:
+        return heavier
+    return take_first(graph, state)
+
+
+@pk.function
+def empty_queue(state: Dams):
+    """Let no vertex be queued."""
+    queued: int = state.numbers[Number.SIZES]
+    for i in range(queued):
+        state.positions[state.heap[i]] = NOT_QUEUED
+    state.numbers[Number.SIZES] = 0
+
+
+@pk.function
+def transfer(amount: pk.int64, p: int, q: int, where: int, graph: Graph, state: Dams) -> pk.int64:
+    """Move weight from p to q, where that fits, and no more than an amount if groups allow that.
+
+    Else it is the lightest group that is heavier. Returns how much has moved.
+    """
+    before: pk.int64 = number_of(q, Part.WEIGHT, state)
+    start: int = number_of(p, Part.FIRST, state)
+    while start != NO_VERTEX:
+        state.positions[start] = NOT_QUEUED
+        queue_for(start, p, q, where, graph, state)
+        start = state.links[start * Link.COUNT + Link.FOLLOWING]
+    heavier: int = NO_VERTEX
+    lightest: pk.int64 = room_of(q, state) + 1
+    left: pk.int64 = amount
+    is_last: bool = False
+    v: int = next_to_go(NO_VERTEX, graph, state)
+    while left > 0 and v != NO_VERTEX and state.numbers[EFFORT] > 0:
+        size: int = 0
+        if state.parts[v] == p and graph.vertex_weights[v] <= room_of(q, state):
+            size = detach(v, graph, state)
+        if size > 0 and size < number_of(p, Part.SIZE, state):
+            weight: pk.int64 = group_weight(size, graph, state)
+            if weight <= room_of(q, state) and (weight <= left or is_last):
+                move_group(size, weight, p, q, graph, state)
+                left -= weight
+                for i in range(size):
+                    u: int = state.group[i]
+                    for e in range(graph.indptr[u], graph.indptr[u + 1]):
+                        queue_for(graph.indices[e], p, q, where, graph, state)
+            elif weight < lightest:
+                heavier = v
+                lightest = weight
+        if is_last:
+            left = 0
+        is_last = state.numbers[Number.SIZES] == 0
+        v = next_to_go(heavier, graph, state)
+    empty_queue(state)
+    return number_of(q, Part.WEIGHT, state) - before
+
+
+@pk.function
+def hand_on(goal: int, where: int, graph: Graph, state: Dams) -> bool:
+    """Hand weight on along the path to a part with room; return whether the first part gave any."""
+    first: int = goal
+    while number_of(first, Part.GIVER, state) != NO_PART:
+        first = number_of(first, Part.GIVER, state)
+    amount: pk.int64 = -room_of(first, state)
+    if room_of(goal, state) < amount:
+        amount = room_of(goal, state)
+    q: int = goal
+    while q != first:
+        p: int = number_of(q, Part.GIVER, state)
+        moved: pk.int64 = transfer(amount, p, q, where, graph, state)
+        if moved == 0:
+            dam: int = dam_of(p, q, state)
+            state.dams[dam] = pack(p, q)
+            state.dams[dam + 1] = changes_of(p, q, state)
+            return False
+        if moved < amount:
+            amount = moved
+        q = p
+    return True
+
+
+@pk.function
+def roomiest(k: int, state: Dams) -> int:
+    """Return the part with most room, the lowest of these."""
+    best: int = 0
+    for p in range(k):
+        if room_of(p, state) > room_of(best, state):
+            best = p
+    return best
+
+
+@pk.function
+def find_goal(p: int, k: int, where: int, graph: Graph, state: Dams) -> int:
+    """Return the part that is to get weight of p, and leave the path to it; `NO_PART`."""
+    if where == BESIDE:
+        return find_room(p, graph, state)
+    q: int = roomiest(k, state)
+    if room_of(q, state) <= 0:
+        q = NO_PART
+    state.part_rows[Part.REACHED] = p
+    state.part_rows[Part.COUNT + Part.REACHED] = q
+    state.part_rows[p * Part.COUNT + Part.GIVER] = NO_PART
+    if q != NO_PART:
+        state.part_rows[q * Part.COUNT + Part.GIVER] = p
+        state.part_rows[2 * Part.COUNT + Part.REACHED] = NO_PART
+    return q
+
+
+@pk.workunit
+def hand_on_weight(i: int, n: int, k: int, where: int, graph: Graph, state: Dams):
+    """Make parts that are too heavy lighter, each in turn, as long as that helps.
+
+    Where their vertices may go anywhere, the part with most room gets them at once.
+    """
+    for v in range(n):
+        state.positions[v] = NOT_QUEUED
+    helped: bool = True
+    while helped:
+        helped = False
+        for p in range(k):
+            failures: int = 0
+            while room_of(p, state) < 0 and failures < MOST_FAILURES and state.numbers[EFFORT] > 0:
+                goal: int = find_goal(p, k, where, graph, state)
+                if goal == NO_PART:
+                    failures = MOST_FAILURES
+                elif hand_on(goal, where, graph, state):
+                    helped = True
+                    failures = 0
+                else:
+                    failures += 1
+                forget_paths(state)

@@ -1,0 +1,386 @@
+"""Refinement of partitions whose vertices have several weights: one index works on a whole level.
+
+Every part has a limit for each weight. First parts above a limit are relieved, by the moves that
+cost least for what they take away; then passes of Fiduccia and Mattheyses, in which vertices move
+only to parts that have room for all of their weights. Sources: Karypis, Kumar, "Multilevel
+algorithms for multi-constraint graph partitioning", SC 1998; Fiduccia, Mattheyses, "A linear-time
+heuristic for improving network partitions", DAC 1982, from two parts to k.
+"""
+
+import pykokkos as pk
+
+from jetpy.workloads.common.groups import NO_PART, Graph
+from jetpy.workloads.common.hashing import mix
+from jetpy.workloads.common.heaps import DONE, NOT_QUEUED, Heaps, Number, insert, rekey, remove
+
+KEY_BITS = 32
+RELIEF_BITS = 15
+"""What a move takes away is as many bits below the whole of a weight."""
+MOST_LOSS = 2**30
+MOST_IN_VAIN = 200
+"""Moves after which parts are relieved no further, if none of them has helped."""
+FEWEST_TRIED, TRIED_SHARE = 100, 20
+"""Moves without success after which a pass ends: a share of the vertices, and so many at least."""
+ONLY_HEAP = 0
+"""One heap, and one row of numbers, for the level."""
+
+
+class Several(Heaps):
+    """Parts of a level's vertices, with several weights each; weights and limits lie row by row."""
+
+    weights: pk.View1D[pk.int32]  # of vertices
+    limits: pk.View1D[pk.int64]  # of parts
+    loads: pk.View1D[pk.int64]  # of parts
+    factors: pk.View1D[pk.int64]  # what a unit of each weight counts
+    parts: pk.View1D[pk.int32]
+    pinned: pk.View1D[pk.int32]  # parts of vertices that stay there; NO_PART of others
+    connections: pk.View1D[pk.int64]  # of the vertex at work to each part; zero between vertices
+    moved: pk.View1D[pk.int32]  # the vertices in the order of their moves
+    origins: pk.View1D[pk.int32]  # the parts that these have left
+    kinds: int  # number of weights of a vertex
+
+
+@pk.function
+def connect(v: int, graph: Graph, state: Several):
+    """Find the connections of a vertex."""
+    for e in range(graph.indptr[v], graph.indptr[v + 1]):
+        state.connections[state.parts[graph.indices[e]]] += graph.edge_weights[e]
+
+
+@pk.function
+def disconnect(v: int, graph: Graph, state: Several):
+    """Set the connections of a vertex to zero again."""
+    for e in range(graph.indptr[v], graph.indptr[v + 1]):
+        state.connections[state.parts[graph.indices[e]]] = 0
+
+
+@pk.function
+def fits(v: int, q: int, state: Several) -> bool:
+    """Whether a part has room for all weights of a vertex."""
+    for j in range(state.kinds):
+        load: pk.int64 = state.loads[q * state.kinds + j] + state.weights[v * state.kinds + j]
+        if load > state.limits[q * state.kinds + j]:
+            return False
+    return True
+
+
+@pk.function
+def excess_of(p: int, v: int, sign: int, state: Several) -> pk.int64:
+    """Return how far a part is above its limits; with (1) or without (-1) a vertex, or as it is."""
+    excess: pk.int64 = 0
+    for j in range(state.kinds):
+        above: pk.int64 = state.loads[p * state.kinds + j] - state.limits[p * state.kinds + j]
+        above += sign * state.weights[v * state.kinds + j]
+        if above > 0:
+            excess += above * state.factors[j]
+    return excess
+
+
+@pk.function
+def total_excess(k: int, state: Several) -> pk.int64:
+    """Return how far all parts are above their limits."""
+    excess: pk.int64 = 0
+    for p in range(k):
+        excess += excess_of(p, 0, 0, state)
+    return excess
+
+
+@pk.function
+def move(v: int, q: int, state: Several):
+    """Put a vertex into another part."""
+    p: int = state.parts[v]
+    for j in range(state.kinds):
+        w: pk.int64 = state.weights[v * state.kinds + j]
+        state.loads[p * state.kinds + j] -= w
+        state.loads[q * state.kinds + j] += w
+    state.parts[v] = q
+
+
+@pk.function
+def order_of(v: int, gain: pk.int64, seed: pk.uint32) -> pk.int64:
+    """Return the key of a vertex: a gain, then its hash."""
+    h: pk.uint32 = mix(v ^ seed)
+    return (gain << KEY_BITS) + h
+
+
+@pk.function
+def put(v: int, key: pk.int64, state: Several):
+    """Queue a vertex, or give it another key."""
+    if state.positions[v] == NOT_QUEUED:
+        insert(v, key, 0, ONLY_HEAP, state)
+    elif state.positions[v] != DONE:
+        rekey(v, key, 0, ONLY_HEAP, state)
+
+
+@pk.function
+def take_out(v: int, state: Several):
+    """Let a vertex be out of the queue."""
+    if state.positions[v] >= 0:
+        remove(v, 0, ONLY_HEAP, state)
+
+
+@pk.function
+def clear_queue(n: int, state: Several):
+    """Let every vertex be out of the queue, and not yet moved, but for those that stay."""
+    for v in range(n):
+        state.positions[v] = NOT_QUEUED
+        if state.pinned[v] != NO_PART:
+            state.positions[v] = DONE
+    state.numbers[Number.SIZES] = 0
+    state.numbers[Number.MOVED] = 0
+
+
+@pk.function
+def best_with_room(v: int, graph: Graph, state: Several) -> int:
+    """Return the adjacent part with room that a connected vertex is tied to most, or `NO_PART`.
+
+    The first of these.
+    """
+    own: int = state.parts[v]
+    best: int = NO_PART
+    for e in range(graph.indptr[v], graph.indptr[v + 1]):
+        q: int = state.parts[graph.indices[e]]
+        if q == own or q == best:
+            continue
+        if best != NO_PART:
+            if state.connections[q] < state.connections[best]:
+                continue
+            if state.connections[q] == state.connections[best] and q > best:
+                continue
+        if fits(v, q, state):
+            best = q
+    return best
+
+
+@pk.function
+def queue_by_gain(v: int, graph: Graph, seed: pk.uint32, state: Several):
+    """Queue a vertex by what its best move gains, if it has one."""
+    if state.positions[v] == DONE:
+        return
+    connect(v, graph, state)
+    q: int = best_with_room(v, graph, state)
+    gain: pk.int64 = 0
+    if q != NO_PART:
+        gain = state.connections[q] - state.connections[state.parts[v]]
+    disconnect(v, graph, state)
+    if q == NO_PART:
+        take_out(v, state)
+    else:
+        put(v, order_of(v, gain, seed), state)
+
+
+@pk.function
+def improve(graph: Graph, n: int, seed: pk.uint32, state: Several) -> bool:
+    """Make one pass of Fiduccia and Mattheyses; return whether it has improved anything."""
+    clear_queue(n, state)
+    for v in range(n):
+        is_inside: bool = True
+        for e in range(graph.indptr[v], graph.indptr[v + 1]):
+            if state.parts[graph.indices[e]] != state.parts[v]:
+                is_inside = False
+                break
+        if not is_inside:
+            queue_by_gain(v, graph, seed, state)
+    most: int = n // TRIED_SHARE
+    if most < FEWEST_TRIED:
+        most = FEWEST_TRIED
+    count: int = 0
+    kept: int = 0
+    total: pk.int64 = 0
+    best_total: pk.int64 = 0
+    while state.numbers[Number.SIZES] > 0 and count - kept < most:
+        u: int = state.heap[0]
+        expected: pk.int64 = state.keys[0] >> KEY_BITS
+        connect(u, graph, state)
+        q: int = best_with_room(u, graph, state)
+        gain: pk.int64 = 0
+        if q != NO_PART:
+            gain = state.connections[q] - state.connections[state.parts[u]]
+        disconnect(u, graph, state)
+        if q == NO_PART:
+            take_out(u, state)
+            continue
+        if gain != expected:
+            put(u, order_of(u, gain, seed), state)
+            continue
+        take_out(u, state)
+        state.positions[u] = DONE
+        state.moved[count] = u
+        state.origins[count] = state.parts[u]
+        move(u, q, state)
+        count += 1
+        total += gain
+        if total > best_total:
+            best_total = total
+            kept = count
+        for e in range(graph.indptr[u], graph.indptr[u + 1]):
+            queue_by_gain(graph.indices[e], graph, seed, state)
+    while count > kept:
+        count -= 1
+        move(state.moved[count], state.origins[count], state)
+    return kept > 0
+
+
+@pk.function
+def roomiest(k: int, state: Several) -> int:
+    """Return the part whose fullest weight has most room, as a share of its limit; the first."""
+    best: int = 0
+    most: pk.int64 = 0
+    for p in range(k):
+        least: pk.int64 = 1
+        least <<= KEY_BITS
+        for j in range(state.kinds):
+            room: pk.int64 = state.limits[p * state.kinds + j] - state.loads[p * state.kinds + j]
+            room *= state.factors[j]
+            if room < least:
+                least = room
+        if p == 0 or least > most:
+            best = p
+            most = least
+    return best
+
+
+@pk.function
+def growth_of(q: int, v: int, state: Several) -> pk.int64:
+    """Return how much more a part is above its limits with a vertex."""
+    return excess_of(q, v, 1, state) - excess_of(q, v, 0, state)
+
+
+@pk.function
+def best_relief(v: int, widest: int, k: int, graph: Graph, state: Several) -> int:
+    """Return the part to which a connected vertex should leave an overloaded one.
+
+    Of adjacent ones and the one of most room: that which is least above its limits afterwards, then
+    that of the strongest connection. If that has no room, either: of all.
+    """
+    own: int = state.parts[v]
+    best: int = NO_PART
+    least: pk.int64 = 0
+    begin: int = graph.indptr[v]
+    for e in range(begin - 1, graph.indptr[v + 1]):
+        q: int = widest
+        if e >= begin:
+            q = state.parts[graph.indices[e]]
+        if q == own or q == best:
+            continue
+        growth: pk.int64 = growth_of(q, v, state)
+        if best != NO_PART:
+            if growth > least:
+                continue
+            if growth == least and state.connections[q] < state.connections[best]:
+                continue
+            if growth == least and state.connections[q] == state.connections[best] and q > best:
+                continue
+        best = q
+        least = growth
+    if best != NO_PART and least == 0:
+        return best
+    for p in range(k):
+        if p != own and (best == NO_PART or growth_of(p, v, state) < least):
+            best = p
+            least = growth_of(p, v, state)
+    return best
+
+
+@pk.function
+def price_of(v: int, q: int, state: Several) -> pk.int64:
+    """Return what a relieving move of a connected vertex gains for what it takes away.
+
+    The more it takes away, the more a gain counts, and the less a loss.
+    """
+    own: int = state.parts[v]
+    gain: pk.int64 = state.connections[q] - state.connections[own]
+    relief: pk.int64 = excess_of(own, v, 0, state) - excess_of(own, v, -1, state)
+    relief -= growth_of(q, v, state)
+    relief >>= RELIEF_BITS
+    if relief < 1:
+        relief = 1
+    if gain >= 0:
+        return (gain * relief) >> RELIEF_BITS
+    loss: pk.int64 = (-gain) << RELIEF_BITS
+    loss //= relief
+    if loss > MOST_LOSS:
+        loss = MOST_LOSS
+    return -loss
+
+
+@pk.function
+def queue_for_relief(v: int, widest: int, k: int, graph: Graph, seed: pk.uint32, state: Several):
+    """Queue a vertex of an overloaded part by the price of its move."""
+    if state.positions[v] == DONE:
+        return
+    if excess_of(state.parts[v], v, 0, state) == excess_of(state.parts[v], v, -1, state):
+        take_out(v, state)
+        return
+    connect(v, graph, state)
+    q: int = best_relief(v, widest, k, graph, state)
+    price: pk.int64 = price_of(v, q, state)
+    disconnect(v, graph, state)
+    put(v, order_of(v, price, seed), state)
+
+
+@pk.function
+def relieve(graph: Graph, n: int, k: int, seed: pk.uint32, state: Several) -> bool:
+    """Move vertices out of overloaded parts, at most once each; return whether that has helped.
+
+    Moves that overload others are the last resort, and taken back if nothing good comes of them.
+    """
+    clear_queue(n, state)
+    widest: int = roomiest(k, state)
+    for v in range(n):
+        queue_for_relief(v, widest, k, graph, seed, state)
+    excess: pk.int64 = total_excess(k, state)
+    least: pk.int64 = excess
+    count: int = 0
+    kept: int = 0
+    while excess > 0 and state.numbers[Number.SIZES] > 0 and count - kept < MOST_IN_VAIN:
+        u: int = state.heap[0]
+        expected: pk.int64 = state.keys[0]
+        widest = roomiest(k, state)
+        queue_for_relief(u, widest, k, graph, seed, state)
+        if state.positions[u] != 0 or state.keys[0] != expected:
+            continue
+        connect(u, graph, state)
+        q: int = best_relief(u, widest, k, graph, state)
+        disconnect(u, graph, state)
+        take_out(u, state)
+        state.positions[u] = DONE
+        state.moved[count] = u
+        state.origins[count] = state.parts[u]
+        count += 1
+        was_overloaded: bool = excess_of(q, u, 0, state) > 0
+        excess -= excess_of(state.parts[u], u, 0, state) + excess_of(q, u, 0, state)
+        move(u, q, state)
+        excess += excess_of(state.origins[count - 1], u, 0, state) + excess_of(q, u, 0, state)
+        if excess < least:
+            least = excess
+            kept = count
+        if excess_of(q, u, 0, state) > 0 and not was_overloaded:
+            for v in range(n):
+                if state.parts[v] == q:
+                    queue_for_relief(v, widest, k, graph, seed, state)
+        for e in range(graph.indptr[u], graph.indptr[u + 1]):
+            queue_for_relief(graph.indices[e], widest, k, graph, seed, state)
+    while count > kept:
+        count -= 1
+        move(state.moved[count], state.origins[count], state)
+    return kept > 0
+
+
+@pk.workunit
+def refine_level(
+    i: int, n: int, k: int, passes: int, seed: pk.uint32, graph: Graph, state: Several
+):
+    """Refine a partition of a level: relieve parts, then improve the cut; no loads before."""
+    for v in range(n):
+        for j in range(state.kinds):
+            state.loads[state.parts[v] * state.kinds + j] += state.weights[v * state.kinds + j]
+    while total_excess(k, state) > 0:
+        if not relieve(graph, n, k, seed, state):
+            break
+    done: int = 0
+    while done < passes:
+        done += 1
+        salt: pk.uint32 = seed + done
+        if not improve(graph, n, salt, state):
+            break

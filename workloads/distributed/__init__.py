@@ -1,0 +1,1 @@
+"""Kernels of one graph on several processes."""

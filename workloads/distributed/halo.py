@@ -1,0 +1,109 @@
+"""What pieces of a graph show each other: values of the vertices around their borders.
+
+A process lists the vertices that others have as ghosts, and hands over what they have in some
+arrays, the values of a vertex side by side; `count` says how many these are, `place` which one.
+"""
+
+import pykokkos as pk
+
+from jetpy.workloads.common.ghosts import id_of
+from jetpy.workloads.common.groups import NO_VERTEX, Graph, Weight
+
+
+@pk.workunit
+def show_numbers(
+    i: int,
+    values: pk.View1D[pk.int32],
+    vertices: pk.View1D[pk.int32],
+    shown: pk.View1D[pk.int32],
+    count: int,
+    place: int,
+):
+    """Copy what vertices have to what others are shown."""
+    shown[i * count + place] = values[vertices[i]]
+
+
+@pk.workunit
+def take_numbers(
+    g: int,
+    values: pk.View1D[pk.int32],
+    own: int,
+    seen: pk.View1D[pk.int32],
+    count: int,
+    place: int,
+):
+    """Let ghosts have what others have shown."""
+    values[own + g] = seen[g * count + place]
+
+
+@pk.workunit
+def show_weights(
+    i: int,
+    values: pk.View1D[Weight],
+    vertices: pk.View1D[pk.int32],
+    shown: pk.View1D[Weight],
+    count: int,
+    place: int,
+):
+    """Do what `show_numbers` does with sums of weights."""
+    shown[i * count + place] = values[vertices[i]]
+
+
+@pk.workunit
+def take_weights(
+    g: int,
+    values: pk.View1D[Weight],
+    own: int,
+    seen: pk.View1D[Weight],
+    count: int,
+    place: int,
+):
+    """Do what `take_numbers` does with sums of weights."""
+    values[own + g] = seen[g * count + place]
+
+
+@pk.workunit
+def show_vertices(
+    i: int,
+    values: pk.View1D[pk.int32],
+    vertices: pk.View1D[pk.int32],
+    shown: pk.View1D[pk.int32],
+    graph: Graph,
+):
+    """Do what `show_numbers` does where values are vertices, by their numbers in the whole graph.
+
+    What is negative stays as it is.
+    """
+    v: int = values[vertices[i]]
+    if v >= 0:
+        v = id_of(v, graph)
+    shown[i] = v
+
+
+@pk.workunit
+def take_vertices(g: int, values: pk.View1D[pk.int32], seen: pk.View1D[pk.int32], graph: Graph):
+    """Let ghosts have the vertices that others have shown; none in place of those of others."""
+    v: int = seen[g] - graph.first
+    if v < 0 or v >= graph.own:
+        v = NO_VERTEX
+    values[graph.own + g] = v
+
+
+@pk.workunit
+def sum_before(
+    i: int,
+    counts: pk.View1D[pk.int64],
+    all_counts: pk.View1D[pk.int64],
+    size: int,
+    rank: int,
+    before: pk.View1D[pk.int64],
+):
+    """Sum up a count over the pieces before this one, and forget its own.
+
+    `all_counts` are `size` counts of each piece, one piece after the other.
+    """
+    total: pk.int64 = 0
+    for r in range(rank):
+        total += all_counts[r * size + i]
+    before[i] = total
+    counts[i] = 0

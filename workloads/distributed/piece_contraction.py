@@ -1,0 +1,129 @@
+"""Contraction of pairs over pieces of a graph: coarse vertices get numbers, then rows to share.
+
+A pair's vertices may be in two pieces. Its coarse vertex is numbered in that of the lower one, in
+the order of these; who then has the coarse vertex merges both rows.
+"""
+
+import pykokkos as pk
+
+from jetpy.workloads.common.ghosts import own_id
+from jetpy.workloads.common.groups import NO_VERTEX, Graph, Offset, Weight
+
+
+class Numbering:
+    """How the coarse vertices of a piece are numbered."""
+
+    partners: pk.View1D[pk.int32]  # of own vertices, numbers in the whole graph, or NO_VERTEX
+    places: pk.View1D[pk.int32]  # of lower ones: coarse vertices of the piece before theirs
+    coarse: pk.View1D[pk.int32]  # coarse vertex of each, numbered in the whole coarse graph
+
+
+class Meeting:
+    """Rows that become those of coarse vertices: one or two each.
+
+    Rows of own vertices come first, then those that other processes have handed over.
+    """
+
+    lower: pk.View1D[pk.int32]
+    upper: pk.View1D[pk.int32]  # the same row, where there is one
+    match: pk.View1D[pk.int32]  # of the lower of two rows: the upper one; else NO_VERTEX
+
+
+@pk.function
+def is_lower(v: int, graph: Graph, numbering: Numbering) -> bool:
+    """Whether an own vertex is the lower one of its pair, or alone."""
+    partner: int = numbering.partners[v]
+    return partner == NO_VERTEX or own_id(v, graph) < partner
+
+
+@pk.function
+def numbered_here(v: int, graph: Graph, numbering: Numbering) -> int:
+    """Return the vertex by which an own one's coarse vertex is numbered; none if not here."""
+    if is_lower(v, graph, numbering):
+        return v
+    u: int = numbering.partners[v] - graph.first
+    if u < 0:
+        return NO_VERTEX
+    return u
+
+
+@pk.workunit
+def place_lower(v: int, acc: pk.Acc[pk.int64], last_pass: bool, graph: Graph, numbering: Numbering):
+    """Number the lower vertices."""
+    if is_lower(v, graph, numbering):
+        if last_pass:
+            numbering.places[v] = acc
+        acc += 1
+
+
+@pk.workunit
+def add_work(v: int, acc: pk.Acc[pk.int64], graph: Graph, numbering: Numbering):
+    """Sum up the sizes of the rows whose coarse vertices are numbered here."""
+    if numbered_here(v, graph, numbering) != NO_VERTEX:
+        acc += graph.indptr[v + 1] - graph.indptr[v] + 1
+
+
+@pk.workunit
+def tally_work(v: int, before: int, graph: Graph, numbering: Numbering, work: pk.View1D[pk.int64]):
+    """Sum up the sizes of these rows by coarse vertex."""
+    if numbered_here(v, graph, numbering) != NO_VERTEX:
+        size: pk.int64 = graph.indptr[v + 1] - graph.indptr[v] + 1
+        pk.atomic_fetch_add(work, [numbering.coarse[v] - before], size)
+
+
+@pk.workunit
+def number_pairs_here(v: int, before: int, graph: Graph, numbering: Numbering):
+    """Give vertices the numbers of their coarse ones, unless these are numbered elsewhere.
+
+    `before` are the coarse vertices of the pieces before this one.
+    """
+    u: int = numbered_here(v, graph, numbering)
+    if u != NO_VERTEX:
+        numbering.coarse[v] = before + numbering.places[u]
+
+
+@pk.workunit
+def list_numbered_elsewhere(
+    v: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    graph: Graph,
+    numbering: Numbering,
+    listed: pk.View1D[pk.int32],
+):
+    """List the vertices whose coarse ones are numbered elsewhere."""
+    if numbered_here(v, graph, numbering) == NO_VERTEX:
+        if last_pass:
+            listed[acc] = v
+        acc += 1
+
+
+@pk.workunit
+def meet(row: int, count: int, coarse_of: pk.View1D[pk.int32], meeting: Meeting):
+    """Let the rows of each of `count` own coarse vertices meet; `upper` begins with no row."""
+    c: int = coarse_of[row]
+    if c < count:
+        pk.atomic_fetch_min(meeting.lower, [c], row)
+        pk.atomic_fetch_max(meeting.upper, [c], row)
+
+
+@pk.workunit
+def join_rows(
+    c: int,
+    meeting: Meeting,
+    indptr: pk.View1D[Offset],
+    weights: pk.View1D[Weight],
+    room: pk.View1D[Offset],
+    coarse_weights: pk.View1D[Weight],
+):
+    """Match the rows of a coarse vertex; add up their lengths, and the weights."""
+    row: int = meeting.lower[c]
+    other: int = meeting.upper[c]
+    length: Offset = indptr[row + 1] - indptr[row]
+    weight: Weight = weights[row]
+    if other != row:
+        meeting.match[row] = other
+        length += indptr[other + 1] - indptr[other]
+        weight += weights[other]
+    room[c] = length
+    coarse_weights[c] = weight

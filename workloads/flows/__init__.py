@@ -1,0 +1,1 @@
+"""Kernels of flows between pairs of parts."""

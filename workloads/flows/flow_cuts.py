@@ -1,0 +1,210 @@
+"""Smaller cuts between two parts by maximum flows, an index for each pair.
+
+A flow's two outermost minimum cuts are looked at. While neither is balanced, the lighter side is
+made a terminal, and a few nodes beside it as well, which moves the cut: FlowCutter (Hamann,
+Strasser, "Graph bisection with Pareto optimization", JEA 23 (2018)), as in k-way partitioning
+(Gottesbüren, Heuer, Sanders, "Parallel flow-based hypergraph partitioning", SEA 2022).
+"""
+
+import pykokkos as pk
+
+from jetpy.workloads.common.groups import INT32_MAX, Weight
+from jetpy.workloads.flows.flow_networks import TERMINALS, Side, end_of, inner_begin
+from jetpy.workloads.flows.max_flow import ROOT, Trees, add_terminal, begin_flow, maximise_flow
+from jetpy.workloads.flows.regions import Pair, Pairs
+
+ROUNDS_PER_DOUBLING = 4
+"""Twice as many nodes become terminals at a time after so many times."""
+MOST_DOUBLINGS = 20
+FULL = 1 << 20
+"""Added to the preference for nodes through which no more flow can pass."""
+UNWANTED = -FULL
+"""Below all preferences."""
+
+
+class Moves:
+    """What flows change: parts, by the weights of vertices."""
+
+    vertex_weights: pk.View1D[Weight]
+    parts: pk.View1D[pk.int32]
+
+
+@pk.function
+def is_before(node: int, by_sources: bool, trees: Trees) -> bool:
+    """Whether a node is on the sources' side of one of the two minimum cuts."""
+    if by_sources:
+        return trees.sides[node] == Side.SOURCE
+    return trees.sides[node] != Side.SINK
+
+
+@pk.function
+def place_of(node: int, row: int, pairs: Pairs) -> int:
+    """Return the place in the order of the vertex that a node is."""
+    return pairs.rows[row + Pair.FIRST] - TERMINALS + node - pairs.rows[row + Pair.NODE]
+
+
+@pk.function
+def moved_weight(by_sources: bool, row: int, pairs: Pairs, moves: Moves, trees: Trees) -> pk.int64:
+    """Return the weight that a minimum cut would move from the first part to the second."""
+    moved: pk.int64 = 0
+    for node in range(inner_begin(row, pairs), end_of(row, pairs)):
+        v: int = pairs.order[place_of(node, row, pairs)]
+        is_first: bool = moves.parts[v] == pairs.rows[row + Pair.PARTS]
+        if is_before(node, by_sources, trees) != is_first:
+            if is_first:
+                moved += moves.vertex_weights[v]
+            else:
+                moved -= moves.vertex_weights[v]
+    return moved
+
+
+@pk.function
+def overload_with(moved: pk.int64, row: int, pairs: Pairs) -> pk.int64:
+    """Return how far the two parts' weights would be above their limits; negative if below.
+
+    A part that is too heavy may stay as it is.
+    """
+    first: pk.int64 = pairs.rows[row + Pair.WEIGHTS] - pairs.rows[row + Pair.LIMITS]
+    second: pk.int64 = pairs.rows[row + Pair.WEIGHTS + 1] - pairs.rows[row + Pair.LIMITS + 1]
+    if first > 0:
+        first = 0
+    if second > 0:
+        second = 0
+    first -= moved
+    second += moved
+    if second > first:
+        return second
+    return first
+
+
+@pk.function
+def lighter_side(nearer: pk.int64, farther: pk.int64, row: int, pairs: Pairs) -> int:
+    """Return the side that weighs less for its part's limit, given what the two cuts move."""
+    sources: pk.int64 = pairs.rows[row + Pair.WEIGHTS] - nearer
+    sinks: pk.int64 = pairs.rows[row + Pair.WEIGHTS + 1] + farther
+    if sources * pairs.rows[row + Pair.LIMITS + 1] <= sinks * pairs.rows[row + Pair.LIMITS]:
+        return Side.SOURCE
+    return Side.SINK
+
+
+@pk.function
+def preference(node: int, side: int, row: int, pairs: Pairs, moves: Moves, trees: Trees) -> int:
+    """Return how much a node is wanted as a terminal: least where flow can still pass.
+
+    Then nodes that are on that side now, far from the cut first, and last those of the other.
+    """
+    place: int = place_of(node, row, pairs)
+    wanted: int = pairs.hops[place]
+    is_first: bool = moves.parts[pairs.order[place]] == pairs.rows[row + Pair.PARTS]
+    if is_first != (side == Side.SOURCE):
+        wanted = -1 - wanted
+    if trees.settled[node] == Side.NEITHER:
+        wanted += FULL
+    return wanted
+
+
+@pk.function
+def is_beside(node: int, side: int, trees: Trees) -> bool:
+    """Whether a node has a neighbour on a side."""
+    for arc in range(trees.rows[node], trees.rows[node + 1]):
+        if trees.settled[trees.heads[arc]] == side:
+            return True
+    return False
+
+
+@pk.function
+def hold(side: int, row: int, pairs: Pairs, trees: Trees):
+    """Make terminals of all nodes of a side."""
+    for node in range(inner_begin(row, pairs), end_of(row, pairs)):
+        if trees.settled[node] == side:
+            trees.parents[node] = ROOT
+            trees.distances[node] = 0
+
+
+@pk.function
+def could_pierce(node: int, side: int, trees: Trees) -> bool:
+    """Whether a node may become a terminal of a side: beside it, and no terminal of the other."""
+    return (
+        trees.settled[node] != side and trees.parents[node] != ROOT and is_beside(node, side, trees)
+    )
+
+
+@pk.function
+def next_preference(
+    bound: int, side: int, row: int, pairs: Pairs, moves: Moves, trees: Trees
+) -> int:
+    """Return the highest preference below a bound of the nodes that could pierce; `UNWANTED`."""
+    highest: int = UNWANTED
+    for node in range(inner_begin(row, pairs), end_of(row, pairs)):
+        wanted: int = preference(node, side, row, pairs, moves, trees)
+        if highest < wanted and wanted < bound and could_pierce(node, side, trees):
+            highest = wanted
+    return highest
+
+
+@pk.function
+def pierce(side: int, most: int, row: int, pairs: Pairs, moves: Moves, trees: Trees) -> bool:
+    """Make terminals of a side and the most wanted nodes beside it; return if there are any.
+
+    So many of these at most, those beside nodes that have just become terminals among them. What
+    trees look like in between depends on the order of arcs, so it decides nothing.
+    """
+    begin: int = pairs.rows[row + Pair.NODE]
+    for node in range(begin, end_of(row, pairs)):
+        trees.settled[node] = trees.sides[node]
+    hold(side, row, pairs, trees)
+    left: int = most
+    wanted: int = INT32_MAX
+    while left > 0 and wanted != UNWANTED:
+        wanted = next_preference(wanted, side, row, pairs, moves, trees)
+        for node in range(inner_begin(row, pairs), end_of(row, pairs)):
+            if left > 0 and preference(node, side, row, pairs, moves, trees) == wanted:
+                if could_pierce(node, side, trees):
+                    add_terminal(node, side, row, pairs, trees)
+                    trees.settled[node] = side
+                    left -= 1
+    return left < most
+
+
+@pk.function
+def take_cut(by_sources: bool, row: int, pairs: Pairs, moves: Moves, trees: Trees):
+    """Give the vertices of a region the parts that a minimum cut gives them."""
+    p: int = pairs.rows[row + Pair.PARTS]
+    q: int = pairs.rows[row + Pair.PARTS + 1]
+    pairs.rows[row + Pair.GAIN] = pairs.rows[row + Pair.CUT] - pairs.rows[row + Pair.FLOW]
+    for node in range(inner_begin(row, pairs), end_of(row, pairs)):
+        v: int = pairs.order[place_of(node, row, pairs)]
+        if is_before(node, by_sources, trees):
+            if moves.parts[v] == q:
+                moves.parts[v] = p
+                pairs.rows[row + Pair.WEIGHT] -= moves.vertex_weights[v]
+                pairs.rows[row + Pair.VERTICES] -= 1
+        elif moves.parts[v] == p:
+            moves.parts[v] = q
+            pairs.rows[row + Pair.WEIGHT] += moves.vertex_weights[v]
+            pairs.rows[row + Pair.VERTICES] += 1
+
+
+@pk.workunit
+def improve_pair(i: int, pairs: Pairs, moves: Moves, trees: Trees):
+    """Look for a smaller balanced cut between two parts, and take it."""
+    row: int = i * Pair.COUNT
+    if pairs.rows[row + Pair.CUT] == 0:
+        return
+    begin_flow(row, pairs, trees)
+    rounds: int = 0
+    while maximise_flow(row, pairs, trees):
+        nearer: pk.int64 = moved_weight(True, row, pairs, moves, trees)
+        farther: pk.int64 = moved_weight(False, row, pairs, moves, trees)
+        overload: pk.int64 = overload_with(nearer, row, pairs)
+        other_overload: pk.int64 = overload_with(farther, row, pairs)
+        if overload <= 0 or other_overload <= 0:
+            take_cut(overload <= other_overload, row, pairs, moves, trees)
+            return
+        doublings: int = rounds // ROUNDS_PER_DOUBLING
+        if doublings > MOST_DOUBLINGS:
+            doublings = MOST_DOUBLINGS
+        side: int = lighter_side(nearer, farther, row, pairs)
+        if not pierce(side, 1 << doublings, row, pairs, moves, trees):
+            return
+        rounds += 1

@@ -1,0 +1,108 @@
+"""Affected vertices, and which of them enter the pseudo-partition (iG-kway, Algorithm 3).
+
+A vertex is affected if it is new or its edges have changed, or if a neighbour has entered the
+pseudo-partition. It enters if it is new, or more weight of its edges leaves its part than stays in
+it. In the paper it is edges that count, not their weight.
+"""
+
+from enum import IntEnum
+
+import pykokkos as pk
+
+from jetpy.workloads.incremental.buckets import BucketList, row_start
+
+
+class Mark(IntEnum):
+    """What is known of a vertex of the graph."""
+
+    NONE = 0
+    STAYS = 1
+    """Affected, but it does not enter the pseudo-partition."""
+    ENTERS = 2
+    """It enters the pseudo-partition."""
+    FOUND = 3
+    """Affected, but not weighed yet."""
+
+
+class Affected:
+    """Affected vertices, listed."""
+
+    vertices: pk.View1D[pk.int32]
+    surplus: pk.View1D[pk.int32]  # of each listed: external weight, less the internal
+    marks: pk.View1D[pk.int32]  # Mark of each vertex of the graph
+
+
+@pk.workunit
+def weigh_rows(i: int, affected: Affected, highest_degree: int, graph: BucketList):
+    """Add up the edges of a vertex that leave its part, less those that stay in it.
+
+    Those to neighbours that enter the pseudo-partition leave. Where the degree is above the highest
+    one, no edge counts.
+    """
+    j: int = i // graph.lanes
+    v: int = affected.vertices[j]
+    if graph.degrees[v] > highest_degree:
+        return
+    row: int = row_start(v, graph)
+    surplus: int = 0
+    s: int = i % graph.lanes
+    while s < graph.degrees[v]:
+        u: int = graph.slots[row + s]
+        if graph.parts[u] == graph.parts[v] and affected.marks[u] != Mark.ENTERS:
+            surplus -= graph.edge_weights[row + s]
+        else:
+            surplus += graph.edge_weights[row + s]
+        s += graph.lanes
+    pk.atomic_fetch_add(affected.surplus, [j], surplus)
+
+
+@pk.workunit
+def mark_weighed(j: int, affected: Affected, graph: BucketList, k: int):
+    """Mark which vertices enter the pseudo-partition; new ones (in part k) do."""
+    v: int = affected.vertices[j]
+    affected.marks[v] = Mark.STAYS
+    if affected.surplus[j] > 0 or graph.parts[v] == k:
+        affected.marks[v] = Mark.ENTERS
+
+
+@pk.workunit
+def find_neighbours(
+    i: int,
+    affected: Affected,
+    graph: BucketList,
+    found: pk.View1D[pk.int32],
+    length: pk.View1D[pk.int32],
+):
+    """Add the neighbours of vertices that enter the pseudo-partition to a list, in any order.
+
+    The list is `length[0]` long, before and afterwards.
+    """
+    v: int = affected.vertices[i // graph.lanes]
+    if affected.marks[v] != Mark.ENTERS:
+        return
+    row: int = row_start(v, graph)
+    s: int = i % graph.lanes
+    while s < graph.degrees[v]:
+        u: int = graph.slots[row + s]
+        if affected.marks[u] == Mark.NONE:
+            before: int = pk.atomic_fetch_max(affected.marks, [u], Mark.FOUND)
+            if before == Mark.NONE:
+                place: int = pk.atomic_fetch_add(length, [0], 1)
+                found[place] = u
+        s += graph.lanes
+
+
+@pk.workunit
+def list_entering(
+    j: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    vertices: pk.View1D[pk.int32],
+    marks: pk.View1D[pk.int32],
+    entering: pk.View1D[pk.int32],
+):
+    """List the affected vertices that enter the pseudo-partition."""
+    if marks[vertices[j]] == Mark.ENTERS:
+        if last_pass:
+            entering[acc] = vertices[j]
+        acc += 1

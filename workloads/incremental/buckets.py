@@ -1,0 +1,230 @@
+"""The bucket list: a graph whose edges come and go (iG-kway, section V-A and V-B).
+
+The row of a vertex is a run of buckets. Its neighbours fill the first slots of these, in any order;
+the others are spare. So unlike in the paper there are no empty slots between neighbours, and no
+search for one: the last neighbour takes the slot of a deleted one. Rows of several vertices are
+walked by `lanes` indices each, of which every one takes every `lanes`-th slot.
+"""
+
+import pykokkos as pk
+
+from jetpy.workloads.common.groups import NO_PART, Graph
+
+BUCKET_SLOTS = 32
+"""Slots of a bucket."""
+WARP = 32
+"""Indices that share a row, where many of them run at once."""
+NO_PLACE = -1
+"""Place in a row of an edge that is not there."""
+NO_NUMBER = -1
+"""Number of a vertex that is not listed."""
+
+
+class BucketList:
+    """A graph in buckets and its partition, by vertex."""
+
+    bucket_ptr: pk.View1D[pk.int32]  # first bucket of the row
+    degrees: pk.View1D[pk.int32]  # how many slots of the row are filled
+    slots: pk.View1D[pk.int32]  # of all buckets: a neighbour
+    edge_weights: pk.View1D[pk.int32]  # of all slots
+    vertex_weights: pk.View1D[pk.int32]  # 0 of a deleted vertex
+    parts: pk.View1D[pk.int32]  # NO_PART of a deleted vertex
+    lanes: int  # indices that share a row
+
+
+class SoughtEdges:
+    """Edges that are looked up."""
+
+    sources: pk.View1D[pk.int32]
+    targets: pk.View1D[pk.int32]
+    places: pk.View1D[pk.int32]  # in the row of the source; NO_PLACE unless it is there
+    weights: pk.View1D[pk.int32]
+
+
+class EdgeModifiers:
+    """Edges to delete and to insert, in the rows of both their ends.
+
+    Those of number j of `vertices` begin at `starts[j]`: deletions first, the last place first, so
+    that the last neighbour can take it.
+    """
+
+    vertices: pk.View1D[pk.int32]
+    starts: pk.View1D[pk.int32]
+    places: pk.View1D[pk.int32]  # of an edge to delete; NO_PLACE of one to insert
+    targets: pk.View1D[pk.int32]
+    weights: pk.View1D[pk.int32]  # of an edge to insert
+
+
+@pk.function
+def row_start(v: int, graph: BucketList) -> int:
+    """Return the first slot of a row."""
+    return graph.bucket_ptr[v] * BUCKET_SLOTS
+
+
+@pk.workunit
+def lay_rows(i: int, graph: Graph, laid: BucketList):
+    """Copy the rows of a graph into buckets."""
+    v: int = i // laid.lanes
+    row: int = row_start(v, laid)
+    begin: int = graph.indptr[v]
+    degree: int = graph.indptr[v + 1] - begin
+    s: int = i % laid.lanes
+    while s < degree:
+        laid.slots[row + s] = graph.indices[begin + s]
+        laid.edge_weights[row + s] = graph.edge_weights[begin + s]
+        s += laid.lanes
+
+
+@pk.workunit
+def move_rows(i: int, vertices: pk.View1D[pk.int32], graph: BucketList, moved: BucketList):
+    """Copy the rows of listed vertices to other buckets, number j to row j there."""
+    j: int = i // graph.lanes
+    v: int = vertices[j]
+    source: int = row_start(v, graph)
+    target: int = row_start(j, moved)
+    s: int = i % graph.lanes
+    while s < graph.degrees[v]:
+        moved.slots[target + s] = graph.slots[source + s]
+        moved.edge_weights[target + s] = graph.edge_weights[source + s]
+        s += graph.lanes
+
+
+@pk.workunit
+def assign(
+    j: int,
+    vertices: pk.View1D[pk.int32],
+    values: pk.View1D[pk.int32],
+    array: pk.View1D[pk.int32],
+):
+    """Set what an array says of listed vertices."""
+    array[vertices[j]] = values[j]
+
+
+@pk.workunit
+def assign_one(j: int, vertices: pk.View1D[pk.int32], value: int, array: pk.View1D[pk.int32]):
+    """Set what an array says of listed vertices, the same of all."""
+    array[vertices[j]] = value
+
+
+@pk.workunit
+def delete_vertices(j: int, vertices: pk.View1D[pk.int32], graph: BucketList):
+    """Delete vertices that have no edges."""
+    graph.vertex_weights[vertices[j]] = 0
+    graph.parts[vertices[j]] = NO_PART
+
+
+@pk.workunit
+def find_edges(i: int, edges: SoughtEdges, graph: BucketList):
+    """Look edges up in the rows of their sources; places that are NO_PLACE stay it otherwise."""
+    j: int = i // graph.lanes
+    v: int = edges.sources[j]
+    row: int = row_start(v, graph)
+    s: int = i % graph.lanes
+    while s < graph.degrees[v]:
+        if graph.slots[row + s] == edges.targets[j]:
+            edges.places[j] = s
+            edges.weights[j] = graph.edge_weights[row + s]
+            return
+        s += graph.lanes
+
+
+@pk.workunit
+def modify_rows(j: int, acc: pk.Acc[pk.int64], modifiers: EdgeModifiers, graph: BucketList):
+    """Delete edges from the row of a vertex, then insert others; sum up the change of the cut.
+
+    As each edge is in the rows of both its ends, it is counted twice.
+    """
+    v: int = modifiers.vertices[j]
+    row: int = row_start(v, graph)
+    degree: int = graph.degrees[v]
+    c: int = modifiers.starts[j]
+    while c < modifiers.starts[j + 1]:
+        u: int = modifiers.targets[c]
+        place: int = modifiers.places[c]
+        change: int = modifiers.weights[c]
+        if place == NO_PLACE:
+            graph.slots[row + degree] = u
+            graph.edge_weights[row + degree] = change
+            degree += 1
+        else:
+            degree -= 1
+            change = -graph.edge_weights[row + place]
+            graph.slots[row + place] = graph.slots[row + degree]
+            graph.edge_weights[row + place] = graph.edge_weights[row + degree]
+        if graph.parts[v] != graph.parts[u]:
+            acc += change
+        c += 1
+    graph.degrees[v] = degree
+
+
+@pk.workunit
+def copy_neighbours(
+    i: int,
+    vertices: pk.View1D[pk.int32],
+    indptr: pk.View1D[pk.int32],
+    neighbours: pk.View1D[pk.int32],
+    graph: BucketList,
+):
+    """Copy the neighbours of listed vertices; those of number j begin at ``indptr[j]``."""
+    j: int = i // graph.lanes
+    row: int = row_start(vertices[j], graph)
+    begin: int = indptr[j]
+    degree: int = indptr[j + 1] - begin
+    s: int = i % graph.lanes
+    while s < degree:
+        neighbours[begin + s] = graph.slots[row + s]
+        s += graph.lanes
+
+
+@pk.workunit
+def number_present(
+    v: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    graph: BucketList,
+    vertices: pk.View1D[pk.int32],
+    numbers: pk.View1D[pk.int32],
+):
+    """List the vertices that are not deleted, and number them."""
+    if graph.vertex_weights[v] > 0:
+        if last_pass:
+            vertices[acc] = v
+            numbers[v] = acc
+        acc += 1
+
+
+@pk.workunit
+def size_rows_listed(
+    j: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    vertices: pk.View1D[pk.int32],
+    graph: BucketList,
+    indptr: pk.View1D[pk.int32],
+):
+    """Find where the rows of listed vertices begin if they follow each other; the end is last."""
+    if last_pass:
+        indptr[j] = acc
+    acc += graph.degrees[vertices[j]]
+    if last_pass:
+        indptr[j + 1] = acc
+
+
+@pk.workunit
+def copy_rows(
+    i: int,
+    vertices: pk.View1D[pk.int32],
+    numbers: pk.View1D[pk.int32],
+    graph: BucketList,
+    copy: Graph,
+):
+    """Copy the rows of listed vertices out of the buckets, neighbours by their numbers."""
+    j: int = i // graph.lanes
+    row: int = row_start(vertices[j], graph)
+    begin: int = copy.indptr[j]
+    degree: int = copy.indptr[j + 1] - begin
+    s: int = i % graph.lanes
+    while s < degree:
+        copy.indices[begin + s] = numbers[graph.slots[row + s]]
+        copy.edge_weights[begin + s] = graph.edge_weights[row + s]
+        s += graph.lanes

@@ -1,0 +1,185 @@
+"""Rounds that place the vertices of the pseudo-partition (iG-kway, Algorithm 4).
+
+In a round every vertex without unplaced neighbours of lower number chooses a part: a vertex move.
+The moves are sorted by part, then by falling weight of the edges into it; each part admits the
+first of those that chose it, until it is full. In the paper all parts stop where one is full.
+"""
+
+import pykokkos as pk
+
+from jetpy.workloads.common.groups import NO_PART, Connectivity, Partition
+from jetpy.workloads.common.hashing import part_hash
+from jetpy.workloads.incremental.pseudo_partition import PseudoPartition, part_of_end
+from jetpy.workloads.refinement.connectivity import add_to_row, capacity, ends_row, is_direct
+
+
+class Placement(PseudoPartition, Partition):
+    """All that rounds know of the vertices, by number, and of the parts.
+
+    In a part are those that are placed; part weights are those without the others.
+    """
+
+    limit: pk.int64  # largest weight of any part
+    lightest: pk.View1D[pk.int32]  # one number: the part that weighs least
+    seed: int
+
+
+class VertexMoves:
+    """What vertices choose in a round, by number; and the sequence of these moves, sorted."""
+
+    targets: pk.View1D[pk.int32]  # the part chosen; NO_PART of a vertex that waits or is placed
+    pulls: pk.View1D[pk.int32]  # weight of the edges there
+    losses: pk.View1D[pk.int32]  # how much more goes to a part without room
+    keys: pk.View1D[pk.int64]  # the sequence: what it is sorted by, with the number at the end
+    pull_bits: int  # of keys
+    number_bits: int  # of keys, the lowest
+    weights_before: pk.View1D[pk.int64]  # of the vertices before each place of the sequence
+    weights_before_part: pk.View1D[pk.int64]  # of those before the first that chose a part
+
+
+@pk.function
+def number_at(i: int, moves: VertexMoves) -> int:
+    """Return the number of the vertex at a place of the sequence."""
+    one: pk.int64 = 1
+    return moves.keys[i] & ((one << moves.number_bits) - 1)
+
+
+@pk.function
+def is_lighter(q: int, q_hash: pk.uint32, p: int, p_hash: pk.uint32, state: Placement) -> bool:
+    """Whether part q weighs less than part p; of equal ones hash and number decide."""
+    if state.part_weights[q] != state.part_weights[p]:
+        return state.part_weights[q] < state.part_weights[p]
+    return q_hash > p_hash or (q_hash == p_hash and q < p)
+
+
+@pk.workunit
+def find_lightest(i: int, state: Placement):
+    """Find the part that weighs least, the first of several."""
+    best: int = 0
+    for p in range(1, state.k):
+        if state.part_weights[p] < state.part_weights[best]:
+            best = p
+    state.lightest[0] = best
+
+
+@pk.workunit
+def choose(j: int, state: Placement, table: Connectivity, moves: VertexMoves):
+    """Choose a part for each vertex that is not placed and waits for no neighbour.
+
+    That is, of the parts with room for it, the one that most weight of its edges goes to, then the
+    lightest. Without an edge to such a part it is the lightest of all.
+    """
+    moves.targets[j] = NO_PART
+    if state.parts[j] != NO_PART or state.waits[j] > 0:
+        return
+    degree: int = state.indptr[j + 1] - state.indptr[j]
+    row: int = table.rows[j]
+    last: int = row + capacity(degree, table.k)
+    best: int = state.lightest[0]
+    best_pull: int = 0
+    best_hash: pk.uint32 = 0
+    most: int = 0
+    s: int = row
+    while s < last:
+        q: int = table.parts[s]
+        if is_direct(degree, table.k):
+            q = s - row
+        elif ends_row(q, row, last):
+            break
+        pull: int = table.weights[s]
+        if q >= 0 and pull > most:
+            most = pull
+        if q >= 0 and pull > 0 and pull >= best_pull:
+            if state.part_weights[q] + state.vertex_weights[j] <= state.limit:
+                h: pk.uint32 = part_hash(j, q, state.seed)
+                if pull > best_pull or is_lighter(q, h, best, best_hash, state):
+                    best = q
+                    best_pull = pull
+                    best_hash = h
+        s += 1
+    moves.targets[j] = best
+    moves.pulls[j] = best_pull
+    moves.losses[j] = most - best_pull
+
+
+@pk.workunit
+def list_moves(j: int, acc: pk.Acc[pk.int64], last_pass: bool, moves: VertexMoves):
+    """List the moves by their keys: part, then falling weight of the edges there, then number."""
+    if moves.targets[j] != NO_PART:
+        if last_pass:
+            one: pk.int64 = 1
+            part: pk.int64 = moves.targets[j]
+            rest: pk.int64 = (one << moves.pull_bits) - 1 - moves.pulls[j]
+            if rest < 0:
+                rest = 0
+            moves.keys[acc] = (((part << moves.pull_bits) + rest) << moves.number_bits) + j
+        acc += 1
+
+
+@pk.workunit
+def accumulate_weights(
+    i: int, acc: pk.Acc[pk.int64], last_pass: bool, state: Placement, moves: VertexMoves
+):
+    """Sum up the weights of the vertices before each place, and before the first of each part."""
+    j: int = number_at(i, moves)
+    if last_pass:
+        moves.weights_before[i] = acc
+        p: int = moves.targets[j]
+        if i == 0 or moves.targets[number_at(i - 1, moves)] != p:
+            moves.weights_before_part[p] = acc
+    acc += state.vertex_weights[j]
+
+
+@pk.workunit
+def admit(i: int, acc: pk.Acc[pk.int64], state: Placement, moves: VertexMoves):
+    """Place the first of those who chose a part, and all others until it is full; count them."""
+    j: int = number_at(i, moves)
+    p: int = moves.targets[j]
+    before: pk.int64 = moves.weights_before[i] - moves.weights_before_part[p]
+    grown: pk.int64 = state.part_weights[p] + before + state.vertex_weights[j]
+    if before == 0 or grown <= state.limit:
+        state.parts[j] = p
+        acc += 1
+
+
+@pk.workunit
+def settle(i: int, state: Placement, table: Connectivity, moves: VertexMoves):
+    """Add those just placed to their parts, and tell their neighbours."""
+    j: int = number_at(i // state.lanes, moves)
+    p: int = state.parts[j]
+    if p == NO_PART:
+        return
+    if i % state.lanes == 0:
+        weight: pk.int64 = state.vertex_weights[j]
+        pk.atomic_fetch_add(state.part_weights, [p], weight)
+    e: int = state.indptr[j] + i % state.lanes
+    while e < state.indptr[j + 1]:
+        u: int = state.ends[e]
+        if u >= 0:
+            degree: int = state.indptr[u + 1] - state.indptr[u]
+            add_to_row(u, degree, p, state.edge_weights[e], table)
+            if u > j:
+                pk.atomic_fetch_add(state.waits, [u], -1)
+        e += state.lanes
+
+
+@pk.workunit
+def sum_change_of_cut(i: int, acc: pk.Acc[pk.int64], state: Placement):
+    """Sum up, in both directions of each edge, what is cut now but was not before."""
+    j: int = i // state.lanes
+    e: int = state.indptr[j] + i % state.lanes
+    while e < state.indptr[j + 1]:
+        u: int = state.ends[e]
+        weight: pk.int64 = state.edge_weights[e]
+        before: int = part_of_end(u)
+        after: int = part_of_end(u)
+        if u >= 0:
+            before = state.previous[u]
+            after = state.parts[u]
+        else:
+            weight *= 2
+        if after != state.parts[j]:
+            acc += weight
+        if before != state.previous[j]:
+            acc -= weight
+        e += state.lanes

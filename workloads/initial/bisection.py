@@ -1,0 +1,358 @@
+"""Recursive bisection: all nodes of one depth of the tree, of all partitions, in one launch each.
+
+A node is a stretch of the order of the vertices, which is to be cut into so many parts. Each node
+is bisected several times, and the best bisection divides it: an index works on one of these tries,
+which are `tries` in a row for each node, and on its own stretches of all arrays.
+"""
+
+from enum import IntEnum
+
+import pykokkos as pk
+
+from jetpy.workloads.common.groups import INT32_MAX, NO_VERTEX, Graph
+from jetpy.workloads.common.hashing import mix
+from jetpy.workloads.common.heaps import MOST_LEVELS, Number
+from jetpy.workloads.initial.inner_levels import Levels, coarsen
+from jetpy.workloads.initial.two_way import (
+    MOVABLE,
+    change_side,
+    distance_of,
+    grow,
+    improve,
+    measure,
+    overload_of,
+    refine,
+)
+
+VERTEX_ROOM = 4
+"""Room of a node for the vertices of its levels, per vertex."""
+COARSEST = 30
+"""Inner coarsening ends at so many vertices."""
+HEAVIEST, OF_AVERAGE = 3, 2
+"""No vertex of an inner level is to weigh more than 3/2 of the average of the coarsest."""
+
+
+class Node(IntEnum):
+    """Places in the row of a node."""
+
+    BEGIN = 0
+    """Its first place in the order."""
+    END = 1
+    ENTRY = 2
+    """Number of entries of the rows before, in the order."""
+    FIRST = 3
+    """The first of its parts."""
+    PARTS = 4
+    """The number of these; 0 of a node that does not exist."""
+    SIZE = 5
+    """Number of entries of its own rows."""
+    COUNT = 6
+
+
+class Tree:
+    """Nodes of one depth and their vertices, of all partitions one after the other."""
+
+    nodes: pk.View1D[pk.int64]
+    order: pk.View1D[pk.int32]
+    parts: pk.View1D[pk.int32]  # the first part of each vertex's node
+    places: pk.View1D[pk.int32]  # of vertices among those of their node
+    shares: pk.View1D[pk.int64]  # what the parts before each should weigh, relative to each other
+    rooms: pk.View1D[pk.int64]  # and what these should weigh at most
+    pinned: pk.View1D[pk.int32]  # parts of vertices that have to be there; -1 of others
+
+
+@pk.function
+def halvings(parts: int) -> int:
+    """Return how many bisections lead to so many parts."""
+    depth: int = 0
+    count: int = 1
+    while count < parts:
+        count *= 2
+        depth += 1
+    return depth
+
+
+@pk.function
+def set_level(begin: int, end: int, here: int, levels: Levels):
+    """Go to a level, where sides may be heavier by an average vertex, by half of it on the finest.
+
+    Vertices are never as heavy as would fit exactly, and what this adds up to is refined later.
+    """
+    levels.numbers[here + Number.BEGIN] = begin
+    levels.numbers[here + Number.END] = end
+    mean: pk.int64 = levels.numbers[here + Number.TOTAL]
+    if end > begin:  # all vertices may be pinned to the parts of another node
+        mean //= end - begin
+    if begin == levels.numbers[here + Number.LEVEL_BEGINS]:
+        mean = mean >> 1
+    for side in range(2):
+        room: pk.int64 = levels.numbers[here + Number.ROOMS + side]
+        levels.numbers[here + Number.MOST + side] = room + mean
+
+
+@pk.function
+def side_of(p: int, middle: int) -> int:
+    """Return the side that a vertex pinned to a part has to be on, or `MOVABLE`."""
+    if p < 0:
+        return MOVABLE
+    if p < middle:
+        return 0
+    return 1
+
+
+@pk.function
+def is_leaf(node: int, tree: Tree) -> bool:
+    """Whether a node is not bisected any more."""
+    return tree.nodes[node * Node.COUNT + Node.PARTS] < 2
+
+
+@pk.function
+def first_vertex(i: int, tries: int, tree: Tree) -> int:
+    """Return where the finest level of a try begins."""
+    node: int = i // tries
+    begin: int = tree.nodes[node * Node.COUNT + Node.BEGIN]
+    end: int = tree.nodes[node * Node.COUNT + Node.END]
+    return VERTEX_ROOM * (tries * begin + (i - node * tries) * (end - begin))
+
+
+@pk.workunit
+def extract(
+    i: int,
+    tries: int,
+    count: int,
+    n: int,
+    room: int,
+    graph: Graph,
+    tree: Tree,
+    levels: Levels,
+):
+    """Make the finest level of a try: the subgraph of the vertices of its node.
+
+    There are `count` nodes and `n` vertices for each partition, and `room` entries for each entry.
+    """
+    node: int = i // tries
+    if is_leaf(node, tree):
+        return
+    begin: int = tree.nodes[node * Node.COUNT + Node.BEGIN]
+    end: int = tree.nodes[node * Node.COUNT + Node.END]
+    parts: int = tree.nodes[node * Node.COUNT + Node.PARTS]
+    size: int = tree.nodes[node * Node.COUNT + Node.SIZE]
+    start: int = node // count * n
+    first: int = first_vertex(i, tries, tree)
+    entry: int = tries * tree.nodes[node * Node.COUNT + Node.ENTRY] + (i - node * tries) * size
+    entry *= room
+    last_entry: int = entry + room * size
+    total: pk.int64 = 0
+    pinned: int = 0
+    own: int = tree.nodes[node * Node.COUNT + Node.FIRST]
+    middle: int = own + (parts + 1) // 2
+    here: int = i * Number.COUNT
+    for j in range(begin, end):
+        v: int = tree.order[j]
+        levels.pins[first + j - begin] = side_of(tree.pinned[v], middle)
+        if tree.pinned[v] >= 0:
+            pinned += 1
+        levels.rows[first + j - begin] = entry
+        levels.weights[first + j - begin] = graph.vertex_weights[v]
+        total += graph.vertex_weights[v]
+        for e in range(graph.indptr[v], graph.indptr[v + 1]):
+            u: int = graph.indices[e]
+            if tree.parts[start + u] == own:
+                levels.ends[entry] = first + tree.places[start + u]
+                levels.edge_weights[entry] = graph.edge_weights[e]
+                entry += 1
+    levels.rows[first + end - begin] = entry
+    levels.numbers[here + Number.BEGIN] = first
+    levels.numbers[here + Number.END] = first + end - begin
+    levels.numbers[here + Number.LEVELS] = 0
+    levels.numbers[here + Number.LEVEL_BEGINS] = first
+    levels.numbers[here + Number.ENTRIES] = entry
+    levels.numbers[here + Number.LAST_VERTEX] = first + VERTEX_ROOM * (end - begin)
+    levels.numbers[here + Number.LAST_ENTRY] = last_entry
+    levels.numbers[here + Number.TOTAL] = total
+    levels.numbers[here + Number.PINNED] = pinned
+    share: pk.int64 = total * (tree.shares[middle] - tree.shares[own])
+    share //= tree.shares[own + parts] - tree.shares[own]
+    levels.numbers[here + Number.TARGET] = share
+    depth: int = halvings(parts)
+    for side in range(2):
+        slack: pk.int64 = tree.rooms[middle] - tree.rooms[own] - share
+        if side == 1:
+            slack = tree.rooms[own + parts] - tree.rooms[middle] - share
+        if slack < 0:
+            slack = 0
+        slack //= depth
+        levels.numbers[here + Number.ROOMS + side] = share + slack
+        share = total - share
+
+
+@pk.workunit
+def coarsen_nodes(i: int, tries: int, tree: Tree, levels: Levels, seed: int):
+    """Make the inner levels of a try."""
+    if is_leaf(i // tries, tree):
+        return
+    here: int = i * Number.COUNT
+    levels.numbers[here + Number.SEED] = mix(mix(seed) + i)
+    total: pk.int64 = levels.numbers[here + Number.TOTAL]
+    total = total * HEAVIEST
+    total //= OF_AVERAGE * COARSEST
+    heaviest: int = total
+    while (
+        levels.numbers[here + Number.END] - levels.numbers[here + Number.BEGIN] > COARSEST
+        and levels.numbers[here + Number.LEVELS] < MOST_LEVELS
+    ):
+        if not coarsen(heaviest, here, levels):
+            break
+
+
+@pk.workunit
+def grow_nodes(
+    i: int, tries: int, tree: Tree, levels: Levels, best: pk.View1D[pk.int32], growings: int
+):
+    """Bisect the coarsest level of a try, the best of several times."""
+    if is_leaf(i // tries, tree):
+        return
+    here: int = i * Number.COUNT
+    begin: int = levels.numbers[here + Number.BEGIN]
+    end: int = levels.numbers[here + Number.END]
+    set_level(begin, end, here, levels)
+    overload: pk.int64 = 0
+    cut: pk.int64 = 0
+    for number in range(growings):
+        grow(number, here, levels)
+        improve(here, levels)
+        now: pk.int64 = overload_of(here, levels)
+        new_cut: pk.int64 = levels.numbers[here + Number.CUT]
+        if number == 0 or now < overload or (now == overload and new_cut < cut):
+            overload = now
+            cut = new_cut
+            for v in range(begin, end):
+                best[v] = levels.sides[v]
+    for v in range(begin, end):
+        levels.sides[v] = best[v]
+
+
+@pk.workunit
+def refine_nodes(i: int, tries: int, tree: Tree, levels: Levels, passes: int):
+    """Bring the bisection of a try to its finest level, and refine it on each."""
+    if is_leaf(i // tries, tree):
+        return
+    here: int = i * Number.COUNT
+    coarsest: int = levels.numbers[here + Number.LEVELS]
+    level: int = coarsest
+    while level >= 0:
+        if level < coarsest:
+            begin: int = levels.numbers[here + Number.LEVEL_BEGINS + level]
+            end: int = levels.numbers[here + Number.LEVEL_BEGINS + level + 1] - 1
+            for v in range(begin, end):
+                levels.sides[v] = levels.sides[levels.coarse_of[v]]
+            set_level(begin, end, here, levels)
+        measure(here, levels)
+        refine(passes, here, levels)
+        level -= 1
+
+
+@pk.workunit
+def choose_tries(node: int, tries: int, tree: Tree, levels: Levels, chosen: pk.View1D[pk.int32]):
+    """Choose the try of a node that divides it.
+
+    The one of the least weight above what a side may weigh, then of the smallest cut, then with
+    the sides nearest to their targets, then the first.
+    """
+    best: int = node * tries
+    if not is_leaf(node, tree):
+        here: int = best * Number.COUNT
+        overload: pk.int64 = overload_of(here, levels)
+        cut: pk.int64 = levels.numbers[here + Number.CUT]
+        distance: pk.int64 = distance_of(here, levels)
+        for i in range(node * tries + 1, node * tries + tries):
+            here = i * Number.COUNT
+            now: pk.int64 = overload_of(here, levels)
+            new_cut: pk.int64 = levels.numbers[here + Number.CUT]
+            new_distance: pk.int64 = distance_of(here, levels)
+            if now < overload or (
+                now == overload and (new_cut < cut or (new_cut == cut and new_distance < distance))
+            ):
+                best = i
+                overload = now
+                cut = new_cut
+                distance = new_distance
+    chosen[node] = best
+
+
+@pk.function
+def lightest_on(side: int, begin: int, end: int, levels: Levels) -> int:
+    """Return the lightest vertex on a side that may leave it, the first of these; `NO_VERTEX`."""
+    best: int = NO_VERTEX
+    weight: int = INT32_MAX
+    for v in range(begin, end):
+        if levels.sides[v] == side and levels.pins[v] == MOVABLE and levels.weights[v] < weight:
+            best = v
+            weight = levels.weights[v]
+    return best
+
+
+@pk.workunit
+def fill_sides(node: int, tree: Tree, levels: Levels, chosen: pk.View1D[pk.int32]):
+    """Move vertices of a node, the lightest first, until no side has fewer of them than parts."""
+    if is_leaf(node, tree):
+        return
+    parts: int = tree.nodes[node * Node.COUNT + Node.PARTS]
+    here: int = chosen[node] * Number.COUNT
+    begin: int = levels.numbers[here + Number.BEGIN]
+    end: int = levels.numbers[here + Number.END]
+    for side in range(2):
+        lacking: int = (parts + 1 - side) // 2
+        for v in range(begin, end):
+            if levels.sides[v] == side:
+                lacking -= 1
+        while lacking > 0:
+            lacking -= 1
+            lightest: int = lightest_on(1 - side, begin, end, levels)
+            if lightest != NO_VERTEX:
+                change_side(lightest, 0, here, levels)
+
+
+@pk.workunit
+def divide(
+    node: int,
+    tries: int,
+    count: int,
+    n: int,
+    graph: Graph,
+    tree: Tree,
+    levels: Levels,
+    chosen: pk.View1D[pk.int32],
+    children: pk.View1D[pk.int64],
+    next_order: pk.View1D[pk.int32],
+):
+    """Make the two nodes that a node is divided into: those of its sides."""
+    begin: int = tree.nodes[node * Node.COUNT + Node.BEGIN]
+    end: int = tree.nodes[node * Node.COUNT + Node.END]
+    parts: int = tree.nodes[node * Node.COUNT + Node.PARTS]
+    entry: pk.int64 = tree.nodes[node * Node.COUNT + Node.ENTRY]
+    part: int = tree.nodes[node * Node.COUNT + Node.FIRST]
+    start: int = node // count * n
+    first: int = first_vertex(chosen[node], tries, tree)
+    to: int = begin
+    for side in range(2):
+        own: int = (parts + 1 - side) // 2
+        child: int = (2 * node + side) * Node.COUNT
+        children[child + Node.BEGIN] = to
+        children[child + Node.ENTRY] = entry
+        children[child + Node.FIRST] = part
+        children[child + Node.PARTS] = own
+        for j in range(begin, end):
+            is_here: bool = side == 0
+            if parts > 1:
+                is_here = levels.sides[first + j - begin] == side
+            if is_here:
+                v: int = tree.order[j]
+                next_order[to] = v
+                tree.parts[start + v] = part
+                tree.places[start + v] = to - children[child + Node.BEGIN]
+                entry += graph.indptr[v + 1] - graph.indptr[v]
+                to += 1
+        children[child + Node.END] = to
+        children[child + Node.SIZE] = entry - children[child + Node.ENTRY]
+        part += own

@@ -1,0 +1,170 @@
+"""Coarsening inside a bisection: heavy-edge matching and contraction, by one index.
+
+Karypis, Kumar, "A fast and high quality multilevel scheme for partitioning irregular graphs", SIAM
+Journal on Scientific Computing 20 (1998), sections 3.1 and 3.2: vertices are visited in random
+order, and matched with the neighbour by the heaviest edge. Vertices without edges are matched with
+each other.
+"""
+
+import pykokkos as pk
+
+from jetpy.workloads.common.groups import NO_VERTEX
+from jetpy.workloads.common.hashing import mix, place_of
+from jetpy.workloads.common.heaps import Number
+from jetpy.workloads.initial.two_way import KEY_BITS, MOVABLE, Sides
+
+FREE = -1
+LARGEST, OF_BEFORE = 19, 20
+"""A level of more than 19/20 of the vertices of the one before is not worth it."""
+
+
+class Levels(Sides):
+    """Levels of bisections, and which vertex of the next one each has become."""
+
+    coarse_of: pk.View1D[pk.int32]
+
+
+@pk.function
+def shuffle(begin: int, end: int, seed: pk.uint32, order: pk.View1D[pk.int32]):
+    """Put the places begin..end - 1 in random order (Fisher and Yates)."""
+    for v in range(begin, end):
+        j: int = begin + place_of(mix(v ^ seed), v - begin + 1)
+        order[v] = order[j]
+        order[j] = v
+
+
+@pk.function
+def mate_of(u: int, heaviest: int, seed: pk.uint32, levels: Levels) -> int:
+    """Return the free neighbour by the heaviest edge, then of the highest hash; or `NO_VERTEX`."""
+    best: int = NO_VERTEX
+    best_key: pk.int64 = -1
+    room: int = heaviest - levels.weights[u]
+    for e in range(levels.rows[u], levels.rows[u + 1]):
+        v: int = levels.ends[e]
+        w: pk.int64 = levels.edge_weights[e]
+        h: pk.uint32 = mix(v ^ seed)
+        key: pk.int64 = (w << KEY_BITS) + h
+        position: int = levels.positions[v]
+        weight: int = levels.weights[v]
+        pin: int = levels.pins[v]
+        if position != FREE or weight > room or pin != MOVABLE:
+            key = -1
+        if key > best_key:
+            best_key = key
+            best = v
+    return best
+
+
+@pk.function
+def match_level(begin: int, end: int, heaviest: int, seed: pk.uint32, levels: Levels):
+    """Match the vertices of a level, which weigh no more than `heaviest` together.
+
+    Mates are left in `positions`; a vertex without one is its own, and so is one that is pinned.
+    """
+    shuffle(begin, end, seed, levels.heap)
+    for v in range(begin, end):
+        levels.positions[v] = FREE
+    lone: int = NO_VERTEX
+    for j in range(begin, end):
+        u: int = levels.heap[j]
+        if levels.pins[u] != MOVABLE:
+            levels.positions[u] = u
+        elif levels.positions[u] == FREE:
+            mate: int = mate_of(u, heaviest, seed, levels)
+            if levels.rows[u] == levels.rows[u + 1]:
+                mate = lone
+                lone = u
+                if mate != NO_VERTEX:
+                    lone = NO_VERTEX
+                    if levels.weights[u] + levels.weights[mate] > heaviest:
+                        mate = NO_VERTEX
+            if mate == NO_VERTEX:
+                mate = u
+            levels.positions[u] = mate
+            levels.positions[mate] = u
+
+
+@pk.function
+def number_pairs(begin: int, end: int, levels: Levels) -> int:
+    """Number the vertices of the next level, from end + 1 on; return where they end."""
+    c: int = end + 1
+    for u in range(begin, end):
+        mate: int = levels.positions[u]
+        if mate >= u:
+            levels.coarse_of[u] = c
+            levels.coarse_of[mate] = c
+            levels.weights[c] = levels.weights[u]
+            levels.pins[c] = levels.pins[u]
+            if mate != u:
+                levels.weights[c] += levels.weights[mate]
+            levels.moved[c] = NO_VERTEX
+            c += 1
+    return c
+
+
+@pk.function
+def add_row(u: int, c: int, first: int, entry: int, levels: Levels) -> int:
+    """Add a vertex's edges to the row of a vertex of the next level; return where that row ends."""
+    last: int = entry
+    for e in range(levels.rows[u], levels.rows[u + 1]):
+        d: int = levels.coarse_of[levels.ends[e]]
+        slot: int = levels.moved[d]
+        is_new: int = 0
+        if slot < first:
+            is_new = 1
+            slot = last
+        before: int = levels.edge_weights[slot]
+        if is_new == 1:
+            before = 0
+        if d == c:
+            is_new = 0
+        levels.edge_weights[slot] = before + levels.edge_weights[e]
+        levels.ends[slot] = d
+        if d == c:
+            slot = NO_VERTEX
+        levels.moved[d] = slot
+        last += is_new
+    return last
+
+
+@pk.function
+def contract(begin: int, end: int, entry: int, levels: Levels) -> int:
+    """Make the rows of the next level, from an entry on; return where they end."""
+    first: int = entry
+    for u in range(begin, end):
+        mate: int = levels.positions[u]
+        if mate >= u:
+            c: int = levels.coarse_of[u]
+            levels.rows[c] = first
+            last: int = add_row(u, c, first, first, levels)
+            if mate != u:
+                last = add_row(mate, c, first, last, levels)
+            first = last
+    return first
+
+
+@pk.function
+def coarsen(heaviest: int, here: int, levels: Levels) -> bool:
+    """Make a level of the one at work and go to it; return False if there is no room, or no use."""
+    begin: int = levels.numbers[here + Number.BEGIN]
+    end: int = levels.numbers[here + Number.END]
+    entry: int = levels.numbers[here + Number.ENTRIES]
+    size: int = levels.rows[end] - levels.rows[begin]
+    if end + 1 + (end - begin) >= levels.numbers[here + Number.LAST_VERTEX]:
+        return False
+    if entry + size > levels.numbers[here + Number.LAST_ENTRY]:
+        return False
+    level: int = levels.numbers[here + Number.LEVELS]
+    seed: pk.uint32 = mix(levels.numbers[here + Number.SEED] + level)
+    match_level(begin, end, heaviest, seed, levels)
+    last: int = number_pairs(begin, end, levels)
+    if (last - end - 1) * OF_BEFORE > (end - begin) * LARGEST:
+        return False
+    entry = contract(begin, end, entry, levels)
+    levels.rows[last] = entry
+    levels.numbers[here + Number.ENTRIES] = entry
+    levels.numbers[here + Number.BEGIN] = end + 1
+    levels.numbers[here + Number.END] = last
+    levels.numbers[here + Number.LEVELS] = level + 1
+    levels.numbers[here + Number.LEVEL_BEGINS + level + 1] = end + 1
+    return True

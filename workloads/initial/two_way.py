@@ -1,0 +1,298 @@
+"""Bisections: greedy growing and the refinement of Fiduccia and Mattheyses, one index each.
+
+Fiduccia, Mattheyses, "A linear-time heuristic for improving network partitions", DAC 1982: every
+vertex moves at most once in a pass, the best first, and what comes after the best state is undone.
+Growing and its place in a multilevel method: Karypis, Kumar, "A fast and high quality multilevel
+scheme for partitioning irregular graphs", SIAM Journal on Scientific Computing 20 (1998). Vertices
+are places in the arrays of a level; ties go to the higher hash.
+"""
+
+import pykokkos as pk
+
+from jetpy.workloads.common.groups import NO_VERTEX
+from jetpy.workloads.common.hashing import mix, place_of
+from jetpy.workloads.common.heaps import DONE, NOT_QUEUED, Heaps, Number
+from jetpy.workloads.initial.queues import change_key, dequeue, enqueue, first_queued
+
+MOVABLE = -1
+"""In place of a side, of a vertex that may be on both."""
+KEY_BITS = 32
+FEWEST_TRIED, MOST_TRIED = 14, 150
+"""Moves without success after which a pass ends, on small and large levels."""
+TRIED_SHARE = 50
+
+
+class Sides(Heaps):
+    """Levels of bisections, and a side, 0 or 1, of each vertex."""
+
+    rows: pk.View1D[pk.int32]
+    ends: pk.View1D[pk.int32]
+    edge_weights: pk.View1D[pk.int32]
+    weights: pk.View1D[pk.int32]
+    sides: pk.View1D[pk.int32]
+    internal: pk.View1D[pk.int32]  # weight of the edges to the own side
+    external: pk.View1D[pk.int32]  # to the other side
+    moved: pk.View1D[pk.int32]  # the vertices in the order of their moves
+    pins: pk.View1D[pk.int32]  # the side that a vertex has to be on; MOVABLE
+
+
+@pk.function
+def key_of(v: int, here: int, state: Sides) -> pk.int64:
+    """Return the key of a vertex: its gain, then its hash."""
+    gain: pk.int64 = state.external[v] - state.internal[v]
+    seed: pk.uint32 = state.numbers[here + Number.SEED]
+    h: pk.uint32 = mix(v ^ seed)
+    return (gain << KEY_BITS) + h
+
+
+@pk.function
+def queue(u: int, here: int, state: Sides):
+    """Queue a vertex by its gain while it has edges to the other side and may move."""
+    if state.positions[u] == DONE:
+        return
+    if state.positions[u] != NOT_QUEUED:
+        if state.external[u] == 0:
+            dequeue(u, state.sides[u], here, state)
+        else:
+            change_key(u, key_of(u, here, state), state.sides[u], here, state)
+    elif state.external[u] > 0:
+        enqueue(u, key_of(u, here, state), state.sides[u], here, state)
+
+
+@pk.function
+def change_side(v: int, queues: int, here: int, state: Sides):
+    """Move a vertex to the other side; with `queues` = 1, queue its neighbours anew."""
+    side: int = state.sides[v]
+    other: int = 1 - side
+    external: int = state.external[v]
+    internal: int = state.internal[v]
+    state.numbers[here + Number.CUT] -= external - internal
+    state.numbers[here + Number.WEIGHTS + side] -= state.weights[v]
+    state.numbers[here + Number.WEIGHTS + other] += state.weights[v]
+    state.sides[v] = other
+    state.external[v] = internal
+    state.internal[v] = external
+    for e in range(state.rows[v], state.rows[v + 1]):
+        u: int = state.ends[e]
+        w: int = state.edge_weights[e] * (1 - 2 * (state.sides[u] ^ other))
+        state.internal[u] += w
+        state.external[u] -= w
+        if queues == 1:
+            queue(u, here, state)
+
+
+@pk.function
+def measure(here: int, state: Sides):
+    """Find the weights of the sides, those of the vertices' edges, and the cut."""
+    begin: int = state.numbers[here + Number.BEGIN]
+    end: int = state.numbers[here + Number.END]
+    state.numbers[here + Number.WEIGHTS] = 0
+    state.numbers[here + Number.WEIGHTS + 1] = 0
+    twice: pk.int64 = 0
+    for v in range(begin, end):
+        side: int = state.sides[v]
+        inside: int = 0
+        outside: int = 0
+        for e in range(state.rows[v], state.rows[v + 1]):
+            w: int = state.edge_weights[e]
+            away: int = w * (state.sides[state.ends[e]] ^ side)
+            outside += away
+            inside += w - away
+        state.internal[v] = inside
+        state.external[v] = outside
+        twice += outside
+        state.numbers[here + Number.WEIGHTS + side] += state.weights[v]
+    state.numbers[here + Number.CUT] = twice >> 1
+
+
+@pk.function
+def clear_queues(here: int, state: Sides):
+    """Let every vertex be out of the queues, and not yet moved; pinned ones for good."""
+    begin: int = state.numbers[here + Number.BEGIN]
+    end: int = state.numbers[here + Number.END]
+    for v in range(begin, end):
+        state.positions[v] = NOT_QUEUED
+    if state.numbers[here + Number.PINNED] > 0:
+        for v in range(begin, end):
+            if state.pins[v] != MOVABLE:
+                state.positions[v] = DONE
+    state.numbers[here + Number.SIZES] = 0
+    state.numbers[here + Number.SIZES + 1] = 0
+    state.numbers[here + Number.MOVED] = 0
+
+
+@pk.function
+def overload_of(here: int, state: Sides) -> pk.int64:
+    """Return the weight of a side above what it may weigh."""
+    first: pk.int64 = state.numbers[here + Number.WEIGHTS] - state.numbers[here + Number.MOST]
+    second: pk.int64 = (
+        state.numbers[here + Number.WEIGHTS + 1] - state.numbers[here + Number.MOST + 1]
+    )
+    if second > first:
+        first = second
+    if first < 0:
+        return 0
+    return first
+
+
+@pk.function
+def distance_of(here: int, state: Sides) -> pk.int64:
+    """Return how far the weights of the sides are from what they should be."""
+    difference: pk.int64 = (
+        state.numbers[here + Number.WEIGHTS] - state.numbers[here + Number.TARGET]
+    )
+    if difference < 0:
+        return -difference
+    return difference
+
+
+@pk.function
+def has_room(v: int, here: int, state: Sides) -> bool:
+    """Whether a vertex may go to the other side."""
+    other: int = 1 - state.sides[v]
+    weight: pk.int64 = state.numbers[here + Number.WEIGHTS + other] + state.weights[v]
+    return weight <= state.numbers[here + Number.MOST + other]
+
+
+@pk.function
+def first_to_move(here: int, state: Sides) -> int:
+    """Return the vertex to move next, or `NO_VERTEX`: the first of a queue.
+
+    The one of higher gain if there is room for both, else the one that there is room for. If the
+    gains are equal, there is room for neither, or a side is too heavy or has none queued: the one
+    on the side that is heavier than it should be.
+    """
+    side: int = 1
+    if state.numbers[here + Number.WEIGHTS] > state.numbers[here + Number.TARGET]:
+        side = 0
+    size: int = state.numbers[here + Number.SIZES]
+    other_size: int = state.numbers[here + Number.SIZES + 1]
+    if size > 0 and other_size > 0 and overload_of(here, state) == 0:
+        a: int = first_queued(0, here, state)
+        b: int = first_queued(1, here, state)
+        a_fits: bool = has_room(a, here, state)
+        b_fits: bool = has_room(b, here, state)
+        if a_fits and b_fits:
+            difference: int = state.external[a] - state.internal[a]
+            difference -= state.external[b] - state.internal[b]
+            if difference > 0:
+                side = 0
+            elif difference < 0:
+                side = 1
+        elif a_fits:
+            side = 0
+        elif b_fits:
+            side = 1
+        if side == 0:
+            return a
+        return b
+    return first_queued(side, here, state)
+
+
+@pk.function
+def undo(kept: int, here: int, state: Sides):
+    """Take back all moves of a pass but the first ones."""
+    while state.numbers[here + Number.MOVED] > kept:
+        state.numbers[here + Number.MOVED] -= 1
+        last: int = state.numbers[here + Number.BEGIN] + state.numbers[here + Number.MOVED]
+        change_side(state.moved[last], 0, here, state)
+
+
+@pk.function
+def improve(here: int, state: Sides) -> bool:
+    """Make one pass of Fiduccia and Mattheyses; return whether it has improved anything.
+
+    Better is less weight above what is allowed, then a smaller cut, then sides nearer their
+    targets.
+    """
+    begin: int = state.numbers[here + Number.BEGIN]
+    end: int = state.numbers[here + Number.END]
+    clear_queues(here, state)
+    overload: pk.int64 = overload_of(here, state)
+    cut: pk.int64 = state.numbers[here + Number.CUT]
+    distance: pk.int64 = distance_of(here, state)
+    for v in range(begin, end):
+        if state.external[v] > 0 or overload > 0:
+            if state.positions[v] != DONE:
+                enqueue(v, key_of(v, here, state), state.sides[v], here, state)
+    most: int = (end - begin) // TRIED_SHARE
+    if most < FEWEST_TRIED:
+        most = FEWEST_TRIED
+    if most > MOST_TRIED:
+        most = MOST_TRIED
+    kept: int = 0
+    while state.numbers[here + Number.MOVED] - kept < most:
+        u: int = first_to_move(here, state)
+        if u == NO_VERTEX:
+            break
+        dequeue(u, state.sides[u], here, state)
+        state.positions[u] = DONE
+        change_side(u, 1, here, state)
+        count: int = state.numbers[here + Number.MOVED]
+        state.moved[begin + count] = u
+        state.numbers[here + Number.MOVED] = count + 1
+        now: pk.int64 = overload_of(here, state)
+        if now > overload:
+            continue
+        new_cut: pk.int64 = state.numbers[here + Number.CUT]
+        new_distance: pk.int64 = distance_of(here, state)
+        if now < overload or new_cut < cut or (new_cut == cut and new_distance < distance):
+            overload = now
+            cut = new_cut
+            distance = new_distance
+            kept = count + 1
+    undo(kept, here, state)
+    return kept > 0
+
+
+@pk.function
+def refine(passes: int, here: int, state: Sides):
+    """Make passes while they improve anything, but not more than so many."""
+    done: int = 0
+    while done < passes:
+        done += 1
+        if not improve(here, state):
+            break
+
+
+@pk.function
+def grow(salt: int, here: int, state: Sides):
+    """Let side 0 grow from a vertex, always by the one of highest gain, until it is heavy enough.
+
+    What it cannot reach is reached from another vertex. It grows from those that are pinned to it,
+    if there are any.
+    """
+    begin: int = state.numbers[here + Number.BEGIN]
+    end: int = state.numbers[here + Number.END]
+    for v in range(begin, end):
+        state.sides[v] = 1
+    if state.numbers[here + Number.PINNED] > 0:
+        for v in range(begin, end):
+            if state.pins[v] == 0:
+                state.sides[v] = 0
+    measure(here, state)
+    clear_queues(here, state)
+    if state.numbers[here + Number.PINNED] > 0:
+        for v in range(begin, end):
+            queue(v, here, state)
+    seed: pk.uint32 = state.numbers[here + Number.SEED]
+    next_seed: int = begin + place_of(mix(mix(seed + salt)), end - begin)
+    left: int = end - begin
+    target: pk.int64 = state.numbers[here + Number.TARGET]
+    while state.numbers[here + Number.WEIGHTS] < target:
+        if state.numbers[here + Number.SIZES + 1] == 0:
+            while left > 0 and state.positions[next_seed] != NOT_QUEUED:
+                left -= 1
+                next_seed += 1
+                if next_seed == end:
+                    next_seed = begin
+            if left == 0:
+                break
+            enqueue(next_seed, 0, 1, here, state)
+        u: int = first_queued(1, here, state)
+        dequeue(u, 1, here, state)
+        state.positions[u] = DONE
+        excess: pk.int64 = state.numbers[here + Number.WEIGHTS] + state.weights[u] - target
+        if excess > target - state.numbers[here + Number.WEIGHTS]:
+            continue
+        change_side(u, 1, here, state)

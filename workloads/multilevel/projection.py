@@ -1,0 +1,54 @@
+"""Projection: a fine vertex starts in its coarse vertex's part."""
+
+import pykokkos as pk
+
+from jetpy.workloads.common.groups import Graph, Metric, Weight
+from jetpy.workloads.common.metric import distance_of
+
+
+@pk.workunit
+def project(
+    v: int,
+    coarse_of: pk.View1D[pk.int32],
+    coarse_parts: pk.View1D[pk.int32],
+    parts: pk.View1D[pk.int32],
+):
+    """Copy a part from the coarse to the fine level."""
+    parts[v] = coarse_parts[coarse_of[v]]
+
+
+@pk.workunit
+def inject(
+    v: int,
+    coarse_of: pk.View1D[pk.int32],
+    parts: pk.View1D[pk.int32],
+    coarse_parts: pk.View1D[pk.int32],
+):
+    """Copy a part from the fine to the coarse level (vertices of a pair share it)."""
+    coarse_parts[coarse_of[v]] = parts[v]
+
+
+@pk.workunit
+def label_pinned(v: int, pinned: pk.View1D[pk.int32], labels: pk.View1D[pk.int32]):
+    """Give a vertex that is pinned to a part the label of that part, below all blocks."""
+    if pinned[v] >= 0:
+        labels[v] = -1 - pinned[v]
+
+
+@pk.workunit
+def cost_of_vertex(
+    v: int, acc: pk.Acc[pk.int64], graph: Graph, parts: pk.View1D[pk.int32], metric: Metric
+):
+    """Sum up what directed edges that leave their part cost."""
+    e: int = graph.indptr[v]
+    end: int = graph.indptr[v + 1]
+    while e < end:
+        w: pk.int64 = graph.edge_weights[e]
+        acc += w * distance_of(parts[v], parts[graph.indices[e]], metric)
+        e += 1
+
+
+@pk.workunit
+def weigh_parts(v: int, graph: Graph, parts: pk.View1D[pk.int32], part_weights: pk.View1D[Weight]):
+    """Add each vertex's weight to its part."""
+    pk.atomic_fetch_add(part_weights, [parts[v]], graph.vertex_weights[v])

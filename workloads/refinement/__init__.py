@@ -1,0 +1,1 @@
+"""Kernels of refinement and rebalancing."""

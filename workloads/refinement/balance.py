@@ -1,0 +1,41 @@
+"""Last steps on the input graph: what holds each vertex in its part, and which are held least."""
+
+import pykokkos as pk
+
+from jetpy.workloads.common.groups import Graph
+
+
+@pk.workunit
+def weigh_internal(v: int, graph: Graph, parts: pk.View1D[pk.int32], internal: pk.View1D[pk.int64]):
+    """Sum up the weights of the edges to the own part."""
+    total: pk.int64 = 0
+    e: int = graph.indptr[v]
+    while e < graph.indptr[v + 1]:
+        if parts[graph.indices[e]] == parts[v]:
+            total += graph.edge_weights[e]
+        e += 1
+    internal[v] = total
+
+
+@pk.workunit
+def count_vertices(v: int, parts: pk.View1D[pk.int32], sizes: pk.View1D[pk.int32]):
+    """Count the vertices of each part."""
+    pk.atomic_fetch_add(sizes, [parts[v]], 1)
+
+
+@pk.workunit
+def list_loose(
+    v: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    parts: pk.View1D[pk.int32],
+    sizes: pk.View1D[pk.int32],
+    internal: pk.View1D[pk.int64],
+    most: pk.int64,
+    loose: pk.View1D[pk.int32],
+):
+    """List the vertices that edges of at most a weight hold in a part of two or more."""
+    if internal[v] <= most and sizes[parts[v]] > 1:
+        if last_pass:
+            loose[acc] = v
+        acc += 1

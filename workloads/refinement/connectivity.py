@@ -1,0 +1,256 @@
+"""The connectivity table: for each vertex, the weight of its edges into each adjacent part.
+
+Row v has min(degree, k) slots from `rows[v]` on. Where the degree is high for k, slot p belongs to
+part p (direct row). Elsewhere a slot is taken by a part when it is needed, and `FREED` when its
+weight falls to zero. A short row is a list: slots are taken from the front, and it ends at the
+first `UNUSED` one. A long one is a hash table with linear probing. Which slot a part has depends on
+the order of updates, so no result may depend on slots: readers break ties by hash and part.
+"""
+
+import pykokkos as pk
+
+from jetpy.workloads.common.groups import (
+    INACTIVE,
+    NO_PART,
+    NO_PRIORITY,
+    NO_VERTEX,
+    UNKNOWN,
+    Connectivity,
+    Graph,
+    LongRows,
+    Refinement,
+)
+from jetpy.workloads.common.hash_table import claim_slot, find_slot, next_slot, slot_of_claim
+from jetpy.workloads.common.hashing import spread
+from jetpy.workloads.common.long_rows import (
+    edges_from,
+    edges_to,
+    end_of,
+    first_entry,
+    is_lane,
+    row_of,
+    step_of,
+)
+from jetpy.workloads.common.metric import MetricKind, distance_of
+
+UNUSED, FREED = -1, -2
+LONGEST_LIST = 16
+"""Slots of the longest row that is a list."""
+MOST_DIRECT, SPARSE = 16, 4
+"""A row of k slots is direct if k is at most the one, or the degree at least the other times k."""
+NO_EDGES = -1
+"""In place of what the edges of a vertex to other parts cost, where there are none."""
+
+
+@pk.function
+def is_direct(degree: int, k: int) -> bool:
+    """Whether a row of this degree is indexed by part."""
+    return degree >= k and (k <= MOST_DIRECT or degree >= SPARSE * k)
+
+
+@pk.function
+def capacity(degree: int, k: int) -> int:
+    """Number of slots of a row."""
+    if degree < k:
+        return degree
+    return k
+
+
+@pk.function
+def first_slot(p: int, row: int, size: int) -> int:
+    """Return where the search for a part begins in a row that is not direct."""
+    if size <= LONGEST_LIST:
+        return row
+    return row + spread(p, size)
+
+
+@pk.function
+def ends_row(p: int, row: int, end: int) -> bool:
+    """Whether a reader of the slots row..end - 1 is done when it meets p."""
+    return p == UNUSED and end - row <= LONGEST_LIST
+
+
+@pk.function
+def slot_of_part(p: int, first: int, row: int, size: int, table: Connectivity) -> int:
+    """Return the slot that part p has in a row, looked for from `first` on; -1 if it has none."""
+    s: int = first
+    while table.parts[s] != p:
+        if table.parts[s] == UNUSED:
+            return -1
+        s = next_slot(s, row, size)
+        if s == first:
+            return -1
+    return s
+
+
+@pk.function
+def take_slot(p: int, row: int, size: int, table: Connectivity) -> int:
+    """Find the slot of part p in a row, or take the first free one for it.
+
+    Others may be taking slots, too. A part that has one is looked for before any is taken: freed
+    ones may stand before it.
+    """
+    first: int = first_slot(p, row, size)
+    s: int = slot_of_part(p, first, row, size, table)
+    if s < 0:
+        s = slot_of_claim(claim_slot(p, first, row, size, table.parts))
+    return s
+
+
+@pk.function
+def add_to_row(v: int, degree: int, p: int, weight: int, table: Connectivity):
+    """Add an edge into part p to the row of a vertex that others may be adding to."""
+    s: int = table.rows[v]
+    if is_direct(degree, table.k):
+        s += p
+    else:
+        s = take_slot(p, s, capacity(degree, table.k), table)
+    pk.atomic_fetch_add(table.weights, [s], weight)
+
+
+@pk.function
+def take_from_row(v: int, degree: int, p: int, weight: int, table: Connectivity):
+    """Take an edge into part p out of the row of a vertex that others may be taking from.
+
+    Whoever takes the last weight out of a slot is the last to look for it, and frees it.
+    """
+    row: int = table.rows[v]
+    if is_direct(degree, table.k):
+        pk.atomic_fetch_add(table.weights, [row + p], -weight)
+        return
+    size: int = capacity(degree, table.k)
+    s: int = first_slot(p, row, size)
+    while table.parts[s] != p:
+        s = next_slot(s, row, size)
+    before: int = pk.atomic_fetch_add(table.weights, [s], -weight)
+    if before == weight:
+        table.parts[s] = FREED
+
+
+@pk.workunit
+def place_rows(v: int, acc: pk.Acc[pk.int64], last_pass: bool, graph: Graph, table: Connectivity):
+    """Place the rows one after the other."""
+    if last_pass:
+        table.rows[v] = acc
+    acc += capacity(graph.indptr[v + 1] - graph.indptr[v], table.k)
+
+
+@pk.function
+def clear_slot(s: int, row: int, degree: int, table: Connectivity):
+    """Empty the slot number s of a row."""
+    table.parts[row + s] = UNUSED
+    if is_direct(degree, table.k):
+        table.parts[row + s] = s
+    table.weights[row + s] = 0
+
+
+@pk.function
+def clear_chunk(i: int, graph: Graph, long_rows: LongRows, table: Connectivity):
+    """Empty the slots that a lane has of a long row."""
+    v: int = row_of(i, long_rows)
+    degree: int = graph.indptr[v + 1] - graph.indptr[v]
+    s: int = first_entry(i, long_rows)
+    end: int = end_of(i, capacity(degree, table.k), long_rows)
+    while s < end:
+        clear_slot(s, table.rows[v], degree, table)
+        s += step_of(i, long_rows)
+
+
+@pk.workunit
+def clear_long_rows(i: int, graph: Graph, long_rows: LongRows, table: Connectivity):
+    """Empty the long rows."""
+    clear_chunk(i, graph, long_rows, table)
+
+
+@pk.function
+def build_row(
+    v: int, after_moves: bool, graph: Graph, table: Connectivity, state: Refinement
+) -> pk.int64:
+    """Compute a row, and `internal`, from the parts of the neighbours.
+
+    Returns what the edges to other parts cost, which may be nothing; `NO_EDGES` if there are none.
+    If this is done after moves, the target becomes unknown if the vertex is active and it or a
+    neighbour has moved.
+    """
+    e: int = graph.indptr[v]
+    end: int = graph.indptr[v + 1]
+    degree: int = end - e
+    row: int = table.rows[v]
+    size: int = capacity(degree, table.k)
+    s: int = 0
+    while s < size:
+        clear_slot(s, row, degree, table)
+        s += 1
+    home: int = state.parts[v]
+    internal: int = 0
+    external: int = 0
+    cost: pk.int64 = 0
+    moved: int = 0
+    if after_moves and state.previous[v] != home:
+        moved = 1
+    while e < end:
+        u: int = graph.indices[e]
+        if state.parts[u] != home:
+            break
+        if after_moves and state.previous[u] != home:
+            moved = 1
+        internal += graph.edge_weights[e]
+        e += 1
+    if internal > 0:
+        s = row + home
+        if not is_direct(degree, table.k):
+            s = first_slot(home, row, size)
+        table.parts[s] = home
+        table.weights[s] = internal
+    while e < end:
+        u: int = graph.indices[e]
+        p: int = state.parts[u]
+        w: int = graph.edge_weights[e]
+        if after_moves and state.previous[u] != p:
+            moved = 1
+        if p == home:
+            internal += w
+        else:
+            external += w
+            if state.metric_kind != MetricKind.EDGE_CUT:
+                wide: pk.int64 = w
+                cost += wide * distance_of(home, p, state)
+        s = row + p
+        if not is_direct(degree, table.k):
+            s = find_slot(p, first_slot(p, row, size), row, size, table.parts)
+            table.parts[s] = p
+        table.weights[s] += w
+        e += 1
+    state.internal[v] = internal
+    if moved == 1 and state.targets[v] > INACTIVE:
+        state.targets[v] = UNKNOWN
+    if external == 0:
+        return NO_EDGES
+    if state.metric_kind == MetricKind.EDGE_CUT:
+        cost = external
+    return cost
+
+
+@pk.workunit
+def build_rows(i: int, graph: Graph, long_rows: LongRows, table: Connectivity, state: Refinement):
+    """Compute every row, long ones from empty ones, and forget what was known of the vertices.
+
+    Targets become unknown, or that of a vertex without adjacent parts inactive. High-degree
+    vertices are all active.
+    """
+    v: int = row_of(i, long_rows)
+    degree: int = graph.indptr[v + 1] - graph.indptr[v]
+    if not is_lane(i, long_rows):
+        state.targets[v] = UNKNOWN
+        state.priorities[v] = NO_PRIORITY
+        state.destinations[v] = NO_PART
+        state.active[v] = NO_VERTEX
+        if degree <= long_rows.longest:
+            if build_row(v, False, graph, table, state) == NO_EDGES:
+                state.targets[v] = INACTIVE
+        return
+    e: int = edges_from(i, v, graph, long_rows)
+    end: int = edges_to(i, v, graph, long_rows)
+    while e < end:
+        add_to_row(v, degree, state.parts[graph.indices[e]], graph.edge_weights[e], table)
+        e += step_of(i, long_rows)

@@ -1,0 +1,256 @@
+"""Jetlp: unconstrained label propagation with two filters and locks (Jet, section 4.1)."""
+
+import pykokkos as pk
+
+from jetpy.workloads.common.control_block import Control
+from jetpy.workloads.common.ghosts import comes_before, own_id
+from jetpy.workloads.common.groups import (
+    NO_PRIORITY,
+    UNWANTED,
+    Connectivity,
+    Graph,
+    LongRows,
+    Refinement,
+    Weight,
+)
+from jetpy.workloads.common.hashing import mix, place_of
+from jetpy.workloads.common.long_rows import (
+    edges_from,
+    edges_to,
+    is_lane,
+    is_left_to_lanes,
+    step_of,
+    vertex_of,
+)
+from jetpy.workloads.common.metric import MetricKind, distance_of
+from jetpy.workloads.common.striped_counters import section_place, tally_section
+from jetpy.workloads.refinement.iterations import propagates
+from jetpy.workloads.refinement.losses import BUCKETS, loss_bucket, tally_place
+from jetpy.workloads.refinement.moves import begin_vertex, move
+from jetpy.workloads.refinement.targets import update_target
+
+PERCENT = 100
+ALL = 65536
+"""Shares of a rank that a part admits are given in parts of this."""
+
+
+class Proposals:
+    """What the iteration has proposed."""
+
+    vertices: pk.View1D[pk.int32]  # those that may have been proposed to move
+    gains: pk.View1D[pk.int64]  # gain of each vertex behind the afterburner
+    is_capped: int  # whether the inflow of parts is capped
+
+
+class Inflow:
+    """How the inflow of parts is capped."""
+
+    ranks: pk.View1D[pk.int32]  # of each vertex's gain per weight; NO_RANK of one that stays
+    incoming: pk.View1D[Weight]  # weight by section, destination and rank
+    outgoing: pk.View1D[Weight]  # weight by section and part
+    lowest_ranks: pk.View1D[pk.int32]  # lowest rank that a part admits
+    shares: pk.View1D[pk.int64]  # and how much of that
+    sections: int
+    overfill: int  # percent of its limit that a part may be filled above it
+
+
+NO_RANK = -1
+
+
+@pk.function
+def passes_first_filter(v: int, state: Refinement) -> bool:
+    """Whether a move loses less than a share of what the edges into the own part will cost."""
+    if state.gains[v] >= 0:
+        return True
+    ratio: pk.int64 = state.control[Control.FILTER_RATIO]
+    loss: pk.int64 = -state.gains[v]
+    limit: pk.int64 = state.internal[v]
+    limit = limit * distance_of(state.parts[v], state.targets[v], state)
+    limit = limit // PERCENT * ratio + limit % PERCENT * ratio // PERCENT
+    return loss * state.unit < limit
+
+
+@pk.workunit
+def propose(i: int, graph: Graph, table: Connectivity, state: Refinement):
+    """Choose a target for every active vertex, and pass it through the first filter.
+
+    A vertex that passes has its gain as priority. Locked vertices stay.
+    """
+    if not propagates(state):
+        return
+    v: int = state.active[i]
+    if v < 0:
+        return
+    begin_vertex(v, state)
+    state.priorities[v] = NO_PRIORITY
+    if state.locks[v] == state.control[Control.LOCK]:
+        return
+    update_target(v, graph, table, state)
+    if state.targets[v] >= 0:
+        if passes_first_filter(v, state):
+            state.priorities[v] = state.gains[v]
+        else:
+            state.targets[v] = UNWANTED
+
+
+@pk.workunit
+def list_proposers(
+    i: int, acc: pk.Acc[pk.int64], last_pass: bool, state: Refinement, proposals: Proposals
+):
+    """List the vertices that have passed the first filter."""
+    v: int = state.active[i]
+    if v >= 0:
+        if state.priorities[v] != NO_PRIORITY:
+            if last_pass:
+                proposals.vertices[acc] = v
+            acc += 1
+
+
+@pk.function
+def accept(v: int, graph: Graph, state: Refinement):
+    """Move a vertex to its target, and lock it for the next iteration."""
+    state.locks[v] = state.control[Control.LOCK] + 1
+    move(v, state.targets[v], graph, state)
+
+
+@pk.workunit
+def afterburn(i: int, graph: Graph, long_rows: LongRows, state: Refinement, proposals: Proposals):
+    """Recompute a proposal's gain as if all neighbours of higher priority had moved.
+
+    Where that is not negative, the vertex moves. Parts are read from `previous`, as others may be
+    moving. The gains of high-degree vertices are added up for `afterburn_long_rows`, and if the
+    inflow of parts is capped those of all are left to `admit`.
+    """
+    if not propagates(state):
+        return
+    v: int = vertex_of(i, proposals.vertices, long_rows)
+    if v < 0:
+        return
+    priority: int = state.priorities[v]
+    if priority == NO_PRIORITY:
+        return
+    source: int = state.previous[v]
+    target: int = state.targets[v]
+    gain: pk.int64 = 0
+    if is_left_to_lanes(i, graph.indptr[v + 1] - graph.indptr[v], long_rows):
+        return
+    ghosts: int = state.control[Control.GHOSTS]
+    higher: int = state.control[Control.HIGHER_GHOSTS]
+    e: int = edges_from(i, v, graph, long_rows)
+    end: int = edges_to(i, v, graph, long_rows)
+    while e < end:
+        u: int = graph.indices[e]
+        p: int = state.previous[u]
+        other: int = state.priorities[u]
+        if other > priority or (other == priority and comes_before(u, v, ghosts, higher)):
+            p = state.targets[u]
+        w: pk.int64 = graph.edge_weights[e]
+        if state.metric_kind == MetricKind.EDGE_CUT:
+            if p == target:
+                gain += w
+            if p == source:
+                gain -= w
+        else:
+            nearer: int = distance_of(source, p, state)
+            nearer -= distance_of(target, p, state)
+            gain += w * nearer
+        e += step_of(i, long_rows)
+    if is_lane(i, long_rows):
+        pk.atomic_fetch_add(proposals.gains, [v], gain)
+    elif proposals.is_capped == 1:
+        proposals.gains[v] = gain
+    elif gain >= 0:
+        accept(v, graph, state)
+
+
+@pk.workunit
+def afterburn_long_rows(
+    i: int, graph: Graph, long_rows: LongRows, state: Refinement, proposals: Proposals
+):
+    """Finish the afterburner for a high-degree vertex."""
+    if not propagates(state):
+        return
+    v: int = long_rows.vertices[i]
+    if state.priorities[v] != NO_PRIORITY and proposals.gains[v] >= 0:
+        accept(v, graph, state)
+    proposals.gains[v] = 0
+
+
+@pk.workunit
+def tally_inflow(i: int, graph: Graph, state: Refinement, proposals: Proposals, cap: Inflow):
+    """Sum up the weights that want to move, by source, and by destination and rank of the gain."""
+    if not propagates(state):
+        return
+    v: int = proposals.vertices[i]
+    if v < 0:
+        return
+    cap.ranks[v] = NO_RANK
+    if state.priorities[v] == NO_PRIORITY or proposals.gains[v] < 0:
+        return
+    weight: int = graph.vertex_weights[v]
+    rank: int = loss_bucket(proposals.gains[v], weight, state.scale)
+    cap.ranks[v] = rank
+    section: int = tally_section(i, state.control[Control.LISTED], cap.sections)
+    place: int = tally_place(section, state.targets[v], rank, state.k)
+    pk.atomic_fetch_add(cap.incoming, [place], weight)
+    pk.atomic_fetch_add(cap.outgoing, [section_place(section, state.parts[v], state.k)], weight)
+
+
+@pk.workunit
+def cap_inflow(p: int, state: Refinement, cap: Inflow):
+    """Find the lowest rank that a part admits, and the share of it.
+
+    The part is to weigh no more than its limit and `overfill` percent, if all leave that want to,
+    and as many of the lowest rank come as are expected. Both sums are zero afterwards.
+    """
+    if not propagates(state):
+        return
+    room: pk.int64 = state.limits[p] * (PERCENT + cap.overfill)
+    room = room // PERCENT - state.part_weights[p]
+    section: int = 0
+    while section < cap.sections:
+        counter: int = section_place(section, p, state.k)
+        room += cap.outgoing[counter]
+        cap.outgoing[counter] = 0
+        section += 1
+    if room < 0:
+        room = 0
+    cap.lowest_ranks[p] = 0
+    cap.shares[p] = ALL
+    rank: int = BUCKETS - 1
+    while rank >= 0:
+        wanted: pk.int64 = 0
+        section = 0
+        while section < cap.sections:
+            place: int = tally_place(section, p, rank, state.k)
+            wanted += cap.incoming[place]
+            cap.incoming[place] = 0
+            section += 1
+        if wanted > room and room >= 0:
+            cap.lowest_ranks[p] = rank
+            cap.shares[p] = room * ALL // wanted
+            room = 0
+        room -= wanted
+        rank -= 1
+
+
+@pk.workunit
+def admit(i: int, graph: Graph, state: Refinement, proposals: Proposals, cap: Inflow):
+    """Move the vertices that their targets admit: by rank, in the lowest one by hash."""
+    if not propagates(state):
+        return
+    v: int = proposals.vertices[i]
+    if v < 0:
+        return
+    proposals.gains[v] = 0
+    rank: int = cap.ranks[v]
+    p: int = state.targets[v]
+    if rank == NO_RANK:
+        return
+    if rank < cap.lowest_ranks[p]:
+        return
+    if rank == cap.lowest_ranks[p]:
+        seed: int = state.control[Control.ITERATION_SEED]
+        if place_of(mix(own_id(v, graph) ^ seed), ALL) >= cap.shares[p]:
+            return
+    accept(v, graph, state)

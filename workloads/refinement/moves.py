@@ -1,0 +1,291 @@
+"""Moves: vertices change parts, and the connectivity table and the cut follow.
+
+Few moves are taken out of the neighbours' rows, then added to them; after many, rows are built
+anew.
+"""
+
+import pykokkos as pk
+
+from jetpy.workloads.common.control_block import SECTIONS, Control, Counter, Task
+from jetpy.workloads.common.ghosts import is_ghost
+from jetpy.workloads.common.groups import (
+    INACTIVE,
+    PINNED,
+    UNKNOWN,
+    Connectivity,
+    Graph,
+    LongRows,
+    Refinement,
+)
+from jetpy.workloads.common.long_rows import (
+    edges_from,
+    edges_to,
+    is_lane,
+    is_left_to_lanes,
+    row_of,
+    step_of,
+)
+from jetpy.workloads.common.metric import MetricKind, distance_of
+from jetpy.workloads.common.striped_counters import section_of
+from jetpy.workloads.refinement.active import activate
+from jetpy.workloads.refinement.connectivity import (
+    NO_EDGES,
+    add_to_row,
+    build_row,
+    clear_chunk,
+    take_from_row,
+)
+
+
+@pk.function
+def begin_vertex(v: int, state: Refinement):
+    """Begin an iteration for a vertex: forget where it came from, note the best part it had.
+
+    To be called for every active vertex before any of them moves.
+    """
+    state.previous[v] = state.parts[v]
+    if state.control[Control.IS_BEST] == 1:
+        state.best_parts[v] = state.parts[v]
+
+
+@pk.function
+def move(v: int, q: int, graph: Graph, state: Refinement):
+    """Put a vertex into part q, and list it among the moved ones of its section."""
+    p: int = state.parts[v]
+    weight: pk.int64 = graph.vertex_weights[v]
+    one: pk.int64 = 1
+    state.previous[v] = p
+    state.parts[v] = q
+    pk.atomic_fetch_add(state.part_weights, [p], -weight)
+    pk.atomic_fetch_add(state.part_weights, [q], weight)
+    section: int = section_of(v, state)
+    place: pk.int64 = pk.atomic_fetch_add(state.counters, [Counter.MOVED + section], one)
+    state.moved[section * state.list_size + place] = v
+
+
+@pk.workunit
+def choose_update(i: int, state: Refinement):
+    """Build all rows anew, rather than update them, if very many vertices moved."""
+    state.control[Control.MOVES] = 0
+    state.control[Control.ROWS] = 0
+    if state.control[Control.TASK] == Task.NOTHING:
+        return
+    moved: pk.int64 = 0
+    longest: pk.int64 = 0
+    section: int = 0
+    while section < SECTIONS:
+        listed: pk.int64 = state.counters[Counter.MOVED + section]
+        moved += listed
+        if listed > longest:
+            longest = listed
+        section += 1
+    if moved > state.control[Control.MOST_MOVED]:
+        state.counters[Counter.REBUILD] = 1
+        state.control[Control.ROWS] = state.control[Control.VERTICES]
+    else:
+        state.control[Control.MOVES] = longest * SECTIONS
+
+
+@pk.function
+def is_rebuilt(state: Refinement) -> bool:
+    """Whether the table is to be built anew."""
+    return state.control[Control.TASK] != Task.NOTHING and state.counters[Counter.REBUILD] == 1
+
+
+@pk.function
+def add_to_cut(i: int, v: int, change: pk.int64, state: Refinement):
+    """Add what index i found at a vertex to the counters of twice the change of the cut.
+
+    Neighbouring threads of a GPU do not meet at one, nor do those of processors.
+    """
+    if change != 0:
+        section: int = section_of(v, state)
+        if state.share > 1:
+            section = i & SECTIONS - 1
+        pk.atomic_fetch_add(state.counters, [Counter.CUT_CHANGE + section], change)
+
+
+@pk.function
+def change_of_cut(w: pk.int64, old: int, new: int, u: int, state: Refinement) -> pk.int64:
+    """Return by how much an edge from a vertex moved from old to new changes twice the cut.
+
+    An edge between two moved vertices is met from both ends, any other counts double.
+    """
+    if state.parts[u] == state.previous[u]:
+        w = 2 * w
+    if state.metric_kind != MetricKind.EDGE_CUT:
+        farther: int = distance_of(new, state.parts[u], state)
+        farther -= distance_of(old, state.previous[u], state)
+        return w * farther
+    change: pk.int64 = 0
+    if state.parts[u] != new:
+        change += w
+    if state.previous[u] != old:
+        change -= w
+    return change
+
+
+@pk.function
+def subtract_edges(
+    i: int,
+    v: int,
+    e: int,
+    end: int,
+    step: int,
+    graph: Graph,
+    table: Connectivity,
+    state: Refinement,
+):
+    """Take every so many-th edge of a moved vertex out of its neighbours' rows."""
+    old: int = state.previous[v]
+    new: int = state.parts[v]
+    change: pk.int64 = 0
+    while e < end:
+        u: int = graph.indices[e]
+        w: int = graph.edge_weights[e]
+        e += step
+        change += change_of_cut(w, old, new, u, state)
+        if is_ghost(u, graph):
+            continue
+        take_from_row(u, graph.indptr[u + 1] - graph.indptr[u], old, w, table)
+        target: int = state.targets[u]
+        if target != UNKNOWN and target != PINNED:
+            if target == INACTIVE:
+                activate(u, state)
+            state.targets[u] = UNKNOWN
+    if not is_ghost(v, graph):
+        add_to_cut(i, v, change, state)
+
+
+@pk.function
+def add_edges(
+    v: int, e: int, end: int, step: int, graph: Graph, table: Connectivity, state: Refinement
+):
+    """Add every so many-th edge of a moved vertex to its neighbours' rows."""
+    p: int = state.parts[v]
+    while e < end:
+        u: int = graph.indices[e]
+        if not is_ghost(u, graph):
+            add_to_row(u, graph.indptr[u + 1] - graph.indptr[u], p, graph.edge_weights[e], table)
+        e += step
+
+
+@pk.function
+def update_rows(
+    i: int,
+    count: int,
+    is_adding: bool,
+    graph: Graph,
+    long_rows: LongRows,
+    table: Connectivity,
+    state: Refinement,
+):
+    """Take the edges of moved vertices out of their neighbours' rows, or add them.
+
+    `count` indices, which follow the lanes, do so for the moved vertices whose rows are short;
+    `share` of them share the edges of one.
+    """
+    if state.control[Control.TASK] == Task.NOTHING or state.counters[Counter.REBUILD] == 1:
+        return
+    v: int = 0
+    e: int = 0
+    end: int = 0
+    if is_lane(i, long_rows):
+        v = row_of(i, long_rows)
+        if state.parts[v] != state.previous[v]:
+            e = edges_from(i, v, graph, long_rows)
+            end = edges_to(i, v, graph, long_rows)
+            if is_adding:
+                add_edges(v, e, end, step_of(i, long_rows), graph, table, state)
+            else:
+                subtract_edges(i, v, e, end, step_of(i, long_rows), graph, table, state)
+        return
+    j: int = i - long_rows.lanes
+    width: int = count // (SECTIONS * state.share)
+    section: int = j // (width * state.share)
+    place: int = j // state.share - section * width
+    while place < state.counters[Counter.MOVED + section]:
+        v = state.moved[section * state.list_size + place]
+        e = graph.indptr[v]
+        end = graph.indptr[v + 1]
+        if not is_adding:
+            state.targets[v] = UNKNOWN
+        if end - e <= long_rows.longest:
+            e += j % state.share
+            if is_adding:
+                add_edges(v, e, end, state.share, graph, table, state)
+            else:
+                subtract_edges(i, v, e, end, state.share, graph, table, state)
+        place += width
+
+
+@pk.workunit
+def subtract_moves(
+    i: int, count: int, graph: Graph, long_rows: LongRows, table: Connectivity, state: Refinement
+):
+    """Take the edges of moved vertices out of their neighbours' rows (first pass of an update).
+
+    Sums up twice the change of the cut, each edge at its own end, and makes the targets of moved
+    vertices and neighbours unknown and these active.
+    """
+    update_rows(i, count, False, graph, long_rows, table, state)
+
+
+@pk.workunit
+def add_moves(
+    i: int, count: int, graph: Graph, long_rows: LongRows, table: Connectivity, state: Refinement
+):
+    """Add the edges of moved vertices to their neighbours' rows (second pass of an update)."""
+    update_rows(i, count, True, graph, long_rows, table, state)
+
+
+@pk.workunit
+def rebuild_rows(i: int, graph: Graph, long_rows: LongRows, table: Connectivity, state: Refinement):
+    """Compute every row anew after many moves; long ones are emptied.
+
+    Sums up what the edges between parts cost, each twice. The targets of moved vertices and their
+    neighbours become unknown, and these active.
+    """
+    if not is_rebuilt(state):
+        return
+    if is_lane(i, long_rows):
+        clear_chunk(i, graph, long_rows, table)
+        return
+    v: int = row_of(i, long_rows)
+    if is_left_to_lanes(i, graph.indptr[v + 1] - graph.indptr[v], long_rows):
+        return
+    cost: pk.int64 = build_row(v, True, graph, table, state)
+    if cost != NO_EDGES:
+        if state.targets[v] == INACTIVE:
+            activate(v, state)
+        add_to_cut(v, v, cost, state)
+
+
+@pk.workunit
+def rebuild_long_rows(
+    i: int, graph: Graph, long_rows: LongRows, table: Connectivity, state: Refinement
+):
+    """Fill the long rows that `rebuild_rows` has emptied; what it sums up and marks, too."""
+    if not is_rebuilt(state):
+        return
+    v: int = row_of(i, long_rows)
+    degree: int = graph.indptr[v + 1] - graph.indptr[v]
+    home: int = state.parts[v]
+    cost: pk.int64 = 0
+    moved: int = 0
+    if state.previous[v] != home:
+        moved = 1
+    e: int = edges_from(i, v, graph, long_rows)
+    end: int = edges_to(i, v, graph, long_rows)
+    while e < end:
+        u: int = graph.indices[e]
+        p: int = state.parts[u]
+        w: pk.int64 = graph.edge_weights[e]
+        cost += w * distance_of(home, p, state)
+        if state.previous[u] != p:
+            moved = 1
+        add_to_row(v, degree, p, graph.edge_weights[e], table)
+        e += step_of(i, long_rows)
+    if moved == 1 and state.targets[v] != PINNED:
+        state.targets[v] = UNKNOWN
+    add_to_cut(i, v, cost, state)

@@ -1,0 +1,462 @@
+"""Rebalancing: evict vertices from overweight parts at least loss (Jet, section 4.2).
+
+Losses are sorted into buckets (`losses`). What may leave which part, and for where, is a matter of
+the plan (`plan`), the task one of the control block (`control_block`).
+"""
+
+import pykokkos as pk
+
+from jetpy.workloads.common.control_block import BLOCK_BITS, Control, Counter, Task
+from jetpy.workloads.common.ghosts import own_id
+from jetpy.workloads.common.groups import INACTIVE, NO_PART, Connectivity, Graph, Refinement, Weight
+from jetpy.workloads.common.hashing import mix, place_of
+from jetpy.workloads.common.striped_counters import tally_section
+from jetpy.workloads.refinement.active import activate, is_tied
+from jetpy.workloads.refinement.connectivity import capacity, ends_row
+from jetpy.workloads.refinement.iterations import rebalances
+from jetpy.workloads.refinement.losses import BUCKETS, NO_BUCKET, loss_bucket, tally_place
+from jetpy.workloads.refinement.moves import begin_vertex, move
+from jetpy.workloads.refinement.plan import NO_LIMIT, Plan, Row
+from jetpy.workloads.refinement.targets import NOT_ADJACENT, Wanted, best_slot, connection_to
+
+CANDIDATE = NO_PART - 1
+"""Destination, minus a part, of a candidate for that part until it is evicted."""
+REGION_BITS = BLOCK_BITS + 6
+"""Regions are of 2^15 vertices in a row."""
+REGION_BLOCKS = 1 << REGION_BITS - BLOCK_BITS
+REGION_SUMS = 1 + REGION_BLOCKS
+
+
+class Eviction:
+    """Whom the overweight parts evict: the first of the candidates, by bucket and number."""
+
+    buckets: pk.View1D[pk.int32]  # of each vertex of an overweight part: loss bucket; NO_BUCKET
+    histogram: pk.View1D[Weight]  # weight of the candidates, by section, part and bucket
+    sections: int
+    last_buckets: pk.View1D[pk.int32]  # of each part: last one that it evicts from; NO_BUCKET
+    needed: pk.View1D[pk.int64]  # of each part: weight still needed of the last bucket
+    last_vertices: pk.View1D[pk.int64]  # of each part: leading bits of the last vertex there
+    upper_digits: pk.View1D[Weight]  # weight in the last bucket, by part and upper half digit
+    lower_digits: pk.View1D[Weight]  # by these and lower half digit
+    half_bits: int
+
+
+class EvictedSums:
+    """Weights of the evicted vertices of a group of parts, by regions and blocks of vertices."""
+
+    sums: pk.View1D[Weight]  # by group and region: that of the region, then of its blocks
+    regions: int
+    here: pk.View1D[pk.int64]  # by group: in this piece of the graph
+    elsewhere: pk.View1D[pk.int64]  # by group: in pieces before this one
+
+
+@pk.function
+def region_of(v: int, group: int, evicted: EvictedSums) -> pk.int64:
+    """Return the place of a group's sum of a vertex's region."""
+    place: pk.int64 = group
+    return (place * evicted.regions + (v >> REGION_BITS)) * REGION_SUMS
+
+
+@pk.function
+def block_of(v: int, group: int, evicted: EvictedSums) -> pk.int64:
+    """Return the place of a group's sum of a vertex's block."""
+    return region_of(v, group, evicted) + 1 + ((v >> BLOCK_BITS) & REGION_BLOCKS - 1)
+
+
+@pk.function
+def is_candidate(v: int, eviction: Eviction) -> bool:
+    """Whether a vertex of an overweight part may leave it."""
+    return eviction.buckets[v] != NO_BUCKET
+
+
+@pk.function
+def mean_connection(
+    v: int, graph: Graph, table: Connectivity, plan: Plan, state: Refinement
+) -> int:
+    """Return the mean connection to adjacent open parts (0: none), or `NOT_ADJACENT` if no part is.
+
+    Notes the internal weight.
+    """
+    row: int = table.rows[v]
+    end: int = row + capacity(graph.indptr[v + 1] - graph.indptr[v], table.k)
+    internal: int = 0
+    external: pk.int64 = 0
+    open_count: int = 0
+    is_adjacent: int = 0
+    for s in range(row, end):
+        q: int = table.parts[s]
+        if ends_row(q, row, end):
+            break
+        if q == state.parts[v]:
+            internal = table.weights[s]
+        elif q >= 0 and table.weights[s] > 0:
+            is_adjacent = 1
+            if plan.numbers[Row.HEAVIEST * state.k + q] < 0:
+                external += table.weights[s]
+                open_count += 1
+    state.internal[v] = internal
+    if is_adjacent == 0:
+        return NOT_ADJACENT
+    if open_count > 0:
+        external //= open_count
+    return external
+
+
+@pk.function
+def tally(i: int, v: int, p: int, bucket: int, graph: Graph, eviction: Eviction, state: Refinement):
+    """Add the weight of a candidate, that of index i, to its part and bucket."""
+    section: int = tally_section(i, state.control[Control.REBALANCING], eviction.sections)
+    place: int = tally_place(section, p, bucket, state.k)
+    pk.atomic_fetch_add(eviction.histogram, [place], graph.vertex_weights[v])
+
+
+@pk.function
+def lose_weakly(
+    v: int, found: int, graph: Graph, table: Connectivity, plan: Plan, state: Refinement
+) -> pk.int64:
+    """Make a vertex a candidate for the part of its best slot, and return what that loses.
+
+    Where there is no such slot, for an open part of its group by hash.
+    """
+    p: int = state.parts[v]
+    q: int = 0
+    weight: int = 0
+    if found >= 0:
+        q = table.parts[found]
+        weight = table.weights[found]
+    else:
+        seed: int = state.control[Control.ITERATION_SEED]
+        first: int = p // plan.group_size * plan.group_size
+        count: int = plan.numbers[Row.OPEN_COUNT * state.k + p]
+        place: int = first + place_of(mix(own_id(v, graph) ^ seed), count)
+        q = plan.numbers[Row.OPEN_PART * state.k + place]
+    state.destinations[v] = CANDIDATE - q
+    row: int = table.rows[v]
+    end: int = row + capacity(graph.indptr[v + 1] - graph.indptr[v], table.k)
+    loss: pk.int64 = connection_to(p, state.internal[v], row, end, table, state)
+    return loss - connection_to(q, weight, row, end, table, state)
+
+
+@pk.workunit
+def rate_losses(
+    i: int,
+    graph: Graph,
+    table: Connectivity,
+    plan: Plan,
+    eviction: Eviction,
+    evicted: EvictedSums,
+    state: Refinement,
+):
+    """Sort the candidates into buckets by loss, and choose for each where it would go.
+
+    A vertex of an overweight part is a candidate if the plan says that it is not too heavy, and it
+    has an adjacent part or is tied to its own by little. Weak: it would go to the adjacent open
+    part where its edges cost least, or to one of its group by hash if none is adjacent. Strong: to
+    one that is dealt later; its loss is not that of cost, but of weight: that of its mean
+    connection to adjacent open parts. Destinations and sums of the iteration before are forgotten.
+    """
+    if not rebalances(state):
+        return
+    v: int = state.active[i]
+    if v < 0:
+        return
+    begin_vertex(v, state)
+    state.destinations[v] = NO_PART
+    p: int = state.parts[v]
+    strong: int = 0
+    if state.control[Control.TASK] == Task.REBALANCE_STRONGLY:
+        strong = 1
+        group: int = p // plan.group_size
+        evicted.sums[region_of(v, group, evicted)] = 0
+        evicted.sums[block_of(v, group, evicted)] = 0
+    heaviest: pk.int64 = plan.numbers[Row.HEAVIEST * state.k + p]
+    if heaviest <= 0:
+        return
+    eviction.buckets[v] = NO_BUCKET
+    if graph.vertex_weights[v] > heaviest:
+        return
+    found: int = NOT_ADJACENT
+    if state.targets[v] != NO_PART:
+        if strong == 1:
+            found = mean_connection(v, graph, table, plan, state)
+        else:
+            found = best_slot(v, Wanted.OPEN, graph, table, state, plan.numbers, plan.numbers)
+    if found == NOT_ADJACENT:
+        state.targets[v] = NO_PART
+        limit: pk.int64 = plan.numbers[Row.TIE_LIMIT * state.k + p]
+        if is_tied(state.internal[v], graph.vertex_weights[v], limit):
+            return
+    loss: pk.int64 = 0
+    if strong == 0:
+        loss = lose_weakly(v, found, graph, table, plan, state)
+    else:
+        state.destinations[v] = CANDIDATE
+        loss = state.internal[v]
+        if found > 0:
+            loss -= found
+    bucket: int = loss_bucket(loss, graph.vertex_weights[v], state.scale)
+    eviction.buckets[v] = bucket
+    tally(i, v, p, bucket, graph, eviction, state)
+
+
+@pk.workunit
+def activate_interior(v: int, graph: Graph, plan: Plan, state: Refinement):
+    """Activate all vertices that may leave a part that has lost its limit of ties."""
+    if state.targets[v] == INACTIVE:
+        p: int = state.parts[v]
+        if (
+            plan.numbers[Row.TIE_LIMIT * state.k + p] == NO_LIMIT
+            and graph.vertex_weights[v] <= plan.numbers[Row.HEAVIEST * state.k + p]
+        ):
+            activate(v, state)
+
+
+@pk.workunit
+def find_last_bucket(p: int, plan: Plan, eviction: Eviction, state: Refinement):
+    """Find the last bucket that a part has to evict from, and how much weight of it.
+
+    The histogram is zero afterwards. Where all candidates do not suffice, the part loses its
+    limit of ties, and a counter says so.
+    """
+    if not rebalances(state):
+        return
+    eviction.last_buckets[p] = NO_BUCKET
+    needed: pk.int64 = plan.numbers[Row.EXCESS * state.k + p]
+    if needed <= 0:
+        return
+    for bucket in range(BUCKETS):
+        if needed > 0:
+            eviction.last_buckets[p] = bucket
+            eviction.needed[p] = needed
+        for section in range(eviction.sections):
+            needed -= eviction.histogram[tally_place(section, p, bucket, state.k)]
+    eviction.last_vertices[p] = 0
+    for section in range(eviction.sections):
+        for bucket in range(BUCKETS):
+            eviction.histogram[tally_place(section, p, bucket, state.k)] = 0
+    if needed > 0 and plan.numbers[Row.TIE_LIMIT * state.k + p] != NO_LIMIT:
+        plan.numbers[Row.TIE_LIMIT * state.k + p] = NO_LIMIT
+        state.counters[Counter.TOO_FEW] = 1
+
+
+@pk.workunit
+def list_candidates(
+    i: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    vertices: pk.View1D[pk.int32],
+    eviction: Eviction,
+    state: Refinement,
+):
+    """List the candidates up to the last bucket of their part."""
+    v: int = state.active[i]
+    if v >= 0:
+        if is_candidate(v, eviction) and (
+            eviction.buckets[v] <= eviction.last_buckets[state.parts[v]]
+        ):
+            if last_pass:
+                vertices[acc] = v
+            acc += 1
+
+
+@pk.workunit
+def tally_digits(
+    i: int,
+    vertices: pk.View1D[pk.int32],
+    shift: int,
+    graph: Graph,
+    eviction: Eviction,
+    state: Refinement,
+):
+    """Sum up the weights of candidates in the last bucket by the next digit of their number.
+
+    That is of 2 `half_bits` bits, `shift` above the lowest. Only candidates whose higher bits are
+    those of the last vertex.
+    """
+    if not rebalances(state):
+        return
+    v: int = vertices[i]
+    if v < 0:
+        return
+    if not is_candidate(v, eviction):
+        return
+    p: int = state.parts[v]
+    number: pk.int64 = own_id(v, graph)
+    number = number >> shift
+    if eviction.buckets[v] == eviction.last_buckets[p] and (
+        (number >> 2 * eviction.half_bits) == eviction.last_vertices[p]
+    ):
+        base: int = 1 << eviction.half_bits
+        upper: pk.int64 = p * base + ((number >> eviction.half_bits) & base - 1)
+        lower: pk.int64 = upper * base + (number & base - 1)
+        pk.atomic_fetch_add(eviction.upper_digits, [upper], graph.vertex_weights[v])
+        pk.atomic_fetch_add(eviction.lower_digits, [lower], graph.vertex_weights[v])
+
+
+@pk.function
+def find_half_digit(p: int, start: pk.int64, weights: pk.View1D[Weight], eviction: Eviction):
+    """Find the next half digit of the last vertex, given the weights by it from a place on."""
+    base: int = 1 << eviction.half_bits
+    needed: pk.int64 = eviction.needed[p]
+    total: pk.int64 = 0
+    before: pk.int64 = 0
+    digit: int = 0
+    for d in range(base - 1):
+        total += weights[start + d]
+        if total < needed:
+            digit = d + 1
+            before = total
+    eviction.needed[p] = needed - before
+    eviction.last_vertices[p] = eviction.last_vertices[p] * base + digit
+
+
+@pk.workunit
+def narrow_down(p: int, eviction: Eviction, state: Refinement):
+    """Find the next digit of the number of the last vertex that a part evicts.
+
+    The weights by digit are zero afterwards.
+    """
+    if not rebalances(state):
+        return
+    if eviction.last_buckets[p] == NO_BUCKET:
+        return
+    base: int = 1 << eviction.half_bits
+    first: pk.int64 = p * base
+    find_half_digit(p, first, eviction.upper_digits, eviction)
+    upper: pk.int64 = first + (eviction.last_vertices[p] & base - 1)
+    find_half_digit(p, upper * base, eviction.lower_digits, eviction)
+    for d in range(base):
+        if eviction.upper_digits[first + d] > 0:
+            eviction.upper_digits[first + d] = 0
+            for e in range(base):
+                eviction.lower_digits[(first + d) * base + e] = 0
+
+
+@pk.function
+def is_evicted(
+    v: int, p: int, shift: int, graph: Graph, eviction: Eviction, state: Refinement
+) -> bool:
+    """Whether a candidate is among the first of its part, by bucket and number, that weigh enough.
+
+    Where its number has the bits of the last vertex, apart from the `shift` lowest: whether those
+    with smaller such numbers do not weigh enough without it.
+    """
+    last: int = eviction.last_buckets[p]
+    if eviction.buckets[v] != last:
+        return eviction.buckets[v] < last
+    number: pk.int64 = own_id(v, graph) >> shift
+    if number != eviction.last_vertices[p]:
+        return number < eviction.last_vertices[p]
+    before: pk.int64 = 0
+    u: int = v - (own_id(v, graph) & (1 << shift) - 1)
+    while u < v:
+        if (
+            state.previous[u] == p
+            and eviction.buckets[u] == last
+            and state.destinations[u] != NO_PART
+        ):
+            before += graph.vertex_weights[u]
+        u += 1
+    return before < eviction.needed[p]
+
+
+@pk.workunit
+def evict(
+    i: int,
+    vertices: pk.View1D[pk.int32],
+    shift: int,
+    graph: Graph,
+    plan: Plan,
+    eviction: Eviction,
+    evicted: EvictedSums,
+    state: Refinement,
+):
+    """Weak: move the first candidates of each part, by bucket and number, to where they would go.
+
+    None where the candidates of some part do not suffice. Strong: mark them by some destination,
+    and sum up their weights by blocks and regions.
+    """
+    if not rebalances(state) or state.counters[Counter.TOO_FEW] == 1:
+        return
+    v: int = vertices[i]
+    if v < 0:
+        return
+    p: int = state.parts[v]
+    if not is_candidate(v, eviction) or eviction.last_buckets[p] == NO_BUCKET:
+        return
+    if not is_evicted(v, p, shift, graph, eviction, state):
+        return
+    state.destinations[v] = CANDIDATE - state.destinations[v]
+    if state.control[Control.TASK] == Task.REBALANCE_WEAKLY:
+        move(v, state.destinations[v], graph, state)
+    else:
+        group: int = p // plan.group_size
+        weight: int = graph.vertex_weights[v]
+        pk.atomic_fetch_add(evicted.sums, [region_of(v, group, evicted)], weight)
+        pk.atomic_fetch_add(evicted.sums, [block_of(v, group, evicted)], weight)
+
+
+@pk.workunit
+def sum_regions(i: int, evicted: EvictedSums, state: Refinement):
+    """Strong: sum up the weights of the evicted vertices of a group, an index for each region."""
+    if state.control[Control.TASK] != Task.REBALANCE_STRONGLY:
+        return
+    place: pk.int64 = i
+    weight: pk.int64 = evicted.sums[place * REGION_SUMS]
+    if weight > 0:
+        pk.atomic_fetch_add(evicted.here, [i // evicted.regions], weight)
+
+
+@pk.function
+def evicted_before(
+    v: int, group: int, graph: Graph, plan: Plan, evicted: EvictedSums, state: Refinement
+) -> pk.int64:
+    """Return the weight of the evicted vertices of a group that come before one of them."""
+    before: pk.int64 = evicted.elsewhere[group]
+    place: pk.int64 = region_of(0, group, evicted)
+    while place < region_of(v, group, evicted):
+        before += evicted.sums[place]
+        place += REGION_SUMS
+    place += 1
+    while place < block_of(v, group, evicted):
+        before += evicted.sums[place]
+        place += 1
+    u: int = (v >> BLOCK_BITS) << BLOCK_BITS
+    while u < v:
+        if state.destinations[u] >= 0 and state.previous[u] // plan.group_size == group:
+            before += graph.vertex_weights[u]
+        u += 1
+    return before
+
+
+@pk.workunit
+def deal_evicted(
+    i: int,
+    vertices: pk.View1D[pk.int32],
+    graph: Graph,
+    plan: Plan,
+    evicted: EvictedSums,
+    state: Refinement,
+):
+    """Strong: move an evicted vertex to its share of the room of the open parts.
+
+    All of a group in ascending order are cut into pieces, one for each open part.
+    """
+    if state.control[Control.TASK] != Task.REBALANCE_STRONGLY:
+        return
+    v: int = vertices[i]
+    if v < 0:
+        return
+    if state.destinations[v] < 0:
+        return
+    group: int = state.previous[v] // plan.group_size
+    before: pk.int64 = evicted_before(v, group, graph, plan, evicted, state)
+    low: int = group * plan.group_size
+    high: int = low + plan.numbers[Row.OPEN_COUNT * state.k + low] - 1
+    while low < high:
+        middle: int = (low + high) >> 1
+        if before < plan.numbers[Row.ROOM * state.k + middle]:
+            high = middle
+        else:
+            low = middle + 1
+    move(v, plan.numbers[Row.OPEN_PART * state.k + low], graph, state)

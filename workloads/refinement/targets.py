@@ -1,0 +1,160 @@
+"""Targets: the best of the parts adjacent to a vertex, by its row of the connectivity table."""
+
+from enum import IntEnum
+
+import pykokkos as pk
+
+from jetpy.workloads.common.control_block import Control
+from jetpy.workloads.common.ghosts import own_id
+from jetpy.workloads.common.groups import (
+    INT32_MAX,
+    NO_PART,
+    UNKNOWN,
+    Connectivity,
+    Graph,
+    Metric,
+    Refinement,
+)
+from jetpy.workloads.common.hashing import part_hash
+from jetpy.workloads.common.metric import MetricKind, distance_of
+from jetpy.workloads.refinement.connectivity import capacity, ends_row
+
+NO_SLOT, NOT_ADJACENT = -1, -2
+"""In place of a slot: no part qualifies; no other part is adjacent at all."""
+MOST_GAIN = INT32_MAX - 1
+
+
+class Wanted(IntEnum):
+    """Which parts qualify as a target."""
+
+    ANY = 0
+    WITH_ROOM = 1
+    """Those that are not above their limit with the vertex."""
+    OPEN = 2
+    """Those that rebalancing may fill and that have room for the vertex: their load is minus what
+    they have room for (`plan`)."""
+
+
+@pk.function
+def connection_to(
+    q: int, weight: int, row: int, end: int, table: Connectivity, metric: Metric
+) -> pk.int64:
+    """Return how much draws a vertex to part q, given its row and the weight of its edges there.
+
+    That weight where all parts have distance 1; else minus what its edges would cost.
+    """
+    connection: pk.int64 = weight
+    if metric.metric_kind == MetricKind.EDGE_CUT:
+        return connection
+    connection = 0
+    s: int = row
+    while s < end:
+        p: int = table.parts[s]
+        if ends_row(p, row, end):
+            break
+        if p >= 0:
+            w: pk.int64 = table.weights[s]
+            connection -= w * distance_of(p, q, metric)
+        s += 1
+    return connection
+
+
+@pk.function
+def qualifies(
+    q: int, weight: int, wanted: int, loads: pk.View1D[pk.int64], limits: pk.View1D[pk.int64]
+) -> bool:
+    """Whether a vertex of some weight may choose part q."""
+    if wanted == Wanted.WITH_ROOM:
+        return loads[q] + weight <= limits[q]
+    if wanted == Wanted.OPEN:
+        return loads[q] + weight <= 0
+    return True
+
+
+@pk.function
+def best_slot(
+    v: int,
+    wanted: int,
+    graph: Graph,
+    table: Connectivity,
+    state: Refinement,
+    loads: pk.View1D[pk.int64],
+    limits: pk.View1D[pk.int64],
+) -> int:
+    """Return the slot of the best adjacent part: largest connection, then hash, then lowest.
+
+    `NO_SLOT` where none qualifies, `NOT_ADJACENT` where there is none. Notes `internal`. Which
+    parts qualify is told by `loads` and `limits` (`Wanted`): launches have no arguments to spare
+    for more than the caller needs.
+    """
+    seed: int = state.control[Control.ITERATION_SEED]
+    home: int = state.parts[v]
+    row: int = table.rows[v]
+    s: int = row
+    end: int = row + capacity(graph.indptr[v + 1] - graph.indptr[v], table.k)
+    internal: int = 0
+    best: int = NOT_ADJACENT
+    best_part: int = 0
+    largest: pk.int64 = 0
+    best_hash: pk.uint32 = 0
+    while s < end:
+        q: int = table.parts[s]
+        if ends_row(q, row, end):
+            break
+        w: int = table.weights[s]
+        if q == home:
+            internal = w
+        elif q >= 0 and w > 0:
+            if best == NOT_ADJACENT:
+                best = NO_SLOT
+            if qualifies(q, graph.vertex_weights[v], wanted, loads, limits):
+                connection: pk.int64 = connection_to(q, w, row, end, table, state)
+                if best < 0 or connection >= largest:
+                    h: pk.uint32 = part_hash(own_id(v, graph), q, seed)
+                    if (
+                        best < 0
+                        or connection > largest
+                        or h > best_hash
+                        or (h == best_hash and q < best_part)
+                    ):
+                        best = s
+                        best_part = q
+                        largest = connection
+                        best_hash = h
+        s += 1
+    state.internal[v] = internal
+    return best
+
+
+@pk.function
+def gain_of(v: int, slot: int, graph: Graph, table: Connectivity, state: Refinement) -> int:
+    """Return what moving to the part of a slot gains, in units; `internal` has been noted."""
+    row: int = table.rows[v]
+    end: int = row + capacity(graph.indptr[v + 1] - graph.indptr[v], table.k)
+    there: int = table.weights[slot]
+    gain: pk.int64 = connection_to(table.parts[slot], there, row, end, table, state)
+    gain -= connection_to(state.parts[v], state.internal[v], row, end, table, state)
+    if state.unit > 1:
+        gain //= state.unit
+    return saturated(gain)
+
+
+@pk.function
+def saturated(gain: pk.int64) -> int:
+    """Return a gain, or the limit of those kept where it is beyond."""
+    if gain > MOST_GAIN:
+        return MOST_GAIN
+    if gain < -MOST_GAIN:
+        return -MOST_GAIN
+    return gain
+
+
+@pk.function
+def update_target(v: int, graph: Graph, table: Connectivity, state: Refinement):
+    """Make the best adjacent part the target of a vertex, unless it is known, and note the gain."""
+    if state.targets[v] == UNKNOWN:
+        best: int = best_slot(v, Wanted.ANY, graph, table, state, state.limits, state.limits)
+        state.targets[v] = NO_PART
+        if best >= 0:
+            state.targets[v] = table.parts[best]
+            state.gains[v] = gain_of(v, best, graph, table, state)
