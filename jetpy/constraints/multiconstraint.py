@@ -8,6 +8,7 @@ multi-constraint graph partitioning", SC 1998.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -22,6 +23,7 @@ from jetpy.initial.coarsest import Tries, count_tries, starting_partitions
 from jetpy.multilevel.evolution import SEED_STEP, Pace
 from jetpy.multilevel.hierarchy import HierarchyLevel, coarsen, finest_level, inject, project
 from jetpy.multilevel.outcome import Outcome, all_seconds, stage_seconds
+from jetpy.multilevel.uncoarsening import uncoarsen
 from jetpy.problem.fixed import NO_PART
 from jetpy.problem.metrics import edge_cut
 from jetpy.problem.multiconstraint import Several
@@ -116,21 +118,22 @@ class Levels:
         graph = download(level.backend, level.graph)
         return self._several[depth].excess(parts), edge_cut(graph, parts)
 
-    def coarsest(self, parts: IntArray) -> Parts:
+    def coarsest(self, parts: IntArray) -> Array:
         """Return the parts of the coarsest level's vertices, which keep within parts."""
         found = self.hierarchy[0].backend.from_host(parts)
         for finer, level in pairwise(self.hierarchy):
             found = inject(finer, level, found)
-        return self.hierarchy[-1].backend.to_host(found)
+        return found
 
-    def uncoarsen(self, parts: IntArray, seed: int) -> Parts:
-        """Refine a partition of the coarsest level on all finer ones."""
-        for depth in range(len(self.hierarchy) - 2, -1, -1):
-            level = self.hierarchy[depth + 1]
-            coarse = level.backend.from_host(parts)
-            fine = project(level, coarse, self.hierarchy[: depth + 1])
-            parts = self.refine(depth, self.hierarchy[depth].backend.to_host(fine), seed)
-        return parts
+    def uncoarsen(self, hierarchy: list[HierarchyLevel], parts: Array, seed: int) -> Parts:
+        """Refine parts of the last of these levels on all of them; return those of the finest."""
+
+        def refine(level: HierarchyLevel, finer: Sequence[HierarchyLevel], parts: Array) -> Array:
+            found = self.refine(len(finer), level.backend.to_host(parts), seed)
+            return level.backend.from_host(found)
+
+        found, _ = uncoarsen([*hierarchy], parts, refine)
+        return self.hierarchy[0].backend.to_host(found)
 
 
 def evolve_several(
@@ -177,9 +180,11 @@ def partition_several(
         finest = finest_level(backend, upload(backend, graph), None, kept)
         levels = Levels(coarsen(finest, [problem], progress), several)
     with Stopwatch(backend, "initial") as initial:
-        parts = _begin(levels, problem)
+        start = _begin(levels, problem)
     with Stopwatch(backend, "refine") as refining:
-        parts = levels.uncoarsen(parts, problem.seed)
+        *finer, coarsest = levels.hierarchy
+        start = project(coarsest, coarsest.backend.from_host(start), finer)
+        parts = levels.uncoarsen(finer, start, problem.seed)
         quality = levels.quality(0, parts)
         for cycle in range(1, cycles + 1):
             found = _cycle(finest, problem, several, parts, cycle)
@@ -214,5 +219,4 @@ def _cycle(
     """Coarsen within parts, and refine from the coarsest level up: a V-cycle."""
     within = replace(finest, blocks=finest.backend.from_host(parts))
     levels = Levels(coarsen(within, [problem], no_progress, variant=number), several)
-    last, seed = len(levels.hierarchy) - 1, problem.seed + number
-    return levels.uncoarsen(levels.refine(last, levels.coarsest(parts), seed), seed)
+    return levels.uncoarsen(levels.hierarchy, levels.coarsest(parts), problem.seed + number)

@@ -18,8 +18,9 @@ from jetpy.constraints.volume_refinement import shrink_volume
 from jetpy.device.device_graph import download, upload
 from jetpy.engines.base import Array, Backend
 from jetpy.graph.csr import INT32_MAX, Graph, IntArray
-from jetpy.multilevel.hierarchy import HierarchyLevel, coarsen, finest_level, inject, project
+from jetpy.multilevel.hierarchy import HierarchyLevel, coarsen, finest_level, inject
 from jetpy.multilevel.overlay import overlay
+from jetpy.multilevel.uncoarsening import uncoarsen
 from jetpy.problem.fixed import NO_PART
 from jetpy.problem.problem import Problem
 from jetpy.progress import no_progress
@@ -73,7 +74,9 @@ def reduce_volume(
     hierarchy = [finest]
     if others:
         hierarchy = coarsen(finest, [problem], no_progress, variant=VARIANT)
-    return _uncoarsen(hierarchy, weighted, problem, parts, pinned)
+    refiner = _VolumeRefiner(hierarchy, weighted, problem, parts, pinned)
+    found, _ = uncoarsen(hierarchy, refiner.start, refiner.refine)
+    return finest.backend.to_host(found)
 
 
 def _blocks(backend: Backend, partitions: Sequence[Parts], k: int) -> Array:
@@ -84,24 +87,47 @@ def _blocks(backend: Backend, partitions: Sequence[Parts], k: int) -> Array:
     return blocks
 
 
-def _uncoarsen(
-    hierarchy: list[HierarchyLevel], graph: Graph, problem: Problem, parts: Parts, pinned: IntArray
-) -> Parts:
-    """Improve a partition of the finest level on all levels, from the coarsest up."""
-    graphs, nets = [graph], [neighbourhoods(graph)]
-    current, held = (hierarchy[0].backend.from_host(array) for array in (parts, pinned))
-    stay = [pinned != NO_PART]
-    for finer, level in pairwise(hierarchy):
-        current, held = (inject(finer, level, array) for array in (current, held))
-        stay.append(level.backend.to_host(held) != NO_PART)
-        graphs.append(download(level.backend, level.graph))
-        nets.append(contract(nets[-1], finer.backend.to_host(level.coarse_of), graphs[-1]))
-    while hierarchy:
-        level = hierarchy.pop()
-        weights = graphs.pop().vertex_weights
-        start = level.backend.to_host(current)
-        found = shrink_volume(
-            level.backend, nets.pop(), weights, start, problem.limits, stay.pop(), problem.seed
-        )
-        current = project(level, level.backend.from_host(found), hierarchy)
-    return found
+class _VolumeRefiner:
+    """Improves a partition of the finest level on all levels, by nets of each.
+
+    Parameters
+    ----------
+    hierarchy : list of HierarchyLevel
+    graph : Graph
+        That of the finest level.
+    problem : Problem
+    parts, pinned : int32, shape (n,)
+        A partition of the finest level, and the parts of vertices that stay, -1 of others.
+
+    Attributes
+    ----------
+    start : int32
+        The partition of the coarsest level.
+    """
+
+    def __init__(
+        self,
+        hierarchy: list[HierarchyLevel],
+        graph: Graph,
+        problem: Problem,
+        parts: Parts,
+        pinned: IntArray,
+    ) -> None:
+        self._problem = problem
+        self._weights, self._nets = [graph.vertex_weights], [neighbourhoods(graph)]
+        self._stay = [pinned != NO_PART]
+        self.start, held = (hierarchy[0].backend.from_host(array) for array in (parts, pinned))
+        for finer, level in pairwise(hierarchy):
+            self.start, held = (inject(finer, level, array) for array in (self.start, held))
+            self._stay.append(level.backend.to_host(held) != NO_PART)
+            coarse = download(level.backend, level.graph)
+            coarse_of = finer.backend.to_host(level.coarse_of)
+            self._nets.append(contract(self._nets[-1], coarse_of, coarse))
+            self._weights.append(coarse.vertex_weights)
+
+    def refine(self, level: HierarchyLevel, finer: Sequence[HierarchyLevel], parts: Array) -> Array:
+        """Make the volume smaller by moves of vertices of a level."""
+        backend, problem = level.backend, self._problem
+        given = self._nets.pop(), self._weights.pop(), backend.to_host(parts), problem.limits
+        found = shrink_volume(backend, *given, self._stay.pop(), problem.seed)
+        return backend.from_host(found)

@@ -23,7 +23,6 @@ from jetpy.multilevel.hierarchy import (
     coarsest_size,
     finest_level,
     inject,
-    project,
 )
 from jetpy.multilevel.hierarchy_portfolio import branch_off, partition_best
 from jetpy.multilevel.index_width import is_narrow, narrow_problem
@@ -37,6 +36,7 @@ from jetpy.multilevel.outcome import (
 )
 from jetpy.multilevel.overlay import overlay
 from jetpy.multilevel.subgraphs import within_blocks
+from jetpy.multilevel.uncoarsening import uncoarsen
 from jetpy.multilevel.vcycle import run_cycles
 from jetpy.problem.problem import EDGE_CUT, Problem, in_units, within
 from jetpy.progress import Progress, no_progress
@@ -128,7 +128,7 @@ def improve_level(
 ) -> Solution:
     """Refine a partition of the graph of a level, as `improve` does."""
     with Stopwatch(finest.backend, "refine") as watch:
-        refined, levels = _uncoarsen([finest], [problem], parts, None, progress)
+        refined, levels = _refine_levels([finest], [problem], parts, None, progress)
     return Solution(refined, levels, stage_seconds(refine=watch.seconds))
 
 
@@ -160,7 +160,7 @@ def solve_level(finest: HierarchyLevel, steps: Sequence[Problem], progress: Prog
         hierarchy, start = partition_best(hierarchies, steps[0])
     hierarchies.clear()  # refinement frees the levels that it is done with
     with Stopwatch(backend, "refine") as refining:
-        refined, levels = _uncoarsen(hierarchy, steps, start.parts, start.measures, progress)
+        refined, levels = _refine_levels(hierarchy, steps, start.parts, start.measures, progress)
     seconds = stage_seconds(coarsening.seconds, initial.seconds, refining.seconds)
     return Solution(refined, levels, seconds)
 
@@ -178,7 +178,7 @@ def _solve_wide(finest: HierarchyLevel, steps: Sequence[Problem], progress: Prog
     found = _solve_narrow(hierarchy[-1], steps)
     with Stopwatch(backend, "refine") as refining:
         parts = found.refined.parts
-        refined, levels = _uncoarsen(hierarchy, [steps[-1]], parts, None, progress)
+        refined, levels = _refine_levels(hierarchy, [steps[-1]], parts, None, progress)
     deeper = [replace(level, level=level.level + len(levels)) for level in found.levels]
     spent = [found.seconds, stage_seconds(coarsening.seconds, 0.0, refining.seconds)]
     return Solution(refined, [*levels, *deeper], all_seconds(spent))
@@ -219,63 +219,85 @@ def recombine(
         for finer, level in pairwise(hierarchy):
             parts = inject(finer, level, parts)
     with Stopwatch(backend, "refine") as refining:
-        refined, levels = _uncoarsen(hierarchy, [problem], parts, start.measures, no_progress)
+        refined, levels = _refine_levels(hierarchy, [problem], parts, start.measures, no_progress)
     seconds = stage_seconds(coarsening.seconds, 0.0, refining.seconds)
     if refined.measures.quality(problem) > start.measures.quality(problem):
         return replace(better, seconds=seconds)
     return Solution(refined, levels, seconds)
 
 
-def _uncoarsen(
+def _refine_levels(
     hierarchy: list[HierarchyLevel],
     steps: Sequence[Problem],
     parts: Array,
     known: Measures | None,
     progress: Progress,
 ) -> tuple[Refined, list[Level]]:
-    """Refine on every level from the coarsest up, with V-cycles where the options want them.
+    """Refine on every level from the coarsest up; return the finest result and the levels.
 
     `parts` are the coarsest level's in the first step, `known` their measures if the caller has
-    them. Empties `hierarchy` on the way. Returns the finest result and the levels.
+    them. Empties `hierarchy` on the way.
     """
-    levels: list[Level] = []
-    work, done = sum(level.graph.all_n for level in hierarchy), 0
-    problem, *later = steps
-    weight = hierarchy[0].graph.edge_weight // 2
-    while hierarchy:
-        level = hierarchy.pop()
-        depth = len(hierarchy)
-        with Stopwatch(level.backend, "refine", depth) as watch:
-            refined = level.refine(problem, parts, depth, known)
-            while later and (
-                depth == 0 or _is_time(level, later[0], refined, problem.metric.farthest * weight)
-            ):
-                parts = _extend(level, refined, later)
-                problem, *later = later
-                refined = level.refine(problem, parts, depth)
-            refined = run_cycles(level, hierarchy, problem, refined)
-            if depth == 0:
-                refined = level.finish(problem, refined)
-            known = refined.measures
-            parts = project(level, refined.parts, hierarchy)
-        levels.insert(0, level_report(depth, level, refined, watch, problem))
-        done += level.graph.all_n
-        progress("refine", done, work)
-    return refined, levels
+    refiner = _StepRefiner(steps, hierarchy[0].graph.edge_weight // 2, known)
+    _, watches = uncoarsen(hierarchy, parts, refiner.refine, progress)
+    timed = [level.timed(watch) for level, watch in zip(refiner.levels, watches, strict=True)]
+    return refiner.refined, timed
 
 
-def _is_time(level: HierarchyLevel, step: Problem, refined: Refined, full: int) -> bool:
-    """Whether a level is fine enough for a step; `full` is the cut if that were all edges.
+class _StepRefiner:
+    """Refines levels by Jet, with V-cycles; on fine levels parts are cut into those of a next step.
 
-    Where much is cut, coarse levels say little about fine ones, and large parts have to be right
-    before they are cut into small ones.
+    Parameters
+    ----------
+    steps : sequence of Problem
+    weight : int
+        Total edge weight of the graph.
+    known : Measures or None
+        Those of the partition that is refined first.
+
+    Attributes
+    ----------
+    refined : Refined
+        The last result.
+    levels : list of Level
+        What was done, finest level first, without the times of refinement.
     """
-    share = step.options.cut_share
-    return (
-        share is not None
-        and level.graph.all_n >= coarsest_size(step.k, step.options.coarsen.per_part)
-        and refined.measures.cut <= share * full
-    )
+
+    refined: Refined
+
+    def __init__(self, steps: Sequence[Problem], weight: int, known: Measures | None) -> None:
+        self._problem, *self._later = steps
+        self._weight, self._known = weight, known
+        self.levels: list[Level] = []
+
+    def refine(self, level: HierarchyLevel, finer: Sequence[HierarchyLevel], parts: Array) -> Array:
+        """Refine a level; go on to later steps if it is fine enough, and run its V-cycles."""
+        depth = len(finer)
+        refined = level.refine(self._problem, parts, depth, self._known)
+        while self._later and (depth == 0 or self._is_time(level, refined)):
+            parts = _extend(level, refined, self._later)
+            self._problem, *self._later = self._later
+            refined = level.refine(self._problem, parts, depth)
+        refined = run_cycles(level, finer, self._problem, refined)
+        if depth == 0:
+            refined = level.finish(self._problem, refined)
+        self.refined, self._known = refined, refined.measures
+        self.levels.insert(0, level_report(depth, level, refined, self._problem))
+        return refined.parts
+
+    def _is_time(self, level: HierarchyLevel, refined: Refined) -> bool:
+        """Whether a level is fine enough for the next step.
+
+        Where much is cut, coarse levels say little about fine ones, and large parts have to be
+        right before they are cut into small ones.
+        """
+        step, full = self._later[0], self._problem.metric.farthest * self._weight
+        share = step.options.cut_share
+        return (
+            share is not None
+            and level.graph.all_n >= coarsest_size(step.k, step.options.coarsen.per_part)
+            and refined.measures.cut <= share * full
+        )
 
 
 def _extend(level: HierarchyLevel, refined: Refined, steps: Sequence[Problem]) -> Array:

@@ -39,6 +39,10 @@ class Level:
     coarsen_launches: int
     refine_launches: int
 
+    def timed(self, watch: Stopwatch) -> Level:
+        """Return the same with what refinement took, by a watch."""
+        return replace(self, refine_seconds=watch.seconds, refine_launches=watch.launches)
+
 
 class LevelTable(tuple[Level, ...]):
     """The levels of a hierarchy, finest first, which print as a table with a row for each.
@@ -129,10 +133,8 @@ def trivial_partition(n: int, total_edge_weight: int, k: int) -> Outcome | None:
     return None
 
 
-def level_report(
-    depth: int, level: HierarchyLevel, refined: Refined, watch: Stopwatch, problem: Problem
-) -> Level:
-    """Describe level `depth`, refined within the time that a watch shows."""
+def level_report(depth: int, level: HierarchyLevel, refined: Refined, problem: Problem) -> Level:
+    """Describe level `depth`, refined; see `Level.timed` for what that took."""
     return Level(
         level=depth,
         n=level.graph.all_n,
@@ -142,7 +144,7 @@ def level_report(
         imbalance=problem.imbalance_of(refined.measures.part_weights),
         iterations=refined.iterations,
         coarsen_seconds=level.watch.seconds,
-        refine_seconds=watch.seconds,
+        refine_seconds=0.0,
         coarsen_launches=level.watch.launches,
-        refine_launches=watch.launches,
+        refine_launches=0,
     )

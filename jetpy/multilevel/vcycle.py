@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from jetpy.engines.base import Array
-from jetpy.engines.stopwatch import Stopwatch
-from jetpy.multilevel.hierarchy import HierarchyLevel, coarsen, project
+from jetpy.multilevel.hierarchy import HierarchyLevel, coarsen
+from jetpy.multilevel.uncoarsening import uncoarsen
 from jetpy.problem.options import Options
 from jetpy.problem.problem import Problem
 from jetpy.progress import no_progress
@@ -45,17 +45,16 @@ def _run(
     kept = start.parts.copy()
     within = replace(finest, blocks=kept)
     hierarchy = coarsen(within, [problem], no_progress, depth, cycle + 1)
-    parts: Array = hierarchy[-1].blocks
-    known, iterations = start.measures, start.iterations
-    while hierarchy:
-        level = hierarchy.pop()
-        current = depth + len(hierarchy)
-        with Stopwatch(level.backend, "refine", current):
-            refined = level.refine(problem, parts, current, known)
-        known = refined.measures
+    refined, iterations = start, start.iterations
+
+    def refine(level: HierarchyLevel, finer: Sequence[HierarchyLevel], parts: Array) -> Array:
+        nonlocal refined, iterations
+        refined = level.refine(problem, parts, depth + len(finer), refined.measures)
         iterations += refined.iterations
-        parts = project(level, refined.parts, hierarchy)
+        return refined.parts
+
+    uncoarsen(hierarchy, hierarchy[-1].blocks, refine, first=depth)
     own = finest.refinement(problem).problem
-    if start.measures.quality(own) <= known.quality(own):
+    if start.measures.quality(own) <= refined.measures.quality(own):
         refined = replace(start, parts=kept)
     return replace(refined, cut_before=start.cut_before, iterations=iterations)
