@@ -54,7 +54,7 @@ def weigh(backend: Backend, graph: Graph, problem: Problem) -> Iterator[float]:
     while fine.n > target:
         seed += 1
         coarse, _ = COARSENINGS[options.method](backend, fine, options, problem.limit, seed, None)
-        if coarse.n > options.least_shrink * fine.n or coarse.n < target // 8:
+        if coarse.n > options.min_shrink * fine.n or coarse.n < target // 8:
             return
         weights = backend.to_host(coarse.vertex_weights)
         yield float(weights.max() / weights.mean())

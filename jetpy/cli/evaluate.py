@@ -111,7 +111,7 @@ def evaluate_command(
 def _print(graph: Graph, result: Evaluation) -> None:
     from jetpy.cli.tables import columns, facts, stdout_console
     from jetpy.evaluation.rows import (
-        MOST_PARTS,
+        MAX_PARTS,
         PART_HEADERS,
         cost_rows,
         cut_text,
@@ -132,5 +132,5 @@ def _print(graph: Graph, result: Evaluation) -> None:
         *evaluation_rows(result),
     ]
     console.print(facts(rows))
-    if result.k <= MOST_PARTS:
+    if result.k <= MAX_PARTS:
         console.print(columns(PART_HEADERS, part_rows(result)))

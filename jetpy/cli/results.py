@@ -12,7 +12,7 @@ import click
 from jetpy.cli.command import INFEASIBLE, notify
 from jetpy.cli.output import STDOUT, write_json
 
-MOST_LISTED = 8
+MAX_LISTED = 8
 """Parts that a warning names."""
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def warn_of_pieces(disconnected: Mapping[int, str]) -> None:
     """Warn of parts that should be connected and are not, given why; no error."""
     for reason in dict.fromkeys(disconnected.values()):
         own = [f"{p}" for p, why in disconnected.items() if why == reason]
-        listed = ", ".join(own[:MOST_LISTED]) + (", …" if len(own) > MOST_LISTED else "")
+        listed = ", ".join(own[:MAX_LISTED]) + (", …" if len(own) > MAX_LISTED else "")
         noun = "part is" if len(own) == 1 else "parts are"
         notify("warning", f"{len(own):,} {noun} not connected ({listed}): {reason}")
 

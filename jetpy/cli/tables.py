@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from jetpy.result.partition import Partition
 
 
-MOST_KERNELS = 12
+MAX_KERNELS = 12
 """Kernels that a profile's table lists."""
-MOST_UPDATES = 20
+MAX_UPDATES = 20
 """Batches of modifiers that a table lists, the last ones."""
 
 
@@ -115,7 +115,7 @@ def update_summary(live: IncrementalPartitioner, updates: Sequence[Update]) -> T
 
 def updates_table(updates: Sequence[Update]) -> Table:
     """Return a table of what batches of modifiers led to."""
-    first = max(0, len(updates) - MOST_UPDATES)
+    first = max(0, len(updates) - MAX_UPDATES)
     rows = (
         (
             f"{number:,}",
@@ -171,4 +171,4 @@ def _total(steps: Sequence[Step]) -> Step:
 
 def kernels(profile: Profile) -> Table:
     """Return a table of the kernels that took longest."""
-    return columns(KERNEL_HEADERS, kernel_rows(profile)[:MOST_KERNELS], left=2)
+    return columns(KERNEL_HEADERS, kernel_rows(profile)[:MAX_KERNELS], left=2)

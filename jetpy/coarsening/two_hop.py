@@ -56,7 +56,7 @@ def match_two_hop(
     """
     n, pair = graph.n, pair or pair_sorted
     unmatched, digests = backend.empty(n), backend.full(n, 0)
-    limit = {"highest_degree": options.highest_matchmaker}
+    limit = {"max_degree": options.max_matchmaker}
 
     def of_relatives() -> dict[str, Any]:
         digests.fill(0)

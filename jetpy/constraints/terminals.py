@@ -19,7 +19,7 @@ from scipy.sparse import coo_array
 
 from jetpy.constraints.home import keep_numbers
 from jetpy.errors import OptionError
-from jetpy.graph.csr import INT32_MAX, MOST_WEIGHT, Graph, IntArray
+from jetpy.graph.csr import INT32_MAX, MAX_WEIGHT, Graph, IntArray
 from jetpy.multilevel.outcome import Outcome
 from jetpy.problem.fixed import NO_PART, Places
 from jetpy.problem.problem import Problem
@@ -122,7 +122,7 @@ def _rows(
     edges: npt.NDArray[np.int64] = graph.edge_weights[kept].astype(np.int64)
     edges *= migration.denominator
     total = int(edges.sum() + 2 * costs.sum())
-    if total > MOST_WEIGHT:
+    if total > MAX_WEIGHT:
         raise OptionError(
             f"cut and migration may cost {total} together, more than 2**46; choose a migration "
             "that is smaller, or a fraction of a smaller denominator"

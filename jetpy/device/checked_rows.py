@@ -10,7 +10,7 @@ import numpy as np
 
 from jetpy.device.row_checks import HASHES, Rows, narrowed
 from jetpy.engines.base import Array, Backend
-from jetpy.graph.csr import MOST_NARROW
+from jetpy.graph.csr import MAX_NARROW
 from jetpy.graph.dlpack import is_on_gpu, on_host
 from jetpy.graph.on_gpu import OnGpu
 from jetpy.workloads.common import edge_keys as kernels
@@ -48,7 +48,7 @@ def check(
     BackendError
         If the kernels cannot be compiled.
     """
-    weights = None if edges is None else _whole_numbers(backend, edges, "biuf", 1, MOST_NARROW)
+    weights = None if edges is None else _whole_numbers(backend, edges, "biuf", 1, MAX_NARROW)
     if edges is not None and weights is None:
         return None
     rows = make(backend, *given, weights)
@@ -57,12 +57,12 @@ def check(
     if vertices is None:
         own: Array | None = _ones(backend, rows.n)
     else:
-        own = _whole_numbers(backend, vertices, "biuf", 1, MOST_NARROW)
+        own = _whole_numbers(backend, vertices, "biuf", 1, MAX_NARROW)
     if own is None or len(own) != rows.n or rows.digest % HASHES:
         return None
     arrays = rows.edge_weights, own
     sums = [backend.reduce(len(array), add_weights, edge_weights=array) for array in arrays]
-    return None if max(sums) > MOST_NARROW else OnGpu(rows.indptr, rows.indices, *arrays, *sums)
+    return None if max(sums) > MAX_NARROW else OnGpu(rows.indptr, rows.indices, *arrays, *sums)
 
 
 def rows_of(backend: Backend, indptr: Array, indices: Array, weights: Array | None) -> Rows | None:
@@ -71,7 +71,7 @@ def rows_of(backend: Backend, indptr: Array, indices: Array, weights: Array | No
     Whether it is symmetric is not checked.
     """
     n, count = indptr.size - 1, indices.size
-    if not 1 <= n < MOST_NARROW or not 1 <= count <= MOST_NARROW:
+    if not 1 <= n < MAX_NARROW or not 1 <= count <= MAX_NARROW:
         return None
     starts = _whole_numbers(backend, indptr, "iu", 0, count)
     ids = None if starts is None else _whole_numbers(backend, indices, "iu", 0, n - 1)
@@ -94,9 +94,9 @@ def rows_of_pairs(
     Whether it is symmetric is not checked. `n` is the largest id plus 1 where it is None.
     """
     count = pairs.shape[1]
-    if not 0 < count <= MOST_NARROW or (n is not None and n > MOST_NARROW):
+    if not 0 < count <= MAX_NARROW or (n is not None and n > MAX_NARROW):
         return None
-    highest = (MOST_NARROW if n is None else n) - 1
+    highest = (MAX_NARROW if n is None else n) - 1
     tails = _whole_numbers(backend, pairs[0], "iu", 0, highest)
     heads = None if tails is None else _whole_numbers(backend, pairs[1], "iu", 0, highest)
     if heads is None or (weights is not None and len(weights) != count):

@@ -26,7 +26,7 @@ from jetpy.workloads.distributed.global_to_local import list_outside
 
 WALKERS = 32
 """Indices that copy a row on a GPU."""
-MOST_UNEVEN = 1.1
+MAX_UNEVEN = 1.1
 """How many times the average number of entries a block may have before blocks are cut anew."""
 
 
@@ -113,7 +113,7 @@ def _number(backend: Backend, piece: Piece, partners: Array) -> tuple[Array, Blo
     backend.parallel_for(own, kernels.number_pairs_here, before=before, **arguments)
     _ask(backend, piece, numbering)
     piece.halo.follow(numbering.coarse)
-    if max(loads) * comm.size > MOST_UNEVEN * sum(loads):
+    if max(loads) * comm.size > MAX_UNEVEN * sum(loads):
         work = backend.full(count, 0, np.int64)
         backend.parallel_for(own, kernels.tally_work, before=before, work=work, **arguments)
         starts = _cut_anew(backend, Blocks(comm, starts), loads, work)

@@ -18,7 +18,7 @@ QUADRANTS = 0.57, 0.19, 0.19
 """Probabilities of three quadrants of the matrix, as in Graph500."""
 DRAWN_AT_ONCE = 1 << 20
 """Edges; a block of these has random numbers of its own."""
-MOST_SCALE = 30
+MAX_SCALE = 30
 ODD = 0x2545F491
 
 
@@ -50,9 +50,9 @@ def rmat(comm: Any, scale: int, edge_factor: int = 16, seed: int = 0) -> Block:
     OptionError
         If a number is out of range.
     """
-    if not 1 <= scale <= MOST_SCALE or edge_factor < 1 or seed < 0:
+    if not 1 <= scale <= MAX_SCALE or edge_factor < 1 or seed < 0:
         raise OptionError(
-            f"scale must be in 1..{MOST_SCALE}, edge_factor positive and seed not negative, not "
+            f"scale must be in 1..{MAX_SCALE}, edge_factor positive and seed not negative, not "
             f"{scale}, {edge_factor} and {seed}"
         )
     group, n = communicator(comm), 1 << scale

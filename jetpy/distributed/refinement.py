@@ -17,7 +17,7 @@ from jetpy.engines.base import Array, Backend
 from jetpy.problem.problem import Problem
 from jetpy.refinement.jet import Refinement
 from jetpy.refinement.measures import Measures
-from jetpy.refinement.state import MOST_MOVED, RefinementState
+from jetpy.refinement.state import MAX_MOVED, RefinementState
 from jetpy.workloads.common import ghosts as ghost_kernels
 from jetpy.workloads.common.control_block import Control, Counter, Task
 from jetpy.workloads.distributed import shared_counts as kernels
@@ -89,7 +89,7 @@ class PieceState(RefinementState):
             self.k + 1,
             kernels.hear_moves,
             pieces=graph.halo.pieces,
-            most_moved=graph.all_n // MOST_MOVED,
+            max_moved=graph.all_n // MAX_MOVED,
             **arguments,
         )
         graph.halo.follow(self.parts)

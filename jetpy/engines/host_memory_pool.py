@@ -15,7 +15,7 @@ from jetpy.engines.threads import after_fork, fork_safe_lock
 
 LEAST = 1 << 16
 """Bytes of the smallest block that is kept: the allocator keeps smaller ones itself."""
-MOST_KEPT = 1 << 28
+MAX_KEPT = 1 << 28
 """Bytes of all blocks that are kept for later."""
 STEPS = 4
 """Sizes of blocks from one power of two to the next."""
@@ -46,9 +46,9 @@ class Pool:
     def give(self, block: memoryview) -> None:
         """Keep a block for later; where that makes too many, instead of all others."""
         with self._lock:
-            if self._kept + len(block) > MOST_KEPT:
+            if self._kept + len(block) > MAX_KEPT:
                 self.clear()
-            if len(block) <= MOST_KEPT:
+            if len(block) <= MAX_KEPT:
                 self._blocks[size_number(len(block))].append(block)
                 self._kept += len(block)
 

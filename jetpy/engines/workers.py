@@ -36,7 +36,7 @@ Progress = Callable[[int, int], None]
 """Takes numbers of kernels: how many are done, and of how many."""
 Compiler = Callable[..., object]
 
-MOST_FAILURES = 3
+MAX_FAILURES = 3
 """Failures that an error message tells in full."""
 PATIENCE = 0.3
 """Seconds that processes have to end by themselves when the work is given up."""
@@ -257,9 +257,9 @@ def compile_in_parallel(
 def _explain(failed: list[Compilation]) -> str:
     """Tell which workunits did not compile, and why in the compiler's words."""
     lines = [f"compiling workunit {', '.join(c.workunits)} failed:\n{c.failure}" for c in failed]
-    more = [name for c in failed[MOST_FAILURES:] for name in c.workunits]
+    more = [name for c in failed[MAX_FAILURES:] for name in c.workunits]
     if more:
-        lines[MOST_FAILURES:] = [f"{len(more)} more failed: {', '.join(more)}"]
+        lines[MAX_FAILURES:] = [f"{len(more)} more failed: {', '.join(more)}"]
     return "\n\n".join(lines)
 
 

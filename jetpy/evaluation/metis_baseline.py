@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from jetpy.graph.csr import Graph
 
-MOST_THOUSANDTHS = 10**6
+MAX_THOUSANDTHS = 10**6
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ def metis(graph: Graph, k: int, limit: int, seed: int) -> Beside:
     import pymetis
 
     thousandths = math.floor(1000 * (limit * k / graph.total_vertex_weight - 1) + 1e-9)
-    options = pymetis.Options(seed=seed + 1, ufactor=min(max(1, thousandths), MOST_THOUSANDTHS))
+    options = pymetis.Options(seed=seed + 1, ufactor=min(max(1, thousandths), MAX_THOUSANDTHS))
     indptr, indices, edge_weights, vertex_weights = (
         array.astype(np.int64)
         for array in (graph.indptr, graph.indices, graph.edge_weights, graph.vertex_weights)

@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from jetpy.evaluation.rows import (
-    MOST_PARTS,
+    MAX_PARTS,
     PART_HEADERS,
     evaluation_rows,
     mapping_rows,
@@ -38,7 +38,7 @@ def evaluation_html(result: Evaluation) -> str:
     """Show what was measured of a partition; of each part, where there are few, folded up."""
     rows = [("k", f"{result.k:,}"), ("cut", f"{result.cut:,}"), *evaluation_rows(result)]
     facts = _facts("Evaluation", rows)
-    if result.k > MOST_PARTS:
+    if result.k > MAX_PARTS:
         return facts
     head = f"<thead><tr>{_cells('th', PART_HEADERS, _RIGHT)}</tr></thead>"
     body = _body(_cells("td", row, _RIGHT) for row in part_rows(result))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Rows = list[tuple[str, str]]
 
-MOST_PARTS = 32
+MAX_PARTS = 32
 """Parts that a table lists; of more, none."""
 PART_HEADERS = (
     *("part", "weight", "components", "volume"),

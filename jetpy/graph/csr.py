@@ -17,17 +17,17 @@ from jetpy.lazy import cached_property
 IntArray = npt.NDArray[np.int32]
 
 INT32_MAX = 2**31 - 1
-MOST_NARROW = INT32_MAX
+MAX_NARROW = INT32_MAX
 """Most directed edges, and largest sum of weights, of a graph that 32-bit kernels work on."""
-MOST_ENTRIES = 2**32 - 2**21
+MAX_ENTRIES = 2**32 - 2**21
 """Most directed edges of any graph: launches have 32-bit indices, and some to spare."""
-MOST_WEIGHT = 2**46
+MAX_WEIGHT = 2**46
 """Largest sum of weights of any graph: refinement multiplies them by less than 2^17."""
 
 
 def is_large(*sums: int) -> bool:
     """Whether numbers of directed edges, or sums of weights, are more than 32-bit kernels take."""
-    return max(sums) > MOST_NARROW
+    return max(sums) > MAX_NARROW
 
 
 def common_divisor(weights: npt.NDArray[np.integer[Any]]) -> int:

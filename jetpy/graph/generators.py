@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from jetpy.errors import OptionError
 from jetpy.graph.checks import integer
 from jetpy.graph.coordinates import Coordinates, Locate
-from jetpy.graph.csr import INT32_MAX, MOST_ENTRIES, Graph
+from jetpy.graph.csr import INT32_MAX, MAX_ENTRIES, Graph
 
 _RMAT = (0.57, 0.19, 0.19)  # probabilities of three quadrants of the matrix, as in Graph500
 _ROAD_DEGREE = 2.5  # average, as in real road networks
@@ -151,7 +151,7 @@ def _lattice(shape: tuple[int, ...], name: str) -> Graph:
     for extent in shape:
         _require("each side", extent, 1)
     n = math.prod(shape)
-    _require_size(2 * len(shape) * n, MOST_ENTRIES)
+    _require_size(2 * len(shape) * n, MAX_ENTRIES)
     vertices = np.arange(n, dtype=np.int32)
     below: list[tuple[int, npt.NDArray[np.bool_]]] = []
     above: list[tuple[int, npt.NDArray[np.bool_]]] = []

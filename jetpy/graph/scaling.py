@@ -17,7 +17,7 @@ from jetpy.graph.validate import checked_weights, number_array, or_pattern
 LOGGER = logging.getLogger("jetpy.input")
 LARGEST = 2.0**960
 """What a weight to be scaled must be below, so that no sum of them overflows."""
-MOST_WRITTEN_OUT = 1e9
+MAX_WRITTEN_OUT = 1e9
 """What a factor is below that is told without an exponent."""
 
 
@@ -100,5 +100,5 @@ def _largest_change(change: float) -> str:
     if change < 1:
         return f"which changes one by {100 * change:.2g} % at most"
     factor = 1 + change
-    told = f"{factor:,.0f}" if factor < MOST_WRITTEN_OUT else f"{factor:.0e}"
+    told = f"{factor:,.0f}" if factor < MAX_WRITTEN_OUT else f"{factor:.0e}"
     return f"which makes the smallest {told} times as large"

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from jetpy.errors import GraphError, OptionError
 from jetpy.graph.checks import integer
-from jetpy.graph.csr import INT32_MAX, MOST_ENTRIES, MOST_WEIGHT, Graph, IntArray
+from jetpy.graph.csr import INT32_MAX, MAX_ENTRIES, MAX_WEIGHT, Graph, IntArray
 from jetpy.graph.dlpack import on_host
 
 SCALING = "scale=True (--scale) makes weights of any size fit"
@@ -102,8 +102,8 @@ def integer_array(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
     array = on_host(values)
     if array.ndim != 1:
         raise GraphError(f"{what} must be one-dimensional, not of shape {array.shape}")
-    if array.size > MOST_ENTRIES:
-        raise GraphError(f"{what} has {array.size} entries, but may have {MOST_ENTRIES} at most")
+    if array.size > MAX_ENTRIES:
+        raise GraphError(f"{what} has {array.size} entries, but may have {MAX_ENTRIES} at most")
     if array.size == 0:
         return array.astype(np.int32, copy=False)
     if array.dtype.kind not in "iu":
@@ -213,7 +213,7 @@ def checked_weights(
     refuse(weights < 1, "but weights must be positive")
     refuse(weights > INT32_MAX, f"which overflows: weights must be below 2**31; {SCALING}")
     total = int(weights.sum(dtype=np.int64))
-    if total > MOST_WEIGHT:
+    if total > MAX_WEIGHT:
         raise GraphError(f"the {what} overflow: they sum to {total}, more than 2**46; {SCALING}")
     return np.ascontiguousarray(weights, dtype=np.int32)
 

@@ -23,7 +23,7 @@ class _Affected:
 
 
 def find_entering(
-    graph: BucketList, modified: IntArray, marks: BlankColumn, k: int, highest_degree: int
+    graph: BucketList, modified: IntArray, marks: BlankColumn, k: int, max_degree: int
 ) -> IntArray:
     """Return the vertices that enter the pseudo-partition (int32, ascending).
 
@@ -36,7 +36,7 @@ def find_entering(
     marks : BlankColumn
         `Mark.NONE` of all vertices.
     k : int
-    highest_degree : int
+    max_degree : int
         Vertices with more neighbours stay in their parts.
     """
     backend, rows, count = graph.backend, graph.device, len(modified)
@@ -47,7 +47,7 @@ def find_entering(
             len(vertices) * graph.lanes,
             kernels.weigh_rows,
             affected=affected,
-            highest_degree=highest_degree,
+            max_degree=max_degree,
             graph=rows,
         )
         backend.parallel_for(

@@ -192,7 +192,7 @@ class IncrementalPartitioner:
         self._home = host_engine or self._backend
         with at_work(self._backend, graph.n, graph.m):
             self._graph = BucketList(self._home, graph, parts, goal.options.extra_buckets)
-            highest = goal.options.highest_degree
+            highest = goal.options.max_degree
             self._placement = Placement(self._graph, goal.k, goal.seed, highest)
 
     @classmethod
@@ -437,7 +437,7 @@ class IncrementalPartitioner:
         Returns what was done, why, and how many vertices have moved.
         """
         options, size = self.options, self.n + self.m
-        if self._lost > options.most_drift * (self._cut - self._lost):
+        if self._lost > options.max_drift * (self._cut - self._lost):
             return "repartitioned", "drift", self._renew_whole(anew=True)
         if self._unpartitioned > options.repartition_after * size:
             return "repartitioned", "changes", self._renew_whole(anew=True)

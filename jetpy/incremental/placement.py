@@ -51,9 +51,9 @@ class Placed:
 class Placement:
     """Finds the vertices of a graph in buckets that are to be placed, and places them."""
 
-    def __init__(self, graph: BucketList, k: int, seed: int, highest_degree: int) -> None:
+    def __init__(self, graph: BucketList, k: int, seed: int, max_degree: int) -> None:
         self._graph, self._k, self._seed = graph, k, seed
-        self._highest_degree = highest_degree
+        self._highest_degree = max_degree
         self._marks = BlankColumn(graph.backend, Mark.NONE)
         self._numbers = BlankColumn(graph.backend, NO_NUMBER)
 

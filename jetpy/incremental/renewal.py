@@ -15,7 +15,7 @@ from jetpy.multilevel.outcome import Outcome, trivial_partition
 from jetpy.problem.problem import Problem
 from jetpy.progress import Progress
 
-MOST_RENUMBERED = 1024
+MAX_RENUMBERED = 1024
 """Parts up to which new ones are numbered like old ones: that takes time cubic in the parts."""
 
 
@@ -63,7 +63,7 @@ def renumbered(parts: IntArray, before: IntArray, weights: IntArray, k: int) -> 
     int32, shape (n,)
         As `parts`, if k is above 1,024.
     """
-    if k > MOST_RENUMBERED:
+    if k > MAX_RENUMBERED:
         return parts
     from scipy.optimize import linear_sum_assignment  # takes long to import
 

@@ -17,11 +17,11 @@ from jetpy.refinement.jet import Refined, Refinement
 from jetpy.refinement.measures import cost
 
 Parts = npt.NDArray[np.int32]
-REFINED_SHARE, FEWEST_REFINED = 4, 2
+REFINED_SHARE, MIN_REFINED = 4, 2
 """A quarter of the tries is refined, those with the smallest cuts, and two at least."""
-FEWEST_TRIES = 3
+MIN_TRIES = 3
 """Tries where there are many parts, unless the options or the number of edges allow fewer."""
-MOST_BISECTIONS = 3
+MAX_BISECTIONS = 3
 """Tries of a bisection; the best one is kept."""
 
 
@@ -35,29 +35,29 @@ class Tries:
     @classmethod
     def divide(cls, count: int) -> Tries:
         """Return half of the tries as partitions: about two tries of each of their bisections."""
-        return cls(max(1, count // 2), min(count, MOST_BISECTIONS))
+        return cls(max(1, count // 2), min(count, MAX_BISECTIONS))
 
 
 def partition_coarsest(
-    refinement: Refinement, groups: Array | None, most_tries: int | None = None
+    refinement: Refinement, groups: Array | None, max_tries: int | None = None
 ) -> Refined:
     """Return the best partition found, given what refines the coarsest level.
 
-    `groups` are those of its vertices (int32, shape (n,)), where there are several. `most_tries`
+    `groups` are those of its vertices (int32, shape (n,)), where there are several. `max_tries`
     limits the number of tries further than the options do. The best partition has the least weight
     of a part above its limit, then the smallest cut, then the smallest cut before refinement.
     """
     backend, problem = refinement.backend, refinement.problem
     count = count_tries(refinement)
-    if most_tries is not None:
-        count = min(count, most_tries)
+    if max_tries is not None:
+        count = min(count, max_tries)
     starts = starting_partitions(refinement, Tries.divide(count), groups)
 
     def refine(parts: Parts) -> Refined:
         refined = refinement.refine(backend.from_host(parts), finest=False)
         return replace(refined, parts=refined.parts.copy())
 
-    promising = starts[: max(FEWEST_REFINED, count // REFINED_SHARE)]
+    promising = starts[: max(MIN_REFINED, count // REFINED_SHARE)]
     return min(map(refine, promising), key=lambda refined: refined.measures.quality(problem))
 
 
@@ -95,9 +95,9 @@ def count_tries(refinement: Refinement) -> int:
     """
     problem = refinement.problem
     initial = problem.options.initial
-    affordable = initial.most_entries // refinement.state.graph.size
-    tries = max(FEWEST_TRIES, initial.parts_tried // problem.k)
-    return max(1, min(initial.most_tries, tries, affordable))
+    affordable = initial.max_entries // refinement.state.graph.size
+    tries = max(MIN_TRIES, initial.parts_tried // problem.k)
+    return max(1, min(initial.max_tries, tries, affordable))
 
 
 def _by_metis(
@@ -134,9 +134,9 @@ def _by_bisection(
 
     if pinned is None or problem.targets is not None:
         return solve(tries.partitions, pinned)
-    from jetpy.initial.relabel import MOST_PARTS, match_to_pinned
+    from jetpy.initial.relabel import MAX_PARTS, match_to_pinned
 
-    if problem.k > MOST_PARTS:
+    if problem.k > MAX_PARTS:
         return solve(tries.partitions, pinned)
     apart = tries.partitions // 2
     matched = [match_to_pinned(graph, parts, pinned, problem.k) for parts in solve(apart, None)]

@@ -14,9 +14,9 @@ from jetpy.initial.subgraphs import subgraphs
 
 HEAVIEST = 1.5
 """METIS gets no vertex that weighs more than so many average parts."""
-MOST_IMBALANCE = 1.0
+MAX_IMBALANCE = 1.0
 """METIS gets no more to use up, or sides of a bisection would come to have no vertices."""
-MOST_PARTS = 1024
+MAX_PARTS = 1024
 """More parts are found in two steps, as bisections that err add up."""
 
 
@@ -41,7 +41,7 @@ def bisect_recursively(graph: Graph, k: int, imbalance: float, seed: int) -> npt
     if graph.n <= k:
         return np.arange(graph.n, dtype=np.int32)
     heavy = heaviest_vertices(graph.vertex_weights, k)
-    share = (1 + min(max(imbalance, 0.0), MOST_IMBALANCE)) ** (
+    share = (1 + min(max(imbalance, 0.0), MAX_IMBALANCE)) ** (
         1 / max(1, math.ceil(math.log2(k)))
     ) - 1
     if not len(heavy):
@@ -87,7 +87,7 @@ def _bisect(graph: Graph, k: int, share: float, seed: int) -> npt.NDArray[np.int
         return np.zeros(graph.n, np.int32)
     if graph.n < 2 * k:
         return pair(graph, k)
-    if k > MOST_PARTS:
+    if k > MAX_PARTS:
         return _bisect_blocks(graph, k, share, seed)
     import pymetis
 
@@ -105,7 +105,7 @@ def _bisect(graph: Graph, k: int, share: float, seed: int) -> npt.NDArray[np.int
 
 def _bisect_blocks(graph: Graph, k: int, share: float, seed: int) -> npt.NDArray[np.int32]:
     """Return a partition of blocks, each of which gets as many parts as it is heavy."""
-    count = -(-k // MOST_PARTS)
+    count = -(-k // MAX_PARTS)
     blocks = _bisect(graph, count, share, seed)
     weights = np.bincount(blocks, graph.vertex_weights, count).astype(np.int64)
     shares = apportion(k, weights)

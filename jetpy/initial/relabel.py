@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from jetpy.graph.csr import Graph, IntArray
 
-MOST_PARTS = 2048
+MAX_PARTS = 2048
 """Of more parts, numbers are not matched: that takes time in proportion to their cube."""
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.graph.csr import Graph, IntArray
-from jetpy.initial.metis import MOST_IMBALANCE, heaviest_vertices
+from jetpy.initial.metis import MAX_IMBALANCE, heaviest_vertices
 from jetpy.initial.pairing import pair
 from jetpy.initial.subgraphs import subgraphs
 from jetpy.problem.problem import Problem
@@ -86,7 +86,7 @@ def _root(graph: Graph, members: Vertices, first: int, k: int, problem: Problem)
     own = slice(first, first + k)
     shares, limits = problem.shares[own], problem.limits[own]
     weight = int(graph.vertex_weights[members].sum(dtype=np.int64))
-    most = ((1 + MOST_IMBALANCE) * weight * shares / shares.sum()).astype(np.int64) + 1
+    most = ((1 + MAX_IMBALANCE) * weight * shares / shares.sum()).astype(np.int64) + 1
     return Root(members, first, k, shares, np.minimum(limits, most))
 
 

@@ -15,12 +15,12 @@ import numpy.typing as npt
 
 from jetpy.errors import FileFormatError
 from jetpy.graph.csr import INT32_MAX
-from jetpy.io.limits import most_unpacked
+from jetpy.io.limits import max_unpacked
 
 ARCHIVE = b"PK"
 """What archives begin with."""
 PIECE = 1 << 20  # bytes
-MOST_AXES = 8
+MAX_AXES = 8
 
 _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -79,7 +79,7 @@ def _read_header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
         raise FileFormatError(f"this is no array of NumPy: {error}") from error
     if dtype.hasobject:
         raise FileFormatError("an array of Python objects is not loaded (allow_pickle=False)")
-    if len(shape) > MOST_AXES or not all(0 <= d <= INT32_MAX for d in shape) or not dtype.itemsize:
+    if len(shape) > MAX_AXES or not all(0 <= d <= INT32_MAX for d in shape) or not dtype.itemsize:
         raise FileFormatError(f"no array has the shape {shape} and the type {dtype}")
     return shape, by_columns, dtype
 
@@ -107,7 +107,7 @@ def read_archive(stream: BinaryIO, what: str) -> dict[str, npt.NDArray[Any]]:
     content = stream if stream.seekable() else io.BytesIO(stream.read())
     if not zipfile.is_zipfile(content):
         raise FileFormatError(f"this is not {what}, or it is cut short")
-    room = most_unpacked(content.seek(0, io.SEEK_END))
+    room = max_unpacked(content.seek(0, io.SEEK_END))
     arrays: dict[str, npt.NDArray[Any]] = {}
     try:
         with zipfile.ZipFile(content) as archive:

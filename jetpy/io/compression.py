@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from jetpy.errors import FileFormatError, GraphError, JetpyError, cannot_read
 from jetpy.io.atomic import atomic_write
-from jetpy.io.limits import EXPANSION, most_unpacked
+from jetpy.io.limits import EXPANSION, max_unpacked
 from jetpy.io.zstd import open_zstd
 
 Progress = Callable[[float], None]
@@ -169,7 +169,7 @@ class _Unpacked(io.RawIOBase):
         count: int = self._stream.readinto(buffer)
         self._count += count
         size = max(self._packed.size, self._packed.done)
-        if self._count > most_unpacked(size):
+        if self._count > max_unpacked(size):
             raise FileFormatError(
                 f"it unpacks to more than {EXPANSION} times its {size:,} bytes; if it is meant "
                 "so, unpack it first"

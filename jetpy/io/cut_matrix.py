@@ -22,7 +22,7 @@ from jetpy.io import matrix_market
 from jetpy.io.compression import open_output, split_name
 from jetpy.io.text import format_rows
 
-MOST_DENSE = 1 << 14
+MAX_DENSE = 1 << 14
 """Parts whose whole matrix is written; that takes 2 GiB."""
 
 
@@ -44,7 +44,7 @@ def write_cut_matrix(path: str | os.PathLike[str], matrix: sp.csr_array) -> None
     """
     check_cut_matrix_name(path)
     suffix = split_name(path)[1]
-    if suffix == ".npy" and matrix.shape[0] > MOST_DENSE:
+    if suffix == ".npy" and matrix.shape[0] > MAX_DENSE:
         raise FileFormatError(
             f"{path}: {matrix.shape[0]} parts are too many for .npy, which holds every pair; "
             "write .mtx or .csv"

@@ -32,6 +32,6 @@ def check_memory(n: int) -> None:
         np.empty(n * BYTES_PER_VERTEX, np.uint8)  # untouched, so it takes no time
 
 
-def most_unpacked(packed: int) -> int:
+def max_unpacked(packed: int) -> int:
     """Return how many bytes so many compressed ones may unpack to."""
     return max(UNPACKED, EXPANSION * packed)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.errors import FileFormatError, MissingFileError, OptionError
-from jetpy.graph.csr import MOST_WEIGHT
+from jetpy.graph.csr import MAX_WEIGHT
 from jetpy.graph.scaling import weights_of
 from jetpy.graph.validate import VERTEX_WEIGHTS, Naming
 from jetpy.io.archive import read_array
@@ -19,7 +19,7 @@ from jetpy.io.pairs import read_table
 from jetpy.io.text import LineNumbers, are_no_integers, first_line, read_rows
 from jetpy.problem.multiconstraint import checked_weights
 
-MOST_COLUMNS = 64
+MAX_COLUMNS = 64
 """Weights of a vertex, in text."""
 
 
@@ -75,7 +75,7 @@ def read_vertex_weights(
 
 def _whole_if_all_are(weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return fractions that are all whole numbers as integers, which messages show as such."""
-    if weights.dtype.kind != "f" or are_no_integers(weights, -MOST_WEIGHT, MOST_WEIGHT).any():
+    if weights.dtype.kind != "f" or are_no_integers(weights, -MAX_WEIGHT, MAX_WEIGHT).any():
         return weights
     return weights.astype(np.int64)
 
@@ -86,7 +86,7 @@ def _numbers(path: str | os.PathLike[str], stream: BinaryIO) -> tuple[npt.NDArra
         return read_array(stream), Naming()
     head = first_line(stream)
     rows = read_rows(stream, head=head, comments=b"#%", comma=True, decimals=True)
-    columns, lines = read_table(rows, tuple(range(1, MOST_COLUMNS + 1)))
+    columns, lines = read_table(rows, tuple(range(1, MAX_COLUMNS + 1)))
     return columns[:, 0] if columns.shape[1] == 1 else columns, _Lines(lines)
 
 

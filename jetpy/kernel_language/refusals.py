@@ -8,7 +8,7 @@ from jetpy.kernel_language.types import Refusal, View
 
 VIEW_BYTES, NUMBER_BYTES = 24, {"int64": 8, "uint64": 8, "float64": 8}
 """Size of a view of Kokkos, and of numbers that have more than 4 bytes."""
-MOST_BYTES = 464
+MAX_BYTES = 464
 """Kokkos passes what is larger than 512 bytes with its own part through constant memory, which no
 CUDA graph can."""
 
@@ -31,9 +31,9 @@ def _refuse_many_arguments(definition: Definition) -> None:
         VIEW_BYTES if isinstance(kind, View) else NUMBER_BYTES.get(kind, 4)
         for kind in definition.arguments.values()
     )
-    if size > MOST_BYTES:
+    if size > MAX_BYTES:
         raise Refusal(
-            f"its arguments take {size} bytes; with more than {MOST_BYTES} its launches cannot be "
+            f"its arguments take {size} bytes; with more than {MAX_BYTES} its launches cannot be "
             "recorded into a CUDA graph"
         )
 

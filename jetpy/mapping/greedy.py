@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from jetpy.graph.csr import Graph
 
-MOST_TERMS = 1 << 24
+MAX_TERMS = 1 << 24
 """How many distances to look at, at most, to start from more than one PE."""
 
 Places = npt.NDArray[np.int32]
@@ -31,7 +31,7 @@ def place_greedily(graph: Graph, distances: npt.NDArray[np.int32]) -> Places:
         Of PEs.
     """
     k = len(distances)
-    count = min(max(MOST_TERMS // (len(graph.indices) * k + 1), 1), k)
+    count = min(max(MAX_TERMS // (len(graph.indices) * k + 1), 1), k)
     tries = np.arange(count)
     table, costs = distances.astype(np.int64), np.zeros(count, np.int64)
     places = np.full((count, graph.n), -1, np.int32)

@@ -23,7 +23,7 @@ from jetpy.mapping.problem import options_of, pose_mapping
 from jetpy.mapping.swaps import swap_all, swap_near
 from jetpy.multilevel.driver import partition_multilevel
 from jetpy.multilevel.outcome import Outcome, all_seconds, stage_seconds
-from jetpy.problem.machine import MOST_PES_IN_MATRIX, Machine
+from jetpy.problem.machine import MAX_PES_IN_MATRIX, Machine
 from jetpy.problem.metrics import mapped_cut
 from jetpy.problem.problem import SEEDS, Problem, pose
 
@@ -31,7 +31,7 @@ TRIES = 4
 """How often to cut the tasks, with seeds one apart, where swaps are quick."""
 QUICK = 1 << 25
 """Swaps are quick if the neighbours of all tasks, times the PEs, are at most so many."""
-MOST_CLOSENESS = 1 << 20
+MAX_CLOSENESS = 1 << 20
 """How close PEs of distance 0 are, times their number; all closenesses sum to an int32."""
 
 Places = npt.NDArray[np.int32]
@@ -59,7 +59,7 @@ def place_one_each(
     least = mapped_cut(graph, best, machine.metric, machine.k)
     spent: list[Mapping[str, float]] = [stage_seconds()]
     if least and not part.is_uniform:
-        few = part.k <= MOST_PES_IN_MATRIX
+        few = part.k <= MAX_PES_IN_MATRIX
         quick = few and len(graph.indices) * part.k <= QUICK
         starts = [best]
         if few and part.matrix is not None:
@@ -148,10 +148,10 @@ def _bisected(
 ) -> tuple[Places, Mapping[str, float]]:
     """Return PEs in an order where near ones follow each other, and the seconds that took."""
     k = len(distances)
-    if k > MOST_PES_IN_MATRIX:
+    if k > MAX_PES_IN_MATRIX:
         return np.arange(k, dtype=np.int32), stage_seconds()
     farthest = int(distances.max())
-    closeness = (farthest - distances.astype(np.int64)) * MOST_CLOSENESS
+    closeness = (farthest - distances.astype(np.int64)) * MAX_CLOSENESS
     closeness //= max(farthest, 1) * k
     np.fill_diagonal(closeness, 0)
     rows, indices = np.nonzero(closeness)
@@ -164,6 +164,6 @@ def _bisected(
 
 def _swapped(graph: Graph, places: Places, machine: Machine) -> Places:
     """Return places after all swaps that lower the cost, of near tasks where PEs are many."""
-    if machine.k > MOST_PES_IN_MATRIX:
+    if machine.k > MAX_PES_IN_MATRIX:
         return swap_near(graph, places, machine.metric, machine.k)
     return swap_all(graph, places, machine.metric.distances.reshape(machine.k, -1))

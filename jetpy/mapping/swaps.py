@@ -16,9 +16,9 @@ import scipy.sparse as sp
 from jetpy.graph.csr import Graph
 from jetpy.problem.problem import Metric
 
-MOST_CHANGES = 1 << 30
+MAX_CHANGES = 1 << 30
 """How many costs to change, at most; only where all tasks talk to hundreds is that too few."""
-MOST_TERMS = 1 << 27
+MAX_TERMS = 1 << 27
 """How many distances to look at for all pairs of near tasks, at most."""
 BLOCK = 1 << 22
 """How many of them at once."""
@@ -31,7 +31,7 @@ def swap_all(graph: Graph, places: Places, distances: npt.NDArray[np.int32]) -> 
     """Return places such that no task gains by changing with another, or by going to an empty PE.
 
     Task after task takes the best of all places, until none does, or the swaps have changed
-    `MOST_CHANGES` costs of tasks on PEs. Memory grows as the square of the number of PEs.
+    `MAX_CHANGES` costs of tasks on PEs. Memory grows as the square of the number of PEs.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def swap_all(graph: Graph, places: Places, distances: npt.NDArray[np.int32]) -> 
     own = costs[np.arange(k), place]
     tasks, waiting, u = np.flatnonzero(graph.degrees), 0, 0
     changes = 0
-    while waiting < len(tasks) and changes < MOST_CHANGES:
+    while waiting < len(tasks) and changes < MAX_CHANGES:
         task = int(tasks[u])
         u, waiting = (u + 1) % len(tasks), waiting + 1
         here = place[task]
@@ -116,9 +116,9 @@ def _near(graph: Graph) -> tuple[Places, Places]:
     adjacency = sp.csr_array(
         (np.ones(len(graph.indices), bool), graph.indices, graph.indptr), shape=(graph.n,) * 2
     )
-    if int((degrees * (adjacency @ degrees)).sum()) <= MOST_TERMS:
+    if int((degrees * (adjacency @ degrees)).sum()) <= MAX_TERMS:
         adjacency = adjacency + adjacency @ adjacency
-    elif int((degrees**2).sum()) > MOST_TERMS:
+    elif int((degrees**2).sum()) > MAX_TERMS:
         return np.zeros(0, np.int32), np.zeros(0, np.int32)
     pairs = sp.triu(adjacency, 1, format="coo")
     return pairs.row.astype(np.int32), pairs.col.astype(np.int32)

@@ -14,7 +14,7 @@ from jetpy.errors import GraphError
 from jetpy.meshes.cell_types import CellType, type_of
 
 Ids = npt.NDArray[np.int64]
-MOST_NODES = 1 << 31
+MAX_NODES = 1 << 31
 """Ids of nodes are below."""
 
 
@@ -143,10 +143,10 @@ def _corners(name: str, kind: CellType, data: Any) -> Ids:
 
 
 def _check_nodes(name: str, nodes: npt.NDArray[Any]) -> None:
-    wrong = (nodes < 0) | (nodes >= MOST_NODES)
+    wrong = (nodes < 0) | (nodes >= MAX_NODES)
     if wrong.any():
         raise GraphError(
-            f"node {nodes[wrong][0]} of a {name} is no id; ids are 0 to {MOST_NODES - 1}"
+            f"node {nodes[wrong][0]} of a {name} is no id; ids are 0 to {MAX_NODES - 1}"
         )
 
 

@@ -18,7 +18,7 @@ from jetpy.graph.csr import Graph
 from jetpy.io.graphs import as_graph
 from jetpy.meshes.cells import Block, Ids, blocks_of, count_cells
 
-MOST_CELLS = 64
+MAX_CELLS = 64
 """Most cells that may share a facet, all of which become neighbours of each other."""
 
 
@@ -235,10 +235,10 @@ def _neighbours(nodes: Ids, cells: Ids) -> tuple[Ids, Ids]:
     same = (nodes[1:] == nodes[:-1]).all(axis=1)
     run = np.concatenate(([0], np.cumsum(~same)))
     most = int(np.bincount(run).max(initial=0)) if len(cells) else 0
-    if most > MOST_CELLS:
+    if most > MAX_CELLS:
         place = int(np.searchsorted(run, np.bincount(run).argmax()))
         raise GraphError(
-            f"{most} cells share the facet of nodes {nodes[place].tolist()}; {MOST_CELLS} may"
+            f"{most} cells share the facet of nodes {nodes[place].tolist()}; {MAX_CELLS} may"
         )
     u, v = [], []
     for apart in range(1, most):

@@ -199,7 +199,7 @@ def coarsen(
     options = problem.options.coarsen
     target = coarsest_size(steps[0].k, options.per_part)
     levels = [finest]
-    affordable = problem.options.initial.most_entries // 4
+    affordable = problem.options.initial.max_entries // 4
     while levels[-1].graph.all_n > target or levels[-1].graph.all_size > affordable:
         finer = levels[-1]
         if until is not None and until(finer.graph):
@@ -208,7 +208,7 @@ def coarsen(
         with Stopwatch(finer.backend, "coarsen", depth + len(levels)) as watch:
             coarse, coarse_of = finer.contract(options, problem.limit, salt)
         n = coarse.all_n
-        if n > options.least_shrink * finer.graph.all_n or n < target // 8:
+        if n > options.min_shrink * finer.graph.all_n or n < target // 8:
             break
         levels.append(finer.next_level(coarse, coarse_of, watch))
         progress("coarsen", finest.graph.all_n - n, finest.graph.all_n - target)

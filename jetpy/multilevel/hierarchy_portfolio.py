@@ -59,8 +59,8 @@ def partition_best(
 
 
 def _partition(
-    hierarchy: list[HierarchyLevel], problem: Problem, most_tries: int | None = None
+    hierarchy: list[HierarchyLevel], problem: Problem, max_tries: int | None = None
 ) -> Refined:
     coarsest = hierarchy[-1]
     with Stopwatch(coarsest.backend, "initial", len(hierarchy) - 1):
-        return partition_coarsest(coarsest.refinement(problem), coarsest.blocks, most_tries)
+        return partition_coarsest(coarsest.refinement(problem), coarsest.blocks, max_tries)

@@ -9,7 +9,7 @@ import numpy as np
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.device.long_rows import find_long_rows
 from jetpy.engines.base import Array, Backend
-from jetpy.graph.csr import MOST_NARROW, is_large
+from jetpy.graph.csr import MAX_NARROW, is_large
 from jetpy.problem.problem import Problem, in_units
 
 
@@ -59,7 +59,7 @@ def _unit(total: int, count: int) -> int:
     >>> _unit(2**31 - 1, 10), _unit(2**33, 10)
     (1, 5)
     """
-    return 1 if total <= MOST_NARROW else -(-total // max(MOST_NARROW - count, 1))
+    return 1 if total <= MAX_NARROW else -(-total // max(MAX_NARROW - count, 1))
 
 
 def _divided(backend: Backend, weights: Array, unit: int) -> Any:

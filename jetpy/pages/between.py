@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 Weights = npt.NDArray[np.int64]
 
-MOST_PARTS = 300
-MOST_EDGES = 1200
+MAX_PARTS = 300
+MAX_EDGES = 1200
 """Of a quotient graph that is drawn."""
-MOST_CELLS = 256
+MAX_CELLS = 256
 """Rows of a cut matrix that are drawn; of more parts, several share a row."""
 _ROUNDS = 100
 _LEAST_SHADE = 0.12
@@ -30,7 +30,7 @@ _LEAST_SHADE = 0.12
 
 def is_drawable(cut_matrix: sp.csr_array) -> bool:
     """Whether the quotient graph is small enough to be drawn."""
-    return bool(cut_matrix.shape[0] <= MOST_PARTS and cut_matrix.nnz <= 2 * MOST_EDGES)
+    return bool(cut_matrix.shape[0] <= MAX_PARTS and cut_matrix.nnz <= 2 * MAX_EDGES)
 
 
 def draw_quotient(
@@ -90,7 +90,7 @@ def draw_cut_matrix(figure: FigureBase, cut_matrix: sp.csr_array) -> None:
     from matplotlib.colors import ListedColormap, LogNorm, to_rgb
     from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator, StrMethodFormatter
 
-    size = -(-cut_matrix.shape[0] // MOST_CELLS)
+    size = -(-cut_matrix.shape[0] // MAX_CELLS)
     cells = -(-cut_matrix.shape[0] // size)
     entries = cut_matrix.tocoo()
     sums = np.zeros((cells, cells))

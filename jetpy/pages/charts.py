@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from jetpy.multilevel.outcome import Level
 
-MOST_BARS = 40
+MAX_BARS = 40
 """Parts that get a bar each; more are lines, sorted by what they show."""
-MOST_POINTS = 400
+MAX_POINTS = 400
 """Points of such a line."""
-MOST_KERNELS = 10
+MAX_KERNELS = 10
 _HEIGHT = 2.6
 _BAR = 0.24  # inches
 _AXIS = 0.6
@@ -46,7 +46,7 @@ def weights_chart(weights: npt.NDArray[np.int64], ideal: int, limit: int) -> Fig
     with styled():
         share = 100 / max(ideal, 1)
         above, most = (weights - ideal) * share, (limit - ideal) * share
-        if len(weights) <= MOST_BARS:
+        if len(weights) <= MAX_BARS:
             colours = [BAD if weight > limit else SERIES[0] for weight in weights.tolist()]
             axes.bar(range(len(weights)), above, color=colours, width=0.8)
             _whole_numbers(axes)
@@ -77,12 +77,12 @@ def volumes_chart(evaluation: Evaluation) -> Figure:
     )
     with styled():
         for i, (numbers, colour, name) in enumerate(both):
-            if evaluation.k <= MOST_BARS:
+            if evaluation.k <= MAX_BARS:
                 places = np.arange(evaluation.k) + 0.4 * (i - 0.5)
                 axes.bar(places, numbers, color=colour, width=0.4, label=name)
             else:
                 _sorted_line(axes, numbers, colour, name)
-        if evaluation.k <= MOST_BARS:
+        if evaluation.k <= MAX_BARS:
             _whole_numbers(axes)
         axes.set_ylim(0, max(_LEAST, axes.get_ylim()[1]))
         _thousands(axes)
@@ -129,7 +129,7 @@ def stages_chart(steps: Sequence[Step]) -> Figure:
 
 def kernels_chart(kernels: Sequence[Kernel]) -> Figure:
     """Show the seconds of the kernels that took longest."""
-    longest = kernels[:MOST_KERNELS]
+    longest = kernels[:MAX_KERNELS]
     figure, axes = _axes(_AXIS + _BAR * len(longest))
     with styled():
         seconds = [kernel.seconds for kernel in longest]
@@ -158,7 +158,7 @@ def _sorted_line(
     axes: Axes, numbers: Numbers, colour: str, label: str = ""
 ) -> tuple[Numbers, Numbers]:
     """Draw numbers of parts from the largest to the smallest, of many parts some; return them."""
-    shown = np.unique(np.linspace(0, len(numbers) - 1, MOST_POINTS).astype(int))
+    shown = np.unique(np.linspace(0, len(numbers) - 1, MAX_POINTS).astype(int))
     largest_first = np.sort(numbers)[::-1][shown]
     axes.plot(shown + 1, largest_first, color=colour, label=label)
     axes.set_xlabel("parts, most first")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_DRAWN = 6000
+MAX_DRAWN = 6000
 """Vertices and edges together that are drawn one by one."""
 _ROOM = 9.0
 """Pixels around a part's number, for each of its digits."""
@@ -46,7 +46,7 @@ def draw(graph: Graph, parts: IntArray, k: int, coordinates: Coordinates) -> tup
     figure, axes = _blank(frame.height / frame.width)
     axes.imshow(_pixels(image, colours), interpolation="none")
     numbered = _number(axes, image, [FILLS[colour] for colour in colours])
-    has_edges = view.depth is None and graph.n + graph.m <= MOST_DRAWN
+    has_edges = view.depth is None and graph.n + graph.m <= MAX_DRAWN
     if has_edges:
         _draw_edges(axes, graph, parts, frame)
     what = "Each vertex with its surroundings in the colour of its part"

@@ -91,7 +91,7 @@ def _weights(subject: Subject, found: Evaluation) -> Drawn:
 
 
 def _volumes(found: Evaluation) -> Drawn:
-    caption = "Each line is sorted by itself." if found.k > charts.MOST_BARS else ""
+    caption = "Each line is sorted by itself." if found.k > charts.MAX_BARS else ""
     return drawn(charts.volumes_chart(found), "Boundary and volume of each part", caption)
 
 
@@ -101,7 +101,7 @@ def _matrix(found: Evaluation) -> Drawn | None:
     figure = new_figure(0.9 * WIDTH)
     with styled():
         between.draw_cut_matrix(figure, found.cut_matrix)
-    several = -(-found.k // between.MOST_CELLS)
+    several = -(-found.k // between.MAX_CELLS)
     sharing = f"; {several} parts share a row and a column" if several > 1 else ""
     return drawn(figure, "Cut matrix", f"What is cut between each two parts{sharing}.")
 

@@ -22,7 +22,7 @@ from jetpy.pages.blocks import Table
 if TYPE_CHECKING:
     from jetpy.result.partition import Partition
 
-MOST_LISTED = 400
+MAX_LISTED = 400
 """Parts that the table lists; of more, the heaviest."""
 PACKAGES = ("numpy", "scipy", "llvmlite", "pymetis", "matplotlib")
 OF_BACKENDS = {"cuda": "cupy", "kokkos": "pykokkos"}
@@ -99,9 +99,9 @@ def parts_table(subject: Subject, found: Evaluation) -> Table:
     """Describe each part; the heaviest alone, where there are many."""
     rows, weights = part_rows(found), found.part_weights
     shown, note = np.arange(found.k), ""
-    if found.k > MOST_LISTED:
-        shown = np.argsort(-weights, kind="stable")[:MOST_LISTED]
-        note = f"The {MOST_LISTED} heaviest of {found.k:,} parts."
+    if found.k > MAX_LISTED:
+        shown = np.argsort(-weights, kind="stable")[:MAX_LISTED]
+        note = f"The {MAX_LISTED} heaviest of {found.k:,} parts."
     beyond = np.flatnonzero(weights[shown] > subject.limit).tolist()
     return Table(PART_HEADERS, [rows[part] for part in shown.tolist()], 0, beyond, note)
 

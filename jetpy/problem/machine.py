@@ -14,9 +14,9 @@ import numpy.typing as npt
 from jetpy.errors import OptionError
 from jetpy.graph.csr import INT32_MAX
 from jetpy.lazy import cached_property
-from jetpy.problem.problem import MOST_PARTS, Metric
+from jetpy.problem.problem import MAX_PARTS, Metric
 
-MOST_PES_IN_MATRIX = 1024
+MAX_PES_IN_MATRIX = 1024
 """Machines with more PEs have their distances computed, not looked up, where a hierarchy allows."""
 
 Levels = str | Sequence[int]
@@ -96,7 +96,7 @@ class Machine:
         reduced = [distance // factor for distance in self.distances]
         pairs = [n for pair in zip(self.group_sizes, reduced, strict=True) for n in pair]
         by_level = Metric(2, np.array(pairs, np.int32))
-        if self.k > MOST_PES_IN_MATRIX:
+        if self.k > MAX_PES_IN_MATRIX:
             return replace(by_level, factor=factor)
         p, q = np.divmod(np.arange(self.k**2, dtype=np.int32), np.int32(self.k))
         return Metric(1, by_level.between(p, q, self.k), factor)
@@ -127,9 +127,9 @@ def machine(hierarchy: Levels | None, distances: Levels | npt.ArrayLike) -> Mach
         not symmetric, not 0 on its diagonal, or of another size than the hierarchy.
     """
     levels = () if hierarchy is None else _numbers("hierarchy", hierarchy, 1)
-    if math.prod(levels) >= MOST_PARTS:
+    if math.prod(levels) >= MAX_PARTS:
         raise OptionError(
-            f"the hierarchy has {math.prod(levels)} PEs; at most {MOST_PARTS - 1} are allowed"
+            f"the hierarchy has {math.prod(levels)} PEs; at most {MAX_PARTS - 1} are allowed"
         )
     if _is_matrix(distances):
         return Machine(levels, (), _matrix(distances, math.prod(levels) if levels else None))

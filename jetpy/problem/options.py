@@ -23,7 +23,7 @@ class CoarsenOptions:
         Two-hop: most rounds of handshakes a level.
     two_hop_share : float
         Two-hop: share of unmatched vertices above which its next kind is tried.
-    highest_matchmaker : int
+    max_matchmaker : int
         Two-hop: degree above which a vertex makes no matches among its neighbours, nor has a twin.
     score : bool
         Union-find, constrained: among neighbours by edges of equal weight, prefer low degrees.
@@ -32,18 +32,18 @@ class CoarsenOptions:
     per_part : int or None
         Stop at so many vertices for each part; None: as Jet, or sooner (`coarsest_size` in
         `jetpy.multilevel.hierarchy`).
-    least_shrink : float
+    min_shrink : float
         Stop when a level has more than this share of the vertices of the level before.
     """
 
     method: choices.Coarsening = "two-hop"
     rounds: int = 10
     two_hop_share: float = 0.25
-    highest_matchmaker: int = 4096
+    max_matchmaker: int = 4096
     score: bool = True
     group_size: int = 6
     per_part: int | None = None
-    least_shrink: float = 0.95
+    min_shrink: float = 0.95
 
 
 @dataclass(frozen=True)
@@ -57,17 +57,17 @@ class InitialOptions:
     ----------
     method : {'bisection', 'metis'}
         Recursive bisection by the back end, or by METIS.
-    most_tries : int
+    max_tries : int
     parts_tried : int
-    most_entries : int
+    max_entries : int
         Vertices and directed edges of the coarsest graph times tries; coarsening goes on for a
         while where four tries would be too many.
     """
 
     method: choices.Initial = "bisection"
-    most_tries: int = 8
+    max_tries: int = 8
     parts_tried: int = 96
-    most_entries: int = 400_000
+    max_entries: int = 400_000
 
 
 @dataclass(frozen=True)
@@ -248,14 +248,14 @@ class IncrementalOptions:
     extra_buckets : int
         Buckets of 32 slots that each vertex gets beside those that its neighbours fill (gamma of
         iG-kway).
-    highest_degree : int
+    max_degree : int
         A vertex with more neighbours keeps its part until the whole partition is refined. Most
         batches change some of its edges, but few of them; and all its neighbours would have to be
         looked at.
     refine_after, repartition_after : float
         The whole partition is refined, or found anew, when more modifiers were applied since the
         last time than this share of the graph's vertices and edges.
-    most_drift : float
+    max_drift : float
         It is also found anew when the cut has become larger by this share, since the last time,
         because parts had no room for vertices where their edges would have them.
     on_host : bool
@@ -266,10 +266,10 @@ class IncrementalOptions:
 
     tries: int = 3
     extra_buckets: int = 1
-    highest_degree: int = 1024
+    max_degree: int = 1024
     refine_after: float = 0.01
     repartition_after: float = 0.05
-    most_drift: float = 0.05
+    max_drift: float = 0.05
     on_host: bool = True
 
     def __post_init__(self) -> None:

@@ -57,7 +57,7 @@ def ultra() -> Options:
             flow_step=2,
             flow_size=100_000_000,
         ),
-        initial=InitialOptions(most_tries=32, parts_tried=1024, most_entries=2_000_000),
+        initial=InitialOptions(max_tries=32, parts_tried=1024, max_entries=2_000_000),
         branches=("union-find", "constrained"),
         branch_parts_tried=1024,
         cycle_limit=None,
@@ -81,8 +81,8 @@ def gkway() -> Options:
     Graph Parallelism", TODAES 2025, sections 3 and 5.7.
     """
     return Options(
-        coarsen=CoarsenOptions(method="union-find", per_part=160, least_shrink=0.9),
-        initial=InitialOptions(method="metis", most_tries=1, most_entries=4_000_000),
+        coarsen=CoarsenOptions(method="union-find", per_part=160, min_shrink=0.9),
+        initial=InitialOptions(method="metis", max_tries=1, max_entries=4_000_000),
         refine=INDEPENDENT_SET,
         branches=(),
         cycles=0,

@@ -16,7 +16,7 @@ from jetpy.lazy import cached_property
 from jetpy.problem.limits import limits_of
 from jetpy.problem.options import Options
 
-MOST_PARTS = 2**24
+MAX_PARTS = 2**24
 SEEDS = 2**31
 """How many seeds there are, from 0 on."""
 
@@ -185,8 +185,8 @@ def pose(
         If a number is out of range, or no number.
     """
     k, seed = integer("k", k), integer("seed", seed)
-    if not 1 <= k < MOST_PARTS:
-        raise OptionError(f"k is {k}; it must lie in 1..{MOST_PARTS - 1}")
+    if not 1 <= k < MAX_PARTS:
+        raise OptionError(f"k is {k}; it must lie in 1..{MAX_PARTS - 1}")
     imbalance = checked_imbalance(imbalance, large=True)
     if not 0 <= seed < SEEDS:
         raise OptionError(f"seed is {seed}; it must lie in 0..{SEEDS - 1}")

@@ -11,7 +11,7 @@ from jetpy.errors import OptionError
 
 Shares = npt.NDArray[np.int64]
 
-MOST_SHARES = 2**30
+MAX_SHARES = 2**30
 """Shares are whole numbers that add up to no more than this, so that products with weights fit."""
 
 
@@ -42,11 +42,11 @@ def checked_targets(targets: npt.ArrayLike | None, k: int) -> Shares | None:
 
 
 def _whole(values: npt.NDArray[Any]) -> Shares:
-    if values.dtype.kind != "f" and values.astype(np.float64).sum() <= MOST_SHARES:
+    if values.dtype.kind != "f" and values.astype(np.float64).sum() <= MAX_SHARES:
         shares = values.astype(np.int64)
         return np.asarray(shares // np.gcd.reduce(shares))
     large = values.astype(np.float64) / values.astype(np.float64).max()
-    scale = (MOST_SHARES - len(values)) / large.sum()
+    scale = (MAX_SHARES - len(values)) / large.sum()
     return np.asarray(np.maximum(np.floor(large * scale), 1).astype(np.int64))
 
 

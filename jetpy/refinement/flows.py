@@ -22,7 +22,7 @@ from jetpy.workloads.flows import flow_cuts, flow_networks, regions
 from jetpy.workloads.flows.flow_networks import NODES_BESIDE
 from jetpy.workloads.flows.regions import KEPT_OUTSIDE, OUTSIDE, Pair
 
-MOST_CUT, MOST_CUT_COARSE = 0.1, 0.05
+MAX_CUT, MAX_CUT_COARSE = 0.1, 0.05
 """Share of the edge weight that is cut above which there are no flows, on the finest level and on
 others: they gain little there, and take long."""
 REGION_SHARE = 4
@@ -125,7 +125,7 @@ class Flows:
     def are_due(self, measures: Measures, *, finest: bool) -> bool:
         """Whether the level is one for flows, given the measures of a partition."""
         options, graph = self.problem.options.refine, self._device
-        share = MOST_CUT if finest else MOST_CUT_COARSE
+        share = MAX_CUT if finest else MAX_CUT_COARSE
         return (
             self.problem.metric is EDGE_CUT
             and graph.size <= options.flow_size
@@ -187,7 +187,7 @@ class Flows:
         count = len(pairs.rows) // Pair.COUNT
         hops = self.problem.options.refine.flow_hops
         backend.run_tasks(
-            count, regions.grow_region, graph=graph, pairs=pairs, parts=parts, most_hops=hops
+            count, regions.grow_region, graph=graph, pairs=pairs, parts=parts, max_hops=hops
         )
         trees = self.trees
         trees.used.fill(0)
@@ -266,7 +266,7 @@ def region_rows(
     both = sizes[pairs].sum(axis=1)
     rows[:, Pair.FIRST] = np.cumsum(both) - both
     rows[:, Pair.NODE] = rows[:, Pair.FIRST] + NODES_BESIDE * np.arange(len(chosen))
-    rows[:, Pair.MOST_EDGES] = both
+    rows[:, Pair.MAX_EDGES] = both
     rows[:, Pair.ROOMS : Pair.ROOMS + 2] = weights[pairs] // REGION_SHARE
     rows[:, Pair.WEIGHTS : Pair.WEIGHTS + 2] = weights[pairs]
     rows[:, Pair.LIMITS : Pair.LIMITS + 2] = limits[pairs]

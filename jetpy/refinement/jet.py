@@ -12,7 +12,7 @@ from jetpy.refinement.measures import Measures
 from jetpy.refinement.methods import REFINEMENTS
 from jetpy.refinement.rebalance import Rebalancing
 from jetpy.refinement.recording import Recording
-from jetpy.refinement.state import MOST_MOVED, RefinementState
+from jetpy.refinement.state import MAX_MOVED, RefinementState
 from jetpy.workloads.common.control_block import TOLERANCE_UNITS, Control, Request, Tasks
 from jetpy.workloads.refinement import iterations as kernels
 
@@ -124,11 +124,11 @@ class Refinement:
             Control.SEED: self.problem.seed,
             Control.PATIENCE: options.patience,
             Control.TOLERANCE: round(TOLERANCE_UNITS * options.tolerance),
-            Control.MOST_WEAK_ITERATIONS: options.weak_rounds,
+            Control.MAX_WEAK_ITERATIONS: options.weak_rounds,
             Control.TIE_LIMIT: state.tie_limit,
             Control.GHOSTS: state.graph.own,
             Control.HIGHER_GHOSTS: state.graph.higher_ghosts,
-            Control.MOST_MOVED: state.graph.n // MOST_MOVED,
+            Control.MAX_MOVED: state.graph.n // MAX_MOVED,
             Control.ENDS_WITHOUT_GAIN: int(self.improvement.settles),
         }.items():
             control[place] = value

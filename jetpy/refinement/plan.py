@@ -14,7 +14,7 @@ from jetpy.workloads.common.control_block import Counter
 from jetpy.workloads.refinement import plan as kernels
 from jetpy.workloads.refinement.plan import DIFFERENT, Row
 
-PERCENT_OPEN, MOST_BELOW_LIMIT = 99, 100
+PERCENT_OPEN, MAX_BELOW_LIMIT = 99, 100
 """Parts are usually open below so many percent of their limit, or so much below it if that is
 more."""
 WIDE, SPAN = 512, 64
@@ -123,7 +123,7 @@ def open_below(limits: Any) -> Any:
     >>> open_below(np.array([1000, 100_000])).tolist()
     [990, 99900]
     """
-    return np.maximum(limits * PERCENT_OPEN // 100, limits - MOST_BELOW_LIMIT)
+    return np.maximum(limits * PERCENT_OPEN // 100, limits - MAX_BELOW_LIMIT)
 
 
 def _arrays(backend: Backend, count: int, size: int) -> list[Array]:

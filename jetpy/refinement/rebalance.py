@@ -14,7 +14,7 @@ from jetpy.workloads.refinement import rebalance as kernels
 from jetpy.workloads.refinement.losses import BUCKETS
 from jetpy.workloads.refinement.rebalance import REGION_BITS, REGION_SUMS
 
-MOST_HALF_BITS = 5
+MAX_HALF_BITS = 5
 """`tally_digits` and `narrow_down` get nearer to the last vertex by at most twice so many bits of
 its number."""
 LAST_BITS = 6
@@ -205,4 +205,4 @@ def _most_vertices(state: RefinementState) -> int:
 def _half_bits(n: int, k: int) -> int:
     """Return half the bits of a digit: many, but not many more counters than vertices."""
     most = max(n // k, 1).bit_length() // 2 + 1
-    return max(1, min(MOST_HALF_BITS, most))
+    return max(1, min(MAX_HALF_BITS, most))

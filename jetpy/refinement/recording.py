@@ -9,7 +9,7 @@ from jetpy.engines.base import Count, Recorded
 from jetpy.refinement.state import RefinementState
 from jetpy.workloads.common.control_block import Control
 
-MOST_VERTICES = 1 << 24
+MAX_VERTICES = 1 << 24
 """Vertices of a level times repetitions before the interpreter looks whether it was interrupted."""
 
 
@@ -41,7 +41,7 @@ class Recording:
             self._reach = state.reach
             most = 1
             if self._until is not None:
-                most += MOST_VERTICES // max(state.room, 1)
+                most += MAX_VERTICES // max(state.room, 1)
             agree = state.graph.halo.is_everywhere
             self._program = backend.record(launches, self._until, most, agree)
         self._program()

@@ -16,13 +16,13 @@ from jetpy.workloads.refinement import connectivity as table_kernels
 from jetpy.workloads.refinement import moves as kernels
 from jetpy.workloads.refinement.active import TIE_SCALE
 
-MOST_MOVED = 8
+MAX_MOVED = 8
 """Rows are rebuilt rather than updated when more than one in so many vertices moved."""
 SHARE, INDICES = 8, 1 << 18
 """Indices that share the edges of a moved vertex, and most of them all, in a recorded launch."""
 SPARE = 1024
 """Active vertices that a launch from a recording has room for, beside half as many again."""
-MOST_COUNTED = 1024
+MAX_COUNTED = 1024
 """Parts and sections that are worth a histogram each."""
 LOOSE = 0.75
 """A vertex without adjacent parts is active if its edges weigh at most this share of what those
@@ -203,7 +203,7 @@ class RefinementState:
         """
         if not self.backend.prefers_lists:
             return 1
-        most: int = min(SECTIONS, MOST_COUNTED // self.k)
+        most: int = min(SECTIONS, MAX_COUNTED // self.k)
         return max(1, min(self.backend.threads, most))
 
     def launch_update(self) -> None:

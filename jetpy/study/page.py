@@ -23,9 +23,9 @@ from jetpy.study.launches import Engine, Launches
 from jetpy.study.machine import Machine
 from jetpy.study.results import Results, over_best, range_of
 
-MOST_RUNS = 600
-MOST_KERNELS = 12
-MOST_EFFICIENCIES = 600
+MAX_RUNS = 600
+MAX_KERNELS = 12
+MAX_EFFICIENCIES = 600
 
 
 def study_page(results: Results, command: str) -> str:
@@ -157,9 +157,9 @@ def _each(found: Efficiencies, results: Results) -> Table:
         for name, own in found.each.items():
             values = (_number(own.get(cell)) for cell in on)
             rows.append((f"{problem}", name, _number(found.of_problem(name, problem)), *values))
-    note = f"The first {MOST_EFFICIENCIES} rows." * (len(rows) > MOST_EFFICIENCIES)
+    note = f"The first {MAX_EFFICIENCIES} rows." * (len(rows) > MAX_EFFICIENCIES)
     headers = ("problem", "application", "all", *_numbers(results))
-    return Table(headers, rows[:MOST_EFFICIENCIES], 2, note=note)
+    return Table(headers, rows[:MAX_EFFICIENCIES], 2, note=note)
 
 
 def _front(results: Results, styles: Styles) -> Drawn | None:
@@ -181,7 +181,7 @@ def _roof(results: Results, engine: Engine, launches: Sequence[Launches]) -> dic
             f"{own.bytes / own.calls:,.0f}",
             _number(own.bytes / own.seconds / roof.bandwidth),
         )
-        for own in launches[:MOST_KERNELS]
+        for own in launches[:MAX_KERNELS]
         if own.seconds
     ]
     caption = (
@@ -198,7 +198,7 @@ def _roof(results: Results, engine: Engine, launches: Sequence[Launches]) -> dic
 
 def _runs(results: Results) -> Table:
     failed = {id(row) for row in results.failures}
-    shown = results.runs[:MOST_RUNS]
+    shown = results.runs[:MAX_RUNS]
     headers = (
         *("problem", "application", "platform", "back end", "preset", "seed", "cut", "imbalance"),
         *("seconds", "shortest", "longest", "coarsen", "initial", "refine", "launches"),
@@ -215,7 +215,7 @@ def _runs(results: Results) -> Table:
         for row in shown
     ]
     marked = [place for place, row in enumerate(shown) if id(row) in failed]
-    note = f"The first {MOST_RUNS} of {len(results.runs):,}." * (len(results.runs) > MOST_RUNS)
+    note = f"The first {MAX_RUNS} of {len(results.runs):,}." * (len(results.runs) > MAX_RUNS)
     return Table(headers, rows, 5, marked, note)
 
 

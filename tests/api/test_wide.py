@@ -131,7 +131,7 @@ def test_narrowed_weights_of_many_light_vertices() -> None:
 @pytest.mark.parametrize("most", [300, 3000])
 def test_graphs_are_partitioned_by_both(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """As if 32 bits held no more than that: exactly what they do on small levels."""
-    monkeypatch.setattr(jetpy.graph.csr, "MOST_NARROW", most)
+    monkeypatch.setattr(jetpy.graph.csr, "MAX_NARROW", most)
     graph = jetpy.generators.grid(40, 30)
     assert graph.is_large
     for preset in ("default", "gkway"):

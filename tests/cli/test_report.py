@@ -19,13 +19,13 @@ from tests.cli.conftest import ENGINE, Run
 from tests.graphs import isolated, two_cliques
 from tests.pages.reader import Page
 
-MOST_BYTES = 1_000_000
+MAX_BYTES = 1_000_000
 
 
 def page(path: str | Path = "page.html") -> Page:
     """Read a page, and check what holds of all of them."""
     text = Path(path).read_text("utf-8")
-    assert len(text.encode()) < MOST_BYTES
+    assert len(text.encode()) < MAX_BYTES
     found = Page(text)
     assert found.fetched == []
     assert not {"script", "link", "iframe", "object", "embed"} & set(found.tags)

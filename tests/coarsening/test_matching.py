@@ -233,7 +233,7 @@ def test_relatives(backend: Backend) -> None:
     graph = from_edges(32, edges, None, weights)
     match = matched(backend, graph, EVERYTHING, heaviest=50)
     assert {v for pair in pairs_of(match) for v in pair} == set(range(1, 11))
-    lone = CoarsenOptions(rounds=100, two_hop_share=0.0, highest_matchmaker=9)
+    lone = CoarsenOptions(rounds=100, two_hop_share=0.0, max_matchmaker=9)
     assert not pairs_of(matched(backend, graph, lone, heaviest=50))
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from jetpy.graph.csr import Graph
-from jetpy.workloads.constraints.component_balance import ANYWHERE, MOST_FAILURES
+from jetpy.workloads.constraints.component_balance import ANYWHERE, MAX_FAILURES
 from jetpy.workloads.constraints.components import FEW_EDGES, STEPS_PER_SEARCH
 from tests.initial.oracle import mix
 
@@ -58,7 +58,7 @@ class Moves:
     limits: list[int]
     movable: list[bool]
     seed: int
-    most_steps: int = UNLIMITED
+    max_steps: int = UNLIMITED
     failed_slots: int = 0
     changes: list[int] = field(default_factory=list)
     failed: dict[int, tuple[int, int, int]] = field(default_factory=dict)
@@ -112,7 +112,7 @@ class Moves:
         searches = [Search({u}) for u in found]
         waiting, put_off, is_late = list(found), list[int](), False
         steps = -STEPS_PER_SEARCH * len(found)
-        while going_on(searches) > 1 and steps <= self.most_steps:
+        while going_on(searches) > 1 and steps <= self.max_steps:
             if not waiting:
                 waiting, put_off, is_late = put_off, [], True
             u = waiting.pop(0)
@@ -204,7 +204,7 @@ class Moves:
             has_helped = False
             for p in range(self.k):
                 failures = 0
-                while self.room(p) < 0 and failures < MOST_FAILURES:
+                while self.room(p) < 0 and failures < MAX_FAILURES:
                     path = self.path_to_anywhere(p) if where == ANYWHERE else self.path_to_room(p)
                     if path is None:
                         break

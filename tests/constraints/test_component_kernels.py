@@ -91,7 +91,7 @@ def state_of(backend: Backend, expected: Moves, effort: int = EFFORT) -> State:
     state = _state_of(engine, territory, parts, expected.seed, effort)
     engine.run_tasks(1, components.list_members, n=len(parts), k=territory.k, state=state)
     expected.failed_slots = DAM_SHARE * territory.k
-    return replace(state, most_steps=min(expected.most_steps, INT32_MAX))
+    return replace(state, max_steps=min(expected.max_steps, INT32_MAX))
 
 
 def launch(
@@ -188,13 +188,13 @@ def test_members_are_listed(backend: Backend, expected: Moves) -> None:
 
 @pytest.mark.parametrize("has_trees", [True, False])
 @quick
-@given(expected=moves(weighted_graphs(most=20)), most_steps=st.integers(-40, 60))
+@given(expected=moves(weighted_graphs(most=20)), max_steps=st.integers(-40, 60))
 def test_groups_that_may_leave(
-    backend: Backend, probes: ModuleType, has_trees: bool, expected: Moves, most_steps: int
+    backend: Backend, probes: ModuleType, has_trees: bool, expected: Moves, max_steps: int
 ) -> None:
     """With trees, steps are not limited: how many it takes depends on the tree."""
     if not has_trees:
-        expected.most_steps = most_steps
+        expected.max_steps = max_steps
     check_groups(backend, probes, expected, has_trees=has_trees)
 
 

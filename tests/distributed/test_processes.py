@@ -26,7 +26,7 @@ pytestmark = [
     pytest.mark.usefixtures("compiled"),
     pytest.mark.skipif(LAUNCHER is None, reason="there is no mpiexec"),
 ]
-MOST_SECONDS = 100
+MAX_SECONDS = 100
 FAULTS = Path(__file__).with_name("faults.py")
 NEVER_READ = """
 import os, signal, time
@@ -49,7 +49,7 @@ def launched(size: int, *command: str) -> subprocess.CompletedProcess[str]:
         [LAUNCHER, "-n", str(size), sys.executable, *command],
         capture_output=True,
         text=True,
-        timeout=MOST_SECONDS,
+        timeout=MAX_SECONDS,
     )
 
 
@@ -136,7 +136,7 @@ def test_signals_end_all(tmp_path: Path, number: signal.Signals, code: int) -> N
             assert process.poll() is None, process.communicate()
             time.sleep(0.05)
         process.send_signal(number)
-        _, words = process.communicate(timeout=MOST_SECONDS)
+        _, words = process.communicate(timeout=MAX_SECONDS)
     assert process.returncode == code
     assert {line for line in words.splitlines() if line} == {"jetpy: interrupted"}
 
@@ -156,7 +156,7 @@ def test_a_fault_ends_all(fault: str, message: str) -> None:
     assert done.returncode != 0
     assert message in done.stderr
     assert "finished" not in done.stdout
-    assert time.perf_counter() - started < MOST_SECONDS / 2
+    assert time.perf_counter() - started < MAX_SECONDS / 2
 
 
 @pytest.mark.parametrize("size", [2, 3])

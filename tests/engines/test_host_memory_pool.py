@@ -42,7 +42,7 @@ def test_blocks_much_larger_than_needed_are_left() -> None:
 
 
 def test_few_blocks_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host_memory_pool, "MOST_KEPT", 3 * LEAST)
+    monkeypatch.setattr(host_memory_pool, "MAX_KEPT", 3 * LEAST)
     own = Pool()
     blocks = [own.take(LEAST) for _ in range(4)]
     for block in blocks:

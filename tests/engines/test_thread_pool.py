@@ -16,7 +16,7 @@ import pytest
 from jetpy.device.selfcheck import Tallies
 from jetpy.engines.base import Count
 from jetpy.engines.cpu.engine import CpuBackend
-from jetpy.engines.cpu.scheduler import GRAIN, LARGEST, MOST_PIECES, SMALLEST
+from jetpy.engines.cpu.scheduler import GRAIN, LARGEST, MAX_PIECES, SMALLEST
 from jetpy.workloads.common import selfcheck
 
 pytestmark = pytest.mark.usefixtures("compiled")
@@ -25,10 +25,10 @@ SIZES = (
     2 * GRAIN - 1,
     2 * GRAIN,
     7 * SMALLEST + 1,
-    SMALLEST * MOST_PIECES,
-    SMALLEST * MOST_PIECES + 1,
+    SMALLEST * MAX_PIECES,
+    SMALLEST * MAX_PIECES + 1,
     1_000_003,
-    LARGEST * MOST_PIECES + 1,
+    LARGEST * MAX_PIECES + 1,
 )
 
 
@@ -133,7 +133,7 @@ def test_programs(threads: int, most: int) -> None:
     assert backend.launches == before + 2 + 2 * most
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 3, 40, MOST_PIECES + 5])
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 40, MAX_PIECES + 5])
 def test_tasks(n: int) -> None:
     """Few indices are shared, too."""
     for threads in (1, 2, 5):

@@ -46,7 +46,7 @@ def test_cost_of_levels(graph: Graph, of: Levels, most: int, data: st.DataObject
     hierarchy, distances = [a for a, _ in of], [d for _, d in of]
     matrix, numbers = dense(hierarchy, distances), dense(hierarchy, range(len(of)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(machines, "MOST_PES_IN_MATRIX", most)
+        patch.setattr(machines, "MAX_PES_IN_MATRIX", most)
         original, block = Graph.row_blocks, data.draw(st.sampled_from([5, 1 << 20]))
         patch.setattr(Graph, "row_blocks", lambda self: original(self, block))
         target = machine(hierarchy, distances)

@@ -25,10 +25,10 @@ Live = jetpy.IncrementalPartitioner
 CHOICES: Choices = {
     "tries": [1, 2, 3],
     "extra_buckets": [0, 1],
-    "highest_degree": [1024, 4],
+    "max_degree": [1024, 4],
     "refine_after": [0.01, 0.3, 1e9],
     "repartition_after": [0.05, 0.5, 1e9],
-    "most_drift": [0.05, 1e9],
+    "max_drift": [0.05, 1e9],
     "modifiers of a kind": [2, 10, 40],
     "heaviest modifier": [1, 4, 1000],
     "first parts": ["found", "found", "packed"],

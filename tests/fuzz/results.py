@@ -19,7 +19,7 @@ from tests.fuzz.oracles import Ints, Parts
 from tests.mapping.oracle import cut_of
 
 CHOICES: Choices = {"parts of a result": ["found", "random", "few"], "halo": [0, 1]}
-MOST_PARTS = 12
+MAX_PARTS = 12
 """Most parts whose subgraphs are checked."""
 
 
@@ -146,5 +146,5 @@ def resulting(rng: Random) -> Resulting:
     kind = rng.pick("parts of a result", CHOICES["parts of a result"])
     used = max(1, k // 3) if kind == "few" else k
     others = None if kind == "found" else rng.integers(used, size=graph.n).astype(np.int32)
-    looked_at = rng.permutation(k)[:MOST_PARTS].tolist()
+    looked_at = rng.permutation(k)[:MAX_PARTS].tolist()
     return Resulting(graph, k, others, rng.pick("halo", CHOICES["halo"]), looked_at, any_goal(rng))

@@ -77,7 +77,7 @@ def cut_of(model: nx.Graph, parts: Any) -> int:
 
 
 def entering(
-    model: nx.Graph, parts: dict[int, int], modified: set[int], k: int, highest_degree: int
+    model: nx.Graph, parts: dict[int, int], modified: set[int], k: int, max_degree: int
 ) -> set[int]:
     """The vertices that enter the pseudo-partition: modified ones, then neighbours of those.
 
@@ -87,7 +87,7 @@ def entering(
     def enters(v: int, others: set[int]) -> bool:
         inside = [u for u in model[v] if parts[u] == parts[v] and u not in others]
         outside = weight_between(model, v, set(model[v]) - set(inside))
-        drawn = len(model[v]) <= highest_degree and outside > weight_between(model, v, inside)
+        drawn = len(model[v]) <= max_degree and outside > weight_between(model, v, inside)
         return parts[v] == k or drawn
 
     first = {v for v in modified if enters(v, set())}

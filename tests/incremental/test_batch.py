@@ -101,7 +101,7 @@ def test_refuses_wrong_options(options: dict[str, Any]) -> None:
         jetpy.IncrementalPartitioner(grid(1, 2), **given)
 
 
-@pytest.mark.parametrize("field", ["extra_buckets", "refine_after", "most_drift"])
+@pytest.mark.parametrize("field", ["extra_buckets", "refine_after", "max_drift"])
 def test_refuses_negative_options(field: str) -> None:
     with pytest.raises(jetpy.OptionError, match=field):
         jetpy.IncrementalOptions(**{field: -1})
@@ -110,12 +110,12 @@ def test_refuses_negative_options(field: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"most_drift": float("nan")}, "most_drift is nan"),
+        ({"max_drift": float("nan")}, "max_drift is nan"),
         ({"refine_after": float("inf")}, "refine_after is inf"),
         ({"repartition_after": "much"}, "repartition_after is 'much'"),
         ({"tries": 2.0}, "tries is 2.0; a whole number"),
         ({"extra_buckets": True}, "extra_buckets is True"),
-        ({"highest_degree": 2**31}, "highest_degree is 2147483648"),
+        ({"max_degree": 2**31}, "max_degree is 2147483648"),
         ({"on_host": "no"}, "on_host is 'no'; True or False"),
     ],
     ids=str,
@@ -126,8 +126,8 @@ def test_refuses_options_that_are_none(options: dict[str, Any], message: str) ->
 
 
 def test_options_of_numpy_are_numbers() -> None:
-    options = jetpy.IncrementalOptions(tries=np.int64(2), most_drift=np.float32(0.5))
-    assert (type(options.tries), type(options.most_drift)) == (int, float)
+    options = jetpy.IncrementalOptions(tries=np.int64(2), max_drift=np.float32(0.5))
+    assert (type(options.tries), type(options.max_drift)) == (int, float)
 
 
 def test_refuses_no_tries() -> None:

@@ -31,7 +31,7 @@ from tests.incremental.oracle import (
 from tests.strategies import weighted_graphs
 
 ENGINE = {"backend": "cpu", "threads": 1}
-LOCAL = jetpy.IncrementalOptions(refine_after=1e9, repartition_after=1e9, most_drift=1e9)
+LOCAL = jetpy.IncrementalOptions(refine_after=1e9, repartition_after=1e9, max_drift=1e9)
 """The whole graph is never partitioned again, but where the balance is lost."""
 OPTIONS = [
     LOCAL,
@@ -99,7 +99,7 @@ def test_state_is_that_of_the_changed_graph(
 @given(
     graph=weighted_graphs(least=4),
     k=st.integers(2, 4),
-    options=st.sampled_from([*OPTIONS[:2], replace(LOCAL, highest_degree=3)]),
+    options=st.sampled_from([*OPTIONS[:2], replace(LOCAL, max_degree=3)]),
     seed=st.integers(0, 1 << 20),
 )
 def test_affected_vertices_are_placed_as_in_plain_python(
@@ -119,7 +119,7 @@ def test_affected_vertices_are_placed_as_in_plain_python(
     named = {v for pair in [*batch.delete_edges, *batch.insert_edges] for v in pair}
     modified = {v for v in model if v in named or before.get(v) != after[v]}
     parts = {v: given[v] if v < first else k for v in model}
-    pseudo = entering(model, parts, modified, k, options.highest_degree)
+    pseudo = entering(model, parts, modified, k, options.max_degree)
     total = sum(dict(model.nodes(data="weight")).values())
     ideal = -(-total // k)
     expected = placed(model, parts, pseudo, k, live.limit - (live.limit - ideal) // 32, seed)
@@ -227,7 +227,7 @@ def test_a_vertex_of_high_degree_keeps_its_part(engine: Backend, highest: int, p
     ring = range(1, 11)
     edges = [(0, v) for v in ring] + [(v, v % 10 + 1) for v in ring] + [(0, 11), (11, 12)]
     graph, parts = from_edges(13, edges), [0] + [1] * 10 + [0, 0]
-    options = replace(LOCAL, highest_degree=highest)
+    options = replace(LOCAL, max_degree=highest)
     live = jetpy.IncrementalPartitioner(
         graph, 2, parts=parts, imbalance=1.0, large_imbalance=True, options=options
     )
@@ -294,7 +294,7 @@ def test_goes_on_when_refining_was_interrupted(monkeypatch: pytest.MonkeyPatch) 
 
 def test_says_why_it_partitions_again() -> None:
     graph = grid(30, 30)
-    options = jetpy.IncrementalOptions(refine_after=0.02, repartition_after=0.05, most_drift=1e9)
+    options = jetpy.IncrementalOptions(refine_after=0.02, repartition_after=0.05, max_drift=1e9)
     live = jetpy.IncrementalPartitioner(graph, 4, options=options, **ENGINE)
     edges = np.stack([np.arange(0, 800), np.arange(0, 800) + 31], axis=1)
     said = [live.insert_edges(edges[i : i + 20]) for i in range(0, 200, 20)]
@@ -306,7 +306,7 @@ def test_says_why_it_partitions_again() -> None:
 
 def test_drift_of_the_cut_leads_to_a_new_partition() -> None:
     """New vertices have edges to one part only, which has no room for all of them."""
-    options = jetpy.IncrementalOptions(refine_after=1e9, repartition_after=1e9, most_drift=0.2)
+    options = jetpy.IncrementalOptions(refine_after=1e9, repartition_after=1e9, max_drift=0.2)
     live = jetpy.IncrementalPartitioner(grid(20, 20), 2, options=options, **ENGINE)
     reasons = []
     for _ in range(5):

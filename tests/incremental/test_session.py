@@ -22,7 +22,7 @@ ENGINE = {"backend": "cpu", "threads": 1}
 
 @pytest.fixture
 def live() -> jetpy.IncrementalPartitioner:
-    options = jetpy.IncrementalOptions(extra_buckets=2, most_drift=0.5)
+    options = jetpy.IncrementalOptions(extra_buckets=2, max_drift=0.5)
     live = jetpy.IncrementalPartitioner(
         delaunay(800),
         4,
@@ -183,8 +183,8 @@ DAMAGE: dict[str, tuple[Change, str]] = {
     "unknown goal": (goal("speed", 1), "wrong settings"),
     "unknown option": (option("speed", 1), "wrong settings"),
     "options a list": (goal("options", [1]), "wrong settings"),
-    "negative option": (option("most_drift", -1), "most_drift is -1"),
-    "option no number": (option("most_drift", float("nan")), "most_drift is nan"),
+    "negative option": (option("max_drift", -1), "max_drift is -1"),
+    "option no number": (option("max_drift", float("nan")), "max_drift is nan"),
     "option infinite": (option("refine_after", float("inf")), "refine_after is inf"),
     "option without end": (option("repartition_after", 10**400), "repartition_after is 1000"),
     "option as text": (option("refine_after", "0.01"), "refine_after is '0.01'"),
@@ -194,7 +194,7 @@ DAMAGE: dict[str, tuple[Change, str]] = {
     "buckets without end": (option("extra_buckets", 10**12), "extra_buckets is 1000000000000"),
     "a million buckets": (option("extra_buckets", 10**6), "far more than"),
     "a truth of buckets": (option("extra_buckets", True), "extra_buckets is True"),
-    "degree true": (option("highest_degree", False), "highest_degree is False"),
+    "degree true": (option("max_degree", False), "max_degree is False"),
     "host a number": (option("on_host", 1), "on_host is 1"),
     "unknown setting": (with_setting("colour", value=1), "wrong settings"),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jetpy.graph.csr import Graph
-from jetpy.workloads.initial.two_way import FEWEST_TRIED
+from jetpy.workloads.initial.two_way import MIN_TRIED
 from tests.graphs import edge_dict
 
 
@@ -74,7 +74,7 @@ class TwoWay:
         best, kept, moves = self.quality, 0, []
         n = self.graph.n
         queued = {v for v in range(n) if best[0] > 0 or self.external(v) > 0}
-        while len(moves) - kept < max(FEWEST_TRIED, n // 50):
+        while len(moves) - kept < max(MIN_TRIED, n // 50):
             v = self.next_move(queued)
             if v is None:
                 break

@@ -65,7 +65,7 @@ def test_other_names_are_refused(name: str, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cut_matrix, "MOST_DENSE", 3)
+    monkeypatch.setattr(cut_matrix, "MAX_DENSE", 3)
     large = sp.csr_array((4, 4), dtype=np.int64)
     with pytest.raises(FileFormatError, match=r"4 parts are too many for \.npy.*write \.mtx"):
         write_cut_matrix(tmp_path / "m.npy", large)

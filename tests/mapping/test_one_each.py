@@ -36,7 +36,7 @@ def all_different(places: np.ndarray) -> bool:
     return len(set(places.tolist())) == len(places)
 
 
-def least_cost(graph: Graph, distances: np.ndarray) -> int:
+def min_cost(graph: Graph, distances: np.ndarray) -> int:
     """The least cost of all ways to place the tasks."""
     ways = np.array(list(permutations(range(len(distances)), graph.n)))
     sources = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
@@ -65,7 +65,7 @@ def test_least_cost_on_small_hierarchies(graph: Graph, of: tuple[str, str]) -> N
         return
     places = pes_of(graph, *of)
     assert all_different(places)
-    assert cost_of(graph, places, distances) == least_cost(graph, distances)
+    assert cost_of(graph, places, distances) == min_cost(graph, distances)
 
 
 @pytest.mark.usefixtures("compiled")
@@ -75,7 +75,7 @@ def test_mostly_least_cost_on_any_matrix() -> None:
         upper = np.triu(np.random.default_rng(seed).integers(0, 20, (7, 7)), 1)
         graph, distances = random_graph(3 + seed % 5, 3 + seed % 5 - 1, seed, True), upper + upper.T
         cost = cost_of(graph, pes_of(graph, None, distances), distances)
-        best += cost == least_cost(graph, distances)
+        best += cost == min_cost(graph, distances)
     assert best >= 32
 
 
@@ -246,14 +246,14 @@ def test_no_swap_of_near_tasks_is_left(graph: Graph, of: Levels, rng: Any, block
 def test_pairs_are_as_many_as_there_is_time_for(
     most: int, pairs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(swaps, "MOST_TERMS", most)
+    monkeypatch.setattr(swaps, "MAX_TERMS", most)
     assert len(swaps._near(star(9))[0]) == pairs
 
 
 def test_swaps_of_dense_communication_end(monkeypatch: pytest.MonkeyPatch) -> None:
     graph, distances = clique(16), torus(16).astype(np.int32)
     weighted = replace(graph, edge_weights=np.ones_like(graph.edge_weights))
-    monkeypatch.setattr(swaps, "MOST_CHANGES", 0)
+    monkeypatch.setattr(swaps, "MAX_CHANGES", 0)
     start = np.random.default_rng(0).permutation(16).astype(np.int32)
     assert (swap_all(weighted, start, distances) == start).all()
 

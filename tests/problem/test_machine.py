@@ -64,9 +64,9 @@ def test_matrices() -> None:
 def test_metric_is_what_the_levels_say(of: Levels) -> None:
     """As a matrix, and by level where that would be too large."""
     expected = dense([a for a, _ in of], [d for _, d in of]).tolist()
-    for most, kind in ((machines.MOST_PES_IN_MATRIX, 1), (0, 2)):
+    for most, kind in ((machines.MAX_PES_IN_MATRIX, 1), (0, 2)):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(machines, "MOST_PES_IN_MATRIX", most)
+            patch.setattr(machines, "MAX_PES_IN_MATRIX", most)
             found = described(of)
             assert found.metric.kind == kind
         assert found.metric.distances.dtype == np.int32

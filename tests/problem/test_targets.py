@@ -14,7 +14,7 @@ import jetpy
 from jetpy.errors import MissingFileError, OptionError
 from jetpy.graph.csr import Graph
 from jetpy.io.weights import read_targets
-from jetpy.problem.targets import MOST_SHARES, checked_targets, ideals
+from jetpy.problem.targets import MAX_SHARES, checked_targets, ideals
 from jetpy.refinement.packing import one_each
 from tests.graphs import SMALL_GRAPHS, from_edges, path
 from tests.limits import check_limit
@@ -111,7 +111,7 @@ def test_shares_are_in_proportion(targets: list[float], total: int) -> None:
         return
     assert shares.dtype == np.int64
     assert shares.min() >= 1
-    assert shares.sum() <= MOST_SHARES
+    assert shares.sum() <= MAX_SHARES
     values = np.array(targets, float)
     assert np.abs(shares / shares.sum() - values / values.sum()).max() < 1e-7
     assert total <= ideals(total, shares).sum() <= total + len(targets)

@@ -49,7 +49,7 @@ class Iterations:
             Control.SEED: 5,
             Control.PATIENCE: PATIENCE,
             Control.TOLERANCE: 900_000,
-            Control.MOST_WEAK_ITERATIONS: WEAK_ITERATIONS,
+            Control.MAX_WEAK_ITERATIONS: WEAK_ITERATIONS,
             Control.TIE_LIMIT: TIE_LIMIT,
         }.items():
             self.control.host[place] = value

@@ -87,7 +87,7 @@ def first_pair(
     row[Pair.EDGES] = edges.starts[number]
     row[Pair.EDGES_END] = edges.starts[number + 1]
     row[Pair.ROOMS : Pair.ROOMS + 2] = rooms
-    row[Pair.MOST_EDGES] = graph.n
+    row[Pair.MAX_EDGES] = graph.n
     row[Pair.WEIGHTS : Pair.WEIGHTS + 2] = part_weights(graph, parts, k)[:2]
     row[Pair.LIMITS : Pair.LIMITS + 2] = limits
     order, hops, places = (backend.full(graph.n, OUTSIDE) for _ in range(3))
@@ -255,7 +255,7 @@ def test_a_vertex_has_one_arc_to_a_terminal() -> None:
     device = upload(backend, graph)
     pairs = first_pair(backend, graph, parts, rooms=5)
     region = {"graph": device, "pairs": pairs, "parts": parts}
-    backend.run_tasks(1, regions.grow_region, **region, most_hops=0)
+    backend.run_tasks(1, regions.grow_region, **region, max_hops=0)
     nodes = int(pairs.rows[Pair.SIZE]) + TERMINALS
     trees = Trees.with_room(backend, nodes + 1, int(pairs.rows[Pair.ARCS]))
     backend.run_tasks(1, flow_networks.build_network, **region, next_arcs=trees.parents, arcs=trees)
@@ -290,7 +290,7 @@ def test_regions_stay_near_the_cut() -> None:
     parts = (np.arange(graph.n) >= graph.n // 2).astype(np.int32)
     device = upload(backend, graph)
     pairs = first_pair(backend, graph, parts, rooms=100)
-    backend.run_tasks(1, regions.grow_region, graph=device, pairs=pairs, parts=parts, most_hops=2)
+    backend.run_tasks(1, regions.grow_region, graph=device, pairs=pairs, parts=parts, max_hops=2)
     size = int(pairs.rows[Pair.SIZE])
     assert size == 2 * 3 * 20
     assert np.bincount(pairs.hops[:size]).tolist() == [40, 40, 40]

@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jetpy.engines.base import Backend
-from jetpy.graph.csr import MOST_WEIGHT
-from jetpy.problem.targets import MOST_SHARES
+from jetpy.graph.csr import MAX_WEIGHT
+from jetpy.problem.targets import MAX_SHARES
 from jetpy.workloads.common.control_block import Control, Counter, Request, Task, Tasks
 from tests.refinement.iterations import Iterations
 
@@ -53,9 +53,9 @@ def test_plans_are_those_of_numpy(
 def test_products_of_targets_and_weights_may_exceed_64_bits(
     backend: Backend, rng: np.random.Generator, k: int
 ) -> None:
-    weights = rng.integers(1, MOST_WEIGHT // k, k)
-    targets = rng.integers(1, MOST_SHARES // k, k)
-    limits = rng.integers(1, MOST_WEIGHT // k, k)
+    weights = rng.integers(1, MAX_WEIGHT // k, k)
+    targets = rng.integers(1, MAX_SHARES // k, k)
+    limits = rng.integers(1, MAX_WEIGHT // k, k)
     limits[0] = weights[0] - 1
     iterations = Iterations(backend.widened(), weights, 100, limits, targets=targets)
     iterations.begin()

@@ -146,7 +146,7 @@ def test_digits_change_nothing(
     before = np.minimum(np.arange(graph.n) * 7919 % 5, 2)
     found = []
     for most in (1, 2, 5, 8):
-        monkeypatch.setattr(rebalancing, "MOST_HALF_BITS", most)
+        monkeypatch.setattr(rebalancing, "MAX_HALF_BITS", most)
         state, moved = rebalance(backend, graph, before, 4, kind, limit_of(graph, 4))
         assert moved > 0
         assert rebalancing._half_bits(graph.n, 4) == min(most, 6)

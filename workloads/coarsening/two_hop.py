@@ -58,7 +58,7 @@ def key_twins(
     unmatched: pk.View1D[pk.int32],
     digests: pk.View1D[pk.int32],
     keys: pk.View1D[pk.int64],
-    highest_degree: int,
+    max_degree: int,
 ):
     """Group a vertex by a digest of its neighbourhood: two order-independent 31-bit sums.
 
@@ -67,7 +67,7 @@ def key_twins(
     v: int = unmatched[i]
     e: int = graph.indptr[v]
     end: int = graph.indptr[v + 1]
-    if end - e > highest_degree:
+    if end - e > max_degree:
         keys[i] = NO_KEY
         return
     first: pk.uint32 = 0
@@ -115,7 +115,7 @@ def key_relatives(
     unmatched: pk.View1D[pk.int32],
     matchmakers: pk.View1D[pk.int64],
     keys: pk.View1D[pk.int64],
-    highest_degree: int,
+    max_degree: int,
     longest: int,
 ):
     """Group a vertex by its matchmaker: the neighbour of lowest degree, unless that is high.
@@ -124,7 +124,7 @@ def key_relatives(
     """
     v: int = unmatched[i]
     matchmaker: int = NO_GROUP
-    lowest: int = highest_degree + 1
+    lowest: int = max_degree + 1
     e: int = graph.indptr[v]
     end: int = graph.indptr[v + 1]
     if end - e > longest:

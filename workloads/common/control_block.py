@@ -52,7 +52,7 @@ class Control(IntEnum):
     """Iterations without a better partition before the end."""
     TOLERANCE = 18
     """A cut below this, in millionths, times the best one resets the patience."""
-    MOST_WEAK_ITERATIONS = 19
+    MAX_WEAK_ITERATIONS = 19
     """Weak rebalancing iterations before strong ones."""
     ENDS_WITHOUT_GAIN = 20
     """Whether, while balanced, an iteration that is not clearly better is the last one."""
@@ -73,7 +73,7 @@ class Control(IntEnum):
     """First ghost."""
     HIGHER_GHOSTS = 28
     """First ghost whose number in the whole graph is above those of own vertices."""
-    MOST_MOVED = 29
+    MAX_MOVED = 29
     """Moved vertices above which rows are built anew."""
     ALL_MOVED = 30
     """Vertices that have moved in all pieces of the graph."""

@@ -55,7 +55,7 @@ class Number(IntEnum):
     COUNT = 40
 
 
-MOST_LEVELS = 18
+MAX_LEVELS = 18
 """Of one bisection: as many as have room among its numbers."""
 
 

@@ -27,9 +27,9 @@ from jetpy.workloads.constraints.components import (
 
 NOT_REACHED = -2
 """In place of the part before one on a path, where there is no path."""
-MOST_REACHED = 1024
+MAX_REACHED = 1024
 """Parts that a search for room may reach."""
-MOST_FAILURES = 256
+MAX_FAILURES = 256
 """Paths in a row on which nothing can move, after which a part stays too heavy."""
 BESIDE, ANYWHERE = 0, 1
 """Which vertices may go to a part: those beside it, or all."""
@@ -82,7 +82,7 @@ def find_room(p: int, graph: Graph, state: Dams) -> int:
                 if (
                     number_of(q, Part.GIVER, state) == NOT_REACHED
                     and goal == NO_PART
-                    and reached < MOST_REACHED
+                    and reached < MAX_REACHED
                     and not is_dammed(giver, q, state)
                 ):
                     state.part_rows[q * Part.COUNT + Part.GIVER] = giver
@@ -249,10 +249,10 @@ def hand_on_weight(i: int, n: int, k: int, where: int, graph: Graph, state: Dams
         helped = False
         for p in range(k):
             failures: int = 0
-            while room_of(p, state) < 0 and failures < MOST_FAILURES and state.numbers[EFFORT] > 0:
+            while room_of(p, state) < 0 and failures < MAX_FAILURES and state.numbers[EFFORT] > 0:
                 goal: int = find_goal(p, k, where, graph, state)
                 if goal == NO_PART:
-                    failures = MOST_FAILURES
+                    failures = MAX_FAILURES
                 elif hand_on(goal, where, graph, state):
                     helped = True
                     failures = 0

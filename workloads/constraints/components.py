@@ -93,7 +93,7 @@ class Pieces(Heaps):
     found: pk.View1D[pk.int32]  # the vertices that searches have found, in this order
     group: pk.View1D[pk.int32]
     seed: int
-    most_steps: int  # edges that the searches for a group may look at
+    max_steps: int  # edges that the searches for a group may look at
 
 
 @pk.function
@@ -270,7 +270,7 @@ def detach(v: int, graph: Graph, state: Pieces) -> int:
     place: int = 0
     passed: int = NO_PLACE
     steps: int = -last * STEPS_PER_SEARCH
-    while state.numbers[SEARCHES] > 1 and steps <= state.most_steps:
+    while state.numbers[SEARCHES] > 1 and steps <= state.max_steps:
         if place == last:
             passed = last
             place = 0

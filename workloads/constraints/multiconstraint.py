@@ -16,10 +16,10 @@ from jetpy.workloads.common.heaps import DONE, NOT_QUEUED, Heaps, Number, insert
 KEY_BITS = 32
 RELIEF_BITS = 15
 """What a move takes away is as many bits below the whole of a weight."""
-MOST_LOSS = 2**30
-MOST_IN_VAIN = 200
+MAX_LOSS = 2**30
+MAX_IN_VAIN = 200
 """Moves after which parts are relieved no further, if none of them has helped."""
-FEWEST_TRIED, TRIED_SHARE = 100, 20
+MIN_TRIED, TRIED_SHARE = 100, 20
 """Moves without success after which a pass ends: a share of the vertices, and so many at least."""
 ONLY_HEAP = 0
 """One heap, and one row of numbers, for the level."""
@@ -182,8 +182,8 @@ def improve(graph: Graph, n: int, seed: pk.uint32, state: Several) -> bool:
         if not is_inside:
             queue_by_gain(v, graph, seed, state)
     most: int = n // TRIED_SHARE
-    if most < FEWEST_TRIED:
-        most = FEWEST_TRIED
+    if most < MIN_TRIED:
+        most = MIN_TRIED
     count: int = 0
     kept: int = 0
     total: pk.int64 = 0
@@ -299,8 +299,8 @@ def price_of(v: int, q: int, state: Several) -> pk.int64:
         return (gain * relief) >> RELIEF_BITS
     loss: pk.int64 = (-gain) << RELIEF_BITS
     loss //= relief
-    if loss > MOST_LOSS:
-        loss = MOST_LOSS
+    if loss > MAX_LOSS:
+        loss = MAX_LOSS
     return -loss
 
 
@@ -333,7 +333,7 @@ def relieve(graph: Graph, n: int, k: int, seed: pk.uint32, state: Several) -> bo
     least: pk.int64 = excess
     count: int = 0
     kept: int = 0
-    while excess > 0 and state.numbers[Number.SIZES] > 0 and count - kept < MOST_IN_VAIN:
+    while excess > 0 and state.numbers[Number.SIZES] > 0 and count - kept < MAX_IN_VAIN:
         u: int = state.heap[0]
         expected: pk.int64 = state.keys[0]
         widest = roomiest(k, state)

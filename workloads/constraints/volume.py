@@ -29,7 +29,7 @@ from jetpy.workloads.refinement.connectivity import (
 )
 
 KEY_BITS = 32
-FEWEST_TRIED, TRIED_SHARE = 200, 50
+MIN_TRIED, TRIED_SHARE = 200, 50
 """Moves without success after which a pass ends: a share of the vertices, and so many at least."""
 ONLY_HEAP = 0
 STAYS = -2
@@ -250,8 +250,8 @@ def improve(nets: Nets, table: Connectivity, seed: pk.uint32, state: Volume) -> 
     """Make one pass of Fiduccia and Mattheyses; return whether it has improved anything."""
     begin_pass(nets, table, seed, state)
     most: int = nets.n // TRIED_SHARE
-    if most < FEWEST_TRIED:
-        most = FEWEST_TRIED
+    if most < MIN_TRIED:
+        most = MIN_TRIED
     count: int = 0
     kept: int = 0
     total: pk.int64 = 0

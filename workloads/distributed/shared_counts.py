@@ -58,10 +58,10 @@ def tell_moves(i: int, may_rebuild: int, shared: Shared, state: Refinement):
 
 
 @pk.workunit
-def hear_moves(i: int, pieces: int, most_moved: int, shared: Shared, state: Refinement):
+def hear_moves(i: int, pieces: int, max_moved: int, shared: Shared, state: Refinement):
     """Hear the part weights, an index for each, and whether rows are built anew.
 
-    They are if more than `most_moved` vertices have moved, and all pieces can do so.
+    They are if more than `max_moved` vertices have moved, and all pieces can do so.
     """
     if i < state.k:
         shared.weights_before[i] += shared.moves[i]
@@ -69,9 +69,9 @@ def hear_moves(i: int, pieces: int, most_moved: int, shared: Shared, state: Refi
         return
     moved: pk.int64 = shared.moves[state.k + AfterMoves.MOVED]
     state.control[Control.ALL_MOVED] = moved
-    state.control[Control.MOST_MOVED] = NEVER
-    if shared.moves[state.k + AfterMoves.MAY_REBUILD] == pieces and moved > most_moved:
-        state.control[Control.MOST_MOVED] = ALWAYS
+    state.control[Control.MAX_MOVED] = NEVER
+    if shared.moves[state.k + AfterMoves.MAY_REBUILD] == pieces and moved > max_moved:
+        state.control[Control.MAX_MOVED] = ALWAYS
 
 
 @pk.workunit

@@ -15,7 +15,7 @@ from jetpy.workloads.flows.regions import Pair, Pairs
 
 ROUNDS_PER_DOUBLING = 4
 """Twice as many nodes become terminals at a time after so many times."""
-MOST_DOUBLINGS = 20
+MAX_DOUBLINGS = 20
 FULL = 1 << 20
 """Added to the preference for nodes through which no more flow can pass."""
 UNWANTED = -FULL
@@ -202,8 +202,8 @@ def improve_pair(i: int, pairs: Pairs, moves: Moves, trees: Trees):
             take_cut(overload <= other_overload, row, pairs, moves, trees)
             return
         doublings: int = rounds // ROUNDS_PER_DOUBLING
-        if doublings > MOST_DOUBLINGS:
-            doublings = MOST_DOUBLINGS
+        if doublings > MAX_DOUBLINGS:
+            doublings = MAX_DOUBLINGS
         side: int = lighter_side(nearer, farther, row, pairs)
         if not pierce(side, 1 << doublings, row, pairs, moves, trees):
             return

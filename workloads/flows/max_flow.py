@@ -140,7 +140,7 @@ def find_path(row: int, pairs: Pairs, trees: Trees) -> int:
 
 
 @pk.function
-def least_room(node: int, trees: Trees) -> int:
+def min_room(node: int, trees: Trees) -> int:
     """Return what flow the path between a node and its root takes."""
     amount: int = INT32_MAX
     arc: int = trees.parents[node]
@@ -184,8 +184,8 @@ def push(joint: int, row: int, pairs: Pairs, trees: Trees):
     tail: int = trees.heads[trees.twins[joint]]
     head: int = trees.heads[joint]
     amount: int = trees.capacities[joint]
-    from_source: int = least_room(tail, trees)
-    to_sink: int = least_room(head, trees)
+    from_source: int = min_room(tail, trees)
+    to_sink: int = min_room(head, trees)
     if from_source < amount:
         amount = from_source
     if to_sink < amount:

@@ -32,7 +32,7 @@ class Pair(IntEnum):
     """Weight of the edges between the two parts that have an end in the region."""
     ROOMS = 8
     """What the vertices of each part may weigh that are still to come."""
-    MOST_EDGES = 10
+    MAX_EDGES = 10
     """Vertices with more edges are in no region: most of these lead to other parts."""
     NODE = 11
     """First node of the network."""
@@ -97,7 +97,7 @@ def is_in_pair(p: int, row: int, pairs: Pairs) -> bool:
 def admit(v: int, hop: int, row: int, graph: Graph, pairs: Pairs, parts: pk.View1D[pk.int32]):
     """Let a vertex into a region, if it is not there yet and there is room for it."""
     degree: int = graph.indptr[v + 1] - graph.indptr[v]
-    if pairs.places[v] != OUTSIDE or degree > pairs.rows[row + Pair.MOST_EDGES]:
+    if pairs.places[v] != OUTSIDE or degree > pairs.rows[row + Pair.MAX_EDGES]:
         return
     side: int = 0
     if parts[v] != pairs.rows[row + Pair.PARTS]:
@@ -149,7 +149,7 @@ def admit_neighbours(
 
 
 @pk.workunit
-def grow_region(i: int, graph: Graph, pairs: Pairs, parts: pk.View1D[pk.int32], most_hops: int):
+def grow_region(i: int, graph: Graph, pairs: Pairs, parts: pk.View1D[pk.int32], max_hops: int):
     """Find the vertices of a region, breadth first, and count the arcs of its network."""
     row: int = i * Pair.COUNT
     begin: int = pairs.rows[row + Pair.EDGES]
@@ -169,7 +169,7 @@ def grow_region(i: int, graph: Graph, pairs: Pairs, parts: pk.View1D[pk.int32], 
     while place < first + pairs.rows[row + Pair.SIZE]:
         v: int = pairs.order[place]
         hop: int = pairs.hops[place] + 1
-        if hop <= most_hops:
+        if hop <= max_hops:
             admit_neighbours(v, hop, row, graph, pairs, parts)
         place += 1
     measure_region(row, graph, pairs, parts)

@@ -33,7 +33,7 @@ class Affected:
 
 
 @pk.workunit
-def weigh_rows(i: int, affected: Affected, highest_degree: int, graph: BucketList):
+def weigh_rows(i: int, affected: Affected, max_degree: int, graph: BucketList):
     """Add up the edges of a vertex that leave its part, less those that stay in it.
 
     Those to neighbours that enter the pseudo-partition leave. Where the degree is above the highest
@@ -41,7 +41,7 @@ def weigh_rows(i: int, affected: Affected, highest_degree: int, graph: BucketLis
     """
     j: int = i // graph.lanes
     v: int = affected.vertices[j]
-    if graph.degrees[v] > highest_degree:
+    if graph.degrees[v] > max_degree:
         return
     row: int = row_start(v, graph)
     surplus: int = 0

@@ -11,7 +11,7 @@ import pykokkos as pk
 
 from jetpy.workloads.common.groups import INT32_MAX, NO_VERTEX, Graph
 from jetpy.workloads.common.hashing import mix
-from jetpy.workloads.common.heaps import MOST_LEVELS, Number
+from jetpy.workloads.common.heaps import MAX_LEVELS, Number
 from jetpy.workloads.initial.inner_levels import Levels, coarsen
 from jetpy.workloads.initial.two_way import (
     MOVABLE,
@@ -199,7 +199,7 @@ def coarsen_nodes(i: int, tries: int, tree: Tree, levels: Levels, seed: int):
     heaviest: int = total
     while (
         levels.numbers[here + Number.END] - levels.numbers[here + Number.BEGIN] > COARSEST
-        and levels.numbers[here + Number.LEVELS] < MOST_LEVELS
+        and levels.numbers[here + Number.LEVELS] < MAX_LEVELS
     ):
         if not coarsen(heaviest, here, levels):
             break

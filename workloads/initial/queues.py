@@ -19,7 +19,7 @@ from jetpy.workloads.common.heaps import (
     top_of,
 )
 
-MOST_UNORDERED = 1024
+MAX_UNORDERED = 1024
 """Vertices of a level up to which its queues have no order."""
 
 
@@ -27,7 +27,7 @@ MOST_UNORDERED = 1024
 def is_ordered(here: int, heaps: Heaps) -> bool:
     """Whether the queues of the level at work are heaps."""
     size: pk.int64 = heaps.numbers[here + Number.END] - heaps.numbers[here + Number.BEGIN]
-    return size > MOST_UNORDERED
+    return size > MAX_UNORDERED
 
 
 @pk.function

@@ -17,7 +17,7 @@ from jetpy.workloads.initial.queues import change_key, dequeue, enqueue, first_q
 MOVABLE = -1
 """In place of a side, of a vertex that may be on both."""
 KEY_BITS = 32
-FEWEST_TRIED, MOST_TRIED = 14, 150
+MIN_TRIED, MAX_TRIED = 14, 150
 """Moves without success after which a pass ends, on small and large levels."""
 TRIED_SHARE = 50
 
@@ -216,10 +216,10 @@ def improve(here: int, state: Sides) -> bool:
             if state.positions[v] != DONE:
                 enqueue(v, key_of(v, here, state), state.sides[v], here, state)
     most: int = (end - begin) // TRIED_SHARE
-    if most < FEWEST_TRIED:
-        most = FEWEST_TRIED
-    if most > MOST_TRIED:
-        most = MOST_TRIED
+    if most < MIN_TRIED:
+        most = MIN_TRIED
+    if most > MAX_TRIED:
+        most = MAX_TRIED
     kept: int = 0
     while state.numbers[here + Number.MOVED] - kept < most:
         u: int = first_to_move(here, state)

@@ -36,7 +36,7 @@ from jetpy.workloads.common.metric import MetricKind, distance_of
 UNUSED, FREED = -1, -2
 LONGEST_LIST = 16
 """Slots of the longest row that is a list."""
-MOST_DIRECT, SPARSE = 16, 4
+MAX_DIRECT, SPARSE = 16, 4
 """A row of k slots is direct if k is at most the one, or the degree at least the other times k."""
 NO_EDGES = -1
 """In place of what the edges of a vertex to other parts cost, where there are none."""
@@ -45,7 +45,7 @@ NO_EDGES = -1
 @pk.function
 def is_direct(degree: int, k: int) -> bool:
     """Whether a row of this degree is indexed by part."""
-    return degree >= k and (k <= MOST_DIRECT or degree >= SPARSE * k)
+    return degree >= k and (k <= MAX_DIRECT or degree >= SPARSE * k)
 
 
 @pk.function

@@ -102,7 +102,7 @@ def task_of(overload: pk.int64, state: Refinement) -> int:
     """Return what the next iteration should do."""
     if overload <= 0:
         return Task.PROPAGATE
-    if state.control[Control.WEAK_ITERATIONS] < state.control[Control.MOST_WEAK_ITERATIONS]:
+    if state.control[Control.WEAK_ITERATIONS] < state.control[Control.MAX_WEAK_ITERATIONS]:
         return Task.REBALANCE_WEAKLY
     return Task.REBALANCE_STRONGLY
 

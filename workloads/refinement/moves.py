@@ -79,7 +79,7 @@ def choose_update(i: int, state: Refinement):
         if listed > longest:
             longest = listed
         section += 1
-    if moved > state.control[Control.MOST_MOVED]:
+    if moved > state.control[Control.MAX_MOVED]:
         state.counters[Counter.REBUILD] = 1
         state.control[Control.ROWS] = state.control[Control.VERTICES]
     else:

@@ -21,7 +21,7 @@ from jetpy.workloads.refinement.connectivity import capacity, ends_row
 
 NO_SLOT, NOT_ADJACENT = -1, -2
 """In place of a slot: no part qualifies; no other part is adjacent at all."""
-MOST_GAIN = INT32_MAX - 1
+MAX_GAIN = INT32_MAX - 1
 
 
 class Wanted(IntEnum):
@@ -142,10 +142,10 @@ def gain_of(v: int, slot: int, graph: Graph, table: Connectivity, state: Refinem
 @pk.function
 def saturated(gain: pk.int64) -> int:
     """Return a gain, or the limit of those kept where it is beyond."""
-    if gain > MOST_GAIN:
-        return MOST_GAIN
-    if gain < -MOST_GAIN:
-        return -MOST_GAIN
+    if gain > MAX_GAIN:
+        return MAX_GAIN
+    if gain < -MAX_GAIN:
+        return -MAX_GAIN
     return gain
 
 

@@ -10,7 +10,7 @@ from jetpy.graph.csr import Graph, IntArray
 
 PASSES = 3
 """How often each part gets bridges: those of others may have broken it since."""
-MOST_BRIDGES = 64
+MAX_BRIDGES = 64
 """Of a part in a pass."""
 
 
@@ -38,7 +38,7 @@ def _bridge_part(territory: Territory, p: int, parts: IntArray, free: Mask) -> N
     kept = np.flatnonzero(pieces.kept & (pieces.parts == p))
     first = kept[pieces.weights[kept].argmax()]
     start, goal = pieces.labels == first, np.isin(pieces.labels, kept[kept != first])
-    for _ in range(MOST_BRIDGES):
+    for _ in range(MAX_BRIDGES):
         if not goal.any():
             break
         path = shortest_path(territory.graph, start, goal, free | (parts == p))

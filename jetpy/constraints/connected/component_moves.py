@@ -14,9 +14,9 @@ from jetpy.workloads.constraints import component_balance, component_refinement,
 from jetpy.workloads.constraints.component_balance import ANYWHERE, BESIDE
 from jetpy.workloads.constraints.components import ALL_NUMBERS, EFFORT, Link, Part
 
-MOST_STEPS = 20_000
+MAX_STEPS = 20_000
 """Edges that may be looked at to see whether a vertex can leave its part."""
-EFFORT_SHARE, LEAST_EFFORT = 128, 1 << 27
+EFFORT_SHARE, MIN_EFFORT = 128, 1 << 27
 """Edges that all moves may look at, about: so many for each vertex and directed edge; and on small
 graphs."""
 DAM_SHARE = 16
@@ -47,7 +47,7 @@ class State:
     dams: Array
     dam_count: int
     seed: int
-    most_steps: int = MOST_STEPS
+    max_steps: int = MAX_STEPS
 
 
 class PieceMoves:
@@ -66,7 +66,7 @@ class PieceMoves:
         self._seed = seed
         self._host = backend.host_engine or backend
         self._graph = upload(self._host, territory.graph)
-        self._effort = max(EFFORT_SHARE * self._graph.size, LEAST_EFFORT)
+        self._effort = max(EFFORT_SHARE * self._graph.size, MIN_EFFORT)
 
     def balance(self, parts: IntArray, *, anywhere: bool = False) -> IntArray:
         """Return parts (int32, shape (n,)) that keep their limits, if moves of weight lead there.

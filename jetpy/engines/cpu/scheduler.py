@@ -38,7 +38,7 @@ from jetpy.kernel_language.pykokkos_standin import function
 COUNTING = 4
 """The first pass of a scan."""
 
-MOST_PIECES, SMALLEST, LARGEST = 1024, 64, 2048
+MAX_PIECES, SMALLEST, LARGEST = 1024, 64, 2048
 """Pieces of a launch, and indices of one: more only where pieces would be too many."""
 EACH = 4
 """Pieces, at least, for each member, if they are not too small."""
@@ -64,7 +64,7 @@ FUNCTION, COUNT, PIECE, PASS, BLOCK, WIDTH = range(4 * LINE, 4 * LINE + 6 * WORD
 """Places of the job."""
 SUMS = 5 * LINE
 """Where the sums of a scan's pieces begin."""
-MEMBERS = SUMS + WORD * MOST_PIECES
+MEMBERS = SUMS + WORD * MAX_PIECES
 """Where the members begin."""
 NEXT, MUTEX, CONDITION = LINE, 2 * LINE, 4 * LINE
 """Places in a member, of which the first word is its state: the next of its pieces, above that the
@@ -186,7 +186,7 @@ def share(crew: int, width: int) -> None:
 @function
 def piece_size(kind: int, n: int, width: int) -> int:
     """Return how many indices a piece has."""
-    size: int = (n - 1) // MOST_PIECES + 1
+    size: int = (n - 1) // MAX_PIECES + 1
     if kind == TASKS:
         return size
     wanted: int = least_of(LARGEST, n // (EACH * width))
