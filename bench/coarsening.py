@@ -23,7 +23,7 @@ from jetpy.multilevel.hierarchy import coarsest_size
 from jetpy.problem.metrics import imbalance
 from jetpy.problem.options import Options
 from jetpy.problem.presets import choose
-from jetpy.problem.problem import Problem, pose
+from jetpy.problem.problem import Problem, make_problem
 
 
 def _without_score() -> Options:
@@ -79,7 +79,7 @@ def measure(
         "worst": [],
     }
     for seed in seeds:
-        problem = pose(graph.total_vertex_weight, k, 0.03, seed, VARIANTS[variant]())
+        problem = make_problem(graph.total_vertex_weight, k, 0.03, seed, VARIANTS[variant]())
         outcome = partition_multilevel(backend, graph, [problem])
         excess = imbalance(graph, outcome.parts, k)
         record["cuts"].append(outcome.cut)

@@ -28,7 +28,7 @@ from bench.tables import note, show
 from bench.tools import IMBALANCE, STRONGEST, Job
 from jetpy.problem.metrics import edge_cut, part_weights
 from jetpy.problem.presets import preset
-from jetpy.problem.problem import pose
+from jetpy.problem.problem import make_problem
 from jetpy.study.answers import answering
 from jetpy.study.arrays import load_arrays, save_arrays
 
@@ -61,7 +61,7 @@ def best_of_jetpy(job: Job, k: int, seconds: float) -> Record:
 def best_of_seeds(tool: str, job: Job, k: int, seconds: float) -> Iterator[Record]:
     """Partition with seeds 0, 1, 2, ...; yield the best so far after each that is in time."""
     graph = job.graph
-    limit = pose(graph.total_vertex_weight, k, job.imbalance, 0, preset("default")).limit
+    limit = make_problem(graph.total_vertex_weight, k, job.imbalance, 0, preset("default")).limit
     solve = STRONGEST[tool].prepare(job)
     signal.alarm(ceil(seconds) + GRACE)
     best, spent = None, 0.0

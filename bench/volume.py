@@ -30,7 +30,7 @@ from bench.tables import note, show
 from bench.tools import IMBALANCE
 from jetpy.problem.metrics import communication_volume, part_weights
 from jetpy.problem.presets import preset
-from jetpy.problem.problem import pose
+from jetpy.problem.problem import make_problem
 from jetpy.study.answers import answering
 from jetpy.study.arrays import load_arrays, save_arrays
 
@@ -102,7 +102,7 @@ def answer_for(tool: str, folder: Path, k: int, seeds: list[int]) -> Record:
     """Partition with each seed, and check the parts here."""
     graph = load_arrays(folder)
     solve = TOOLS[tool](graph, k)
-    limit = pose(graph.total_vertex_weight, k, IMBALANCE, 0, preset("default")).limit
+    limit = make_problem(graph.total_vertex_weight, k, IMBALANCE, 0, preset("default")).limit
     volumes, balanced, seconds = [], [], []
     for seed in seeds:
         start = perf_counter()

@@ -30,7 +30,7 @@ from jetpy.pages.view import view_of
 from jetpy.problem.metrics import edge_cut
 from jetpy.problem.options import RefineOptions
 from jetpy.problem.presets import preset
-from jetpy.problem.problem import pose
+from jetpy.problem.problem import make_problem
 from jetpy.progress import no_progress
 from jetpy.workloads.common.control_block import Task
 
@@ -86,7 +86,7 @@ def hierarchy() -> Figure:
     graph = mesh(1500)
     options = preset("default")
     options = replace(options, coarsen=replace(options.coarsen, per_part=10))
-    problem = pose(graph.total_vertex_weight, 4, IMBALANCE, 0, options)
+    problem = make_problem(graph.total_vertex_weight, 4, IMBALANCE, 0, options)
     levels = coarsen(finest_level(backend(), upload(backend(), graph)), [problem], no_progress)
     names, shown = np.arange(graph.n, dtype=np.int32), {}
     for number, level in enumerate(levels):

@@ -16,7 +16,7 @@ from jetpy.device.backends import get_backend
 from jetpy.device.device_graph import upload
 from jetpy.multilevel.hierarchy import HierarchyLevel
 from jetpy.problem.options import Options, RefineOptions
-from jetpy.problem.problem import pose
+from jetpy.problem.problem import make_problem
 from jetpy.refinement.jet import Refinement
 from jetpy.workloads.common.control_block import Control, Counter, Task
 from jetpy.workloads.common.groups import NO_PRIORITY
@@ -70,7 +70,7 @@ class Watched(Refinement):
         Watched.started += 1
         return super().start(*arguments, **more)
 
-    def send_off(self) -> None:
+    def enqueue_iterations(self) -> None:
         """Make one iteration."""
         state = self.state
         self.parts_before = state.parts[: state.graph.n].copy()
@@ -141,11 +141,11 @@ def watched_run(graph: jetpy.Graph, k: int) -> tuple[jetpy.Partition, list[Itera
 def refine_once(graph: jetpy.Graph, parts: Parts, k: int, refine: RefineOptions) -> Iteration:
     """Return the first iteration of refinement from given parts on."""
     options = Options(refine=refine)
-    problem = pose(graph.total_vertex_weight, k, IMBALANCE, 0, options)
+    problem = make_problem(graph.total_vertex_weight, k, IMBALANCE, 0, options)
     with watching() as seen:
         refinement = Watched(backend(), upload(backend(), graph), problem)
         refinement.start(parts, refine.finest_ratios[0], None)
         while not seen:
-            refinement.send_off()
+            refinement.enqueue_iterations()
             refinement.look()
     return seen[0]

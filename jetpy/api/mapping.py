@@ -15,7 +15,7 @@ from jetpy.graph.csr import common_divisor
 from jetpy.graph.validate import check_small
 from jetpy.io.graphs import as_graph
 from jetpy.mapping.one_each import place_one_each
-from jetpy.mapping.problem import METHODS, pose_mapping
+from jetpy.mapping.problem import METHODS, make_mapping_problem
 from jetpy.multilevel.driver import partition_multilevel
 from jetpy.multilevel.outcome import Outcome, trivial_outcome
 from jetpy.problem.machine import Levels, machine
@@ -108,7 +108,7 @@ def map_processes(
     imbalance = checked_imbalance(imbalance, large=large_imbalance)
     check_small(checked, "map_processes")
     unit = common_divisor(checked.vertex_weights)
-    steps = pose_mapping(checked.total_vertex_weight, target, method, imbalance, seed, unit)
+    steps = make_mapping_problem(checked.total_vertex_weight, target, method, imbalance, seed, unit)
     problem = steps[-1]
     if checked.n <= target.k:
         heaviest = int(checked.vertex_weights.max(initial=0))

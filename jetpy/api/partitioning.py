@@ -21,17 +21,23 @@ from jetpy.io.graphs import as_graph
 from jetpy.multilevel.driver import refine_partition
 from jetpy.multilevel.evolution import evolve
 from jetpy.multilevel.outcome import Outcome, trivial_outcome, trivial_partition
-from jetpy.problem.fixed import NO_PART, Places, checked_places
+from jetpy.problem.fixed import NO_PART, FixedVertices, check_fixed
 from jetpy.problem.metrics import checked_parts
 from jetpy.problem.options import choose_effort
 from jetpy.problem.presets import choose
 from jetpy.problem.presets import preset as preset_options
-from jetpy.problem.problem import Problem, checked_imbalance, checked_imbalances, divided, pose
+from jetpy.problem.problem import (
+    Problem,
+    checked_imbalance,
+    checked_imbalances,
+    divided,
+    make_problem,
+)
 from jetpy.progress import Progress, ProgressOption, no_progress
 from jetpy.result.partition import Partition
 
 if TYPE_CHECKING:
-    from jetpy.constraints.terminals import WithTerminals
+    from jetpy.constraints.terminals import TerminalGraph
 
 
 def partition(
@@ -197,7 +203,7 @@ def partition(
     kinds = 1 if several_weights is None else several_weights.shape[1]
     imbalances = checked_imbalances(imbalance, kinds, large=large_imbalance)
     total, largest = checked.total_vertex_weight, max(imbalances)
-    problem = pose(total, k, largest, seed, options, targets, fill=True)
+    problem = make_problem(total, k, largest, seed, options, targets, fill=True)
     several = None
     if several_weights is not None:
         check_small(checked, "partition by several weights")
@@ -207,7 +213,7 @@ def partition(
         if objective != "cut":
             raise OptionError("several weights cannot be combined with an objective other than cut")
     shrinks = _shrinks_volume(objective, checked, connected=connected)
-    places = checked_places(checked.n, problem.k, fixed, home, migration)
+    places = check_fixed(checked.n, problem.k, fixed, home, migration)
     reduced, reduced_problem = checked, problem
     if several is None and (connected or shrinks or places is not None):
         reduced, reduced_problem = divided(checked, problem)
@@ -221,7 +227,7 @@ def partition(
     terminals = [_terminals(weighted, reduced_problem, pins) for weighted in graphs]
 
     def reduce_cut(
-        engine: Backend, graph: Graph, terminals: WithTerminals | None, tell: Progress
+        engine: Backend, graph: Graph, terminals: TerminalGraph | None, tell: Progress
     ) -> Outcome:
         if several is not None and 1 < k < graph.n:
             from jetpy.constraints.multiconstraint import evolve_several
@@ -352,10 +358,10 @@ def refine(
     imbalance = checked_imbalance(imbalance, large=large_imbalance)
     options = preset_options(preset)
     total = checked.total_vertex_weight
-    problem = pose(total, count, imbalance, seed, options, targets, fill=fill_empty)
+    problem = make_problem(total, count, imbalance, seed, options, targets, fill=fill_empty)
 
     shrinks = _shrinks_volume(objective, checked, connected=connected)
-    places = checked_places(checked.n, problem.k, fixed)
+    places = check_fixed(checked.n, problem.k, fixed)
     reduced, reduced_problem = checked, problem
     if connected or shrinks or places is not None:
         reduced, reduced_problem = divided(checked, problem)
@@ -413,7 +419,9 @@ def _shrinks_volume(objective: Any, graph: Graph, *, connected: bool) -> bool:
     return checked_objective(objective, graph, connected=connected) == "volume"
 
 
-def _terminals(graph: Graph, problem: Problem, places: Places | None) -> WithTerminals | None:
+def _terminals(
+    graph: Graph, problem: Problem, places: FixedVertices | None
+) -> TerminalGraph | None:
     """Return the graph with a terminal for each part, or None if no vertex has a place."""
     if places is None:
         return None
@@ -426,7 +434,7 @@ def _with_connected_parts(
     engine: Backend,
     graph: Graph,
     problem: Problem,
-    terminals: WithTerminals | None,
+    terminals: TerminalGraph | None,
     found: Outcome,
 ) -> Outcome:
     """Return `found` with connected parts, as `jetpy.constraints.connected.driver` makes them."""

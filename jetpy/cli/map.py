@@ -130,7 +130,7 @@ def map_command(
         write_rankfile,
         write_slurm_hostfile,
     )
-    from jetpy.mapping.problem import pose_mapping
+    from jetpy.mapping.problem import make_mapping_problem
     from jetpy.problem.machine import machine
     from jetpy.problem.problem import checked_imbalance
 
@@ -138,7 +138,7 @@ def map_command(
     target = machine(hierarchy, distances)
     # refuse wrong numbers before reading
     imbalance = checked_imbalance(imbalance, large=large_imbalance)
-    pose_mapping(0, target, method, imbalance, seed)
+    make_mapping_problem(0, target, method, imbalance, seed)
     names_of_hosts = None if hosts is None else read_hosts(hosts)
     launched = rankfile is not None or slurm_hostfile is not None
     if launched:

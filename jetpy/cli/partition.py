@@ -182,7 +182,7 @@ def partition_command(
     from jetpy.device.backends import check_backend
     from jetpy.problem.options import choose_effort
     from jetpy.problem.presets import choose
-    from jetpy.problem.problem import checked_imbalance, pose
+    from jetpy.problem.problem import checked_imbalance, make_problem
 
     options = choose(preset, coarsening, refinement)
     # refuse wrong numbers before reading
@@ -195,7 +195,7 @@ def partition_command(
         from jetpy.io.weights import read_targets
 
         shares = read_targets(targets)
-    pose(0, k, largest, seed, options, shares)
+    make_problem(0, k, largest, seed, options, shares)
     choose_effort(options, generations, time_limit)
     check_backend(backend, threads, device)
 

@@ -152,10 +152,10 @@ def report_command(
     from jetpy.io.atomic import atomic_write
     from jetpy.pages.partition_page import partition_page
     from jetpy.problem.presets import preset as preset_options
-    from jetpy.problem.problem import checked_imbalance, pose
+    from jetpy.problem.problem import checked_imbalance, make_problem
 
     checked_imbalance(imbalance, large=large_imbalance)  # refuse wrong numbers before reading
-    pose(0, k or 1, imbalance, seed, preset_options(preset))
+    make_problem(0, k or 1, imbalance, seed, preset_options(preset))
     if is_run:
         check_backend(backend, threads, device)
 
@@ -183,17 +183,19 @@ def report_command(
             ids, count = given.partition(parts, k)
             subject = _given(loaded, ids, count, imbalance, (parts or graph).name)
         bars.busy("Comparing with METIS")
-        why_not = metis_baseline.why_not(loaded, subject.k)
+        unsupported_reason = metis_baseline.unsupported_reason(loaded, subject.k)
         with standard_output_kept():
             other = (
-                None if why_not else metis_baseline.metis(loaded, subject.k, subject.limit, seed)
+                None
+                if unsupported_reason
+                else metis_baseline.metis(loaded, subject.k, subject.limit, seed)
             )
         bars.busy("Drawing")
         subject = replace(
             subject,
             read_seconds=read_seconds,
             metis=other,
-            no_metis=why_not,
+            no_metis=unsupported_reason,
             command=ctx.meta[COMMAND],
         )
         page = partition_page(subject).encode()
@@ -235,11 +237,11 @@ def _given(graph: Graph, parts: IntArray, k: int | None, imbalance: float, sourc
     from jetpy.pages.subject import Subject
     from jetpy.problem.metrics import checked_parts
     from jetpy.problem.presets import preset
-    from jetpy.problem.problem import pose
+    from jetpy.problem.problem import make_problem
 
     ids = checked_parts(graph, parts, k)
     count = k or int(ids.max(initial=0)) + 1
-    limit = pose(graph.total_vertex_weight, count, imbalance, 0, preset("default")).limit
+    limit = make_problem(graph.total_vertex_weight, count, imbalance, 0, preset("default")).limit
     ideal = -(-graph.total_vertex_weight // count)
     return Subject(graph, ids, count, ideal, limit, source=source)
 

@@ -6,11 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.graph.csr import IntArray
-from jetpy.problem.fixed import NO_PART, Places
+from jetpy.problem.fixed import NO_PART, FixedVertices
 
 
 def keep_numbers(
-    parts: IntArray, places: Places, weights: IntArray, ideals: npt.NDArray[np.int64]
+    parts: IntArray, places: FixedVertices, weights: IntArray, ideals: npt.NDArray[np.int64]
 ) -> IntArray:
     """Return the same parts, numbered so that little weight is away from home.
 
@@ -21,7 +21,7 @@ def keep_numbers(
     ----------
     parts, weights : int32, shape (n,)
         Of the vertices.
-    places : Places
+    places : FixedVertices
     ideals : int64, shape (k,)
         What parts should weigh.
 

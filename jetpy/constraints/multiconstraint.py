@@ -20,13 +20,13 @@ from jetpy.engines.base import Array, Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.graph.csr import Graph, IntArray
 from jetpy.initial.coarsest import Tries, count_tries, starting_partitions
-from jetpy.multilevel.evolution import SEED_STEP, Pace
+from jetpy.multilevel.evolution import SEED_STEP, GenerationBudget
 from jetpy.multilevel.hierarchy import HierarchyLevel, coarsen, finest_level, inject, project
 from jetpy.multilevel.outcome import Outcome, all_seconds, stage_seconds
 from jetpy.multilevel.uncoarsening import uncoarsen
 from jetpy.problem.fixed import NO_PART
 from jetpy.problem.metrics import edge_cut
-from jetpy.problem.multiconstraint import Several
+from jetpy.problem.multiconstraint import MultiConstraint
 from jetpy.problem.options import Effort
 from jetpy.problem.problem import SEEDS, Problem
 from jetpy.progress import Progress, no_progress
@@ -63,7 +63,9 @@ class State:
     kinds: int
 
     @classmethod
-    def of(cls, host: Backend, several: Several, parts: IntArray, pinned: IntArray) -> State:
+    def of(
+        cls, host: Backend, several: MultiConstraint, parts: IntArray, pinned: IntArray
+    ) -> State:
         """Return the state of a level with a partition of it (int32, shape (n,)).
 
         `pinned` (int32, shape (n,)) are the parts of vertices that are there and stay, -1 of
@@ -93,7 +95,7 @@ class State:
 class Levels:
     """A hierarchy, and the weights and limits of each level; those of coarse ones are looser."""
 
-    def __init__(self, hierarchy: list[HierarchyLevel], several: Several) -> None:
+    def __init__(self, hierarchy: list[HierarchyLevel], several: MultiConstraint) -> None:
         self._host = hierarchy[0].backend.host_engine or hierarchy[0].backend
         self.hierarchy, self._several = hierarchy, [several]
         for finer, level in pairwise(hierarchy):
@@ -140,7 +142,7 @@ def evolve_several(
     backend: Backend,
     graph: Graph,
     problem: Problem,
-    several: Several,
+    several: MultiConstraint,
     effort: Effort,
     progress: Progress = no_progress,
     pinned: IntArray | None = None,
@@ -149,7 +151,7 @@ def evolve_several(
 
     `pinned` (int32, shape (n,)) are the parts of vertices that are to be there, -1 of others.
     """
-    pace, several = Pace(effort), several.in_units()
+    pace, several = GenerationBudget(effort), several.in_units()
     found: list[tuple[Quality, Outcome]] = []
     while pace.allows(len(found), new=True):
         own = replace(problem, seed=(problem.seed + SEED_STEP * len(found)) % SEEDS)
@@ -166,7 +168,7 @@ def partition_several(
     backend: Backend,
     graph: Graph,
     problem: Problem,
-    several: Several,
+    several: MultiConstraint,
     progress: Progress = no_progress,
     pinned: IntArray | None = None,
 ) -> Outcome:
@@ -214,7 +216,7 @@ def _begin(levels: Levels, problem: Problem) -> Parts:
 
 
 def _cycle(
-    finest: HierarchyLevel, problem: Problem, several: Several, parts: IntArray, number: int
+    finest: HierarchyLevel, problem: Problem, several: MultiConstraint, parts: IntArray, number: int
 ) -> Parts:
     """Coarsen within parts, and refine from the coarsest level up: a V-cycle."""
     within = replace(finest, blocks=finest.backend.from_host(parts))

@@ -9,14 +9,14 @@ from typing import get_args
 import numpy as np
 
 from jetpy import choices
-from jetpy.constraints.volume import evened, reduce_volume
+from jetpy.constraints.volume import degree_normalised, reduce_volume
 from jetpy.engines.base import Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.errors import OptionError
 from jetpy.graph.checks import one_of
 from jetpy.graph.csr import INT32_MAX, Graph, IntArray
 from jetpy.multilevel.outcome import Outcome, all_seconds
-from jetpy.problem.fixed import NO_PART, Places
+from jetpy.problem.fixed import NO_PART, FixedVertices
 from jetpy.problem.metrics import communication_volume, part_weights
 from jetpy.problem.problem import Problem
 
@@ -41,7 +41,7 @@ def checked_objective(objective: str, graph: Graph, *, connected: bool) -> str:
     return objective
 
 
-def starts_of(graph: Graph, problem: Problem, places: Places | None) -> list[Graph]:
+def starts_of(graph: Graph, problem: Problem, places: FixedVertices | None) -> list[Graph]:
     """Return graphs whose partitions of small cuts are where a small volume is sought.
 
     The graph itself, and one of weights by which volumes are smaller; that not where vertices have
@@ -49,7 +49,7 @@ def starts_of(graph: Graph, problem: Problem, places: Places | None) -> list[Gra
     """
     if problem.k == 1 or graph.n <= problem.k or (places is not None and places.home is not None):
         return [graph]
-    return [graph, evened(graph)]
+    return [graph, degree_normalised(graph)]
 
 
 def of_less_volume(graph: Graph, problem: Problem, found: Sequence[Outcome]) -> Outcome:
@@ -61,7 +61,7 @@ def with_less_volume(
     backend: Backend,
     graph: Graph,
     problem: Problem,
-    places: Places | None,
+    places: FixedVertices | None,
     found: Outcome,
     others: Sequence[Outcome] = (),
 ) -> Outcome:
@@ -89,7 +89,7 @@ def _quality(graph: Graph, problem: Problem, parts: IntArray) -> tuple[int, int]
     return int(np.maximum(above, 0).sum()), communication_volume(graph, parts)
 
 
-def _pinned(graph: Graph, places: Places | None, parts: IntArray) -> IntArray:
+def _pinned(graph: Graph, places: FixedVertices | None, parts: IntArray) -> IntArray:
     """Return the parts of vertices that stay, -1 of others."""
     if places is None:
         return np.full(graph.n, NO_PART, np.int32)

@@ -21,19 +21,19 @@ from jetpy.constraints.home import keep_numbers
 from jetpy.errors import OptionError
 from jetpy.graph.csr import INT32_MAX, MAX_WEIGHT, Graph, IntArray
 from jetpy.multilevel.outcome import Outcome
-from jetpy.problem.fixed import NO_PART, Places
+from jetpy.problem.fixed import NO_PART, FixedVertices
 from jetpy.problem.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)
-class WithTerminals:
+class TerminalGraph:
     """A graph in which terminals stand for the vertices that are fixed.
 
     Attributes
     ----------
     origin : Graph
         What it was made from.
-    places : Places
+    places : FixedVertices
     graph : Graph
         The vertices that are not fixed, in their order, then the terminals.
     problem : Problem
@@ -45,7 +45,7 @@ class WithTerminals:
     """
 
     origin: Graph
-    places: Places
+    places: FixedVertices
     graph: Graph
     problem: Problem
     pinned: IntArray
@@ -70,7 +70,7 @@ class WithTerminals:
         return outcome.with_parts(self.origin, parts)
 
 
-def with_terminals(graph: Graph, problem: Problem, places: Places) -> WithTerminals:
+def with_terminals(graph: Graph, problem: Problem, places: FixedVertices) -> TerminalGraph:
     """Return a graph with terminals, whose cut is that of the graph plus the cost of migration.
 
     Raises
@@ -95,7 +95,7 @@ def with_terminals(graph: Graph, problem: Problem, places: Places) -> WithTermin
     rows = _rows(graph, places, numbers, place, n, problem.unit)
     pinned = np.full(n, NO_PART, np.int32)
     pinned[count:] = parts
-    return WithTerminals(
+    return TerminalGraph(
         graph,
         places,
         Graph(rows.indptr, rows.indices, rows.data, _compact(weights), graph.name),
@@ -106,7 +106,7 @@ def with_terminals(graph: Graph, problem: Problem, places: Places) -> WithTermin
 
 
 def _rows(
-    graph: Graph, places: Places, numbers: IntArray, place: IntArray, n: int, unit: int
+    graph: Graph, places: FixedVertices, numbers: IntArray, place: IntArray, n: int, unit: int
 ) -> coo_array:
     """Return the adjacency of n vertices, given the terminal of each part (-1: none).
 

@@ -33,7 +33,7 @@ VARIANT = 1
 """Of the choices that coarsening makes, so that they are not those of the first hierarchy."""
 
 
-def evened(graph: Graph) -> Graph:
+def degree_normalised(graph: Graph) -> Graph:
     """Return a graph with weights that let its cut tell more of the volume.
 
     That of an edge is over the fourth root of the product of its ends' degrees: of the many edges
@@ -64,7 +64,7 @@ def reduce_volume(
     `pinned` (int32, shape (n,)) are the parts of vertices that are there and stay, -1 of others.
     Limits that `parts` keep are kept, and no part gets empty.
     """
-    weighted = evened(graph) if others else graph
+    weighted = degree_normalised(graph) if others else graph
     finest = finest_level(
         backend,
         upload(backend, weighted),

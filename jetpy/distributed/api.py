@@ -36,7 +36,7 @@ from jetpy.multilevel.outcome import (
     trivial_partition,
 )
 from jetpy.problem.presets import choose
-from jetpy.problem.problem import EDGE_CUT, Problem, checked_imbalance, pose
+from jetpy.problem.problem import EDGE_CUT, Problem, checked_imbalance, make_problem
 from jetpy.progress import Progress, ProgressOption, telling
 from jetpy.refinement.jet import Refined
 from jetpy.refinement.measures import measure, upload_metric
@@ -382,7 +382,7 @@ class Asked:
     small: int | None = None
     fill: bool = True
 
-    def pose(self, total: int) -> Problem:
+    def make_problem(self, total: int) -> Problem:
         """Return the problem for a graph of some weight.
 
         Raises
@@ -391,7 +391,7 @@ class Asked:
         """
         options = choose(self.preset, None, None)
         share = checked_imbalance(self.imbalance, large=self.large_imbalance)
-        return pose(total, self.k, share, self.seed, options, fill=self.fill)
+        return make_problem(total, self.k, share, self.seed, options, fill=self.fill)
 
 
 def _agree(
@@ -415,7 +415,7 @@ def _agree(
             raise GraphError(f"vtxdist should be {blocks.starts.tolist()}, as the blocks have it")
         if blocks.n >= INT32_MAX:
             raise GraphError(f"{blocks.n} vertices are too many; 2**31 - 2 are the most")
-        asked.pose(0)
+        asked.make_problem(0)
         return choose_engine(asked.backend, device=device)
 
     engine = together(comm, check)
@@ -430,7 +430,7 @@ def _agree(
     )
     if is_large(entries, edges, total):
         engine = together(comm, engine.widened)
-    return block, blocks, asked.pose(total), engine
+    return block, blocks, asked.make_problem(total), engine
 
 
 def _checked_piece(

@@ -38,7 +38,7 @@ def gather_size(options: Options, comm: Communicator, small: int | None) -> floa
         small = SMALL_ON_GPUS if comm.is_between_gpus else SMALL
     sizes: list[float] = [small]
     if options.branches:
-        sizes.append(options.branch_limit)
+        sizes.append(options.portfolio_limit)
     if options.cycles:
         sizes.append(float("inf") if options.cycle_limit is None else options.cycle_limit)
     if options.refine.flow_sweeps:

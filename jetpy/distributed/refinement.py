@@ -114,10 +114,10 @@ class PieceRefinement(Refinement):
 
     state_type = PieceState
 
-    def send_off(self) -> None:
+    def enqueue_iterations(self) -> None:
         """Send off iterations, as on one device; or make one, after a look at its task."""
         if self.state.graph.halo.can_be_recorded:
-            super().send_off()
+            super().enqueue_iterations()
             return
         control = self.state.control_block
         self.begin()

@@ -13,7 +13,7 @@ from jetpy.distributed.piece import Piece
 from jetpy.engines.base import Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.multilevel.driver import improve_level, solve_level
-from jetpy.multilevel.evolution import Pace, evolve_uploaded
+from jetpy.multilevel.evolution import GenerationBudget, evolve_uploaded
 from jetpy.multilevel.hierarchy import HierarchyLevel
 from jetpy.multilevel.outcome import Solution
 from jetpy.problem.options import Effort
@@ -63,7 +63,7 @@ def partition_piece(
 
 def _evolve(whole: GatheredLevel, problem: Problem, progress: Progress) -> Solution:
     """Return the best of a population that every process has for itself: the same in all."""
-    pace = Pace(Effort(problem.options.generations))
+    pace = GenerationBudget(Effort(problem.options.generations))
     best, _ = evolve_uploaded(whole.backend, whole.graph, problem, pace, progress)
     return replace(best, refined=whole.given_out(best.refined))
 

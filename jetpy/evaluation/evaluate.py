@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @runtime_checkable
-class Parted(Protocol):
+class PartitionLike(Protocol):
     """A partition as `jetpy.partition` returns it."""
 
     @property
@@ -128,7 +128,7 @@ class Evaluation:
 
 def evaluate(
     graph: Any,
-    parts: npt.ArrayLike | Parted,
+    parts: npt.ArrayLike | PartitionLike,
     k: int | None = None,
     *,
     hierarchy: Levels | None = None,
@@ -177,7 +177,7 @@ def evaluate(
     >>> found.cut, found.cost, found.cost_by_level
     (4, 44, array([ 4, 40]))
     """
-    if isinstance(parts, Parted):
+    if isinstance(parts, PartitionLike):
         k = parts.k if k is None else k
         parts = parts.parts
     target = described(hierarchy, distances, k)

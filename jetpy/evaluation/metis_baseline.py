@@ -15,14 +15,14 @@ MAX_THOUSANDTHS = 10**6
 
 
 @dataclass(frozen=True, eq=False)
-class Beside:
+class Baseline:
     """What METIS found: the part of each vertex, int32, shape (n,), and its wall seconds."""
 
     parts: npt.NDArray[np.int32]
     seconds: float
 
 
-def why_not(graph: Graph, k: int) -> str:
+def unsupported_reason(graph: Graph, k: int) -> str:
     """Return why METIS cannot be asked for k parts of a graph, or nothing."""
     if graph.is_large:
         return "the graph is too large for METIS"
@@ -31,7 +31,7 @@ def why_not(graph: Graph, k: int) -> str:
     return ""
 
 
-def metis(graph: Graph, k: int, limit: int, seed: int) -> Beside:
+def metis(graph: Graph, k: int, limit: int, seed: int) -> Baseline:
     """Partition by METIS alone: k-way, by one thread, with the same limit as near as it takes one.
 
     METIS has whole thousandths of imbalance, 1 at least: the largest that keeps the limit. It gets
@@ -40,7 +40,7 @@ def metis(graph: Graph, k: int, limit: int, seed: int) -> Beside:
     Parameters
     ----------
     graph : Graph
-        Not empty, for which `why_not` has nothing to say.
+        Not empty, for which `unsupported_reason` has nothing to say.
     k : int
     limit : int
         What a part may weigh.
@@ -65,4 +65,4 @@ def metis(graph: Graph, k: int, limit: int, seed: int) -> Beside:
         recursive=False,
     )
     seconds = time.perf_counter() - started
-    return Beside(np.asarray(parts, np.int32), seconds)
+    return Baseline(np.asarray(parts, np.int32), seconds)

@@ -27,7 +27,7 @@ from jetpy.incremental.column import row_offsets
 from jetpy.incremental.placement import Placement
 from jetpy.incremental.renewal import best, partition_anew, refine_again, renumbered
 from jetpy.incremental.resolution import resolve
-from jetpy.incremental.session import Goal, Session, Settings, read_session, write_session
+from jetpy.incremental.session import Session, SessionOptions, Settings, read_session, write_session
 from jetpy.io.graphs import as_graph
 from jetpy.multilevel.outcome import Outcome
 from jetpy.problem.metrics import checked_parts, edge_cut, part_weights
@@ -163,7 +163,7 @@ class IncrementalPartitioner:
         given = None if parts is None else checked_parts(checked, parts, k)
         follow = options or IncrementalOptions()
         imbalance = checked_imbalance(imbalance, large=large_imbalance)
-        goal = Goal(k, imbalance, seed, preset, coarsening, refinement, follow)
+        goal = SessionOptions(k, imbalance, seed, preset, coarsening, refinement, follow)
         homes = np.full(checked.n, goal.k, np.int32) if given is None else given
         self._open(checked, homes, goal, backend, threads, device, progress)
         if given is None:
@@ -177,7 +177,7 @@ class IncrementalPartitioner:
         self,
         graph: Graph,
         parts: IntArray,
-        goal: Goal,
+        goal: SessionOptions,
         backend: str,
         threads: int | None,
         device: int | None,

@@ -22,7 +22,7 @@ from jetpy.io.limits import is_justified
 from jetpy.problem.metrics import checked_parts
 from jetpy.problem.options import IncrementalOptions
 from jetpy.problem.presets import choose
-from jetpy.problem.problem import Problem, pose
+from jetpy.problem.problem import Problem, make_problem
 
 ARRAYS = ("indptr", "indices", "edge_weights", "vertex_weights", "vertices", "parts", "settings")
 PRESENT = "present"
@@ -31,7 +31,7 @@ file justifies the memory that ids take."""
 
 
 @dataclass(frozen=True)
-class Goal:
+class SessionOptions:
     """What partitions are asked for, as for `jetpy.partition`, and how they follow the graph.
 
     Raises
@@ -58,9 +58,9 @@ class Goal:
         return _pose_once(self, total_vertex_weight)
 
 
-def _pose(goal: Goal, total_vertex_weight: int) -> Problem:
+def _pose(goal: SessionOptions, total_vertex_weight: int) -> Problem:
     options = choose(goal.preset, goal.coarsening, goal.refinement)
-    return pose(total_vertex_weight, goal.k, goal.imbalance, goal.seed, options)
+    return make_problem(total_vertex_weight, goal.k, goal.imbalance, goal.seed, options)
 
 
 _pose_once = lru_cache(maxsize=8)(_pose)
@@ -72,7 +72,7 @@ class Settings:
 
     Attributes
     ----------
-    goal : Goal
+    goal : SessionOptions
     ids : int
         How many vertices ever were.
     lost : int
@@ -81,7 +81,7 @@ class Settings:
         Modifiers since it was refined, and found anew.
     """
 
-    goal: Goal
+    goal: SessionOptions
     ids: int
     lost: int
     unrefined: int
@@ -218,7 +218,7 @@ def _settings(array: npt.NDArray[Any]) -> Settings:
         given = json.loads(str(array[()]))
         goal = given.pop("goal")
         options = IncrementalOptions(**goal.pop("options"))
-        settings = Settings(Goal(**goal, options=options), **given)
+        settings = Settings(SessionOptions(**goal, options=options), **given)
         _check_counts(settings)
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
         raise FileFormatError(f"the session is damaged: wrong settings: {error}") from error

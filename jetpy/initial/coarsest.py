@@ -134,12 +134,12 @@ def _by_bisection(
 
     if pinned is None or problem.targets is not None:
         return solve(tries.partitions, pinned)
-    from jetpy.initial.relabel import MAX_PARTS, match_to_pinned
+    from jetpy.initial.relabel import MAX_PARTS, relabel_to_fixed
 
     if problem.k > MAX_PARTS:
         return solve(tries.partitions, pinned)
     apart = tries.partitions // 2
-    matched = [match_to_pinned(graph, parts, pinned, problem.k) for parts in solve(apart, None)]
+    matched = [relabel_to_fixed(graph, parts, pinned, problem.k) for parts in solve(apart, None)]
     return solve(tries.partitions - apart, pinned) + matched
 
 

@@ -11,7 +11,7 @@ MAX_PARTS = 2048
 """Of more parts, numbers are not matched: that takes time in proportion to their cube."""
 
 
-def match_to_pinned(
+def relabel_to_fixed(
     graph: Graph, parts: IntArray, pinned: IntArray, k: int
 ) -> npt.NDArray[np.int32]:
     """Return parts (int32, shape (n,)) with the numbers that save most, pinned vertices in theirs.

@@ -14,10 +14,10 @@ from jetpy.graph.csr import Graph
 MAX_TERMS = 1 << 24
 """How many distances to look at, at most, to start from more than one PE."""
 
-Places = npt.NDArray[np.int32]
+FixedVertices = npt.NDArray[np.int32]
 
 
-def place_greedily(graph: Graph, distances: npt.NDArray[np.int32]) -> Places:
+def place_greedily(graph: Graph, distances: npt.NDArray[np.int32]) -> FixedVertices:
     """Return a PE for each task (int32, shape (n,)), all different.
 
     The first task goes to one PE after the other, spread evenly, as many as time allows; the
@@ -47,7 +47,7 @@ def place_greedily(graph: Graph, distances: npt.NDArray[np.int32]) -> Places:
             best = tries * k // count
         costs += paid[tries, best]
         places[:, task], free[tries, best] = best, False
-    cheapest: Places = places[costs.argmin()]
+    cheapest: FixedVertices = places[costs.argmin()]
     return cheapest
 
 

@@ -19,13 +19,13 @@ from jetpy.engines.base import Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.graph.csr import INT32_MAX, Graph
 from jetpy.mapping.greedy import place_greedily
-from jetpy.mapping.problem import options_of, pose_mapping
+from jetpy.mapping.problem import make_mapping_problem, options_of
 from jetpy.mapping.swaps import swap_all, swap_near
 from jetpy.multilevel.driver import partition_multilevel
 from jetpy.multilevel.outcome import Outcome, all_seconds, stage_seconds
 from jetpy.problem.machine import MAX_PES_IN_MATRIX, Machine
 from jetpy.problem.metrics import mapped_cut
-from jetpy.problem.problem import SEEDS, Problem, pose
+from jetpy.problem.problem import SEEDS, Problem, make_problem
 
 TRIES = 4
 """How often to cut the tasks, with seeds one apart, where swaps are quick."""
@@ -124,11 +124,11 @@ def _starts(
     tasks = _with_nobody(graph, machine.k)
     found = []
     if machine.hierarchy:
-        steps = pose_mapping(machine.k, machine, multisection, 0.0, seed)
+        steps = make_mapping_problem(machine.k, machine, multisection, 0.0, seed)
         outcome = partition_multilevel(backend, tasks, steps)
         found.append((outcome.parts[: graph.n], outcome.seconds))
     if machine.matrix is not None:
-        problem = pose(machine.k, machine.k, 0.0, seed, options_of(multisection))
+        problem = make_problem(machine.k, machine.k, 0.0, seed, options_of(multisection))
         bisected = partition_multilevel(backend, tasks, [problem])
         order, seconds = _bisected(backend, machine.matrix, problem)
         seconds = all_seconds([bisected.seconds, seconds])

@@ -11,7 +11,7 @@ from jetpy.problem.limits import limit_of_pes
 from jetpy.problem.machine import Machine
 from jetpy.problem.options import Options
 from jetpy.problem.presets import preset
-from jetpy.problem.problem import EDGE_CUT, Problem, pose, slack
+from jetpy.problem.problem import EDGE_CUT, Problem, make_problem, slack
 
 METHODS: dict[str, choices.Preset] = {"im": "default", "hm": "default", "hm-ultra": "ultra"}
 """Methods, and the preset of each."""
@@ -41,7 +41,7 @@ def options_of(method: str) -> Options:
     return replace(options, refine=refine, cut_share=CUT_SHARE)
 
 
-def pose_mapping(
+def make_mapping_problem(
     total_vertex_weight: int,
     machine: Machine,
     method: str,
@@ -61,13 +61,13 @@ def pose_mapping(
     options = options_of(method)
     if method != "im" and not machine.hierarchy:
         raise OptionError(f"method {method} needs a hierarchy; without one, use im")
-    problem = pose(total_vertex_weight, machine.k, imbalance, seed, options)
+    problem = make_problem(total_vertex_weight, machine.k, imbalance, seed, options)
     limit = limit_of_pes(total_vertex_weight, machine.k, problem.imbalance)
     steps, upper = [], machine.upper_levels()
     units = total_vertex_weight // unit
     share = slack(machine.k * (limit // unit), units, len(upper) + 1)
     for number, part in enumerate(upper, 1):
-        step = pose(units, part.k, (1 + share) ** number - 1, seed, options)
+        step = make_problem(units, part.k, (1 + share) ** number - 1, seed, options)
         metric = EDGE_CUT if part.is_uniform else part.metric
         limit_of_step = unit * step.limit
         steps.append(replace(step, total=total_vertex_weight, limit=limit_of_step, metric=metric))

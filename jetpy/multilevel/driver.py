@@ -24,7 +24,7 @@ from jetpy.multilevel.hierarchy import (
     finest_level,
     inject,
 )
-from jetpy.multilevel.hierarchy_portfolio import branch_off, partition_best
+from jetpy.multilevel.hierarchy_portfolio import add_hierarchies, partition_best
 from jetpy.multilevel.index_width import is_narrow, narrow_problem
 from jetpy.multilevel.outcome import (
     Level,
@@ -155,7 +155,7 @@ def solve_level(finest: HierarchyLevel, steps: Sequence[Problem], progress: Prog
         return _solve_wide(finest, steps, progress)
     with Stopwatch(backend, "coarsen") as coarsening:
         hierarchy = coarsen(finest, steps, progress)
-        hierarchies = [hierarchy, *branch_off(hierarchy, steps)]
+        hierarchies = [hierarchy, *add_hierarchies(hierarchy, steps)]
     with Stopwatch(backend, "initial") as initial:
         hierarchy, start = partition_best(hierarchies, steps[0])
     hierarchies.clear()  # refinement frees the levels that it is done with

@@ -34,7 +34,7 @@ STEPS = 1000
 """How finely the progress of a run is told."""
 
 
-class Pace:
+class GenerationBudget:
     """Tells whether there is time for another generation, from how long the last ones took."""
 
     def __init__(self, effort: Effort) -> None:
@@ -81,7 +81,7 @@ def evolve(
     the parts of vertices that are to be there, -1 of others; `home` (likewise) are the parts so
     far: the first generation is recombined with what refinement makes of them.
     """
-    pace = Pace(effort)
+    pace = GenerationBudget(effort)
     with Stopwatch(backend, "coarsen") as transfer:
         device, unit = divide_weights(backend, upload(backend, graph))
         kept = None if pinned is None else backend.from_host(pinned)
@@ -97,7 +97,7 @@ def evolve_uploaded(
     backend: Backend,
     graph: DeviceGraph,
     problem: Problem,
-    pace: Pace,
+    pace: GenerationBudget,
     progress: Progress = no_progress,
     pinned: Array | None = None,
     home: npt.NDArray[np.int32] | None = None,

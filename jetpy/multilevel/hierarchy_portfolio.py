@@ -22,13 +22,13 @@ CONVINCING = 0.9
 cut of a coarsest graph says only about what that of the finest will be."""
 
 
-def branch_off(
+def add_hierarchies(
     hierarchy: list[HierarchyLevel], steps: Sequence[Problem]
 ) -> list[list[HierarchyLevel]]:
     """Return the other hierarchies that the options want; they share the finer levels of one."""
     options = steps[-1].options
     sizes = [level.graph.all_size for level in hierarchy]
-    depth = sum(size > options.branch_limit for size in sizes)
+    depth = sum(size > options.portfolio_limit for size in sizes)
     found = []
     for number, method in enumerate(options.branches if depth < len(sizes) - 1 else (), 1):
         own = replace(options, coarsen=replace(options.coarsen, method=method))

@@ -17,7 +17,7 @@ from jetpy.pages.page import render
 from jetpy.pages.style import styled
 from jetpy.pages.subject import (
     Subject,
-    beside_table,
+    comparison_table,
     facts,
     parts_table,
     verdict,
@@ -60,7 +60,7 @@ def partition_page(subject: Subject) -> str:
         volumes=_volumes(found),
         matrix=_matrix(found),
         parts=parts_table(subject, found),
-        beside=beside_table(subject, found),
+        beside=comparison_table(subject, found),
         no_metis=subject.no_metis,
         levels=_levels(subject.run),
         time=_time(subject),

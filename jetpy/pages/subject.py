@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from jetpy.choices import DISTRIBUTION
 from jetpy.evaluation.evaluate import Evaluation, evaluate
-from jetpy.evaluation.metis_baseline import Beside
+from jetpy.evaluation.metis_baseline import Baseline
 from jetpy.evaluation.rows import PART_HEADERS, Rows, count, cut_text, part_rows, run_text
 from jetpy.graph.csr import Graph
 from jetpy.pages.blocks import Table
@@ -44,7 +44,7 @@ class Subject:
     run, profiled : Partition or None
         The run that found the parts, and the same once more with a profile.
     read_seconds : float
-    metis : Beside or None
+    metis : Baseline or None
     no_metis : str
         Why there is none.
     command : str
@@ -60,7 +60,7 @@ class Subject:
     run: Partition | None = None
     profiled: Partition | None = None
     read_seconds: float = 0.0
-    metis: Beside | None = None
+    metis: Baseline | None = None
     no_metis: str = ""
     command: str = ""
 
@@ -106,7 +106,7 @@ def parts_table(subject: Subject, found: Evaluation) -> Table:
     return Table(PART_HEADERS, [rows[part] for part in shown.tolist()], 0, beyond, note)
 
 
-def beside_table(subject: Subject, found: Evaluation) -> Table | None:
+def comparison_table(subject: Subject, found: Evaluation) -> Table | None:
     """Compare with METIS: a row for each number, a column for each partition."""
     metis, run = subject.metis, subject.run
     if metis is None:

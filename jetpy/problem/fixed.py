@@ -19,7 +19,7 @@ FINEST_MIGRATION = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
+class FixedVertices:
     """Where vertices have to be, or were.
 
     Attributes
@@ -44,13 +44,13 @@ class Places:
         return np.where(self.fixed == NO_PART, self.home, NO_PART)
 
 
-def checked_places(
+def check_fixed(
     n: int,
     k: int,
     fixed: npt.ArrayLike | None,
     home: npt.ArrayLike | None = None,
     migration: float = 0.0,
-) -> Places | None:
+) -> FixedVertices | None:
     """Return the places of n vertices; None if nothing is known of any of them.
 
     Raises
@@ -65,7 +65,7 @@ def checked_places(
         return None
     if kept is None:
         kept = np.full(n, NO_PART, np.int32)
-    return Places(kept, homes, cost)
+    return FixedVertices(kept, homes, cost)
 
 
 def _checked(places: npt.ArrayLike | None, n: int, k: int, what: str) -> IntArray | None:

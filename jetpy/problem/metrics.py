@@ -111,11 +111,11 @@ def components_per_part(graph: Graph, parts: npt.ArrayLike, k: int) -> npt.NDArr
     array([2, 2, 0])
     """
     ids = checked_parts(graph, parts, k)
-    first = np.unique(label_pieces(graph, ids), return_index=True)[1]
+    first = np.unique(label_components(graph, ids), return_index=True)[1]
     return np.bincount(ids[first], minlength=k)
 
 
-def label_pieces(graph: Graph, parts: IntArray) -> IntArray:
+def label_components(graph: Graph, parts: IntArray) -> IntArray:
     """Number the pieces of all parts: the connected components of the graph without cut edges.
 
     Parameters

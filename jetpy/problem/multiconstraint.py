@@ -24,7 +24,7 @@ SLACK = 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class Several:
+class MultiConstraint:
     """Weights of vertices, and what parts may weigh.
 
     Attributes
@@ -53,11 +53,11 @@ class Several:
         above = np.maximum(loads(self.weights, parts, len(self.limits)) - self.limits, 0)
         return int((above * self.factors).sum())
 
-    def coarsened(self, coarse_of: IntArray, n: int) -> Several:
+    def coarsened(self, coarse_of: IntArray, n: int) -> MultiConstraint:
         """Return what holds after vertices have become n coarse ones."""
         return replace(self, weights=loads(self.weights, coarse_of, n).astype(np.int32))
 
-    def in_units(self) -> Several:
+    def in_units(self) -> MultiConstraint:
         """Return the same with each of the c weights divided by the common divisor of that one."""
         units = np.array([common_divisor(column) for column in self.weights.T], np.int32)
         return replace(
@@ -67,7 +67,7 @@ class Several:
             limits=self.limits // units,
         )
 
-    def loosened(self) -> Several:
+    def loosened(self) -> MultiConstraint:
         """Return the same with limits that are looser by a share of an average vertex."""
         average = self.totals / max(len(self.weights), 1)
         return replace(self, limits=self.limits + (SLACK * average).astype(np.int64))
@@ -124,7 +124,7 @@ def checked_weights(
 
 def pose_several(
     weights: npt.NDArray[np.int32], imbalances: Sequence[float], shares: Shares
-) -> Several:
+) -> MultiConstraint:
     """Return weights (int32, shape (n, c)) with limits, given an imbalance for each of them.
 
     `shares` (int64, shape (k,)) are what parts should weigh, relative to each other.
@@ -132,4 +132,4 @@ def pose_several(
     totals = weights.sum(axis=0, dtype=np.int64).tolist()
     wanted = np.stack([ideals(total, shares) for total in totals], axis=1)
     limits = [limits_of(column, own) for column, own in zip(wanted.T, imbalances, strict=True)]
-    return Several(weights, wanted, np.stack(limits, axis=1))
+    return MultiConstraint(weights, wanted, np.stack(limits, axis=1))

@@ -149,7 +149,7 @@ class Options:
     branches : tuple of {'two-hop', 'union-find', 'constrained'}
         Coarsenings of other hierarchies, which branch off at one level
         (`jetpy.multilevel.hierarchy_portfolio`).
-    branch_limit : int
+    portfolio_limit : int
         That is the finest one with at most so many vertices and directed edges together.
     branch_parts_tried : int
         The coarsest graph of another hierarchy is partitioned branch_parts_tried / k times, at
@@ -172,7 +172,7 @@ class Options:
     initial: InitialOptions = field(default_factory=InitialOptions)
     refine: RefineOptions = field(default_factory=RefineOptions)
     branches: tuple[choices.Coarsening, ...] = ("union-find",)
-    branch_limit: int = 200_000
+    portfolio_limit: int = 200_000
     branch_parts_tried: int = 8
     cycles: int = 1
     cycle_limit: int | None = 30_000

@@ -21,7 +21,7 @@ INDEPENDENT_SET = RefineOptions(
     flow_sweeps=0,
 )
 """Every move lowers the cut, and so may be the last but one; none goes beyond a limit."""
-OWN = {"independent-set": INDEPENDENT_SET}
+REFINER_DEFAULTS = {"independent-set": INDEPENDENT_SET}
 """Options of refinements that want others than the usual ones."""
 
 
@@ -131,5 +131,7 @@ def choose(
     if refinement is not None:
         one_of(get_args(choices.Refinement), "refinement", refinement)
         if refinement != options.refine.method:
-            options = replace(options, refine=OWN.get(refinement, RefineOptions(method=refinement)))
+            options = replace(
+                options, refine=REFINER_DEFAULTS.get(refinement, RefineOptions(method=refinement))
+            )
     return options

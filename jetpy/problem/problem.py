@@ -167,7 +167,7 @@ def checked_imbalances(imbalance: Any, kinds: int, *, large: bool) -> list[float
     return allowed if len(allowed) == kinds else allowed * kinds
 
 
-def pose(
+def make_problem(
     total_vertex_weight: int,
     k: int,
     imbalance: float,

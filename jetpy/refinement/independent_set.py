@@ -48,7 +48,7 @@ class Events:
 class IndependentSet:
     """Moves, on a state, that each lower the cut, and together keep the balance."""
 
-    settles = True
+    is_monotone = True
 
     def __init__(self, state: RefinementState) -> None:
         self._state = state

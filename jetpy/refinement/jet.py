@@ -91,9 +91,9 @@ class Refinement:
         for ratio in options.finest_ratios if finest else options.coarse_ratios:
             measures = self.start(parts, ratio, measures)
             cut_before = measures.cut if cut_before is None else cut_before
-            self.send_off()
+            self.enqueue_iterations()
             while self.look():
-                self.send_off()
+                self.enqueue_iterations()
             parts, measures = self.best()
         assert measures is not None
         assert cut_before is not None
@@ -129,7 +129,7 @@ class Refinement:
             Control.GHOSTS: state.graph.own,
             Control.HIGHER_GHOSTS: state.graph.higher_ghosts,
             Control.MAX_MOVED: state.graph.n // MAX_MOVED,
-            Control.ENDS_WITHOUT_GAIN: int(self.improvement.settles),
+            Control.ENDS_WITHOUT_GAIN: int(self.improvement.is_monotone),
         }.items():
             control[place] = value
         self.backend.push(state.control_block)
@@ -137,7 +137,7 @@ class Refinement:
         self.backend.push(self._best_weights)
         return measures
 
-    def send_off(self) -> None:
+    def enqueue_iterations(self) -> None:
         """Make iterations; or send off some, in proportion to those of each kind just made.
 
         Launches for an iteration that is not due do nothing.

@@ -40,7 +40,7 @@ class Inflow:
 class LabelPropagation:
     """Jetlp on a state."""
 
-    settles = False
+    is_monotone = False
 
     def __init__(self, state: RefinementState) -> None:
         self._state = state

@@ -9,18 +9,18 @@ from jetpy.refinement.jetlp import LabelPropagation
 from jetpy.refinement.state import RefinementState
 
 
-class Improvement(Protocol):
+class Refiner(Protocol):
     """What makes an iteration while the partition is balanced.
 
     Attributes
     ----------
-    settles : bool
+    is_monotone : bool
         Whether every iteration that moves anything lowers the cut and keeps the balance. Then
         refinement ends with the first that is not better, by the tolerance in its options (which
         should be 1, every gain counts), whatever the patience.
     """
 
-    settles: bool
+    is_monotone: bool
 
     def __init__(self, state: RefinementState) -> None: ...
 
@@ -31,7 +31,7 @@ class Improvement(Protocol):
         """Do the same, however many moves there are; if a kernel has asked (`Request.MOVES`)."""
 
 
-REFINEMENTS: dict[str, type[Improvement]] = {
+REFINEMENTS: dict[str, type[Refiner]] = {
     "jet": LabelPropagation,
     "independent-set": IndependentSet,
 }

@@ -28,7 +28,7 @@ class BlockSums:
     span: int
     weight: Array
     overload: Array
-    open_count: Array
+    destination_count: Array
     room: Array
     above: Array
     count_at_limit: Array
@@ -42,7 +42,7 @@ class GroupSums:
     at_limit: Array
     weight: Array
     overload: Array
-    open_count: Array
+    destination_count: Array
     room: Array
 
 
@@ -83,14 +83,14 @@ class Plan:
     def take_limits(self, problem: Problem) -> None:
         """Take over the limits of parts."""
         backend = self._backend
-        self.limit, self.threshold = problem.limit, int(open_below(problem.limit))
+        self.limit, self.threshold = problem.limit, int(destination_below(problem.limit))
         self.shares = self.thresholds = backend.empty(0, np.int64)
         self.all_shares = problem.group_size
         if problem.part_limits is not None:
             self.limit = self.threshold = DIFFERENT
             self.shares = backend.from_host(problem.shares)
             self.all_shares = int(problem.shares[: problem.group_size].sum())
-            self.thresholds = backend.from_host(open_below(problem.part_limits))
+            self.thresholds = backend.from_host(destination_below(problem.part_limits))
 
     def draw_up(self, state: RefinementState, best_weights: Array) -> None:
         """Launch what draws up the plan, if the iteration that begins needs one.
@@ -117,10 +117,10 @@ class Plan:
         )
 
 
-def open_below(limits: Any) -> Any:
+def destination_below(limits: Any) -> Any:
     """Return the weights below which parts are usually open, given their limits.
 
-    >>> open_below(np.array([1000, 100_000])).tolist()
+    >>> destination_below(np.array([1000, 100_000])).tolist()
     [990, 99900]
     """
     return np.maximum(limits * PERCENT_OPEN // 100, limits - MAX_BELOW_LIMIT)

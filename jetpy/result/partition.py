@@ -21,8 +21,8 @@ from jetpy.problem.metrics import (
     part_weights,
 )
 from jetpy.result.subdomains import (
-    Members,
     Subgraph,
+    VerticesByPart,
     check_halo,
     ghosts_of,
     members_of,
@@ -289,7 +289,7 @@ class Partition:
         return plot(self, coordinates)
 
     @cached_property
-    def _members(self) -> Members:
+    def _members(self) -> VerticesByPart:
         return sort_by_part(self.parts, self.k)
 
     def as_dict(self) -> dict[Any, int]:

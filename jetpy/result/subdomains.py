@@ -17,7 +17,7 @@ _Adjacency = tuple[IntArray, IntArray, IntArray]
 
 
 @dataclass(frozen=True, eq=False)
-class Members:
+class VerticesByPart:
     """The vertices of a graph, sorted by part.
 
     Attributes
@@ -87,7 +87,7 @@ class _Rows:
     leaving: npt.NDArray[np.intp]
 
 
-def sort_by_part(parts: IntArray, k: int) -> Members:
+def sort_by_part(parts: IntArray, k: int) -> VerticesByPart:
     """Sort vertices by part, by counting: in time linear in n + k.
 
     Parameters
@@ -109,10 +109,10 @@ def sort_by_part(parts: IntArray, k: int) -> Members:
     order, offsets = by_part.indices.astype(np.int32), by_part.indptr.astype(np.int32)
     places = np.empty(n, np.int32)
     places[order] = np.arange(n, dtype=np.int32) - np.repeat(offsets[:-1], np.diff(offsets))
-    return Members(order, offsets, places)
+    return VerticesByPart(order, offsets, places)
 
 
-def members_of(members: Members, part: int) -> IntArray:
+def members_of(members: VerticesByPart, part: int) -> IntArray:
     """Return the vertices of a part, ascending, int32.
 
     Raises
@@ -126,7 +126,7 @@ def members_of(members: Members, part: int) -> IntArray:
     return members.order[members.offsets[part] : members.offsets[part + 1]].copy()
 
 
-def ghosts_of(graph: Graph, parts: IntArray, members: Members, part: int) -> IntArray:
+def ghosts_of(graph: Graph, parts: IntArray, members: VerticesByPart, part: int) -> IntArray:
     """Return the neighbours of a part's vertices in other parts, by owner, then id, int32.
 
     Raises
@@ -146,7 +146,9 @@ def ghosts_of(graph: Graph, parts: IntArray, members: Members, part: int) -> Int
     return _by_owner(graph.indices[rows.entries[rows.leaving]], parts)[0]
 
 
-def subgraph(graph: Graph, parts: IntArray, members: Members, part: int, halo: int) -> Subgraph:
+def subgraph(
+    graph: Graph, parts: IntArray, members: VerticesByPart, part: int, halo: int
+) -> Subgraph:
     """Make a graph of a part: with its ghosts, if `halo` is 1, or without, if it is 0.
 
     Takes memory for the part and its ghosts only.
@@ -177,7 +179,7 @@ def check_halo(halo: int) -> None:
         raise OptionError(f"halo must be 0, no ghosts, or 1, neighbours in other parts; not {halo}")
 
 
-def _rows(graph: Graph, parts: IntArray, members: Members, part: int) -> _Rows:
+def _rows(graph: Graph, parts: IntArray, members: VerticesByPart, part: int) -> _Rows:
     owned = members_of(members, part)
     first, degrees = graph.indptr[owned], graph.indptr[owned + 1] - graph.indptr[owned]
     starts = np.concatenate((np.zeros(1, np.int32), np.cumsum(degrees, dtype=np.int32)))
@@ -187,7 +189,7 @@ def _rows(graph: Graph, parts: IntArray, members: Members, part: int) -> _Rows:
 
 
 def _without_ghosts(
-    graph: Graph, parts: IntArray, members: Members, rows: _Rows
+    graph: Graph, parts: IntArray, members: VerticesByPart, rows: _Rows
 ) -> tuple[_Adjacency, IntArray]:
     entries = np.delete(rows.entries, rows.leaving)
     before = np.searchsorted(rows.leaving, rows.starts)  # how many are gone before each row
@@ -197,7 +199,7 @@ def _without_ghosts(
 
 
 def _with_ghosts(
-    graph: Graph, parts: IntArray, members: Members, rows: _Rows
+    graph: Graph, parts: IntArray, members: VerticesByPart, rows: _Rows
 ) -> tuple[_Adjacency, IntArray]:
     neighbours, weights = graph.indices[rows.entries], graph.edge_weights[rows.entries]
     ghosts, which = _by_owner(neighbours[rows.leaving], parts)

@@ -17,7 +17,7 @@ from jetpy.evaluation.metis_baseline import metis
 from jetpy.graph.csr import Graph
 from jetpy.io import write_graph
 from jetpy.problem.presets import preset
-from jetpy.problem.problem import pose
+from jetpy.problem.problem import make_problem
 from jetpy.result.partition import Partition
 
 IMBALANCE = 0.03
@@ -38,7 +38,9 @@ class Job:
 
     def limit(self, k: int) -> int:
         """Return what each of k parts may weigh."""
-        return pose(self.graph.total_vertex_weight, k, self.imbalance, 0, preset("default")).limit
+        return make_problem(
+            self.graph.total_vertex_weight, k, self.imbalance, 0, preset("default")
+        ).limit
 
     def metis_file(self) -> str:
         """Return the name of a METIS file of the graph, written by the first that asks."""

@@ -19,7 +19,7 @@ from jetpy.graph.csr import INT32_MAX, Graph
 from jetpy.multilevel.hierarchy import coarsen, finest_level
 from jetpy.multilevel.index_width import is_narrow, narrow_graph, narrow_problem
 from jetpy.problem.presets import choose
-from jetpy.problem.problem import pose
+from jetpy.problem.problem import make_problem
 from jetpy.progress import no_progress
 from tests.graphs import edge_dict, path
 from tests.strategies import weighted_graphs
@@ -51,7 +51,7 @@ def test_wide_kernels_do_what_narrow_ones_do(backend: Backend, make: Any, method
     """Level by level: the same coarse graphs, and the same refinement of the same partition."""
     graph = make(40, 30) if make is jetpy.generators.grid else make(10, 6)
     refinement: Any = "independent-set" if method == "constrained" else "jet"
-    problem = pose(graph.n, 5, 0.03, 1, choose("default", method, refinement))
+    problem = make_problem(graph.n, 5, 0.03, 1, choose("default", method, refinement))
     wide = widened(backend)
     with backend.using():
         hierarchies = [
@@ -96,7 +96,7 @@ def test_narrowed_weights(graph: Graph, edge_factor: int, vertex_factor: int) ->
         level.long_rows,
     )
     total = int(level.vertex_weights.sum())
-    problem = pose(total, 2, 0.1, 0, choose("default", None, None))
+    problem = make_problem(total, 2, 0.1, 0, choose("default", None, None))
     found, own = narrow_graph(wide, level, problem), narrow_problem(level, problem)
     fits = max(level.edge_weight, total) <= INT32_MAX
     assert is_narrow(level, problem) == fits
@@ -122,7 +122,7 @@ def test_narrowed_weights_of_many_light_vertices() -> None:
     wide = get_backend("cpu", 1).widened()
     level, light = upload(wide, path(1001)), 1000
     level.vertex_weights[0] = 2 * INT32_MAX - light
-    problem = pose(2 * INT32_MAX, 2, 0.1, 0, choose("default", None, None))
+    problem = make_problem(2 * INT32_MAX, 2, 0.1, 0, choose("default", None, None))
     weights = narrow_graph(wide, level, problem).vertex_weights
     assert weights[1:].tolist() == [1] * light
     assert 2**30 < int(weights.sum(dtype=np.int64)) <= INT32_MAX

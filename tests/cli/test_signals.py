@@ -139,10 +139,13 @@ def test_at_any_moment(folder: Path, moment: int) -> None:
         wait_until(lambda: is_in_charge(process), process)
         time.sleep(rng.uniform(0, 1.2))
         code, _, words = end(process, number)
-    ready = 0, ""
-    assert (code, words) in (ready, (CODES[number], "jetpy: interrupted\n"))
     left = {path.name for path in folder.iterdir() if path not in before}
-    assert left <= {"out.npy", "out.json.gz", "out.npz", "t.json"}
+    written = {"out.npy", "out.json.gz", "out.npz", "t.json"}
+    if (code, words) == (CODES[number], "jetpy: interrupted\n"):
+        assert left <= written
+    else:  # in time, or as Python ends, when signals have their usual effect again
+        assert (code, words) in ((0, ""), (-number, ""))
+        assert left == written
 
 
 def test_ignored_signals_stay_ignored(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import pykokkos as pk
 
 from jetpy.workloads.common.groups import NO_PART, Graph
 from jetpy.workloads.constraints.multiconstraint import (
-    Several,
+    MultiConstraint,
     best_relief,
     best_with_room,
     connect,
@@ -21,7 +21,7 @@ def choose_each(
     improving: pk.View1D[pk.int32],
     relieving: pk.View1D[pk.int32],
     graph: Graph,
-    state: Several,
+    state: MultiConstraint,
 ):
     """Find the part to which each vertex moves to improve the cut, and to relieve its own part."""
     widest: int = roomiest(k, state)

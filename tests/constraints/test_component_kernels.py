@@ -15,8 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jetpy.constraints.connected.component_moves import DAM_SHARE, State, _state_of
-from jetpy.constraints.connected.contiguity import Territory
+from jetpy.constraints.connected.component_moves import FAILED_SHARE, State, _state_of
+from jetpy.constraints.connected.contiguity import ContiguityProblem
 from jetpy.device.device_graph import upload
 from jetpy.engines.base import Backend
 from jetpy.engines.kokkos.engine import KokkosBackend
@@ -56,7 +56,9 @@ def moves(draw: st.DrawFn, graphs: st.SearchStrategy[Graph]) -> Moves:
     if draw(st.booleans()):
         parts = grown(graph, k, rng)
     if draw(st.booleans()):  # vertices that belong nowhere yet: whole components
-        labels = Territory(graph, np.zeros(k, np.int64), np.ones(graph.n, np.bool_)).components
+        labels = ContiguityProblem(
+            graph, np.zeros(k, np.int64), np.ones(graph.n, np.bool_)
+        ).components
         parts[labels == rng.integers(0, graph.n)] = k
     held = np.bincount(parts, graph.vertex_weights, k + 1)[:k].astype(np.int64)
     fullest = draw(st.sampled_from([0, 2, 9]))
@@ -84,13 +86,13 @@ def engine_of(backend: Backend) -> Backend:
 
 def state_of(backend: Backend, expected: Moves, effort: int = EFFORT) -> State:
     """The kernels' state, with the vertices of parts listed; they begin as the oracle does."""
-    territory = Territory(
+    contiguity = ContiguityProblem(
         expected.graph, np.array(expected.limits), np.array(expected.movable, np.bool_)
     )
     engine, parts = engine_of(backend), np.array(expected.parts, np.int32)
-    state = _state_of(engine, territory, parts, expected.seed, effort)
-    engine.run_tasks(1, components.list_members, n=len(parts), k=territory.k, state=state)
-    expected.failed_slots = DAM_SHARE * territory.k
+    state = _state_of(engine, contiguity, parts, expected.seed, effort)
+    engine.run_tasks(1, components.list_members, n=len(parts), k=contiguity.k, state=state)
+    expected.failed_slots = FAILED_SHARE * contiguity.k
     return replace(state, max_steps=min(expected.max_steps, INT32_MAX))
 
 
@@ -251,7 +253,7 @@ def test_balance(backend: Backend, where: int, expected: Moves) -> None:
 
 
 def check_balance(backend: Backend, expected: Moves, where: int) -> None:
-    state = launch(backend, component_balance.hand_on_weight, expected, k=expected.k, where=where)
+    state = launch(backend, component_balance.push_weight, expected, k=expected.k, where=where)
     before = overload(expected), pieces_of(expected)
     expected.balance(where)
     check_state(host(backend, state), expected)
@@ -280,7 +282,7 @@ def test_little_effort(backend: Backend, start: Moves, effort: int) -> None:
     """Moves end early, and leave parts that are no worse; without any effort, nothing moves."""
     for workunit, arguments in (
         (component_refinement.lower_cut, {}),
-        (component_balance.hand_on_weight, {"k": start.k, "where": BESIDE}),
+        (component_balance.push_weight, {"k": start.k, "where": BESIDE}),
     ):
         state = launch(backend, workunit, start, effort, **arguments)
         after = replace(start, parts=host(backend, state).parts)
@@ -299,6 +301,6 @@ def test_how_far_room_may_be(backend: Backend, away: int, is_reached: bool) -> N
     parts = [0, *np.repeat(np.arange(k), 2).tolist()]
     limits = [*[2] * away, 3]
     start = Moves(path(len(parts)), parts, limits, [True] * len(parts), 0)
-    state = launch(backend, component_balance.hand_on_weight, start, k=k, where=BESIDE)
+    state = launch(backend, component_balance.push_weight, start, k=k, where=BESIDE)
     wanted = [*np.repeat(np.arange(k), 2).tolist(), away] if is_reached else parts
     assert host(backend, state).parts == wanted

@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 
 import jetpy
 from jetpy.constraints.connected.bridges import bridge, shortest_path
-from jetpy.constraints.connected.contiguity import Pieces, Territory, find_pieces, gather, settle
+from jetpy.constraints.connected.contiguity import (
+    ContiguityProblem,
+    Pieces,
+    find_components,
+    gather,
+    settle,
+)
 from jetpy.constraints.connected.reassignment import reassign_parts
 from jetpy.constraints.connected.relocation import relocate
 from jetpy.graph.csr import Graph
@@ -26,7 +32,7 @@ quick = settings(max_examples=60, deadline=None)
 
 
 @st.composite
-def problems(draw: st.DrawFn, most: int = 16) -> tuple[Territory, np.ndarray]:
+def problems(draw: st.DrawFn, most: int = 16) -> tuple[ContiguityProblem, np.ndarray]:
     """A graph, limits near what parts weigh, vertices of which a few are fixed, and parts."""
     graph = draw(weighted_graphs(most=most))
     k = draw(st.integers(1, 4))
@@ -34,7 +40,7 @@ def problems(draw: st.DrawFn, most: int = 16) -> tuple[Territory, np.ndarray]:
     parts = rng.integers(0, k, graph.n).astype(np.int32)
     limits = np.maximum(part_weights(graph, parts, k) + rng.integers(-4, 9, k), 1)
     movable = rng.random(graph.n) >= draw(st.sampled_from([0.0, 0.2]))
-    return Territory(graph, limits, movable), parts
+    return ContiguityProblem(graph, limits, movable), parts
 
 
 def rows_of(graph: Graph) -> list[list[int]]:
@@ -45,12 +51,12 @@ def weight_of(graph: Graph, vertices: set[int]) -> int:
     return sum(graph.vertex_weights[list(vertices)].tolist())
 
 
-def components_of(territory: Territory, parts: np.ndarray) -> list[tuple[int, set[int]]]:
+def components_of(contiguity: ContiguityProblem, parts: np.ndarray) -> list[tuple[int, set[int]]]:
     """Part and vertices of each component, by part, then by lowest vertex."""
-    rows = rows_of(territory.graph)
+    rows = rows_of(contiguity.graph)
     return [
         (p, own)
-        for p in range(territory.k + 1)
+        for p in range(contiguity.k + 1)
         for own in components(rows, np.flatnonzero(parts == p).tolist())
     ]
 
@@ -61,19 +67,19 @@ def vertices_of(pieces: Pieces) -> list[set[int]]:
 
 @quick
 @given(problems())
-def test_components_of_parts(problem: tuple[Territory, np.ndarray]) -> None:
+def test_components_of_parts(problem: tuple[ContiguityProblem, np.ndarray]) -> None:
     """The heaviest of each part is kept, the first of equals, and those with fixed vertices."""
-    territory, parts = problem
-    graph, pieces = territory.graph, find_pieces(territory, parts)
-    expected = components_of(territory, parts)
+    contiguity, parts = problem
+    graph, pieces = contiguity.graph, find_components(contiguity, parts)
+    expected = components_of(contiguity, parts)
     found = vertices_of(pieces)
     assert sorted(map(sorted, found)) == sorted(sorted(own) for _, own in expected)
     whole = components(rows_of(graph), range(graph.n))
     kept = list[set[int]]()
-    for p in range(territory.k):
+    for p in range(contiguity.k):
         own = [vertices for q, vertices in expected if q == p]
         heaviest = max(own, key=lambda c: (weight_of(graph, c), -min(c)), default=None)
-        fixed = [c for c in own if not all(territory.movable[list(c)])]
+        fixed = [c for c in own if not all(contiguity.movable[list(c)])]
         kept += [c for c in own if c == heaviest or c in fixed]
     for i, own in enumerate(found):
         assert parts[list(own)].tolist() == [pieces.parts[i]] * len(own)
@@ -84,9 +90,11 @@ def test_components_of_parts(problem: tuple[Territory, np.ndarray]) -> None:
         assert pieces.adrift[i] == (not any(other <= around for other in kept))
 
 
-def gathered(territory: Territory, parts: np.ndarray, pieces: Pieces, crowd: bool) -> list[int]:
+def gathered(
+    contiguity: ContiguityProblem, parts: np.ndarray, pieces: Pieces, crowd: bool
+) -> list[int]:
     """Where components go: always the lightest next of those beside one that has its part."""
-    graph, k, found = territory.graph, territory.k, vertices_of(pieces)
+    graph, k, found = contiguity.graph, contiguity.k, vertices_of(pieces)
     rows, result = rows_of(graph), [-1] * graph.n
     for own, is_kept, is_adrift in zip(found, pieces.kept, pieces.adrift, strict=True):
         for v in own:
@@ -112,7 +120,7 @@ def gathered(territory: Territory, parts: np.ndarray, pieces: Pieces, crowd: boo
             for u, weight in zip(rows[v], weights, strict=True):
                 if result[u] >= 0:
                     edges[result[u]] = edges.get(result[u], 0) + weight
-        roomy = [p for p in edges if held(p, own) + weight_of(graph, own) <= territory.limits[p]]
+        roomy = [p for p in edges if held(p, own) + weight_of(graph, own) <= contiguity.limits[p]]
         home = int(parts[min(own)])
         others = [*edges] if crowd else [home]
         best = min(roomy or others, key=lambda p: (-edges.get(p, 0), p))
@@ -125,20 +133,20 @@ def gathered(territory: Territory, parts: np.ndarray, pieces: Pieces, crowd: boo
 @quick
 @given(problem=problems())
 def test_components_join_those_beside_them(
-    crowd: bool, problem: tuple[Territory, np.ndarray]
+    crowd: bool, problem: tuple[ContiguityProblem, np.ndarray]
 ) -> None:
-    territory, parts = problem
-    pieces = find_pieces(territory, parts)
-    found = gather(territory, parts, pieces, crowd=crowd)
-    assert found.tolist() == gathered(territory, parts, pieces, crowd)
+    contiguity, parts = problem
+    pieces = find_components(contiguity, parts)
+    found = gather(contiguity, parts, pieces, crowd=crowd)
+    assert found.tolist() == gathered(contiguity, parts, pieces, crowd)
 
 
-def settled(territory: Territory, parts: np.ndarray, before: np.ndarray) -> list[int]:
+def settled(contiguity: ContiguityProblem, parts: np.ndarray, before: np.ndarray) -> list[int]:
     """Parts of whole components; -1 of those that fit nowhere."""
-    graph, k, result = territory.graph, territory.k, parts.tolist()
-    adrift = [own for p, own in components_of(territory, parts) if p == k]
+    graph, k, result = contiguity.graph, contiguity.k, parts.tolist()
+    adrift = [own for p, own in components_of(contiguity, parts) if p == k]
     adrift.sort(key=lambda c: (-weight_of(graph, c), min(c)))
-    rooms = (territory.limits - part_weights(graph, parts, k + 1)[:k]).tolist()
+    rooms = (contiguity.limits - part_weights(graph, parts, k + 1)[:k]).tolist()
     wanted, stay = [0] * k, list[set[int]]()
     for own in adrift:
         shares = [weight_of(graph, {v for v in own if before[v] == p}) for p in range(k)]
@@ -163,16 +171,16 @@ def settled(territory: Territory, parts: np.ndarray, before: np.ndarray) -> list
 @quick
 @given(problems(), st.integers(0, 10**6), st.booleans())
 def test_components_stay_whole_where_they_fit(
-    problem: tuple[Territory, np.ndarray], seed: int, is_roomy: bool
+    problem: tuple[ContiguityProblem, np.ndarray], seed: int, is_roomy: bool
 ) -> None:
-    territory, before = problem
-    rng, k = np.random.default_rng(seed), territory.k
+    contiguity, before = problem
+    rng, k = np.random.default_rng(seed), contiguity.k
     if is_roomy:
-        limits = territory.limits + territory.graph.total_vertex_weight // k
-        territory = Territory(territory.graph, limits, territory.movable)
-    chosen = rng.random(territory.graph.n) < 0.7
-    parts = np.where(chosen[territory.components], k, before).astype(np.int32)
-    found, expected = settle(territory, parts, before), settled(territory, parts, before)
+        limits = contiguity.limits + contiguity.graph.total_vertex_weight // k
+        contiguity = ContiguityProblem(contiguity.graph, limits, contiguity.movable)
+    chosen = rng.random(contiguity.graph.n) < 0.7
+    parts = np.where(chosen[contiguity.components], k, before).astype(np.int32)
+    found, expected = settle(contiguity, parts, before), settled(contiguity, parts, before)
     split = np.array(expected) == -1
     assert found[~split].tolist() == np.array(expected)[~split].tolist()
     assert ((found >= 0) & (found < k)).all()
@@ -181,9 +189,9 @@ def test_components_stay_whole_where_they_fit(
 def test_a_component_that_fits_nowhere_is_split() -> None:
     """Along the path, into the part of most room until that is full, then into the next."""
     graph = from_edges(6, [(v, v + 1) for v in range(5)])
-    territory = Territory(graph, np.array([2, 4]), np.ones(6, np.bool_))
+    contiguity = ContiguityProblem(graph, np.array([2, 4]), np.ones(6, np.bool_))
     adrift, before = np.full(6, 2, np.int32), np.zeros(6, np.int32)
-    assert settle(territory, adrift, before).tolist() == [1, 1, 1, 1, 0, 0]
+    assert settle(contiguity, adrift, before).tolist() == [1, 1, 1, 1, 0, 0]
 
 
 def steps_to(graph: Graph, start: np.ndarray, goal: np.ndarray, allowed: np.ndarray) -> int | None:
@@ -221,13 +229,13 @@ def test_shortest_paths(graph: Graph, seed: int) -> None:
 
 @quick
 @given(problems())
-def test_bridges_connect_fixed_vertices(problem: tuple[Territory, np.ndarray]) -> None:
+def test_bridges_connect_fixed_vertices(problem: tuple[ContiguityProblem, np.ndarray]) -> None:
     """Fixed vertices stay, no part becomes empty, and fewer components with them are apart."""
-    territory, parts = problem
-    found = bridge(territory, parts)
-    assert (found == parts)[~territory.movable].all()
+    contiguity, parts = problem
+    found = bridge(contiguity, parts)
+    assert (found == parts)[~contiguity.movable].all()
     assert set(found.tolist()) == set(parts.tolist())
-    before, after = find_pieces(territory, parts), find_pieces(territory, found)
+    before, after = find_components(contiguity, parts), find_components(contiguity, found)
     if np.bincount(before.parts[before.kept]).max() <= 1:
         assert found.tolist() == parts.tolist()
     assert after.kept.sum() <= before.kept.sum()
@@ -242,20 +250,20 @@ def test_a_bridge_is_a_shortest_path(length: int) -> None:
     parts[[0, length]] = 0
     movable = np.ones(n, np.bool_)
     movable[[0, length]] = False
-    found = bridge(Territory(graph, np.array([n, n]), movable), parts)
+    found = bridge(ContiguityProblem(graph, np.array([n, n]), movable), parts)
     assert np.flatnonzero(found == 0).tolist() == list(range(length + 1))
 
 
 @quick
 @given(problems(most=24), st.integers(0, 3))
-def test_relocated_parts(problem: tuple[Territory, np.ndarray], rank: int) -> None:
+def test_relocated_parts(problem: tuple[ContiguityProblem, np.ndarray], rank: int) -> None:
     """One part joins others beside it, and gets a branch of the heaviest, as heavy as it may be."""
-    territory, parts = problem
-    graph, rows = territory.graph, rows_of(territory.graph)
-    rooms = territory.limits - part_weights(graph, parts, territory.k)
-    assume(rank < territory.k and (parts == rooms.argmin()).any())
-    found = relocate(territory, parts, rank)
-    heavy, moving = int(rooms.argmin()), sorted(range(territory.k), key=lambda p: -rooms[p])[rank]
+    contiguity, parts = problem
+    graph, rows = contiguity.graph, rows_of(contiguity.graph)
+    rooms = contiguity.limits - part_weights(graph, parts, contiguity.k)
+    assume(rank < contiguity.k and (parts == rooms.argmin()).any())
+    found = relocate(contiguity, parts, rank)
+    heavy, moving = int(rooms.argmin()), sorted(range(contiguity.k), key=lambda p: -rooms[p])[rank]
     if found is None:
         return
     assert moving != heavy
@@ -264,8 +272,8 @@ def test_relocated_parts(problem: tuple[Territory, np.ndarray], rank: int) -> No
     assert taker != moving
     assert any(parts[u] == taker for v in left for u in rows[v])
     assert set(parts[got].tolist()) == {heavy}
-    assert territory.movable[[*left, *got]].all()
-    assert weight_of(graph, {*got}) <= territory.limits[moving]
+    assert contiguity.movable[[*left, *got]].all()
+    assert weight_of(graph, {*got}) <= contiguity.limits[moving]
     assert len(components(rows, got)) == 1
     others = [v for v in range(graph.n) if v not in {*left, *got}]
     assert found[others].tolist() == parts[others].tolist()
@@ -276,40 +284,40 @@ def test_relocated_parts(problem: tuple[Territory, np.ndarray], rank: int) -> No
 
 @quick
 @given(problems(), st.booleans())
-def test_reassigned_parts(problem: tuple[Territory, np.ndarray], is_roomy: bool) -> None:
+def test_reassigned_parts(problem: tuple[ContiguityProblem, np.ndarray], is_roomy: bool) -> None:
     """Each component gets a part that keeps it alone, or none has two; others are left alone."""
-    territory, parts = problem
+    contiguity, parts = problem
     if is_roomy:
-        limits = territory.limits + territory.graph.total_vertex_weight
-        territory = Territory(territory.graph, limits, territory.movable)
-    pieces = find_pieces(territory, parts)
-    reassigned = reassign_parts(territory, parts, pieces)
+        limits = contiguity.limits + contiguity.graph.total_vertex_weight
+        contiguity = ContiguityProblem(contiguity.graph, limits, contiguity.movable)
+    pieces = find_components(contiguity, parts)
+    reassigned = reassign_parts(contiguity, parts, pieces)
     kept = pieces.components[pieces.kept].tolist()
     without, doubles = {*pieces.components.tolist()} - {*kept}, len(kept) - len({*kept})
     if reassigned is None:
-        assert not is_roomy or not territory.movable.all() or not without or not doubles
+        assert not is_roomy or not contiguity.movable.all() or not without or not doubles
         return
     found, after = reassigned
     kept_after = after.components[after.kept].tolist()
     assert len(kept_after) == len(kept)
     assert len({*kept_after}) == min(len(kept), len({*pieces.components.tolist()}))
     assert sorted(after.parts[after.kept].tolist()) == sorted(pieces.parts[pieces.kept].tolist())
-    assert territory.movable[found != parts].all()
+    assert contiguity.movable[found != parts].all()
     new = {*kept_after} - {*kept}
-    assert ({*territory.components[found != parts].tolist()}) <= new <= without
+    assert ({*contiguity.components[found != parts].tolist()}) <= new <= without
     for component in new:
-        inside = territory.components == component
+        inside = contiguity.components == component
         [p] = {*found[inside].tolist()}
-        assert territory.graph.vertex_weights[inside].sum() <= territory.limits[p]
+        assert contiguity.graph.vertex_weights[inside].sum() <= contiguity.limits[p]
 
 
 @pytest.mark.parametrize(("limit", "is_possible"), [(4, False), (6, True)])
 def test_parts_that_stay_have_room_for_the_component(limit: int, is_possible: bool) -> None:
     """Two of three parts would have to leave a path that weighs 6."""
     graph = from_edges(5, [(0, 1), (1, 2)], vertex_weights=[1, 1, 4, 1, 1])
-    territory = Territory(graph, np.full(3, limit), np.ones(5, np.bool_))
+    contiguity = ContiguityProblem(graph, np.full(3, limit), np.ones(5, np.bool_))
     parts = np.array([0, 1, 2, 2, 2], np.int32)
-    reassigned = reassign_parts(territory, parts, find_pieces(territory, parts))
+    reassigned = reassign_parts(contiguity, parts, find_components(contiguity, parts))
     assert (reassigned is not None) == is_possible
 
 
@@ -330,9 +338,9 @@ def test_a_part_leaves_a_path(
 ) -> None:
     """The part of less weight there, if it can, gets the heavier of two isolated vertices."""
     graph = from_edges(6, [(0, 1), (1, 2), (2, 3)], vertex_weights=[2, 1, 1, 3, 2, 1])
-    territory = Territory(graph, np.array(limits), ~np.isin(np.arange(6), fixed))
+    contiguity = ContiguityProblem(graph, np.array(limits), ~np.isin(np.arange(6), fixed))
     parts = np.array([0, 0, 0, 1, 0, 0], np.int32)
-    reassigned = reassign_parts(territory, parts, find_pieces(territory, parts))
+    reassigned = reassign_parts(contiguity, parts, find_components(contiguity, parts))
     if kept is None:
         assert reassigned is None
     else:

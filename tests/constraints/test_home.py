@@ -15,7 +15,7 @@ from jetpy.constraints.home import keep_numbers
 from jetpy.engines.base import Backend
 from jetpy.errors import OptionError
 from jetpy.graph.csr import Graph
-from jetpy.problem.fixed import checked_places
+from jetpy.problem.fixed import check_fixed
 from jetpy.problem.metrics import edge_cut
 from tests.graphs import from_edges, path
 from tests.strategies import weighted_graphs
@@ -129,7 +129,7 @@ def test_fixed_goes_before_home() -> None:
     ],
 )
 def test_numbers(parts: Any, home: Any, ideals: Any, fixed: Any, expected: Any) -> None:
-    places = checked_places(4, len(ideals), fixed, home)
+    places = check_fixed(4, len(ideals), fixed, home)
     assert places is not None
     weights = np.ones(4, np.int32)
     found = keep_numbers(np.array(parts, np.int32), places, weights, np.array(ideals))

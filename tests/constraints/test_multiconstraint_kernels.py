@@ -18,7 +18,7 @@ from jetpy.engines.kokkos.engine import KokkosBackend
 from jetpy.graph.csr import Graph
 from jetpy.kernel_language import pykokkos_standin
 from jetpy.kernel_language.reading import read_workunits
-from jetpy.problem.multiconstraint import Several, loads
+from jetpy.problem.multiconstraint import MultiConstraint, loads
 from jetpy.workloads.common.groups import NO_PART
 from jetpy.workloads.constraints.multiconstraint import refine_level
 from tests.conftest import working
@@ -39,7 +39,7 @@ class Choices:
 
     graph: Graph
     parts: list[int]
-    several: Several
+    several: MultiConstraint
 
     @property
     def k(self) -> int:
@@ -100,7 +100,7 @@ def choices(draw: st.DrawFn) -> Choices:
     held = loads(weights, parts, k)
     least, most = draw(st.sampled_from([(-3, 0), (-2, 2), (0, 5)]))
     limits = (held + rng.integers(least, most + 1, held.shape)).clip(0, 2 * held.sum(axis=0) + 1)
-    return Choices(graph, parts.tolist(), Several(weights, limits, limits))
+    return Choices(graph, parts.tolist(), MultiConstraint(weights, limits, limits))
 
 
 @settings(

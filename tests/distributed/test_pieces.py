@@ -29,7 +29,7 @@ from jetpy.multilevel.hierarchy import finest_level
 from jetpy.multilevel.outcome import Outcome
 from jetpy.problem.options import CoarsenOptions, Effort, Options
 from jetpy.problem.presets import preset
-from jetpy.problem.problem import Problem, pose
+from jetpy.problem.problem import Problem, make_problem
 from tests.conftest import FEW_INDICES
 from tests.device_backend import DeviceBackend
 from tests.distributed.threads import side_by_side
@@ -92,7 +92,7 @@ def graph_of(name: str) -> Graph:
 
 def posed(name: str, problem: str, k: int) -> Problem:
     options, imbalance = PROBLEMS[problem]
-    made = pose(graph_of(name).total_vertex_weight, k, imbalance, 5, alone(options))
+    made = make_problem(graph_of(name).total_vertex_weight, k, imbalance, 5, alone(options))
     return replace(made, fill=True)
 
 
@@ -202,7 +202,7 @@ def test_wide_kernels(size: int) -> None:
         backend = CpuBackend(1).widened()
         block = block_of(heavy, bounds, comm.rank)
         piece = upload_rows(backend, block, Blocks.of(comm, block.n)).as_piece()
-        posed = pose(heavy.total_vertex_weight, 4, 0.03, 0, preset("fast"))
+        posed = make_problem(heavy.total_vertex_weight, 4, 0.03, 0, preset("fast"))
         return partition_piece(backend, piece, replace(posed, fill=True), small=100).parts
 
     parts = np.concatenate(side_by_side(size, run))

@@ -27,7 +27,7 @@ CHOICES: Choices = {
 
 
 @dataclass(frozen=True, eq=False)
-class Several:
+class MultiConstraint:
     graph: Graph
     k: int
     weights: Ints
@@ -66,7 +66,7 @@ class Several:
             yield equal("engines agree", first.parts, other.parts)
 
 
-def several(rng: Random) -> Several:
+def several(rng: Random) -> MultiConstraint:
     graph = any_graph(rng)
     n, k, goal = graph.n, any_k(rng, graph.n), any_goal(rng)
     count = rng.pick("weights of a vertex", CHOICES["weights of a vertex"])
@@ -79,7 +79,7 @@ def several(rng: Random) -> Several:
     share = rng.pick("fixed of several", CHOICES["fixed of several"])
     fixed = np.where(rng.random(n) < share, rng.integers(k, size=n), -1).astype(np.int32)
     table = np.stack(columns, axis=1).reshape(n, count)
-    return Several(graph, k, table, targets, fixed, {**goal, **any_methods(rng)})
+    return MultiConstraint(graph, k, table, targets, fixed, {**goal, **any_methods(rng)})
 
 
 def _column(rng: Random, n: int) -> Ints:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jetpy.graph.csr import Graph
-from jetpy.initial.relabel import match_to_pinned
+from jetpy.initial.relabel import relabel_to_fixed
 from tests.graphs import edge_dict
 from tests.strategies import weighted_graphs
 
@@ -27,6 +27,6 @@ def test_no_other_numbers_have_a_smaller_cut(graph: Graph, k: int, seed: int) ->
         return sum(weight for (u, v), weight in edges.items() if own[u] < own[v])
 
     every = [renumbered(numbers) for numbers in permutations(range(k))]
-    found = match_to_pinned(graph, parts, pinned, k).tolist()
+    found = relabel_to_fixed(graph, parts, pinned, k).tolist()
     assert found in every
     assert cut(found) == min(map(cut, every))

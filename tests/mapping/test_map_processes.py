@@ -17,7 +17,7 @@ import scipy.sparse as sp
 import jetpy
 from jetpy.graph.csr import Graph
 from jetpy.graph.generators import delaunay, grid, random_geometric, rmat
-from jetpy.mapping.problem import METHODS, pose_mapping
+from jetpy.mapping.problem import METHODS, make_mapping_problem
 from jetpy.problem.machine import machine
 from jetpy.problem.problem import EDGE_CUT, within
 from jetpy.result.mapping import Mapping
@@ -373,7 +373,7 @@ def test_what_is_no_graph_is_refused() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_steps_go_down_the_hierarchy(method: str) -> None:
-    steps = pose_mapping(10_000, machine("4:1:8:2", "1:2:3:4"), method, 0.03, 5)
+    steps = make_mapping_problem(10_000, machine("4:1:8:2", "1:2:3:4"), method, 0.03, 5)
     assert [step.k for step in steps] == [2, 16, 64]
     assert steps[0].metric is EDGE_CUT
     assert steps[1].metric.distances.reshape(16, 16)[0].tolist() == [0] + [3] * 7 + [4] * 8
@@ -384,7 +384,7 @@ def test_steps_go_down_the_hierarchy(method: str) -> None:
 
 
 def test_imbalance_left_is_shared_out_over_the_cuts_to_come() -> None:
-    upper, last = pose_mapping(1000, machine("5:2", "1:10"), "im", 0.1, 0)
+    upper, last = make_mapping_problem(1000, machine("5:2", "1:10"), "im", 0.1, 0)
     assert last.limit == 110
     final = within(last, last, np.array([530, 470]), 1)  # the last cut may use all that is left
     assert (final.groups, final.limits.tolist()) == (2, [110] * 10)

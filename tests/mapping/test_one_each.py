@@ -292,10 +292,10 @@ def test_tasks_are_cut_by_the_method(
 ) -> None:
     asked = set()
 
-    def pose_mapping(*arguments: Any) -> Any:
+    def make_mapping_problem(*arguments: Any) -> Any:
         asked.add(arguments[2])
-        return problem.pose_mapping(*arguments)
+        return problem.make_mapping_problem(*arguments)
 
-    monkeypatch.setattr(one_each, "pose_mapping", pose_mapping)
+    monkeypatch.setattr(one_each, "make_mapping_problem", make_mapping_problem)
     pes_of(grid(4, 4), "4:4", "1:10", method=method)
     assert asked == {cut_by}

@@ -17,7 +17,7 @@ from jetpy.graph.csr import Graph
 from jetpy.multilevel import evolution
 from jetpy.multilevel.driver import partition_multilevel, recombine, solve
 from jetpy.multilevel.evolution import (
-    Pace,
+    GenerationBudget,
     by_quality,
     choose_parents,
     evolve,
@@ -30,7 +30,7 @@ from jetpy.multilevel.overlay import overlay
 from jetpy.problem.metrics import edge_cut, part_weights
 from jetpy.problem.options import Effort, Options, choose_effort
 from jetpy.problem.presets import preset
-from jetpy.problem.problem import Problem, pose
+from jetpy.problem.problem import Problem, make_problem
 from jetpy.progress import no_progress
 from jetpy.refinement.jet import Refined
 from jetpy.refinement.measures import Measures
@@ -43,7 +43,7 @@ ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 2}
 
 def posed(graph: Graph, k: int, seed: int = 0, options: Options | None = None) -> Problem:
     options = options or preset("fast")
-    problem = pose(graph.total_vertex_weight, k, 0.03, seed, options)
+    problem = make_problem(graph.total_vertex_weight, k, 0.03, seed, options)
     return replace(problem, fill=True)
 
 
@@ -130,7 +130,7 @@ def solution(cut: int, parts: list[int], overload: int = 0) -> Solution:
 
 
 def test_parents_are_two_of_the_better_ones() -> None:
-    problem = pose(20, 2, 0.0, 0, preset("fast"))
+    problem = make_problem(20, 2, 0.0, 0, preset("fast"))
     population = [solution(cut, []) for cut in range(8)] + [solution(0, [], overload=1)]
     wins = np.zeros(9, int)
     for seed in range(300):
@@ -143,7 +143,7 @@ def test_parents_are_two_of_the_better_ones() -> None:
 
 
 def test_the_first_of_two_that_are_as_good() -> None:
-    problem = pose(20, 2, 0.0, 0, preset("fast"))
+    problem = make_problem(20, 2, 0.0, 0, preset("fast"))
     one, two, worse = solution(3, []), solution(3, []), solution(2, [], overload=1)
     assert by_quality(one, two, problem) == (one, two)
     assert by_quality(two, one, problem) == (two, one)
@@ -152,7 +152,7 @@ def test_the_first_of_two_that_are_as_good() -> None:
 
 def test_the_most_similar_of_those_not_better_is_replaced() -> None:
     graph = jetpy.generators.grid(1, 20)
-    backend, problem = get_backend("cpu", 1), pose(20, 2, 0.0, 0, preset("fast"))
+    backend, problem = get_backend("cpu", 1), make_problem(20, 2, 0.0, 0, preset("fast"))
 
     def cut_at(*places: int) -> Solution:
         parts = np.searchsorted(places, np.arange(20), side="right") % 2
@@ -249,7 +249,7 @@ def test_a_generation_that_would_take_too_long_is_not_begun(
 ) -> None:
     now = 0.0
     monkeypatch.setattr(evolution.time, "perf_counter", lambda: now)
-    pace = Pace(Effort(None, 10.0))
+    pace = GenerationBudget(Effort(None, 10.0))
     for generation, (new, seconds) in enumerate([(True, 3), (True, 2), (False, 1), (False, 1)]):
         assert pace.allows(generation, new)
         now += seconds

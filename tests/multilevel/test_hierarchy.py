@@ -14,7 +14,7 @@ from jetpy.device.device_graph import upload
 from jetpy.multilevel import hierarchy
 from jetpy.multilevel.hierarchy import coarsen, finest_level
 from jetpy.problem.presets import preset
-from jetpy.problem.problem import in_units, loosened, pose
+from jetpy.problem.problem import in_units, loosened, make_problem
 from jetpy.progress import no_progress
 
 pytestmark = pytest.mark.usefixtures("compiled")
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("compiled")
 def test_limits_of_levels(name: str, slack: float) -> None:
     graph = generators.delaunay(5000, seed=1)
     backend = get_backend("cpu", 1)
-    problem = pose(graph.n, 7, 0.03, 1, preset(name))
+    problem = make_problem(graph.n, 7, 0.03, 1, preset(name))
     finest = finest_level(backend, upload(backend, graph))
     levels = coarsen(finest, [problem], no_progress)
     assert len(levels) > 1
@@ -38,7 +38,7 @@ def test_limits_of_levels(name: str, slack: float) -> None:
 
 def test_looser_limits_of_groups_and_units() -> None:
     problem = replace(
-        in_units(pose(6000, 4, 0.03, 1, preset("default")), 10),
+        in_units(make_problem(6000, 4, 0.03, 1, preset("default")), 10),
         groups=2,
         part_limits=np.array([150, 150, 170, 170]),
     )
@@ -50,8 +50,8 @@ def test_looser_limits_of_groups_and_units() -> None:
 def test_multiples_of_weights_get_the_same_looser_limits() -> None:
     """An average part weighs 94.7 units, rounded up to 95 before and after the division."""
     options = preset("default")
-    whole = pose(3031, 32, 0.03, 1, options)
-    divided = in_units(pose(3031 * 1000, 32, 0.03, 1, options), 1000)
+    whole = make_problem(3031, 32, 0.03, 1, options)
+    divided = in_units(make_problem(3031 * 1000, 32, 0.03, 1, options), 1000)
     assert divided.limit == whole.limit
     assert loosened(divided, 20).limit == loosened(whole, 20).limit
 
@@ -59,7 +59,7 @@ def test_multiples_of_weights_get_the_same_looser_limits() -> None:
 def test_small_levels_share_what_refines_them() -> None:
     graph = generators.delaunay(5000, seed=1)
     backend = get_backend("cpu", 1)
-    problem = pose(graph.n, 7, 0.03, 1, preset("default"))
+    problem = make_problem(graph.n, 7, 0.03, 1, preset("default"))
     levels = coarsen(finest_level(backend, upload(backend, graph)), [problem], no_progress)
     refinement = levels[-1].refinement(problem)
     assert refinement.state.room == graph.n

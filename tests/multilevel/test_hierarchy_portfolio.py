@@ -16,10 +16,10 @@ from jetpy.graph.csr import Graph
 from jetpy.multilevel import hierarchy_portfolio
 from jetpy.multilevel.driver import partition_multilevel
 from jetpy.multilevel.hierarchy import HierarchyLevel, coarsen, finest_level
-from jetpy.multilevel.hierarchy_portfolio import branch_off, partition_best
+from jetpy.multilevel.hierarchy_portfolio import add_hierarchies, partition_best
 from jetpy.problem.options import Options
 from jetpy.problem.presets import preset
-from jetpy.problem.problem import Problem, pose
+from jetpy.problem.problem import Problem, make_problem
 from jetpy.progress import no_progress
 from tests.graphs import from_edges, star
 
@@ -32,7 +32,7 @@ def first_hierarchy(
     graph: Graph, options: Options, k: int = 4, blocks: np.ndarray | None = None
 ) -> tuple[list[HierarchyLevel], Problem]:
     backend = get_backend("cpu", 1)
-    problem = pose(graph.n, k, 0.03, 1, options)
+    problem = make_problem(graph.n, k, 0.03, 1, options)
     finest = finest_level(backend, upload(backend, graph), blocks)
     return coarsen(finest, [problem], no_progress), problem
 
@@ -41,9 +41,9 @@ def first_hierarchy(
 def test_branches_share_finer_levels(limit: int) -> None:
     """Up to the finest one within the limit; from there on, each is another."""
     graph = jetpy.generators.delaunay(8000)
-    options = replace(preset("default"), branches=METHODS, branch_limit=limit)
+    options = replace(preset("default"), branches=METHODS, portfolio_limit=limit)
     hierarchy, problem = first_hierarchy(graph, options)
-    found = branch_off(hierarchy, [problem])
+    found = add_hierarchies(hierarchy, [problem])
     shared = sum(level.graph.size > limit for level in hierarchy) + 1
     assert len(found) == len(METHODS)
     for branch in found:
@@ -57,12 +57,12 @@ def test_branches_share_finer_levels(limit: int) -> None:
 def test_where_no_branch_grows() -> None:
     graph = jetpy.generators.delaunay(8000)
     wanted = replace(preset("default"), branches=METHODS)
-    for options in (replace(wanted, branches=()), replace(wanted, branch_limit=100)):
+    for options in (replace(wanted, branches=()), replace(wanted, portfolio_limit=100)):
         hierarchy, problem = first_hierarchy(graph, options)
-        assert branch_off(hierarchy, [problem]) == []
+        assert add_hierarchies(hierarchy, [problem]) == []
     hierarchy, problem = first_hierarchy(star(900), wanted)
-    coarsest = replace(problem, options=replace(wanted, branch_limit=hierarchy[-1].graph.size))
-    assert branch_off(hierarchy, [coarsest]) == []
+    coarsest = replace(problem, options=replace(wanted, portfolio_limit=hierarchy[-1].graph.size))
+    assert add_hierarchies(hierarchy, [coarsest]) == []
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -71,7 +71,7 @@ def test_branches_keep_blocks(method: Coarsening) -> None:
     options = replace(preset("default"), branches=(method,))
     blocks = (np.arange(graph.n) % 3 == 0).astype(np.int32)
     hierarchy, problem = first_hierarchy(graph, options, blocks=blocks)
-    (branch,) = branch_off(hierarchy, [problem])
+    (branch,) = add_hierarchies(hierarchy, [problem])
     coarse_of = np.arange(graph.n)
     for level in branch[1:]:
         coarse_of = level.coarse_of[coarse_of]
@@ -89,7 +89,7 @@ def test_which_goes_on(monkeypatch: pytest.MonkeyPatch, cuts: list[int], chosen:
         hierarchy_portfolio, "_partition", lambda hierarchy, *_: found[hierarchy[0]]
     )
     hierarchies: list = [[number] for number in range(len(cuts))]
-    best, start = partition_best(hierarchies, pose(10, 2, 0.1, 1, preset("default")))
+    best, start = partition_best(hierarchies, make_problem(10, 2, 0.1, 1, preset("default")))
     assert best is hierarchies[chosen]
     assert start is found[chosen]
 
@@ -102,7 +102,7 @@ def test_a_branch_finds_what_pairs_hide() -> None:
     backend = get_backend("cpu", 1)
 
     def cuts(options: Options) -> list[int]:
-        problems = [pose(n, 2, 0.03, seed, options) for seed in range(6)]
+        problems = [make_problem(n, 2, 0.03, seed, options) for seed in range(6)]
         return [partition_multilevel(backend, tree, [problem]).cut for problem in problems]
 
     assert cuts(preset("default")) == [1] * 6

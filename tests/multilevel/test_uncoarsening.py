@@ -14,14 +14,14 @@ from jetpy.graph.generators import grid
 from jetpy.multilevel.hierarchy import HierarchyLevel, coarsen, finest_level, project
 from jetpy.multilevel.uncoarsening import uncoarsen
 from jetpy.problem.presets import preset
-from jetpy.problem.problem import pose
+from jetpy.problem.problem import make_problem
 from jetpy.progress import no_progress
 
 
 def test_levels_are_refined_from_the_coarsest_to_the_finest(backend: Backend) -> None:
     graph = grid(60, 50)
     finest = finest_level(backend, upload(backend, graph))
-    hierarchy = coarsen(finest, [pose(graph.n, 2, 0.03, 1, preset("fast"))], no_progress)
+    hierarchy = coarsen(finest, [make_problem(graph.n, 2, 0.03, 1, preset("fast"))], no_progress)
     levels = list(hierarchy)
     assert len(levels) > 2
     seen: list[tuple[Any, int]] = []

@@ -17,7 +17,7 @@ from jetpy.multilevel.vcycle import run_cycles
 from jetpy.problem.metrics import edge_cut, part_weights
 from jetpy.problem.options import Options
 from jetpy.problem.presets import preset
-from jetpy.problem.problem import pose
+from jetpy.problem.problem import make_problem
 
 
 def cycled(monkeypatch: pytest.MonkeyPatch, sizes: list[int], options: Options) -> list[int]:
@@ -53,7 +53,7 @@ def test_a_cycle_of_a_good_partition_is_never_worse(seed: int, imbalance: float)
     graph = jetpy.generators.delaunay(2000, seed=seed)
     backend = get_backend("cpu", 1)
     options = replace(preset("default"), cycle_limit=None, cycle_step=1)
-    problem = pose(graph.n, 8, imbalance, seed, options)
+    problem = make_problem(graph.n, 8, imbalance, seed, options)
     found = jetpy.partition(graph, 8, imbalance=imbalance, seed=seed, backend="cpu", threads=1)
     level = finest_level(backend, upload(backend, graph))
     start = level.refinement(problem).refine(backend.from_host(found.parts), finest=True)
@@ -69,7 +69,9 @@ def test_a_cycle_is_never_worse() -> None:
     graph = jetpy.generators.delaunay(3000, seed=3)
     backend = get_backend("cpu", 1)
     level = finest_level(backend, upload(backend, graph))
-    problem = pose(graph.n, 6, 0.03, 5, replace(preset("default"), cycle_limit=None, cycle_step=1))
+    problem = make_problem(
+        graph.n, 6, 0.03, 5, replace(preset("default"), cycle_limit=None, cycle_step=1)
+    )
     parts = backend.from_host((np.arange(graph.n) % 6).astype(np.int32))
     refined = level.refinement(problem).refine(parts, finest=True)
     before = refined.measures

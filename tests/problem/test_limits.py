@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from jetpy.mapping.problem import pose_mapping
+from jetpy.mapping.problem import make_mapping_problem
 from jetpy.problem.limits import limit_of_pes, limits_of
 from jetpy.problem.machine import machine
 from jetpy.problem.multiconstraint import pose_several
 from jetpy.problem.options import Options
-from jetpy.problem.problem import pose
+from jetpy.problem.problem import make_problem
 from jetpy.problem.targets import ideals
 
 MOST = 2**31 - 1
@@ -56,7 +56,7 @@ def test_limits_of_parts(ideal: int, imbalance: float, limit: int) -> None:
 )
 def test_limits_of_pes(total: int, k: int, imbalance: float, limit: int) -> None:
     assert limit_of_pes(total, k, imbalance) == limit
-    assert pose_mapping(total, machine([k], [1]), "im", imbalance, 0)[-1].limit == limit
+    assert make_mapping_problem(total, machine([k], [1]), "im", imbalance, 0)[-1].limit == limit
 
 
 @pytest.mark.parametrize(
@@ -70,8 +70,8 @@ def test_limits_of_pes(total: int, k: int, imbalance: float, limit: int) -> None
 )
 def test_limits_of_problems(total: int, imbalance: float, limit: int) -> None:
     """Parts of equal targets, and those of others that get half of it, have the same limit."""
-    assert pose(total, 2, imbalance, 0, Options()).limits.tolist() == [limit] * 2
-    shares = pose(total, 3, imbalance, 0, Options(), [2, 1, 1])
+    assert make_problem(total, 2, imbalance, 0, Options()).limits.tolist() == [limit] * 2
+    shares = make_problem(total, 3, imbalance, 0, Options(), [2, 1, 1])
     assert shares.limits[0] == limit
 
 

@@ -19,7 +19,7 @@ from jetpy.engines.cpu.engine import CpuBackend
 from jetpy.errors import JetpyError
 from jetpy.multilevel.driver import partition_multilevel
 from jetpy.problem.presets import preset
-from jetpy.problem.problem import pose
+from jetpy.problem.problem import make_problem
 from jetpy.profiling.profile import Profile
 from jetpy.profiling.profiler import Profiler
 from jetpy.result.partition import Partition
@@ -170,7 +170,7 @@ def test_small_levels_on_a_host_engine_are_profiled(graph: jetpy.Graph) -> None:
     engine.host_engine, engine.host_size = CpuBackend(1), 5000
     engine.host_engine.name = "host engine"
     profiler = Profiler(engine)
-    problem = pose(graph.n, 6, 0.03, 3, preset("default"))
+    problem = make_problem(graph.n, 6, 0.03, 3, preset("default"))
     outcome = partition_multilevel(profiler, graph, [problem])
     profile = profiler.profile("host engine")
     assert profiler.all_launches == engine.all_launches

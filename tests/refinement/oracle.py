@@ -18,7 +18,7 @@ from jetpy.engines.base import Array, Backend
 from jetpy.graph.csr import INT32_MAX, Graph
 from jetpy.problem.metrics import part_weights
 from jetpy.problem.presets import preset
-from jetpy.problem.problem import Metric, Problem, pose
+from jetpy.problem.problem import Metric, Problem, make_problem
 from jetpy.refinement.measures import Measures
 from jetpy.refinement.state import RefinementState
 from jetpy.workloads.common.control_block import SECTIONS, Control, Counter
@@ -43,7 +43,7 @@ def problem_of(
 
     `distances` are those of the parts, shape (k, k); by default all are 1.
     """
-    problem = pose(graph.total_vertex_weight, k, float(k), 1, preset("default"))
+    problem = make_problem(graph.total_vertex_weight, k, float(k), 1, preset("default"))
     if distances is not None:
         other["metric"] = Metric(1, distances[:k, :k].ravel().astype(np.int32))
     return replace(problem, **other)

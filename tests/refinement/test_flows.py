@@ -18,7 +18,7 @@ from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph
 from jetpy.problem.metrics import edge_cut, part_weights
 from jetpy.problem.presets import preset
-from jetpy.problem.problem import Problem, pose
+from jetpy.problem.problem import Problem, make_problem
 from jetpy.refinement.flows import (
     REGION_SHARE,
     Flows,
@@ -52,7 +52,7 @@ def flows_on(
 ) -> tuple[Flows, Problem]:
     usual = preset("default")
     options = {"flow_sweeps": 2, **options}
-    problem = pose(
+    problem = make_problem(
         graph.total_vertex_weight,
         k,
         imbalance,

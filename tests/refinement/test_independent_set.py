@@ -16,7 +16,7 @@ from jetpy.graph.generators import delaunay
 from jetpy.problem.metrics import part_weights
 from jetpy.problem.options import Options
 from jetpy.problem.presets import INDEPENDENT_SET
-from jetpy.problem.problem import Problem, pose
+from jetpy.problem.problem import Problem, make_problem
 from jetpy.refinement.independent_set import IndependentSet
 from jetpy.refinement.jet import Refined, Refinement
 from jetpy.refinement.state import RefinementState
@@ -230,7 +230,7 @@ def check_refined(backend: Backend, graph: Graph, start: np.ndarray, problem: Pr
 @pytest.mark.parametrize("name", [n for n in SMALL_GRAPHS if n != "empty"])
 def test_small_graphs_get_no_worse(backend: Backend, name: str, k: int) -> None:
     graph = SMALL_GRAPHS[name]()
-    problem = independent(pose(graph.total_vertex_weight, k, 0.03, 3, Options()))
+    problem = independent(make_problem(graph.total_vertex_weight, k, 0.03, 3, Options()))
     check_refined(backend, graph, np.arange(graph.n) % k, problem)
     check_refined(backend, graph, np.zeros(graph.n, np.int32), problem)
 
@@ -246,7 +246,7 @@ def test_random_graphs_get_no_worse(
     backend: Backend, graph: Graph, k: int, seed: int, distances: np.ndarray | None
 ) -> None:
     start = np.random.default_rng(seed).integers(0, k, graph.n)
-    limit = pose(graph.total_vertex_weight, k, 0.1, 0, Options()).limit
+    limit = make_problem(graph.total_vertex_weight, k, 0.1, 0, Options()).limit
     problem = problem_of(graph, k, distances=distances, limit=limit)
     check_refined(backend, graph, start, independent(problem))
 
@@ -254,7 +254,7 @@ def test_random_graphs_get_no_worse(
 @pytest.mark.parametrize("k", [2, 9, 64])
 def test_larger_graphs_are_balanced_and_refined(backend: Backend, k: int) -> None:
     graph = delaunay(2000)
-    problem = independent(pose(graph.n, k, 0.03, 0, Options()))
+    problem = independent(make_problem(graph.n, k, 0.03, 0, Options()))
     for start in (np.arange(graph.n) % k, np.arange(graph.n) * k // graph.n, np.zeros(graph.n)):
         refined = check_refined(backend, graph, start.astype(np.int32), problem)
         assert refined.measures.heaviest <= problem.limit
@@ -267,7 +267,7 @@ def test_many_moves_are_the_same_as_few(
     """The host sorts moves that are too many for a fixed sequence of launches."""
     graph = delaunay(2000)
     start = np.random.default_rng(1).integers(0, 5, graph.n).astype(np.int32)
-    problem = independent(pose(graph.n, 5, 0.1, 0, Options()))
+    problem = independent(make_problem(graph.n, 5, 0.1, 0, Options()))
 
     def refined() -> tuple[list[int], int]:
         refinement = Refinement(backend, upload(backend, graph), problem)

@@ -16,7 +16,7 @@ from jetpy.graph.csr import Graph
 from jetpy.graph.generators import delaunay, grid
 from jetpy.problem.metrics import edge_cut, part_weights
 from jetpy.problem.presets import PRESETS, choose, preset
-from jetpy.problem.problem import Problem, pose
+from jetpy.problem.problem import Problem, make_problem
 from jetpy.refinement.jet import Refinement
 from jetpy.refinement.jetlp import Inflow, LabelPropagation
 from jetpy.refinement.methods import REFINEMENTS
@@ -291,7 +291,7 @@ def test_jetlp_lowers_the_cut_of_a_random_partition(backend: Backend) -> None:
 
 
 def check_refined(backend: Backend, graph: Graph, start: np.ndarray, k: int, name: str) -> None:
-    problem = pose(graph.total_vertex_weight, k, 0.03, 3, preset(name))
+    problem = make_problem(graph.total_vertex_weight, k, 0.03, 3, preset(name))
     heaviest = part_weights(graph, start, k).max()
     cut = edge_cut(graph, start)
     refinement = Refinement(backend, upload(backend, graph), problem)
@@ -337,7 +337,7 @@ def test_random_graphs_get_no_worse(
 @pytest.mark.parametrize("k", [2, 9, 64])
 def test_larger_graphs_get_better(backend: Backend, k: int) -> None:
     graph = delaunay(2000)
-    problem = pose(graph.n, k, 0.03, 0, preset("default"))
+    problem = make_problem(graph.n, k, 0.03, 0, preset("default"))
     for start in (np.arange(graph.n) % k, np.arange(graph.n) * k // graph.n, np.zeros(graph.n)):
         parts = start.astype(np.int32)
         given = backend.from_host(parts.copy())

@@ -35,34 +35,35 @@ BESIDE, ANYWHERE = 0, 1
 """Which vertices may go to a part: those beside it, or all."""
 
 
-class Dams(Pieces):
+class FailedPairs(Pieces):
     """Pairs of parts between which nothing could move, as long as neither changes."""
 
-    dams: pk.View1D[pk.int64]  # of each place: a pair; the sum of the changes of both
+    failed_pairs: pk.View1D[pk.int64]  # of each place: a pair; the sum of the changes of both
     dam_count: int
 
 
 @pk.function
-def dam_of(p: int, q: int, state: Dams) -> int:
-    """Return the place of a pair of parts among the dams."""
+def slot_of_pair(p: int, q: int, state: FailedPairs) -> int:
+    """Return the place of a pair of parts among the failed_pairs."""
     return place_of(part_hash(p, q, state.seed), state.dam_count) << 1
 
 
 @pk.function
-def changes_of(p: int, q: int, state: Dams) -> pk.int64:
+def changes_of(p: int, q: int, state: FailedPairs) -> pk.int64:
     """Return how often two parts have changed."""
     return number_of(p, Part.CHANGES, state) + number_of(q, Part.CHANGES, state)
 
 
 @pk.function
-def is_dammed(p: int, q: int, state: Dams) -> bool:
+def has_failed(p: int, q: int, state: FailedPairs) -> bool:
     """Whether nothing can move from p to q."""
-    dam: int = dam_of(p, q, state)
-    return state.dams[dam] == pack(p, q) and state.dams[dam + 1] == changes_of(p, q, state)
+    slot: int = slot_of_pair(p, q, state)
+    failed: bool = state.failed_pairs[slot] == pack(p, q)
+    return failed and state.failed_pairs[slot + 1] == changes_of(p, q, state)
 
 
 @pk.function
-def find_room(p: int, graph: Graph, state: Dams) -> int:
+def find_room(p: int, graph: Graph, state: FailedPairs) -> int:
     """Return a part with room that is few parts away from p, and leave the path; `NO_PART`.
 
     The end of the list of parts that it has reached is marked by `NO_PART`.
@@ -83,7 +84,7 @@ def find_room(p: int, graph: Graph, state: Dams) -> int:
                     number_of(q, Part.GIVER, state) == NOT_REACHED
                     and goal == NO_PART
                     and reached < MAX_REACHED
-                    and not is_dammed(giver, q, state)
+                    and not has_failed(giver, q, state)
                 ):
                     state.part_rows[q * Part.COUNT + Part.GIVER] = giver
                     state.part_rows[reached * Part.COUNT + Part.REACHED] = q
@@ -96,7 +97,7 @@ def find_room(p: int, graph: Graph, state: Dams) -> int:
 
 
 @pk.function
-def forget_paths(state: Dams):
+def forget_paths(state: FailedPairs):
     """Let no part be reached."""
     i: int = 0
     while number_of(i, Part.REACHED, state) != NO_PART:
@@ -106,7 +107,7 @@ def forget_paths(state: Dams):
 
 
 @pk.function
-def queue_for(v: int, p: int, q: int, where: int, graph: Graph, state: Dams):
+def queue_for(v: int, p: int, q: int, where: int, graph: Graph, state: FailedPairs):
     """Queue a vertex of p, if it may go to q, by what that gains."""
     if state.parts[v] != p or state.movable[v] == 0 or is_kept(v, graph, state):
         return
@@ -128,7 +129,7 @@ def queue_for(v: int, p: int, q: int, where: int, graph: Graph, state: Dams):
 
 
 @pk.function
-def next_to_go(heavier: int, graph: Graph, state: Dams) -> int:
+def next_to_go(heavier: int, graph: Graph, state: FailedPairs) -> int:
     """Return the first vertex of the queue, which leaves it; the other one if that is empty."""
     if state.numbers[Number.SIZES] == 0:
         return heavier
@@ -136,7 +137,7 @@ def next_to_go(heavier: int, graph: Graph, state: Dams) -> int:
 
 
 @pk.function
-def empty_queue(state: Dams):
+def empty_queue(state: FailedPairs):
     """Let no vertex be queued."""
     queued: int = state.numbers[Number.SIZES]
     for i in range(queued):
@@ -145,7 +146,9 @@ def empty_queue(state: Dams):
 
 
 @pk.function
-def transfer(amount: pk.int64, p: int, q: int, where: int, graph: Graph, state: Dams) -> pk.int64:
+def transfer(
+    amount: pk.int64, p: int, q: int, where: int, graph: Graph, state: FailedPairs
+) -> pk.int64:
     """Move weight from p to q, where that fits, and no more than an amount if groups allow that.
 
     Else it is the lightest group that is heavier. Returns how much has moved.
@@ -186,7 +189,7 @@ def transfer(amount: pk.int64, p: int, q: int, where: int, graph: Graph, state: 
 
 
 @pk.function
-def hand_on(goal: int, where: int, graph: Graph, state: Dams) -> bool:
+def push_along_path(goal: int, where: int, graph: Graph, state: FailedPairs) -> bool:
     """Hand weight on along the path to a part with room; return whether the first part gave any."""
     first: int = goal
     while number_of(first, Part.GIVER, state) != NO_PART:
@@ -199,9 +202,9 @@ def hand_on(goal: int, where: int, graph: Graph, state: Dams) -> bool:
         p: int = number_of(q, Part.GIVER, state)
         moved: pk.int64 = transfer(amount, p, q, where, graph, state)
         if moved == 0:
-            dam: int = dam_of(p, q, state)
-            state.dams[dam] = pack(p, q)
-            state.dams[dam + 1] = changes_of(p, q, state)
+            slot: int = slot_of_pair(p, q, state)
+            state.failed_pairs[slot] = pack(p, q)
+            state.failed_pairs[slot + 1] = changes_of(p, q, state)
             return False
         if moved < amount:
             amount = moved
@@ -210,7 +213,7 @@ def hand_on(goal: int, where: int, graph: Graph, state: Dams) -> bool:
 
 
 @pk.function
-def roomiest(k: int, state: Dams) -> int:
+def roomiest(k: int, state: FailedPairs) -> int:
     """Return the part with most room, the lowest of these."""
     best: int = 0
     for p in range(k):
@@ -220,7 +223,7 @@ def roomiest(k: int, state: Dams) -> int:
 
 
 @pk.function
-def find_goal(p: int, k: int, where: int, graph: Graph, state: Dams) -> int:
+def find_goal(p: int, k: int, where: int, graph: Graph, state: FailedPairs) -> int:
     """Return the part that is to get weight of p, and leave the path to it; `NO_PART`."""
     if where == BESIDE:
         return find_room(p, graph, state)
@@ -237,7 +240,7 @@ def find_goal(p: int, k: int, where: int, graph: Graph, state: Dams) -> int:
 
 
 @pk.workunit
-def hand_on_weight(i: int, n: int, k: int, where: int, graph: Graph, state: Dams):
+def push_weight(i: int, n: int, k: int, where: int, graph: Graph, state: FailedPairs):
     """Make parts that are too heavy lighter, each in turn, as long as that helps.
 
     Where their vertices may go anywhere, the part with most room gets them at once.
@@ -253,7 +256,7 @@ def hand_on_weight(i: int, n: int, k: int, where: int, graph: Graph, state: Dams
                 goal: int = find_goal(p, k, where, graph, state)
                 if goal == NO_PART:
                     failures = MAX_FAILURES
-                elif hand_on(goal, where, graph, state):
+                elif push_along_path(goal, where, graph, state):
                     helped = True
                     failures = 0
                 else:

@@ -25,7 +25,7 @@ ONLY_HEAP = 0
 """One heap, and one row of numbers, for the level."""
 
 
-class Several(Heaps):
+class MultiConstraint(Heaps):
     """Parts of a level's vertices, with several weights each; weights and limits lie row by row."""
 
     weights: pk.View1D[pk.int32]  # of vertices
@@ -41,21 +41,21 @@ class Several(Heaps):
 
 
 @pk.function
-def connect(v: int, graph: Graph, state: Several):
+def connect(v: int, graph: Graph, state: MultiConstraint):
     """Find the connections of a vertex."""
     for e in range(graph.indptr[v], graph.indptr[v + 1]):
         state.connections[state.parts[graph.indices[e]]] += graph.edge_weights[e]
 
 
 @pk.function
-def disconnect(v: int, graph: Graph, state: Several):
+def disconnect(v: int, graph: Graph, state: MultiConstraint):
     """Set the connections of a vertex to zero again."""
     for e in range(graph.indptr[v], graph.indptr[v + 1]):
         state.connections[state.parts[graph.indices[e]]] = 0
 
 
 @pk.function
-def fits(v: int, q: int, state: Several) -> bool:
+def fits(v: int, q: int, state: MultiConstraint) -> bool:
     """Whether a part has room for all weights of a vertex."""
     for j in range(state.kinds):
         load: pk.int64 = state.loads[q * state.kinds + j] + state.weights[v * state.kinds + j]
@@ -65,7 +65,7 @@ def fits(v: int, q: int, state: Several) -> bool:
 
 
 @pk.function
-def excess_of(p: int, v: int, sign: int, state: Several) -> pk.int64:
+def excess_of(p: int, v: int, sign: int, state: MultiConstraint) -> pk.int64:
     """Return how far a part is above its limits; with (1) or without (-1) a vertex, or as it is."""
     excess: pk.int64 = 0
     for j in range(state.kinds):
@@ -77,7 +77,7 @@ def excess_of(p: int, v: int, sign: int, state: Several) -> pk.int64:
 
 
 @pk.function
-def total_excess(k: int, state: Several) -> pk.int64:
+def total_excess(k: int, state: MultiConstraint) -> pk.int64:
     """Return how far all parts are above their limits."""
     excess: pk.int64 = 0
     for p in range(k):
@@ -86,7 +86,7 @@ def total_excess(k: int, state: Several) -> pk.int64:
 
 
 @pk.function
-def move(v: int, q: int, state: Several):
+def move(v: int, q: int, state: MultiConstraint):
     """Put a vertex into another part."""
     p: int = state.parts[v]
     for j in range(state.kinds):
@@ -104,7 +104,7 @@ def order_of(v: int, gain: pk.int64, seed: pk.uint32) -> pk.int64:
 
 
 @pk.function
-def put(v: int, key: pk.int64, state: Several):
+def put(v: int, key: pk.int64, state: MultiConstraint):
     """Queue a vertex, or give it another key."""
     if state.positions[v] == NOT_QUEUED:
         insert(v, key, 0, ONLY_HEAP, state)
@@ -113,14 +113,14 @@ def put(v: int, key: pk.int64, state: Several):
 
 
 @pk.function
-def take_out(v: int, state: Several):
+def take_out(v: int, state: MultiConstraint):
     """Let a vertex be out of the queue."""
     if state.positions[v] >= 0:
         remove(v, 0, ONLY_HEAP, state)
 
 
 @pk.function
-def clear_queue(n: int, state: Several):
+def clear_queue(n: int, state: MultiConstraint):
     """Let every vertex be out of the queue, and not yet moved, but for those that stay."""
     for v in range(n):
         state.positions[v] = NOT_QUEUED
@@ -131,7 +131,7 @@ def clear_queue(n: int, state: Several):
 
 
 @pk.function
-def best_with_room(v: int, graph: Graph, state: Several) -> int:
+def best_with_room(v: int, graph: Graph, state: MultiConstraint) -> int:
     """Return the adjacent part with room that a connected vertex is tied to most, or `NO_PART`.
 
     The first of these.
@@ -153,7 +153,7 @@ def best_with_room(v: int, graph: Graph, state: Several) -> int:
 
 
 @pk.function
-def queue_by_gain(v: int, graph: Graph, seed: pk.uint32, state: Several):
+def queue_by_gain(v: int, graph: Graph, seed: pk.uint32, state: MultiConstraint):
     """Queue a vertex by what its best move gains, if it has one."""
     if state.positions[v] == DONE:
         return
@@ -170,7 +170,7 @@ def queue_by_gain(v: int, graph: Graph, seed: pk.uint32, state: Several):
 
 
 @pk.function
-def improve(graph: Graph, n: int, seed: pk.uint32, state: Several) -> bool:
+def improve(graph: Graph, n: int, seed: pk.uint32, state: MultiConstraint) -> bool:
     """Make one pass of Fiduccia and Mattheyses; return whether it has improved anything."""
     clear_queue(n, state)
     for v in range(n):
@@ -222,7 +222,7 @@ def improve(graph: Graph, n: int, seed: pk.uint32, state: Several) -> bool:
 
 
 @pk.function
-def roomiest(k: int, state: Several) -> int:
+def roomiest(k: int, state: MultiConstraint) -> int:
     """Return the part whose fullest weight has most room, as a share of its limit; the first."""
     best: int = 0
     most: pk.int64 = 0
@@ -241,13 +241,13 @@ def roomiest(k: int, state: Several) -> int:
 
 
 @pk.function
-def growth_of(q: int, v: int, state: Several) -> pk.int64:
+def growth_of(q: int, v: int, state: MultiConstraint) -> pk.int64:
     """Return how much more a part is above its limits with a vertex."""
     return excess_of(q, v, 1, state) - excess_of(q, v, 0, state)
 
 
 @pk.function
-def best_relief(v: int, widest: int, k: int, graph: Graph, state: Several) -> int:
+def best_relief(v: int, widest: int, k: int, graph: Graph, state: MultiConstraint) -> int:
     """Return the part to which a connected vertex should leave an overloaded one.
 
     Of adjacent ones and the one of most room: that which is least above its limits afterwards, then
@@ -283,7 +283,7 @@ def best_relief(v: int, widest: int, k: int, graph: Graph, state: Several) -> in
 
 
 @pk.function
-def price_of(v: int, q: int, state: Several) -> pk.int64:
+def price_of(v: int, q: int, state: MultiConstraint) -> pk.int64:
     """Return what a relieving move of a connected vertex gains for what it takes away.
 
     The more it takes away, the more a gain counts, and the less a loss.
@@ -305,7 +305,9 @@ def price_of(v: int, q: int, state: Several) -> pk.int64:
 
 
 @pk.function
-def queue_for_relief(v: int, widest: int, k: int, graph: Graph, seed: pk.uint32, state: Several):
+def queue_for_relief(
+    v: int, widest: int, k: int, graph: Graph, seed: pk.uint32, state: MultiConstraint
+):
     """Queue a vertex of an overloaded part by the price of its move."""
     if state.positions[v] == DONE:
         return
@@ -320,7 +322,7 @@ def queue_for_relief(v: int, widest: int, k: int, graph: Graph, seed: pk.uint32,
 
 
 @pk.function
-def relieve(graph: Graph, n: int, k: int, seed: pk.uint32, state: Several) -> bool:
+def relieve(graph: Graph, n: int, k: int, seed: pk.uint32, state: MultiConstraint) -> bool:
     """Move vertices out of overloaded parts, at most once each; return whether that has helped.
 
     Moves that overload others are the last resort, and taken back if nothing good comes of them.
@@ -369,7 +371,7 @@ def relieve(graph: Graph, n: int, k: int, seed: pk.uint32, state: Several) -> bo
 
 @pk.workunit
 def refine_level(
-    i: int, n: int, k: int, passes: int, seed: pk.uint32, graph: Graph, state: Several
+    i: int, n: int, k: int, passes: int, seed: pk.uint32, graph: Graph, state: MultiConstraint
 ):
     """Refine a partition of a level: relieve parts, then improve the cut; no loads before."""
     for v in range(n):

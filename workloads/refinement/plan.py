@@ -60,7 +60,9 @@ class BlockSums:
 
     weight: pk.View1D[pk.int64]
     overload: pk.View1D[pk.int64]  # weight above limits
-    open_count: pk.View1D[pk.int64]  # parts below the usual threshold; then open parts before
+    destination_count: pk.View1D[
+        pk.int64
+    ]  # parts below the usual threshold; later open parts before
     room: pk.View1D[pk.int64]  # below the usual threshold; then that of open parts before
     above: pk.View1D[pk.int64]  # from there to the limits of these; then of open parts before
     count_at_limit: pk.View1D[pk.int64]  # parts below the limit
@@ -74,7 +76,7 @@ class GroupSums:
     at_limit: pk.View1D[pk.int64]  # 1 if parts are open up to their limits
     weight: pk.View1D[pk.int64]
     overload: pk.View1D[pk.int64]
-    open_count: pk.View1D[pk.int64]
+    destination_count: pk.View1D[pk.int64]
     room: pk.View1D[pk.int64]
 
 
@@ -139,7 +141,7 @@ def sum_up_block(b: int, plan: Plan, blocks: BlockSums, state: Refinement):
         end = first + plan.group_size
     all_weight: pk.int64 = 0
     overload: pk.int64 = 0
-    open_count: int = 0
+    destination_count: int = 0
     room: pk.int64 = 0
     above: pk.int64 = 0
     count_at_limit: int = 0
@@ -152,7 +154,7 @@ def sum_up_block(b: int, plan: Plan, blocks: BlockSums, state: Refinement):
         if weight > limit:
             overload += weight - limit
         if weight < threshold:
-            open_count += 1
+            destination_count += 1
             room += threshold - weight
             above += limit - threshold
         if weight < limit:
@@ -160,7 +162,7 @@ def sum_up_block(b: int, plan: Plan, blocks: BlockSums, state: Refinement):
             room_at_limit += limit - weight
     blocks.weight[b] = all_weight
     blocks.overload[b] = overload
-    blocks.open_count[b] = open_count
+    blocks.destination_count[b] = destination_count
     blocks.room[b] = room
     blocks.above[b] = above
     blocks.count_at_limit[b] = count_at_limit
@@ -180,19 +182,19 @@ def add_up_blocks(g: int, plan: Plan, blocks: BlockSums, groups: GroupSums, stat
     for b in range(first, first + per_group):
         weight += blocks.weight[b]
         overload += blocks.overload[b]
-        if blocks.open_count[b] > 0:
+        if blocks.destination_count[b] > 0:
             at_limit = 0
     count: pk.int64 = 0
     room: pk.int64 = 0
     above: pk.int64 = 0
     for b in range(first, first + per_group):
-        count_here: pk.int64 = blocks.open_count[b]
+        count_here: pk.int64 = blocks.destination_count[b]
         room_here: pk.int64 = blocks.room[b]
         above_here: pk.int64 = blocks.above[b]
         if at_limit == 1:
             count_here = blocks.count_at_limit[b]
             room_here = blocks.room_at_limit[b]
-        blocks.open_count[b] = count
+        blocks.destination_count[b] = count
         blocks.room[b] = room
         blocks.above[b] = above
         count += count_here
@@ -201,7 +203,7 @@ def add_up_blocks(g: int, plan: Plan, blocks: BlockSums, groups: GroupSums, stat
     groups.at_limit[g] = at_limit
     groups.weight[g] = weight
     groups.overload[g] = overload
-    groups.open_count[g] = count
+    groups.destination_count[g] = count
     groups.room[g] = room
 
 
@@ -233,7 +235,7 @@ def plan_part(p: int, plan: Plan, blocks: BlockSums, groups: GroupSums, state: R
     at_limit: int = 1
     group_weight: pk.int64 = 0
     overload: pk.int64 = 0
-    open_count: int = 0
+    destination_count: int = 0
     room: pk.int64 = 0
     place: int = first
     room_before: pk.int64 = 0
@@ -244,11 +246,11 @@ def plan_part(p: int, plan: Plan, blocks: BlockSums, groups: GroupSums, state: R
         at_limit = groups.at_limit[g]
         group_weight = groups.weight[g]
         overload = groups.overload[g]
-        open_count = groups.open_count[g]
+        destination_count = groups.destination_count[g]
         room = groups.room[g]
         number: int = (p - first) // blocks.span
         b: int = g * blocks_per_group(plan.group_size, blocks.span) + number
-        place += blocks.open_count[b]
+        place += blocks.destination_count[b]
         room_before = blocks.room[b]
         above = blocks.above[b]
         q += number * blocks.span
@@ -279,7 +281,7 @@ def plan_part(p: int, plan: Plan, blocks: BlockSums, groups: GroupSums, state: R
                     place += 1
                     room_before += room_there
                     above += limit_of(q, plan, state) - bound
-                open_count += 1
+                destination_count += 1
                 room += room_there
             q += 1
     own: pk.int64 = state.part_weights[p]
@@ -287,9 +289,9 @@ def plan_part(p: int, plan: Plan, blocks: BlockSums, groups: GroupSums, state: R
     threshold: pk.int64 = threshold_of(p, at_limit, plan, state)
     plan.numbers[Row.HEAVIEST * state.k + p] = 0
     plan.numbers[Row.TIE_LIMIT * state.k + p] = state.control[Control.TIE_LIMIT]
-    plan.numbers[Row.OPEN_COUNT * state.k + p] = open_count
+    plan.numbers[Row.OPEN_COUNT * state.k + p] = destination_count
     plan.numbers[Row.EXCESS * state.k + p] = 0
-    if own > limit and open_count > 0:
+    if own > limit and destination_count > 0:
         plan.numbers[Row.HEAVIEST * state.k + p] = heaviest_to_leave(p, group_weight, plan, state)
         plan.numbers[Row.EXCESS * state.k + p] = own - limit
     if own < threshold:

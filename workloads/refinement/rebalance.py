@@ -81,7 +81,7 @@ def mean_connection(
     end: int = row + capacity(graph.indptr[v + 1] - graph.indptr[v], table.k)
     internal: int = 0
     external: pk.int64 = 0
-    open_count: int = 0
+    destination_count: int = 0
     is_adjacent: int = 0
     for s in range(row, end):
         q: int = table.parts[s]
@@ -93,12 +93,12 @@ def mean_connection(
             is_adjacent = 1
             if plan.numbers[Row.HEAVIEST * state.k + q] < 0:
                 external += table.weights[s]
-                open_count += 1
+                destination_count += 1
     state.internal[v] = internal
     if is_adjacent == 0:
         return NOT_ADJACENT
-    if open_count > 0:
-        external //= open_count
+    if destination_count > 0:
+        external //= destination_count
     return external
 
 

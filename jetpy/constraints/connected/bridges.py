@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.constraints.connected.contiguity import Mask, Territory, find_pieces
+from jetpy.constraints.connected.contiguity import ContiguityProblem, Mask, find_components
 from jetpy.graph.csr import Graph, IntArray
 
 PASSES = 3
@@ -14,35 +14,35 @@ MAX_BRIDGES = 64
 """Of a part in a pass."""
 
 
-def bridge(territory: Territory, parts: IntArray) -> IntArray:
+def bridge(contiguity: ContiguityProblem, parts: IntArray) -> IntArray:
     """Return parts (int32, shape (n,)) whose kept pieces hang together, if paths allow it.
 
     One part after the other gets the vertices of the shortest path from its heaviest piece to the
     nearest other one, until there is none, or no path that neither crosses such paths of others nor
     takes the last vertex of a part.
     """
-    result, free = parts.copy(), territory.movable.copy()
+    result, free = parts.copy(), contiguity.movable.copy()
     for _ in range(PASSES):
-        pieces = find_pieces(territory, result)
-        apart = np.bincount(pieces.parts[pieces.kept], minlength=territory.k) > 1
+        pieces = find_components(contiguity, result)
+        apart = np.bincount(pieces.parts[pieces.kept], minlength=contiguity.k) > 1
         if not apart.any():
             break
         for p in np.flatnonzero(apart).tolist():
-            _bridge_part(territory, p, result, free)
+            _bridge_part(contiguity, p, result, free)
     return result
 
 
-def _bridge_part(territory: Territory, p: int, parts: IntArray, free: Mask) -> None:
+def _bridge_part(contiguity: ContiguityProblem, p: int, parts: IntArray, free: Mask) -> None:
     """Give a part its bridges: it changes the parts, and which vertices are free for bridges."""
-    pieces = find_pieces(territory, parts)
+    pieces = find_components(contiguity, parts)
     kept = np.flatnonzero(pieces.kept & (pieces.parts == p))
     first = kept[pieces.weights[kept].argmax()]
     start, goal = pieces.labels == first, np.isin(pieces.labels, kept[kept != first])
     for _ in range(MAX_BRIDGES):
         if not goal.any():
             break
-        path = shortest_path(territory.graph, start, goal, free | (parts == p))
-        if path is None or _takes_the_last(parts, path[:-1], territory.k):
+        path = shortest_path(contiguity.graph, start, goal, free | (parts == p))
+        if path is None or _takes_the_last(parts, path[:-1], contiguity.k):
             break
         reached = pieces.labels == pieces.labels[path[-1]]
         parts[path] = p

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jetpy.constraints.connected.contiguity import Territory
+from jetpy.constraints.connected.contiguity import ContiguityProblem
 from jetpy.device.device_graph import upload
 from jetpy.engines.base import Array, Backend
 from jetpy.graph.csr import IntArray
@@ -19,8 +19,8 @@ MAX_STEPS = 20_000
 EFFORT_SHARE, MIN_EFFORT = 128, 1 << 27
 """Edges that all moves may look at, about: so many for each vertex and directed edge; and on small
 graphs."""
-DAM_SHARE = 16
-"""Places for dams: so many for each part."""
+FAILED_SHARE = 16
+"""Places for failed_pairs: so many for each part."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class State:
     roots: Array
     found: Array
     group: Array
-    dams: Array
+    failed_pairs: Array
     dam_count: int
     seed: int
     max_steps: int = MAX_STEPS
@@ -56,16 +56,16 @@ class PieceMoves:
     Parameters
     ----------
     backend : Backend
-    territory : Territory
+    contiguity : ContiguityProblem
     seed : int
         Chooses among equally good moves.
     """
 
-    def __init__(self, backend: Backend, territory: Territory, seed: int) -> None:
-        self.territory = territory
+    def __init__(self, backend: Backend, contiguity: ContiguityProblem, seed: int) -> None:
+        self.contiguity = contiguity
         self._seed = seed
         self._host = backend.host_engine or backend
-        self._graph = upload(self._host, territory.graph)
+        self._graph = upload(self._host, contiguity.graph)
         self._effort = max(EFFORT_SHARE * self._graph.size, MIN_EFFORT)
 
     def balance(self, parts: IntArray, *, anywhere: bool = False) -> IntArray:
@@ -77,8 +77,8 @@ class PieceMoves:
         state = self._state(parts)
         self._host.run_tasks(
             1,
-            component_balance.hand_on_weight,
-            k=self.territory.k,
+            component_balance.push_weight,
+            k=self.contiguity.k,
             where=ANYWHERE if anywhere else BESIDE,
             n=self._graph.n,
             graph=self._graph,
@@ -99,23 +99,23 @@ class PieceMoves:
         return np.asarray(self._host.to_host(state.parts))
 
     def _state(self, parts: IntArray) -> State:
-        state = _state_of(self._host, self.territory, parts, self._seed, self._effort)
+        state = _state_of(self._host, self.contiguity, parts, self._seed, self._effort)
         self._host.run_tasks(
-            1, components.list_members, n=len(parts), k=self.territory.k, state=state
+            1, components.list_members, n=len(parts), k=self.contiguity.k, state=state
         )
         return state
 
 
 def _state_of(
-    backend: Backend, territory: Territory, parts: IntArray, seed: int, effort: int
+    backend: Backend, contiguity: ContiguityProblem, parts: IntArray, seed: int, effort: int
 ) -> State:
-    n, k = territory.graph.n, territory.k
+    n, k = contiguity.graph.n, contiguity.k
     rows = np.zeros((k + 2, Part.COUNT), np.int64)
-    rows[:k, Part.WEIGHT] = territory.weigh(parts)
-    rows[:k, Part.LIMIT] = territory.limits
+    rows[:k, Part.WEIGHT] = contiguity.weigh(parts)
+    rows[:k, Part.LIMIT] = contiguity.limits
     rows[: k + 1, Part.SIZE] = np.bincount(parts, minlength=k + 1)
     rows[:, Part.GIVER] = component_balance.NOT_REACHED
-    dams = DAM_SHARE * k
+    failed_pairs = FAILED_SHARE * k
     numbers = np.zeros(ALL_NUMBERS, np.int64)
     numbers[EFFORT] = effort
     return State(
@@ -124,14 +124,14 @@ def _state_of(
         positions=backend.empty(n),
         numbers=backend.from_host(numbers),
         parts=backend.from_host(parts.copy()),
-        movable=backend.from_host((territory.movable & (parts < k)).astype(np.int32)),
+        movable=backend.from_host((contiguity.movable & (parts < k)).astype(np.int32)),
         part_rows=backend.from_host(rows.ravel()),
         links=backend.empty(n * Link.COUNT),
         labels=backend.full(n, 0),
         roots=backend.empty(n),
         found=backend.empty(n),
         group=backend.empty(n),
-        dams=backend.full(2 * dams, -1, np.int64),
-        dam_count=dams,
+        failed_pairs=backend.full(2 * failed_pairs, -1, np.int64),
+        dam_count=failed_pairs,
         seed=seed,
     )

@@ -14,14 +14,14 @@ from scipy.sparse.csgraph import breadth_first_order
 
 from jetpy.graph.csr import Graph, IntArray
 from jetpy.lazy import cached_property
-from jetpy.problem.metrics import cut_entries, label_pieces
+from jetpy.problem.metrics import cut_entries, label_components
 
 Mask = npt.NDArray[np.bool_]
 Weights = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Territory:
+class ContiguityProblem:
     """A graph, its components, and what its parts have to keep.
 
     Attributes
@@ -45,7 +45,7 @@ class Territory:
     @cached_property
     def components(self) -> IntArray:
         """Component of the graph that each vertex is in, int32, shape (n,)."""
-        return label_pieces(self.graph, np.zeros(self.graph.n, np.int32))
+        return label_components(self.graph, np.zeros(self.graph.n, np.int32))
 
     def weigh(self, parts: IntArray) -> Weights:
         """Return the weight of each part, int64, shape (k,); vertices of part k count nowhere."""
@@ -83,19 +83,21 @@ class Pieces:
         return ~np.isin(self.components, self.components[self.kept])
 
 
-def find_pieces(territory: Territory, parts: IntArray) -> Pieces:
+def find_components(contiguity: ContiguityProblem, parts: IntArray) -> Pieces:
     """Return the pieces of a partition (int32, shape (n,))."""
-    labels = label_pieces(territory.graph, parts)
+    labels = label_components(contiguity.graph, parts)
     firsts = np.unique(labels, return_index=True)[1]
-    weights = np.bincount(labels, territory.graph.vertex_weights).astype(np.int64)
-    kept = np.bincount(labels, ~territory.movable) > 0
+    weights = np.bincount(labels, contiguity.graph.vertex_weights).astype(np.int64)
+    kept = np.bincount(labels, ~contiguity.movable) > 0
     owners = parts[firsts]
     order = np.lexsort((firsts, -weights, owners))
     kept[order[np.unique(owners[order], return_index=True)[1]]] = True
-    return Pieces(labels, owners, territory.components[firsts], weights, firsts, kept)
+    return Pieces(labels, owners, contiguity.components[firsts], weights, firsts, kept)
 
 
-def gather(territory: Territory, parts: IntArray, pieces: Pieces, *, crowd: bool) -> IntArray:
+def gather(
+    contiguity: ContiguityProblem, parts: IntArray, pieces: Pieces, *, crowd: bool
+) -> IntArray:
     """Return parts (int32, shape (n,)) of kept pieces, and of others that have joined them.
 
     Others join a part beside them, light ones first: that of most edges which has room. If none
@@ -103,10 +105,10 @@ def gather(territory: Territory, parts: IntArray, pieces: Pieces, *, crowd: bool
     that are adrift get the number k.
     """
     homes = np.where(pieces.kept, pieces.parts, np.int32(-1))
-    homes[pieces.adrift] = territory.k
+    homes[pieces.adrift] = contiguity.k
     counted = pieces.kept if crowd else ~pieces.adrift
-    weights = np.bincount(pieces.parts[counted], pieces.weights[counted], territory.k)
-    rows = _edges_of(territory.graph, parts, pieces, homes == -1)
+    weights = np.bincount(pieces.parts[counted], pieces.weights[counted], contiguity.k)
+    rows = _edges_of(contiguity.graph, parts, pieces, homes == -1)
     beside = homes[rows.indices] >= 0
     waiting = np.unique(np.repeat(np.arange(len(homes)), np.diff(rows.indptr))[beside])
     heap = [(int(pieces.weights[i]), int(pieces.firsts[i]), i) for i in waiting.tolist()]
@@ -125,7 +127,7 @@ def gather(territory: Territory, parts: IntArray, pieces: Pieces, *, crowd: bool
                 heapq.heappush(heap, (int(pieces.weights[j]), int(pieces.firsts[j]), j))
         own = int(pieces.parts[i])
         weights[own] -= 0 if crowd else weight
-        roomy = [p for p in ties if weights[p] + weight <= territory.limits[p]]
+        roomy = [p for p in ties if weights[p] + weight <= contiguity.limits[p]]
         full = ties if crowd else [own]
         homes[i] = min(roomy or full, key=lambda p: (-ties.get(p, 0), p))
         weights[homes[i]] += weight
@@ -148,7 +150,7 @@ def _edges_of(graph: Graph, parts: IntArray, pieces: Pieces, chosen: Mask) -> cs
     return coo_array((np.concatenate(weights), places), shape=(count, count)).tocsr()
 
 
-def settle(territory: Territory, parts: IntArray, before: IntArray) -> IntArray:
+def settle(contiguity: ContiguityProblem, parts: IntArray, before: IntArray) -> IntArray:
     """Return parts in which components with the number k have one from 0 to k - 1, each a whole.
 
     Each stays in the part that has most of its weight, heavy ones first, as long as there is room;
@@ -156,16 +158,16 @@ def settle(territory: Territory, parts: IntArray, before: IntArray) -> IntArray:
 
     Parameters
     ----------
-    territory : Territory
+    contiguity : ContiguityProblem
     parts, before : int32, shape (n,)
         Parts, and those that the partition had, all from 0 to k - 1.
     """
-    graph, adrift = territory.graph, np.flatnonzero(parts == territory.k)
+    graph, adrift = contiguity.graph, np.flatnonzero(parts == contiguity.k)
     if not len(adrift):
         return parts
     result = parts.copy()
-    rooms = territory.limits - territory.weigh(parts)
-    names, own = np.unique(territory.components[adrift], return_inverse=True)
+    rooms = contiguity.limits - contiguity.weigh(parts)
+    names, own = np.unique(contiguity.components[adrift], return_inverse=True)
     weights = np.bincount(own, graph.vertex_weights[adrift]).astype(np.int64)
     homes = _heaviest_shares(own.astype(np.int32), before[adrift], graph.vertex_weights[adrift])
     order = np.lexsort((names, -weights, homes))
@@ -174,7 +176,7 @@ def settle(territory: Territory, parts: IntArray, before: IntArray) -> IntArray:
     inside = sums - (sums[starts] - weights[order][starts])
     stays = np.zeros(len(names), np.bool_)
     stays[order] = inside <= rooms[homes[order]]
-    rooms -= np.bincount(homes[stays], weights[stays], territory.k).astype(np.int64)
+    rooms -= np.bincount(homes[stays], weights[stays], contiguity.k).astype(np.int64)
     split = []
     for i in np.lexsort((names, -weights))[~stays[np.lexsort((names, -weights))]].tolist():
         homes[i] = int(rooms.argmax())

@@ -15,10 +15,16 @@ import numpy as np
 
 from jetpy.constraints.connected.bridges import bridge
 from jetpy.constraints.connected.component_moves import PieceMoves
-from jetpy.constraints.connected.contiguity import Pieces, Territory, find_pieces, gather, settle
+from jetpy.constraints.connected.contiguity import (
+    ContiguityProblem,
+    Pieces,
+    find_components,
+    gather,
+    settle,
+)
 from jetpy.constraints.connected.reassignment import reassign_parts
 from jetpy.constraints.connected.relocation import relocate
-from jetpy.constraints.terminals import WithTerminals
+from jetpy.constraints.terminals import TerminalGraph
 from jetpy.device.device_graph import DeviceGraph, upload
 from jetpy.engines.base import Backend
 from jetpy.engines.stopwatch import Stopwatch
@@ -51,7 +57,7 @@ class Refining:
     """The objective of a run: cut, and migration; refined on the graph alone."""
 
     def __init__(
-        self, backend: Backend, graph: Graph, problem: Problem, terminals: WithTerminals | None
+        self, backend: Backend, graph: Graph, problem: Problem, terminals: TerminalGraph | None
     ) -> None:
         self._backend, self._terminals = backend, terminals
         self._graph = graph if terminals is None else terminals.graph
@@ -80,7 +86,7 @@ def with_connected_parts(
     backend: Backend,
     graph: Graph,
     problem: Problem,
-    terminals: WithTerminals | None,
+    terminals: TerminalGraph | None,
     outcome: Outcome,
 ) -> Outcome:
     """Return an outcome whose parts are in one piece, or that tells why some are not.
@@ -91,7 +97,7 @@ def with_connected_parts(
     graph : Graph
     problem : Problem
         That of the graph.
-    terminals : WithTerminals or None
+    terminals : TerminalGraph or None
         The graph with terminals, if vertices are fixed or have homes.
     outcome : Outcome
         Of the graph.
@@ -101,19 +107,23 @@ def with_connected_parts(
         movable = terminals.places.fixed == NO_PART
         held = np.bincount(outcome.parts[~movable], graph.vertex_weights[~movable], problem.k)
         limits = np.maximum(limits, held.astype(np.int64))
-    territory = Territory(graph, limits, movable)
+    contiguity = ContiguityProblem(graph, limits, movable)
     parts = outcome.parts
     with Stopwatch(backend, "refine") as watch:
         if problem.k > 1 and graph.n > 0:
             objective = Refining(backend, graph, problem, terminals)
-            parts = connect(backend, territory, parts, objective, problem.seed)
-        why = reasons(territory, parts)
+            parts = connect(backend, contiguity, parts, objective, problem.seed)
+        why = reasons(contiguity, parts)
     result = outcome.with_parts(graph, parts).with_more("refine", watch.seconds)
     return replace(result, disconnected=why)
 
 
 def connect(
-    backend: Backend, territory: Territory, parts: IntArray, objective: Objective, seed: int
+    backend: Backend,
+    contiguity: ContiguityProblem,
+    parts: IntArray,
+    objective: Objective,
+    seed: int,
 ) -> IntArray:
     """Return a partition whose parts are in one piece, wherever that is found to be possible.
 
@@ -124,7 +134,7 @@ def connect(
     Parameters
     ----------
     backend : Backend
-    territory : Territory
+    contiguity : ContiguityProblem
     parts : int32, shape (n,)
     objective : Objective
     seed : int
@@ -134,12 +144,12 @@ def connect(
     -------
     int32, shape (n,)
     """
-    moves = PieceMoves(backend, territory, seed)
-    best, quality = parts, _quality(territory, parts, objective)
+    moves = PieceMoves(backend, contiguity, seed)
+    best, quality = parts, _quality(contiguity, parts, objective)
     for number in range(ROUNDS):
-        choices = _choices(territory, parts)
+        choices = _choices(contiguity, parts)
         tried = [_join(moves, *choice) for choice in choices] or [parts]
-        qualities = [_quality(territory, joined, objective) for joined in tried]
+        qualities = [_quality(contiguity, joined, objective) for joined in tried]
         found = min(qualities)
         joined = tried[qualities.index(found)]
         if found < quality:
@@ -150,18 +160,18 @@ def connect(
     return best
 
 
-def _choices(territory: Territory, parts: IntArray) -> list[tuple[IntArray, Pieces]]:
+def _choices(contiguity: ContiguityProblem, parts: IntArray) -> list[tuple[IntArray, Pieces]]:
     """Return partitions with the pieces to keep when others join them; none if no piece can join.
 
     The first is the one given, with bridges; if parts can be reassigned, that is another one.
     """
-    pieces = find_pieces(territory, parts)
+    pieces = find_components(contiguity, parts)
     is_whole = _is_whole(pieces)
     if np.bincount(pieces.parts[pieces.kept]).max(initial=0) > 1:
-        parts = bridge(territory, parts)
-        pieces = find_pieces(territory, parts)
+        parts = bridge(contiguity, parts)
+        pieces = find_components(contiguity, parts)
     choices = [] if is_whole else [(parts, pieces)]
-    reassigned = reassign_parts(territory, parts, pieces)
+    reassigned = reassign_parts(contiguity, parts, pieces)
     return choices if reassigned is None else [*choices, reassigned]
 
 
@@ -175,55 +185,55 @@ def _is_whole(pieces: Pieces) -> bool:
 
 def _join(moves: PieceMoves, parts: IntArray, pieces: Pieces) -> IntArray:
     """Return parts that are balanced and in one piece, or, if that fails, in few."""
-    territory = moves.territory
-    joined = moves.balance(gather(territory, parts, pieces, crowd=True))
-    excess, tries, failed = _excess(territory, joined), 0, 0
-    while excess and tries < RELOCATIONS and failed < min(FAILED_RELOCATIONS, territory.k):
+    contiguity = moves.contiguity
+    joined = moves.balance(gather(contiguity, parts, pieces, crowd=True))
+    excess, tries, failed = _excess(contiguity, joined), 0, 0
+    while excess and tries < RELOCATIONS and failed < min(FAILED_RELOCATIONS, contiguity.k):
         tries += 1
-        moved = relocate(territory, joined, failed)
+        moved = relocate(contiguity, joined, failed)
         failed += 1
         if moved is not None:
             moved = moves.balance(moved)
-            if _excess(territory, moved) < excess:
-                joined, excess, failed = moved, _excess(territory, moved), 0
+            if _excess(contiguity, moved) < excess:
+                joined, excess, failed = moved, _excess(contiguity, moved), 0
     if excess:
         joined = moves.balance(joined, anywhere=True)
-    if _excess(territory, joined):
-        joined = gather(territory, parts, pieces, crowd=False)
-    return settle(territory, moves.lower_cut(joined), parts)
+    if _excess(contiguity, joined):
+        joined = gather(contiguity, parts, pieces, crowd=False)
+    return settle(contiguity, moves.lower_cut(joined), parts)
 
 
-def _excess(territory: Territory, parts: IntArray) -> int:
+def _excess(contiguity: ContiguityProblem, parts: IntArray) -> int:
     """Return the weight of all parts above their limits."""
-    return int((territory.weigh(parts) - territory.limits).clip(0).sum())
+    return int((contiguity.weigh(parts) - contiguity.limits).clip(0).sum())
 
 
-def _quality(territory: Territory, parts: IntArray, objective: Objective) -> Quality:
+def _quality(contiguity: ContiguityProblem, parts: IntArray, objective: Objective) -> Quality:
     """Return what is compared: overload, pieces, parts in several pieces, their pieces, cost.
 
     All pieces count only if the graph has more components than parts: if not, what counts first is
     that each part is in one piece.
     """
-    overload = max(0, int((territory.weigh(parts) - territory.limits).max()))
-    found = find_pieces(territory, parts)
-    pieces = np.bincount(found.parts, minlength=territory.k)
+    overload = max(0, int((contiguity.weigh(parts) - contiguity.limits).max()))
+    found = find_components(contiguity, parts)
+    pieces = np.bincount(found.parts, minlength=contiguity.k)
     several = pieces[pieces > 1]
-    has_more_components = int(territory.components.max()) >= territory.k
+    has_more_components = int(contiguity.components.max()) >= contiguity.k
     total = len(found.parts) if has_more_components else 0
     return overload, total, len(several), int(several.sum()), objective.cost(parts)
 
 
-def reasons(territory: Territory, parts: IntArray) -> Mapping[int, str]:
+def reasons(contiguity: ContiguityProblem, parts: IntArray) -> Mapping[int, str]:
     """Tell why parts (int32, shape (n,)) are in several pieces, by part."""
-    pieces = find_pieces(territory, parts)
+    pieces = find_components(contiguity, parts)
     count = len(np.unique(pieces.components))
     result = {}
-    for p in np.flatnonzero(np.bincount(pieces.parts, minlength=territory.k) > 1).tolist():
+    for p in np.flatnonzero(np.bincount(pieces.parts, minlength=contiguity.k) > 1).tolist():
         own = pieces.parts == p
         if len(np.unique(pieces.components[own])) == own.sum():
             result[p] = (
                 f"the graph is in {count:,} pieces, more than there are parts"
-                if count > territory.k
+                if count > contiguity.k
                 else f"the graph is in {count:,} pieces, which do not fit into parts of their own"
             )
         elif pieces.kept[own].sum() > 1:

@@ -6,12 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from jetpy.constraints.connected.contiguity import Pieces, Territory, Weights, find_pieces
+from jetpy.constraints.connected.contiguity import (
+    ContiguityProblem,
+    Pieces,
+    Weights,
+    find_components,
+)
 from jetpy.graph.csr import IntArray
 
 
 def reassign_parts(
-    territory: Territory, parts: IntArray, pieces: Pieces
+    contiguity: ContiguityProblem, parts: IntArray, pieces: Pieces
 ) -> tuple[IntArray, Pieces] | None:
     """Give components without a kept piece a part each, and return the partition and its pieces.
 
@@ -21,7 +26,7 @@ def reassign_parts(
 
     Parameters
     ----------
-    territory : Territory
+    contiguity : ContiguityProblem
     parts : int32, shape (n,)
     pieces : Pieces
         Those of `parts`.
@@ -36,22 +41,24 @@ def reassign_parts(
     needed = min(len(adrift), len(kept) - len(np.unique(kept)))
     if not needed:
         return None
-    weights = np.bincount(territory.components, territory.graph.vertex_weights).astype(np.int64)
-    spare = _spare_parts(territory, pieces, weights, needed)
+    weights = np.bincount(contiguity.components, contiguity.graph.vertex_weights).astype(np.int64)
+    spare = _spare_parts(contiguity, pieces, weights, needed)
     chosen = adrift[np.lexsort((adrift, -weights[adrift]))][:needed]
-    spare.sort(key=lambda p: (-territory.limits[p], p))
-    if len(spare) < needed or (weights[chosen] > territory.limits[spare]).any():
+    spare.sort(key=lambda p: (-contiguity.limits[p], p))
+    if len(spare) < needed or (weights[chosen] > contiguity.limits[spare]).any():
         return None
     part_of = np.full(len(weights), -1, np.int32)
     part_of[chosen] = spare
-    owners = part_of[territory.components]
+    owners = part_of[contiguity.components]
     result = np.where(owners >= 0, owners, parts)
-    found = find_pieces(territory, result)
+    found = find_components(contiguity, result)
     stays = found.kept & ~np.isin(found.parts, spare)
     return result, replace(found, kept=stays | (part_of[found.components] >= 0))
 
 
-def _spare_parts(territory: Territory, pieces: Pieces, weights: Weights, most: int) -> list[int]:
+def _spare_parts(
+    contiguity: ContiguityProblem, pieces: Pieces, weights: Weights, most: int
+) -> list[int]:
     """Return up to `most` parts that can leave their components, which have these weights.
 
     A part can leave if it keeps one piece only, without fixed vertices, and the limits of the
@@ -60,15 +67,15 @@ def _spare_parts(territory: Territory, pieces: Pieces, weights: Weights, most: i
     """
     kept = np.flatnonzero(pieces.kept)
     owners, components = pieces.parts[kept], pieces.components[kept]
-    is_fixed = (np.bincount(pieces.labels, ~territory.movable) > 0)[kept]
+    is_fixed = (np.bincount(pieces.labels, ~contiguity.movable) > 0)[kept]
     can_leave = (np.bincount(owners)[owners] == 1) & ~is_fixed
     rooms, counts = (-weights).tolist(), np.bincount(components, minlength=len(weights)).tolist()
     for component, p in zip(components.tolist(), owners.tolist(), strict=True):
-        rooms[component] += int(territory.limits[p])
+        rooms[component] += int(contiguity.limits[p])
     offers = []
     for i in np.lexsort((owners, pieces.weights[kept])).tolist():
         component, p = int(components[i]), int(owners[i])
-        limit = int(territory.limits[p])
+        limit = int(contiguity.limits[p])
         if can_leave[i] and counts[component] > 1 and rooms[component] >= limit:
             rooms[component] -= limit
             counts[component] -= 1

@@ -9,22 +9,22 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
-from jetpy.constraints.connected.contiguity import Mask, Territory, Weights
+from jetpy.constraints.connected.contiguity import ContiguityProblem, Mask, Weights
 from jetpy.graph.csr import IntArray
 
 
-def relocate(territory: Territory, parts: IntArray, rank: int) -> IntArray | None:
+def relocate(contiguity: ContiguityProblem, parts: IntArray, rank: int) -> IntArray | None:
     """Return parts (int32, shape (n,)) in which the part of so many-th most room has moved.
 
     It goes to the part that is above its limit by most. None if it cannot leave, being the part too
     heavy, alone in its component or not movable, or if nothing can be cut off there.
     """
-    graph, k = territory.graph, territory.k
-    rooms = territory.limits - territory.weigh(parts)
+    graph, k = contiguity.graph, contiguity.k
+    rooms = contiguity.limits - contiguity.weigh(parts)
     heavy = int(rooms.argmin())
     moving = int(np.argsort(-rooms, kind="stable")[rank])
     leaving = np.flatnonzero(parts == moving)
-    if moving == heavy or not territory.movable[leaving].all():
+    if moving == heavy or not contiguity.movable[leaving].all():
         return None
     rows = csr_array((graph.edge_weights, graph.indices, graph.indptr), shape=(graph.n, graph.n))
     edges = rows[leaving]
@@ -34,9 +34,9 @@ def relocate(territory: Territory, parts: IntArray, rank: int) -> IntArray | Non
     branch = _branch(
         rows[members][:, members],
         graph.vertex_weights[members].astype(np.int64),
-        territory.movable[members],
+        contiguity.movable[members],
         -int(rooms[heavy]),
-        int(territory.limits[moving]),
+        int(contiguity.limits[moving]),
     )
     if not ties.any() or not branch.any():
         return None

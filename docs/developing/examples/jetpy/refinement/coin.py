@@ -9,7 +9,7 @@ from jetpy.workloads.refinement import coin as kernels
 class CoinToss:
     """Half of the moves that gain, on one level's state."""
 
-    settles = False
+    is_monotone = False
 
     def __init__(self, state: RefinementState) -> None:
         self._state = state
