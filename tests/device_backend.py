@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jetpy.engines.base import Array, DualArray
+from jetpy.engines.base import Array, DualView
 from jetpy.engines.cpu.engine import CpuBackend
 from jetpy.engines.memory import HostMemory, Memory
 
@@ -86,8 +86,8 @@ class DeviceMemory(HostMemory):
         assert isinstance(array, DeviceArray)
         return array.view(np.ndarray).copy()
 
-    def dual_array(self, n: int) -> DualArray:
-        return DualArray(np.zeros(n, np.int64), _wrapped(np.zeros(n, np.int64)))
+    def dual_view(self, n: int) -> DualView:
+        return DualView(np.zeros(n, np.int64), _wrapped(np.zeros(n, np.int64)))
 
     def repeatable(
         self, launches: Callable[[], None], are_loaded: Callable[[], bool]
@@ -102,10 +102,10 @@ class DeviceMemory(HostMemory):
 
         return repeat
 
-    def push(self, array: DualArray) -> None:
+    def sync_device(self, array: DualView) -> None:
         np.copyto(_plain(array.device), array.host)
 
-    def pull(self, array: DualArray) -> None:
+    def sync_host(self, array: DualView) -> None:
         np.copyto(array.host, _plain(array.device))
 
 

@@ -22,7 +22,7 @@ from jetpy.device import backends
 from jetpy.device.backends import MAX_IDLE, check_backend, get_backend, lease
 from jetpy.engines.cpu import compiling, llvm
 from jetpy.engines.cpu.engine import CpuBackend
-from jetpy.engines.cpu.thread_pool import Crew, in_a_run
+from jetpy.engines.cpu.thread_pool import ThreadPool, in_a_run
 from jetpy.engines.threads import available_threads, fork_safe_lock, uninterrupted
 from jetpy.engines.turns import KOKKOS
 from jetpy.errors import JetpyError, OptionError
@@ -316,15 +316,15 @@ def test_auto_does_not_wait_for_kokkos() -> None:
 
 def test_runs_share_the_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jetpy.engines.cpu.thread_pool.available_threads", lambda: 8)
-    crews = [Crew(threads) for threads in (8, 8, 1, 20)]
-    with in_a_run(crews[3]):
-        assert crews[3].width == 20
-        with in_a_run(crews[3]), in_a_run(crews[0]):
-            assert [crew.width for crew in crews] == [2, 8, 1, 5]
-        with in_a_run(crews[2]):
-            assert [crew.width for crew in crews] == [8, 8, 1, 7]
-        assert crews[3].width == 20
-    assert [crew.width for crew in crews] == [8, 8, 1, 20]
+    pools = [ThreadPool(threads) for threads in (8, 8, 1, 20)]
+    with in_a_run(pools[3]):
+        assert pools[3].width == 20
+        with in_a_run(pools[3]), in_a_run(pools[0]):
+            assert [pool.width for pool in pools] == [2, 8, 1, 5]
+        with in_a_run(pools[2]):
+            assert [pool.width for pool in pools] == [8, 8, 1, 7]
+        assert pools[3].width == 20
+    assert [pool.width for pool in pools] == [8, 8, 1, 20]
 
 
 def test_threads_are_started_when_they_are_used() -> None:
@@ -332,7 +332,7 @@ def test_threads_are_started_when_they_are_used() -> None:
     busy, backend = CpuBackend(64), CpuBackend(available_threads())
     with busy.using(), backend.using():
         backend.reduce(len(numbers), selfcheck.add_up, numbers=numbers)
-        assert threading.active_count() == before + backend._crew.width - 1
+        assert threading.active_count() == before + backend._pool.width - 1
     backend.reduce(len(numbers), selfcheck.add_up, numbers=numbers)
     assert threading.active_count() == before + backend.threads - 1
 

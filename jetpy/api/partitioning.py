@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from jetpy import choices
 from jetpy.api.run import run
-from jetpy.device.device_graph import able
+from jetpy.device.device_graph import with_required_width
 from jetpy.engines.base import Backend
 from jetpy.errors import OptionError
 from jetpy.graph.csr import Graph
@@ -236,7 +236,7 @@ def partition(
             return evolve_several(engine, graph, problem, several, effort, tell, pinned)
         if terminals is not None:
             with_them = evolve(
-                able(engine, terminals.graph),
+                with_required_width(engine, terminals.graph),
                 terminals.graph,
                 terminals.problem,
                 effort,
@@ -372,7 +372,7 @@ def refine(
             return trivial_outcome(given, 0)
         if terminals is not None:
             start, pinned = terminals.start(given), terminals.pinned
-            within = able(engine, terminals.graph)
+            within = with_required_width(engine, terminals.graph)
             return terminals.without(
                 refine_partition(within, terminals.graph, start, terminals.problem, tell, pinned)
             )

@@ -8,9 +8,9 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from jetpy.device.backends import CPU, ON_GPU, is_for_cpu, lease, make_ready
-from jetpy.device.device_graph import able
+from jetpy.device.device_graph import with_required_width
 from jetpy.engines.base import Backend
-from jetpy.engines.oom_message import at_work
+from jetpy.engines.oom_message import explain_oom
 from jetpy.engines.workers import watch_compilations
 from jetpy.errors import OptionError
 from jetpy.graph.csr import Graph
@@ -130,14 +130,14 @@ def _do(
 ) -> tuple[Partition, int]:
     """Compile what is missing, do the work and put the result together; return it and its cost."""
     with telling(progress) as tell, watch_compilations() as compilations:
-        engines = dict.fromkeys((engine, able(engine, graph)))
+        engines = dict.fromkeys((engine, with_required_width(engine, graph)))
         loading = engine.loading_seconds
         # where kernels are timed, none of them is compiled meanwhile
         ready = make_ready(engines, tell, completely=profile)
         engine = list(engines)[-1]
         launches = sum(one.all_launches for one in engines)
         profiler = _profiler(engine) if profile else None
-        with at_work(engine, graph.n, graph.m):
+        with explain_oom(engine, graph.n, graph.m):
             outcome = work(engine if profiler is None else profiler, tell)
             device_parts = engine.from_host(outcome.parts) if on_device else None
     title = f"{graph.name}, k = {problem.k}, {engine.name}"

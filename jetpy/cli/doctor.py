@@ -16,7 +16,7 @@ from jetpy.errors import BackendError
 from jetpy.progress import progress_bars
 
 if TYPE_CHECKING:
-    from jetpy.device.doctor import Cache, CacheFolder, Checkup
+    from jetpy.device.doctor import Cache, CacheFolder, DoctorReport
     from jetpy.device.selfcheck import Outcome
     from jetpy.engines.cuda.installation import Installation as Cuda
     from jetpy.engines.diagnosis import Installation
@@ -34,10 +34,10 @@ def doctor_command(json_file: Path | None, quiet: bool) -> None:
     """
     check_outputs([], json_file)
 
-    from jetpy.device.doctor import check_up
+    from jetpy.device.doctor import run_doctor
 
     with progress_bars(quiet=quiet) as bars:
-        found = check_up(bars.busy)
+        found = run_doctor(bars.busy)
     if json_file is not None:
         write_json(json_file, found.as_dict())
     if not quiet and json_file != STDOUT:
@@ -48,7 +48,7 @@ def doctor_command(json_file: Path | None, quiet: bool) -> None:
         raise BackendError("no back end works")
 
 
-def _print(found: Checkup) -> None:
+def _print(found: DoctorReport) -> None:
     from jetpy.cli.tables import columns, facts, stdout_console
     from jetpy.engines.diagnosis import problems
 

@@ -249,7 +249,7 @@ def _run(
     bars: Bars,
 ) -> list[dict[str, Any]]:
     """Make the runs that are missing, and return the rows of those that failed."""
-    from jetpy.device.doctor import check_up
+    from jetpy.device.doctor import run_doctor
     from jetpy.engines.threads import available_threads
     from jetpy.problem.problem import checked_imbalance
     from jetpy.study.cases import Options
@@ -269,7 +269,7 @@ def _run(
             f"{most} threads on a machine that has {available_threads()} for this process: times "
             f"with so many are not those of {most} processors",
         )
-    here = machine_of(check_up(bars.busy))
+    here = machine_of(run_doctor(bars.busy))
     working: Any = backends or here.works
     options = Options(
         **{**asked, "threads": asked["threads"] or (available_threads(),)},

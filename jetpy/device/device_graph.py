@@ -109,7 +109,7 @@ class DeviceGraph:
         return self.n + self.nnz
 
 
-def able(backend: Backend, graph: Graph) -> Backend:
+def with_required_width(backend: Backend, graph: Graph) -> Backend:
     """Return the back end that takes a graph: `backend`, or that with wide kernels.
 
     Raises

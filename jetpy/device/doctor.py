@@ -72,7 +72,7 @@ class Cache:
 
 
 @dataclass(frozen=True)
-class Checkup:
+class DoctorReport:
     """What a check of the machine has found.
 
     Attributes
@@ -153,7 +153,7 @@ class Checkup:
         }
 
 
-def check_up(tell: Callable[[str], None] = lambda doing: None) -> Checkup:
+def run_doctor(tell: Callable[[str], None] = lambda doing: None) -> DoctorReport:
     """Run the self-check of every back end, and look at what is installed.
 
     Parameters
@@ -169,7 +169,7 @@ def check_up(tell: Callable[[str], None] = lambda doing: None) -> Checkup:
     tell("Looking for CUDA")
     found = cuda_installation.examine_apart()
     tell("Looking for Kokkos")
-    return Checkup(
+    return DoctorReport(
         outcomes,
         found,
         installation.examine(),

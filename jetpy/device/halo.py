@@ -19,8 +19,8 @@ class Halo:
     def follow(self, *values: Array) -> None:
         """Let what ghosts have in arrays of all vertices be what their owners have."""
 
-    def add_up(self, *counts: Array, sections: int = 1) -> None:
-        """Add up the counts of all pieces, in place, and those of all sections in the first."""
+    def add_up(self, *counts: Array, stripes: int = 1) -> None:
+        """Add up the counts of all pieces, in place, and those of all stripes in the first."""
 
     def sum_before(self, counts: Array, before: Array) -> None:
         """Let `before` be the sums of the counts of pieces before this one, and forget its own."""

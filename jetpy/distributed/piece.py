@@ -169,12 +169,12 @@ class PieceHalo(Halo):
         )
         return names
 
-    def add_up(self, *counts: Array, sections: int = 1) -> None:
-        """Add up the counts of all pieces, in place, and those of all sections in the first."""
+    def add_up(self, *counts: Array, stripes: int = 1) -> None:
+        """Add up the counts of all pieces, in place, and those of all stripes in the first."""
         backend, comm = self._backend, self._comm
 
         def action() -> None:
-            comm.add_up(backend, *(_in_one(array, sections) for array in counts))
+            comm.add_up(backend, *(_in_one(array, stripes) for array in counts))
 
         backend.perform(action)
 
@@ -217,13 +217,13 @@ class PieceHalo(Halo):
         return self._comm.totals(*counts)
 
 
-def _in_one(counts: Array, sections: int) -> Array:
-    """Return the counts of the first section, to which those of the others have been added."""
-    if sections == 1:
+def _in_one(counts: Array, stripes: int) -> Array:
+    """Return the counts of the first stripe, to which those of the others have been added."""
+    if stripes == 1:
         return counts
-    size = len(counts) // sections
+    size = len(counts) // stripes
     sums = counts[:size]
-    sums[:] = counts.reshape(sections, size).sum(axis=0, dtype=counts.dtype)
+    sums[:] = counts.reshape(stripes, size).sum(axis=0, dtype=counts.dtype)
     counts[size:] = 0
     return sums
 

@@ -121,7 +121,7 @@ class PieceRefinement(Refinement):
             return
         control = self.state.control_block
         self.begin()
-        self.backend.pull(control)
+        self.backend.sync_host(control)
         self.backend.synchronize()
         task = control.host[Control.TASK]
         if task == Task.PROPAGATE:

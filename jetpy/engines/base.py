@@ -29,7 +29,7 @@ Array = Any
 
 
 @dataclass(frozen=True, eq=False)
-class DualArray:
+class DualView:
     """A small array on the host and on a back end: two copies, or one where those are the same.
 
     Attributes
@@ -42,7 +42,7 @@ class DualArray:
     device: Array
 
     @classmethod
-    def of_one(cls, n: int) -> DualArray:
+    def of_one(cls, n: int) -> DualView:
         """Return one array of zeros as both."""
         array = np.zeros(n, np.int64)
         return cls(array, array)
@@ -234,10 +234,11 @@ class Backend(ABC):
     ) -> Recorded:
         """Return a function that repeats what `launches` does, at less cost for each launch.
 
-        `launches` makes calls of `parallel_for`, `scan_into`, `push`, `pull` and `perform` and
-        nothing else, with the same numbers and the same arrays each time. The function repeats it
-        until a number is not zero, if that is given, but at most so many times. Other processes do
-        so at the same time: `agree` tells whether something is so in all of them.
+        `launches` makes calls of `parallel_for`, `scan_into`, `sync_device`, `sync_host` and
+        `perform` and nothing else, with the same numbers and the same arrays each time. The
+        function repeats it until a number is not zero, if that is given, but at most `most` times.
+        Other processes do so at the same time: `agree` returns whether something is so in all of
+        them.
         """
 
     def perform(self, action: Callable[[], None], /) -> None:
@@ -252,19 +253,19 @@ class Backend(ABC):
         """
         return nullcontext()
 
-    def room(self, error: MemoryError) -> int | None:
+    def available_bytes(self, error: MemoryError) -> int | None:
         """Return how many bytes there were for arrays, if an error says that these are taken."""
         return None
 
-    def dual_array(self, n: int) -> DualArray:
+    def dual_view(self, n: int) -> DualView:
         """Return a small int64 array of zeros that exists on the host and on the back end."""
-        return DualArray.of_one(n)
+        return DualView.of_one(n)
 
-    def push(self, array: DualArray) -> None:
+    def sync_device(self, array: DualView) -> None:
         """Copy a dual array from the host to the back end, in order with launches."""
         return
 
-    def pull(self, array: DualArray) -> None:
+    def sync_host(self, array: DualView) -> None:
         """Copy a dual array to the host, in order with launches; there after `synchronize`."""
         return
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.engines.base import Array, Backend, Count, DualArray, Recorded, Workunit
+from jetpy.engines.base import Array, Backend, Count, DualView, Recorded, Workunit
 from jetpy.engines.gpu import LostGPU, check_after_fork
 from jetpy.engines.memory import Memory
 from jetpy.kernel_language import Signature, View, Width
@@ -140,8 +140,8 @@ def _addressed(value: str, kind: str | View) -> str:
 class Copy:
     """A copy of a dual array, recorded among launches."""
 
-    copy: Callable[[DualArray], None]
-    array: DualArray
+    copy: Callable[[DualView], None]
+    array: DualView
 
     def repeat(self) -> None:
         """Copy it."""
@@ -218,7 +218,7 @@ def _step(
     return Step(launcher, passed, arguments, n, same, total)
 
 
-class LaunchingBackend(Backend):
+class CompiledBackend(Backend):
     """Launches compiled workunits, or keeps launches to repeat them.
 
     Arrays are NumPy's, or CuPy's on a GPU. There launches do not wait for the kernel, but share
@@ -240,9 +240,9 @@ class LaunchingBackend(Backend):
         self._launched: set[Launcher] = set()
         self._complete = False
         self._widened: Self | None = None
-        self._narrowed: LaunchingBackend = self
+        self._narrowed: CompiledBackend = self
 
-    def narrowed(self) -> LaunchingBackend:
+    def narrowed(self) -> CompiledBackend:
         """Return the back end that `widened` has been called of; itself, if it is none of these."""
         return self._narrowed
 
@@ -280,9 +280,9 @@ class LaunchingBackend(Backend):
         with self._memory.using(), host:
             yield
 
-    def room(self, error: MemoryError) -> int | None:
+    def available_bytes(self, error: MemoryError) -> int | None:
         """Return how many bytes there were for arrays, if an error says that these are taken."""
-        return self._memory.room(error)
+        return self._memory.available_bytes(error)
 
     def parallel_for(self, n: int | Count, workunit: Workunit, /, **arguments: Any) -> None:
         """Run a *for* workunit; on the GPU, without waiting for it."""
@@ -343,17 +343,17 @@ class LaunchingBackend(Backend):
         array.fill(int(value))  # CuPy takes no member of an enumeration
         return array
 
-    def dual_array(self, n: int) -> DualArray:
+    def dual_view(self, n: int) -> DualView:
         """Return a small int64 array of zeros that exists on the host and on the back end."""
-        return self._memory.dual_array(n)
+        return self._memory.dual_view(n)
 
-    def push(self, array: DualArray) -> None:
+    def sync_device(self, array: DualView) -> None:
         """Copy a dual array from the host to the back end, in order with launches."""
-        self._copy(self._memory.push, array)
+        self._copy(self._memory.sync_device, array)
 
-    def pull(self, array: DualArray) -> None:
+    def sync_host(self, array: DualView) -> None:
         """Copy a dual array to the host, in order with launches; there after `synchronize`."""
-        self._copy(self._memory.pull, array)
+        self._copy(self._memory.sync_host, array)
 
     def perform(self, action: Callable[[], None], /) -> None:
         """Do something with arrays, in order with launches; `record` records it as one of these."""
@@ -363,7 +363,7 @@ class LaunchingBackend(Backend):
             with self._memory.in_order():
                 action()
 
-    def _copy(self, copy: Callable[[DualArray], None], array: DualArray) -> None:
+    def _copy(self, copy: Callable[[DualView], None], array: DualView) -> None:
         if self._tape is not None:
             self._tape.append(Copy(copy, array))
         else:

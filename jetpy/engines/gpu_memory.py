@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.engines.base import Array, DualArray
+from jetpy.engines.base import Array, DualView
 from jetpy.engines.memory import Memory
 from jetpy.engines.turns import turn_on_gpu
 
@@ -78,7 +78,7 @@ class CudaMemory(Memory):
         stream: AbstractContextManager[Any] = self.stream
         return stream
 
-    def room(self, error: MemoryError) -> int | None:
+    def available_bytes(self, error: MemoryError) -> int | None:
         """Return how many bytes there were for arrays, if an error says that these are taken."""
         if not isinstance(error, self.xp.cuda.memory.OutOfMemoryError):
             return None
@@ -181,12 +181,12 @@ class CudaMemory(Memory):
             stream.synchronize()
             piece[:] = buffer[: len(piece)]
 
-    def dual_array(self, n: int) -> DualArray:
+    def dual_view(self, n: int) -> DualView:
         """Return a page-locked array of the host, which copies of do not wait for, and its copy."""
         host = importlib.import_module("cupyx").zeros_pinned(n, np.int64)
-        return DualArray(host, self.xp.zeros(n, np.int64))
+        return DualView(host, self.xp.zeros(n, np.int64))
 
-    def push(self, array: DualArray) -> None:
+    def sync_device(self, array: DualView) -> None:
         """Copy a dual array to the GPU."""
         runtime = self.xp.cuda.runtime
         addresses = array.device.data.ptr, array.host.ctypes.data
@@ -194,7 +194,7 @@ class CudaMemory(Memory):
             *addresses, array.host.nbytes, runtime.memcpyHostToDevice, self.stream.ptr
         )
 
-    def pull(self, array: DualArray) -> None:
+    def sync_host(self, array: DualView) -> None:
         """Copy a dual array from the GPU."""
         runtime = self.xp.cuda.runtime
         addresses = array.host.ctypes.data, array.device.data.ptr

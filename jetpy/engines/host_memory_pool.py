@@ -23,7 +23,7 @@ LARGER = STEPS
 """By how many sizes a block may be larger than what it is taken for."""
 
 
-class Pool:
+class HostMemoryPool:
     """Blocks of memory that nobody uses, by size."""
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class Pool:
             self._kept = 0
 
 
-POOL = Pool()
+POOL = HostMemoryPool()
 """Of this process."""
 after_fork(POOL.clear)
 

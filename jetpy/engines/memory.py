@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.engines.base import Array, DualArray
+from jetpy.engines.base import Array, DualView
 from jetpy.engines.host_memory_pool import LEAST, POOL
 
 HEAD = object.__basicsize__
@@ -90,15 +90,15 @@ class Memory(ABC):
         """Return a host array with the contents of an array."""
 
     @abstractmethod
-    def dual_array(self, n: int) -> DualArray:
+    def dual_view(self, n: int) -> DualView:
         """Return an int64 array of zeros on the host and its copy, if one is needed."""
 
     @abstractmethod
-    def push(self, array: DualArray) -> None:
+    def sync_device(self, array: DualView) -> None:
         """Copy a dual array from the host, in order with launches."""
 
     @abstractmethod
-    def pull(self, array: DualArray) -> None:
+    def sync_host(self, array: DualView) -> None:
         """Copy a dual array to the host, in order with launches."""
 
     @abstractmethod
@@ -122,7 +122,7 @@ class Memory(ABC):
         """Let what is done with arrays for a while go to the stream that launches go to."""
         return nullcontext()
 
-    def room(self, error: MemoryError) -> int | None:
+    def available_bytes(self, error: MemoryError) -> int | None:
         """Return how many bytes there were for arrays, if an error says that these are taken."""
         return None
 
@@ -200,14 +200,14 @@ class HostMemory(Memory):
         host: npt.NDArray[Any] = array
         return host
 
-    def dual_array(self, n: int) -> DualArray:
+    def dual_view(self, n: int) -> DualView:
         """Return one array as both."""
-        return DualArray.of_one(n)
+        return DualView.of_one(n)
 
-    def push(self, array: DualArray) -> None:
+    def sync_device(self, array: DualView) -> None:
         """There is one array only."""
 
-    def pull(self, array: DualArray) -> None:
+    def sync_host(self, array: DualView) -> None:
         """There is one array only."""
 
     def repeatable(

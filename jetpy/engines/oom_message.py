@@ -15,7 +15,7 @@ MOST = 0.9
 
 
 @contextmanager
-def at_work(backend: Backend, n: int, m: int) -> Iterator[None]:
+def explain_oom(backend: Backend, n: int, m: int) -> Iterator[None]:
     """Use a back end's device for a graph of n vertices and m edges.
 
     Raises
@@ -27,7 +27,7 @@ def at_work(backend: Backend, n: int, m: int) -> Iterator[None]:
         try:
             yield
         except MemoryError as error:
-            room = backend.room(error)
+            room = backend.available_bytes(error)
             if room is None:
                 raise
             raise OutOfMemoryError(_explain(n, m, room)) from error

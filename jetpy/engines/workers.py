@@ -223,10 +223,10 @@ def compile_in_parallel(
     left = sum(map(len, groups))
     processes = min(jobs, left)
     command = [sys.executable, "-m", __name__, function]
-    at_work = _Processes()
+    explain_oom = _Processes()
     for _ in range(processes):
         threading.Thread(
-            target=_drive, args=(command, environment, todo, done, at_work), daemon=True
+            target=_drive, args=(command, environment, todo, done, explain_oom), daemon=True
         ).start()
     failed: list[Compilation] = []
     try:
@@ -242,7 +242,7 @@ def compile_in_parallel(
                 failed.append(compilation)
             yield compilation.group
     except BaseException:  # Ctrl-C, say
-        at_work.give_up()
+        explain_oom.give_up()
         raise
     finally:
         with suppress(Empty):
@@ -268,7 +268,7 @@ def _drive(
     environment: Mapping[str, str] | None,
     todo: Queue[Group | None],
     done: Queue[Compilation],
-    at_work: _Processes,
+    explain_oom: _Processes,
 ) -> None:
     """Compile groups until None comes; a process serves up to its first failure."""
     groups = iter(todo.get, None)
@@ -276,7 +276,7 @@ def _drive(
         try:
             with (
                 tempfile.TemporaryFile("w+", errors="replace") as words,
-                at_work.start(command, words, environment) as process,
+                explain_oom.start(command, words, environment) as process,
             ):
                 for group in chain([first], groups):
                     started = time.perf_counter()

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from jetpy import choices
 from jetpy.device.backends import get_backend, make_ready
 from jetpy.device.device_graph import DeviceGraph, carry_graph, download
-from jetpy.engines.oom_message import at_work
+from jetpy.engines.oom_message import explain_oom
 from jetpy.engines.threads import fork_safe_lock
 from jetpy.errors import JetpyError
 from jetpy.graph.csr import Graph, IntArray, common_divisor
@@ -55,7 +55,7 @@ def _on_device(
 
     @wraps(method)
     def wrapped(self: IncrementalPartitioner, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        with at_work(self._backend, self._graph.n, self._graph.m), self._lock:
+        with explain_oom(self._backend, self._graph.n, self._graph.m), self._lock:
             return method(self, *args, **kwargs)
 
     return wrapped
@@ -190,7 +190,7 @@ class IncrementalPartitioner:
         make_ready([self._backend], progress)
         host_engine = self._backend.host_engine if goal.options.on_host else None
         self._home = host_engine or self._backend
-        with at_work(self._backend, graph.n, graph.m):
+        with explain_oom(self._backend, graph.n, graph.m):
             self._graph = BucketList(self._home, graph, parts, goal.options.extra_buckets)
             highest = goal.options.max_degree
             self._placement = Placement(self._graph, goal.k, goal.seed, highest)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.engines.base import Array, Backend, Count, DualArray, Recorded, Workunit
+from jetpy.engines.base import Array, Backend, Count, DualView, Recorded, Workunit
 from jetpy.profiling.profile import Event, Kind, Owner, Profile
 from jetpy.profiling.traffic import traffic
 
@@ -198,21 +198,21 @@ class Profiler(Backend):
         """Make the device the current one of this thread for a while."""
         return self._engine.using()
 
-    def room(self, error: MemoryError) -> int | None:
+    def available_bytes(self, error: MemoryError) -> int | None:
         """Return how many bytes there were for arrays, if an error says that these are taken."""
-        return self._engine.room(error)
+        return self._engine.available_bytes(error)
 
-    def dual_array(self, n: int) -> DualArray:
+    def dual_view(self, n: int) -> DualView:
         """Return a small array that exists on the host and on the back end."""
-        return self._engine.dual_array(n)
+        return self._engine.dual_view(n)
 
-    def push(self, array: DualArray) -> None:
+    def sync_device(self, array: DualView) -> None:
         """Copy a dual array from the host to the back end."""
-        self._timed(Kind.UPLOAD, "push", array.host.nbytes, self._engine.push, array)
+        self._timed(Kind.UPLOAD, "push", array.host.nbytes, self._engine.sync_device, array)
 
-    def pull(self, array: DualArray) -> None:
+    def sync_host(self, array: DualView) -> None:
         """Copy a dual array to the host; no synchronisation by itself."""
-        self._timed(Kind.PULL, "pull", array.host.nbytes, self._engine.pull, array)
+        self._timed(Kind.PULL, "pull", array.host.nbytes, self._engine.sync_host, array)
 
     def synchronize(self) -> None:
         """Wait until every launch has finished."""

@@ -60,7 +60,7 @@ class Refinement:
         self.improvement = REFINEMENTS[problem.options.refine.method](self.state)
         self.rebalancing = Rebalancing(self.state)
         self._flows = Flows(backend, graph, problem, pinned)
-        self._best_weights = backend.dual_array(problem.k)
+        self._best_weights = backend.dual_view(problem.k)
         self._propagate, self._rebalance = Recording(self.state), Recording(self.state)
         self._iterate = Recording(self.state)
 
@@ -132,9 +132,9 @@ class Refinement:
             Control.ENDS_WITHOUT_GAIN: int(self.improvement.is_monotone),
         }.items():
             control[place] = value
-        self.backend.push(state.control_block)
+        self.backend.sync_device(state.control_block)
         self._best_weights.host[:] = measures.part_weights
-        self.backend.push(self._best_weights)
+        self.backend.sync_device(self._best_weights)
         return measures
 
     def enqueue_iterations(self) -> None:
@@ -173,13 +173,13 @@ class Refinement:
     def look(self) -> bool:
         """Wait for the iterations, do what the host is asked for; return whether to go on."""
         state, backend = self.state, self.backend
-        backend.pull(state.control_block)
+        backend.sync_host(state.control_block)
         backend.synchronize()
         request = Request(state.control_block.host[Control.REQUEST])
         if request == Request.END:
             return False
         if request != Request.NOTHING:
-            backend.pull(state.counts)
+            backend.sync_host(state.counts)
             backend.synchronize()
             self._answer(request)
         return True
@@ -187,7 +187,7 @@ class Refinement:
     def best(self) -> tuple[Array, Measures]:
         """Return the best partition since the start."""
         state, backend = self.state, self.backend
-        backend.pull(self._best_weights)
+        backend.sync_host(self._best_weights)
         backend.synchronize()
         control = state.control_block.host
         parts = state.parts if control[Control.IS_BEST] else state.best_parts
@@ -201,12 +201,12 @@ class Refinement:
         control.host[Control.REQUEST] = Request.NOTHING
         if request == Request.ROOM:
             state.make_room()
-            self.backend.push(control)
+            self.backend.sync_device(control)
             return
         if request == Request.ACTIVATE:
             self.rebalancing.activate_more()
         state.resume()
-        self.backend.push(control)
+        self.backend.sync_device(control)
         if request == Request.ACTIVATE:
             self._launch_evictions()
         else:

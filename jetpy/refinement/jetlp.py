@@ -33,7 +33,7 @@ class Inflow:
     outgoing: Array
     lowest_ranks: Array
     shares: Array
-    sections: int
+    stripes: int
     overfill: int
 
 
@@ -79,7 +79,7 @@ class LabelPropagation:
         else:
             backend.parallel_for(count, kernels.tally_inflow, cap=self._cap, **arguments)
             flows = self._cap.incoming, self._cap.outgoing
-            state.graph.halo.add_up(*flows, sections=self._cap.sections)
+            state.graph.halo.add_up(*flows, stripes=self._cap.stripes)
             backend.parallel_for(state.k, kernels.cap_inflow, state=state, cap=self._cap)
             backend.parallel_for(count, kernels.admit, cap=self._cap, **arguments)
 
@@ -89,13 +89,13 @@ class LabelPropagation:
 
 
 def _inflow(state: RefinementState, overfill: int) -> Inflow:
-    backend, k, sections = state.backend, state.k, state.sections
+    backend, k, stripes = state.backend, state.k, state.stripes
     return Inflow(
         ranks=backend.empty(state.room),
-        incoming=backend.full(k * BUCKETS * sections, 0, backend.sum_type),
-        outgoing=backend.full((k + APART) * sections, 0, backend.sum_type),
+        incoming=backend.full(k * BUCKETS * stripes, 0, backend.sum_type),
+        outgoing=backend.full((k + APART) * stripes, 0, backend.sum_type),
         lowest_ranks=backend.empty(k),
         shares=backend.empty(k, np.int64),
-        sections=sections,
+        stripes=stripes,
         overfill=overfill,
     )

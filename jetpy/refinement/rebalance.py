@@ -28,7 +28,7 @@ class Eviction:
 
     buckets: Array
     histogram: Array
-    sections: int
+    stripes: int
     last_buckets: Array
     needed: Array
     last_vertices: Array
@@ -89,7 +89,7 @@ class Rebalancing:
         """Activate all vertices of parts that too few of the active ones may leave."""
         state, backend = self._state, self._state.backend
         state.counts.host[Counter.TOO_FEW] = 0
-        backend.push(state.counts)
+        backend.sync_device(state.counts)
         backend.parallel_for(
             state.graph.n,
             kernels.activate_interior,
@@ -97,7 +97,7 @@ class Rebalancing:
             plan=self.plan,
             state=state,
         )
-        backend.pull(state.counts)
+        backend.sync_host(state.counts)
         backend.synchronize()
         state.make_room()
 
@@ -114,7 +114,7 @@ class Rebalancing:
             evicted=self._evicted,
             state=state,
         )
-        state.graph.halo.add_up(self._eviction.histogram, sections=self._eviction.sections)
+        state.graph.halo.add_up(self._eviction.histogram, stripes=self._eviction.stripes)
 
     def _evict(self) -> int | Count:
         """Move the first candidates that weigh enough, by bucket and number, or mark them.
@@ -186,8 +186,8 @@ def _eviction(state: RefinementState) -> Eviction:
     half_bits = _half_bits(_most_vertices(state), k)
     return Eviction(
         buckets=backend.empty(n),
-        histogram=backend.full(k * BUCKETS * state.sections, 0, kind),
-        sections=state.sections,
+        histogram=backend.full(k * BUCKETS * state.stripes, 0, kind),
+        stripes=state.stripes,
         last_buckets=backend.empty(k),
         needed=backend.empty(k, np.int64),
         last_vertices=backend.empty(k, np.int64),

@@ -9,7 +9,7 @@ from jetpy.engines.base import Array, Backend, Count
 from jetpy.graph.csr import INT32_MAX
 from jetpy.problem.problem import Problem
 from jetpy.refinement.measures import Measures, measure, upload_metric
-from jetpy.workloads.common.control_block import BLOCK_BITS, SECTIONS, Control, Counter, Task
+from jetpy.workloads.common.control_block import BLOCK_BITS, COUNTER_STRIPES, Control, Counter, Task
 from jetpy.workloads.common.groups import NO_VERTEX
 from jetpy.workloads.refinement import active as active_kernels
 from jetpy.workloads.refinement import connectivity as table_kernels
@@ -23,7 +23,7 @@ SHARE, INDICES = 8, 1 << 18
 SPARE = 1024
 """Active vertices that a launch from a recording has room for, beside half as many again."""
 MAX_COUNTED = 1024
-"""Parts and sections that are worth a histogram each."""
+"""Parts and stripes that are worth a histogram each."""
 LOOSE = 0.75
 """A vertex without adjacent parts is active if its edges weigh at most this share of what those
 of the average vertex do, each per vertex weight."""
@@ -70,7 +70,7 @@ class RefinementState:
         How often that has changed.
     tie_limit : int
         Most weight of the edges, in 128ths per vertex weight, of a vertex that is always active.
-    weights, counts, control_block : DualArray
+    weights, counts, control_block : DualView
         Of `part_weights`, `counters` and `control`.
     """
 
@@ -90,17 +90,17 @@ class RefinementState:
         self.targets, self.gains = backend.empty(n), backend.empty(n)
         self.internal = backend.empty(n, backend.sum_type)
         self.priorities, self.locks = backend.empty(n), backend.full(n, 0)
-        self.weights, self.counts = backend.dual_array(k), backend.dual_array(max(Counter) + 1)
-        self.control_block = backend.dual_array(len(Control))
+        self.weights, self.counts = backend.dual_view(k), backend.dual_view(max(Counter) + 1)
+        self.control_block = backend.dual_view(len(Control))
         self.part_weights, self.counters = self.weights.device, self.counts.device
         self.control = self.control_block.device
         self.active, self.active_count = backend.full(max(n, 1), NO_VERTEX), 0
         self.reach = 0
-        self.section_bits = BLOCK_BITS
+        self.stripe_bits = BLOCK_BITS
         if backend.prefers_lists:
-            self.section_bits = max(0, (n - 1) // SECTIONS).bit_length()
-        self.list_size = -(-n // (SECTIONS << self.section_bits)) << self.section_bits
-        self.moved = backend.empty(SECTIONS * self.list_size)
+            self.stripe_bits = max(0, (n - 1) // COUNTER_STRIPES).bit_length()
+        self.list_size = -(-n // (COUNTER_STRIPES << self.stripe_bits)) << self.stripe_bits
+        self.moved = backend.empty(COUNTER_STRIPES * self.list_size)
         self.share = 1 if backend.prefers_lists else SHARE
         self.move(graph, problem, pinned)
 
@@ -137,8 +137,8 @@ class RefinementState:
         self.counts.host[Counter.ACTIVE] = self._list_active()
         self.control_block.host[Control.VERTICES] = self.graph.n
         self.choose_room()
-        backend.push(self.weights)
-        backend.push(self.counts)
+        backend.sync_device(self.weights)
+        backend.sync_device(self.counts)
 
     def make_room(self) -> None:
         """Let launches reach all active vertices, for as long as they are few enough.
@@ -196,14 +196,14 @@ class RefinementState:
         )
 
     @property
-    def sections(self) -> int:
+    def stripes(self) -> int:
         """Counters that stand for each one where vertices are counted by part and bucket.
 
         A thread of a processor has its own, unless there are many parts.
         """
         if not self.backend.prefers_lists:
             return 1
-        most: int = min(SECTIONS, MAX_COUNTED // self.k)
+        most: int = min(COUNTER_STRIPES, MAX_COUNTED // self.k)
         return max(1, min(self.backend.threads, most))
 
     def launch_update(self) -> None:

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from jetpy.device.doctor import Checkup, versions
+from jetpy.device.doctor import DoctorReport, versions
 from jetpy.errors import JetpyError
 from jetpy.io.atomic import atomic_write
 from jetpy.study.tools import PACKAGES
@@ -94,7 +94,7 @@ class Setting:
         return replace(self, machines={**self.machines, name: machine})
 
 
-def machine_of(found: Checkup) -> Machine:
+def machine_of(found: DoctorReport) -> Machine:
     """Return the machine that was checked, with the versions of other partitioners."""
     facts = {name: fact for name, fact in found.as_dict().items() if name != "cache"}
     peers = versions(tuple(PACKAGES.values()))

@@ -29,13 +29,13 @@ RUNS = 4
 
 
 @pytest.fixture(scope="session")
-def _checked() -> doctor.Checkup:
-    return doctor.check_up()
+def _checked() -> doctor.DoctorReport:
+    return doctor.run_doctor()
 
 
 @pytest.fixture(autouse=True)
-def checked_once(_checked: doctor.Checkup, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "check_up", lambda tell: _checked)
+def checked_once(_checked: doctor.DoctorReport, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "run_doctor", lambda tell: _checked)
 
 
 @pytest.fixture(scope="session")

@@ -56,15 +56,15 @@ def test_numbers_are_read_when_launches_are_due(is_program: bool) -> None:
 
 def test_copies_are_made_each_time() -> None:
     backend = DeviceBackend(1)
-    there, back = backend.dual_array(2), backend.dual_array(2)
+    there, back = backend.dual_view(2), backend.dual_view(2)
 
     def copy() -> None:
         back.device[:] = there.device
 
     def launches() -> None:
-        backend.push(there)
+        backend.sync_device(there)
         backend.perform(copy)
-        backend.pull(back)
+        backend.sync_host(back)
 
     repeat = backend.record(launches)
     for number in (3, 4):

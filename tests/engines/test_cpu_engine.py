@@ -121,7 +121,7 @@ def test_a_run_compiles_what_it_launches(
     engine = CpuBackend(1)
     engine.reduce(3, selfcheck.add_up, numbers=engine.full(3, 1))
     kept = [path.name.rpartition("-")[0] for path in empty_cache.rglob(f"*{SUFFIX}")]
-    assert [name for name in kept if name != "sharing"] == ["selfcheck_narrow"]
+    assert [name for name in kept if name != "scheduler"] == ["selfcheck_narrow"]
     assert engine.loading_seconds > 0
 
 

@@ -24,7 +24,7 @@ from jetpy.engines.cpu.engine import CpuBackend
 from jetpy.engines.cuda import code, engine, kernels, nvrtc
 from jetpy.engines.gpu import HOST_THREADS
 from jetpy.engines.gpu_memory import STAGE_BYTES, STAGED_BYTES, CudaMemory
-from jetpy.engines.oom_message import at_work
+from jetpy.engines.oom_message import explain_oom
 from jetpy.errors import BackendError, JetpyError, OptionError, OutOfMemoryError
 from jetpy.workloads.common import selfcheck
 from tests.engines.test_cuda import StandIn
@@ -166,7 +166,7 @@ def test_its_gpu_is_the_current_one_while_it_is_used(cupy: Cupy) -> None:
 
     def launch() -> None:
         numbers = cupy.zeros(5, np.int32)
-        with at_work(backend, 5, 4):
+        with explain_oom(backend, 5, 4):
             assert backend.reduce(5, selfcheck.add_up, numbers=numbers) == 0
 
     thread = Thread(target=launch)
@@ -329,7 +329,7 @@ def test_short_arrays_share_a_stage(cupy: Cupy) -> None:
 
 def test_what_would_have_fitted(cupy: Cupy) -> None:
     backend = get_backend("cuda")
-    with pytest.raises(OutOfMemoryError) as caught, at_work(backend, 10**8, 10**8):
+    with pytest.raises(OutOfMemoryError) as caught, explain_oom(backend, 10**8, 10**8):
         raise Full("Out of memory allocating 4,000 bytes")
     assert isinstance(caught.value, JetpyError)
     assert isinstance(caught.value, MemoryError)
@@ -338,9 +338,9 @@ def test_what_would_have_fitted(cupy: Cupy) -> None:
         "takes more than the 1.5 GiB that there are; about 12,000,000 vertices and 12,000,000 "
         "edges would have fitted"
     )
-    with pytest.raises(OutOfMemoryError, match="about 9 vertices"), at_work(backend, 10, 0):
+    with pytest.raises(OutOfMemoryError, match="about 9 vertices"), explain_oom(backend, 10, 0):
         raise Full
-    with pytest.raises(MemoryError, match="of the host"), at_work(backend, 10, 0):
+    with pytest.raises(MemoryError, match="of the host"), explain_oom(backend, 10, 0):
         raise MemoryError("of the host")
 
 
@@ -349,7 +349,7 @@ def test_partitioning_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
         raise Full
 
     monkeypatch.setattr(CpuBackend, "empty", fail)
-    monkeypatch.setattr(CpuBackend, "room", lambda self, error: 50_000)
+    monkeypatch.setattr(CpuBackend, "available_bytes", lambda self, error: 50_000)
     grid = jetpy.generators.grid(30, 30)
     live = re.escape("900 vertices and 1,740 edges takes more than the 0.0 GiB")
     for work in (

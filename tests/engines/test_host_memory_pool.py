@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jetpy.engines import host_memory_pool
-from jetpy.engines.host_memory_pool import LEAST, Pool, size_number, size_of
+from jetpy.engines.host_memory_pool import LEAST, HostMemoryPool, size_number, size_of
 from jetpy.engines.memory import HostMemory
 
 
@@ -43,7 +43,7 @@ def test_blocks_much_larger_than_needed_are_left() -> None:
 
 def test_few_blocks_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host_memory_pool, "MAX_KEPT", 3 * LEAST)
-    own = Pool()
+    own = HostMemoryPool()
     blocks = [own.take(LEAST) for _ in range(4)]
     for block in blocks:
         own.give(block)

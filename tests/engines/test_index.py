@@ -35,7 +35,7 @@ def forget_code() -> None:
     """Let compiled code be loaded again, as by a new process."""
     index._known.cache_clear()
     compiling._code_of.cache_clear()
-    compiling._sharing.cache_clear()
+    compiling._scheduler.cache_clear()
 
 
 @pytest.fixture(autouse=True)

@@ -41,7 +41,7 @@ def new_process(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """Nothing is loaded, and nothing is in the cache."""
     monkeypatch.setattr(library, "FOLDER", made)
     monkeypatch.setenv("JETPY_CACHE_DIR", str(tmp_path))
-    loaded = library._library, compiling._code_of, compiling._sharing
+    loaded = library._library, compiling._code_of, compiling._scheduler
     for function in loaded:
         function.cache_clear()
     yield

@@ -47,7 +47,7 @@ def test_sizes_around_those_where_something_changes(threads: int) -> None:
         check_totals(backend, n)
 
 
-def test_members_that_sleep_are_woken() -> None:
+def test_workers_that_sleep_are_woken() -> None:
     backend = CpuBackend(3)
     for _ in range(4):
         check_totals(backend, 100_000)
@@ -55,14 +55,14 @@ def test_members_that_sleep_are_woken() -> None:
 
 
 def test_several_leaders_at_once() -> None:
-    """One leads the crew, the others work alone meanwhile."""
+    """One leads the pool, the others work alone meanwhile."""
     backend = CpuBackend(2)
     with ThreadPoolExecutor(4) as leaders:
         for done in [leaders.submit(check_totals, backend, 300_000) for _ in range(40)]:
             done.result()
 
 
-def test_the_crew_leaves_with_its_back_end() -> None:
+def test_the_pool_leaves_with_its_back_end() -> None:
     gc.collect()
     before = threading.active_count()
     backend = CpuBackend(4)
@@ -74,7 +74,7 @@ def test_the_crew_leaves_with_its_back_end() -> None:
     assert threading.active_count() == before
 
 
-def test_processes_end_while_members_wait() -> None:
+def test_processes_end_while_workers_wait() -> None:
     code = (
         "import sys, numpy as np\n"
         "from jetpy.device.backends import get_backend\n"

@@ -131,9 +131,9 @@ def test_every_verb_is_counted() -> None:
         play()
     assert profiler.launches == 4
     assert profiler.to_host(parts).tolist() == list(range(10))
-    array = profiler.dual_array(5)
-    profiler.push(array)
-    profiler.pull(array)
+    array = profiler.dual_view(5)
+    profiler.sync_device(array)
+    profiler.sync_host(array)
     assert profiler.sorted(profiler.full(3, 7, np.int64)).tolist() == [7, 7, 7]
     profiler.synchronize()
     profiler.leave()

@@ -37,10 +37,10 @@ class Iterations:
         )
         self.limits = backend.from_host(np.asarray(limits, np.int64))
         self.control, self.counters = (
-            backend.dual_array(len(Control)),
-            backend.dual_array(max(Counter) + 1),
+            backend.dual_view(len(Control)),
+            backend.dual_view(max(Counter) + 1),
         )
-        self.weights, self.best_weights = backend.dual_array(self.k), backend.dual_array(self.k)
+        self.weights, self.best_weights = backend.dual_view(self.k), backend.dual_view(self.k)
         self.plan = Plan(backend, problem, wide=span, span=span)
         for place, value in {
             Control.CUT: cut,
@@ -55,7 +55,7 @@ class Iterations:
             self.control.host[place] = value
         self.best_weights.host[:] = weights
         for array in (self.control, self.best_weights):
-            backend.push(array)
+            backend.sync_device(array)
         self.report(weights, 0, 0)
 
     def report(self, weights: np.ndarray, change: int, moved: int, rebuilt: bool = False) -> None:
@@ -69,13 +69,13 @@ class Iterations:
         counters[Counter.REBUILD] = rebuilt
         counters[Counter.MOVED + 3] = moved
         self.weights.host[:] = weights
-        self.backend.push(self.counters)
-        self.backend.push(self.weights)
+        self.backend.sync_device(self.counters)
+        self.backend.sync_device(self.weights)
 
     def count(self, counter: Counter, value: int) -> None:
         """Set a counter."""
         self.counters.host[counter] = value
-        self.backend.push(self.counters)
+        self.backend.sync_device(self.counters)
 
     def begin(self, room: int = 1, tasks: Tasks = Tasks.ANY, n: int = 2) -> np.ndarray:
         """Begin the next iteration of a level of n vertices; return the control block."""
@@ -88,11 +88,11 @@ class Iterations:
         )
         self.control.host[Control.ROOM] = room
         self.control.host[Control.VERTICES] = n
-        self.backend.push(self.control)
+        self.backend.sync_device(self.control)
         self.backend.parallel_for(1, begin_iteration, tasks=tasks, state=state)
         self.plan.draw_up(state, self.best_weights.device)
         for array in (self.control, self.counters, self.best_weights):
-            self.backend.pull(array)
+            self.backend.sync_host(array)
         self.backend.synchronize()
         return self.control.host
 

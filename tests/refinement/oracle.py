@@ -21,7 +21,7 @@ from jetpy.problem.presets import preset
 from jetpy.problem.problem import Metric, Problem, make_problem
 from jetpy.refinement.measures import Measures
 from jetpy.refinement.state import RefinementState
-from jetpy.workloads.common.control_block import SECTIONS, Control, Counter
+from jetpy.workloads.common.control_block import COUNTER_STRIPES, Control, Counter
 from jetpy.workloads.common.groups import INACTIVE, NO_VERTEX
 from jetpy.workloads.refinement.connectivity import LONGEST_LIST, UNUSED
 from jetpy.workloads.refinement.plan import NO_LIMIT, Row
@@ -61,15 +61,15 @@ def state_of(
 def settle(state: RefinementState) -> int:
     """Take the changes of cut and part weights into the measures; return how many moved."""
     backend, counters = state.backend, state.counts.host
-    backend.pull(state.counts)
-    backend.pull(state.weights)
+    backend.sync_host(state.counts)
+    backend.sync_host(state.weights)
     backend.synchronize()
-    both = counters[: Counter.REBUILD].reshape(2, SECTIONS)
+    both = counters[: Counter.REBUILD].reshape(2, COUNTER_STRIPES)
     changes, moved = both.sum(1).tolist()
     cut = changes // 2 + (0 if counters[Counter.REBUILD] else state.measures.cut)
     state.measures = Measures(cut, state.weights.host.copy())
     counters[: Counter.REBUILD + 1] = 0
-    backend.push(state.counts)
+    backend.sync_device(state.counts)
     state.make_room()
     return moved
 
@@ -81,7 +81,7 @@ def set_control(state: RefinementState, **values: int) -> None:
         control[Control[name.upper()]] = value
     control[Control.LAST_TASK] = control[Control.TASK]
     state.resume()
-    state.backend.push(state.control_block)
+    state.backend.sync_device(state.control_block)
 
 
 def on_host(state: RefinementState, array: Array) -> np.ndarray:
@@ -182,6 +182,6 @@ def activate_all(state: RefinementState) -> None:
     backend.parallel_for(
         state.graph.n, activate_interior, graph=state.graph, plan=plan, state=state
     )
-    backend.pull(state.counts)
+    backend.sync_host(state.counts)
     backend.synchronize()
     state.make_room()

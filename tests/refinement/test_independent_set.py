@@ -91,7 +91,7 @@ def launch(moving: IndependentSet) -> None:
     """Make the moves of an iteration, as the host does if it is asked to."""
     state, control = moving._state, moving._state.control_block
     moving.launch()
-    state.backend.pull(control)
+    state.backend.sync_host(control)
     state.backend.synchronize()
     if control.host[Control.REQUEST] == Request.MOVES:
         set_control(state, request=Request.NOTHING)

@@ -124,7 +124,7 @@ def test_the_host_is_asked_once_for_what_is_missing(backend: Backend) -> None:
             assert (control[Control.CUT], control[Control.ITERATIONS]) == (100, 1)
         level.count(counter, 0)
         control[Control.REQUEST] = Request.NOTHING
-        backend.push(level.control)
+        backend.sync_device(level.control)
         control = level.begin()
         assert (control[Control.CUT], control[Control.ITERATIONS]) == (90, 2)
 
@@ -135,7 +135,7 @@ def test_moves_that_settle_end_with_the_first_iteration_without_any(backend: Bac
     level = Iterations(backend, np.array([7, 3]), 100, limits)
     level.control.host[Control.ENDS_WITHOUT_GAIN] = 1
     level.control.host[Control.TOLERANCE] = TOLERANCE_UNITS
-    backend.push(level.control)
+    backend.sync_device(level.control)
     for since_best in range(1, PATIENCE):
         control = level.begin()
         assert control[Control.SINCE_BEST] == since_best
@@ -155,7 +155,7 @@ def test_strong_rebalancing_is_tried_before_the_end_without_balance(backend: Bac
     """Although the patience is that of weak rebalancing alone."""
     level = Iterations(backend, np.array([7, 3]), 100, np.array([5, 5]))
     level.control.host[Control.PATIENCE] = WEAK_ITERATIONS
-    backend.push(level.control)
+    backend.sync_device(level.control)
     tasks = [level.begin()[Control.TASK] for _ in range(2 * WEAK_ITERATIONS)]
     weak, strong = [Task.REBALANCE_WEAKLY], [Task.REBALANCE_STRONGLY]
     assert tasks == WEAK_ITERATIONS * weak + WEAK_ITERATIONS * strong
@@ -185,7 +185,7 @@ def test_tolerances_have_six_digits(
     balanced = np.array([5, 5])
     level = Iterations(backend, balanced, best, balanced)
     level.control.host[Control.TOLERANCE] = round(TOLERANCE_UNITS * tolerance)
-    backend.push(level.control)
+    backend.sync_device(level.control)
     level.begin()
     level.report(balanced, cut - best, 1)
     control = level.begin()

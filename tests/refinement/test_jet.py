@@ -214,14 +214,14 @@ def test_capped_inflow_keeps_parts_light(backend: Backend, overfill: int) -> Non
     assert graph.edge_weights[graph.indptr[stayed]].max() == 5
 
 
-@pytest.mark.parametrize("sections", [1, 3])
-def test_cap_of_inflow(backend: Backend, sections: int) -> None:
+@pytest.mark.parametrize("stripes", [1, 3])
+def test_cap_of_inflow(backend: Backend, stripes: int) -> None:
     """Parts admit the best gains, as much as fits if all leave that want to; full ones nothing."""
-    random = np.random.default_rng(sections)
+    random = np.random.default_rng(stripes)
     k, overfill = 40, 10
     limits, weights = random.integers(1, 1000, k), random.integers(1, 1200, k)
-    incoming = random.integers(0, 30, (sections, k, BUCKETS)) * random.integers(0, 2, (k, BUCKETS))
-    outgoing = random.integers(0, 100, (sections, k + APART))
+    incoming = random.integers(0, 30, (stripes, k, BUCKETS)) * random.integers(0, 2, (k, BUCKETS))
+    outgoing = random.integers(0, 100, (stripes, k + APART))
     rooms = limits * (100 + overfill) // 100 - weights + outgoing[:, :k].sum(0)
     assert rooms.min() < 0 < rooms.max()
     cap = Inflow(
@@ -230,7 +230,7 @@ def test_cap_of_inflow(backend: Backend, sections: int) -> None:
         outgoing=backend.from_host(outgoing.ravel().astype(np.int32)),
         lowest_ranks=backend.empty(k),
         shares=backend.empty(k, np.int64),
-        sections=sections,
+        stripes=stripes,
         overfill=overfill,
     )
     control = np.zeros(len(Control), np.int64)
@@ -252,7 +252,7 @@ def test_cap_of_inflow(backend: Backend, sections: int) -> None:
             share = (room - better[lowest] + wanted[p, lowest]) * ALL // wanted[p, lowest]
         assert (lowest_ranks[p], shares[p]) == (lowest, share)
     assert not np.any(backend.to_host(cap.incoming))
-    assert not np.any(backend.to_host(cap.outgoing).reshape(sections, -1)[:, :k])
+    assert not np.any(backend.to_host(cap.outgoing).reshape(stripes, -1)[:, :k])
 
 
 def propagate(state: RefinementState, ratio: int, iteration: int) -> None:

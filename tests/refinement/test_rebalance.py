@@ -67,7 +67,7 @@ def rebalance(
     refinement.start(backend.from_host(np.array(parts, np.int32)), 25, None)
     make_iteration(refinement)
     assert refinement.look()
-    backend.pull(state.counts)
+    backend.sync_host(state.counts)
     backend.synchronize()
     if state.counts.host[Counter.TOO_FEW]:
         make_iteration(refinement)  # with more vertices active
@@ -206,7 +206,7 @@ def test_tied_vertices_without_adjacent_parts_stay(backend: Backend, kind: str) 
     refinement.start(backend.from_host(np.array([0] * 6 + [1] * 2, np.int32)), 25, None)
     activate_all(state)
     make_iteration(refinement)
-    backend.pull(state.counts)
+    backend.sync_host(state.counts)
     backend.synchronize()
     assert state.counts.host[Counter.TOO_FEW] == 1
     assert settle(state) == 0

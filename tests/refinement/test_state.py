@@ -11,7 +11,7 @@ from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph
 from jetpy.graph.generators import grid, rmat
 from jetpy.refinement.state import RefinementState
-from jetpy.workloads.common.control_block import SECTIONS, Counter, Task
+from jetpy.workloads.common.control_block import COUNTER_STRIPES, Counter, Task
 from tests.graphs import SMALL_GRAPHS, random_graph, star
 from tests.refinement.oracle import (
     LINE,
@@ -37,14 +37,14 @@ def move(state: RefinementState, vertices: np.ndarray, destinations: np.ndarray)
     activate_all(state)
     counters, vertex_weights = state.counts.host, on_host(state, state.graph.vertex_weights)
     state.weights.host[:] = np.bincount(parts, vertex_weights, state.k)
-    lists = np.zeros((SECTIONS, state.list_size), np.int32)
+    lists = np.zeros((COUNTER_STRIPES, state.list_size), np.int32)
     for v in vertices:
-        section = (v >> state.section_bits) % SECTIONS
-        lists[section, counters[Counter.MOVED + section]] = v
-        counters[Counter.MOVED + section] += 1
+        stripe = (v >> state.stripe_bits) % COUNTER_STRIPES
+        lists[stripe, counters[Counter.MOVED + stripe]] = v
+        counters[Counter.MOVED + stripe] += 1
     state.moved[:] = backend.from_host(lists.ravel())
-    backend.push(state.counts)
-    backend.push(state.weights)
+    backend.sync_device(state.counts)
+    backend.sync_device(state.weights)
     set_control(state, task=Task.REBALANCE_WEAKLY)
     state.launch_update()
     assert settle(state) == len(vertices)

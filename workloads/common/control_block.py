@@ -6,7 +6,7 @@ and write it, so that neither waits for the other between iterations.
 
 from enum import IntEnum
 
-SECTIONS = 64
+COUNTER_STRIPES = 64
 """Counters that a sum over many vertices is spread over, so that threads do not meet at one."""
 TOLERANCE_UNITS = 1_000_000
 """Tolerances are whole numbers of units, this many to 1."""
@@ -121,15 +121,15 @@ class Tasks(IntEnum):
 
 
 class Counter(IntEnum):
-    """Places among the counters; of the first two, one for each section."""
+    """Places among the counters; of the first two, one for each stripe."""
 
     CUT_CHANGE = 0
     """Twice the change of the cut, or the new one where rows were built anew."""
-    MOVED = SECTIONS
+    MOVED = COUNTER_STRIPES
     """Vertices in each list of moved ones."""
-    REBUILD = 2 * SECTIONS
+    REBUILD = 2 * COUNTER_STRIPES
     """Whether rows are to be built anew."""
-    ACTIVE = 2 * SECTIONS + 1
+    ACTIVE = 2 * COUNTER_STRIPES + 1
     """Active vertices."""
-    TOO_FEW = 2 * SECTIONS + 2
+    TOO_FEW = 2 * COUNTER_STRIPES + 2
     """Whether the active vertices do not suffice to rebalance."""

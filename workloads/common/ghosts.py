@@ -10,7 +10,7 @@ import pykokkos as pk
 from jetpy.workloads.common.control_block import Counter
 from jetpy.workloads.common.groups import Graph, LongRows, Offset, Refinement
 from jetpy.workloads.common.long_rows import edges_from, edges_to, is_left_to_lanes, row_of, step_of
-from jetpy.workloads.common.striped_counters import section_of
+from jetpy.workloads.common.striped_counters import stripe_of
 
 
 @pk.function
@@ -121,10 +121,10 @@ def find_degrees(v: int, graph: Graph, degrees: pk.View1D[Offset]):
 
 @pk.workunit
 def list_moved_ghosts(g: int, graph: Graph, state: Refinement):
-    """List a ghost that has moved among the moved vertices of its section."""
+    """List a ghost that has moved among the moved vertices of its stripe."""
     v: int = graph.own + g
     if state.parts[v] != state.previous[v]:
         one: pk.int64 = 1
-        section: int = section_of(v, state)
-        place: pk.int64 = pk.atomic_fetch_add(state.counters, [Counter.MOVED + section], one)
-        state.moved[section * state.list_size + place] = v
+        stripe: int = stripe_of(v, state)
+        place: pk.int64 = pk.atomic_fetch_add(state.counters, [Counter.MOVED + stripe], one)
+        state.moved[stripe * state.list_size + place] = v

@@ -111,7 +111,7 @@ class Refinement(Partition, Metric):
     internal: pk.View1D[Weight]  # weight of the edges into the own part
     priorities: pk.View1D[pk.int32]  # gains of vertices that want to move; else NO_PRIORITY
     locks: pk.View1D[pk.int32]  # number of the Jetlp iteration that a vertex stays in
-    moved: pk.View1D[pk.int32]  # lists of moved vertices, one for each section
+    moved: pk.View1D[pk.int32]  # lists of moved vertices, one for each stripe
     list_size: int  # of each of these lists
-    section_bits: int  # 2^section_bits vertices in a row are of one section
+    stripe_bits: int  # 2^stripe_bits vertices in a row are of one stripe
     share: int  # indices that share the edges of a moved vertex

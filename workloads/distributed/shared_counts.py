@@ -8,7 +8,7 @@ from enum import IntEnum
 
 import pykokkos as pk
 
-from jetpy.workloads.common.control_block import SECTIONS, Control, Counter, Task
+from jetpy.workloads.common.control_block import COUNTER_STRIPES, Control, Counter, Task
 from jetpy.workloads.common.groups import INT32_MAX, Graph, Refinement
 
 ALWAYS = -1
@@ -51,8 +51,8 @@ def tell_moves(i: int, may_rebuild: int, shared: Shared, state: Refinement):
         return
     moved: pk.int64 = 0
     if state.control[Control.TASK] != Task.NOTHING:
-        for section in range(SECTIONS):
-            moved += state.counters[Counter.MOVED + section]
+        for stripe in range(COUNTER_STRIPES):
+            moved += state.counters[Counter.MOVED + stripe]
     shared.moves[state.k + AfterMoves.MOVED] = moved
     shared.moves[state.k + AfterMoves.MAY_REBUILD] = may_rebuild
 
@@ -78,8 +78,8 @@ def hear_moves(i: int, pieces: int, max_moved: int, shared: Shared, state: Refin
 def tell_update(i: int, n: int, shared: Shared, state: Refinement):
     """Tell by how much the cut changes, and how many of n vertices are not active."""
     change: pk.int64 = 0
-    for section in range(SECTIONS):
-        change += state.counters[Counter.CUT_CHANGE + section]
+    for stripe in range(COUNTER_STRIPES):
+        change += state.counters[Counter.CUT_CHANGE + stripe]
     active: pk.int64 = state.counters[Counter.ACTIVE]
     shared.updates[AfterUpdate.CUT_CHANGE] = change
     shared.updates[AfterUpdate.INACTIVE] = n - active
@@ -96,9 +96,9 @@ def hear_update(i: int, ghosts: int, graph: Graph, shared: Shared, state: Refine
     if i < ghosts:
         state.previous[graph.own + i] = state.parts[graph.own + i]
         return
-    for section in range(SECTIONS):
-        state.counters[Counter.CUT_CHANGE + section] = 0
-        state.counters[Counter.MOVED + section] = 0
+    for stripe in range(COUNTER_STRIPES):
+        state.counters[Counter.CUT_CHANGE + stripe] = 0
+        state.counters[Counter.MOVED + stripe] = 0
     state.counters[Counter.CUT_CHANGE] = shared.updates[AfterUpdate.CUT_CHANGE]
     state.counters[Counter.MOVED] = state.control[Control.ALL_MOVED]
     state.control[Control.INACTIVE] = shared.updates[AfterUpdate.INACTIVE]

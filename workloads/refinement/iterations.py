@@ -8,7 +8,7 @@ which is 1 unless a graph is mapped onto a machine.
 import pykokkos as pk
 
 from jetpy.workloads.common.control_block import (
-    SECTIONS,
+    COUNTER_STRIPES,
     TOLERANCE_UNITS,
     Control,
     Counter,
@@ -80,9 +80,9 @@ def take_results(overload: pk.int64, state: Refinement):
         state.control[Control.IS_BEST] = 0
     changes: pk.int64 = 0
     moved: pk.int64 = 0
-    for section in range(SECTIONS):
-        changes += state.counters[Counter.CUT_CHANGE + section]
-        moved += state.counters[Counter.MOVED + section]
+    for stripe in range(COUNTER_STRIPES):
+        changes += state.counters[Counter.CUT_CHANGE + stripe]
+        moved += state.counters[Counter.MOVED + stripe]
     if moved == 0:
         return
     cut: pk.int64 = changes >> 1

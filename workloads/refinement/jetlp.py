@@ -23,7 +23,7 @@ from jetpy.workloads.common.long_rows import (
     vertex_of,
 )
 from jetpy.workloads.common.metric import MetricKind, distance_of
-from jetpy.workloads.common.striped_counters import section_place, tally_section
+from jetpy.workloads.common.striped_counters import stripe_place, tally_stripe
 from jetpy.workloads.refinement.iterations import propagates
 from jetpy.workloads.refinement.losses import BUCKETS, loss_bucket, tally_place
 from jetpy.workloads.refinement.moves import begin_vertex, move
@@ -46,11 +46,11 @@ class Inflow:
     """How the inflow of parts is capped."""
 
     ranks: pk.View1D[pk.int32]  # of each vertex's gain per weight; NO_RANK of one that stays
-    incoming: pk.View1D[Weight]  # weight by section, destination and rank
-    outgoing: pk.View1D[Weight]  # weight by section and part
+    incoming: pk.View1D[Weight]  # weight by stripe, destination and rank
+    outgoing: pk.View1D[Weight]  # weight by stripe and part
     lowest_ranks: pk.View1D[pk.int32]  # lowest rank that a part admits
     shares: pk.View1D[pk.int64]  # and how much of that
-    sections: int
+    stripes: int
     overfill: int  # percent of its limit that a part may be filled above it
 
 
@@ -190,10 +190,10 @@ def tally_inflow(i: int, graph: Graph, state: Refinement, proposals: Proposals, 
     weight: int = graph.vertex_weights[v]
     rank: int = loss_bucket(proposals.gains[v], weight, state.scale)
     cap.ranks[v] = rank
-    section: int = tally_section(i, state.control[Control.LISTED], cap.sections)
-    place: int = tally_place(section, state.targets[v], rank, state.k)
+    stripe: int = tally_stripe(i, state.control[Control.LISTED], cap.stripes)
+    place: int = tally_place(stripe, state.targets[v], rank, state.k)
     pk.atomic_fetch_add(cap.incoming, [place], weight)
-    pk.atomic_fetch_add(cap.outgoing, [section_place(section, state.parts[v], state.k)], weight)
+    pk.atomic_fetch_add(cap.outgoing, [stripe_place(stripe, state.parts[v], state.k)], weight)
 
 
 @pk.workunit
@@ -207,12 +207,12 @@ def cap_inflow(p: int, state: Refinement, cap: Inflow):
         return
     room: pk.int64 = state.limits[p] * (PERCENT + cap.overfill)
     room = room // PERCENT - state.part_weights[p]
-    section: int = 0
-    while section < cap.sections:
-        counter: int = section_place(section, p, state.k)
+    stripe: int = 0
+    while stripe < cap.stripes:
+        counter: int = stripe_place(stripe, p, state.k)
         room += cap.outgoing[counter]
         cap.outgoing[counter] = 0
-        section += 1
+        stripe += 1
     if room < 0:
         room = 0
     cap.lowest_ranks[p] = 0
@@ -220,12 +220,12 @@ def cap_inflow(p: int, state: Refinement, cap: Inflow):
     rank: int = BUCKETS - 1
     while rank >= 0:
         wanted: pk.int64 = 0
-        section = 0
-        while section < cap.sections:
-            place: int = tally_place(section, p, rank, state.k)
+        stripe = 0
+        while stripe < cap.stripes:
+            place: int = tally_place(stripe, p, rank, state.k)
             wanted += cap.incoming[place]
             cap.incoming[place] = 0
-            section += 1
+            stripe += 1
         if wanted > room and room >= 0:
             cap.lowest_ranks[p] = rank
             cap.shares[p] = room * ALL // wanted

@@ -37,6 +37,6 @@ def loss_bucket(loss: pk.int64, weight: int, scale: int) -> int:
 
 
 @pk.function
-def tally_place(section: int, p: int, bucket: int, k: int) -> int:
-    """Return the place of a section's counter for the vertices of a part and a bucket."""
-    return (section * k + p) * BUCKETS + bucket
+def tally_place(stripe: int, p: int, bucket: int, k: int) -> int:
+    """Return the place of a stripe's counter for the vertices of a part and a bucket."""
+    return (stripe * k + p) * BUCKETS + bucket

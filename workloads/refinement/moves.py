@@ -6,7 +6,7 @@ anew.
 
 import pykokkos as pk
 
-from jetpy.workloads.common.control_block import SECTIONS, Control, Counter, Task
+from jetpy.workloads.common.control_block import COUNTER_STRIPES, Control, Counter, Task
 from jetpy.workloads.common.ghosts import is_ghost
 from jetpy.workloads.common.groups import (
     INACTIVE,
@@ -26,7 +26,7 @@ from jetpy.workloads.common.long_rows import (
     step_of,
 )
 from jetpy.workloads.common.metric import MetricKind, distance_of
-from jetpy.workloads.common.striped_counters import section_of
+from jetpy.workloads.common.striped_counters import stripe_of
 from jetpy.workloads.refinement.active import activate
 from jetpy.workloads.refinement.connectivity import (
     NO_EDGES,
@@ -50,7 +50,7 @@ def begin_vertex(v: int, state: Refinement):
 
 @pk.function
 def move(v: int, q: int, graph: Graph, state: Refinement):
-    """Put a vertex into part q, and list it among the moved ones of its section."""
+    """Put a vertex into part q, and list it among the moved ones of its stripe."""
     p: int = state.parts[v]
     weight: pk.int64 = graph.vertex_weights[v]
     one: pk.int64 = 1
@@ -58,9 +58,9 @@ def move(v: int, q: int, graph: Graph, state: Refinement):
     state.parts[v] = q
     pk.atomic_fetch_add(state.part_weights, [p], -weight)
     pk.atomic_fetch_add(state.part_weights, [q], weight)
-    section: int = section_of(v, state)
-    place: pk.int64 = pk.atomic_fetch_add(state.counters, [Counter.MOVED + section], one)
-    state.moved[section * state.list_size + place] = v
+    stripe: int = stripe_of(v, state)
+    place: pk.int64 = pk.atomic_fetch_add(state.counters, [Counter.MOVED + stripe], one)
+    state.moved[stripe * state.list_size + place] = v
 
 
 @pk.workunit
@@ -72,18 +72,18 @@ def choose_update(i: int, state: Refinement):
         return
     moved: pk.int64 = 0
     longest: pk.int64 = 0
-    section: int = 0
-    while section < SECTIONS:
-        listed: pk.int64 = state.counters[Counter.MOVED + section]
+    stripe: int = 0
+    while stripe < COUNTER_STRIPES:
+        listed: pk.int64 = state.counters[Counter.MOVED + stripe]
         moved += listed
         if listed > longest:
             longest = listed
-        section += 1
+        stripe += 1
     if moved > state.control[Control.MAX_MOVED]:
         state.counters[Counter.REBUILD] = 1
         state.control[Control.ROWS] = state.control[Control.VERTICES]
     else:
-        state.control[Control.MOVES] = longest * SECTIONS
+        state.control[Control.MOVES] = longest * COUNTER_STRIPES
 
 
 @pk.function
@@ -99,10 +99,10 @@ def add_to_cut(i: int, v: int, change: pk.int64, state: Refinement):
     Neighbouring threads of a GPU do not meet at one, nor do those of processors.
     """
     if change != 0:
-        section: int = section_of(v, state)
+        stripe: int = stripe_of(v, state)
         if state.share > 1:
-            section = i & SECTIONS - 1
-        pk.atomic_fetch_add(state.counters, [Counter.CUT_CHANGE + section], change)
+            stripe = i & COUNTER_STRIPES - 1
+        pk.atomic_fetch_add(state.counters, [Counter.CUT_CHANGE + stripe], change)
 
 
 @pk.function
@@ -201,11 +201,11 @@ def update_rows(
                 subtract_edges(i, v, e, end, step_of(i, long_rows), graph, table, state)
         return
     j: int = i - long_rows.lanes
-    width: int = count // (SECTIONS * state.share)
-    section: int = j // (width * state.share)
-    place: int = j // state.share - section * width
-    while place < state.counters[Counter.MOVED + section]:
-        v = state.moved[section * state.list_size + place]
+    width: int = count // (COUNTER_STRIPES * state.share)
+    stripe: int = j // (width * state.share)
+    place: int = j // state.share - stripe * width
+    while place < state.counters[Counter.MOVED + stripe]:
+        v = state.moved[stripe * state.list_size + place]
         e = graph.indptr[v]
         end = graph.indptr[v + 1]
         if not is_adding:

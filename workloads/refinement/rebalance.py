@@ -10,7 +10,7 @@ from jetpy.workloads.common.control_block import BLOCK_BITS, Control, Counter, T
 from jetpy.workloads.common.ghosts import own_id
 from jetpy.workloads.common.groups import INACTIVE, NO_PART, Connectivity, Graph, Refinement, Weight
 from jetpy.workloads.common.hashing import mix, place_of
-from jetpy.workloads.common.striped_counters import tally_section
+from jetpy.workloads.common.striped_counters import tally_stripe
 from jetpy.workloads.refinement.active import activate, is_tied
 from jetpy.workloads.refinement.connectivity import capacity, ends_row
 from jetpy.workloads.refinement.iterations import rebalances
@@ -31,8 +31,8 @@ class Eviction:
     """Whom the overweight parts evict: the first of the candidates, by bucket and number."""
 
     buckets: pk.View1D[pk.int32]  # of each vertex of an overweight part: loss bucket; NO_BUCKET
-    histogram: pk.View1D[Weight]  # weight of the candidates, by section, part and bucket
-    sections: int
+    histogram: pk.View1D[Weight]  # weight of the candidates, by stripe, part and bucket
+    stripes: int
     last_buckets: pk.View1D[pk.int32]  # of each part: last one that it evicts from; NO_BUCKET
     needed: pk.View1D[pk.int64]  # of each part: weight still needed of the last bucket
     last_vertices: pk.View1D[pk.int64]  # of each part: leading bits of the last vertex there
@@ -105,8 +105,8 @@ def mean_connection(
 @pk.function
 def tally(i: int, v: int, p: int, bucket: int, graph: Graph, eviction: Eviction, state: Refinement):
     """Add the weight of a candidate, that of index i, to its part and bucket."""
-    section: int = tally_section(i, state.control[Control.REBALANCING], eviction.sections)
-    place: int = tally_place(section, p, bucket, state.k)
+    stripe: int = tally_stripe(i, state.control[Control.REBALANCING], eviction.stripes)
+    place: int = tally_place(stripe, p, bucket, state.k)
     pk.atomic_fetch_add(eviction.histogram, [place], graph.vertex_weights[v])
 
 
@@ -228,12 +228,12 @@ def find_last_bucket(p: int, plan: Plan, eviction: Eviction, state: Refinement):
         if needed > 0:
             eviction.last_buckets[p] = bucket
             eviction.needed[p] = needed
-        for section in range(eviction.sections):
-            needed -= eviction.histogram[tally_place(section, p, bucket, state.k)]
+        for stripe in range(eviction.stripes):
+            needed -= eviction.histogram[tally_place(stripe, p, bucket, state.k)]
     eviction.last_vertices[p] = 0
-    for section in range(eviction.sections):
+    for stripe in range(eviction.stripes):
         for bucket in range(BUCKETS):
-            eviction.histogram[tally_place(section, p, bucket, state.k)] = 0
+            eviction.histogram[tally_place(stripe, p, bucket, state.k)] = 0
     if needed > 0 and plan.numbers[Row.TIE_LIMIT * state.k + p] != NO_LIMIT:
         plan.numbers[Row.TIE_LIMIT * state.k + p] = NO_LIMIT
         state.counters[Counter.TOO_FEW] = 1

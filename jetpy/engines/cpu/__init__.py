@@ -1,8 +1,8 @@
 """The engine for processors: workunits compiled by LLVM, on the threads of one process.
 
 `source` prints modules of workunits as LLVM's intermediate representation (IR), `llvm` compiles and
-loads it, `compiling` does so once a process and keeps object files in jetpy's cache. `sharing` is
-how threads share launches, written in the kernel language; `crew` starts the threads.
+loads it, `compiling` does so once a process and keeps object files in jetpy's cache. `scheduler` is
+how threads share launches, written in the kernel language; `pool` starts the threads.
 """
 
 SUFFIX = ".o"

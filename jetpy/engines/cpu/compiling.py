@@ -1,4 +1,4 @@
-"""Compiled code: ranges of workunits and what members of a crew run, kept in jetpy's cache."""
+"""Compiled code: ranges of workunits and what workers of a pool run, kept in jetpy's cache."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jetpy.engines.cache import keep_entry, one_at_a_time, read_entry
 from jetpy.engines.cpu import SUFFIX, index, llvm
-from jetpy.engines.cpu import scheduler as sharing_module
+from jetpy.engines.cpu import scheduler as scheduler_module
 from jetpy.engines.cpu.library import finder_in_library
+from jetpy.engines.cpu.scheduler import EXPORTED
 from jetpy.engines.cpu.symbols import range_symbol, signatures_symbol, unit_name
 from jetpy.engines.threads import lock_that_forks_wait_for, uninterrupted
 from jetpy.engines.workers import Compilation, Group, announce, note
@@ -25,14 +26,6 @@ if TYPE_CHECKING:
     from jetpy.engines.cpu.source import Unit
 
 _WORD, _BYTES = ctypes.c_int64, ctypes.c_char_p
-SHARING: dict[str, list[Any]] = {
-    "launch": [_WORD, _WORD, _WORD, _WORD, _BYTES],
-    "run": [_WORD, _WORD, _WORD, _WORD, _WORD, _WORD],
-    "serve": [_WORD, _WORD],
-    "found": [_WORD, _WORD],
-    "dismiss": [_WORD, _WORD],
-}
-"""Functions of `sharing` that the interpreter calls, and what they take."""
 SECONDS = 3
 """To compile what most runs need, about."""
 _compiling = lock_that_forks_wait_for()
@@ -60,23 +53,27 @@ def _code_of(module: ModuleType, width: Width) -> Mapping[str, Code]:
     return {own.name: Code(own, find(range_symbol(unit, own.name))) for own in signatures}
 
 
-def sharing() -> Mapping[str, Any]:
-    """Return the functions of `sharing` by name, as ctypes calls them.
+def scheduler() -> Mapping[str, Any]:
+    """Return the functions of `scheduler` by name, as ctypes calls them.
 
     `launch_short` is `launch` with the interpreter's lock kept.
     """
     with _compiling:
-        return _sharing()
+        return _scheduler()
 
 
 @cache
-def _sharing() -> Mapping[str, Any]:
-    find = _finder(sharing_module, Width.WIDE, next(iter(SHARING)))
-    found = {
-        name: ctypes.CFUNCTYPE(_WORD, *arguments)(find(name)) for name, arguments in SHARING.items()
-    }
-    short = ctypes.PYFUNCTYPE(_WORD, *SHARING["launch"])(find("launch"))
+def _scheduler() -> Mapping[str, Any]:
+    find = _finder(scheduler_module, Width.WIDE, EXPORTED[0])
+    found = {name: ctypes.CFUNCTYPE(*_types_of(name))(find(name)) for name in EXPORTED}
+    short = ctypes.PYFUNCTYPE(*_types_of("launch"))(find("launch"))
     return {**found, "launch_short": short}
+
+
+def _types_of(name: str) -> list[Any]:
+    """Return the types of the result and the arguments of a function of `scheduler`."""
+    words = [_WORD] * (1 + getattr(scheduler_module, name).__code__.co_argcount)
+    return [*words[:-1], _BYTES] if name == "launch" else words
 
 
 def _finder(module: ModuleType, width: Width, symbol: str) -> Callable[[str], int]:

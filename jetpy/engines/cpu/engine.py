@@ -1,4 +1,4 @@
-"""The `cpu` back end: workunits compiled by LLVM, launched on a crew of threads."""
+"""The `cpu` back end: workunits compiled by LLVM, launched on a pool of threads."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from types import ModuleType
 from typing import Any, Self
 
 from jetpy.engines.base import Count, Workunit
-from jetpy.engines.compiled_backend import LaunchingBackend, Repeatable, Tape
+from jetpy.engines.compiled_backend import CompiledBackend, Repeatable, Tape
 from jetpy.engines.cpu import compiling
 from jetpy.engines.cpu.launcher import Launcher
 from jetpy.engines.cpu.program import Program
-from jetpy.engines.cpu.thread_pool import Crew, in_a_run
+from jetpy.engines.cpu.thread_pool import ThreadPool, in_a_run
 from jetpy.engines.memory import HostMemory, Memory
 from jetpy.engines.threads import available_threads
 from jetpy.engines.workers import watch_compilations
@@ -24,7 +24,7 @@ MANY, LONGEST_ROW = 4, 2048
 """From so many threads on, rows are shared out that are longer: one thread on one holds all up."""
 
 
-class CpuBackend(LaunchingBackend):
+class CpuBackend(CompiledBackend):
     """Workunits compiled by LLVM; arrays are NumPy's.
 
     In a child forked from a process whose threads run, it has one thread.
@@ -41,14 +41,14 @@ class CpuBackend(LaunchingBackend):
 
     def __init__(self, threads: int | None = None, memory: Memory | None = None) -> None:
         super().__init__(memory or HostMemory())
-        self._crew = Crew(min(threads or available_threads(), MAX_THREADS))
-        if self._crew.threads >= MANY:
+        self._pool = ThreadPool(min(threads or available_threads(), MAX_THREADS))
+        if self._pool.threads >= MANY:
             self.longest_row = LONGEST_ROW
 
     @property
     def threads(self) -> int:  # type: ignore[override]
         """Threads that a launch uses."""
-        return self._crew.threads
+        return self._pool.threads
 
     def run_tasks(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
         """Run a *for* workunit whose indices take long, each worth a thread."""
@@ -66,13 +66,13 @@ class CpuBackend(LaunchingBackend):
     @contextmanager
     def using(self) -> Iterator[None]:
         """Use this back end's share of the processors for a while."""
-        with super().using(), in_a_run(self._crew):
+        with super().using(), in_a_run(self._pool):
             yield
 
     def _load(self, workunit: Workunit) -> Launcher:
         module = sys.modules[workunit.__module__]
         code = compiling.code_of(module, self.width)[workunit.__name__]
-        made = Launcher(code.signature, code.address, self._memory, self._crew)
+        made = Launcher(code.signature, code.address, self._memory, self._pool)
         self._launchers[workunit] = made
         return made
 
@@ -85,8 +85,8 @@ class CpuBackend(LaunchingBackend):
             return super()._repeatable(tape, until, most, agree)
 
         def repeat() -> int:
-            self._crew.call()
-            return program.run(until, most, self._crew.address, self._crew.width)
+            self._pool.call()
+            return program.run(until, most, self._pool.address, self._pool.width)
 
         return repeat, program.exchange
 
@@ -110,7 +110,7 @@ class CpuBackend(LaunchingBackend):
         kernels = sum(len(workunit_names(module)) for module in modules)
         done = 0
         with watch_compilations() as compilations:
-            compiling.sharing()
+            compiling.scheduler()
             for module in modules:
                 done += len(compiling.code_of(module, self.width))
                 if compilations and progress is not None:

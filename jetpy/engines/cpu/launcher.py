@@ -8,8 +8,8 @@ from typing import Any
 
 from jetpy.engines.compiled_backend import Arguments, packer
 from jetpy.engines.cpu import FOR, GRAIN, REDUCE, SCAN, TASKS
-from jetpy.engines.cpu.compiling import sharing
-from jetpy.engines.cpu.thread_pool import Crew
+from jetpy.engines.cpu.compiling import scheduler
+from jetpy.engines.cpu.thread_pool import ThreadPool
 from jetpy.engines.memory import Memory
 from jetpy.kernel_language import Kind, Signature
 from jetpy.lazy import cached_property
@@ -27,29 +27,31 @@ class Launcher:
         Address of its range (`source`).
     memory : Memory
         Where its arrays lie.
-    crew : Crew
+    pool : ThreadPool
         Who runs it.
 
     Attributes
     ----------
     function : int
     kind : int
-        How it is launched, as `sharing` has it.
+        How it is launched, as `scheduler` has it.
     bind, places, read
         As of `Arguments`.
     call : callable
         Runs it with what `bind` returns; returns the total of a reduction or scan.
     """
 
-    def __init__(self, signature: Signature, function: int, memory: Memory, crew: Crew) -> None:
+    def __init__(
+        self, signature: Signature, function: int, memory: Memory, pool: ThreadPool
+    ) -> None:
         self.function, self.kind = function, KINDS[signature.kind]
-        self._name, self._crew = signature.name, crew
+        self._name, self._pool = signature.name, pool
         self._pack = packer(signature)
         self._arguments = Arguments(signature, memory)
         self.bind, self.places = self._arguments.bind, self._arguments.places
         self.read = self._arguments.read
         self.call: Callable[..., int] = self._run_block
-        functions = sharing()
+        functions = scheduler()
         self._call, self._call_short = functions["launch"], functions["launch_short"]
 
     @cached_property
@@ -66,9 +68,9 @@ class Launcher:
 
     def _runs_as(self, kind: int, call: Callable[..., int]) -> Callable[..., int]:
         return self._arguments.function(
-            "return _call(_crew.address, _crew.width, _function, _kind, _pack(_n, {values}))",
+            "return _call(_pool.address, _pool.width, _function, _kind, _pack(_n, {values}))",
             _call=call,
-            _crew=self._crew,
+            _pool=self._pool,
             _function=self.function,
             _kind=kind,
             _pack=self._pack,
@@ -78,13 +80,13 @@ class Launcher:
         """Run it over 0..n-1; return the total of a reduction or scan."""
         if n < 2 * GRAIN:  # one thread does it, before others could have the interpreter
             return self._launch(self._run_short, n, arguments)
-        self._crew.call()
+        self._pool.call()
         return self._launch(self._run, n, arguments)
 
     def launch_tasks(self, n: int, arguments: Mapping[str, Any]) -> None:
         """Run it over 0..n-1, each of which is worth a thread."""
         if n > 1:
-            self._crew.call()
+            self._pool.call()
         self._launch(self._run_tasks, n, arguments)
 
     def _launch(self, run: Callable[..., int], n: int, arguments: Mapping[str, Any]) -> int:
@@ -102,9 +104,9 @@ class Launcher:
             raise self._wrong(error) from error
 
     def _run_block(self, *passed: Any) -> int:
-        crew = self._crew
+        pool = self._pool
         total: int = self._call(
-            crew.address, crew.width, self.function, self.kind, self.block(*passed)
+            pool.address, pool.width, self.function, self.kind, self.block(*passed)
         )
         return total
 

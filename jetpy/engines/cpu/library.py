@@ -1,6 +1,6 @@
 """Compiled kernels that came with jetpy: shared libraries in a wheel, one a processor level.
 
-A library has the ranges of all workunits, in both widths, and `sharing`. It is used if this
+A library has the ranges of all workunits, in both widths, and `scheduler`. It is used if this
 processor has what the library was compiled for, and only if the sources of the kernels are those
 that it was compiled from: a digest of them is in the library. `python -m jetpy.engines.cpu.library
 FOLDER` makes the libraries; it needs a C compiler, which links them.

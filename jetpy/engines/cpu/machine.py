@@ -1,6 +1,6 @@
 """What threads tell each other by, and calls by address: LLVM's instructions and POSIX threads.
 
-Functions without a body are defined in `TEXT`; `sharing` calls them by name. Stores release, and
+Functions without a body are defined in `TEXT`; `scheduler` calls them by name. Stores release, and
 loads and exchanges are sequentially consistent. Addresses are numbers.
 """
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from jetpy.engines.base import Count
 from jetpy.engines.compiled_backend import Step, Tape
-from jetpy.engines.cpu.compiling import sharing
+from jetpy.engines.cpu.compiling import scheduler
 from jetpy.engines.cpu.scheduler import WORD
 from jetpy.engines.memory import Memory
 from jetpy.lazy import cached_property
@@ -23,7 +23,7 @@ class Programmable(Protocol):
     function : int
         Address of its range (`jetpy.engines.cpu.source`).
     kind : int
-        How it is launched, as `sharing` has it.
+        How it is launched, as `scheduler` has it.
     read : list of (int, str, str or None, str or None)
         As of `jetpy.engines.compiled_backend.Arguments`.
     """
@@ -37,7 +37,7 @@ class Programmable(Protocol):
 
 
 class Program:
-    """Launches in a row, as `sharing.run` takes them.
+    """Launches in a row, as `scheduler.run` takes them.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Program:
     def __init__(
         self, steps: Sequence[Step], launchers: Sequence[Programmable], memory: Memory
     ) -> None:
-        self._memory, self._steps, self._run = memory, steps, sharing()["run"]
+        self._memory, self._steps, self._run = memory, steps, scheduler()["run"]
         self._launchers = launchers
         blocks = [
             launcher.block(*step.passed) for step, launcher in zip(steps, launchers, strict=True)
@@ -74,13 +74,13 @@ class Program:
         launchers = [cast("Programmable", step.launcher) for step in steps]
         return cls(steps, launchers, memory) if len(steps) == len(tape) else None
 
-    def run(self, until: Count | None, most: int, crew: int = 0, threads: int = 1) -> int:
+    def run(self, until: Count | None, most: int, pool: int = 0, threads: int = 1) -> int:
         """Make the launches until a number is not zero, at most so many times; return how many.
 
-        `crew` is the address of the words of a crew, whose threads share launches.
+        `pool` is the address of the words of a pool, whose threads share launches.
         """
         program, steps = self._memory.locate(self._words), len(self._steps)
-        times: int = self._run(crew, threads, program, steps, self._place(until), most)
+        times: int = self._run(pool, threads, program, steps, self._place(until), most)
         return times
 
     def exchange(self, others: Mapping[int, Any]) -> bool:

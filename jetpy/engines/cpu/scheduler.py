@@ -1,15 +1,15 @@
-"""How the members of a crew share launches: code that runs without the interpreter.
+"""How the workers of a pool share launches: code that runs without the interpreter.
 
-The thread that launches is the leader, member 0. A launch is split into pieces. Each member is
+The thread that launches is the leader, worker 0. A launch is split into pieces. Each worker is
 dealt consecutive pieces, so that it works on the same vertices in every launch, and takes pieces of
-other members when its own are done. The leader opens a turn by one word that all members watch; as
-many members join as the launch has work for. When no piece is left, the leader closes the turn and
-waits for the members that are still working. A member that has not joined by then stays out, so
-that a busy processor delays nobody. Waiting members spin for a while, then sleep. Results do not
-depend on which member did what.
+other workers when its own are done. The leader opens a turn by one word that all workers watch; as
+many workers join as the launch has work for. When no piece is left, the leader closes the turn and
+waits for the workers that are still working. A worker that has not joined by then stays out, so
+that a busy processor delays nobody. Waiting workers spin for a while, then sleep. Results do not
+depend on which worker did what.
 
-It is written in the kernel language, where `int` has 64 bits. All that members share are words of 8
-bytes, at least a cache line for each that is often written to; crews, members and programs are
+It is written in the kernel language, where `int` has 64 bits. All that workers share are words of 8
+bytes, at least a cache line for each that is often written to; pools, workers and programs are
 known by their addresses, which are numbers.
 """
 
@@ -41,14 +41,14 @@ COUNTING = 4
 MAX_PIECES, SMALLEST, LARGEST = 1024, 64, 2048
 """Pieces of a launch, and indices of one: more only where pieces would be too many."""
 EACH = 4
-"""Pieces, at least, for each member, if they are not too small."""
+"""Pieces, at least, for each worker, if they are not too small."""
 SPINS = 4000
-"""Looks of a waiting member before it sleeps: some 50 to 200 us."""
+"""Looks of a waiting worker before it sleeps: some 50 to 200 us."""
 PATIENCE = 200
-"""Looks at a member that works before the leader lets others use its processor."""
+"""Looks at a worker that works before the leader lets others use its processor."""
 
 IDLE, WORKING, ASLEEP, DISMISSED = range(4)
-"""States of a member."""
+"""States of a worker."""
 
 WORD, LINE = 8, 64
 """Bytes of a word and of a cache line."""
@@ -58,28 +58,28 @@ STEP = 7 * WORD
 """Bytes of a launch in a program."""
 
 TURN, SLEEPERS, TOTAL = LINE, 2 * LINE, 3 * LINE
-"""Places in a crew, of which the first word says whether it is led: the number of the turn, odd
-while it is open; how many members sleep; the sum of a reduction."""
+"""Places in a pool, of which the first word says whether it is led: the number of the turn, odd
+while it is open; how many workers sleep; the sum of a reduction."""
 FUNCTION, COUNT, PIECE, PASS, BLOCK, WIDTH = range(4 * LINE, 4 * LINE + 6 * WORD, WORD)
 """Places of the job."""
 SUMS = 5 * LINE
 """Where the sums of a scan's pieces begin."""
-MEMBERS = SUMS + WORD * MAX_PIECES
-"""Where the members begin."""
+WORKERS = SUMS + WORD * MAX_PIECES
+"""Where the workers begin."""
 NEXT, MUTEX, CONDITION = LINE, 2 * LINE, 4 * LINE
-"""Places in a member, of which the first word is its state: the next of its pieces, above that the
-turn that it is of, and what the member sleeps by."""
-MEMBER = 6 * LINE
-"""Bytes of a member."""
+"""Places in a worker, of which the first word is its state: the next of its pieces, above that the
+turn that it is of, and what the worker sleeps by."""
+WORKER = 6 * LINE
+"""Bytes of a worker."""
 EXPORTED = ("launch", "run", "serve", "found", "dismiss")
 """Functions that the interpreter calls."""
 PIECE_BITS = 16
 PIECE_MASK = (1 << PIECE_BITS) - 1
 
 
-def bytes_of(members: int) -> int:
-    """Return how many bytes a crew needs."""
-    return MEMBERS + members * MEMBER
+def bytes_of(workers: int) -> int:
+    """Return how many bytes a pool needs."""
+    return WORKERS + workers * WORKER
 
 
 @function
@@ -91,14 +91,14 @@ def least_of(a: int, b: int) -> int:
 
 
 @function
-def member_of(crew: int, number: int) -> int:
-    """Return a member."""
-    return crew + MEMBERS + number * MEMBER
+def worker_of(pool: int, number: int) -> int:
+    """Return a worker."""
+    return pool + WORKERS + number * WORKER
 
 
 @function
 def take_piece(next_piece: int, turn: int, first: int, stop: int) -> int:
-    """Take a piece of those that a member was dealt, ``first..stop - 1``; return `stop` if none is.
+    """Take a piece of those that a worker was dealt, ``first..stop - 1``; return `stop` if none is.
 
     Who comes first says that they are of this turn.
     """
@@ -116,21 +116,21 @@ def take_piece(next_piece: int, turn: int, first: int, stop: int) -> int:
 
 
 @function
-def work(crew: int, number: int, turn: int) -> None:
+def work(pool: int, number: int, turn: int) -> None:
     """Do pieces of the job until all are taken."""
-    function: int = load(crew + FUNCTION)
-    n: int = load(crew + COUNT)
-    size: int = load(crew + PIECE)
-    step: int = load(crew + PASS)
-    block: int = load(crew + BLOCK)
-    width: int = load(crew + WIDTH)
+    function: int = load(pool + FUNCTION)
+    n: int = load(pool + COUNT)
+    size: int = load(pool + PIECE)
+    step: int = load(pool + PASS)
+    block: int = load(pool + BLOCK)
+    width: int = load(pool + WIDTH)
     pieces: int = (n - 1) // size + 1
     total: int = 0
     for place in range(width):
         other: int = number + place
         if other >= width:
             other -= width
-        next_piece: int = member_of(crew, other) + NEXT
+        next_piece: int = worker_of(pool, other) + NEXT
         first: int = pieces * other // width
         stop: int = pieces * (other + 1) // width
         while True:
@@ -144,38 +144,38 @@ def work(crew: int, number: int, turn: int) -> None:
             elif step == REDUCE:
                 total = call_range(function, start, end, total, 1, block)
             elif step == COUNTING:
-                store(crew + SUMS + WORD * piece, call_range(function, start, end, 0, 0, block))
+                store(pool + SUMS + WORD * piece, call_range(function, start, end, 0, 0, block))
             else:
-                call_range(function, start, end, load(crew + SUMS + WORD * piece), 1, block)
+                call_range(function, start, end, load(pool + SUMS + WORD * piece), 1, block)
     if total != 0:
-        fetch_add(crew + TOTAL, total)
+        fetch_add(pool + TOTAL, total)
 
 
 @function
-def wake(crew: int, member: int) -> None:
-    """Wake a member that has slept, after its state has been changed."""
-    fetch_add(crew + SLEEPERS, -1)
-    lock(member + MUTEX)
-    signal(member + CONDITION)
-    unlock(member + MUTEX)
+def wake(pool: int, worker: int) -> None:
+    """Wake a worker that has slept, after its state has been changed."""
+    fetch_add(pool + SLEEPERS, -1)
+    lock(worker + MUTEX)
+    signal(worker + CONDITION)
+    unlock(worker + MUTEX)
 
 
 @function
-def share(crew: int, width: int) -> None:
-    """Have a job done by the leader and those of the members 1..width - 1 who come in time."""
-    turn: int = load(crew + TURN) + 1
-    exchange(crew + TURN, turn)
-    if load(crew + SLEEPERS) > 0:
+def share(pool: int, width: int) -> None:
+    """Have a job done by the leader and those of the workers 1..width - 1 who come in time."""
+    turn: int = load(pool + TURN) + 1
+    exchange(pool + TURN, turn)
+    if load(pool + SLEEPERS) > 0:
         for number in range(1, width):
-            sleeper: int = member_of(crew, number)
+            sleeper: int = worker_of(pool, number)
             if load(sleeper) == ASLEEP and compare_exchange(sleeper, ASLEEP, IDLE) == ASLEEP:
-                wake(crew, sleeper)
-    work(crew, 0, turn)
-    exchange(crew + TURN, turn + 1)
+                wake(pool, sleeper)
+    work(pool, 0, turn)
+    exchange(pool + TURN, turn + 1)
     for number in range(1, width):
-        member: int = member_of(crew, number)
+        worker: int = worker_of(pool, number)
         looks: int = 0
-        while load(member) == WORKING:
+        while load(worker) == WORKING:
             looks += 1
             if looks < PATIENCE:
                 pause()
@@ -198,38 +198,38 @@ def piece_size(kind: int, n: int, width: int) -> int:
 
 
 @function
-def launch_shared(crew: int, width: int, function: int, kind: int, n: int, block: int) -> int:
-    """Run a launch by several members; return the total of a reduction or scan."""
+def launch_shared(pool: int, width: int, function: int, kind: int, n: int, block: int) -> int:
+    """Run a launch by several workers; return the total of a reduction or scan."""
     size: int = piece_size(kind, n, width)
     step: int = kind
     if kind == SCAN:
         step = COUNTING
     elif kind == TASKS:
         step = FOR
-    store(crew + FUNCTION, function)
-    store(crew + COUNT, n)
-    store(crew + PIECE, size)
-    store(crew + PASS, step)
-    store(crew + BLOCK, block)
-    store(crew + WIDTH, width)
-    store(crew + TOTAL, 0)
-    share(crew, width)
+    store(pool + FUNCTION, function)
+    store(pool + COUNT, n)
+    store(pool + PIECE, size)
+    store(pool + PASS, step)
+    store(pool + BLOCK, block)
+    store(pool + WIDTH, width)
+    store(pool + TOTAL, 0)
+    share(pool, width)
     if kind != SCAN:
-        return load(crew + TOTAL)
+        return load(pool + TOTAL)
     total: int = 0
     for piece in range((n - 1) // size + 1):
-        place: int = crew + SUMS + WORD * piece
+        place: int = pool + SUMS + WORD * piece
         count: int = load(place)
         store(place, total)
         total += count
-    store(crew + PASS, SCAN)
-    share(crew, width)
+    store(pool + PASS, SCAN)
+    share(pool, width)
     return total
 
 
 @function
-def launch_led(crew: int, threads: int, function: int, kind: int, block: int) -> int:
-    """Run a launch, by as many members as it can feed; return the total of a reduction or scan."""
+def launch_led(pool: int, threads: int, function: int, kind: int, block: int) -> int:
+    """Run a launch, by as many workers as it can feed; return the total of a reduction or scan."""
     n: int = load(block)
     width: int = n // GRAIN
     if kind == TASKS:
@@ -237,21 +237,21 @@ def launch_led(crew: int, threads: int, function: int, kind: int, block: int) ->
     width = least_of(threads, width)
     if width <= 1:
         return call_range(function, 0, n, 0, 1, block)
-    return launch_shared(crew, width, function, kind, n, block)
+    return launch_shared(pool, width, function, kind, n, block)
 
 
 @function
-def launch(crew: int, threads: int, function: int, kind: int, block: int) -> int:
-    """Run a launch, alone while somebody else leads the crew; return the total."""
-    if threads == 1 or compare_exchange(crew, 0, 1) != 0:
-        return launch_led(crew, 1, function, kind, block)
-    total: int = launch_led(crew, threads, function, kind, block)
-    store(crew, 0)
+def launch(pool: int, threads: int, function: int, kind: int, block: int) -> int:
+    """Run a launch, alone while somebody else leads the pool; return the total."""
+    if threads == 1 or compare_exchange(pool, 0, 1) != 0:
+        return launch_led(pool, 1, function, kind, block)
+    total: int = launch_led(pool, threads, function, kind, block)
+    store(pool, 0)
     return total
 
 
 @function
-def run(crew: int, threads: int, program: int, steps: int, until: int, most: int) -> int:
+def run(pool: int, threads: int, program: int, steps: int, until: int, most: int) -> int:
     """Run a program until a word is not zero, at most so many times; return how many.
 
     A program is launches in a row, `STEP` bytes each: function, kind and block; where a number is
@@ -259,7 +259,7 @@ def run(crew: int, threads: int, program: int, steps: int, until: int, most: int
     belongs; where the total goes. Addresses and the place may be zero: the number of indices is in
     the block, and no argument; the total is not wanted; there is no end.
     """
-    leads: bool = threads > 1 and compare_exchange(crew, 0, 1) == 0
+    leads: bool = threads > 1 and compare_exchange(pool, 0, 1) == 0
     width: int = 1
     if leads:
         width = threads
@@ -278,70 +278,70 @@ def run(crew: int, threads: int, program: int, steps: int, until: int, most: int
                 plain_store(block, n + plain_load(step + MORE_OF))
             function: int = plain_load(step + FUNCTION_OF)
             kind: int = plain_load(step + KIND_OF)
-            total: int = launch_led(crew, width, function, kind, block)
+            total: int = launch_led(pool, width, function, kind, block)
             if plain_load(step + TOTAL_OF) != 0:
                 store(plain_load(step + TOTAL_OF), total)
         if until != 0 and load(until) != 0:
             break
     if leads:
-        store(crew, 0)
+        store(pool, 0)
     return times
 
 
 @function
-def sleep(crew: int, member: int, last: int) -> None:
+def sleep(pool: int, worker: int, last: int) -> None:
     """Sleep until woken, unless a turn has been opened since the last."""
-    fetch_add(crew + SLEEPERS, 1)
-    if compare_exchange(member, IDLE, ASLEEP) == IDLE:
-        turn: int = load(crew + TURN)
-        if turn == last or turn % 2 == 0 or compare_exchange(member, ASLEEP, IDLE) != ASLEEP:
-            lock(member + MUTEX)
-            while load(member) == ASLEEP:
-                wait(member + CONDITION, member + MUTEX)
-            unlock(member + MUTEX)
+    fetch_add(pool + SLEEPERS, 1)
+    if compare_exchange(worker, IDLE, ASLEEP) == IDLE:
+        turn: int = load(pool + TURN)
+        if turn == last or turn % 2 == 0 or compare_exchange(worker, ASLEEP, IDLE) != ASLEEP:
+            lock(worker + MUTEX)
+            while load(worker) == ASLEEP:
+                wait(worker + CONDITION, worker + MUTEX)
+            unlock(worker + MUTEX)
             return
-    fetch_add(crew + SLEEPERS, -1)
+    fetch_add(pool + SLEEPERS, -1)
 
 
 @function
-def serve(crew: int, number: int) -> int:
-    """Be a member of the crew until it is dismissed."""
-    member: int = member_of(crew, number)
+def serve(pool: int, number: int) -> int:
+    """Be a worker of the pool until it is dismissed."""
+    worker: int = worker_of(pool, number)
     last: int = 0
     looks: int = 0
     while True:
-        turn: int = load(crew + TURN)
+        turn: int = load(pool + TURN)
         if turn != last and turn % 2 == 1:
             last = turn
-            if number < load(crew + WIDTH) and compare_exchange(member, IDLE, WORKING) == IDLE:
-                if load(crew + TURN) == turn:
-                    work(crew, number, turn)
+            if number < load(pool + WIDTH) and compare_exchange(worker, IDLE, WORKING) == IDLE:
+                if load(pool + TURN) == turn:
+                    work(pool, number, turn)
                     looks = 0
-                compare_exchange(member, WORKING, IDLE)
-        elif load(member) == DISMISSED:
+                compare_exchange(worker, WORKING, IDLE)
+        elif load(worker) == DISMISSED:
             return 0
         elif looks < SPINS:
             looks += 1
             pause()
         else:
             looks = 0
-            sleep(crew, member, last)
+            sleep(pool, worker, last)
 
 
 @function
-def found(crew: int, members: int) -> int:
-    """Prepare a crew, whose words are zero."""
-    for number in range(1, members):
-        member: int = member_of(crew, number)
-        prepare(member + MUTEX, member + CONDITION)
+def found(pool: int, workers: int) -> int:
+    """Prepare a pool, whose words are zero."""
+    for number in range(1, workers):
+        worker: int = worker_of(pool, number)
+        prepare(worker + MUTEX, worker + CONDITION)
     return 0
 
 
 @function
-def dismiss(crew: int, members: int) -> int:
-    """Have all members leave."""
-    for number in range(1, members):
-        member: int = member_of(crew, number)
-        if exchange(member, DISMISSED) == ASLEEP:
-            wake(crew, member)
+def dismiss(pool: int, workers: int) -> int:
+    """Have all workers leave."""
+    for number in range(1, workers):
+        worker: int = worker_of(pool, number)
+        if exchange(worker, DISMISSED) == ASLEEP:
+            wake(pool, worker)
     return 0

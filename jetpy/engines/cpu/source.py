@@ -68,9 +68,9 @@ class Unit:
 
 
 def unit_of(module: ModuleType, width: Width) -> Unit:
-    """Return the ranges of a module's workunits and their signatures, or the code of `sharing`."""
+    """Return the ranges and signatures of a module's workunits, or the code of `scheduler`."""
     if module is scheduler:
-        return _unit_of_sharing(width)
+        return _unit_of_scheduler(width)
     name, workunits = unit_name(module, width), read_workunits(module, width)
     parts = [print_function(d) for d in with_callees(read_module(module, width).values())]
     parts += [_range(own, range_symbol(name, own.name)) for own in workunits.values()]
@@ -79,7 +79,7 @@ def unit_of(module: ModuleType, width: Width) -> Unit:
     return Unit(name, "\n".join(parts), list(workunits))
 
 
-def _unit_of_sharing(width: Width) -> Unit:
+def _unit_of_scheduler(width: Width) -> Unit:
     parts = [machine.text_for(platform.machine())]
     for definition in read_module(scheduler, width).values():
         parts.append(print_function(definition, exported=definition.name in scheduler.EXPORTED))
@@ -87,7 +87,7 @@ def _unit_of_sharing(width: Width) -> Unit:
 
 
 def all_units(modules: Sequence[ModuleType]) -> list[Unit]:
-    """Return the workunits of modules, in both widths, and `sharing`."""
+    """Return the workunits of modules, in both widths, and `scheduler`."""
     units = [unit_of(module, width) for width in Width for module in modules]
     return [unit_of(scheduler, Width.WIDE), *(unit for unit in units if unit.workunits)]
 

@@ -12,31 +12,31 @@ from weakref import WeakSet
 
 import numpy as np
 
-from jetpy.engines.cpu.compiling import sharing
+from jetpy.engines.cpu.compiling import scheduler
 from jetpy.engines.cpu.scheduler import LINE, WORD, bytes_of
 from jetpy.engines.threads import after_fork, available_threads, fork_safe_lock
 
-_crews: WeakSet[Crew] = WeakSet()
+_pools: WeakSet[ThreadPool] = WeakSet()
 _is_lost = False
 
 
-def crews_are_lost() -> bool:
-    """Whether this process was forked from one whose crews were at work; it does without."""
+def pools_are_lost() -> bool:
+    """Whether this process was forked from one whose pools were at work; it does without."""
     return _is_lost
 
 
 @after_fork
-def _lose_crews() -> None:
+def _lose_pools() -> None:
     global _is_lost
-    _is_lost = _is_lost or any(crew.is_at_work for crew in _crews)
+    _is_lost = _is_lost or any(pool.is_at_work for pool in _pools)
     if _is_lost:
-        for crew in _crews:
-            crew.threads = crew.width = 1
+        for pool in _pools:
+            pool.threads = pool.width = 1
     _runs.clear()
 
 
-class Crew:
-    """Threads that share launches (`sharing`), with whoever launches as one of them.
+class ThreadPool:
+    """Threads that share launches (`scheduler`), with whoever launches as one of them.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Crew:
     Attributes
     ----------
     threads : int
-        How many there are; one in a child forked from a process with a crew at work.
+        How many there are; one in a child forked from a process with a pool at work.
     width : int
         How many of them a launch may use: fewer while other runs need the processors, too.
     address : int
@@ -55,76 +55,76 @@ class Crew:
     """
 
     def __init__(self, threads: int) -> None:
-        self.threads = self.width = 1 if crews_are_lost() else threads
+        self.threads = self.width = 1 if pools_are_lost() else threads
         self._words = np.zeros((bytes_of(threads) + LINE) // WORD, np.int64)
         self.address = -(-self._words.ctypes.data // LINE) * LINE
-        self._members: list[threading.Thread] = []
+        self._workers: list[threading.Thread] = []
         self._starting = fork_safe_lock()
-        _crews.add(self)
+        _pools.add(self)
 
     @property
     def is_at_work(self) -> bool:
         """Whether threads have been started."""
-        return bool(self._members)
+        return bool(self._workers)
 
     def call(self) -> None:
         """Start threads until there are `width` of them, or the system starts no more."""
-        if len(self._members) + 1 < self.width:
+        if len(self._workers) + 1 < self.width:
             with self._starting:
                 self._start()
 
     def _start(self) -> None:
-        functions, members = sharing(), self._members
-        if not members:
+        functions, workers = scheduler(), self._workers
+        if not workers:
             functions["found"](self.address, self.threads)
             dismiss = functions["dismiss"]
-            weakref.finalize(self, _dismiss, dismiss, self.address, members, self._words)
-        for number in range(len(members) + 1, self.width):
+            weakref.finalize(self, _dismiss, dismiss, self.address, workers, self._words)
+        for number in range(len(workers) + 1, self.width):
             given = self.address, number
-            member = threading.Thread(target=functions["serve"], args=given, daemon=True)
+            worker = threading.Thread(target=functions["serve"], args=given, daemon=True)
             try:
-                member.start()
+                worker.start()
             except RuntimeError:
                 self.threads = self.width = number
                 break
-            members.append(member)
+            workers.append(worker)
 
 
 def _dismiss(
-    function: ctypes._FuncPointer, address: int, members: list[threading.Thread], words: object
+    function: ctypes._FuncPointer, address: int, workers: list[threading.Thread], words: object
 ) -> None:
     """Have the threads leave, in the process that they belong to; `words` live until they have."""
-    if all(member.is_alive() for member in members):
-        function(address, 1 + len(members))
-        for member in members:
-            member.join()
+    if all(worker.is_alive() for worker in workers):
+        function(address, 1 + len(workers))
+        for worker in workers:
+            worker.join()
 
 
-_runs: Counter[Crew] = Counter()
-"""The crews of runs, and how often each has been entered."""
+_runs: Counter[ThreadPool] = Counter()
+"""The pools of runs, and how often each has been entered."""
 _counting = fork_safe_lock()
 
 
 @contextmanager
-def in_a_run(crew: Crew) -> Iterator[None]:
-    """Let launches of a crew use its share of the processors for a while.
+def in_a_run(pool: ThreadPool) -> Iterator[None]:
+    """Let launches of a pool use its share of the processors for a while.
 
     A run alone has all threads that it asks for. Several share the processors out in proportion to
     what they ask for, so that they do not wait for each other's threads.
     """
-    _enter(crew, 1)
+    _enter(pool, 1)
     try:
         yield
     finally:
-        _enter(crew, -1)
+        _enter(pool, -1)
 
 
-def _enter(crew: Crew, times: int) -> None:
+def _enter(pool: ThreadPool, times: int) -> None:
     with _counting:
-        _runs[crew] = max(0, _runs[crew] + times)
-        if not _runs[crew]:
-            del _runs[crew]
-            crew.width = crew.threads
+        _runs[pool] = max(0, _runs[pool] + times)
+        if not _runs[pool]:
+            del _runs[pool]
+            pool.width = pool.threads
         wanted = sum(one.threads for one in _runs)
         for one in _runs:
             one.width = share_of(one.threads, wanted, available_threads())

@@ -12,7 +12,7 @@ from typing import Self
 from weakref import WeakSet
 
 from jetpy.engines.base import Backend, Workunit
-from jetpy.engines.compiled_backend import LaunchingBackend
+from jetpy.engines.compiled_backend import CompiledBackend
 from jetpy.engines.cuda import nvrtc
 from jetpy.engines.cuda.code import Code, code_on
 from jetpy.engines.cuda.diagnosis import problems
@@ -33,7 +33,7 @@ def _leave_gpu() -> None:
         backend.lose_gpu()
 
 
-class CudaBackend(LaunchingBackend):
+class CudaBackend(CompiledBackend):
     """Workunits compiled by NVRTC, on one GPU.
 
     Parameters

@@ -72,7 +72,7 @@ class Totals:
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
-        self._answer = memory.dual_array(1).host
+        self._answer = memory.dual_view(1).host
         self._sum = memory.xp.zeros(2, np.int64)
         self._ticket = memory.xp.zeros(1, np.int32)
         self._tiles = memory.xp.zeros(0, np.uint8)

@@ -12,7 +12,7 @@ from typing import Any
 from weakref import WeakSet
 
 from jetpy.engines.base import Backend, Count, Workunit
-from jetpy.engines.compiled_backend import LaunchingBackend, Repeatable, Tape
+from jetpy.engines.compiled_backend import CompiledBackend, Repeatable, Tape
 from jetpy.engines.cpu.program import Program
 from jetpy.engines.gpu import prefer_gpu
 from jetpy.engines.gpu_memory import CudaMemory
@@ -37,7 +37,7 @@ def _leave_threads_and_gpu() -> None:
         backend.go_on_after_fork()
 
 
-class KokkosBackend(LaunchingBackend):
+class KokkosBackend(CompiledBackend):
     """Workunits compiled by PyKokkos, on one of Kokkos's execution spaces.
 
     A forked process goes on without OpenMP's threads, and cannot use the GPU.

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from jetpy.engines.base import Workunit
-from jetpy.engines.compiled_backend import Arguments, LaunchingBackend
+from jetpy.engines.compiled_backend import Arguments, CompiledBackend
 from jetpy.engines.memory import HostMemory, Memory
 from jetpy.errors import BackendError
 from jetpy.kernel_language import Kind, View, Width
@@ -111,7 +111,7 @@ class Launcher:
         return total
 
 
-class CppBackend(LaunchingBackend):
+class CppBackend(CompiledBackend):
     """Workunits compiled by g++; arrays are NumPy's."""
 
     name = "cpp"
