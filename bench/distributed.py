@@ -46,7 +46,7 @@ EQUAL = HEADERS.index("parts")
 LEVEL_HEADERS = ["vertices", "edges", "ghosts", "calls", "MB", "iterations", "calls", "MB"]
 """The first calls and MB are those of coarsening, the others those of refinement."""
 TIMED = (
-    *("add_up", "gather", "gather_into", "exchange_into", "exchange_counts", "gather_objects"),
+    *("add_up", "gather", "allgather", "alltoallv", "alltoall", "allgather_objects"),
     "totals",
 )
 Level = tuple[int, str]
@@ -77,7 +77,7 @@ class Timed(MpiCommunicator):
         handed = sum(a.nbytes for a in told if isinstance(a, np.ndarray))
         level, piece = level_of(sys._getframe(2))
         if piece is not None:
-            self.ghosts[piece.all_n] = piece.places - piece.own
+            self.ghosts[piece.global_n] = piece.places - piece.own
         for talk in (self.all, self.levels[level]):
             talk.calls += 1
             talk.handed += handed
@@ -105,7 +105,7 @@ def level_of(frame: FrameType | None) -> tuple[Level, Any]:
         for stage in (PieceLevel.contract, PieceLevel.refine):
             if frame.f_code is stage.__code__:
                 piece = frame.f_locals["self"].graph
-                return (piece.all_n, stage.__name__), piece
+                return (piece.global_n, stage.__name__), piece
         frame = frame.f_back
     return (0, "rest"), None
 
@@ -124,7 +124,9 @@ def block_of(comm: Any, spec: str, *, weights: bool) -> Block:
 
 def with_weights(comm: Any, block: Block) -> Block:
     """Return a block with weights that depend on the numbers of vertices alone."""
-    first = sum(api.communicator(comm).gather_objects(block.n)[: 0 if comm is None else comm.rank])
+    first = sum(
+        api.communicator(comm).allgather_objects(block.n)[: 0 if comm is None else comm.rank]
+    )
     own = np.arange(first, first + block.n, dtype=np.int64)
     tails = np.repeat(own, np.diff(block.indptr))
     low, high = np.minimum(tails, block.indices), np.maximum(tails, block.indices)

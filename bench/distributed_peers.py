@@ -56,10 +56,10 @@ def records_of(job: Job, tool: str, ks: Sequence[int], seeds: Sequence[int]) -> 
     for k in ks:
         runs = []
         for seed in seeds:
-            group.gather_objects(None)  # all begin at once
+            group.allgather_objects(None)  # all begin at once
             start = perf_counter()
             parts = solve(k, seed)
-            seconds = max(group.gather_objects(perf_counter() - start))
+            seconds = max(group.allgather_objects(perf_counter() - start))
             told = jetpy.distributed.evaluate(job.comm, job.block, parts, k)
             whole = digest(group.gather(host, parts))
             runs.append((told.cut, round(told.imbalance, 5), round(seconds, 4), whole))

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from jetpy.cli.launched import are_told_to_be_several, told_rank
+from jetpy.cli.launched import launcher_started_many, rank_from_environment
 from jetpy.errors import JetpyError, MissingFileError, OptionError
 
 WRONG, WRONG_USE, INFEASIBLE = 1, 2, 3
@@ -111,7 +111,7 @@ class Command(Summarised):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
-        if not self.by_several and told_rank() == 0 and are_told_to_be_several():
+        if not self.by_several and rank_from_environment() == 0 and launcher_started_many():
             notify("warning", f"{ctx.command_path} is for one process; here each does all the work")
         try:
             result = super().invoke(ctx)

@@ -18,14 +18,14 @@ TASKS = "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"
 """The same of srun; where mpiexec has started the process, it may be of the job around it."""
 
 
-def told_rank() -> int | None:
+def rank_from_environment() -> int | None:
     """Return the number that a launcher has given this process; None if there was no launcher."""
     return _first(RANKS)
 
 
-def are_told_to_be_several() -> bool:
+def launcher_started_many() -> bool:
     """Whether the environment says that there are several processes, as far as it can tell."""
-    rank = told_rank()
+    rank = rank_from_environment()
     if rank is None:
         return False
     return rank > 0 or (_first((*SIZES, *TASKS)) or 1) > 1
@@ -41,17 +41,17 @@ def are_several() -> bool:
     BackendError
         If there are several, and mpi4py is missing, or MPI does not know of the others.
     """
-    if told_rank() is None or _first(SIZES) == 1:
+    if rank_from_environment() is None or _first(SIZES) == 1:
         return False
     from jetpy.distributed.mpi import world
 
     try:
         size = world().Get_size()
     except BackendError:
-        if are_told_to_be_several():
+        if launcher_started_many():
             raise
         return False
-    if size == 1 and are_told_to_be_several():
+    if size == 1 and launcher_started_many():
         raise BackendError(
             "several processes were started, but MPI finds this one alone: the launcher is of "
             f"another MPI library than mpi4py takes ({_library()}). Take that library's mpiexec; "

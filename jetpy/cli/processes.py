@@ -80,11 +80,11 @@ def _partition(
     from jetpy.cli.changes import changes_told
     from jetpy.distributed import partition, read
     from jetpy.distributed.api import communicator
-    from jetpy.distributed.faults import together
+    from jetpy.distributed.faults import run_collectively
     from jetpy.progress import progress_bars
 
     output = options.pop("output")
-    together(communicator(comm), lambda: _check_outputs(comm, graph, output, json_file))
+    run_collectively(communicator(comm), lambda: _check_outputs(comm, graph, output, json_file))
     with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
         bars.busy("Reading")
         started = time.perf_counter()

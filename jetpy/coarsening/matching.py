@@ -85,7 +85,7 @@ def shake_hands(
         long_rows.launch_whole(count, kernels.prefer_heaviest, vertices=active, **choosing)
         long_rows.launch_each(kernels.compare_lanes, share=COMPARERS, **choosing)
         long_rows.launch_each(kernels.prefer_lane_best, **choosing)
-        halo.follow_vertices(handshakes.preferred)
+        halo.exchange_ghost_vertices(handshakes.preferred)
         if backend.prefers_lists:
             count = backend.scan(
                 count,
@@ -99,7 +99,7 @@ def shake_hands(
                 break
         else:
             backend.parallel_for(n, kernels.match_mutual, active=active, handshakes=handshakes)
-        halo.follow(handshakes.match)
+        halo.exchange_ghosts(handshakes.match)
     return handshakes.match
 
 
@@ -111,5 +111,5 @@ def _find_least(backend: Backend, graph: DeviceGraph, constraints: Constraints) 
     graph.long_rows.launch(
         graph.n, kernels.find_least, graph=graph, constraints=constraints, least=least
     )
-    graph.halo.follow(least)
+    graph.halo.exchange_ghosts(least)
     return least

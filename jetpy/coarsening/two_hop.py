@@ -65,13 +65,13 @@ def match_two_hop(
         return {"matchmakers": matchmakers, "longest": longest, **limit}
 
     stages: tuple[tuple[Workunit, Callable[[], dict[str, Any]]], ...] = (
-        (kernels.key_leaves, lambda: {"n": graph.all_n}),
+        (kernels.key_leaves, lambda: {"n": graph.global_n}),
         (kernels.key_twins, lambda: {"digests": digests, **limit}),
         (kernels.key_relatives, of_relatives),
     )
     for workunit, own in stages:
         count = backend.scan(n, matching_kernels.list_unmatched, match=match, unmatched=unmatched)
-        if graph.halo.total(count) <= options.two_hop_share * graph.all_n:
+        if graph.halo.total(count) <= options.two_hop_share * graph.global_n:
             return
         keys = backend.empty(count, np.int64)
         backend.parallel_for(count, workunit, graph=graph, unmatched=unmatched, keys=keys, **own())

@@ -49,19 +49,19 @@ class DeviceGraph:
         return len(self.vertex_weights)
 
     @property
-    def all_n(self) -> int:
+    def global_n(self) -> int:
         """Number of vertices of the whole graph, if this is a piece of one."""
         return self.n
 
     @property
-    def all_nnz(self) -> int:
+    def global_nnz(self) -> int:
         """Number of directed edges of the whole graph."""
         return self.nnz
 
     @property
-    def all_size(self) -> int:
+    def global_size(self) -> int:
         """Number of vertices and directed edges together of the whole graph."""
-        return self.all_n + self.all_nnz
+        return self.global_n + self.global_nnz
 
     @property
     def places(self) -> int:
@@ -96,7 +96,7 @@ class DeviceGraph:
     @property
     def is_weighted(self) -> bool:
         """Whether any edge of the whole graph weighs more than 1."""
-        return self.edge_weight != self.all_nnz
+        return self.edge_weight != self.global_nnz
 
     @property
     def nnz(self) -> int:

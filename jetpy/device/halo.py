@@ -16,13 +16,13 @@ class Halo:
     can_be_recorded = True
     """Whether what it does goes to a GPU as launches do, so that it can be recorded among them."""
 
-    def follow(self, *values: Array) -> None:
+    def exchange_ghosts(self, *values: Array) -> None:
         """Let what ghosts have in arrays of all vertices be what their owners have."""
 
-    def add_up(self, *counts: Array, stripes: int = 1) -> None:
+    def allreduce(self, *counts: Array, stripes: int = 1) -> None:
         """Add up the counts of all pieces, in place, and those of all stripes in the first."""
 
-    def sum_before(self, counts: Array, before: Array) -> None:
+    def exscan(self, counts: Array, before: Array) -> None:
         """Let `before` be the sums of the counts of pieces before this one, and forget its own."""
 
     def is_everywhere(self, condition: bool) -> bool:
@@ -33,7 +33,7 @@ class Halo:
         """Return the sum of a number over all pieces."""
         return count
 
-    def follow_vertices(self, values: Array) -> None:
+    def exchange_ghost_vertices(self, values: Array) -> None:
         """Do what `follow` does where values are vertices; those that others own become none."""
 
 

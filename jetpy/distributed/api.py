@@ -16,8 +16,8 @@ from jetpy import choices
 from jetpy.device.backends import ON_GPU, lease, make_ready
 from jetpy.device.row_checks import HASHES
 from jetpy.distributed.block import Block, UploadedRows, as_block, check_rows, total_of, upload_rows
-from jetpy.distributed.communicator import Alone, Communicator, MpiCommunicator
-from jetpy.distributed.faults import agreed, ending_all, together
+from jetpy.distributed.communicator import Communicator, MpiCommunicator, SelfCommunicator
+from jetpy.distributed.faults import agreed, ending_all, run_collectively
 from jetpy.distributed.nccl import between_gpus
 from jetpy.distributed.piece import Blocks, Piece
 from jetpy.distributed.run import Found, partition_piece, refine_piece
@@ -189,7 +189,7 @@ def partition(
         As for `jetpy.partition`, in all processes; the message names the first one that it comes
         from. Anything else that goes wrong in one process ends all of them (MPI_Abort).
     """
-    asked = Asked(k, imbalance, large_imbalance, seed, preset, backend, small)
+    asked = CollectiveArguments(k, imbalance, large_imbalance, seed, preset, backend, small)
 
     def work(run: _Run, tell: Progress) -> Found:
         trivial = trivial_partition(run.blocks.n, run.piece.edge_weight // 2, k)
@@ -235,10 +235,12 @@ def refine(
     GraphError, OptionError, BackendError
         As for `partition`; GraphError also where `parts` does not fit the block or `k`.
     """
-    asked = Asked(k, imbalance, large_imbalance, seed, preset, backend, small, fill=False)
+    asked = CollectiveArguments(
+        k, imbalance, large_imbalance, seed, preset, backend, small, fill=False
+    )
 
     def work(run: _Run, tell: Progress) -> Found:
-        given = together(run.comm, lambda: _checked_parts(parts, run.blocks, k))
+        given = run_collectively(run.comm, lambda: _checked_parts(parts, run.blocks, k))
         if k == 1 or run.blocks.n == 0:
             return run.trivial(given)
         return refine_piece(run.backend, run.piece, given, run.problem, small, tell)
@@ -269,10 +271,10 @@ def evaluate(
     GraphError, OptionError, BackendError
         As for `refine`.
     """
-    asked = Asked(k, imbalance, True, 0, "default", "cpu", fill=False)
+    asked = CollectiveArguments(k, imbalance, True, 0, "default", "cpu", fill=False)
 
     def work(run: _Run, tell: Progress) -> Found:
-        return run.trivial(together(run.comm, lambda: _checked_parts(parts, run.blocks, k)))
+        return run.trivial(run_collectively(run.comm, lambda: _checked_parts(parts, run.blocks, k)))
 
     return _run(comm, block, vtxdist, asked, None, None, None, work)
 
@@ -301,7 +303,7 @@ class _Run:
         backend, piece, k = self.backend, self.piece, self.problem.k
         everywhere = backend.full(piece.places, 0)
         everywhere[: piece.own] = backend.from_host(parts)
-        piece.halo.follow(everywhere)
+        piece.halo.exchange_ghosts(everywhere)
         metric = upload_metric(backend, piece, EDGE_CUT, k)
         measures = measure(backend, piece, everywhere, metric)
         refined = Refined(everywhere, measures, measures.cut, 0)
@@ -312,7 +314,7 @@ def _run(
     comm: Any,
     given: Any,
     vtxdist: npt.ArrayLike | None,
-    asked: Asked,
+    asked: CollectiveArguments,
     threads: int | None,
     device: int | None,
     progress: ProgressOption,
@@ -339,7 +341,7 @@ def _run(
         parts=found.parts,
         first=blocks.first,
         n=blocks.n,
-        m=piece.all_nnz // 2,
+        m=piece.global_nnz // 2,
         k=problem.k,
         cut=measures.cut,
         part_weights=weights,
@@ -366,11 +368,11 @@ def communicator(comm: Any) -> Communicator:
     """Return what processes talk through, given one of mpi4py, or None for a single process."""
     if isinstance(comm, Communicator):
         return comm
-    return Alone() if comm is None or comm.Get_size() == 1 else MpiCommunicator(comm)
+    return SelfCommunicator() if comm is None or comm.Get_size() == 1 else MpiCommunicator(comm)
 
 
 @dataclass(frozen=True)
-class Asked:
+class CollectiveArguments:
     """What all processes have to ask for."""
 
     k: int
@@ -398,14 +400,14 @@ def _agree(
     comm: Communicator,
     given: Any,
     vtxdist: npt.ArrayLike | None,
-    asked: Asked,
+    asked: CollectiveArguments,
     choose_engine: Callable[..., Backend],
     device: int | None,
 ) -> tuple[Block, Blocks, Problem, Backend]:
     """Check what all processes give, and return block, blocks, problem and back end."""
-    block = together(comm, lambda: as_block(given))
+    block = run_collectively(comm, lambda: as_block(given))
     blocks = Blocks.of(comm, block.n)
-    others = comm.gather_objects(asked)
+    others = comm.allgather_objects(asked)
 
     def check() -> Backend:
         for rank, other in enumerate(others):
@@ -418,18 +420,18 @@ def _agree(
         asked.make_problem(0)
         return choose_engine(asked.backend, device=device)
 
-    engine = together(comm, check)
-    if len(set(comm.gather_objects(engine.copies))) > 1:
+    engine = run_collectively(comm, check)
+    if len(set(comm.allgather_objects(engine.copies))) > 1:
         if asked.backend != "auto":
             raise agreed(BackendError("some processes run on a GPU, others on CPUs"))
-        engine = together(comm, lambda: choose_engine("cpu", device=None))
+        engine = run_collectively(comm, lambda: choose_engine("cpu", device=None))
     total, edges, entries = comm.totals(
         total_of(block.vertex_weights),
         total_of(block.edge_weights),
         len(block.indices),
     )
     if is_large(entries, edges, total):
-        engine = together(comm, engine.widened)
+        engine = run_collectively(comm, engine.widened)
     return block, blocks, asked.make_problem(total), engine
 
 
@@ -452,8 +454,8 @@ def _check_graph(comm: Communicator, rows: UploadedRows, block: Block) -> None:
     ------
     GraphError
     """
-    together(comm, lambda: check_rows(rows, block))
-    if sum(comm.gather_objects(rows.digest)) % HASHES:
+    run_collectively(comm, lambda: check_rows(rows, block))
+    if sum(comm.allgather_objects(rows.digest)) % HASHES:
         raise agreed(
             GraphError(
                 "the graph is not symmetric: an edge has no reverse edge, or one of another weight"

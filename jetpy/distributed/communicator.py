@@ -28,7 +28,7 @@ class Communicator(ABC):
     size : int
         How many there are.
     is_between_gpus : bool
-        Whether all processes have a GPU, and `add_up`, `gather_into` and `exchange_into` go there
+        Whether all processes have a GPU, and `allreduce`, `allgather` and `alltoallv` go there
         as launches do, so that they can be recorded among these (`Backend.perform`).
     transport : {"nccl", "mpi", "none"}
         What arrays go through.
@@ -40,15 +40,15 @@ class Communicator(ABC):
     transport: str = "none"
 
     @abstractmethod
-    def add_up(self, backend: Backend, *arrays: Array) -> None:
+    def allreduce(self, backend: Backend, *arrays: Array) -> None:
         """Replace arrays, in place, by the sums of those of all processes."""
 
     @abstractmethod
-    def gather_into(self, backend: Backend, array: Array, found: Array) -> None:
+    def allgather(self, backend: Backend, array: Array, found: Array) -> None:
         """Put the arrays of all processes, of equal lengths, into one, one after the other."""
 
     @abstractmethod
-    def exchange_into(
+    def alltoallv(
         self, backend: Backend, array: Array, found: Array, sent: Counts, received: Counts
     ) -> None:
         """Hand `sent[0]` entries to process 0, the next `sent[1]` to process 1, and so on.
@@ -58,9 +58,9 @@ class Communicator(ABC):
         """
 
     def exchange(self, backend: Backend, array: Array, sent: Counts, received: Counts) -> Array:
-        """Do what `exchange_into` does, and return what this process is handed."""
+        """Do what `alltoallv` does, and return what this process is handed."""
         found = backend.xp.empty(int(received.sum()), array.dtype)
-        self.exchange_into(backend, backend.xp.ascontiguousarray(array), found, sent, received)
+        self.alltoallv(backend, backend.xp.ascontiguousarray(array), found, sent, received)
         return found
 
     @abstractmethod
@@ -68,11 +68,11 @@ class Communicator(ABC):
         """Return the arrays of all processes, one after the other."""
 
     @abstractmethod
-    def exchange_counts(self, sent: Counts) -> Counts:
+    def alltoall(self, sent: Counts) -> Counts:
         """Return how much each process sends to this one, given what this one does to each."""
 
     @abstractmethod
-    def gather_objects(self, value: Any) -> list[Any]:
+    def allgather_objects(self, value: Any) -> list[Any]:
         """Return the small objects of all processes."""
 
     @abstractmethod
@@ -86,41 +86,41 @@ class Communicator(ABC):
 
     def totals(self, *numbers: int) -> list[int]:
         """Return the sum of each number over all processes."""
-        return [sum(column) for column in zip(*self.gather_objects(numbers), strict=True)]
+        return [sum(column) for column in zip(*self.allgather_objects(numbers), strict=True)]
 
     def send(self, backend: Backend, array: Array, sent: Counts) -> tuple[Array, Counts]:
         """Do what `exchange` does where nobody knows yet how much is received; return that, too."""
-        received = self.exchange_counts(sent)
+        received = self.alltoall(sent)
         return self.exchange(backend, array, sent, received), received
 
 
-class Alone(Communicator):
+class SelfCommunicator(Communicator):
     """A single process."""
 
     rank, size = 0, 1
 
-    def add_up(self, backend: Backend, *arrays: Array) -> None:
+    def allreduce(self, backend: Backend, *arrays: Array) -> None:
         """Leave them as they are."""
 
     def gather(self, backend: Backend, array: Array) -> Array:
         """Return it."""
         return array
 
-    def gather_into(self, backend: Backend, array: Array, found: Array) -> None:
+    def allgather(self, backend: Backend, array: Array, found: Array) -> None:
         """Copy it."""
         found[:] = array
 
-    def exchange_into(
+    def alltoallv(
         self, backend: Backend, array: Array, found: Array, sent: Counts, received: Counts
     ) -> None:
         """Copy it."""
         found[:] = array
 
-    def exchange_counts(self, sent: Counts) -> Counts:
+    def alltoall(self, sent: Counts) -> Counts:
         """Return them."""
         return sent
 
-    def gather_objects(self, value: Any) -> list[Any]:
+    def allgather_objects(self, value: Any) -> list[Any]:
         """Return it alone."""
         return [value]
 
@@ -144,14 +144,14 @@ class MpiCommunicator(Communicator):
         self._mpi, self.mpi_comm = MPI, comm
         self.rank, self.size = comm.Get_rank(), comm.Get_size()
 
-    def add_up(self, backend: Backend, *arrays: Array) -> None:
+    def allreduce(self, backend: Backend, *arrays: Array) -> None:
         """Replace arrays, in place, by the sums of those of all processes."""
         for array in arrays:
             host = backend.to_host(array)
             self.mpi_comm.Allreduce(self._mpi.IN_PLACE, host, op=self._mpi.SUM)
             _hand_back(backend, host, array)
 
-    def gather_into(self, backend: Backend, array: Array, found: Array) -> None:
+    def allgather(self, backend: Backend, array: Array, found: Array) -> None:
         """Put the arrays of all processes, of equal lengths, into one, one after the other."""
         handed = _room_for(backend, found)
         self.mpi_comm.Allgather(backend.to_host(array), handed)
@@ -165,7 +165,7 @@ class MpiCommunicator(Communicator):
         self.mpi_comm.Allgatherv(np.ascontiguousarray(host), [gathered, counts])
         return backend.from_host(gathered)
 
-    def exchange_into(
+    def alltoallv(
         self, backend: Backend, array: Array, found: Array, sent: Counts, received: Counts
     ) -> None:
         """Hand each process its share, and put what this one is handed into an array."""
@@ -173,13 +173,13 @@ class MpiCommunicator(Communicator):
         self.mpi_comm.Alltoallv([backend.to_host(array), sent], [handed, received])
         _hand_back(backend, handed, found)
 
-    def exchange_counts(self, sent: Counts) -> Counts:
+    def alltoall(self, sent: Counts) -> Counts:
         """Return how much each process sends to this one."""
         received = np.empty_like(sent)
         self.mpi_comm.Alltoall(sent, received)
         return received
 
-    def gather_objects(self, value: Any) -> list[Any]:
+    def allgather_objects(self, value: Any) -> list[Any]:
         """Return the small objects of all processes."""
         found: list[Any] = self.mpi_comm.allgather(value)
         return found

@@ -15,7 +15,7 @@ from jetpy.coarsening.contraction import Pairs, merge
 from jetpy.device.device_graph import Adjacency, DeviceGraph
 from jetpy.distributed.communicator import Counts, starts_of
 from jetpy.distributed.lists import add_to_all, joined, ordered, picked, put
-from jetpy.distributed.piece import Blocks, Piece, localize, localize_below, make_piece
+from jetpy.distributed.piece import Blocks, Piece, global_to_local_below, localize, make_piece
 from jetpy.engines.base import Array, Backend
 from jetpy.graph.csr import INT32_MAX
 from jetpy.workloads.coarsening.contraction import offset_rows
@@ -49,7 +49,7 @@ class Meeting:
 
 
 @dataclass(frozen=True, eq=False)
-class Gathered:
+class MigratedRows:
     """Rows that become those of coarse vertices: of own vertices, then handed over by others.
 
     Attributes
@@ -107,12 +107,12 @@ def _number(backend: Backend, piece: Piece, partners: Array) -> tuple[Array, Blo
     arguments = {"graph": piece, "numbering": numbering}
     count = backend.scan(own, kernels.place_lower, **arguments)
     load = backend.reduce(own, kernels.add_work, **arguments)
-    counts, loads = zip(*comm.gather_objects((count, load)), strict=True)
+    counts, loads = zip(*comm.allgather_objects((count, load)), strict=True)
     starts = starts_of(counts)
     before = int(starts[comm.rank])
     backend.parallel_for(own, kernels.number_pairs_here, before=before, **arguments)
     _ask(backend, piece, numbering)
-    piece.halo.follow(numbering.coarse)
+    piece.halo.exchange_ghosts(numbering.coarse)
     if max(loads) * comm.size > MAX_UNEVEN * sum(loads):
         work = backend.full(count, 0, np.int64)
         backend.parallel_for(own, kernels.tally_work, before=before, work=work, **arguments)
@@ -148,7 +148,7 @@ def _cut_anew(backend: Backend, blocks: Blocks, loads: tuple[int, ...], work: Ar
         blocks.first + int(at) if 0 < place <= loads[comm.rank] else -1
         for place, at in zip(wanted, backend.to_host(found), strict=True)
     ]
-    told = np.max(comm.gather_objects(cuts), axis=0)
+    told = np.max(comm.allgather_objects(cuts), axis=0)
     starts = blocks.starts.copy()
     starts[:-1] = np.maximum.accumulate(np.maximum(told, 0))
     return starts
@@ -186,7 +186,7 @@ def _merge_rows(
     return coarse, ghosts, coarse_of[:own].copy()
 
 
-def _gather_rows(backend: Backend, piece: Piece, blocks: Blocks, coarse_ids: Array) -> Gathered:
+def _gather_rows(backend: Backend, piece: Piece, blocks: Blocks, coarse_ids: Array) -> MigratedRows:
     """Send the rows of vertices whose coarse one is elsewhere; join own rows and those received."""
     comm, kind, own, entries = blocks.comm, backend.sum_type, piece.own, piece.nnz
     leaving, sent = _leaving(backend, piece, blocks, coarse_ids)
@@ -204,9 +204,9 @@ def _gather_rows(backend: Backend, piece: Piece, blocks: Blocks, coarse_ids: Arr
     received, _ = comm.send(backend, told, row_kernels.TOLD * sent)
     more = len(received) // row_kernels.TOLD
     names, names_of = comm.send(backend, picked(backend, coarse_ids, named), sent_names)
-    entries_of = comm.exchange_counts(sent_entries)
+    entries_of = comm.alltoall(sent_entries)
     incoming = int(entries_of.sum())
-    gathered = Gathered(
+    gathered = MigratedRows(
         own,
         entries,
         joined(backend, piece.indptr[: own + 1], backend.empty(more, kind)),
@@ -218,7 +218,7 @@ def _gather_rows(backend: Backend, piece: Piece, blocks: Blocks, coarse_ids: Arr
     )
     backend.scan(more, row_kernels.place_rows, told=received, first=blocks.first, gathered=gathered)
     for sent_values, values in (heads, gathered.indices), (edge_weights, gathered.edge_weights):
-        comm.exchange_into(backend, sent_values, values[entries:], sent_entries, entries_of)
+        comm.alltoallv(backend, sent_values, values[entries:], sent_entries, entries_of)
     ends = entries + starts_of(entries_of)
     for start, first, end in zip(starts_of(names_of), ends, ends[1:], strict=False):
         add_to_all(backend, gathered.indices[first:end], piece.places + int(start))
@@ -254,13 +254,13 @@ def _entries_of(
     offsets = backend.full(len(rows) + 1, 0, np.int64)
     count = backend.scan(len(rows), row_kernels.place_entries, told=told, offsets=offsets)
     heads, edge_weights = backend.empty(count), backend.empty(count, backend.sum_type)
-    walkers = 1 if backend.prefers_lists else min(WALKERS, INT32_MAX // max(1, len(rows)))
+    threads_per_row = 1 if backend.prefers_lists else min(WALKERS, INT32_MAX // max(1, len(rows)))
     backend.parallel_for(
-        len(rows) * walkers,
+        len(rows) * threads_per_row,
         row_kernels.copy_entries,
         rows=rows,
         graph=piece,
-        walkers=walkers,
+        threads_per_row=threads_per_row,
         offsets=offsets,
         heads=heads,
         edge_weights=edge_weights,
@@ -285,7 +285,7 @@ def _name(backend: Backend, places: int, heads: Array, sent: Counts) -> tuple[Ar
     for first, end in pairwise(starts_of(sent)):
         local, named = lists[0], lists[0]
         if first < end:
-            local, named = localize_below(backend, places, heads[first:end])
+            local, named = global_to_local_below(backend, places, heads[first:end])
         heads[first:end] = local
         lists.append(named)
     return joined(backend, *lists), np.array([len(named) for named in lists[1:]], np.int64)

@@ -18,11 +18,11 @@ LAST_WORDS = 0.3
 """Seconds in which launchers pass a message on; those that are told to end all at once may not."""
 
 
-class Agreed(Exception):
+class CollectiveError(Exception):
     """Marks errors that all processes raise."""
 
 
-def together(comm: Communicator, work: Callable[[], T]) -> T:
+def run_collectively(comm: Communicator, work: Callable[[], T]) -> T:
     """Return what some work of this process alone returns, if nobody's work has failed.
 
     Raises
@@ -35,7 +35,7 @@ def together(comm: Communicator, work: Callable[[], T]) -> T:
         value = work()
     except JetpyError as own:
         failure = type(own).__name__, str(own)
-    failures = comm.gather_objects(failure)
+    failures = comm.allgather_objects(failure)
     for rank, found in enumerate(failures):
         if found is not None:
             name, message = found
@@ -47,7 +47,7 @@ def together(comm: Communicator, work: Callable[[], T]) -> T:
 
 def agreed(error: JetpyError) -> JetpyError:
     """Return an error marked as one that all processes raise."""
-    error.__cause__ = Agreed()
+    error.__cause__ = CollectiveError()
     return error
 
 
@@ -60,7 +60,7 @@ def ending_all(comm: Communicator) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        if comm.size == 1 or isinstance(error.__cause__, Agreed):
+        if comm.size == 1 or isinstance(error.__cause__, CollectiveError):
             raise
         if not isinstance(error, (JetpyError, MemoryError, KeyboardInterrupt, SystemExit)):
             traceback.print_exc()

@@ -26,7 +26,7 @@ def gather_graph(backend: Backend, piece: Piece) -> DeviceGraph:
         comm.gather(backend, piece.edge_weights[:entries]),
         comm.gather(backend, piece.vertex_weights[:own]),
         piece.edge_weight,
-        find_long_rows(backend, indptr, piece.all_nnz),
+        find_long_rows(backend, indptr, piece.global_nnz),
     )
 
 

@@ -128,7 +128,7 @@ class PieceLevel(HierarchyLevel):
         """Return the level of the next coarser graph: gathered, if that is small."""
         assert isinstance(coarse, Piece)
         level = PieceLevel(self.backend, coarse, coarse_of, watch, gather=self.gather)
-        return level if coarse.all_size > self.gather else level.alone()
+        return level if coarse.global_size > self.gather else level.alone()
 
     def narrowed(self, problem: Problem) -> HierarchyLevel:
         """Return the level as the finest one of a graph that 32 bits hold."""
@@ -136,12 +136,12 @@ class PieceLevel(HierarchyLevel):
         watch = Stopwatch(own, "coarsen", 0)
         piece = narrow_piece(self.backend, self.graph, problem)
         level = PieceLevel(own, piece, None, watch, gather=self.gather)
-        return level if piece.all_size > self.gather else level.alone()
+        return level if piece.global_size > self.gather else level.alone()
 
     def alone(self) -> HierarchyLevel:
         """Return the level with the whole graph, which all processes have then."""
         backend, piece = self.backend, self.graph
-        suited = backend.for_size(piece.all_size)
+        suited = backend.for_size(piece.global_size)
         whole = carry_graph(gather_graph(backend, piece), backend, suited)
         coarse_of = self.coarse_of
         if coarse_of is not None:

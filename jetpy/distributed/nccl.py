@@ -36,10 +36,10 @@ class NcclCommunicator(MpiCommunicator):
         self._types = {"int32": nccl.NCCL_INT32, "int64": nccl.NCCL_INT64}
         self._group = _group_of(comm, gpus)
 
-    def add_up(self, backend: Backend, *arrays: Array) -> None:
+    def allreduce(self, backend: Backend, *arrays: Array) -> None:
         """Replace arrays, in place, by the sums of those of all processes."""
         if not backend.copies:
-            super().add_up(backend, *arrays)
+            super().allreduce(backend, *arrays)
             return
         stream = self._stream
         self._nccl.groupStart()
@@ -48,10 +48,10 @@ class NcclCommunicator(MpiCommunicator):
             self._group.allReduce(place, place, len(array), kind, self._nccl.NCCL_SUM, stream)
         self._nccl.groupEnd()
 
-    def gather_into(self, backend: Backend, array: Array, found: Array) -> None:
+    def allgather(self, backend: Backend, array: Array, found: Array) -> None:
         """Put the arrays of all processes, of equal lengths, into one, one after the other."""
         if not backend.copies:
-            super().gather_into(backend, array, found)
+            super().allgather(backend, array, found)
             return
         kind, places = self._types[array.dtype.name], (array.data.ptr, found.data.ptr)
         self._group.allGather(*places, len(array), kind, self._stream)
@@ -60,7 +60,7 @@ class NcclCommunicator(MpiCommunicator):
         """Return the arrays of all processes, one after the other."""
         if not backend.copies:
             return super().gather(backend, array)
-        lengths = self.gather_objects(len(array))
+        lengths = self.allgather_objects(len(array))
         found = backend.xp.empty(sum(lengths), array.dtype)
         kind, stream, place = self._types[array.dtype.name], self._stream, found.data.ptr
         array = backend.xp.ascontiguousarray(array)
@@ -73,12 +73,12 @@ class NcclCommunicator(MpiCommunicator):
         self._nccl.groupEnd()
         return found
 
-    def exchange_into(
+    def alltoallv(
         self, backend: Backend, array: Array, found: Array, sent: Counts, received: Counts
     ) -> None:
         """Hand each process its share, and put what this one is handed into an array."""
         if not backend.copies:
-            super().exchange_into(backend, array, found, sent, received)
+            super().alltoallv(backend, array, found, sent, received)
             return
         width, stream = array.itemsize, self._stream
         source, target = array.data.ptr, found.data.ptr
@@ -106,7 +106,7 @@ def between_gpus(comm: Communicator, backend: Backend) -> Communicator:
     """
     if not isinstance(comm, MpiCommunicator):
         return comm
-    told = comm.gather_objects((_name_of(backend), _has_nccl(backend)))
+    told = comm.allgather_objects((_name_of(backend), _has_nccl(backend)))
     gpus = tuple(name for name, _ in told)
     if None in gpus or len(set(gpus)) < comm.size:
         return comm

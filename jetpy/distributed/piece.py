@@ -37,7 +37,7 @@ class Blocks:
     @classmethod
     def of(cls, comm: Communicator, n: int) -> Blocks:
         """Return the blocks of processes that have `n` vertices each, in order of their ranks."""
-        return cls(comm, starts_of(comm.gather_objects(n)))
+        return cls(comm, starts_of(comm.allgather_objects(n)))
 
     @property
     def first(self) -> int:
@@ -99,15 +99,15 @@ class PieceHalo(Halo):
         made.ghost_ids = self.ghost_ids.astype(np.int32)
         return made
 
-    def follow(self, *values: Array) -> None:
+    def exchange_ghosts(self, *values: Array) -> None:
         """Let what ghosts have in arrays of all vertices be what their owners have.
 
         Arrays are all of int32, or all of the back end's `sum_type`.
         """
         count, kind = len(values), values[0].dtype
-        show, take = kernels.show_numbers, kernels.take_numbers
+        show, take = kernels.pack_numbers, kernels.unpack_numbers
         if kind != np.int32:
-            show, take = kernels.show_weights, kernels.take_weights
+            show, take = kernels.pack_weights, kernels.unpack_weights
         shown, seen = self._room(count, kind)
         for place, array in enumerate(values):
             self._backend.parallel_for(
@@ -131,12 +131,12 @@ class PieceHalo(Halo):
                 place=place,
             )
 
-    def follow_vertices(self, values: Array) -> None:
+    def exchange_ghost_vertices(self, values: Array) -> None:
         """Do what `follow` does where values are vertices; those that others own become none."""
         shown, seen = self._room(1, np.dtype(np.int32))
         self._backend.parallel_for(
             len(self._shown),
-            kernels.show_vertices,
+            kernels.pack_vertices,
             values=values,
             vertices=self._shown,
             shown=shown,
@@ -144,7 +144,7 @@ class PieceHalo(Halo):
         )
         self._exchange(shown, seen, 1)
         self._backend.parallel_for(
-            len(self.ghosts), kernels.take_vertices, values=values, seen=seen, graph=self
+            len(self.ghosts), kernels.unpack_vertices, values=values, seen=seen, graph=self
         )
 
     def _room(self, count: int, kind: Any) -> tuple[Array, Array]:
@@ -159,33 +159,37 @@ class PieceHalo(Halo):
     def _exchange(self, shown: Array, seen: Array, count: int) -> None:
         sent, received = self._sent * count, self._received * count
         backend, comm = self._backend, self._comm
-        backend.perform(lambda: comm.exchange_into(backend, shown, seen, sent, received))
+        backend.perform(lambda: comm.alltoallv(backend, shown, seen, sent, received))
 
     def ids_of(self, vertices: Array) -> Array:
         """Return the numbers of vertices of the piece in the whole graph (int32); -1 of none."""
         names = self._backend.empty(len(vertices))
         self._backend.parallel_for(
-            len(vertices), number_kernels.name_vertices, vertices=vertices, names=names, graph=self
+            len(vertices),
+            number_kernels.local_to_global,
+            vertices=vertices,
+            names=names,
+            graph=self,
         )
         return names
 
-    def add_up(self, *counts: Array, stripes: int = 1) -> None:
+    def allreduce(self, *counts: Array, stripes: int = 1) -> None:
         """Add up the counts of all pieces, in place, and those of all stripes in the first."""
         backend, comm = self._backend, self._comm
 
         def action() -> None:
-            comm.add_up(backend, *(_in_one(array, stripes) for array in counts))
+            comm.allreduce(backend, *(_in_one(array, stripes) for array in counts))
 
         backend.perform(action)
 
-    def sum_before(self, counts: Array, before: Array) -> None:
+    def exscan(self, counts: Array, before: Array) -> None:
         """Let `before` be the sums of the counts of pieces before this one, and forget its own."""
         size, backend, comm = len(counts), self._backend, self._comm
         everything = backend.empty(comm.size * size, counts.dtype)
-        backend.perform(lambda: comm.gather_into(backend, counts, everything))
+        backend.perform(lambda: comm.allgather(backend, counts, everything))
         backend.parallel_for(
             size,
-            kernels.sum_before,
+            kernels.exscan,
             counts=counts,
             all_counts=everything,
             size=size,
@@ -280,7 +284,7 @@ class Piece(DeviceGraph):
         return self.count
 
     @property
-    def all_n(self) -> int:
+    def global_n(self) -> int:
         """Number of vertices of the whole graph."""
         return self.blocks.n
 
@@ -290,7 +294,7 @@ class Piece(DeviceGraph):
         return self.entries
 
     @property
-    def all_nnz(self) -> int:
+    def global_nnz(self) -> int:
         """Directed edges of the whole graph."""
         return self.entries_of_all
 
@@ -344,10 +348,10 @@ def localize(backend: Backend, blocks: Blocks, ids: Array) -> tuple[Array, Array
 
     These are the ids that other processes have (int32, ascending).
     """
-    return localize_below(backend, blocks.n, ids, blocks.first, blocks.end)
+    return global_to_local_below(backend, blocks.n, ids, blocks.first, blocks.end)
 
 
-def localize_below(
+def global_to_local_below(
     backend: Backend, n: int, ids: Array, first: int = 0, end: int = 0
 ) -> tuple[Array, Array]:
     """Do what `localize` does for ids below n and a block of these."""
@@ -360,7 +364,7 @@ def localize_below(
     ghosts = sorted_set(backend, picked(backend, ids, far))
     backend.parallel_for(
         count,
-        number_kernels.localize_listed,
+        number_kernels.global_to_local_listed,
         ghosts=ghosts,
         count=len(ghosts),
         local=local,
@@ -380,7 +384,7 @@ def _localize_by_marks(
         n, number_kernels.place_marked, own=end - first, marks=marks, listed=listed
     )
     backend.parallel_for(
-        len(ids), number_kernels.localize_marked, places=marks, local=local, **block
+        len(ids), number_kernels.global_to_local_marked, places=marks, local=local, **block
     )
     return local, listed[:count].copy()
 
@@ -434,8 +438,8 @@ def make_piece(
     weights = joined(backend, vertex_weights, backend.empty(outward, kind))
     degrees = backend.empty(own + outward, kind)
     backend.parallel_for(own, ghost_kernels.find_degrees, graph=rows, degrees=degrees)
-    halo.follow(weights, degrees)
-    all_nnz, edge_weight = halo.totals(entries, total)
+    halo.exchange_ghosts(weights, degrees)
+    global_nnz, edge_weight = halo.totals(entries, total)
     return Piece(
         all_indptr,
         all_indices,
@@ -446,7 +450,7 @@ def make_piece(
         halo,
         own,
         entries,
-        all_nnz,
+        global_nnz,
         degrees[own:].copy(),
         find_long_rows(backend, all_indptr, entries + more),
     )

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from jetpy.distributed import parhip
 from jetpy.distributed.block import Block, as_block
 from jetpy.distributed.communicator import Communicator
-from jetpy.distributed.faults import ending_all, together
+from jetpy.distributed.faults import ending_all, run_collectively
 from jetpy.errors import FileFormatError, cannot_read
 from jetpy.io import read_graph
 from jetpy.io.compression import split_name
@@ -42,7 +42,7 @@ def read_block(comm: Communicator, path: str | os.PathLike[str]) -> Block:
     with ending_all(comm):
         if not compression and suffix in (".graph", ".metis"):
             return _metis(comm, name)
-        return together(comm, lambda: _of_arrays(comm, _arrays_of(name)))
+        return run_collectively(comm, lambda: _of_arrays(comm, _arrays_of(name)))
 
 
 def _arrays_of(path: Path) -> dict[str, Any]:
@@ -145,8 +145,8 @@ def _metis(comm: Communicator, path: Path) -> Block:
 
     Empty lines at the end, beyond those of vertices, are left out.
     """
-    header, lines = together(comm, lambda: _lines(path, comm.rank, comm.size))
-    counts = comm.gather_objects(len(lines.counts))
+    header, lines = run_collectively(comm, lambda: _lines(path, comm.rank, comm.size))
+    counts = comm.allgather_objects(len(lines.counts))
     most = max(0, header.n - sum(counts[: comm.rank]))
 
     def check() -> Block:
@@ -167,7 +167,7 @@ def _metis(comm: Communicator, path: Path) -> Block:
             )
         )
 
-    return together(comm, check)
+    return run_collectively(comm, check)
 
 
 def _lines(path: Path, rank: int, size: int) -> tuple[Header, Lines]:

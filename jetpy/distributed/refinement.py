@@ -82,17 +82,17 @@ class PieceState(RefinementState):
         graph, backend = self.graph, self.backend
         arguments = {"shared": self._shared, "state": self}
         backend.parallel_for(
-            self.k + 1, kernels.tell_moves, may_rebuild=int(may_rebuild), **arguments
+            self.k + 1, kernels.pack_moves, may_rebuild=int(may_rebuild), **arguments
         )
-        graph.halo.add_up(self._shared.moves)
+        graph.halo.allreduce(self._shared.moves)
         backend.parallel_for(
             self.k + 1,
-            kernels.hear_moves,
+            kernels.unpack_moves,
             pieces=graph.halo.pieces,
-            max_moved=graph.all_n // MAX_MOVED,
+            max_moved=graph.global_n // MAX_MOVED,
             **arguments,
         )
-        graph.halo.follow(self.parts)
+        graph.halo.exchange_ghosts(self.parts)
         backend.parallel_for(
             graph.places - graph.own, ghost_kernels.list_moved_ghosts, graph=graph, state=self
         )
@@ -101,11 +101,11 @@ class PieceState(RefinementState):
         """Sum up, over all pieces, what an update has counted."""
         graph, backend = self.graph, self.backend
         arguments = {"shared": self._shared, "state": self}
-        backend.parallel_for(1, kernels.tell_update, n=graph.n, **arguments)
-        graph.halo.add_up(self._shared.updates)
+        backend.parallel_for(1, kernels.pack_update, n=graph.n, **arguments)
+        graph.halo.allreduce(self._shared.updates)
         ghosts = graph.places - graph.own
         backend.parallel_for(
-            ghosts + 1, kernels.hear_update, ghosts=ghosts, graph=graph, **arguments
+            ghosts + 1, kernels.unpack_update, ghosts=ghosts, graph=graph, **arguments
         )
 
 
@@ -135,5 +135,5 @@ class PieceRefinement(Refinement):
     def best(self) -> tuple[Array, Measures]:
         """Return the best partition since the start, ghosts included."""
         parts, measures = super().best()
-        self.state.graph.halo.follow(parts)
+        self.state.graph.halo.exchange_ghosts(parts)
         return parts, measures

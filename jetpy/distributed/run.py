@@ -87,7 +87,7 @@ def _in_units(backend: Backend, piece: Piece, problem: Problem) -> tuple[Piece, 
     """Divide weights of vertices, and limits, by the greatest common divisor of the weights."""
     weights = piece.vertex_weights[: piece.own]
     own = int(np.gcd.reduce(backend.to_host(weights))) if len(weights) else 0
-    unit = gcd(*piece.blocks.comm.gather_objects(own))
+    unit = gcd(*piece.blocks.comm.allgather_objects(own))
     if unit > 1:
         piece = replace(piece, vertex_weights=piece.vertex_weights // unit)
     return piece, in_units(problem, unit)
@@ -98,7 +98,7 @@ def _finest(
 ) -> PieceLevel | HierarchyLevel:
     gather = gather_size(problem.options, piece.blocks.comm, small)
     level = PieceLevel(backend, piece, None, Stopwatch(backend, "coarsen", 0), gather=gather)
-    return level if piece.all_size > gather else level.alone()
+    return level if piece.global_size > gather else level.alone()
 
 
 def _found(backend: Backend, piece: Piece, problem: Problem, solution: Solution) -> Found:

@@ -19,16 +19,16 @@ from jetpy.workloads.distributed import two_hop_exchange as kernels
 
 
 @dataclass(frozen=True, eq=False)
-class Guests:
+class OutgoingVertices:
     """Those who go to meetings, as `jetpy.workloads.distributed.two_hop_exchange` takes them."""
 
     keys: Array
-    hosts: Array
+    target_ranks: Array
     processes: int
 
 
 @dataclass(frozen=True, eq=False)
-class Met:
+class ReceivedVertices:
     """Those who have come to meetings, likewise; and as pairing takes vertices."""
 
     told: Array
@@ -63,28 +63,28 @@ class PairElsewhere:
     ) -> None:
         """Match neighbours within each group of keys; in `match`, such a vertex has itself."""
         comm, count = piece.blocks.comm, len(keys)
-        guests = Guests(backend.empty(count, np.int64), backend.empty(count), comm.size)
-        count = backend.scan(count, kernels.invite, keys=keys, guests=guests)
-        order = backend.xp.argsort(guests.hosts[:count], kind="stable")
-        hosts = ordered(backend, guests.hosts, order)
+        outgoing = OutgoingVertices(backend.empty(count, np.int64), backend.empty(count), comm.size)
+        count = backend.scan(count, kernels.list_outgoing, keys=keys, outgoing=outgoing)
+        order = backend.xp.argsort(outgoing.target_ranks[:count], kind="stable")
+        hosts = ordered(backend, outgoing.target_ranks, order)
         sent = counts_between(backend, hosts, np.arange(comm.size + 1))
         vertices, told = backend.empty(count), backend.empty(kernels.TOLD * count, np.int64)
         backend.parallel_for(
             count,
-            kernels.introduce,
-            guests=guests,
+            kernels.pack_vertices,
+            outgoing=outgoing,
             order=order,
             digests=digests,
             graph=piece,
             vertices=vertices,
             told=told,
         )
-        met, counts = comm.send(backend, told, kernels.TOLD * sent)
-        partners = _pair(backend, met, constraints)
+        received, counts = comm.send(backend, told, kernels.TOLD * sent)
+        partners = _pair(backend, received, constraints)
         found = comm.exchange(backend, partners, counts // kernels.TOLD, sent)
         backend.parallel_for(
             count,
-            kernels.take_answers,
+            kernels.unpack_reply,
             vertices=vertices,
             found=found,
             partners=self._partners,
@@ -93,11 +93,11 @@ class PairElsewhere:
 
 
 def _pair(backend: Backend, told: Array, constraints: Constraints) -> Array:
-    """Return the partner of each vertex that has met others (int32), -1 for none."""
+    """Return the partner of each received vertex (int32), -1 for none."""
     count = len(told) // kernels.TOLD
     keys = backend.empty(count, np.int64)
     backend.parallel_for(count, kernels.copy_keys, told=told, keys=keys)
-    met = Met(
+    received = ReceivedVertices(
         told,
         backend.xp.argsort(keys),
         keys,
@@ -105,8 +105,10 @@ def _pair(backend: Backend, told: Array, constraints: Constraints) -> Array:
         backend.empty(count, backend.sum_type),
         backend.empty(count),
     )
-    backend.parallel_for(count, kernels.seat, met=met)
+    backend.parallel_for(count, kernels.unpack_vertices, received=received)
     match, partners = backend.full(count, NO_VERTEX), backend.empty(count)
-    pair_sorted(backend, met, keys, match, met.digests, constraints)
-    backend.parallel_for(count, kernels.answer, met=met, match=match, partners=partners)
+    pair_sorted(backend, received, keys, match, received.digests, constraints)
+    backend.parallel_for(
+        count, kernels.pack_reply, received=received, match=match, partners=partners
+    )
     return partners

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.distributed.communicator import Communicator
-from jetpy.distributed.faults import ending_all, together
+from jetpy.distributed.faults import ending_all, run_collectively
 from jetpy.errors import FileFormatError, JetpyError
 from jetpy.io.compression import split_name
 from jetpy.io.parts import check_parts_name
@@ -37,15 +37,15 @@ def write_parts(
     final = Path(os.path.realpath(path))
     partial = final.with_name(f".{final.name}.partial")
     with ending_all(comm):
-        together(comm, lambda: check_target(path))
+        run_collectively(comm, lambda: check_target(path))
         content, start = _content(final, parts, first, n)
         if start is None:
-            lengths = comm.gather_objects(len(content))
+            lengths = comm.allgather_objects(len(content))
             start = sum(lengths[: comm.rank])
         try:
-            together(comm, lambda: _create(partial) if comm.rank == 0 else None)
-            together(comm, lambda: _write(partial, content, start))
-            together(comm, lambda: os.replace(partial, final) if comm.rank == 0 else None)
+            run_collectively(comm, lambda: _create(partial) if comm.rank == 0 else None)
+            run_collectively(comm, lambda: _write(partial, content, start))
+            run_collectively(comm, lambda: os.replace(partial, final) if comm.rank == 0 else None)
         finally:
             if comm.rank == 0:
                 partial.unlink(missing_ok=True)

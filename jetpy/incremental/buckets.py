@@ -218,7 +218,7 @@ class BucketList:
         change = self.backend.reduce(
             len(vertices), kernels.modify_rows, modifiers=modifiers, graph=self.device
         )
-        self.degrees.follow(vertices, degrees)
+        self.degrees.exchange_ghosts(vertices, degrees)
         return change // 2
 
     def _delete(self, vertices: IntArray, uploaded: Array) -> None:
@@ -226,8 +226,8 @@ class BucketList:
         self.backend.parallel_for(
             len(vertices), kernels.delete_vertices, vertices=uploaded, graph=self.device
         )
-        self.vertex_weights.follow(vertices, 0)
-        self.parts.follow(vertices, NO_PART)
+        self.vertex_weights.exchange_ghosts(vertices, 0)
+        self.parts.exchange_ghosts(vertices, NO_PART)
         self._buckets.host[vertices] = 0
 
     def _needed(self, degrees: IntArray, vertex_weights: IntArray) -> IntArray:

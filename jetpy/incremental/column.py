@@ -68,7 +68,7 @@ class Column(HostColumn):
                 len(vertices), kernels.assign, vertices=uploaded, values=new, array=self._device
             )
 
-    def follow(self, vertices: IntArray, values: IntArray | int) -> None:
+    def exchange_ghosts(self, vertices: IntArray, values: IntArray | int) -> None:
         """Set numbers on the host that a launch sets on the back end."""
         self._host[vertices] = values
 

@@ -295,7 +295,7 @@ class _StepRefiner:
         share = step.options.cut_share
         return (
             share is not None
-            and level.graph.all_n >= coarsest_size(step.k, step.options.coarsen.per_part)
+            and level.graph.global_n >= coarsest_size(step.k, step.options.coarsen.per_part)
             and refined.measures.cut <= share * full
         )
 

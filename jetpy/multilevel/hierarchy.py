@@ -93,7 +93,7 @@ class HierarchyLevel:
 
     def own_problem(self, problem: Problem) -> Problem:
         """Return the problem of all levels as that of this one: coarse ones have looser limits."""
-        return problem if self.coarse_of is None else loosened(problem, self.graph.all_n)
+        return problem if self.coarse_of is None else loosened(problem, self.graph.global_n)
 
     def refinement(self, problem: Problem) -> Refinement:
         """Return what refines the level: the same as the last time, if the problem is.
@@ -200,18 +200,18 @@ def coarsen(
     target = coarsest_size(steps[0].k, options.per_part)
     levels = [finest]
     affordable = problem.options.initial.max_entries // 4
-    while levels[-1].graph.all_n > target or levels[-1].graph.all_size > affordable:
+    while levels[-1].graph.global_n > target or levels[-1].graph.global_size > affordable:
         finer = levels[-1]
         if until is not None and until(finer.graph):
             break
         salt = (seed + len(levels)) & 0x7FFFFFFF
         with Stopwatch(finer.backend, "coarsen", depth + len(levels)) as watch:
             coarse, coarse_of = finer.contract(options, problem.limit, salt)
-        n = coarse.all_n
-        if n > options.min_shrink * finer.graph.all_n or n < target // 8:
+        n = coarse.global_n
+        if n > options.min_shrink * finer.graph.global_n or n < target // 8:
             break
         levels.append(finer.next_level(coarse, coarse_of, watch))
-        progress("coarsen", finest.graph.all_n - n, finest.graph.all_n - target)
+        progress("coarsen", finest.graph.global_n - n, finest.graph.global_n - target)
     if until is None:
         levels[-1] = levels[-1].alone()
     return levels

@@ -27,7 +27,7 @@ def add_hierarchies(
 ) -> list[list[HierarchyLevel]]:
     """Return the other hierarchies that the options want; they share the finer levels of one."""
     options = steps[-1].options
-    sizes = [level.graph.all_size for level in hierarchy]
+    sizes = [level.graph.global_size for level in hierarchy]
     depth = sum(size > options.portfolio_limit for size in sizes)
     found = []
     for number, method in enumerate(options.branches if depth < len(sizes) - 1 else (), 1):

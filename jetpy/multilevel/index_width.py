@@ -15,7 +15,7 @@ from jetpy.problem.problem import Problem, in_units
 
 def is_narrow(graph: DeviceGraph, problem: Problem) -> bool:
     """Whether 32 bits hold a level as it is: its edges, and all sums of weights."""
-    return not is_large(graph.all_nnz, graph.edge_weight, problem.total // problem.unit)
+    return not is_large(graph.global_nnz, graph.edge_weight, problem.total // problem.unit)
 
 
 def narrow_graph(backend: Backend, graph: DeviceGraph, problem: Problem) -> DeviceGraph:
@@ -39,7 +39,7 @@ def narrow_graph(backend: Backend, graph: DeviceGraph, problem: Problem) -> Devi
 
 def narrow_weights(backend: Backend, graph: DeviceGraph, problem: Problem) -> tuple[Array, Array]:
     """Return the weights of edges and vertices of `narrow_graph` (int32)."""
-    unit = _unit(graph.edge_weight, graph.all_nnz)
+    unit = _unit(graph.edge_weight, graph.global_nnz)
     edge_weights = _divided(backend, graph.edge_weights, unit)
     return edge_weights, _divided(backend, graph.vertex_weights, _vertex_unit(graph, problem))
 
@@ -50,7 +50,7 @@ def narrow_problem(graph: DeviceGraph, problem: Problem) -> Problem:
 
 
 def _vertex_unit(graph: DeviceGraph, problem: Problem) -> int:
-    return _unit(problem.total // problem.unit, graph.all_n)
+    return _unit(problem.total // problem.unit, graph.global_n)
 
 
 def _unit(total: int, count: int) -> int:

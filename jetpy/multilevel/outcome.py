@@ -137,8 +137,8 @@ def level_report(depth: int, level: HierarchyLevel, refined: Refined, problem: P
     """Describe level `depth`, refined; see `Level.timed` for what that took."""
     return Level(
         level=depth,
-        n=level.graph.all_n,
-        m=level.graph.all_nnz // 2,
+        n=level.graph.global_n,
+        m=level.graph.global_nnz // 2,
         cut_before=refined.cut_before,
         cut_after=refined.measures.cut,
         imbalance=problem.imbalance_of(refined.measures.part_weights),

@@ -42,13 +42,13 @@ def uncoarsen(
     watches : list of Stopwatch
         Time and launches of each level, the finest level first.
     """
-    work, done = sum(level.graph.all_n for level in hierarchy), 0
+    work, done = sum(level.graph.global_n for level in hierarchy), 0
     watches: list[Stopwatch] = []
     while hierarchy:
         level = hierarchy.pop()
         with Stopwatch(level.backend, "refine", first + len(hierarchy)) as watch:
             parts = project(level, refine(level, hierarchy, parts), hierarchy)
         watches.insert(0, watch)
-        done += level.graph.all_n
+        done += level.graph.global_n
         progress("refine", done, work)
     return parts, watches

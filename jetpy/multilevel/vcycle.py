@@ -35,7 +35,7 @@ def _is_cycled(level: HierarchyLevel, finer: Sequence[HierarchyLevel], options: 
     limit = options.cycle_limit
     if limit is None:
         return len(finer) % options.cycle_step == 0
-    return level.graph.all_size <= limit and not (finer and finer[-1].graph.all_size <= limit)
+    return level.graph.global_size <= limit and not (finer and finer[-1].graph.global_size <= limit)
 
 
 def _run(

@@ -61,7 +61,7 @@ class LabelPropagation:
         backend.parallel_for(
             count, kernels.propose, graph=state.graph, table=state.table, state=state
         )
-        state.graph.halo.follow(state.priorities, state.targets)
+        state.graph.halo.exchange_ghosts(state.priorities, state.targets)
         if backend.prefers_lists:
             listed = state.number(Control.LISTED)
             backend.scan_into(
@@ -79,7 +79,7 @@ class LabelPropagation:
         else:
             backend.parallel_for(count, kernels.tally_inflow, cap=self._cap, **arguments)
             flows = self._cap.incoming, self._cap.outgoing
-            state.graph.halo.add_up(*flows, stripes=self._cap.stripes)
+            state.graph.halo.allreduce(*flows, stripes=self._cap.stripes)
             backend.parallel_for(state.k, kernels.cap_inflow, state=state, cap=self._cap)
             backend.parallel_for(count, kernels.admit, cap=self._cap, **arguments)
 

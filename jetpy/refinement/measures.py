@@ -77,7 +77,7 @@ def measure(backend: Backend, graph: DeviceGraph, parts: Array, metric: DeviceMe
         parts=parts,
         part_weights=part_weights,
     )
-    graph.halo.add_up(part_weights)
+    graph.halo.allreduce(part_weights)
     cut = cost(backend, graph, parts, metric)
     return Measures(cut, backend.to_host(part_weights).astype(np.int64))
 

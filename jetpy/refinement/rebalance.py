@@ -114,7 +114,7 @@ class Rebalancing:
             evicted=self._evicted,
             state=state,
         )
-        state.graph.halo.add_up(self._eviction.histogram, stripes=self._eviction.stripes)
+        state.graph.halo.allreduce(self._eviction.histogram, stripes=self._eviction.stripes)
 
     def _evict(self) -> int | Count:
         """Move the first candidates that weigh enough, by bucket and number, or mark them.
@@ -134,7 +134,7 @@ class Rebalancing:
         for digit in reversed(range(digits)):
             shift = last_bits + digit * digit_bits
             backend.parallel_for(count, kernels.tally_digits, shift=shift, **listed)
-            halo.add_up(self._eviction.upper_digits, self._eviction.lower_digits)
+            halo.allreduce(self._eviction.upper_digits, self._eviction.lower_digits)
             backend.parallel_for(state.k, kernels.narrow_down, **both)
         backend.parallel_for(
             count,
@@ -168,7 +168,7 @@ class Rebalancing:
         if not state.graph.halo.is_whole:
             regions = len(evicted.here) * evicted.regions
             state.backend.parallel_for(regions, kernels.sum_regions, evicted=evicted, state=state)
-            state.graph.halo.sum_before(evicted.here, evicted.elsewhere)
+            state.graph.halo.exscan(evicted.here, evicted.elsewhere)
         state.backend.parallel_for(
             count,
             kernels.deal_evicted,
@@ -199,7 +199,7 @@ def _eviction(state: RefinementState) -> Eviction:
 
 def _most_vertices(state: RefinementState) -> int:
     """Return how many vertices the whole graph of a level has at most."""
-    return max(state.room, state.graph.all_n)
+    return max(state.room, state.graph.global_n)
 
 
 def _half_bits(n: int, k: int) -> int:

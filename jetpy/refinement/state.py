@@ -121,7 +121,7 @@ class RefinementState:
         backend, rows = self.backend, self.graph.long_rows.fine
         n = self.graph.places
         self.parts[: len(parts)] = parts
-        self.graph.halo.follow(self.parts)
+        self.graph.halo.exchange_ghosts(self.parts)
         self.previous[:n] = self.best_parts[:n] = self.parts[:n]
         self.measures = known or measure(backend, self.graph, self.parts, self.metric)
         rows.launch_lanes(table_kernels.clear_long_rows, graph=self.graph, table=self.table)

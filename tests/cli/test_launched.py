@@ -11,7 +11,7 @@ import pytest
 
 import jetpy.distributed
 from jetpy.cli import launched
-from jetpy.cli.launched import are_several, are_told_to_be_several, told_rank
+from jetpy.cli.launched import are_several, launcher_started_many, rank_from_environment
 from jetpy.cli.processes import MENDED, REPAIR, _naming
 from jetpy.distributed import mpi
 from jetpy.distributed.communicator import Communicator
@@ -86,7 +86,7 @@ def test_several(launcher: Launcher, environment: dict[str, str], size: int) -> 
 def test_alone(launcher: Launcher, environment: dict[str, str], size: int | None) -> None:
     launcher.tells(size, **environment)
     assert not are_several()
-    assert not are_told_to_be_several()
+    assert not launcher_started_many()
 
 
 @pytest.mark.parametrize(
@@ -109,11 +109,11 @@ def test_library() -> None:
 
 
 def test_numbers_of_processes(launcher: Launcher, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert told_rank() is None
+    assert rank_from_environment() is None
     monkeypatch.setenv("PMIX_RANK", "7")
-    assert told_rank() == 7
+    assert rank_from_environment() == 7
     monkeypatch.setenv("PMIX_RANK", "nonsense")
-    assert told_rank() is None
+    assert rank_from_environment() is None
 
 
 def test_other_commands_say_that_they_are_for_one(run: Run, launcher: Launcher) -> None:

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("compiled")
 SIZES = 1, 2, 3, 5
 
 
-def together(blocks: list[Block]) -> Graph:
+def run_collectively(blocks: list[Block]) -> Graph:
     degrees = np.concatenate([np.diff(block.indptr) for block in blocks])
     return Graph(
         np.concatenate([[0], np.cumsum(degrees)]).astype(np.int32),
@@ -91,7 +91,7 @@ def test_shares_make_the_graph(form: str, size: int, tmp_path: Path) -> None:
     graph = jetpy.as_graph((grid.indptr, v, (u * v) % 5 + 1, vertex_weights))
     path = WRITERS[form](tmp_path / "mesh", graph)
     blocks = side_by_side(size, lambda comm: jetpy.distributed.read(comm, path))
-    assert_same(together(blocks), graph)
+    assert_same(run_collectively(blocks), graph)
 
 
 @settings(max_examples=30)
@@ -100,7 +100,7 @@ def test_shares_of_metis_files(graph: Graph, size: int, tmp_path_factory: Any) -
     path = tmp_path_factory.mktemp("metis") / "any.graph"
     jetpy.write_graph(path, graph)
     blocks = side_by_side(size, lambda comm: jetpy.distributed.read(comm, path))
-    assert_same(together(blocks), graph)
+    assert_same(run_collectively(blocks), graph)
 
 
 @given(st.lists(st.integers(0, 9), max_size=20), st.integers(1, 7))
@@ -116,12 +116,12 @@ def test_shares_are_about_equal(degrees: list[int], size: int) -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_generators(size: int) -> None:
-    made = together(side_by_side(size, lambda comm: jetpy.distributed.cube(comm, 5, 4, 3)))
+    made = run_collectively(side_by_side(size, lambda comm: jetpy.distributed.cube(comm, 5, 4, 3)))
     assert_same(made, jetpy.generators.cube(5, 4, 3))
-    made = together(side_by_side(size, lambda comm: jetpy.distributed.grid(comm, 2, 9)))
+    made = run_collectively(side_by_side(size, lambda comm: jetpy.distributed.grid(comm, 2, 9)))
     assert_same(made, jetpy.generators.grid(2, 9))
-    made = together(side_by_side(size, lambda comm: jetpy.distributed.rmat(comm, 7, 6, 3)))
-    assert_same(made, together([jetpy.distributed.rmat(None, 7, 6, 3)]))
+    made = run_collectively(side_by_side(size, lambda comm: jetpy.distributed.rmat(comm, 7, 6, 3)))
+    assert_same(made, run_collectively([jetpy.distributed.rmat(None, 7, 6, 3)]))
     jetpy.as_graph((made.indptr, made.indices))
     assert made.m > 400
 

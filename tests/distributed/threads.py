@@ -24,7 +24,7 @@ class ThreadCommunicator(Communicator):
         self.rank, self.size = rank, size
         self._table, self._barrier = table, barrier
 
-    def gather_objects(self, value: Any) -> list[Any]:
+    def allgather_objects(self, value: Any) -> list[Any]:
         """Return the values of all threads."""
         self._table[self.rank] = value
         self._barrier.wait(PATIENCE)
@@ -32,13 +32,13 @@ class ThreadCommunicator(Communicator):
         self._barrier.wait(PATIENCE)
         return found
 
-    def add_up(self, backend: Backend, *arrays: Array) -> None:
+    def allreduce(self, backend: Backend, *arrays: Array) -> None:
         """Replace arrays, in place, by the sums of those of all threads."""
         for array in arrays:
-            sums = self.gather_objects(backend.to_host(array).copy())
+            sums = self.allgather_objects(backend.to_host(array).copy())
             array[:] = backend.from_host(np.sum(sums, axis=0, dtype=array.dtype))
 
-    def gather_into(self, backend: Backend, array: Array, found: Array) -> None:
+    def allgather(self, backend: Backend, array: Array, found: Array) -> None:
         """Put the arrays of all threads, of equal lengths, into one, one after the other."""
         found[:] = backend.from_host(np.concatenate(self._arrays_of_all(backend, array)))
 
@@ -46,22 +46,22 @@ class ThreadCommunicator(Communicator):
         """Return the arrays of all threads, one after the other."""
         return backend.from_host(np.concatenate(self._arrays_of_all(backend, array)))
 
-    def exchange_into(
+    def alltoallv(
         self, backend: Backend, array: Array, found: Array, sent: Counts, received: Counts
     ) -> None:
         """Hand each thread its share, and put what this one is handed into an array."""
         assert len(array) == sent.sum()
         shares = np.split(backend.to_host(array).copy(), np.cumsum(sent)[:-1])
-        handed = [given[self.rank] for given in self.gather_objects(shares)]
+        handed = [given[self.rank] for given in self.allgather_objects(shares)]
         assert [len(share) for share in handed] == list(received)
         found[:] = backend.from_host(np.concatenate(handed))
 
     def _arrays_of_all(self, backend: Backend, array: Array) -> list[Any]:
-        return self.gather_objects(backend.to_host(array).copy())
+        return self.allgather_objects(backend.to_host(array).copy())
 
-    def exchange_counts(self, sent: Counts) -> Counts:
+    def alltoall(self, sent: Counts) -> Counts:
         """Return how much each thread sends to this one."""
-        return np.array([given[self.rank] for given in self.gather_objects(sent)])
+        return np.array([given[self.rank] for given in self.allgather_objects(sent)])
 
     def abort(self) -> None:
         """Let the others wait no longer."""

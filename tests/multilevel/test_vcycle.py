@@ -25,10 +25,10 @@ def cycled(monkeypatch: pytest.MonkeyPatch, sizes: list[int], options: Options) 
     found: list[int] = []
 
     def run(level: SimpleNamespace, *_: object) -> None:
-        found.append(level.graph.all_size)
+        found.append(level.graph.global_size)
 
     monkeypatch.setattr(vcycle, "_run", run)
-    levels = [SimpleNamespace(graph=SimpleNamespace(all_size=size)) for size in sizes]
+    levels = [SimpleNamespace(graph=SimpleNamespace(global_size=size)) for size in sizes]
     problem = SimpleNamespace(options=options)
     while levels:
         run_cycles(levels.pop(), levels, problem, None)

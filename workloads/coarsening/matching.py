@@ -13,7 +13,7 @@ cut parts them from.
 import pykokkos as pk
 
 from jetpy.workloads.coarsening.constraints import is_pinned, room_beside
-from jetpy.workloads.common.ghosts import id_of, own_id
+from jetpy.workloads.common.ghosts import global_id, owned_global_id
 from jetpy.workloads.common.groups import NO_VERTEX, Constraints, Graph, LongRows, Offset, Weight
 from jetpy.workloads.common.hashing import ODD, mix, stir
 from jetpy.workloads.common.long_rows import (
@@ -102,7 +102,7 @@ def rate(
     weight_u: pk.double = graph.vertex_weights[u]
     weight_v: pk.double = graph.vertex_weights[v]
     one: pk.int64 = 1
-    h: pk.int64 = hash_edge(own_id(u, graph), id_of(v, graph), handshakes.seed)
+    h: pk.int64 = hash_edge(owned_global_id(u, graph), global_id(v, graph), handshakes.seed)
     stretch: pk.double = (one << STRETCH_BITS) + h
     rating: pk.double = (w * w) / (weight_u * weight_v) * stretch
     if handshakes.match[v] != NO_VERTEX:
@@ -181,7 +181,7 @@ def best_entry(
             continue
         rating: pk.double = rate(u, e, room, part, graph, handshakes, constraints)
         if rating == best_rating:
-            if id_of(graph.indices[e], graph) < id_of(graph.indices[best], graph):
+            if global_id(graph.indices[e], graph) < global_id(graph.indices[best], graph):
                 best = e
     return best
 

@@ -8,7 +8,7 @@ one number, which leaves no room for races.
 import pykokkos as pk
 
 from jetpy.workloads.coarsening.constraints import may_join, room_beside
-from jetpy.workloads.common.ghosts import degree_of, id_of
+from jetpy.workloads.common.ghosts import degree_of, global_id
 from jetpy.workloads.common.groups import NO_VERTEX, Constraints, Graph, LongRows
 from jetpy.workloads.common.hashing import ODD, mix, stir
 from jetpy.workloads.common.long_rows import edges_from, edges_to, row_of, step_of
@@ -45,7 +45,7 @@ def key_leaves(
     degree: int = graph.indptr[v + 1] - graph.indptr[v]
     group: int = NO_GROUP
     if degree == 1:
-        group = id_of(graph.indices[graph.indptr[v]], graph)
+        group = global_id(graph.indices[graph.indptr[v]], graph)
     if degree == 0:
         group = n
     keys[i] = key_of(group, v)
@@ -73,7 +73,7 @@ def key_twins(
     first: pk.uint32 = 0
     second: pk.uint32 = 0
     while e < end:
-        h: pk.uint32 = mix(id_of(graph.indices[e], graph) + 1)
+        h: pk.uint32 = mix(global_id(graph.indices[e], graph) + 1)
         first += h
         second += stir(h, ODD)
         e += 1
@@ -101,7 +101,7 @@ def find_matchmakers(
     best: pk.int64 = matchmakers[v]
     while e < end:
         u: int = graph.indices[e]
-        found: pk.int64 = pack(degree_of(u, graph), id_of(u, graph))
+        found: pk.int64 = pack(degree_of(u, graph), global_id(u, graph))
         if found < best:
             best = found
         e += step_of(i, long_rows)
@@ -133,7 +133,7 @@ def key_relatives(
         e = end
     while e < end:
         u: int = graph.indices[e]
-        number: int = id_of(u, graph)
+        number: int = global_id(u, graph)
         degree: int = degree_of(u, graph)
         if degree < lowest or (degree == lowest and number < matchmaker):
             lowest = degree

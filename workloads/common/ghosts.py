@@ -20,7 +20,7 @@ def is_ghost(v: int, graph: Graph) -> bool:
 
 
 @pk.function
-def id_of(v: int, graph: Graph) -> int:
+def global_id(v: int, graph: Graph) -> int:
     """Return the number that a vertex has in the whole graph.
 
     Without a jump, which nobody could foresee: numbers of ghosts are read for all vertices.
@@ -35,7 +35,7 @@ def id_of(v: int, graph: Graph) -> int:
 
 
 @pk.function
-def own_id(v: int, graph: Graph) -> int:
+def owned_global_id(v: int, graph: Graph) -> int:
     """Return the number that an own vertex has in the whole graph."""
     return graph.first + v
 

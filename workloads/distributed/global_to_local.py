@@ -6,7 +6,7 @@ listed and sorted, if they are few, or marked in an array of all vertices.
 
 import pykokkos as pk
 
-from jetpy.workloads.common.ghosts import id_of
+from jetpy.workloads.common.ghosts import global_id
 from jetpy.workloads.common.groups import NO_VERTEX, Graph
 from jetpy.workloads.common.lists import place_in
 
@@ -18,11 +18,13 @@ def is_in(u: int, first: int, end: int) -> bool:
 
 
 @pk.workunit
-def name_vertices(i: int, vertices: pk.View1D[pk.int32], names: pk.View1D[pk.int32], graph: Graph):
-    """Write the numbers of vertices in the whole graph; none stays none."""
+def local_to_global(
+    i: int, vertices: pk.View1D[pk.int32], names: pk.View1D[pk.int32], graph: Graph
+):
+    """Write the global ids of vertices; none stays none."""
     v: int = vertices[i]
     if v >= 0:
-        v = id_of(v, graph)
+        v = global_id(v, graph)
     names[i] = v
 
 
@@ -70,7 +72,7 @@ def place_marked(
 
 
 @pk.workunit
-def localize_marked(
+def global_to_local_marked(
     i: int,
     ids: pk.View1D[pk.int32],
     first: int,
@@ -87,7 +89,7 @@ def localize_marked(
 
 
 @pk.workunit
-def localize_listed(
+def global_to_local_listed(
     i: int,
     ids: pk.View1D[pk.int32],
     first: int,

@@ -6,12 +6,12 @@ arrays, the values of a vertex side by side; `count` says how many these are, `p
 
 import pykokkos as pk
 
-from jetpy.workloads.common.ghosts import id_of
+from jetpy.workloads.common.ghosts import global_id
 from jetpy.workloads.common.groups import NO_VERTEX, Graph, Weight
 
 
 @pk.workunit
-def show_numbers(
+def pack_numbers(
     i: int,
     values: pk.View1D[pk.int32],
     vertices: pk.View1D[pk.int32],
@@ -24,7 +24,7 @@ def show_numbers(
 
 
 @pk.workunit
-def take_numbers(
+def unpack_numbers(
     g: int,
     values: pk.View1D[pk.int32],
     own: int,
@@ -37,7 +37,7 @@ def take_numbers(
 
 
 @pk.workunit
-def show_weights(
+def pack_weights(
     i: int,
     values: pk.View1D[Weight],
     vertices: pk.View1D[pk.int32],
@@ -45,12 +45,12 @@ def show_weights(
     count: int,
     place: int,
 ):
-    """Do what `show_numbers` does with sums of weights."""
+    """Do what `pack_numbers` does with sums of weights."""
     shown[i * count + place] = values[vertices[i]]
 
 
 @pk.workunit
-def take_weights(
+def unpack_weights(
     g: int,
     values: pk.View1D[Weight],
     own: int,
@@ -58,30 +58,30 @@ def take_weights(
     count: int,
     place: int,
 ):
-    """Do what `take_numbers` does with sums of weights."""
+    """Do what `unpack_numbers` does with sums of weights."""
     values[own + g] = seen[g * count + place]
 
 
 @pk.workunit
-def show_vertices(
+def pack_vertices(
     i: int,
     values: pk.View1D[pk.int32],
     vertices: pk.View1D[pk.int32],
     shown: pk.View1D[pk.int32],
     graph: Graph,
 ):
-    """Do what `show_numbers` does where values are vertices, by their numbers in the whole graph.
+    """Do what `pack_numbers` does where values are vertices, by their numbers in the whole graph.
 
     What is negative stays as it is.
     """
     v: int = values[vertices[i]]
     if v >= 0:
-        v = id_of(v, graph)
+        v = global_id(v, graph)
     shown[i] = v
 
 
 @pk.workunit
-def take_vertices(g: int, values: pk.View1D[pk.int32], seen: pk.View1D[pk.int32], graph: Graph):
+def unpack_vertices(g: int, values: pk.View1D[pk.int32], seen: pk.View1D[pk.int32], graph: Graph):
     """Let ghosts have the vertices that others have shown; none in place of those of others."""
     v: int = seen[g] - graph.first
     if v < 0 or v >= graph.own:
@@ -90,7 +90,7 @@ def take_vertices(g: int, values: pk.View1D[pk.int32], seen: pk.View1D[pk.int32]
 
 
 @pk.workunit
-def sum_before(
+def exscan(
     i: int,
     counts: pk.View1D[pk.int64],
     all_counts: pk.View1D[pk.int64],

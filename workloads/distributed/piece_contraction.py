@@ -6,7 +6,7 @@ the order of these; who then has the coarse vertex merges both rows.
 
 import pykokkos as pk
 
-from jetpy.workloads.common.ghosts import own_id
+from jetpy.workloads.common.ghosts import owned_global_id
 from jetpy.workloads.common.groups import NO_VERTEX, Graph, Offset, Weight
 
 
@@ -33,7 +33,7 @@ class Meeting:
 def is_lower(v: int, graph: Graph, numbering: Numbering) -> bool:
     """Whether an own vertex is the lower one of its pair, or alone."""
     partner: int = numbering.partners[v]
-    return partner == NO_VERTEX or own_id(v, graph) < partner
+    return partner == NO_VERTEX or owned_global_id(v, graph) < partner
 
 
 @pk.function

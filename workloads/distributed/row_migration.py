@@ -14,7 +14,7 @@ LENGTH = TOLD - 1
 """Which of them is its length; the others are its coarse vertex and its weight."""
 
 
-class Gathered:
+class MigratedRows:
     """Rows of own vertices, and after them those that others have handed over."""
 
     own: int
@@ -58,20 +58,20 @@ def copy_entries(
     i: int,
     rows: pk.View1D[pk.int32],
     graph: Graph,
-    walkers: int,
+    threads_per_row: int,
     offsets: pk.View1D[pk.int64],
     heads: pk.View1D[pk.int32],
     edge_weights: pk.View1D[Weight],
 ):
     """Copy every so many-th entry of a row, which so many indices share."""
-    v: int = rows[i // walkers]
-    e: int = graph.indptr[v] + i % walkers
-    place: pk.int64 = offsets[i // walkers] + i % walkers
+    v: int = rows[i // threads_per_row]
+    e: int = graph.indptr[v] + i % threads_per_row
+    place: pk.int64 = offsets[i // threads_per_row] + i % threads_per_row
     while e < graph.indptr[v + 1]:
         heads[place] = graph.indices[e]
         edge_weights[place] = graph.edge_weights[e]
-        e += walkers
-        place += walkers
+        e += threads_per_row
+        place += threads_per_row
 
 
 @pk.workunit
@@ -92,7 +92,7 @@ def place_rows(
     last_pass: bool,
     told: pk.View1D[pk.int64],
     first: int,
-    gathered: Gathered,
+    gathered: MigratedRows,
 ):
     """Put a row that was handed over after the own ones.
 

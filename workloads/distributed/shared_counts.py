@@ -44,7 +44,7 @@ class Shared:
 
 
 @pk.workunit
-def tell_moves(i: int, may_rebuild: int, shared: Shared, state: Refinement):
+def pack_moves(i: int, may_rebuild: int, shared: Shared, state: Refinement):
     """Tell the changes of the part weights, an index for each, and how many vertices moved."""
     if i < state.k:
         shared.moves[i] = state.part_weights[i] - shared.weights_before[i]
@@ -58,7 +58,7 @@ def tell_moves(i: int, may_rebuild: int, shared: Shared, state: Refinement):
 
 
 @pk.workunit
-def hear_moves(i: int, pieces: int, max_moved: int, shared: Shared, state: Refinement):
+def unpack_moves(i: int, pieces: int, max_moved: int, shared: Shared, state: Refinement):
     """Hear the part weights, an index for each, and whether rows are built anew.
 
     They are if more than `max_moved` vertices have moved, and all pieces can do so.
@@ -75,7 +75,7 @@ def hear_moves(i: int, pieces: int, max_moved: int, shared: Shared, state: Refin
 
 
 @pk.workunit
-def tell_update(i: int, n: int, shared: Shared, state: Refinement):
+def pack_update(i: int, n: int, shared: Shared, state: Refinement):
     """Tell by how much the cut changes, and how many of n vertices are not active."""
     change: pk.int64 = 0
     for stripe in range(COUNTER_STRIPES):
@@ -89,7 +89,7 @@ def tell_update(i: int, n: int, shared: Shared, state: Refinement):
 
 
 @pk.workunit
-def hear_update(i: int, ghosts: int, graph: Graph, shared: Shared, state: Refinement):
+def unpack_update(i: int, ghosts: int, graph: Graph, shared: Shared, state: Refinement):
     """Hear the sums, as if one device had counted; ghosts, an index for each, have not moved."""
     if state.control[Control.TASK] == Task.NOTHING:
         return

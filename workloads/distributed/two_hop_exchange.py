@@ -6,7 +6,7 @@ Of each goes its key, group and number in the whole graph in one, its weight and
 import pykokkos as pk
 
 from jetpy.workloads.coarsening.two_hop import NO_KEY
-from jetpy.workloads.common.ghosts import own_id
+from jetpy.workloads.common.ghosts import owned_global_id
 from jetpy.workloads.common.groups import NO_VERTEX, Graph, Weight
 from jetpy.workloads.common.packing import lower_of, pack, upper_of
 
@@ -15,15 +15,15 @@ TOLD = 3
 DIGEST = TOLD - 1
 
 
-class Guests:
+class OutgoingVertices:
     """Those who go to meetings."""
 
     keys: pk.View1D[pk.int64]
-    hosts: pk.View1D[pk.int32]  # processes
+    target_ranks: pk.View1D[pk.int32]  # processes
     processes: int
 
 
-class Met:
+class ReceivedVertices:
     """Those who have come, in order of their keys."""
 
     told: pk.View1D[pk.int64]
@@ -35,21 +35,25 @@ class Met:
 
 
 @pk.workunit
-def invite(
-    i: int, acc: pk.Acc[pk.int64], last_pass: bool, keys: pk.View1D[pk.int64], guests: Guests
+def list_outgoing(
+    i: int,
+    acc: pk.Acc[pk.int64],
+    last_pass: bool,
+    keys: pk.View1D[pk.int64],
+    outgoing: OutgoingVertices,
 ):
     """List the vertices that have a group, and where it meets."""
     if keys[i] != NO_KEY:
         if last_pass:
-            guests.keys[acc] = keys[i]
-            guests.hosts[acc] = upper_of(keys[i]) % guests.processes
+            outgoing.keys[acc] = keys[i]
+            outgoing.target_ranks[acc] = upper_of(keys[i]) % outgoing.processes
         acc += 1
 
 
 @pk.workunit
-def introduce(
+def pack_vertices(
     i: int,
-    guests: Guests,
+    outgoing: OutgoingVertices,
     order: pk.View1D[pk.int64],
     digests: pk.View1D[pk.int32],
     graph: Graph,
@@ -57,10 +61,10 @@ def introduce(
     told: pk.View1D[pk.int64],
 ):
     """Write what is told of a vertex, in an order; `vertices` become those in it."""
-    key: pk.int64 = guests.keys[order[i]]
+    key: pk.int64 = outgoing.keys[order[i]]
     v: int = lower_of(key)
     vertices[i] = v
-    told[TOLD * i] = pack(upper_of(key), own_id(v, graph))
+    told[TOLD * i] = pack(upper_of(key), owned_global_id(v, graph))
     told[TOLD * i + 1] = graph.vertex_weights[v]
     told[TOLD * i + DIGEST] = digests[v]
 
@@ -72,26 +76,28 @@ def copy_keys(i: int, told: pk.View1D[pk.int64], keys: pk.View1D[pk.int64]):
 
 
 @pk.workunit
-def seat(i: int, met: Met):
+def unpack_vertices(i: int, received: ReceivedVertices):
     """Write what is known of a vertex at its place in the order."""
-    place: pk.int64 = TOLD * met.order[i]
-    met.ids[i] = lower_of(met.told[place])
-    met.keys[i] = pack(upper_of(met.told[place]), i)
-    met.vertex_weights[i] = met.told[place + 1]
-    met.digests[i] = met.told[place + DIGEST]
+    place: pk.int64 = TOLD * received.order[i]
+    received.ids[i] = lower_of(received.told[place])
+    received.keys[i] = pack(upper_of(received.told[place]), i)
+    received.vertex_weights[i] = received.told[place + 1]
+    received.digests[i] = received.told[place + DIGEST]
 
 
 @pk.workunit
-def answer(i: int, met: Met, match: pk.View1D[pk.int32], partners: pk.View1D[pk.int32]):
+def pack_reply(
+    i: int, received: ReceivedVertices, match: pk.View1D[pk.int32], partners: pk.View1D[pk.int32]
+):
     """Write the partner of a vertex where it came in."""
     partner: int = match[i]
     if partner != NO_VERTEX:
-        partner = met.ids[partner]
-    partners[met.order[i]] = partner
+        partner = received.ids[partner]
+    partners[received.order[i]] = partner
 
 
 @pk.workunit
-def take_answers(
+def unpack_reply(
     i: int,
     vertices: pk.View1D[pk.int32],
     found: pk.View1D[pk.int32],

@@ -3,7 +3,7 @@
 import pykokkos as pk
 
 from jetpy.workloads.common.control_block import Control
-from jetpy.workloads.common.ghosts import comes_before, own_id
+from jetpy.workloads.common.ghosts import comes_before, owned_global_id
 from jetpy.workloads.common.groups import (
     NO_PRIORITY,
     UNWANTED,
@@ -251,6 +251,6 @@ def admit(i: int, graph: Graph, state: Refinement, proposals: Proposals, cap: In
         return
     if rank == cap.lowest_ranks[p]:
         seed: int = state.control[Control.ITERATION_SEED]
-        if place_of(mix(own_id(v, graph) ^ seed), ALL) >= cap.shares[p]:
+        if place_of(mix(owned_global_id(v, graph) ^ seed), ALL) >= cap.shares[p]:
             return
     accept(v, graph, state)

@@ -7,7 +7,7 @@ the plan (`plan`), the task one of the control block (`control_block`).
 import pykokkos as pk
 
 from jetpy.workloads.common.control_block import BLOCK_BITS, Control, Counter, Task
-from jetpy.workloads.common.ghosts import own_id
+from jetpy.workloads.common.ghosts import owned_global_id
 from jetpy.workloads.common.groups import INACTIVE, NO_PART, Connectivity, Graph, Refinement, Weight
 from jetpy.workloads.common.hashing import mix, place_of
 from jetpy.workloads.common.striped_counters import tally_stripe
@@ -128,7 +128,7 @@ def lose_weakly(
         seed: int = state.control[Control.ITERATION_SEED]
         first: int = p // plan.group_size * plan.group_size
         count: int = plan.numbers[Row.OPEN_COUNT * state.k + p]
-        place: int = first + place_of(mix(own_id(v, graph) ^ seed), count)
+        place: int = first + place_of(mix(owned_global_id(v, graph) ^ seed), count)
         q = plan.numbers[Row.OPEN_PART * state.k + place]
     state.destinations[v] = CANDIDATE - q
     row: int = table.rows[v]
@@ -281,7 +281,7 @@ def tally_digits(
     if not is_candidate(v, eviction):
         return
     p: int = state.parts[v]
-    number: pk.int64 = own_id(v, graph)
+    number: pk.int64 = owned_global_id(v, graph)
     number = number >> shift
     if eviction.buckets[v] == eviction.last_buckets[p] and (
         (number >> 2 * eviction.half_bits) == eviction.last_vertices[p]
@@ -344,11 +344,11 @@ def is_evicted(
     last: int = eviction.last_buckets[p]
     if eviction.buckets[v] != last:
         return eviction.buckets[v] < last
-    number: pk.int64 = own_id(v, graph) >> shift
+    number: pk.int64 = owned_global_id(v, graph) >> shift
     if number != eviction.last_vertices[p]:
         return number < eviction.last_vertices[p]
     before: pk.int64 = 0
-    u: int = v - (own_id(v, graph) & (1 << shift) - 1)
+    u: int = v - (owned_global_id(v, graph) & (1 << shift) - 1)
     while u < v:
         if (
             state.previous[u] == p

@@ -5,7 +5,7 @@ from enum import IntEnum
 import pykokkos as pk
 
 from jetpy.workloads.common.control_block import Control
-from jetpy.workloads.common.ghosts import own_id
+from jetpy.workloads.common.ghosts import owned_global_id
 from jetpy.workloads.common.groups import (
     INT32_MAX,
     NO_PART,
@@ -110,7 +110,7 @@ def best_slot(
             if qualifies(q, graph.vertex_weights[v], wanted, loads, limits):
                 connection: pk.int64 = connection_to(q, w, row, end, table, state)
                 if best < 0 or connection >= largest:
-                    h: pk.uint32 = part_hash(own_id(v, graph), q, seed)
+                    h: pk.uint32 = part_hash(owned_global_id(v, graph), q, seed)
                     if (
                         best < 0
                         or connection > largest

@@ -3,7 +3,7 @@
 import pykokkos as pk
 
 from jetpy.workloads.common.control_block import Control
-from jetpy.workloads.common.ghosts import own_id
+from jetpy.workloads.common.ghosts import owned_global_id
 from jetpy.workloads.common.groups import NO_PRIORITY, Connectivity, Graph, Refinement
 from jetpy.workloads.common.hashing import mix
 from jetpy.workloads.refinement.iterations import propagates
@@ -25,7 +25,7 @@ def toss(i: int, graph: Graph, table: Connectivity, state: Refinement):
     if state.targets[v] < 0 or state.gains[v] <= 0:
         return
     seed: int = state.control[Control.ITERATION_SEED]
-    if (mix(own_id(v, graph) ^ seed) & 1) == 0:
+    if (mix(owned_global_id(v, graph) ^ seed) & 1) == 0:
         state.priorities[v] = state.gains[v]
 
 
