@@ -81,9 +81,9 @@ class Watched(Refinement):
         self.rebalancing.launch()
         state.launch_update()
 
-    def look(self) -> bool:
+    def wait_and_serve(self) -> bool:
         """Do what the iteration has asked the host for, and keep what became of it."""
-        goes_on = super().look()
+        goes_on = super().wait_and_serve()
         state = self.state
         if state.control[Control.TASK] != Task.NOTHING and not state.counters[Counter.TOO_FEW]:
             self.keep()
@@ -147,5 +147,5 @@ def refine_once(graph: jetpy.Graph, parts: Parts, k: int, refine: RefineOptions)
         refinement.start(parts, refine.finest_ratios[0], None)
         while not seen:
             refinement.enqueue_iterations()
-            refinement.look()
+            refinement.wait_and_serve()
     return seen[0]

@@ -9,7 +9,7 @@ import click
 
 from jetpy.cli.changes import changes_told
 from jetpy.cli.command import Command, example
-from jetpy.cli.given import is_session_file, read_given
+from jetpy.cli.given import is_session_file, read_input
 from jetpy.cli.options import (
     INPUT_FILE,
     OUTPUT_FILE,
@@ -95,7 +95,7 @@ def evaluate_command(
     if parts is None and not is_session_file(graph):
         raise click.UsageError("Missing argument 'PARTS': only sessions have parts of their own")
     with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
-        given = read_given(graph, bars, repair=repair, pattern=pattern, scale=scale)
+        given = read_input(graph, bars, repair=repair, pattern=pattern, scale=scale)
         given = given.with_weights(vertex_weights, scale=scale)
         bars.busy("Evaluating")
         ids, count = given.partition(parts, k)

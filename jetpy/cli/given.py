@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class InputGraph:
     """A graph, and the parts that it has if it is that of a session.
 
     Attributes
@@ -45,7 +45,7 @@ class Given:
         """Return those of the rows of a file that are of the graph's vertices."""
         return rows if self.numbers is None else rows[self.numbers]
 
-    def with_weights(self, path: Path | None, *, scale: bool) -> Given:
+    def with_weights(self, path: Path | None, *, scale: bool) -> InputGraph:
         """Return the same with the weights of vertices that a file holds, if there is one.
 
         Raises
@@ -93,7 +93,7 @@ class Given:
         return parts
 
 
-def read_given(path: Path, bars: Bars, **rules: bool) -> Given:
+def read_input(path: Path, bars: Bars, **rules: bool) -> InputGraph:
     """Return a graph, read by rules as of `read_graph`, or that of a session or a mesh's cells.
 
     Raises
@@ -117,7 +117,7 @@ def read_given(path: Path, bars: Bars, **rules: bool) -> Given:
     suffix = split_name(path)[1]
     if path.is_dir() or suffix in FORMATS:
         graph = read_graph(path, progress=bars.read, **rules)
-        return Given(graph, graph.n)
+        return InputGraph(graph, graph.n)
     if not is_mesh_name(path):
         raise FileFormatError(
             f"{path}: {suffix or 'no suffix'!r} is no known format of graphs "
@@ -141,16 +141,16 @@ def name_of(path: Path) -> str:
     return path.resolve().name if path.is_dir() else split_name(path)[0]
 
 
-def _case(path: Path) -> Given:
+def _case(path: Path) -> InputGraph:
     from jetpy.meshes import openfoam
 
     if not openfoam.is_case(path):
         raise click.UsageError(f"{path} is a folder, but no OpenFOAM case with a mesh")
     graph = openfoam.read_case(path)
-    return Given(replace(graph, name=name_of(path)), graph.n)
+    return InputGraph(replace(graph, name=name_of(path)), graph.n)
 
 
-def _mesh(path: Path) -> Given:
+def _mesh(path: Path) -> InputGraph:
     from jetpy.meshes.cells import blocks_of, count_cells
     from jetpy.meshes.dual import cells_of_vertices, dual_graph
     from jetpy.meshes.files import read_mesh
@@ -158,14 +158,14 @@ def _mesh(path: Path) -> Given:
     with standard_output_kept():
         cells = read_mesh(path)
         graph = replace(dual_graph(cells), name=name_of(path))
-    return Given(graph, count_cells(blocks_of(cells)), cells_of_vertices(cells))
+    return InputGraph(graph, count_cells(blocks_of(cells)), cells_of_vertices(cells))
 
 
-def _session(path: Path, **rules: bool) -> Given:
+def _session(path: Path, **rules: bool) -> InputGraph:
     from jetpy.incremental.session import read_session
     from jetpy.io.graphs import as_graph
 
     session = read_session(path)
     graph = as_graph(session.graph, pattern=rules.get("pattern", False))
     graph, settings = replace(graph, name=name_of(path)), session.settings
-    return Given(graph, settings.ids, session.vertices, session.parts, settings.goal.k)
+    return InputGraph(graph, settings.ids, session.vertices, session.parts, settings.goal.k)

@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from jetpy import choices
 from jetpy.cli.changes import changes_told
 from jetpy.cli.command import Command, example
-from jetpy.cli.given import Given, is_session_file, read_given
+from jetpy.cli.given import InputGraph, is_session_file, read_input
 from jetpy.cli.options import (
     INPUT_FILE,
     OUTPUT_FILE,
@@ -161,7 +161,7 @@ def report_command(
 
     with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
         started = time.perf_counter()
-        given = read_given(graph, bars, repair=repair, pattern=pattern, scale=scale)
+        given = read_input(graph, bars, repair=repair, pattern=pattern, scale=scale)
         read_seconds = time.perf_counter() - started
         given = _completed(given, coordinates, vertex_weights, scale=scale)
         loaded = given.graph
@@ -207,8 +207,8 @@ def report_command(
 
 
 def _completed(
-    given: Given, coordinates: Path | None, vertex_weights: Path | None, *, scale: bool
-) -> Given:
+    given: InputGraph, coordinates: Path | None, vertex_weights: Path | None, *, scale: bool
+) -> InputGraph:
     """Return a graph with what files tell of its vertices."""
     from jetpy.io.coordinates import read_coordinates
 

@@ -30,7 +30,7 @@ from jetpy.problem.multiconstraint import MultiConstraint
 from jetpy.problem.options import Effort
 from jetpy.problem.problem import SEEDS, Problem
 from jetpy.progress import Progress, no_progress
-from jetpy.workloads.common.heaps import Number
+from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.constraints import multiconstraint as kernels
 
 PASSES = 10
@@ -72,8 +72,8 @@ class State:
         others.
         """
         n, (k, kinds) = len(parts), several.limits.shape
-        numbers = np.zeros(Number.COUNT, np.int64)
-        numbers[Number.END] = n
+        numbers = np.zeros(Field.COUNT, np.int64)
+        numbers[Field.END] = n
         return cls(
             weights=host.from_host(several.weights.ravel()),
             limits=host.from_host(several.limits.ravel()),

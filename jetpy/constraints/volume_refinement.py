@@ -11,7 +11,7 @@ from jetpy.constraints.nets import Nets
 from jetpy.engines.base import Array, Backend
 from jetpy.graph.csr import IntArray
 from jetpy.refinement.state import Table
-from jetpy.workloads.common.heaps import Number
+from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.constraints import volume as kernels
 from jetpy.workloads.constraints.volume import STAYS
 from jetpy.workloads.refinement.connectivity import UNUSED
@@ -83,8 +83,8 @@ def shrink_volume(
         k=k,
     )
     loads = np.bincount(parts, vertex_weights, k).astype(np.int64)
-    numbers = np.zeros(Number.COUNT, np.int64)
-    numbers[Number.END] = n
+    numbers = np.zeros(Field.COUNT, np.int64)
+    numbers[Field.END] = n
     found = host.from_host(parts.copy())
     state = State(
         parts=found,

@@ -13,7 +13,7 @@ from jetpy.engines.base import Array, Backend
 from jetpy.graph.csr import INT32_MAX
 from jetpy.initial.roots import Root
 from jetpy.workloads.common.groups import NO_PART
-from jetpy.workloads.common.heaps import Number
+from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.initial import bisection as kernels
 from jetpy.workloads.initial.bisection import VERTEX_ROOM, Node
 
@@ -74,7 +74,7 @@ class Levels:
             keys=backend.empty(vertices, np.int64),
             ends=backend.empty(entries),
             edge_weights=backend.empty(entries),
-            numbers=backend.empty(rows * Number.COUNT, np.int64),
+            numbers=backend.empty(rows * Field.COUNT, np.int64),
         )
 
 

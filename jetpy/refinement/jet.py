@@ -92,7 +92,7 @@ class Refinement:
             measures = self.start(parts, ratio, measures)
             cut_before = measures.cut if cut_before is None else cut_before
             self.enqueue_iterations()
-            while self.look():
+            while self.wait_and_serve():
                 self.enqueue_iterations()
             parts, measures = self.best()
         assert measures is not None
@@ -170,7 +170,7 @@ class Refinement:
         """Make an iteration of rebalancing, if that is due."""
         self._rebalance.play(self._launch_rebalancing)
 
-    def look(self) -> bool:
+    def wait_and_serve(self) -> bool:
         """Wait for the iterations, do what the host is asked for; return whether to go on."""
         state, backend = self.state, self.backend
         backend.sync_host(state.control_block)

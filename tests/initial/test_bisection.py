@@ -21,7 +21,7 @@ from jetpy.initial.bisection import Levels, bisect, plant
 from jetpy.initial.coarsest import Tries
 from jetpy.initial.metis import bisect_recursively, with_sorted_rows
 from jetpy.initial.roots import Root, find_roots
-from jetpy.workloads.common.heaps import Number
+from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.initial import bisection as kernels
 from jetpy.workloads.initial.bisection import Node
 from tests.graphs import SMALL_GRAPHS, isolated, path, random_graph, star, two_cliques
@@ -180,7 +180,7 @@ def test_the_best_try_of_each_node_is_chosen(tries: int, seed: int) -> None:
     nodes = tree.nodes.reshape(count, Node.COUNT)
     nodes[:, Node.PARTS] = rng.integers(0, 4, count)
     levels = Levels.with_room(backend, 1, 1, count * tries)
-    numbers = levels.numbers.reshape(count, tries, Number.COUNT)
+    numbers = levels.numbers.reshape(count, tries, Field.COUNT)
     numbers[:] = rng.integers(0, 3, numbers.shape)
     chosen = backend.empty(count)
     backend.parallel_for(
@@ -188,9 +188,9 @@ def test_the_best_try_of_each_node_is_chosen(tries: int, seed: int) -> None:
     )
 
     def quality(row: np.ndarray) -> tuple[int, int, int]:
-        above = [row[Number.WEIGHTS + side] - row[Number.MOST + side] for side in (0, 1)]
-        distance = abs(row[Number.WEIGHTS] - row[Number.TARGET])
-        return max(0, *above), row[Number.CUT], distance
+        above = [row[Field.WEIGHTS + side] - row[Field.MOST + side] for side in (0, 1)]
+        distance = abs(row[Field.WEIGHTS] - row[Field.TARGET])
+        return max(0, *above), row[Field.CUT], distance
 
     for node in range(count):
         best = min(range(tries), key=lambda number: quality(numbers[node, number]))

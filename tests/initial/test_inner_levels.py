@@ -11,7 +11,7 @@ from jetpy.device.backends import get_backend
 from jetpy.graph.csr import Graph
 from jetpy.graph.generators import delaunay, grid, rmat
 from jetpy.initial.bisection import Levels
-from jetpy.workloads.common.heaps import Number
+from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.initial import bisection as kernels
 from jetpy.workloads.initial.bisection import COARSEST, HEAVIEST, OF_AVERAGE
 from tests.graphs import isolated, random_graph, star
@@ -44,10 +44,10 @@ def test_each_level_is_the_one_before_contracted(name: str) -> None:
     backend = get_backend("cpu", 1)
     tree, levels = one_node(backend, graph, 2, graph.total_vertex_weight)
     backend.parallel_for(1, kernels.coarsen_nodes, tries=1, tree=tree, levels=levels, seed=7)
-    count = int(levels.numbers[Number.LEVELS])
+    count = int(levels.numbers[Field.LEVELS])
     assert count > 0 or name == "star"
-    begins = levels.numbers[Number.LEVEL_BEGINS :][: count + 1].tolist()
-    ends = [begin - 1 for begin in begins[1:]] + [int(levels.numbers[Number.END])]
+    begins = levels.numbers[Field.LEVEL_BEGINS :][: count + 1].tolist()
+    ends = [begin - 1 for begin in begins[1:]] + [int(levels.numbers[Field.END])]
     heaviest = HEAVIEST * graph.total_vertex_weight // (OF_AVERAGE * COARSEST)
     for (begin, end), (below, last) in zip(
         zip(begins, ends, strict=True), zip(begins[1:], ends[1:], strict=True), strict=False

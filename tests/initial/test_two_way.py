@@ -13,7 +13,7 @@ from jetpy.device.backends import get_backend
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import Graph
 from jetpy.graph.generators import grid
-from jetpy.workloads.common.heaps import Number
+from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.initial import bisection as kernels
 from tests.graphs import isolated, path, random_graph, two_cliques
 from tests.initial.oracle import TwoWay
@@ -25,11 +25,11 @@ def refined(backend: Backend, start: TwoWay, passes: int) -> tuple[list[int], in
     """Sides and cut after so many passes of the kernel."""
     tree, levels = one_node(backend, start.graph, 2, start.graph.total_vertex_weight)
     levels.sides[: start.graph.n] = start.sides
-    levels.numbers[Number.TARGET] = start.target
-    levels.numbers[Number.MOST : Number.MOST + 2] = start.most
-    levels.numbers[Number.SEED] = start.seed
+    levels.numbers[Field.TARGET] = start.target
+    levels.numbers[Field.MOST : Field.MOST + 2] = start.most
+    levels.numbers[Field.SEED] = start.seed
     backend.parallel_for(1, kernels.refine_nodes, tries=1, tree=tree, levels=levels, passes=passes)
-    return levels.sides[: start.graph.n].tolist(), int(levels.numbers[Number.CUT])
+    return levels.sides[: start.graph.n].tolist(), int(levels.numbers[Field.CUT])
 
 
 def check(graph: Graph, seed: int) -> None:
@@ -76,5 +76,5 @@ def test_growing_keeps_room(graph: Graph) -> None:
     assert max(np.bincount(sides, minlength=2)) <= limit
     edges = graph.sources(0, graph.n), graph.indices
     cut = int((sides[edges[0]] != sides[edges[1]]).sum()) // 2
-    assert cut == levels.numbers[Number.CUT]
+    assert cut == levels.numbers[Field.CUT]
     assert cut <= {"grid-8x8": 10, "path33": 1}.get(graph.name, 0)

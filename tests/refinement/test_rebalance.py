@@ -66,12 +66,12 @@ def rebalance(
     state = refinement.state
     refinement.start(backend.from_host(np.array(parts, np.int32)), 25, None)
     make_iteration(refinement)
-    assert refinement.look()
+    assert refinement.wait_and_serve()
     backend.sync_host(state.counts)
     backend.synchronize()
     if state.counts.host[Counter.TOO_FEW]:
         make_iteration(refinement)  # with more vertices active
-        assert refinement.look()
+        assert refinement.wait_and_serve()
     return state, settle(state)
 
 
@@ -181,7 +181,7 @@ def test_strong_after_another_start(backend: Backend, first: int) -> None:
         parts = before.astype(np.int32)
         refinement.start(backend.from_host(parts), 25, None)
         refinement.rebalance()
-        assert refinement.look()
+        assert refinement.wait_and_serve()
         check_moves(state, before, limit, settle(state))
         assert state.measures.part_weights.tolist() == [limit] * 4
 

@@ -17,7 +17,7 @@ ARITY = 1 << ARITY_BITS
 """Children of a position: four have their keys side by side, and make heaps half as deep."""
 
 
-class Number(IntEnum):
+class Field(IntEnum):
     """Places among the numbers of a bisection; what belongs to sides stands in a row."""
 
     BEGIN = 0
@@ -60,7 +60,7 @@ MAX_LEVELS = 18
 
 
 class Heaps:
-    """The heaps, by vertex and by place; and the numbers of each bisection, by `Number`."""
+    """The heaps, by vertex and by place; and the numbers of each bisection, by `Field`."""
 
     keys: pk.View1D[pk.int64]  # of the vertices in `heap`, place by place
     heap: pk.View1D[pk.int32]
@@ -72,8 +72,8 @@ class Heaps:
 def top_of(side: int, here: int, heaps: Heaps) -> int:
     """Return where the first vertex of a heap stands."""
     if side == 0:
-        return heaps.numbers[here + Number.BEGIN]
-    return heaps.numbers[here + Number.END] - 1
+        return heaps.numbers[here + Field.BEGIN]
+    return heaps.numbers[here + Field.END] - 1
 
 
 @pk.function
@@ -111,7 +111,7 @@ def sink(v: int, key: pk.int64, j: int, side: int, here: int, heaps: Heaps):
     """Put a vertex to a position of a heap that is free, or below it."""
     top: int = top_of(side, here, heaps)
     step: int = 1 - 2 * side
-    size: int = heaps.numbers[here + Number.SIZES + side]
+    size: int = heaps.numbers[here + Field.SIZES + side]
     hole: int = j
     while (hole << ARITY_BITS) + 1 < size:
         first: int = (hole << ARITY_BITS) + 1
@@ -135,8 +135,8 @@ def sink(v: int, key: pk.int64, j: int, side: int, here: int, heaps: Heaps):
 @pk.function
 def insert(v: int, key: pk.int64, side: int, here: int, heaps: Heaps):
     """Put a vertex into a heap."""
-    size: int = heaps.numbers[here + Number.SIZES + side]
-    heaps.numbers[here + Number.SIZES + side] = size + 1
+    size: int = heaps.numbers[here + Field.SIZES + side]
+    heaps.numbers[here + Field.SIZES + side] = size + 1
     rise(v, key, size, side, here, heaps)
 
 
@@ -154,8 +154,8 @@ def rekey(v: int, key: pk.int64, side: int, here: int, heaps: Heaps):
 @pk.function
 def remove(v: int, side: int, here: int, heaps: Heaps):
     """Take a vertex out of a heap."""
-    size: int = heaps.numbers[here + Number.SIZES + side] - 1
-    heaps.numbers[here + Number.SIZES + side] = size
+    size: int = heaps.numbers[here + Field.SIZES + side] - 1
+    heaps.numbers[here + Field.SIZES + side] = size
     j: int = heaps.positions[v]
     heaps.positions[v] = NOT_QUEUED
     top: int = top_of(side, here, heaps)

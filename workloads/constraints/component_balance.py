@@ -8,7 +8,7 @@ import pykokkos as pk
 
 from jetpy.workloads.common.groups import NO_PART, NO_VERTEX, Graph
 from jetpy.workloads.common.hashing import part_hash, place_of
-from jetpy.workloads.common.heaps import NOT_QUEUED, Number, insert, rekey
+from jetpy.workloads.common.heaps import NOT_QUEUED, Field, insert, rekey
 from jetpy.workloads.common.packing import pack
 from jetpy.workloads.constraints.components import (
     EFFORT,
@@ -131,7 +131,7 @@ def queue_for(v: int, p: int, q: int, where: int, graph: Graph, state: FailedPai
 @pk.function
 def next_to_go(heavier: int, graph: Graph, state: FailedPairs) -> int:
     """Return the first vertex of the queue, which leaves it; the other one if that is empty."""
-    if state.numbers[Number.SIZES] == 0:
+    if state.numbers[Field.SIZES] == 0:
         return heavier
     return take_first(graph, state)
 
@@ -139,10 +139,10 @@ def next_to_go(heavier: int, graph: Graph, state: FailedPairs) -> int:
 @pk.function
 def empty_queue(state: FailedPairs):
     """Let no vertex be queued."""
-    queued: int = state.numbers[Number.SIZES]
+    queued: int = state.numbers[Field.SIZES]
     for i in range(queued):
         state.positions[state.heap[i]] = NOT_QUEUED
-    state.numbers[Number.SIZES] = 0
+    state.numbers[Field.SIZES] = 0
 
 
 @pk.function
@@ -182,7 +182,7 @@ def transfer(
                 lightest = weight
         if is_last:
             left = 0
-        is_last = state.numbers[Number.SIZES] == 0
+        is_last = state.numbers[Field.SIZES] == 0
         v = next_to_go(heavier, graph, state)
     empty_queue(state)
     return number_of(q, Part.WEIGHT, state) - before

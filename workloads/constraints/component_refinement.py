@@ -7,7 +7,7 @@ are looked at again.
 import pykokkos as pk
 
 from jetpy.workloads.common.groups import NO_PART, Graph
-from jetpy.workloads.common.heaps import NOT_QUEUED, Number, insert, rekey, remove
+from jetpy.workloads.common.heaps import NOT_QUEUED, Field, insert, rekey, remove
 from jetpy.workloads.constraints.components import (
     EFFORT,
     Part,
@@ -108,5 +108,5 @@ def lower_cut(i: int, n: int, graph: Graph, state: Pieces):
         state.positions[v] = NOT_QUEUED
     for v in range(n):
         queue_anew(v, graph, state)
-    while state.numbers[Number.SIZES] > 0 and state.numbers[EFFORT] > 0:
+    while state.numbers[Field.SIZES] > 0 and state.numbers[EFFORT] > 0:
         try_to_move(take_first(graph, state), graph, state)

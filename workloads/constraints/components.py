@@ -15,7 +15,7 @@ import pykokkos as pk
 
 from jetpy.workloads.common.groups import NO_VERTEX, Graph
 from jetpy.workloads.common.hashing import mix
-from jetpy.workloads.common.heaps import DONE, NOT_QUEUED, Heaps, Number, remove
+from jetpy.workloads.common.heaps import DONE, NOT_QUEUED, Field, Heaps, remove
 
 KEY_BITS = 32
 FEW_EDGES = 256
@@ -28,11 +28,11 @@ OVER = -1
 """Root of a search that has ended; those of others are lower by the vertices that wait."""
 
 
-SEARCHES = Number.COUNT
+SEARCHES = Field.COUNT
 """Among the numbers of the heap: how many searches go on."""
-EFFORT = Number.COUNT + 1
+EFFORT = Field.COUNT + 1
 """How many more edges may be looked at, about."""
-ALL_NUMBERS = Number.COUNT + 2
+ALL_NUMBERS = Field.COUNT + 2
 
 
 class Part(IntEnum):

@@ -11,7 +11,15 @@ import pykokkos as pk
 
 from jetpy.workloads.common.groups import NO_PART, Graph
 from jetpy.workloads.common.hashing import mix
-from jetpy.workloads.common.heaps import DONE, NOT_QUEUED, Heaps, Number, insert, rekey, remove
+from jetpy.workloads.common.heaps import (
+    DONE,
+    NOT_QUEUED,
+    Field,
+    Heaps,
+    insert,
+    rekey,
+    remove,
+)
 
 KEY_BITS = 32
 RELIEF_BITS = 15
@@ -126,8 +134,8 @@ def clear_queue(n: int, state: MultiConstraint):
         state.positions[v] = NOT_QUEUED
         if state.pinned[v] != NO_PART:
             state.positions[v] = DONE
-    state.numbers[Number.SIZES] = 0
-    state.numbers[Number.MOVED] = 0
+    state.numbers[Field.SIZES] = 0
+    state.numbers[Field.MOVED] = 0
 
 
 @pk.function
@@ -188,7 +196,7 @@ def improve(graph: Graph, n: int, seed: pk.uint32, state: MultiConstraint) -> bo
     kept: int = 0
     total: pk.int64 = 0
     best_total: pk.int64 = 0
-    while state.numbers[Number.SIZES] > 0 and count - kept < most:
+    while state.numbers[Field.SIZES] > 0 and count - kept < most:
         u: int = state.heap[0]
         expected: pk.int64 = state.keys[0] >> KEY_BITS
         connect(u, graph, state)
@@ -335,7 +343,7 @@ def relieve(graph: Graph, n: int, k: int, seed: pk.uint32, state: MultiConstrain
     least: pk.int64 = excess
     count: int = 0
     kept: int = 0
-    while excess > 0 and state.numbers[Number.SIZES] > 0 and count - kept < MAX_IN_VAIN:
+    while excess > 0 and state.numbers[Field.SIZES] > 0 and count - kept < MAX_IN_VAIN:
         u: int = state.heap[0]
         expected: pk.int64 = state.keys[0]
         widest = roomiest(k, state)

@@ -18,7 +18,15 @@ import pykokkos as pk
 
 from jetpy.workloads.common.groups import NO_PART, Connectivity, Weight
 from jetpy.workloads.common.hashing import mix
-from jetpy.workloads.common.heaps import DONE, NOT_QUEUED, Heaps, Number, insert, rekey, remove
+from jetpy.workloads.common.heaps import (
+    DONE,
+    NOT_QUEUED,
+    Field,
+    Heaps,
+    insert,
+    rekey,
+    remove,
+)
 from jetpy.workloads.refinement.connectivity import (
     add_to_row,
     capacity,
@@ -235,7 +243,7 @@ def queue_around(
 @pk.function
 def begin_pass(nets: Nets, table: Connectivity, seed: pk.uint32, state: Volume):
     """Queue all vertices that may move."""
-    state.numbers[Number.SIZES] = 0
+    state.numbers[Field.SIZES] = 0
     for v in range(nets.n):
         state.stamps[v] = 0
         state.positions[v] = NOT_QUEUED
@@ -256,7 +264,7 @@ def improve(nets: Nets, table: Connectivity, seed: pk.uint32, state: Volume) -> 
     kept: int = 0
     total: pk.int64 = 0
     highest: pk.int64 = 0
-    while state.numbers[Number.SIZES] > 0 and count - kept < most:
+    while state.numbers[Field.SIZES] > 0 and count - kept < most:
         v: int = state.heap[0]
         expected: pk.int64 = state.keys[0]
         queue(v, nets, table, seed, state)

@@ -11,7 +11,7 @@ import pykokkos as pk
 
 from jetpy.workloads.common.groups import INT32_MAX, NO_VERTEX, Graph
 from jetpy.workloads.common.hashing import mix
-from jetpy.workloads.common.heaps import MAX_LEVELS, Number
+from jetpy.workloads.common.heaps import MAX_LEVELS, Field
 from jetpy.workloads.initial.inner_levels import Levels, coarsen
 from jetpy.workloads.initial.two_way import (
     MOVABLE,
@@ -78,16 +78,16 @@ def set_level(begin: int, end: int, here: int, levels: Levels):
 
     Vertices are never as heavy as would fit exactly, and what this adds up to is refined later.
     """
-    levels.numbers[here + Number.BEGIN] = begin
-    levels.numbers[here + Number.END] = end
-    mean: pk.int64 = levels.numbers[here + Number.TOTAL]
+    levels.numbers[here + Field.BEGIN] = begin
+    levels.numbers[here + Field.END] = end
+    mean: pk.int64 = levels.numbers[here + Field.TOTAL]
     if end > begin:  # all vertices may be pinned to the parts of another node
         mean //= end - begin
-    if begin == levels.numbers[here + Number.LEVEL_BEGINS]:
+    if begin == levels.numbers[here + Field.LEVEL_BEGINS]:
         mean = mean >> 1
     for side in range(2):
-        room: pk.int64 = levels.numbers[here + Number.ROOMS + side]
-        levels.numbers[here + Number.MOST + side] = room + mean
+        room: pk.int64 = levels.numbers[here + Field.ROOMS + side]
+        levels.numbers[here + Field.MOST + side] = room + mean
 
 
 @pk.function
@@ -146,7 +146,7 @@ def extract(
     pinned: int = 0
     own: int = tree.nodes[node * Node.COUNT + Node.FIRST]
     middle: int = own + (parts + 1) // 2
-    here: int = i * Number.COUNT
+    here: int = i * Field.COUNT
     for j in range(begin, end):
         v: int = tree.order[j]
         levels.pins[first + j - begin] = side_of(tree.pinned[v], middle)
@@ -162,18 +162,18 @@ def extract(
                 levels.edge_weights[entry] = graph.edge_weights[e]
                 entry += 1
     levels.rows[first + end - begin] = entry
-    levels.numbers[here + Number.BEGIN] = first
-    levels.numbers[here + Number.END] = first + end - begin
-    levels.numbers[here + Number.LEVELS] = 0
-    levels.numbers[here + Number.LEVEL_BEGINS] = first
-    levels.numbers[here + Number.ENTRIES] = entry
-    levels.numbers[here + Number.LAST_VERTEX] = first + VERTEX_ROOM * (end - begin)
-    levels.numbers[here + Number.LAST_ENTRY] = last_entry
-    levels.numbers[here + Number.TOTAL] = total
-    levels.numbers[here + Number.PINNED] = pinned
+    levels.numbers[here + Field.BEGIN] = first
+    levels.numbers[here + Field.END] = first + end - begin
+    levels.numbers[here + Field.LEVELS] = 0
+    levels.numbers[here + Field.LEVEL_BEGINS] = first
+    levels.numbers[here + Field.ENTRIES] = entry
+    levels.numbers[here + Field.LAST_VERTEX] = first + VERTEX_ROOM * (end - begin)
+    levels.numbers[here + Field.LAST_ENTRY] = last_entry
+    levels.numbers[here + Field.TOTAL] = total
+    levels.numbers[here + Field.PINNED] = pinned
     share: pk.int64 = total * (tree.shares[middle] - tree.shares[own])
     share //= tree.shares[own + parts] - tree.shares[own]
-    levels.numbers[here + Number.TARGET] = share
+    levels.numbers[here + Field.TARGET] = share
     depth: int = halvings(parts)
     for side in range(2):
         slack: pk.int64 = tree.rooms[middle] - tree.rooms[own] - share
@@ -182,7 +182,7 @@ def extract(
         if slack < 0:
             slack = 0
         slack //= depth
-        levels.numbers[here + Number.ROOMS + side] = share + slack
+        levels.numbers[here + Field.ROOMS + side] = share + slack
         share = total - share
 
 
@@ -191,15 +191,15 @@ def coarsen_nodes(i: int, tries: int, tree: Tree, levels: Levels, seed: int):
     """Make the inner levels of a try."""
     if is_leaf(i // tries, tree):
         return
-    here: int = i * Number.COUNT
-    levels.numbers[here + Number.SEED] = mix(mix(seed) + i)
-    total: pk.int64 = levels.numbers[here + Number.TOTAL]
+    here: int = i * Field.COUNT
+    levels.numbers[here + Field.SEED] = mix(mix(seed) + i)
+    total: pk.int64 = levels.numbers[here + Field.TOTAL]
     total = total * HEAVIEST
     total //= OF_AVERAGE * COARSEST
     heaviest: int = total
     while (
-        levels.numbers[here + Number.END] - levels.numbers[here + Number.BEGIN] > COARSEST
-        and levels.numbers[here + Number.LEVELS] < MAX_LEVELS
+        levels.numbers[here + Field.END] - levels.numbers[here + Field.BEGIN] > COARSEST
+        and levels.numbers[here + Field.LEVELS] < MAX_LEVELS
     ):
         if not coarsen(heaviest, here, levels):
             break
@@ -212,9 +212,9 @@ def grow_nodes(
     """Bisect the coarsest level of a try, the best of several times."""
     if is_leaf(i // tries, tree):
         return
-    here: int = i * Number.COUNT
-    begin: int = levels.numbers[here + Number.BEGIN]
-    end: int = levels.numbers[here + Number.END]
+    here: int = i * Field.COUNT
+    begin: int = levels.numbers[here + Field.BEGIN]
+    end: int = levels.numbers[here + Field.END]
     set_level(begin, end, here, levels)
     overload: pk.int64 = 0
     cut: pk.int64 = 0
@@ -222,7 +222,7 @@ def grow_nodes(
         grow(number, here, levels)
         improve(here, levels)
         now: pk.int64 = overload_of(here, levels)
-        new_cut: pk.int64 = levels.numbers[here + Number.CUT]
+        new_cut: pk.int64 = levels.numbers[here + Field.CUT]
         if number == 0 or now < overload or (now == overload and new_cut < cut):
             overload = now
             cut = new_cut
@@ -237,13 +237,13 @@ def refine_nodes(i: int, tries: int, tree: Tree, levels: Levels, passes: int):
     """Bring the bisection of a try to its finest level, and refine it on each."""
     if is_leaf(i // tries, tree):
         return
-    here: int = i * Number.COUNT
-    coarsest: int = levels.numbers[here + Number.LEVELS]
+    here: int = i * Field.COUNT
+    coarsest: int = levels.numbers[here + Field.LEVELS]
     level: int = coarsest
     while level >= 0:
         if level < coarsest:
-            begin: int = levels.numbers[here + Number.LEVEL_BEGINS + level]
-            end: int = levels.numbers[here + Number.LEVEL_BEGINS + level + 1] - 1
+            begin: int = levels.numbers[here + Field.LEVEL_BEGINS + level]
+            end: int = levels.numbers[here + Field.LEVEL_BEGINS + level + 1] - 1
             for v in range(begin, end):
                 levels.sides[v] = levels.sides[levels.coarse_of[v]]
             set_level(begin, end, here, levels)
@@ -261,14 +261,14 @@ def choose_tries(node: int, tries: int, tree: Tree, levels: Levels, chosen: pk.V
     """
     best: int = node * tries
     if not is_leaf(node, tree):
-        here: int = best * Number.COUNT
+        here: int = best * Field.COUNT
         overload: pk.int64 = overload_of(here, levels)
-        cut: pk.int64 = levels.numbers[here + Number.CUT]
+        cut: pk.int64 = levels.numbers[here + Field.CUT]
         distance: pk.int64 = distance_of(here, levels)
         for i in range(node * tries + 1, node * tries + tries):
-            here = i * Number.COUNT
+            here = i * Field.COUNT
             now: pk.int64 = overload_of(here, levels)
-            new_cut: pk.int64 = levels.numbers[here + Number.CUT]
+            new_cut: pk.int64 = levels.numbers[here + Field.CUT]
             new_distance: pk.int64 = distance_of(here, levels)
             if now < overload or (
                 now == overload and (new_cut < cut or (new_cut == cut and new_distance < distance))
@@ -298,9 +298,9 @@ def fill_sides(node: int, tree: Tree, levels: Levels, chosen: pk.View1D[pk.int32
     if is_leaf(node, tree):
         return
     parts: int = tree.nodes[node * Node.COUNT + Node.PARTS]
-    here: int = chosen[node] * Number.COUNT
-    begin: int = levels.numbers[here + Number.BEGIN]
-    end: int = levels.numbers[here + Number.END]
+    here: int = chosen[node] * Field.COUNT
+    begin: int = levels.numbers[here + Field.BEGIN]
+    end: int = levels.numbers[here + Field.END]
     for side in range(2):
         lacking: int = (parts + 1 - side) // 2
         for v in range(begin, end):

@@ -10,7 +10,7 @@ import pykokkos as pk
 
 from jetpy.workloads.common.groups import NO_VERTEX
 from jetpy.workloads.common.hashing import mix, place_of
-from jetpy.workloads.common.heaps import Number
+from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.initial.two_way import KEY_BITS, MOVABLE, Sides
 
 FREE = -1
@@ -146,25 +146,25 @@ def contract(begin: int, end: int, entry: int, levels: Levels) -> int:
 @pk.function
 def coarsen(heaviest: int, here: int, levels: Levels) -> bool:
     """Make a level of the one at work and go to it; return False if there is no room, or no use."""
-    begin: int = levels.numbers[here + Number.BEGIN]
-    end: int = levels.numbers[here + Number.END]
-    entry: int = levels.numbers[here + Number.ENTRIES]
+    begin: int = levels.numbers[here + Field.BEGIN]
+    end: int = levels.numbers[here + Field.END]
+    entry: int = levels.numbers[here + Field.ENTRIES]
     size: int = levels.rows[end] - levels.rows[begin]
-    if end + 1 + (end - begin) >= levels.numbers[here + Number.LAST_VERTEX]:
+    if end + 1 + (end - begin) >= levels.numbers[here + Field.LAST_VERTEX]:
         return False
-    if entry + size > levels.numbers[here + Number.LAST_ENTRY]:
+    if entry + size > levels.numbers[here + Field.LAST_ENTRY]:
         return False
-    level: int = levels.numbers[here + Number.LEVELS]
-    seed: pk.uint32 = mix(levels.numbers[here + Number.SEED] + level)
+    level: int = levels.numbers[here + Field.LEVELS]
+    seed: pk.uint32 = mix(levels.numbers[here + Field.SEED] + level)
     match_level(begin, end, heaviest, seed, levels)
     last: int = number_pairs(begin, end, levels)
     if (last - end - 1) * OF_BEFORE > (end - begin) * LARGEST:
         return False
     entry = contract(begin, end, entry, levels)
     levels.rows[last] = entry
-    levels.numbers[here + Number.ENTRIES] = entry
-    levels.numbers[here + Number.BEGIN] = end + 1
-    levels.numbers[here + Number.END] = last
-    levels.numbers[here + Number.LEVELS] = level + 1
-    levels.numbers[here + Number.LEVEL_BEGINS + level + 1] = end + 1
+    levels.numbers[here + Field.ENTRIES] = entry
+    levels.numbers[here + Field.BEGIN] = end + 1
+    levels.numbers[here + Field.END] = last
+    levels.numbers[here + Field.LEVELS] = level + 1
+    levels.numbers[here + Field.LEVEL_BEGINS + level + 1] = end + 1
     return True

@@ -9,8 +9,8 @@ import pykokkos as pk
 from jetpy.workloads.common.groups import NO_VERTEX
 from jetpy.workloads.common.heaps import (
     NOT_QUEUED,
+    Field,
     Heaps,
-    Number,
     insert,
     rekey,
     remove,
@@ -26,7 +26,7 @@ MAX_UNORDERED = 1024
 @pk.function
 def is_ordered(here: int, heaps: Heaps) -> bool:
     """Whether the queues of the level at work are heaps."""
-    size: pk.int64 = heaps.numbers[here + Number.END] - heaps.numbers[here + Number.BEGIN]
+    size: pk.int64 = heaps.numbers[here + Field.END] - heaps.numbers[here + Field.BEGIN]
     return size > MAX_UNORDERED
 
 
@@ -36,8 +36,8 @@ def enqueue(v: int, key: pk.int64, side: int, here: int, heaps: Heaps):
     if is_ordered(here, heaps):
         insert(v, key, side, here, heaps)
         return
-    size: int = heaps.numbers[here + Number.SIZES + side]
-    heaps.numbers[here + Number.SIZES + side] = size + 1
+    size: int = heaps.numbers[here + Field.SIZES + side]
+    heaps.numbers[here + Field.SIZES + side] = size + 1
     set_slot(v, key, size, slot_of(size, side, here, heaps), heaps)
 
 
@@ -56,8 +56,8 @@ def dequeue(v: int, side: int, here: int, heaps: Heaps):
     if is_ordered(here, heaps):
         remove(v, side, here, heaps)
         return
-    size: int = heaps.numbers[here + Number.SIZES + side] - 1
-    heaps.numbers[here + Number.SIZES + side] = size
+    size: int = heaps.numbers[here + Field.SIZES + side] - 1
+    heaps.numbers[here + Field.SIZES + side] = size
     j: int = heaps.positions[v]
     last: int = slot_of(size, side, here, heaps)
     set_slot(heaps.heap[last], heaps.keys[last], j, slot_of(j, side, here, heaps), heaps)
@@ -67,7 +67,7 @@ def dequeue(v: int, side: int, here: int, heaps: Heaps):
 @pk.function
 def first_queued(side: int, here: int, heaps: Heaps) -> int:
     """Return the queued vertex of the highest key on a side; `NO_VERTEX` if there is none."""
-    size: int = heaps.numbers[here + Number.SIZES + side]
+    size: int = heaps.numbers[here + Field.SIZES + side]
     if size == 0:
         return NO_VERTEX
     low: int = top_of(side, here, heaps)

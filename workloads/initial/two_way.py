@@ -11,7 +11,7 @@ import pykokkos as pk
 
 from jetpy.workloads.common.groups import NO_VERTEX
 from jetpy.workloads.common.hashing import mix, place_of
-from jetpy.workloads.common.heaps import DONE, NOT_QUEUED, Heaps, Number
+from jetpy.workloads.common.heaps import DONE, NOT_QUEUED, Field, Heaps
 from jetpy.workloads.initial.queues import change_key, dequeue, enqueue, first_queued
 
 MOVABLE = -1
@@ -40,7 +40,7 @@ class Sides(Heaps):
 def key_of(v: int, here: int, state: Sides) -> pk.int64:
     """Return the key of a vertex: its gain, then its hash."""
     gain: pk.int64 = state.external[v] - state.internal[v]
-    seed: pk.uint32 = state.numbers[here + Number.SEED]
+    seed: pk.uint32 = state.numbers[here + Field.SEED]
     h: pk.uint32 = mix(v ^ seed)
     return (gain << KEY_BITS) + h
 
@@ -66,9 +66,9 @@ def change_side(v: int, queues: int, here: int, state: Sides):
     other: int = 1 - side
     external: int = state.external[v]
     internal: int = state.internal[v]
-    state.numbers[here + Number.CUT] -= external - internal
-    state.numbers[here + Number.WEIGHTS + side] -= state.weights[v]
-    state.numbers[here + Number.WEIGHTS + other] += state.weights[v]
+    state.numbers[here + Field.CUT] -= external - internal
+    state.numbers[here + Field.WEIGHTS + side] -= state.weights[v]
+    state.numbers[here + Field.WEIGHTS + other] += state.weights[v]
     state.sides[v] = other
     state.external[v] = internal
     state.internal[v] = external
@@ -84,10 +84,10 @@ def change_side(v: int, queues: int, here: int, state: Sides):
 @pk.function
 def measure(here: int, state: Sides):
     """Find the weights of the sides, those of the vertices' edges, and the cut."""
-    begin: int = state.numbers[here + Number.BEGIN]
-    end: int = state.numbers[here + Number.END]
-    state.numbers[here + Number.WEIGHTS] = 0
-    state.numbers[here + Number.WEIGHTS + 1] = 0
+    begin: int = state.numbers[here + Field.BEGIN]
+    end: int = state.numbers[here + Field.END]
+    state.numbers[here + Field.WEIGHTS] = 0
+    state.numbers[here + Field.WEIGHTS + 1] = 0
     twice: pk.int64 = 0
     for v in range(begin, end):
         side: int = state.sides[v]
@@ -101,32 +101,32 @@ def measure(here: int, state: Sides):
         state.internal[v] = inside
         state.external[v] = outside
         twice += outside
-        state.numbers[here + Number.WEIGHTS + side] += state.weights[v]
-    state.numbers[here + Number.CUT] = twice >> 1
+        state.numbers[here + Field.WEIGHTS + side] += state.weights[v]
+    state.numbers[here + Field.CUT] = twice >> 1
 
 
 @pk.function
 def clear_queues(here: int, state: Sides):
     """Let every vertex be out of the queues, and not yet moved; pinned ones for good."""
-    begin: int = state.numbers[here + Number.BEGIN]
-    end: int = state.numbers[here + Number.END]
+    begin: int = state.numbers[here + Field.BEGIN]
+    end: int = state.numbers[here + Field.END]
     for v in range(begin, end):
         state.positions[v] = NOT_QUEUED
-    if state.numbers[here + Number.PINNED] > 0:
+    if state.numbers[here + Field.PINNED] > 0:
         for v in range(begin, end):
             if state.pins[v] != MOVABLE:
                 state.positions[v] = DONE
-    state.numbers[here + Number.SIZES] = 0
-    state.numbers[here + Number.SIZES + 1] = 0
-    state.numbers[here + Number.MOVED] = 0
+    state.numbers[here + Field.SIZES] = 0
+    state.numbers[here + Field.SIZES + 1] = 0
+    state.numbers[here + Field.MOVED] = 0
 
 
 @pk.function
 def overload_of(here: int, state: Sides) -> pk.int64:
     """Return the weight of a side above what it may weigh."""
-    first: pk.int64 = state.numbers[here + Number.WEIGHTS] - state.numbers[here + Number.MOST]
+    first: pk.int64 = state.numbers[here + Field.WEIGHTS] - state.numbers[here + Field.MOST]
     second: pk.int64 = (
-        state.numbers[here + Number.WEIGHTS + 1] - state.numbers[here + Number.MOST + 1]
+        state.numbers[here + Field.WEIGHTS + 1] - state.numbers[here + Field.MOST + 1]
     )
     if second > first:
         first = second
@@ -138,9 +138,7 @@ def overload_of(here: int, state: Sides) -> pk.int64:
 @pk.function
 def distance_of(here: int, state: Sides) -> pk.int64:
     """Return how far the weights of the sides are from what they should be."""
-    difference: pk.int64 = (
-        state.numbers[here + Number.WEIGHTS] - state.numbers[here + Number.TARGET]
-    )
+    difference: pk.int64 = state.numbers[here + Field.WEIGHTS] - state.numbers[here + Field.TARGET]
     if difference < 0:
         return -difference
     return difference
@@ -150,8 +148,8 @@ def distance_of(here: int, state: Sides) -> pk.int64:
 def has_room(v: int, here: int, state: Sides) -> bool:
     """Whether a vertex may go to the other side."""
     other: int = 1 - state.sides[v]
-    weight: pk.int64 = state.numbers[here + Number.WEIGHTS + other] + state.weights[v]
-    return weight <= state.numbers[here + Number.MOST + other]
+    weight: pk.int64 = state.numbers[here + Field.WEIGHTS + other] + state.weights[v]
+    return weight <= state.numbers[here + Field.MOST + other]
 
 
 @pk.function
@@ -163,10 +161,10 @@ def first_to_move(here: int, state: Sides) -> int:
     on the side that is heavier than it should be.
     """
     side: int = 1
-    if state.numbers[here + Number.WEIGHTS] > state.numbers[here + Number.TARGET]:
+    if state.numbers[here + Field.WEIGHTS] > state.numbers[here + Field.TARGET]:
         side = 0
-    size: int = state.numbers[here + Number.SIZES]
-    other_size: int = state.numbers[here + Number.SIZES + 1]
+    size: int = state.numbers[here + Field.SIZES]
+    other_size: int = state.numbers[here + Field.SIZES + 1]
     if size > 0 and other_size > 0 and overload_of(here, state) == 0:
         a: int = first_queued(0, here, state)
         b: int = first_queued(1, here, state)
@@ -192,9 +190,9 @@ def first_to_move(here: int, state: Sides) -> int:
 @pk.function
 def undo(kept: int, here: int, state: Sides):
     """Take back all moves of a pass but the first ones."""
-    while state.numbers[here + Number.MOVED] > kept:
-        state.numbers[here + Number.MOVED] -= 1
-        last: int = state.numbers[here + Number.BEGIN] + state.numbers[here + Number.MOVED]
+    while state.numbers[here + Field.MOVED] > kept:
+        state.numbers[here + Field.MOVED] -= 1
+        last: int = state.numbers[here + Field.BEGIN] + state.numbers[here + Field.MOVED]
         change_side(state.moved[last], 0, here, state)
 
 
@@ -205,11 +203,11 @@ def improve(here: int, state: Sides) -> bool:
     Better is less weight above what is allowed, then a smaller cut, then sides nearer their
     targets.
     """
-    begin: int = state.numbers[here + Number.BEGIN]
-    end: int = state.numbers[here + Number.END]
+    begin: int = state.numbers[here + Field.BEGIN]
+    end: int = state.numbers[here + Field.END]
     clear_queues(here, state)
     overload: pk.int64 = overload_of(here, state)
-    cut: pk.int64 = state.numbers[here + Number.CUT]
+    cut: pk.int64 = state.numbers[here + Field.CUT]
     distance: pk.int64 = distance_of(here, state)
     for v in range(begin, end):
         if state.external[v] > 0 or overload > 0:
@@ -221,20 +219,20 @@ def improve(here: int, state: Sides) -> bool:
     if most > MAX_TRIED:
         most = MAX_TRIED
     kept: int = 0
-    while state.numbers[here + Number.MOVED] - kept < most:
+    while state.numbers[here + Field.MOVED] - kept < most:
         u: int = first_to_move(here, state)
         if u == NO_VERTEX:
             break
         dequeue(u, state.sides[u], here, state)
         state.positions[u] = DONE
         change_side(u, 1, here, state)
-        count: int = state.numbers[here + Number.MOVED]
+        count: int = state.numbers[here + Field.MOVED]
         state.moved[begin + count] = u
-        state.numbers[here + Number.MOVED] = count + 1
+        state.numbers[here + Field.MOVED] = count + 1
         now: pk.int64 = overload_of(here, state)
         if now > overload:
             continue
-        new_cut: pk.int64 = state.numbers[here + Number.CUT]
+        new_cut: pk.int64 = state.numbers[here + Field.CUT]
         new_distance: pk.int64 = distance_of(here, state)
         if now < overload or new_cut < cut or (new_cut == cut and new_distance < distance):
             overload = now
@@ -262,25 +260,25 @@ def grow(salt: int, here: int, state: Sides):
     What it cannot reach is reached from another vertex. It grows from those that are pinned to it,
     if there are any.
     """
-    begin: int = state.numbers[here + Number.BEGIN]
-    end: int = state.numbers[here + Number.END]
+    begin: int = state.numbers[here + Field.BEGIN]
+    end: int = state.numbers[here + Field.END]
     for v in range(begin, end):
         state.sides[v] = 1
-    if state.numbers[here + Number.PINNED] > 0:
+    if state.numbers[here + Field.PINNED] > 0:
         for v in range(begin, end):
             if state.pins[v] == 0:
                 state.sides[v] = 0
     measure(here, state)
     clear_queues(here, state)
-    if state.numbers[here + Number.PINNED] > 0:
+    if state.numbers[here + Field.PINNED] > 0:
         for v in range(begin, end):
             queue(v, here, state)
-    seed: pk.uint32 = state.numbers[here + Number.SEED]
+    seed: pk.uint32 = state.numbers[here + Field.SEED]
     next_seed: int = begin + place_of(mix(mix(seed + salt)), end - begin)
     left: int = end - begin
-    target: pk.int64 = state.numbers[here + Number.TARGET]
-    while state.numbers[here + Number.WEIGHTS] < target:
-        if state.numbers[here + Number.SIZES + 1] == 0:
+    target: pk.int64 = state.numbers[here + Field.TARGET]
+    while state.numbers[here + Field.WEIGHTS] < target:
+        if state.numbers[here + Field.SIZES + 1] == 0:
             while left > 0 and state.positions[next_seed] != NOT_QUEUED:
                 left -= 1
                 next_seed += 1
@@ -292,7 +290,7 @@ def grow(salt: int, here: int, state: Sides):
         u: int = first_queued(1, here, state)
         dequeue(u, 1, here, state)
         state.positions[u] = DONE
-        excess: pk.int64 = state.numbers[here + Number.WEIGHTS] + state.weights[u] - target
-        if excess > target - state.numbers[here + Number.WEIGHTS]:
+        excess: pk.int64 = state.numbers[here + Field.WEIGHTS] + state.weights[u] - target
+        if excess > target - state.numbers[here + Field.WEIGHTS]:
             continue
         change_side(u, 1, here, state)
