@@ -46,7 +46,7 @@ EQUAL = HEADERS.index("parts")
 LEVEL_HEADERS = ["vertices", "edges", "ghosts", "calls", "MB", "iterations", "calls", "MB"]
 """The first calls and MB are those of coarsening, the others those of refinement."""
 TIMED = (
-    *("add_up", "gather", "allgather", "alltoallv", "alltoall", "allgather_objects"),
+    *("allreduce", "gather", "allgather", "alltoallv", "alltoall", "allgather_objects"),
     "totals",
 )
 Level = tuple[int, str]
@@ -73,7 +73,7 @@ class Timed(MpiCommunicator):
 
     def note(self, name: str, arguments: tuple[Any, ...]) -> None:
         """Count a call, and what is handed over: the arrays that come after the back end."""
-        told = arguments[1:] if name == "add_up" else arguments[1:2]
+        told = arguments[1:] if name == "allreduce" else arguments[1:2]
         handed = sum(a.nbytes for a in told if isinstance(a, np.ndarray))
         level, piece = level_of(sys._getframe(2))
         if piece is not None:
