@@ -178,8 +178,8 @@ def partition_many(
     with telling(progress) as tell, uninterrupted(end), ThreadPoolExecutor(callers) as pool:
         try:
             checked = [pool.submit(check, i) for i in range(count)]
-            graphs = [_result(future) for future in checked]
-            runs = deque(pool.submit(run, i, graph) for i, graph in enumerate(graphs))
+            ready = [_result(future) for future in checked]
+            runs = deque(pool.submit(run, i, graph) for i, graph in enumerate(ready))
             while runs:
                 results.append(_result(runs.popleft()))
                 tell("graphs", len(results), count)

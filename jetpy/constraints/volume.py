@@ -74,9 +74,7 @@ def reduce_volume(
     hierarchy = [finest]
     if others:
         hierarchy = coarsen(finest, [problem], no_progress, variant=VARIANT)
-    refiner = _VolumeRefiner(hierarchy, weighted, problem, parts, pinned)
-    found, _ = uncoarsen(hierarchy, refiner.start, refiner.refine)
-    return finest.backend.to_host(found)
+    return _refine_levels(hierarchy, weighted, problem, parts, pinned)
 
 
 def _blocks(backend: Backend, partitions: Sequence[Parts], k: int) -> Array:
@@ -87,47 +85,24 @@ def _blocks(backend: Backend, partitions: Sequence[Parts], k: int) -> Array:
     return blocks
 
 
-class _VolumeRefiner:
-    """Improves a partition of the finest level on all levels, by nets of each.
+def _refine_levels(
+    hierarchy: list[HierarchyLevel], graph: Graph, problem: Problem, parts: Parts, pinned: IntArray
+) -> Parts:
+    """Improve a partition of the finest level on all levels, from the coarsest up."""
+    finest = hierarchy[0].backend
+    weights, nets, stay = [graph.vertex_weights], [neighbourhoods(graph)], [pinned != NO_PART]
+    current, held = (finest.from_host(array) for array in (parts, pinned))
+    for finer, level in pairwise(hierarchy):
+        current, held = (inject(finer, level, array) for array in (current, held))
+        stay.append(level.backend.to_host(held) != NO_PART)
+        coarse = download(level.backend, level.graph)
+        weights.append(coarse.vertex_weights)
+        nets.append(contract(nets[-1], finer.backend.to_host(level.coarse_of), coarse))
 
-    Parameters
-    ----------
-    hierarchy : list of HierarchyLevel
-    graph : Graph
-        That of the finest level.
-    problem : Problem
-    parts, pinned : int32, shape (n,)
-        A partition of the finest level, and the parts of vertices that stay, -1 of others.
+    def refine(level: HierarchyLevel, finer: Sequence[HierarchyLevel], parts: Array) -> Array:
+        backend, start = level.backend, level.backend.to_host(parts)
+        given = nets.pop(), weights.pop(), start, problem.limits, stay.pop()
+        return backend.from_host(shrink_volume(backend, *given, problem.seed))
 
-    Attributes
-    ----------
-    start : int32
-        The partition of the coarsest level.
-    """
-
-    def __init__(
-        self,
-        hierarchy: list[HierarchyLevel],
-        graph: Graph,
-        problem: Problem,
-        parts: Parts,
-        pinned: IntArray,
-    ) -> None:
-        self._problem = problem
-        self._weights, self._nets = [graph.vertex_weights], [neighbourhoods(graph)]
-        self._stay = [pinned != NO_PART]
-        self.start, held = (hierarchy[0].backend.from_host(array) for array in (parts, pinned))
-        for finer, level in pairwise(hierarchy):
-            self.start, held = (inject(finer, level, array) for array in (self.start, held))
-            self._stay.append(level.backend.to_host(held) != NO_PART)
-            coarse = download(level.backend, level.graph)
-            coarse_of = finer.backend.to_host(level.coarse_of)
-            self._nets.append(contract(self._nets[-1], coarse_of, coarse))
-            self._weights.append(coarse.vertex_weights)
-
-    def refine(self, level: HierarchyLevel, finer: Sequence[HierarchyLevel], parts: Array) -> Array:
-        """Make the volume smaller by moves of vertices of a level."""
-        backend, problem = level.backend, self._problem
-        given = self._nets.pop(), self._weights.pop(), backend.to_host(parts), problem.limits
-        found = shrink_volume(backend, *given, self._stay.pop(), problem.seed)
-        return backend.from_host(found)
+    found, _ = uncoarsen(hierarchy, current, refine)
+    return finest.to_host(found)
