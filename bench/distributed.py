@@ -73,8 +73,8 @@ class Timed(MpiCommunicator):
 
     def note(self, name: str, arguments: tuple[Any, ...]) -> None:
         """Count a call, and what is handed over: the arrays that come after the back end."""
-        told = arguments[1:] if name == "allreduce" else arguments[1:2]
-        handed = sum(a.nbytes for a in told if isinstance(a, np.ndarray))
+        arrays = arguments[1:] if name == "allreduce" else arguments[1:2]
+        handed = sum(a.nbytes for a in arrays if isinstance(a, np.ndarray))
         level, piece = level_of(sys._getframe(2))
         if piece is not None:
             self.ghosts[piece.global_n] = piece.places - piece.own

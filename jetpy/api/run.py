@@ -132,7 +132,7 @@ def _do(
     with telling(progress) as tell, watch_compilations() as compilations:
         engines = dict.fromkeys((engine, with_required_width(engine, graph)))
         loading = engine.loading_seconds
-        # where kernels are timed, none of them is compiled meanwhile
+        # a profile must not time compilation, so it compiles all kernels first
         ready = make_ready(engines, tell, completely=profile)
         engine = list(engines)[-1]
         launches = sum(one.all_launches for one in engines)

@@ -44,7 +44,7 @@ class FailedPairs(Pieces):
 
 @pk.function
 def slot_of_pair(p: int, q: int, state: FailedPairs) -> int:
-    """Return the place of a pair of parts among the failed_pairs."""
+    """Return the slot of a pair of parts among the failed pairs."""
     return place_of(part_hash(p, q, state.seed), state.dam_count) << 1
 
 

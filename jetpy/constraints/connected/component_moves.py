@@ -20,7 +20,7 @@ EFFORT_SHARE, MIN_EFFORT = 128, 1 << 27
 """Edges that all moves may look at, about: so many for each vertex and directed edge; and on small
 graphs."""
 FAILED_SHARE = 16
-"""Places for failed_pairs: so many for each part."""
+"""Slots for failed pairs, for each part."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -53,22 +53,22 @@ IDLE, WORKING, ASLEEP, DISMISSED = range(4)
 WORD, LINE = 8, 64
 """Bytes of a word and of a cache line."""
 FUNCTION_OF, KIND_OF, BLOCK_OF, COUNT_OF, MORE_OF, PLACE_OF, TOTAL_OF = range(0, 7 * WORD, WORD)
-"""Places of a launch in a program."""
+"""Offsets of a launch in a program."""
 STEP = 7 * WORD
 """Bytes of a launch in a program."""
 
 TURN, SLEEPERS, TOTAL = LINE, 2 * LINE, 3 * LINE
-"""Places in a pool, of which the first word says whether it is led: the number of the turn, odd
-while it is open; how many workers sleep; the sum of a reduction."""
+"""Offsets in a pool: number of the turn, odd while it is open; number of workers that sleep; sum of
+a reduction. The first word of a pool says whether a thread leads it."""
 FUNCTION, COUNT, PIECE, PASS, BLOCK, WIDTH = range(4 * LINE, 4 * LINE + 6 * WORD, WORD)
-"""Places of the job."""
+"""Offsets of the job in a pool."""
 SUMS = 5 * LINE
 """Where the sums of a scan's pieces begin."""
 WORKERS = SUMS + WORD * MAX_PIECES
 """Where the workers begin."""
 NEXT, MUTEX, CONDITION = LINE, 2 * LINE, 4 * LINE
-"""Places in a worker, of which the first word is its state: the next of its pieces, above that the
-turn that it is of, and what the worker sleeps by."""
+"""Offsets in a worker: its next piece with the turn in the bits above; the mutex and the condition
+by which it sleeps. The first word of a worker is its state."""
 WORKER = 6 * LINE
 """Bytes of a worker."""
 EXPORTED = ("launch", "run", "serve", "found", "dismiss")

@@ -21,7 +21,7 @@ _is_lost = False
 
 
 def pools_are_lost() -> bool:
-    """Whether this process was forked from one whose pools were at work; it does without."""
+    """Whether this process was forked from one whose pools had threads; then it has none."""
     return _is_lost
 
 
@@ -36,7 +36,7 @@ def _lose_pools() -> None:
 
 
 class ThreadPool:
-    """Threads that share launches (`scheduler`), with whoever launches as one of them.
+    """Threads that share launches (`scheduler`). The thread that launches is one of them.
 
     Parameters
     ----------
