@@ -66,8 +66,8 @@ def shake_hands(
     """Return each vertex's partner among its neighbours, `NO_VERTEX` for none."""
     n, long_rows, halo = graph.n, graph.long_rows.fine, graph.halo
     handshakes = Handshakes(
-        backend.full(graph.places, NO_VERTEX),
-        backend.full(graph.places, NOT_CHOSEN),
+        backend.full(graph.n_with_ghosts, NO_VERTEX),
+        backend.full(graph.n_with_ghosts, NOT_CHOSEN),
         backend.empty(LANES * long_rows.count, backend.sum_type),
         _find_least(backend, graph, constraints),
         int(graph.is_weighted),
@@ -107,7 +107,7 @@ def _find_least(backend: Backend, graph: DeviceGraph, constraints: Constraints) 
     """Return what an edge of each vertex should weigh at least (shape (n,)), where that matters."""
     if not graph.is_weighted:
         return backend.empty(0, backend.sum_type)
-    least = backend.full(graph.places, 0, backend.sum_type)
+    least = backend.full(graph.n_with_ghosts, 0, backend.sum_type)
     graph.long_rows.launch(
         graph.n, kernels.find_least, graph=graph, constraints=constraints, least=least
     )

@@ -64,8 +64,8 @@ class DeviceGraph:
         return self.global_n + self.global_nnz
 
     @property
-    def places(self) -> int:
-        """Number of vertices together with ghosts: what arrays have room for."""
+    def n_with_ghosts(self) -> int:
+        """Number of vertices and ghosts together: the length of arrays with an entry for each."""
         return self.n
 
     @property

@@ -103,7 +103,7 @@ def contract_pieces(backend: Backend, piece: Piece, partners: Array) -> tuple[Pi
 def _number(backend: Backend, piece: Piece, partners: Array) -> tuple[Array, Blocks]:
     """Return the coarse vertices of own vertices and ghosts (int32), and blocks of them."""
     comm, own = piece.blocks.comm, piece.own
-    numbering = Numbering(partners, backend.empty(own), backend.empty(piece.places))
+    numbering = Numbering(partners, backend.empty(own), backend.empty(piece.n_with_ghosts))
     arguments = {"graph": piece, "numbering": numbering}
     count = backend.scan(own, kernels.place_lower, **arguments)
     load = backend.reduce(own, kernels.add_work, **arguments)
@@ -200,7 +200,7 @@ def _gather_rows(backend: Backend, piece: Piece, blocks: Blocks, coarse_ids: Arr
         told=told,
     )
     heads, edge_weights, sent_entries = _entries_of(backend, piece, leaving, told, sent)
-    named, sent_names = _name(backend, piece.places, heads, sent_entries)
+    named, sent_names = _name(backend, piece.n_with_ghosts, heads, sent_entries)
     received, _ = comm.send(backend, told, row_kernels.TOLD * sent)
     more = len(received) // row_kernels.TOLD
     names, names_of = comm.send(backend, picked(backend, coarse_ids, named), sent_names)
@@ -221,7 +221,7 @@ def _gather_rows(backend: Backend, piece: Piece, blocks: Blocks, coarse_ids: Arr
         comm.alltoallv(backend, sent_values, values[entries:], sent_entries, entries_of)
     ends = entries + starts_of(entries_of)
     for start, first, end in zip(starts_of(names_of), ends, ends[1:], strict=False):
-        add_to_all(backend, gathered.indices[first:end], piece.places + int(start))
+        add_to_all(backend, gathered.indices[first:end], piece.n_with_ghosts + int(start))
     return gathered
 
 
@@ -276,7 +276,7 @@ def _entries_of(
     return heads, edge_weights, backend.to_host(counts)
 
 
-def _name(backend: Backend, places: int, heads: Array, sent: Counts) -> tuple[Array, Counts]:
+def _name(backend: Backend, n_with_ghosts: int, heads: Array, sent: Counts) -> tuple[Array, Counts]:
     """Return the vertices among the heads for each process, and how many these are for each.
 
     `heads` become places in that process's list of them.
@@ -285,7 +285,7 @@ def _name(backend: Backend, places: int, heads: Array, sent: Counts) -> tuple[Ar
     for first, end in pairwise(starts_of(sent)):
         local, named = lists[0], lists[0]
         if first < end:
-            local, named = global_to_local_below(backend, places, heads[first:end])
+            local, named = global_to_local_below(backend, n_with_ghosts, heads[first:end])
         heads[first:end] = local
         lists.append(named)
     return joined(backend, *lists), np.array([len(named) for named in lists[1:]], np.int64)

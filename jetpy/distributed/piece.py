@@ -299,8 +299,8 @@ class Piece(DeviceGraph):
         return self.entries_of_all
 
     @property
-    def places(self) -> int:
-        """Number of own vertices and ghosts."""
+    def n_with_ghosts(self) -> int:
+        """Number of owned vertices and ghosts together."""
         return len(self.vertex_weights)
 
     @property

@@ -191,8 +191,8 @@ class Refinement:
         backend.synchronize()
         control = state.control_block.host
         parts = state.parts if control[Control.IS_BEST] else state.best_parts
-        if len(parts) > state.graph.places:
-            parts = parts[: state.graph.places]
+        if len(parts) > state.graph.n_with_ghosts:
+            parts = parts[: state.graph.n_with_ghosts]
         return parts, Measures(int(control[Control.BEST_CUT]), self._best_weights.host.copy())
 
     def _answer(self, request: Request) -> None:

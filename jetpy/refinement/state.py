@@ -84,7 +84,7 @@ class RefinementState:
     ) -> None:
         self.backend, self.k = backend, problem.k
         self.room = max(room, graph.n)
-        n, k = max(room, graph.places), problem.k
+        n, k = max(room, graph.n_with_ghosts), problem.k
         self.parts, self.previous = backend.empty(n), backend.empty(n)
         self.destinations, self.best_parts = backend.empty(n), backend.empty(n)
         self.targets, self.gains = backend.empty(n), backend.empty(n)
@@ -119,7 +119,7 @@ class RefinementState:
         `known` are its measures, where the caller has them.
         """
         backend, rows = self.backend, self.graph.long_rows.fine
-        n = self.graph.places
+        n = self.graph.n_with_ghosts
         self.parts[: len(parts)] = parts
         self.graph.halo.exchange_ghosts(self.parts)
         self.previous[:n] = self.best_parts[:n] = self.parts[:n]
