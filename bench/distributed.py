@@ -77,7 +77,7 @@ class Timed(MpiCommunicator):
         handed = sum(a.nbytes for a in arrays if isinstance(a, np.ndarray))
         level, piece = level_of(sys._getframe(2))
         if piece is not None:
-            self.ghosts[piece.global_n] = piece.n_with_ghosts - piece.own
+            self.ghosts[piece.global_n] = piece.n_with_ghosts - piece.n_owned
         for talk in (self.all, self.levels[level]):
             talk.calls += 1
             talk.handed += handed

@@ -41,7 +41,7 @@ class DeviceGraph:
     edge_weight: int
     long_rows: LongRows
     halo = WHOLE
-    first = 0
+    first_global_id = 0
 
     @property
     def n(self) -> int:
@@ -69,23 +69,23 @@ class DeviceGraph:
         return self.n
 
     @property
-    def own(self) -> int:
-        """Number of vertices that are not ghosts, as kernels take it."""
+    def n_owned(self) -> int:
+        """Number of vertices that are not ghosts."""
         return self.n
 
     @property
     def higher_ghosts(self) -> int:
-        """The first ghost whose number is above those of own vertices."""
+        """The first ghost whose global id is above those of owned vertices."""
         return self.n
 
     @property
     def ghost_ids(self) -> Array:
-        """Numbers of ghosts in the whole graph, as kernels take them; anything if it is whole."""
+        """Global ids of ghosts, of the back end's `sum_type`; any array if the graph is whole."""
         return self.indptr
 
     @property
     def ghost_degrees(self) -> Array:
-        """Their degrees there, likewise."""
+        """Degrees of ghosts in the whole graph; any array if the graph is whole."""
         return self.indptr
 
     @property

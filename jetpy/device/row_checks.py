@@ -20,7 +20,7 @@ HASHES = 1 << 64
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows of a graph on a back end, neighbours by their numbers in the whole graph.
+    """Rows of a graph on a back end, neighbours by their global ids.
 
     Attributes
     ----------
@@ -28,8 +28,8 @@ class Rows:
     indices : int32
     n : int
         Number of vertices of the whole graph.
-    first : int
-        Number of the first vertex that has its row here.
+    first_global_id : int
+        Global id of the vertex of the first row.
     """
 
     backend: Backend
@@ -37,11 +37,11 @@ class Rows:
     indices: Array
     edge_weights: Array
     n: int
-    first: int
+    first_global_id: int
 
     @property
-    def own(self) -> int:
-        """Number of rows."""
+    def n_owned(self) -> int:
+        """Number of rows, one for each owned vertex."""
         return len(self.indptr) - 1
 
     @cached_property
@@ -55,7 +55,7 @@ class Rows:
         chunks = self.long_rows.chunks
         return (
             self.backend.reduce(
-                self.own + chunks.lanes,
+                self.n_owned + chunks.lanes,
                 kernels.count_suspects,
                 graph=self,
                 n=self.n,
@@ -72,7 +72,7 @@ class Rows:
         """
         chunks = self.long_rows.chunks
         return self.backend.reduce(
-            self.own + chunks.lanes, kernels.add_hashes, graph=self, long_rows=chunks
+            self.n_owned + chunks.lanes, kernels.add_hashes, graph=self, long_rows=chunks
         )
 
 

@@ -302,7 +302,7 @@ class _Run:
         """Return parts of own vertices as they are, with what they cut and weigh."""
         backend, piece, k = self.backend, self.piece, self.problem.k
         everywhere = backend.full(piece.n_with_ghosts, 0)
-        everywhere[: piece.own] = backend.from_host(parts)
+        everywhere[: piece.n_owned] = backend.from_host(parts)
         piece.halo.exchange_ghosts(everywhere)
         metric = upload_metric(backend, piece, EDGE_CUT, k)
         measures = measure(backend, piece, everywhere, metric)

@@ -173,7 +173,7 @@ def check_rows(rows: UploadedRows, block: Block) -> None:
     """
     if not rows.are_suspicious:
         return
-    for tails, heads in edges_of(block, rows.first):
+    for tails, heads in edges_of(block, rows.first_global_id):
         outside = (heads < 0) | (heads >= rows.n)
         rules = (outside, f"there are {rows.n} vertices"), (heads == tails, "a self-loop")
         for wrong, why in rules:

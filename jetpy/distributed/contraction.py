@@ -54,8 +54,8 @@ class MigratedRows:
 
     Attributes
     ----------
-    own, entries : int
-        Number of own rows, and their length together.
+    n_owned, entries : int
+        Number of owned rows, and of their entries together.
     indptr, indices, edge_weights : as of an `Adjacency`
         Neighbours are vertices of the piece, and after them places in `names`.
     weights : of the back end's `sum_type`
@@ -65,7 +65,7 @@ class MigratedRows:
         Coarse vertices of the handed rows' neighbours, by their numbers in the whole graph.
     """
 
-    own: int
+    n_owned: int
     entries: int
     indptr: Array
     indices: Array
@@ -102,7 +102,7 @@ def contract_pieces(backend: Backend, piece: Piece, partners: Array) -> tuple[Pi
 
 def _number(backend: Backend, piece: Piece, partners: Array) -> tuple[Array, Blocks]:
     """Return the coarse vertices of own vertices and ghosts (int32), and blocks of them."""
-    comm, own = piece.blocks.comm, piece.own
+    comm, own = piece.blocks.comm, piece.n_owned
     numbering = Numbering(partners, backend.empty(own), backend.empty(piece.n_with_ghosts))
     arguments = {"graph": piece, "numbering": numbering}
     count = backend.scan(own, kernels.place_lower, **arguments)
@@ -122,7 +122,7 @@ def _number(backend: Backend, piece: Piece, partners: Array) -> tuple[Array, Blo
 
 def _ask(backend: Backend, piece: Piece, numbering: Numbering) -> None:
     """Ask other processes for the coarse vertices of own ones that are numbered there."""
-    xp, comm, own = backend.xp, piece.blocks.comm, piece.own
+    xp, comm, own = backend.xp, piece.blocks.comm, piece.n_owned
     asking = backend.empty(own)
     count = backend.scan(
         own, kernels.list_numbered_elsewhere, graph=piece, numbering=numbering, listed=asking
@@ -132,7 +132,7 @@ def _ask(backend: Backend, piece: Piece, numbering: Numbering) -> None:
     asking, asked = (ordered(backend, values, order) for values in (asking, partners))
     sent = piece.blocks.counts(backend, asked)
     wanted, counts = comm.send(backend, asked, sent)
-    answers = picked(backend, numbering.coarse, wanted, piece.first)
+    answers = picked(backend, numbering.coarse, wanted, piece.first_global_id)
     put(backend, numbering.coarse, asking, comm.exchange(backend, answers, counts, sent))
 
 
@@ -158,7 +158,7 @@ def _merge_rows(
     backend: Backend, piece: Piece, blocks: Blocks, coarse_ids: Array
 ) -> tuple[DeviceGraph, Array, Array]:
     """Return the rows of the own coarse vertices, their ghosts, and what fine ones become."""
-    kind, own, n = backend.sum_type, piece.own, blocks.end - blocks.first
+    kind, own, n = backend.sum_type, piece.n_owned, blocks.end - blocks.first
     gathered = _gather_rows(backend, piece, blocks, coarse_ids)
     coarse_of, ghosts = localize(backend, blocks, joined(backend, coarse_ids, gathered.names))
     gathered.coarse_of[:own] = coarse_of[:own]
@@ -188,7 +188,7 @@ def _merge_rows(
 
 def _gather_rows(backend: Backend, piece: Piece, blocks: Blocks, coarse_ids: Array) -> MigratedRows:
     """Send the rows of vertices whose coarse one is elsewhere; join own rows and those received."""
-    comm, kind, own, entries = blocks.comm, backend.sum_type, piece.own, piece.nnz
+    comm, kind, own, entries = blocks.comm, backend.sum_type, piece.n_owned, piece.nnz
     leaving, sent = _leaving(backend, piece, blocks, coarse_ids)
     told = backend.empty(row_kernels.TOLD * len(leaving), np.int64)
     backend.parallel_for(
@@ -232,9 +232,9 @@ def _leaving(
 
     They are in the order of their coarse vertices.
     """
-    rows = backend.empty(piece.own)
+    rows = backend.empty(piece.n_owned)
     count = backend.scan(
-        piece.own,
+        piece.n_owned,
         list_outside,
         ids=coarse_ids,
         first=blocks.first,

@@ -13,9 +13,9 @@ from jetpy.workloads.common.ghosts import find_degrees
 def gather_graph(backend: Backend, piece: Piece) -> DeviceGraph:
     """Return the whole graph, of which all processes have pieces."""
     comm, kind = piece.blocks.comm, backend.sum_type
-    entries, own = piece.nnz, piece.own
-    lengths = backend.empty(own, kind)
-    backend.parallel_for(own, find_degrees, graph=piece, degrees=lengths)
+    entries, n_owned = piece.nnz, piece.n_owned
+    lengths = backend.empty(n_owned, kind)
+    backend.parallel_for(n_owned, find_degrees, graph=piece, degrees=lengths)
     lengths = comm.gather(backend, lengths)
     indptr = backend.full(len(lengths) + 1, 0, kind)
     backend.scan(len(lengths), offset_rows, counts=lengths, indptr=indptr)
@@ -24,12 +24,17 @@ def gather_graph(backend: Backend, piece: Piece) -> DeviceGraph:
         indptr,
         comm.gather(backend, heads),
         comm.gather(backend, piece.edge_weights[:entries]),
-        comm.gather(backend, piece.vertex_weights[:own]),
+        comm.gather(backend, piece.vertex_weights[:n_owned]),
         piece.edge_weight,
         find_long_rows(backend, indptr, piece.global_nnz),
     )
 
 
 def gather_values(backend: Backend, piece: Piece, values: Array) -> Array:
-    """Return what all vertices of the whole graph have, given what own vertices have first."""
-    return piece.blocks.comm.gather(backend, values[: piece.own])
+    """Return the values of all vertices of the whole graph; those of owned vertices are given first."""
+    return piece.blocks.comm.gather(backend, values[: piece.n_owned])
+
+
+def owned_values(piece: Piece, values: Array) -> Array:
+    """Return the values of the owned vertices, given those of all vertices of the whole graph."""
+    return values[piece.first_global_id :][: piece.n_owned]

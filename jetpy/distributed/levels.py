@@ -11,7 +11,7 @@ from jetpy.coarsening.two_hop import match_two_hop
 from jetpy.device.device_graph import DeviceGraph, carry, carry_graph
 from jetpy.distributed.communicator import Communicator
 from jetpy.distributed.contraction import contract_pieces
-from jetpy.distributed.gathering import gather_graph, gather_values
+from jetpy.distributed.gathering import gather_graph, gather_values, owned_values
 from jetpy.distributed.piece import Piece, narrow_piece
 from jetpy.distributed.refinement import PieceRefinement
 from jetpy.distributed.two_hop import PairElsewhere
@@ -72,14 +72,14 @@ class GatheredLevel(HierarchyLevel):
         return carry(gathered, self.source, self.backend)
 
     def finish(self, problem: Problem, refined: Refined) -> Refined:
-        """Do what is left, and return what own vertices have."""
+        """Finish on the whole graph, and return the parts of the owned vertices."""
         return self.given_out(super().finish(problem, refined))
 
     def given_out(self, whole: Refined) -> Refined:
-        """Return the same with the parts of own vertices, where the piece is."""
+        """Return `whole` with the parts of the owned vertices alone, on the piece's back end."""
         assert self.piece is not None
         assert self.source is not None
-        parts = whole.parts[self.piece.first : self.piece.first + self.piece.own]
+        parts = owned_values(self.piece, whole.parts)
         return replace(whole, parts=carry(parts, self.backend, self.source))
 
 
@@ -99,7 +99,7 @@ class PieceLevel(HierarchyLevel):
     refinement_type: ClassVar[type[Refinement]] = PieceRefinement
 
     def refine(self, problem: Problem, parts: Array, depth: int, known: object = None) -> Refined:
-        """Refine parts (int32) of own vertices; ghosts follow."""
+        """Refine the parts (int32) of owned vertices; copy them to the ghosts."""
         refinement = self.refinement(problem)
         return refinement.refine(parts, finest=depth == 0, known=known)  # type: ignore[arg-type]
 
@@ -112,15 +112,14 @@ class PieceLevel(HierarchyLevel):
         graph = gather_graph(self.backend, self.graph)
         parts = gather_values(self.backend, self.graph, refined.parts)
         whole = finish(Refinement(self.backend, graph, own), replace(refined, parts=parts))
-        mine = whole.parts[self.graph.first : self.graph.first + self.graph.own]
-        return replace(whole, parts=mine)
+        return replace(whole, parts=owned_values(self.graph, whole.parts))
 
     def contract(self, options: CoarsenOptions, limit: int, salt: int) -> tuple[DeviceGraph, Array]:
-        """Return the piece of the next coarser graph, and the coarse vertex of each own one."""
+        """Return the piece of the next coarser graph, and the coarse vertex of each owned one."""
         backend, piece = self.backend, self.graph
         constraints = constrain(backend, piece, limit, None)
         match = shake_hands(backend, piece, options, constraints, salt)
-        partners = piece.halo.ids_of(match[: piece.own])
+        partners = piece.halo.ids_of(match[: piece.n_owned])
         match_two_hop(backend, piece, options, match, constraints, PairElsewhere(partners))
         return contract_pieces(backend, piece, partners)
 

@@ -65,20 +65,20 @@ class PieceHalo(Halo):
     Parameters
     ----------
     ghosts : int32, on the back end
-        Numbers of the ghosts, ascending.
+        Global ids of the ghosts, ascending.
 
     Attributes
     ----------
-    own, first : int
+    n_owned, first_global_id : int
     ghost_ids : of the back end's `sum_type`
-        What kernels need to know to number vertices (`jetpy.workloads.common.groups.Graph`).
+        Fields of `jetpy.workloads.common.groups.Graph` that kernels need to compute global ids.
     """
 
     is_whole = False
 
     def __init__(self, backend: Backend, blocks: Blocks, ghosts: Array) -> None:
         self.blocks, self.ghosts = blocks, ghosts
-        self.own, self.first = blocks.end - blocks.first, blocks.first
+        self.n_owned, self.first_global_id = blocks.end - blocks.first, blocks.first
         anything = backend.full(1, 0)
         self.ghost_ids = joined(backend, ghosts, anything).astype(backend.sum_type, copy=False)
         self._backend, self._comm = backend, blocks.comm
@@ -89,7 +89,7 @@ class PieceHalo(Halo):
 
     @property
     def lower_ghosts(self) -> int:
-        """Number of ghosts whose numbers are below those of own vertices."""
+        """Number of ghosts whose global ids are below those of owned vertices."""
         return int(self._received[: self._comm.rank].sum())
 
     def narrowed(self) -> PieceHalo:
@@ -125,7 +125,7 @@ class PieceHalo(Halo):
                 len(self.ghosts),
                 take,
                 values=array,
-                own=self.own,
+                n_owned=self.n_owned,
                 seen=seen,
                 count=count,
                 place=place,
@@ -234,16 +234,16 @@ def _in_one(counts: Array, stripes: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Piece(DeviceGraph):
-    """A process's piece of a graph: rows of its own vertices, then of ghosts.
+    """A process's piece of a graph: rows of owned vertices, then of ghosts.
 
-    Arrays are those of a `DeviceGraph`, with `own` vertices first. Edges between own vertices and
-    ghosts stand in the rows of both. `edge_weight` is the sum over the whole graph.
+    Arrays are those of a `DeviceGraph`, with the owned vertices first. An edge between an owned
+    vertex and a ghost is in the rows of both. `edge_weight` is the sum over the whole graph.
 
     Attributes
     ----------
     around : PieceHalo
     count, entries : int
-        Number of own vertices, and length of their rows together.
+        Number of owned vertices, and of the entries of their rows.
     entries_of_all : int
         Directed edges of the whole graph.
     degrees : of the back end's `sum_type`, shape (ghosts,)
@@ -269,18 +269,18 @@ class Piece(DeviceGraph):
         return self.around.blocks
 
     @property
-    def first(self) -> int:  # type: ignore[override]
-        """Number of the first own vertex in the whole graph."""
+    def first_global_id(self) -> int:  # type: ignore[override]
+        """Global id of the first owned vertex."""
         return self.blocks.first
 
     @property
     def n(self) -> int:
-        """Number of own vertices."""
+        """Number of owned vertices."""
         return self.count
 
     @property
-    def own(self) -> int:
-        """Number of own vertices, as kernels take it."""
+    def n_owned(self) -> int:
+        """Number of owned vertices."""
         return self.count
 
     @property
@@ -290,7 +290,7 @@ class Piece(DeviceGraph):
 
     @property
     def nnz(self) -> int:
-        """Directed edges of the own vertices."""
+        """Number of directed edges of owned vertices."""
         return self.entries
 
     @property
@@ -305,12 +305,12 @@ class Piece(DeviceGraph):
 
     @property
     def ghost_ids(self) -> Array:
-        """Numbers of ghosts in the whole graph."""
+        """Global ids of ghosts."""
         return self.around.ghost_ids
 
     @property
     def ghost_degrees(self) -> Array:
-        """Degrees of ghosts there."""
+        """Degrees of ghosts in the whole graph."""
         return self.degrees
 
     @property
@@ -320,8 +320,8 @@ class Piece(DeviceGraph):
 
     @property
     def higher_ghosts(self) -> int:
-        """The first ghost whose number is above those of own vertices."""
-        return self.own + self.around.lower_ghosts
+        """The first ghost whose global id is above those of owned vertices."""
+        return self.n_owned + self.around.lower_ghosts
 
 
 def narrow_piece(backend: Backend, piece: Piece, problem: Problem) -> Piece:
@@ -329,14 +329,14 @@ def narrow_piece(backend: Backend, piece: Piece, problem: Problem) -> Piece:
     narrow = backend.narrowed()
     edge_weights, vertex_weights = narrow_weights(backend, piece, problem)
     indptr = piece.indptr.astype(np.int32)
-    own = int(edge_weights[: piece.nnz].sum(dtype=np.int64))
+    weight = int(edge_weights[: piece.nnz].sum(dtype=np.int64))
     return replace(
         piece,
         indptr=indptr,
         edge_weights=edge_weights,
         vertex_weights=vertex_weights,
-        edge_weight=piece.halo.total(own),
-        long_rows=find_long_rows(narrow, indptr[: piece.own + 1], piece.nnz),
+        edge_weight=piece.halo.total(weight),
+        long_rows=find_long_rows(narrow, indptr[: piece.n_owned + 1], piece.nnz),
         around=piece.around.narrowed(),
         degrees=piece.degrees.astype(np.int32),
         rows_with_ghosts=find_long_rows(narrow, indptr, len(piece.indices)),
@@ -381,7 +381,7 @@ def _localize_by_marks(
     listed, block = backend.empty(min(n, len(ids))), {"ids": ids, "first": first, "end": end}
     backend.parallel_for(len(ids), number_kernels.mark_outside, marks=marks, **block)
     count = backend.scan(
-        n, number_kernels.place_marked, own=end - first, marks=marks, listed=listed
+        n, number_kernels.place_marked, n_owned=end - first, marks=marks, listed=listed
     )
     backend.parallel_for(
         len(ids), number_kernels.global_to_local_marked, places=marks, local=local, **block
@@ -391,12 +391,12 @@ def _localize_by_marks(
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows of own vertices, as kernels take them."""
+    """Rows of owned vertices, as kernels take them."""
 
     indptr: Array
     indices: Array
     edge_weights: Array
-    own: int
+    n_owned: int
 
 
 def make_piece(
@@ -411,7 +411,7 @@ def make_piece(
 ) -> Piece:
     """Return the piece of a process, given the rows of its vertices.
 
-    Arrays have the types of a `DeviceGraph`; `indices` are own vertices and ghosts, numbered after
+    Arrays have the types of a `DeviceGraph`; `indices` are owned vertices and ghosts, numbered after
     these; `total` is the sum of `edge_weights`.
     """
     kind = backend.sum_type
@@ -425,7 +425,7 @@ def make_piece(
     more = backend.scan(
         outward,
         ghost_kernels.place_outward,
-        own=own,
+        n_owned=own,
         entries=entries,
         lengths=lengths,
         indptr=all_indptr,

@@ -94,7 +94,10 @@ class PieceState(RefinementState):
         )
         graph.halo.exchange_ghosts(self.parts)
         backend.parallel_for(
-            graph.n_with_ghosts - graph.own, ghost_kernels.list_moved_ghosts, graph=graph, state=self
+            graph.n_with_ghosts - graph.n_owned,
+            ghost_kernels.list_moved_ghosts,
+            graph=graph,
+            state=self,
         )
 
     def sum_up(self) -> None:
@@ -103,7 +106,7 @@ class PieceState(RefinementState):
         arguments = {"shared": self._shared, "state": self}
         backend.parallel_for(1, kernels.pack_update, n=graph.n, **arguments)
         graph.halo.allreduce(self._shared.updates)
-        ghosts = graph.n_with_ghosts - graph.own
+        ghosts = graph.n_with_ghosts - graph.n_owned
         backend.parallel_for(
             ghosts + 1, kernels.unpack_update, ghosts=ghosts, graph=graph, **arguments
         )

@@ -85,7 +85,7 @@ def refine_piece(
 
 def _in_units(backend: Backend, piece: Piece, problem: Problem) -> tuple[Piece, Problem]:
     """Divide weights of vertices, and limits, by the greatest common divisor of the weights."""
-    weights = piece.vertex_weights[: piece.own]
+    weights = piece.vertex_weights[: piece.n_owned]
     own = int(np.gcd.reduce(backend.to_host(weights))) if len(weights) else 0
     unit = gcd(*piece.blocks.comm.allgather_objects(own))
     if unit > 1:
@@ -102,5 +102,5 @@ def _finest(
 
 
 def _found(backend: Backend, piece: Piece, problem: Problem, solution: Solution) -> Found:
-    parts = backend.to_host(solution.refined.parts)[: piece.own].copy()
+    parts = backend.to_host(solution.refined.parts)[: piece.n_owned].copy()
     return Found(parts, solution, solution.refined.measures.part_weights * problem.unit)

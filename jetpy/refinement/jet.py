@@ -126,7 +126,7 @@ class Refinement:
             Control.TOLERANCE: round(TOLERANCE_UNITS * options.tolerance),
             Control.MAX_WEAK_ITERATIONS: options.weak_rounds,
             Control.TIE_LIMIT: state.tie_limit,
-            Control.GHOSTS: state.graph.own,
+            Control.GHOSTS: state.graph.n_owned,
             Control.HIGHER_GHOSTS: state.graph.higher_ghosts,
             Control.MAX_MOVED: state.graph.n // MAX_MOVED,
             Control.ENDS_WITHOUT_GAIN: int(self.improvement.is_monotone),

@@ -1,8 +1,8 @@
 """Ghosts: vertices of other processes that are adjacent to those of a piece of a graph.
 
-A kernel works on the vertices that its piece owns, and reads what others have found for ghosts.
-Whatever decides between vertices, hashes and numbers, is that of the whole graph. The row of a
-ghost has its edges to own vertices alone.
+A kernel works on the vertices that its process owns, and reads the owners' values for ghosts.
+Kernels break ties by hashes and global ids. The row of a ghost has its edges to owned vertices
+only.
 """
 
 import pykokkos as pk
@@ -16,50 +16,50 @@ from jetpy.workloads.common.striped_counters import stripe_of
 @pk.function
 def is_ghost(v: int, graph: Graph) -> bool:
     """Whether a vertex belongs to another process."""
-    return v >= graph.own
+    return v >= graph.n_owned
 
 
 @pk.function
 def global_id(v: int, graph: Graph) -> int:
-    """Return the number that a vertex has in the whole graph.
+    """Return the global id of a vertex.
 
-    Without a jump, which nobody could foresee: numbers of ghosts are read for all vertices.
+    The function reads an entry of `ghost_ids` for every vertex, which avoids an unpredictable branch.
     """
-    g: int = v - graph.own
+    g: int = v - graph.n_owned
     if g < 0:
         g = 0
     number: int = graph.ghost_ids[g]
-    if v < graph.own:
-        number = graph.first + v
+    if v < graph.n_owned:
+        number = graph.first_global_id + v
     return number
 
 
 @pk.function
 def owned_global_id(v: int, graph: Graph) -> int:
-    """Return the number that an own vertex has in the whole graph."""
-    return graph.first + v
+    """Return the global id of an owned vertex."""
+    return graph.first_global_id + v
 
 
 @pk.function
 def comes_before(u: int, v: int, ghosts: int, higher_ghosts: int) -> bool:
-    """Whether a vertex has a lower number in the whole graph than an own one.
+    """Whether vertex u has a lower global id than the owned vertex v.
 
-    Takes where ghosts begin, and those whose numbers are above the own ones.
+    `ghosts` is the first ghost, `higher_ghosts` the first whose global id is above the owned ones.
     """
     return u < v or (u >= ghosts and u < higher_ghosts)
 
 
 @pk.function
 def degree_of(v: int, graph: Graph) -> int:
-    """Return the degree that a vertex has in the whole graph."""
-    if v < graph.own:
+    """Return the degree of a vertex in the whole graph."""
+    if v < graph.n_owned:
         return graph.indptr[v + 1] - graph.indptr[v]
-    return graph.ghost_degrees[v - graph.own]
+    return graph.ghost_degrees[v - graph.n_owned]
 
 
 @pk.workunit
 def count_outward(i: int, graph: Graph, long_rows: LongRows, lengths: pk.View1D[Offset]):
-    """Count the edges from own vertices to each ghost."""
+    """Count the edges from owned vertices to each ghost."""
     v: int = row_of(i, long_rows)
     if is_left_to_lanes(i, graph.indptr[v + 1] - graph.indptr[v], long_rows):
         return
@@ -69,7 +69,7 @@ def count_outward(i: int, graph: Graph, long_rows: LongRows, lengths: pk.View1D[
     while e < end:
         u: int = graph.indices[e]
         if is_ghost(u, graph):
-            pk.atomic_fetch_add(lengths, [u - graph.own], one)
+            pk.atomic_fetch_add(lengths, [u - graph.n_owned], one)
         e += step_of(i, long_rows)
 
 
@@ -78,25 +78,25 @@ def place_outward(
     g: int,
     acc: pk.Acc[pk.int64],
     last_pass: bool,
-    own: int,
+    n_owned: int,
     entries: pk.int64,
     lengths: pk.View1D[Offset],
     indptr: pk.View1D[Offset],
     places: pk.View1D[Offset],
 ):
-    """Put the row of a ghost after those of own vertices, which have so many entries."""
+    """Put the row of a ghost after those of owned vertices, which have `entries` entries."""
     if last_pass:
         places[g] = entries + acc
     acc += lengths[g]
     if last_pass:
-        indptr[own + g + 1] = entries + acc
+        indptr[n_owned + g + 1] = entries + acc
 
 
 @pk.workunit
 def turn_outward(i: int, graph: Graph, long_rows: LongRows, places: pk.View1D[Offset]):
-    """Copy the edges to ghosts into their rows, which have room from `places` on.
+    """Copy the edges to ghosts into their rows, from index ``places[g]`` on.
 
-    The order of a row's entries is left to chance; nothing may depend on it.
+    The order of entries within a row varies between runs, so no result may depend on it.
     """
     v: int = row_of(i, long_rows)
     if is_left_to_lanes(i, graph.indptr[v + 1] - graph.indptr[v], long_rows):
@@ -107,7 +107,7 @@ def turn_outward(i: int, graph: Graph, long_rows: LongRows, places: pk.View1D[Of
     while e < end:
         u: int = graph.indices[e]
         if is_ghost(u, graph):
-            place: int = pk.atomic_fetch_add(places, [u - graph.own], one)
+            place: int = pk.atomic_fetch_add(places, [u - graph.n_owned], one)
             graph.indices[place] = v
             graph.edge_weights[place] = graph.edge_weights[e]
         e += step_of(i, long_rows)
@@ -115,14 +115,14 @@ def turn_outward(i: int, graph: Graph, long_rows: LongRows, places: pk.View1D[Of
 
 @pk.workunit
 def find_degrees(v: int, graph: Graph, degrees: pk.View1D[Offset]):
-    """Write the number of neighbours of an own vertex."""
+    """Write the number of neighbours of an owned vertex."""
     degrees[v] = graph.indptr[v + 1] - graph.indptr[v]
 
 
 @pk.workunit
 def list_moved_ghosts(g: int, graph: Graph, state: Refinement):
     """List a ghost that has moved among the moved vertices of its stripe."""
-    v: int = graph.own + g
+    v: int = graph.n_owned + g
     if state.parts[v] != state.previous[v]:
         one: pk.int64 = 1
         stripe: int = stripe_of(v, state)

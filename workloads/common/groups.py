@@ -34,18 +34,18 @@ class Weight:
 class Graph:
     """A graph in CSR form, or a process's piece of one: row v is ``indptr[v]..indptr[v + 1] - 1``.
 
-    A piece has vertices of its own, in a row, and after them ghosts (`ghosts`): those of others
-    that are adjacent to its own. A whole graph has none.
+    A piece has the vertices that its process owns, and after them ghosts (`ghosts`): vertices of
+    other processes that are adjacent to owned ones. A whole graph has no ghosts.
     """
 
     indptr: pk.View1D[Offset]
     indices: pk.View1D[pk.int32]
     edge_weights: pk.View1D[Weight]
     vertex_weights: pk.View1D[Weight]
-    own: int  # vertices that are not ghosts
-    first: int  # number of the first of them in the whole graph
-    ghost_ids: pk.View1D[Offset]  # numbers of ghosts there
-    ghost_degrees: pk.View1D[Offset]  # degrees of ghosts there
+    n_owned: int  # number of vertices that are not ghosts
+    first_global_id: int  # of the owned vertices, which have consecutive global ids
+    ghost_ids: pk.View1D[Offset]  # global id of each ghost
+    ghost_degrees: pk.View1D[Offset]  # degree of each ghost in the whole graph
 
 
 class LongRows:

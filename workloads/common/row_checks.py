@@ -1,6 +1,6 @@
-"""Checks of rows: of a whole graph, or those that a process gives of its own vertices.
+"""Checks of rows: of a whole graph, or of the vertices that a process owns.
 
-``graph.indices`` are numbers in the whole graph, of n vertices.
+``graph.indices`` are global ids, in 0..n - 1.
 """
 
 import pykokkos as pk
@@ -34,7 +34,7 @@ def count_suspects(i: int, acc: pk.Acc[pk.int64], graph: Graph, n: int, long_row
         before: int = -1
         if e > start:
             before = graph.indices[e - 1]
-        if head <= before or head >= n or head == graph.first + v:
+        if head <= before or head >= n or head == graph.first_global_id + v:
             acc += 1
         e += step_of(i, long_rows)
 
@@ -55,7 +55,7 @@ def add_hashes(i: int, acc: pk.Acc[pk.int64], graph: Graph, long_rows: LongRows)
     v: int = row_of(i, long_rows)
     if is_left_to_lanes(i, graph.indptr[v + 1] - graph.indptr[v], long_rows):
         return
-    tail: int = graph.first + v
+    tail: int = graph.first_global_id + v
     e: int = edges_from(i, v, graph, long_rows)
     end: int = edges_to(i, v, graph, long_rows)
     while e < end:

@@ -59,7 +59,7 @@ def place_marked(
     u: int,
     acc: pk.Acc[pk.int64],
     last_pass: bool,
-    own: int,
+    n_owned: int,
     marks: pk.View1D[pk.int32],
     listed: pk.View1D[pk.int32],
 ):
@@ -67,7 +67,7 @@ def place_marked(
     if marks[u] != 0:
         if last_pass:
             listed[acc] = u
-            marks[u] = own + acc
+            marks[u] = n_owned + acc
         acc += 1
 
 

@@ -27,13 +27,13 @@ def pack_numbers(
 def unpack_numbers(
     g: int,
     values: pk.View1D[pk.int32],
-    own: int,
+    n_owned: int,
     seen: pk.View1D[pk.int32],
     count: int,
     place: int,
 ):
     """Let ghosts have what others have shown."""
-    values[own + g] = seen[g * count + place]
+    values[n_owned + g] = seen[g * count + place]
 
 
 @pk.workunit
@@ -53,13 +53,13 @@ def pack_weights(
 def unpack_weights(
     g: int,
     values: pk.View1D[Weight],
-    own: int,
+    n_owned: int,
     seen: pk.View1D[Weight],
     count: int,
     place: int,
 ):
     """Do what `unpack_numbers` does with sums of weights."""
-    values[own + g] = seen[g * count + place]
+    values[n_owned + g] = seen[g * count + place]
 
 
 @pk.workunit
@@ -83,10 +83,10 @@ def pack_vertices(
 @pk.workunit
 def unpack_vertices(g: int, values: pk.View1D[pk.int32], seen: pk.View1D[pk.int32], graph: Graph):
     """Let ghosts have the vertices that others have shown; none in place of those of others."""
-    v: int = seen[g] - graph.first
-    if v < 0 or v >= graph.own:
+    v: int = seen[g] - graph.first_global_id
+    if v < 0 or v >= graph.n_owned:
         v = NO_VERTEX
-    values[graph.own + g] = v
+    values[graph.n_owned + g] = v
 
 
 @pk.workunit

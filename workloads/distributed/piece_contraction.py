@@ -41,7 +41,7 @@ def numbered_here(v: int, graph: Graph, numbering: Numbering) -> int:
     """Return the vertex by which an own one's coarse vertex is numbered; none if not here."""
     if is_lower(v, graph, numbering):
         return v
-    u: int = numbering.partners[v] - graph.first
+    u: int = numbering.partners[v] - graph.first_global_id
     if u < 0:
         return NO_VERTEX
     return u

@@ -17,8 +17,8 @@ LENGTH = TOLD - 1
 class MigratedRows:
     """Rows of own vertices, and after them those that others have handed over."""
 
-    own: int
-    entries: pk.int64  # of own rows
+    n_owned: int  # rows of owned vertices
+    entries: pk.int64  # of these rows
     indptr: pk.View1D[Offset]
     weights: pk.View1D[Weight]
     coarse_of: pk.View1D[pk.int32]
@@ -100,7 +100,7 @@ def place_rows(
     """
     acc += told[TOLD * i + LENGTH]
     if last_pass:
-        row: int = gathered.own + i
+        row: int = gathered.n_owned + i
         gathered.coarse_of[row] = told[TOLD * i] - first
         gathered.weights[row] = told[TOLD * i + 1]
         gathered.indptr[row + 1] = gathered.entries + acc

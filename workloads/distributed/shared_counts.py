@@ -94,7 +94,7 @@ def unpack_update(i: int, ghosts: int, graph: Graph, shared: Shared, state: Refi
     if state.control[Control.TASK] == Task.NOTHING:
         return
     if i < ghosts:
-        state.previous[graph.own + i] = state.parts[graph.own + i]
+        state.previous[graph.n_owned + i] = state.parts[graph.n_owned + i]
         return
     for stripe in range(COUNTER_STRIPES):
         state.counters[Counter.CUT_CHANGE + stripe] = 0
