@@ -1,7 +1,8 @@
-"""What a stage asks of the other pieces of its graph; nothing, where the graph is whole.
+"""Communication of a stage with the other pieces of its graph.
 
-Stages are written once. Where they have changed what belongs to own vertices, they have ghosts
-follow; where they have counted, they add up. On a whole graph both do nothing.
+Each stage is written once, for pieces and whole graphs. After a stage has changed values of owned
+vertices, it calls `exchange_ghosts`; after it has counted, `allreduce`. On a whole graph both do
+nothing.
 """
 
 from __future__ import annotations
@@ -10,31 +11,34 @@ from jetpy.engines.base import Array
 
 
 class Halo:
-    """The surroundings of a whole graph: there are none."""
+    """The communication of a whole graph: none."""
 
     is_whole = True
     can_be_recorded = True
-    """Whether what it does goes to a GPU as launches do, so that it can be recorded among them."""
+    """Whether the communication can be captured among the launches."""
 
     def exchange_ghosts(self, *values: Array) -> None:
-        """Let what ghosts have in arrays of all vertices be what their owners have."""
+        """Copy the owners' values to the ghosts in arrays of shape (n_with_ghosts,), in place."""
 
     def allreduce(self, *counts: Array, stripes: int = 1) -> None:
-        """Add up the counts of all pieces, in place, and those of all stripes in the first."""
+        """Sum the counts of all stripes of all pieces into the first stripe, in place."""
 
     def exscan(self, counts: Array, before: Array) -> None:
-        """Let `before` be the sums of the counts of pieces before this one, and forget its own."""
+        """Write the sums of the counts of lower ranks to `before`, and set `counts` to 0."""
 
     def is_everywhere(self, condition: bool) -> bool:
         """Whether a condition holds in all pieces."""
         return condition
 
     def total(self, count: int) -> int:
-        """Return the sum of a number over all pieces."""
+        """Return the sum of `count` over all pieces."""
         return count
 
     def exchange_ghost_vertices(self, values: Array) -> None:
-        """Do what `follow` does where values are vertices; those that others own become none."""
+        """Copy the owners' values, which are local ids, to the ghosts, as local ids of this piece.
+
+        The value of a ghost becomes `NO_VERTEX` if this process does not own the vertex.
+        """
 
 
 WHOLE = Halo()

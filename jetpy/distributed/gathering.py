@@ -31,7 +31,10 @@ def gather_graph(backend: Backend, piece: Piece) -> DeviceGraph:
 
 
 def gather_values(backend: Backend, piece: Piece, values: Array) -> Array:
-    """Return the values of all vertices of the whole graph; those of owned vertices are given first."""
+    """Return the values of all vertices of the whole graph.
+
+    `values` has those of the piece, owned vertices first.
+    """
     return piece.blocks.comm.gather(backend, values[: piece.n_owned])
 
 

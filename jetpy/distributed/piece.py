@@ -23,7 +23,7 @@ from jetpy.workloads.distributed import halo as kernels
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Which process has which vertices: rank r those from ``starts[r]`` to ``starts[r + 1] - 1``.
+    """The vertex range of each process: rank r owns ``starts[r]`` to ``starts[r + 1] - 1``.
 
     Attributes
     ----------
@@ -55,12 +55,12 @@ class Blocks:
         return int(self.starts[-1])
 
     def counts(self, backend: Backend, ids: Array) -> Counts:
-        """Return how many of some vertices (int32), in ascending order, each process has."""
+        """Return the number of vertices that each process owns among `ids` (int32, ascending)."""
         return counts_between(backend, ids, self.starts)
 
 
 class PieceHalo(Halo):
-    """The surroundings of a piece: all goes in order with launches, and can be recorded.
+    """Communication of a piece with the others, in order with launches.
 
     Parameters
     ----------
@@ -83,9 +83,9 @@ class PieceHalo(Halo):
         self.ghost_ids = joined(backend, ghosts, anything).astype(backend.sum_type, copy=False)
         self._backend, self._comm = backend, blocks.comm
         self._received = blocks.counts(backend, ghosts)
-        self._shown, self._sent = self._comm.send(backend, ghosts, self._received)
-        add_to_all(backend, self._shown, -blocks.first)
-        self._rooms: dict[tuple[int, Any], tuple[Array, Array]] = {}
+        self._border, self._sent = self._comm.send(backend, ghosts, self._received)
+        add_to_all(backend, self._border, -blocks.first)
+        self._made_buffers: dict[tuple[int, Any], tuple[Array, Array]] = {}
 
     @property
     def lower_ghosts(self) -> int:
@@ -95,74 +95,83 @@ class PieceHalo(Halo):
     def narrowed(self) -> PieceHalo:
         """Return the same for a back end with kernels of 32 bits (`Backend.narrowed`)."""
         made = copy(self)
-        made._backend, made._rooms = self._backend.narrowed(), {}
+        made._backend, made._made_buffers = self._backend.narrowed(), {}
         made.ghost_ids = self.ghost_ids.astype(np.int32)
         return made
 
     def exchange_ghosts(self, *values: Array) -> None:
-        """Let what ghosts have in arrays of all vertices be what their owners have.
+        """Copy the owners' values to the ghosts in arrays of shape (n_with_ghosts,), in place.
 
-        Arrays are all of int32, or all of the back end's `sum_type`.
+        All arrays are int32, or all are of the back end's `sum_type`. Collective; runs in launch
+        order.
         """
         count, kind = len(values), values[0].dtype
-        show, take = kernels.pack_numbers, kernels.unpack_numbers
+        pack, unpack = kernels.pack_values, kernels.unpack_values
         if kind != np.int32:
-            show, take = kernels.pack_weights, kernels.unpack_weights
-        shown, seen = self._room(count, kind)
-        for place, array in enumerate(values):
+            pack, unpack = kernels.pack_weights, kernels.unpack_weights
+        send_buffer, recv_buffer = self._buffers(count, kind)
+        for index, array in enumerate(values):
             self._backend.parallel_for(
-                len(self._shown),
-                show,
+                len(self._border),
+                pack,
                 values=array,
-                vertices=self._shown,
-                shown=shown,
+                vertices=self._border,
+                send_buffer=send_buffer,
                 count=count,
-                place=place,
+                index=index,
             )
-        self._exchange(shown, seen, count)
-        for place, array in enumerate(values):
+        self._exchange(send_buffer, recv_buffer, count)
+        for index, array in enumerate(values):
             self._backend.parallel_for(
                 len(self.ghosts),
-                take,
+                unpack,
                 values=array,
                 n_owned=self.n_owned,
-                seen=seen,
+                recv_buffer=recv_buffer,
                 count=count,
-                place=place,
+                index=index,
             )
 
     def exchange_ghost_vertices(self, values: Array) -> None:
-        """Do what `follow` does where values are vertices; those that others own become none."""
-        shown, seen = self._room(1, np.dtype(np.int32))
+        """Copy the owners' values, which are local ids, to the ghosts, as local ids of this piece.
+
+        `values` (int32, shape (n_with_ghosts,)) changes in place. The value of a ghost becomes
+        `NO_VERTEX` if this process does not own the vertex. Collective; runs in launch order.
+        """
+        send_buffer, recv_buffer = self._buffers(1, np.dtype(np.int32))
         self._backend.parallel_for(
-            len(self._shown),
+            len(self._border),
             kernels.pack_vertices,
             values=values,
-            vertices=self._shown,
-            shown=shown,
+            vertices=self._border,
+            send_buffer=send_buffer,
             graph=self,
         )
-        self._exchange(shown, seen, 1)
+        self._exchange(send_buffer, recv_buffer, 1)
         self._backend.parallel_for(
-            len(self.ghosts), kernels.unpack_vertices, values=values, seen=seen, graph=self
+            len(self.ghosts),
+            kernels.unpack_vertices,
+            values=values,
+            recv_buffer=recv_buffer,
+            graph=self,
         )
 
-    def _room(self, count: int, kind: Any) -> tuple[Array, Array]:
-        """Return arrays for what is shown and for what is seen, so many values for each vertex."""
+    def _buffers(self, count: int, kind: Any) -> tuple[Array, Array]:
+        """Return buffers to send and to receive `count` values of each vertex."""
         key = count, kind
-        if key not in self._rooms:
-            lengths = count * len(self._shown), count * len(self.ghosts)
-            shown, seen = (self._backend.empty(length, kind) for length in lengths)
-            self._rooms[key] = shown, seen
-        return self._rooms[key]
+        if key not in self._made_buffers:
+            lengths = count * len(self._border), count * len(self.ghosts)
+            send_buffer, recv_buffer = (self._backend.empty(length, kind) for length in lengths)
+            self._made_buffers[key] = send_buffer, recv_buffer
+        return self._made_buffers[key]
 
-    def _exchange(self, shown: Array, seen: Array, count: int) -> None:
+    def _exchange(self, send_buffer: Array, recv_buffer: Array, count: int) -> None:
         sent, received = self._sent * count, self._received * count
         backend, comm = self._backend, self._comm
-        backend.perform(lambda: comm.alltoallv(backend, shown, seen, sent, received))
+        backend.perform(lambda: comm.alltoallv(backend, send_buffer, recv_buffer, sent, received))
 
     def ids_of(self, vertices: Array) -> Array:
-        """Return the numbers of vertices of the piece in the whole graph (int32); -1 of none."""
+        """Return the global ids (int32) of local ids; -1 stays -1."""
         names = self._backend.empty(len(vertices))
         self._backend.parallel_for(
             len(vertices),
@@ -174,7 +183,7 @@ class PieceHalo(Halo):
         return names
 
     def allreduce(self, *counts: Array, stripes: int = 1) -> None:
-        """Add up the counts of all pieces, in place, and those of all stripes in the first."""
+        """Sum the counts of all stripes of all pieces into the first stripe, in place."""
         backend, comm = self._backend, self._comm
 
         def action() -> None:
@@ -183,7 +192,7 @@ class PieceHalo(Halo):
         backend.perform(action)
 
     def exscan(self, counts: Array, before: Array) -> None:
-        """Let `before` be the sums of the counts of pieces before this one, and forget its own."""
+        """Write the sums of the counts of lower ranks to `before`, and set `counts` to 0."""
         size, backend, comm = len(counts), self._backend, self._comm
         everything = backend.empty(comm.size * size, counts.dtype)
         backend.perform(lambda: comm.allgather(backend, counts, everything))
@@ -199,7 +208,7 @@ class PieceHalo(Halo):
 
     @property
     def can_be_recorded(self) -> bool:  # type: ignore[override]
-        """Whether what it does goes to a GPU as launches do."""
+        """Whether the communication can be captured among the launches."""
         is_alone = self._comm.transport == "none"
         return self._comm.is_between_gpus or (is_alone and self._backend.copies)
 
@@ -213,16 +222,16 @@ class PieceHalo(Halo):
         return self.total(condition) == self._comm.size
 
     def total(self, count: int) -> int:
-        """Return the sum of a number over all pieces."""
+        """Return the sum of `count` over all pieces."""
         return self._comm.totals(count)[0]
 
     def totals(self, *counts: int) -> list[int]:
-        """Return the sums of numbers over all pieces."""
+        """Return the sum of each count over all pieces."""
         return self._comm.totals(*counts)
 
 
 def _in_one(counts: Array, stripes: int) -> Array:
-    """Return the counts of the first stripe, to which those of the others have been added."""
+    """Add the counts of all stripes to the first stripe, set the others to 0; return the first."""
     if stripes == 1:
         return counts
     size = len(counts) // stripes
@@ -260,12 +269,12 @@ class Piece(DeviceGraph):
 
     @property
     def halo(self) -> PieceHalo:  # type: ignore[override]
-        """What other pieces are asked for."""
+        """Communication with the other pieces."""
         return self.around
 
     @property
     def blocks(self) -> Blocks:
-        """Which process has which vertices."""
+        """The vertex range of each process."""
         return self.around.blocks
 
     @property
@@ -344,9 +353,9 @@ def narrow_piece(backend: Backend, piece: Piece, problem: Problem) -> Piece:
 
 
 def localize(backend: Backend, blocks: Blocks, ids: Array) -> tuple[Array, Array]:
-    """Return the vertices of a piece (int32) that ids (int32) are, and its ghosts.
+    """Return the local ids (int32) of global `ids` (int32), and the ghosts of the piece.
 
-    These are the ids that other processes have (int32, ascending).
+    The ghosts are the different ids that other processes own (int32, ascending).
     """
     return global_to_local_below(backend, blocks.n, ids, blocks.first, blocks.end)
 
@@ -354,7 +363,7 @@ def localize(backend: Backend, blocks: Blocks, ids: Array) -> tuple[Array, Array
 def global_to_local_below(
     backend: Backend, n: int, ids: Array, first: int = 0, end: int = 0
 ) -> tuple[Array, Array]:
-    """Do what `localize` does for ids below n and a block of these."""
+    """Do what `localize` does, for ids in 0..n - 1 and the owned range ``first..end - 1``."""
     count = len(ids)
     if n <= count:
         return _localize_by_marks(backend, n, ids, first, end)
@@ -376,7 +385,7 @@ def global_to_local_below(
 def _localize_by_marks(
     backend: Backend, n: int, ids: Array, first: int, end: int
 ) -> tuple[Array, Array]:
-    """Do so by an array of n marks."""
+    """Do what `global_to_local_below` does, with an array of n marks instead of sorting."""
     marks, local = backend.full(n, 0), backend.empty(len(ids))
     listed, block = backend.empty(min(n, len(ids))), {"ids": ids, "first": first, "end": end}
     backend.parallel_for(len(ids), number_kernels.mark_outside, marks=marks, **block)
@@ -411,8 +420,8 @@ def make_piece(
 ) -> Piece:
     """Return the piece of a process, given the rows of its vertices.
 
-    Arrays have the types of a `DeviceGraph`; `indices` are owned vertices and ghosts, numbered after
-    these; `total` is the sum of `edge_weights`.
+    Arrays have the types of a `DeviceGraph`; `indices` are local ids: owned vertices, then
+    ghosts. `total` is the sum of `edge_weights`.
     """
     kind = backend.sum_type
     halo = PieceHalo(backend, blocks, ghosts)

@@ -23,7 +23,7 @@ def is_ghost(v: int, graph: Graph) -> bool:
 def global_id(v: int, graph: Graph) -> int:
     """Return the global id of a vertex.
 
-    The function reads an entry of `ghost_ids` for every vertex, which avoids an unpredictable branch.
+    `ghost_ids` is read for every vertex, because a branch here would be unpredictable.
     """
     g: int = v - graph.n_owned
     if g < 0:

@@ -1,7 +1,7 @@
-"""What pieces of a graph show each other: values of the vertices around their borders.
+"""Halo exchange: kernels that pack values of border vertices, and unpack those of ghosts.
 
-A process lists the vertices that others have as ghosts, and hands over what they have in some
-arrays, the values of a vertex side by side; `count` says how many these are, `place` which one.
+A process lists its border vertices: those that other processes have as ghosts. An exchange copies
+`count` arrays at once. The values of a vertex are adjacent in the buffers; `index` is the array.
 """
 
 import pykokkos as pk
@@ -11,29 +11,29 @@ from jetpy.workloads.common.groups import NO_VERTEX, Graph, Weight
 
 
 @pk.workunit
-def pack_numbers(
+def pack_values(
     i: int,
     values: pk.View1D[pk.int32],
     vertices: pk.View1D[pk.int32],
-    shown: pk.View1D[pk.int32],
+    send_buffer: pk.View1D[pk.int32],
     count: int,
-    place: int,
+    index: int,
 ):
-    """Copy what vertices have to what others are shown."""
-    shown[i * count + place] = values[vertices[i]]
+    """Copy the value of border vertex ``vertices[i]`` to the send buffer."""
+    send_buffer[i * count + index] = values[vertices[i]]
 
 
 @pk.workunit
-def unpack_numbers(
+def unpack_values(
     g: int,
     values: pk.View1D[pk.int32],
     n_owned: int,
-    seen: pk.View1D[pk.int32],
+    recv_buffer: pk.View1D[pk.int32],
     count: int,
-    place: int,
+    index: int,
 ):
-    """Let ghosts have what others have shown."""
-    values[n_owned + g] = seen[g * count + place]
+    """Copy the value of ghost g from the receive buffer."""
+    values[n_owned + g] = recv_buffer[g * count + index]
 
 
 @pk.workunit
@@ -41,12 +41,12 @@ def pack_weights(
     i: int,
     values: pk.View1D[Weight],
     vertices: pk.View1D[pk.int32],
-    shown: pk.View1D[Weight],
+    send_buffer: pk.View1D[Weight],
     count: int,
-    place: int,
+    index: int,
 ):
-    """Do what `pack_numbers` does with sums of weights."""
-    shown[i * count + place] = values[vertices[i]]
+    """Copy the value of border vertex ``vertices[i]``, a sum of weights, to the send buffer."""
+    send_buffer[i * count + index] = values[vertices[i]]
 
 
 @pk.workunit
@@ -54,12 +54,12 @@ def unpack_weights(
     g: int,
     values: pk.View1D[Weight],
     n_owned: int,
-    seen: pk.View1D[Weight],
+    recv_buffer: pk.View1D[Weight],
     count: int,
-    place: int,
+    index: int,
 ):
-    """Do what `unpack_numbers` does with sums of weights."""
-    values[n_owned + g] = seen[g * count + place]
+    """Copy the value of ghost g, a sum of weights, from the receive buffer."""
+    values[n_owned + g] = recv_buffer[g * count + index]
 
 
 @pk.workunit
@@ -67,23 +67,25 @@ def pack_vertices(
     i: int,
     values: pk.View1D[pk.int32],
     vertices: pk.View1D[pk.int32],
-    shown: pk.View1D[pk.int32],
+    send_buffer: pk.View1D[pk.int32],
     graph: Graph,
 ):
-    """Do what `pack_numbers` does where values are vertices, by their numbers in the whole graph.
+    """Copy the value of a border vertex, a local id, to the send buffer as a global id.
 
-    What is negative stays as it is.
+    Negative values are copied unchanged.
     """
     v: int = values[vertices[i]]
     if v >= 0:
         v = global_id(v, graph)
-    shown[i] = v
+    send_buffer[i] = v
 
 
 @pk.workunit
-def unpack_vertices(g: int, values: pk.View1D[pk.int32], seen: pk.View1D[pk.int32], graph: Graph):
-    """Let ghosts have the vertices that others have shown; none in place of those of others."""
-    v: int = seen[g] - graph.first_global_id
+def unpack_vertices(
+    g: int, values: pk.View1D[pk.int32], recv_buffer: pk.View1D[pk.int32], graph: Graph
+):
+    """Copy the value of ghost g from the receive buffer as a local id; NO_VERTEX if not owned."""
+    v: int = recv_buffer[g] - graph.first_global_id
     if v < 0 or v >= graph.n_owned:
         v = NO_VERTEX
     values[graph.n_owned + g] = v
@@ -98,9 +100,9 @@ def exscan(
     rank: int,
     before: pk.View1D[pk.int64],
 ):
-    """Sum up a count over the pieces before this one, and forget its own.
+    """Sum count i over the pieces of lower rank, and set the count of this piece to 0.
 
-    `all_counts` are `size` counts of each piece, one piece after the other.
+    `all_counts` has `size` counts for each piece, in order of their ranks.
     """
     total: pk.int64 = 0
     for r in range(rank):
