@@ -1,7 +1,8 @@
 """Contraction of pairs over pieces.
 
-Coarse vertices are numbered as on one device, by their lower vertices. Each process gets a block of
-them, with about as many edges as others; rows whose coarse vertex is elsewhere go there.
+Coarse vertices get the same ids as on one device, in the order of their lower vertices. Each
+process gets a block of coarse vertices, with about the same number of edges. Rows migrate to the
+process that owns their coarse vertex.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from jetpy.workloads.distributed import piece_contraction as kernels
 from jetpy.workloads.distributed import row_migration as row_kernels
 from jetpy.workloads.distributed.global_to_local import list_outside
 
-WALKERS = 32
-"""Indices that copy a row on a GPU."""
+MAX_THREADS_PER_ROW = 32
+"""Threads that copy a row on a GPU."""
 MAX_UNEVEN = 1.1
 """How many times the average number of entries a block may have before blocks are cut anew."""
 
@@ -50,19 +51,19 @@ class Meeting:
 
 @dataclass(frozen=True, eq=False)
 class MigratedRows:
-    """Rows that become those of coarse vertices: of own vertices, then handed over by others.
+    """Rows that become those of coarse vertices: of owned vertices, then those received.
 
     Attributes
     ----------
     n_owned, entries : int
         Number of owned rows, and of their entries together.
     indptr, indices, edge_weights : as of an `Adjacency`
-        Neighbours are vertices of the piece, and after them places in `names`.
+        Neighbours are local ids; from `n_with_ghosts` on, indices in `names`.
     weights : of the back end's `sum_type`
     coarse_of : int32
-        The coarse vertex of each row, by its place in the block; own ones are still to come.
+        The coarse vertex of each row, as a local id; those of owned rows are filled in later.
     names : int32
-        Coarse vertices of the handed rows' neighbours, by their numbers in the whole graph.
+        Global ids of the coarse vertices of the received rows' neighbours.
     """
 
     n_owned: int
@@ -81,9 +82,9 @@ class MigratedRows:
 
 
 def contract_pieces(backend: Backend, piece: Piece, partners: Array) -> tuple[Piece, Array]:
-    """Return the piece of the coarse graph, and the coarse vertex of each own one (int32).
+    """Return the piece of the coarse graph, and the coarse vertex of each owned one (int32).
 
-    `partners` (int32, shape (own,)) are numbers in the whole graph, -1 for none.
+    `partners` (int32, shape (n_owned,)) are global ids, -1 for none.
     """
     coarse_ids, blocks = _number(backend, piece, partners)
     coarse, ghosts, coarse_of = _merge_rows(backend, piece, blocks, coarse_ids)
@@ -101,31 +102,31 @@ def contract_pieces(backend: Backend, piece: Piece, partners: Array) -> tuple[Pi
 
 
 def _number(backend: Backend, piece: Piece, partners: Array) -> tuple[Array, Blocks]:
-    """Return the coarse vertices of own vertices and ghosts (int32), and blocks of them."""
-    comm, own = piece.blocks.comm, piece.n_owned
-    numbering = Numbering(partners, backend.empty(own), backend.empty(piece.n_with_ghosts))
+    """Return the coarse vertices of owned vertices and ghosts (int32), and their blocks."""
+    comm, n_owned = piece.blocks.comm, piece.n_owned
+    numbering = Numbering(partners, backend.empty(n_owned), backend.empty(piece.n_with_ghosts))
     arguments = {"graph": piece, "numbering": numbering}
-    count = backend.scan(own, kernels.place_lower, **arguments)
-    load = backend.reduce(own, kernels.add_work, **arguments)
+    count = backend.scan(n_owned, kernels.place_lower, **arguments)
+    load = backend.reduce(n_owned, kernels.add_work, **arguments)
     counts, loads = zip(*comm.allgather_objects((count, load)), strict=True)
     starts = starts_of(counts)
     before = int(starts[comm.rank])
-    backend.parallel_for(own, kernels.number_pairs_here, before=before, **arguments)
+    backend.parallel_for(n_owned, kernels.number_pairs_here, before=before, **arguments)
     _ask(backend, piece, numbering)
     piece.halo.exchange_ghosts(numbering.coarse)
     if max(loads) * comm.size > MAX_UNEVEN * sum(loads):
         work = backend.full(count, 0, np.int64)
-        backend.parallel_for(own, kernels.tally_work, before=before, work=work, **arguments)
+        backend.parallel_for(n_owned, kernels.tally_work, before=before, work=work, **arguments)
         starts = _cut_anew(backend, Blocks(comm, starts), loads, work)
     return numbering.coarse, Blocks(comm, starts)
 
 
 def _ask(backend: Backend, piece: Piece, numbering: Numbering) -> None:
-    """Ask other processes for the coarse vertices of own ones that are numbered there."""
-    xp, comm, own = backend.xp, piece.blocks.comm, piece.n_owned
-    asking = backend.empty(own)
+    """Ask other processes for the coarse vertices of owned vertices that are numbered there."""
+    xp, comm, n_owned = backend.xp, piece.blocks.comm, piece.n_owned
+    asking = backend.empty(n_owned)
     count = backend.scan(
-        own, kernels.list_numbered_elsewhere, graph=piece, numbering=numbering, listed=asking
+        n_owned, kernels.list_numbered_elsewhere, graph=piece, numbering=numbering, listed=asking
     )
     partners = picked(backend, numbering.partners, asking[:count])
     order = xp.argsort(partners, kind="stable")
@@ -137,9 +138,9 @@ def _ask(backend: Backend, piece: Piece, numbering: Numbering) -> None:
 
 
 def _cut_anew(backend: Backend, blocks: Blocks, loads: tuple[int, ...], work: Array) -> Counts:
-    """Return the starts of blocks with about as much work each.
+    """Return the starts of blocks with about the same work.
 
-    `loads` are what blocks have now, `work` (int64) is that of each coarse vertex of this one.
+    `loads` is the present work of each block, `work` (int64) that of each coarse vertex here.
     """
     xp, comm = backend.xp, blocks.comm
     wanted = [sum(loads) * rank // comm.size - sum(loads[: comm.rank]) for rank in range(comm.size)]
@@ -148,20 +149,20 @@ def _cut_anew(backend: Backend, blocks: Blocks, loads: tuple[int, ...], work: Ar
         blocks.first + int(at) if 0 < place <= loads[comm.rank] else -1
         for place, at in zip(wanted, backend.to_host(found), strict=True)
     ]
-    told = np.max(comm.allgather_objects(cuts), axis=0)
+    agreed = np.max(comm.allgather_objects(cuts), axis=0)
     starts = blocks.starts.copy()
-    starts[:-1] = np.maximum.accumulate(np.maximum(told, 0))
+    starts[:-1] = np.maximum.accumulate(np.maximum(agreed, 0))
     return starts
 
 
 def _merge_rows(
     backend: Backend, piece: Piece, blocks: Blocks, coarse_ids: Array
 ) -> tuple[DeviceGraph, Array, Array]:
-    """Return the rows of the own coarse vertices, their ghosts, and what fine ones become."""
-    kind, own, n = backend.sum_type, piece.n_owned, blocks.end - blocks.first
+    """Return the rows of the owned coarse vertices, their ghosts, and the local coarse vertices."""
+    kind, n_owned, n = backend.sum_type, piece.n_owned, blocks.end - blocks.first
     gathered = _gather_rows(backend, piece, blocks, coarse_ids)
     coarse_of, ghosts = localize(backend, blocks, joined(backend, coarse_ids, gathered.names))
-    gathered.coarse_of[:own] = coarse_of[:own]
+    gathered.coarse_of[:n_owned] = coarse_of[:n_owned]
     count = len(gathered.coarse_of)
     meeting = Meeting(
         backend.full(n, INT32_MAX), backend.full(n, NO_VERTEX), backend.full(count, NO_VERTEX)
@@ -183,40 +184,42 @@ def _merge_rows(
     backend.scan(n, offset_rows, counts=room, indptr=offsets)
     pairs = Pairs(meeting.match, coarse_of, meeting.lower)
     coarse = merge(backend, gathered.adjacency, pairs, offsets, weights)
-    return coarse, ghosts, coarse_of[:own].copy()
+    return coarse, ghosts, coarse_of[:n_owned].copy()
 
 
 def _gather_rows(backend: Backend, piece: Piece, blocks: Blocks, coarse_ids: Array) -> MigratedRows:
-    """Send the rows of vertices whose coarse one is elsewhere; join own rows and those received."""
-    comm, kind, own, entries = blocks.comm, backend.sum_type, piece.n_owned, piece.nnz
+    """Migrate rows to the owners of their coarse vertices; return owned and received rows."""
+    comm, kind, n_owned, entries = blocks.comm, backend.sum_type, piece.n_owned, piece.nnz
     leaving, sent = _leaving(backend, piece, blocks, coarse_ids)
-    told = backend.empty(row_kernels.TOLD * len(leaving), np.int64)
+    send_buffer = backend.empty(row_kernels.RECORD_WORDS * len(leaving), np.int64)
     backend.parallel_for(
         len(leaving),
         row_kernels.describe_rows,
         rows=leaving,
         coarse=coarse_ids,
         graph=piece,
-        told=told,
+        send_buffer=send_buffer,
     )
-    heads, edge_weights, sent_entries = _entries_of(backend, piece, leaving, told, sent)
+    heads, edge_weights, sent_entries = _entries_of(backend, piece, leaving, send_buffer, sent)
     named, sent_names = _name(backend, piece.n_with_ghosts, heads, sent_entries)
-    received, _ = comm.send(backend, told, row_kernels.TOLD * sent)
-    more = len(received) // row_kernels.TOLD
+    recv_buffer, _ = comm.send(backend, send_buffer, row_kernels.RECORD_WORDS * sent)
+    more = len(recv_buffer) // row_kernels.RECORD_WORDS
     names, names_of = comm.send(backend, picked(backend, coarse_ids, named), sent_names)
     entries_of = comm.alltoall(sent_entries)
     incoming = int(entries_of.sum())
     gathered = MigratedRows(
-        own,
+        n_owned,
         entries,
-        joined(backend, piece.indptr[: own + 1], backend.empty(more, kind)),
+        joined(backend, piece.indptr[: n_owned + 1], backend.empty(more, kind)),
         joined(backend, piece.indices[:entries], backend.empty(incoming)),
         joined(backend, piece.edge_weights[:entries], backend.empty(incoming, kind)),
-        joined(backend, piece.vertex_weights[:own], backend.empty(more, kind)),
-        backend.empty(own + more),
+        joined(backend, piece.vertex_weights[:n_owned], backend.empty(more, kind)),
+        backend.empty(n_owned + more),
         names,
     )
-    backend.scan(more, row_kernels.place_rows, told=received, first=blocks.first, gathered=gathered)
+    backend.scan(
+        more, row_kernels.place_rows, recv_buffer=recv_buffer, first=blocks.first, gathered=gathered
+    )
     for sent_values, values in (heads, gathered.indices), (edge_weights, gathered.edge_weights):
         comm.alltoallv(backend, sent_values, values[entries:], sent_entries, entries_of)
     ends = entries + starts_of(entries_of)
@@ -228,9 +231,9 @@ def _gather_rows(backend: Backend, piece: Piece, blocks: Blocks, coarse_ids: Arr
 def _leaving(
     backend: Backend, piece: Piece, blocks: Blocks, coarse_ids: Array
 ) -> tuple[Array, Counts]:
-    """Return the own vertices whose coarse one is elsewhere, and how many go to each process.
+    """Return the owned vertices whose coarse vertex is elsewhere, and their count by process.
 
-    They are in the order of their coarse vertices.
+    The vertices are in the order of their coarse vertices.
     """
     rows = backend.empty(piece.n_owned)
     count = backend.scan(
@@ -248,13 +251,17 @@ def _leaving(
 
 
 def _entries_of(
-    backend: Backend, piece: Piece, rows: Array, told: Array, sent: Counts
+    backend: Backend, piece: Piece, rows: Array, send_buffer: Array, sent: Counts
 ) -> tuple[Array, Array, Counts]:
-    """Return the neighbours and edge weights of rows, and how many go to each process."""
+    """Return the neighbours and edge weights of rows, and the number sent to each process."""
     offsets = backend.full(len(rows) + 1, 0, np.int64)
-    count = backend.scan(len(rows), row_kernels.place_entries, told=told, offsets=offsets)
+    count = backend.scan(
+        len(rows), row_kernels.place_entries, send_buffer=send_buffer, offsets=offsets
+    )
     heads, edge_weights = backend.empty(count), backend.empty(count, backend.sum_type)
-    threads_per_row = 1 if backend.prefers_lists else min(WALKERS, INT32_MAX // max(1, len(rows)))
+    threads_per_row = (
+        1 if backend.prefers_lists else min(MAX_THREADS_PER_ROW, INT32_MAX // max(1, len(rows)))
+    )
     backend.parallel_for(
         len(rows) * threads_per_row,
         row_kernels.copy_entries,
@@ -277,9 +284,9 @@ def _entries_of(
 
 
 def _name(backend: Backend, n_with_ghosts: int, heads: Array, sent: Counts) -> tuple[Array, Counts]:
-    """Return the vertices among the heads for each process, and how many these are for each.
+    """Return the different heads sent to each process, and their number by process.
 
-    `heads` become places in that process's list of them.
+    Each entry of `heads` becomes an index in its process's list of different heads.
     """
     lists = [backend.empty(0)]
     for first, end in pairwise(starts_of(sent)):

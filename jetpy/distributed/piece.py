@@ -425,16 +425,16 @@ def make_piece(
     """
     kind = backend.sum_type
     halo = PieceHalo(backend, blocks, ghosts)
-    own, entries, outward = len(vertex_weights), len(indices), len(ghosts)
+    n_owned, entries, outward = len(vertex_weights), len(indices), len(ghosts)
     long_rows = find_long_rows(backend, indptr, entries)
     lengths, ends = backend.full(outward, 0, kind), backend.empty(outward, kind)
-    rows = Rows(indptr, indices, edge_weights, own)
-    long_rows.launch(own, ghost_kernels.count_outward, graph=rows, lengths=lengths)
+    rows = Rows(indptr, indices, edge_weights, n_owned)
+    long_rows.launch(n_owned, ghost_kernels.count_outward, graph=rows, lengths=lengths)
     all_indptr = joined(backend, indptr, lengths)
     more = backend.scan(
         outward,
         ghost_kernels.place_outward,
-        n_owned=own,
+        n_owned=n_owned,
         entries=entries,
         lengths=lengths,
         indptr=all_indptr,
@@ -442,11 +442,11 @@ def make_piece(
     )
     all_indices = joined(backend, indices, backend.empty(more))
     all_weights = joined(backend, edge_weights, backend.empty(more, kind))
-    rows = Rows(indptr, all_indices, all_weights, own)
-    long_rows.launch(own, ghost_kernels.turn_outward, graph=rows, places=ends)
+    rows = Rows(indptr, all_indices, all_weights, n_owned)
+    long_rows.launch(n_owned, ghost_kernels.turn_outward, graph=rows, places=ends)
     weights = joined(backend, vertex_weights, backend.empty(outward, kind))
-    degrees = backend.empty(own + outward, kind)
-    backend.parallel_for(own, ghost_kernels.find_degrees, graph=rows, degrees=degrees)
+    degrees = backend.empty(n_owned + outward, kind)
+    backend.parallel_for(n_owned, ghost_kernels.find_degrees, graph=rows, degrees=degrees)
     halo.exchange_ghosts(weights, degrees)
     global_nnz, edge_weight = halo.totals(entries, total)
     return Piece(
@@ -457,9 +457,9 @@ def make_piece(
         edge_weight,
         long_rows,
         halo,
-        own,
+        n_owned,
         entries,
         global_nnz,
-        degrees[own:].copy(),
+        degrees[n_owned:].copy(),
         find_long_rows(backend, all_indptr, entries + more),
     )

@@ -1,6 +1,6 @@
-"""Two-hop matching over pieces: each group of vertices meets at the process that its number names.
+"""Two-hop matching over pieces: a process receives all vertices of a group, and pairs them.
 
-Whoever that is pairs them as one device would: by their numbers in the whole graph.
+The group determines the rank. The process pairs vertices by their global ids, as one device does.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from jetpy.workloads.distributed import two_hop_exchange as kernels
 
 @dataclass(frozen=True, eq=False)
 class OutgoingVertices:
-    """Those who go to meetings, as `jetpy.workloads.distributed.two_hop_exchange` takes them."""
+    """Vertices that this process sends; see `jetpy.workloads.distributed.two_hop_exchange`."""
 
     keys: Array
     target_ranks: Array
@@ -29,9 +29,9 @@ class OutgoingVertices:
 
 @dataclass(frozen=True, eq=False)
 class ReceivedVertices:
-    """Those who have come to meetings, likewise; and as pairing takes vertices."""
+    """Vertices that this process has received, as `jetpy.coarsening.two_hop` pairs them."""
 
-    told: Array
+    recv_buffer: Array
     order: Array
     keys: Array
     ids: Array
@@ -40,13 +40,12 @@ class ReceivedVertices:
 
 
 class PairElsewhere:
-    """Pairs the vertices of groups, wherever they are (`jetpy.coarsening.two_hop.Pairing`).
+    """Pairs the vertices of groups that span processes (`jetpy.coarsening.two_hop.Pairing`).
 
     Parameters
     ----------
-    partners : int32, shape (own,)
-        Of each own vertex that it pairs becomes what it is paired with, by its number in the whole
-        graph.
+    partners : int32, shape (n_owned,)
+        Changes in place: the entry of each paired vertex becomes the global id of its partner.
     """
 
     def __init__(self, partners: Array) -> None:
@@ -61,14 +60,17 @@ class PairElsewhere:
         digests: Array,
         constraints: Constraints,
     ) -> None:
-        """Match neighbours within each group of keys; in `match`, such a vertex has itself."""
+        """Pair vertices within each group of keys; `match` pairs each of them with itself."""
         comm, count = piece.blocks.comm, len(keys)
         outgoing = OutgoingVertices(backend.empty(count, np.int64), backend.empty(count), comm.size)
         count = backend.scan(count, kernels.list_outgoing, keys=keys, outgoing=outgoing)
         order = backend.xp.argsort(outgoing.target_ranks[:count], kind="stable")
-        hosts = ordered(backend, outgoing.target_ranks, order)
-        sent = counts_between(backend, hosts, np.arange(comm.size + 1))
-        vertices, told = backend.empty(count), backend.empty(kernels.TOLD * count, np.int64)
+        target_ranks = ordered(backend, outgoing.target_ranks, order)
+        sent = counts_between(backend, target_ranks, np.arange(comm.size + 1))
+        vertices, send_buffer = (
+            backend.empty(count),
+            backend.empty(kernels.RECORD_WORDS * count, np.int64),
+        )
         backend.parallel_for(
             count,
             kernels.pack_vertices,
@@ -77,11 +79,11 @@ class PairElsewhere:
             digests=digests,
             graph=piece,
             vertices=vertices,
-            told=told,
+            send_buffer=send_buffer,
         )
-        received, counts = comm.send(backend, told, kernels.TOLD * sent)
-        partners = _pair(backend, received, constraints)
-        found = comm.exchange(backend, partners, counts // kernels.TOLD, sent)
+        recv_buffer, counts = comm.send(backend, send_buffer, kernels.RECORD_WORDS * sent)
+        partners = _pair(backend, recv_buffer, constraints)
+        found = comm.exchange(backend, partners, counts // kernels.RECORD_WORDS, sent)
         backend.parallel_for(
             count,
             kernels.unpack_reply,
@@ -92,13 +94,13 @@ class PairElsewhere:
         )
 
 
-def _pair(backend: Backend, told: Array, constraints: Constraints) -> Array:
-    """Return the partner of each received vertex (int32), -1 for none."""
-    count = len(told) // kernels.TOLD
+def _pair(backend: Backend, recv_buffer: Array, constraints: Constraints) -> Array:
+    """Return the global id of the partner of each received vertex (int32), -1 for none."""
+    count = len(recv_buffer) // kernels.RECORD_WORDS
     keys = backend.empty(count, np.int64)
-    backend.parallel_for(count, kernels.copy_keys, told=told, keys=keys)
+    backend.parallel_for(count, kernels.copy_keys, recv_buffer=recv_buffer, keys=keys)
     received = ReceivedVertices(
-        told,
+        recv_buffer,
         backend.xp.argsort(keys),
         keys,
         backend.empty(count),

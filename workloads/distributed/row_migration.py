@@ -1,21 +1,21 @@
-"""Rows that one piece of a graph hands over to another, which has their coarse vertices.
+"""Migration of rows to the processes that own their coarse vertices.
 
-Of each row goes its coarse vertex, its weight and its length, and of each entry a place in a list
-of the neighbours' coarse vertices, and the weight of the edge.
+The record of a row has its coarse vertex, its weight and its length. Each entry of a row has the
+weight of the edge, and an index in a list of the neighbours' coarse vertices.
 """
 
 import pykokkos as pk
 
 from jetpy.workloads.common.groups import Graph, Offset, Weight
 
-TOLD = 3
-"""Numbers that are told of a row."""
-LENGTH = TOLD - 1
-"""Which of them is its length; the others are its coarse vertex and its weight."""
+RECORD_WORDS = 3
+"""Words (int64) of the record of a row."""
+LENGTH = RECORD_WORDS - 1
+"""Index of the length in a record, after the coarse vertex and the weight."""
 
 
 class MigratedRows:
-    """Rows of own vertices, and after them those that others have handed over."""
+    """Rows of owned vertices, and after them rows received from other processes."""
 
     n_owned: int  # rows of owned vertices
     entries: pk.int64  # of these rows
@@ -30,13 +30,13 @@ def describe_rows(
     rows: pk.View1D[pk.int32],
     coarse: pk.View1D[pk.int32],
     graph: Graph,
-    told: pk.View1D[pk.int64],
+    send_buffer: pk.View1D[pk.int64],
 ):
-    """Write what is told of a row."""
+    """Write the record of a row to the send buffer."""
     v: int = rows[i]
-    told[TOLD * i] = coarse[v]
-    told[TOLD * i + 1] = graph.vertex_weights[v]
-    told[TOLD * i + LENGTH] = graph.indptr[v + 1] - graph.indptr[v]
+    send_buffer[RECORD_WORDS * i] = coarse[v]
+    send_buffer[RECORD_WORDS * i + 1] = graph.vertex_weights[v]
+    send_buffer[RECORD_WORDS * i + LENGTH] = graph.indptr[v + 1] - graph.indptr[v]
 
 
 @pk.workunit
@@ -44,11 +44,11 @@ def place_entries(
     i: int,
     acc: pk.Acc[pk.int64],
     last_pass: bool,
-    told: pk.View1D[pk.int64],
+    send_buffer: pk.View1D[pk.int64],
     offsets: pk.View1D[pk.int64],
 ):
-    """Find where the entries of a row go; the last of `offsets` is their number."""
-    acc += told[TOLD * i + LENGTH]
+    """Write the end of row i's entries to ``offsets[i + 1]``."""
+    acc += send_buffer[RECORD_WORDS * i + LENGTH]
     if last_pass:
         offsets[i + 1] = acc
 
@@ -63,15 +63,15 @@ def copy_entries(
     heads: pk.View1D[pk.int32],
     edge_weights: pk.View1D[Weight],
 ):
-    """Copy every so many-th entry of a row, which so many indices share."""
+    """Copy every `threads_per_row`-th entry of a row; `threads_per_row` indices share a row."""
     v: int = rows[i // threads_per_row]
     e: int = graph.indptr[v] + i % threads_per_row
-    place: pk.int64 = offsets[i // threads_per_row] + i % threads_per_row
+    target: pk.int64 = offsets[i // threads_per_row] + i % threads_per_row
     while e < graph.indptr[v + 1]:
-        heads[place] = graph.indices[e]
-        edge_weights[place] = graph.edge_weights[e]
+        heads[target] = graph.indices[e]
+        edge_weights[target] = graph.edge_weights[e]
         e += threads_per_row
-        place += threads_per_row
+        target += threads_per_row
 
 
 @pk.workunit
@@ -81,7 +81,7 @@ def count_entries(
     offsets: pk.View1D[pk.int64],
     counts: pk.View1D[pk.int64],
 ):
-    """Count the entries of the rows between two bounds, those that a process is handed."""
+    """Count the entries sent to process p, whose rows are ``bounds[p]..bounds[p + 1] - 1``."""
     counts[p] = offsets[bounds[p + 1]] - offsets[bounds[p]]
 
 
@@ -90,17 +90,17 @@ def place_rows(
     i: int,
     acc: pk.Acc[pk.int64],
     last_pass: bool,
-    told: pk.View1D[pk.int64],
+    recv_buffer: pk.View1D[pk.int64],
     first: int,
     gathered: MigratedRows,
 ):
-    """Put a row that was handed over after the own ones.
+    """Append a received row to the owned ones.
 
-    Its coarse vertex gets its place in the block that begins with `first`.
+    Its coarse vertex becomes a local id of the block that begins with global id `first`.
     """
-    acc += told[TOLD * i + LENGTH]
+    acc += recv_buffer[RECORD_WORDS * i + LENGTH]
     if last_pass:
         row: int = gathered.n_owned + i
-        gathered.coarse_of[row] = told[TOLD * i] - first
-        gathered.weights[row] = told[TOLD * i + 1]
+        gathered.coarse_of[row] = recv_buffer[RECORD_WORDS * i] - first
+        gathered.weights[row] = recv_buffer[RECORD_WORDS * i + 1]
         gathered.indptr[row + 1] = gathered.entries + acc

@@ -1,6 +1,7 @@
-"""Vertices of a group, of any pieces of the graph, which meet at one process to be paired.
+"""Exchange of vertices for two-hop matching: one process receives and pairs all of a group.
 
-Of each goes its key, group and number in the whole graph in one, its weight and its digest.
+The record of a vertex has its key, its weight and its digest. The key packs the group and the
+global id.
 """
 
 import pykokkos as pk
@@ -10,25 +11,26 @@ from jetpy.workloads.common.ghosts import owned_global_id
 from jetpy.workloads.common.groups import NO_VERTEX, Graph, Weight
 from jetpy.workloads.common.packing import lower_of, pack, upper_of
 
-TOLD = 3
-"""Numbers that are told of a vertex."""
-DIGEST = TOLD - 1
+RECORD_WORDS = 3
+"""Words (int64) of the record of a vertex."""
+DIGEST = RECORD_WORDS - 1
+"""Index of the digest in a record."""
 
 
 class OutgoingVertices:
-    """Those who go to meetings."""
+    """Vertices that this process sends to others, or to itself."""
 
-    keys: pk.View1D[pk.int64]
-    target_ranks: pk.View1D[pk.int32]  # processes
-    processes: int
+    keys: pk.View1D[pk.int64]  # group and local id
+    target_ranks: pk.View1D[pk.int32]
+    processes: int  # number of processes
 
 
 class ReceivedVertices:
-    """Those who have come, in order of their keys."""
+    """Vertices that this process has received, in order of their keys."""
 
-    told: pk.View1D[pk.int64]
-    order: pk.View1D[pk.int64]  # places in it
-    keys: pk.View1D[pk.int64]  # group, and place in this order
+    recv_buffer: pk.View1D[pk.int64]
+    order: pk.View1D[pk.int64]  # indices of records
+    keys: pk.View1D[pk.int64]  # group, and index in this order
     ids: pk.View1D[pk.int32]
     vertex_weights: pk.View1D[Weight]
     digests: pk.View1D[pk.int32]
@@ -42,7 +44,7 @@ def list_outgoing(
     keys: pk.View1D[pk.int64],
     outgoing: OutgoingVertices,
 ):
-    """List the vertices that have a group, and where it meets."""
+    """List the vertices that have a group, and the rank that pairs the group."""
     if keys[i] != NO_KEY:
         if last_pass:
             outgoing.keys[acc] = keys[i]
@@ -58,38 +60,38 @@ def pack_vertices(
     digests: pk.View1D[pk.int32],
     graph: Graph,
     vertices: pk.View1D[pk.int32],
-    told: pk.View1D[pk.int64],
+    send_buffer: pk.View1D[pk.int64],
 ):
-    """Write what is told of a vertex, in an order; `vertices` become those in it."""
+    """Write the record of a vertex to the send buffer, and its local id to `vertices`."""
     key: pk.int64 = outgoing.keys[order[i]]
     v: int = lower_of(key)
     vertices[i] = v
-    told[TOLD * i] = pack(upper_of(key), owned_global_id(v, graph))
-    told[TOLD * i + 1] = graph.vertex_weights[v]
-    told[TOLD * i + DIGEST] = digests[v]
+    send_buffer[RECORD_WORDS * i] = pack(upper_of(key), owned_global_id(v, graph))
+    send_buffer[RECORD_WORDS * i + 1] = graph.vertex_weights[v]
+    send_buffer[RECORD_WORDS * i + DIGEST] = digests[v]
 
 
 @pk.workunit
-def copy_keys(i: int, told: pk.View1D[pk.int64], keys: pk.View1D[pk.int64]):
-    """Copy the keys of those who have come."""
-    keys[i] = told[TOLD * i]
+def copy_keys(i: int, recv_buffer: pk.View1D[pk.int64], keys: pk.View1D[pk.int64]):
+    """Copy the key of a received vertex."""
+    keys[i] = recv_buffer[RECORD_WORDS * i]
 
 
 @pk.workunit
 def unpack_vertices(i: int, received: ReceivedVertices):
-    """Write what is known of a vertex at its place in the order."""
-    place: pk.int64 = TOLD * received.order[i]
-    received.ids[i] = lower_of(received.told[place])
-    received.keys[i] = pack(upper_of(received.told[place]), i)
-    received.vertex_weights[i] = received.told[place + 1]
-    received.digests[i] = received.told[place + DIGEST]
+    """Read the record of a received vertex; i is its index in the order of the keys."""
+    record: pk.int64 = RECORD_WORDS * received.order[i]
+    received.ids[i] = lower_of(received.recv_buffer[record])
+    received.keys[i] = pack(upper_of(received.recv_buffer[record]), i)
+    received.vertex_weights[i] = received.recv_buffer[record + 1]
+    received.digests[i] = received.recv_buffer[record + DIGEST]
 
 
 @pk.workunit
 def pack_reply(
     i: int, received: ReceivedVertices, match: pk.View1D[pk.int32], partners: pk.View1D[pk.int32]
 ):
-    """Write the partner of a vertex where it came in."""
+    """Write the global id of a vertex's partner, or NO_VERTEX, at the index of its record."""
     partner: int = match[i]
     if partner != NO_VERTEX:
         partner = received.ids[partner]
@@ -104,7 +106,7 @@ def unpack_reply(
     partners: pk.View1D[pk.int32],
     match: pk.View1D[pk.int32],
 ):
-    """Note the partner of a vertex that has found one, which is matched then: with itself."""
+    """Store the global id of a vertex's partner, if any; the vertex is then matched with itself."""
     if found[i] != NO_VERTEX:
         partners[vertices[i]] = found[i]
         match[vertices[i]] = vertices[i]
