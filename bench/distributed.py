@@ -72,9 +72,9 @@ class Timed(MpiCommunicator):
         super().__init__(comm)
 
     def note(self, name: str, arguments: tuple[Any, ...]) -> None:
-        """Count a call, and what is handed over: the arrays that come after the back end."""
-        arrays = arguments[1:] if name == "allreduce" else arguments[1:2]
-        handed = sum(a.nbytes for a in arrays if isinstance(a, np.ndarray))
+        """Count a call, and the bytes of the arrays that it sends, which follow the back end."""
+        sent = arguments[1:] if name == "allreduce" else arguments[1:2]
+        handed = sum(a.nbytes for a in sent if isinstance(a, np.ndarray))
         level, piece = level_of(sys._getframe(2))
         if piece is not None:
             self.ghosts[piece.global_n] = piece.n_with_ghosts - piece.n_owned

@@ -1,6 +1,6 @@
 """Whether a launcher of MPI (mpiexec, srun) has started this process, and as one of several.
 
-Launchers say so in the environment, which processes that these start inherit.
+Launchers set environment variables, which child processes inherit.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from collections.abc import Iterable
 from jetpy.errors import BackendError
 
 RANKS = "PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK"
-"""What launchers of MPI tell each process: its number. One of them is always there."""
+"""Variables in which launchers of MPI pass its rank to a process; one of them is always set."""
 SIZES = "PMI_SIZE", "OMPI_COMM_WORLD_SIZE"
-"""What they tell, but not all of them: how many there are."""
+"""Variables in which some launchers pass the number of processes."""
 TASKS = "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"
-"""The same of srun; where mpiexec has started the process, it may be of the job around it."""
+"""Variables of srun with the number of tasks; under mpiexec, it may be that of the job."""
 
 
 def rank_from_environment() -> int | None:
-    """Return the number that a launcher has given this process; None if there was no launcher."""
+    """Return the rank that a launcher gave this process; None if there was no launcher."""
     return _first(RANKS)
 
 
 def launcher_started_many() -> bool:
-    """Whether the environment says that there are several processes, as far as it can tell."""
+    """Whether the environment shows that a launcher started several processes."""
     rank = rank_from_environment()
     if rank is None:
         return False
@@ -34,7 +34,7 @@ def launcher_started_many() -> bool:
 def are_several() -> bool:
     """Whether this process is one of several that MPI knows of.
 
-    MPI itself is asked, unless there was no launcher, or it has said that there is one process.
+    The function asks MPI, unless no launcher is found or it started one process.
 
     Raises
     ------
@@ -61,8 +61,10 @@ def are_several() -> bool:
 
 
 def _first(names: Iterable[str]) -> int | None:
-    """Return the first number that the environment has under one of some names."""
-    return next((int(told) for name in names if (told := os.environ.get(name, "")).isdigit()), None)
+    """Return the first variable among `names` that is a number; None if there is none."""
+    return next(
+        (int(value) for name in names if (value := os.environ.get(name, "")).isdigit()), None
+    )
 
 
 def _library() -> str:

@@ -41,12 +41,12 @@ from jetpy.progress import Progress, ProgressOption, telling
 from jetpy.refinement.jet import Refined
 from jetpy.refinement.measures import measure, upload_metric
 
-TOLD = (
+STATS = (
     *("n", "m", "k", "preset", "seed", "backend", "gpu", "threads"),
     *("processes", "transport", "cut"),
     *("imbalance", "limit", "feasible", "empty_parts"),
 )
-"""What a result tells of itself as it is."""
+"""Attributes of a result that `stats` copies unchanged."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,10 +55,10 @@ class DistributedPartition:
 
     Attributes
     ----------
-    parts : int32, shape (own,)
-        Parts of the vertices of this process.
+    parts : int32, shape (n_owned,)
+        Parts of the vertices that this process owns.
     first : int
-        Number of the first of them in the whole graph.
+        Global id of the first owned vertex.
     n, m : int
         Vertices and undirected edges of the whole graph.
     k : int
@@ -76,7 +76,7 @@ class DistributedPartition:
     gpu : int or None
         Number of the GPU of this process, as CUDA counts them; None on CPUs.
     transport : {"nccl", "mpi", "none"}
-        What arrays go through from one to the other.
+        Library that transfers arrays between processes.
     compiled : bool
         Whether this process has compiled kernels, which the cache has from then on.
     seconds : mapping of str to float
@@ -124,7 +124,7 @@ class DistributedPartition:
     def stats(self) -> dict[str, Any]:
         """Return all but the parts and levels as a dictionary, ready for JSON."""
         return {
-            **{name: getattr(self, name) for name in TOLD},
+            **{name: getattr(self, name) for name in STATS},
             "limits": self.limits.tolist(),
             "part_weights": self.part_weights.tolist(),
             "seconds": dict(self.seconds),
@@ -164,9 +164,9 @@ def partition(
     comm : mpi4py.MPI.Comm or None
         The processes; None for this one alone.
     block : tuple of arrays
-        (indptr, indices[, edge_weights[, vertex_weights]]) of the own vertices, maybe none. They
-        are numbered on from one process to the next; `indices` (up to 64 bits) are numbers in
-        the whole graph, of neighbours, each edge at both of its ends.
+        (indptr, indices[, edge_weights[, vertex_weights]]) of the owned vertices,
+        possibly none. Global ids are consecutive from one rank to the next. `indices` (up to 64
+        bits) are global ids of neighbours; each edge is given at both ends.
     k, imbalance, large_imbalance, seed, preset, backend
         As for `jetpy.partition`. With the presets `ultra`, `max` and `gkway`, every process
         partitions the whole graph, so that more processes save neither time nor memory.
@@ -177,9 +177,10 @@ def partition(
     device : int, optional
         Number of this process's GPU; by default they are dealt to the processes of a machine.
     small : int, optional
-        Levels of at most so many vertices and directed edges together are gathered, and refined
-        by every process alone (by default a million, or four million between GPUs); so are those
-        for which the preset has branches, V-cycles and flows. It does not change the parts.
+        jetpy gathers levels of at most `small` vertices and directed edges together, and every
+        process refines them alone (default: a million, or four million between GPUs). It also
+        gathers levels for which the preset has branches, V-cycles and flows. `small` does not
+        change the parts.
     progress : bool or callable, optional
         As for `jetpy.partition`; only what process 0 says counts.
 
@@ -189,7 +190,7 @@ def partition(
         As for `jetpy.partition`, in all processes; the message names the first one that it comes
         from. Anything else that goes wrong in one process ends all of them (MPI_Abort).
     """
-    asked = CollectiveArguments(k, imbalance, large_imbalance, seed, preset, backend, small)
+    arguments = CollectiveArguments(k, imbalance, large_imbalance, seed, preset, backend, small)
 
     def work(run: _Run, tell: Progress) -> Found:
         trivial = trivial_partition(run.blocks.n, run.piece.edge_weight // 2, k)
@@ -197,7 +198,7 @@ def partition(
             return partition_piece(run.backend, run.piece, run.problem, small, tell)
         return run.trivial(trivial.parts[run.blocks.first : run.blocks.end])
 
-    return _run(comm, block, vtxdist, asked, threads, device, progress, work)
+    return _run(comm, block, vtxdist, arguments, threads, device, progress, work)
 
 
 def refine(
@@ -227,7 +228,7 @@ def refine(
     small, progress
         As for `partition`.
         The preset `max` is `ultra` here.
-    parts : array of int, shape (own,)
+    parts : array of int, shape (n_owned,)
         Part of each own vertex, 0..k-1.
 
     Raises
@@ -235,7 +236,7 @@ def refine(
     GraphError, OptionError, BackendError
         As for `partition`; GraphError also where `parts` does not fit the block or `k`.
     """
-    asked = CollectiveArguments(
+    arguments = CollectiveArguments(
         k, imbalance, large_imbalance, seed, preset, backend, small, fill=False
     )
 
@@ -245,7 +246,7 @@ def refine(
             return run.trivial(given)
         return refine_piece(run.backend, run.piece, given, run.problem, small, tell)
 
-    return _run(comm, block, vtxdist, asked, threads, device, progress, work)
+    return _run(comm, block, vtxdist, arguments, threads, device, progress, work)
 
 
 def evaluate(
@@ -271,12 +272,12 @@ def evaluate(
     GraphError, OptionError, BackendError
         As for `refine`.
     """
-    asked = CollectiveArguments(k, imbalance, True, 0, "default", "cpu", fill=False)
+    arguments = CollectiveArguments(k, imbalance, True, 0, "default", "cpu", fill=False)
 
     def work(run: _Run, tell: Progress) -> Found:
         return run.trivial(run_collectively(run.comm, lambda: _checked_parts(parts, run.blocks, k)))
 
-    return _run(comm, block, vtxdist, asked, None, None, None, work)
+    return _run(comm, block, vtxdist, arguments, None, None, None, work)
 
 
 def _checked_parts(parts: npt.ArrayLike, blocks: Blocks, k: int) -> npt.NDArray[np.int32]:
@@ -299,7 +300,7 @@ class _Run:
     problem: Problem
 
     def trivial(self, parts: npt.NDArray[np.int32]) -> Found:
-        """Return parts of own vertices as they are, with what they cut and weigh."""
+        """Return the parts of owned vertices unchanged, with their cut and part weights."""
         backend, piece, k = self.backend, self.piece, self.problem.k
         everywhere = backend.full(piece.n_with_ghosts, 0)
         everywhere[: piece.n_owned] = backend.from_host(parts)
@@ -314,7 +315,7 @@ def _run(
     comm: Any,
     given: Any,
     vtxdist: npt.ArrayLike | None,
-    asked: CollectiveArguments,
+    arguments: CollectiveArguments,
     threads: int | None,
     device: int | None,
     progress: ProgressOption,
@@ -324,7 +325,9 @@ def _run(
     group = communicator(comm)
     with ending_all(group), ExitStack() as leases:
         choose_engine = partial(_engine, leases, group.neighbours, threads=threads)
-        block, blocks, problem, engine = _agree(group, given, vtxdist, asked, choose_engine, device)
+        block, blocks, problem, engine = _agree(
+            group, given, vtxdist, arguments, choose_engine, device
+        )
         with (
             telling(progress if group.rank == 0 else None) as tell,
             watch_compilations() as compilations,
@@ -348,7 +351,7 @@ def _run(
         limits=problem.limits,
         imbalance=problem.imbalance_of(weights) if weights.any() else 0.0,
         seed=problem.seed,
-        preset=asked.preset,
+        preset=arguments.preset,
         backend=engine.name,
         threads=cpu_threads(engine),
         gpu=engine.gpu,
@@ -400,14 +403,14 @@ def _agree(
     comm: Communicator,
     given: Any,
     vtxdist: npt.ArrayLike | None,
-    asked: CollectiveArguments,
+    arguments: CollectiveArguments,
     choose_engine: Callable[..., Backend],
     device: int | None,
 ) -> tuple[Block, Blocks, Problem, Backend]:
     """Check what all processes give, and return block, blocks, problem and back end."""
     block = run_collectively(comm, lambda: as_block(given))
     blocks = Blocks.of(comm, block.n)
-    others = comm.allgather_objects(asked)
+    others = comm.allgather_objects(arguments)
 
     def check() -> Backend:
         for rank, other in enumerate(others):
@@ -417,12 +420,12 @@ def _agree(
             raise GraphError(f"vtxdist should be {blocks.starts.tolist()}, as the blocks have it")
         if blocks.n >= INT32_MAX:
             raise GraphError(f"{blocks.n} vertices are too many; 2**31 - 2 are the most")
-        asked.make_problem(0)
-        return choose_engine(asked.backend, device=device)
+        arguments.make_problem(0)
+        return choose_engine(arguments.backend, device=device)
 
     engine = run_collectively(comm, check)
     if len(set(comm.allgather_objects(engine.copies))) > 1:
-        if asked.backend != "auto":
+        if arguments.backend != "auto":
             raise agreed(BackendError("some processes run on a GPU, others on CPUs"))
         engine = run_collectively(comm, lambda: choose_engine("cpu", device=None))
     total, edges, entries = comm.totals(
@@ -432,7 +435,7 @@ def _agree(
     )
     if is_large(entries, edges, total):
         engine = run_collectively(comm, engine.widened)
-    return block, blocks, asked.make_problem(total), engine
+    return block, blocks, arguments.make_problem(total), engine
 
 
 def _checked_piece(

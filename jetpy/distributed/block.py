@@ -24,14 +24,14 @@ SLICE = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """The rows of a block of vertices, whose neighbours go by their numbers in the whole graph.
+    """The rows of a block of vertices; neighbours are global ids.
 
     Attributes
     ----------
-    indptr : int64, shape (own + 1,)
+    indptr : int64, shape (n_owned + 1,)
     indices : int64, shape (indptr[-1],)
     edge_weights : int32, of the same shape
-    vertex_weights : int32, shape (own,)
+    vertex_weights : int32, shape (n_owned,)
         Weights that are all 1 may be one number that is read again and again, which cannot be
         written to (`unit_weights`).
     """
@@ -191,7 +191,7 @@ def check_rows(rows: UploadedRows, block: Block) -> None:
 def edges_of(block: Block, first: int) -> Iterator[tuple[IntArray, IntArray]]:
     """Yield tails and heads of the edges, those of some rows at a time.
 
-    `first` is the number of the first own vertex in the whole graph.
+    `first` is the global id of the first owned vertex.
     """
     ends = np.arange(SLICE, len(block.indices), SLICE)
     rows = np.unique([0, *np.searchsorted(block.indptr, ends), block.n])

@@ -1,4 +1,4 @@
-"""What processes say to each other: sums, exchanges and gathers of arrays of a back end."""
+"""Messages between processes: sums, exchanges and gathers of arrays of a back end."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ Counts = npt.NDArray[np.int64]
 class Communicator(ABC):
     """The processes of a run, each with a piece of the graph.
 
-    Every method is called by all of them, in the same order. Arrays are one-dimensional, of the
-    back end that they are given with.
+    Every method is collective: all processes call it, in the same order. Arrays have one dimension
+    and live on the back end that is the first argument.
 
     Attributes
     ----------
     rank : int
-        Number of this process.
+        Rank of this process.
     size : int
-        How many there are.
+        Number of processes.
     is_between_gpus : bool
-        Whether all processes have a GPU, and `allreduce`, `allgather` and `alltoallv` go there
-        as launches do, so that they can be recorded among these (`Backend.perform`).
+        Whether all processes have a GPU, and `allreduce`, `allgather` and `alltoallv` run there in
+        launch order, so that they can be captured among launches (`Backend.perform`).
     transport : {"nccl", "mpi", "none"}
-        What arrays go through.
+        Library that transfers the arrays.
     """
 
     rank: int
@@ -41,39 +41,39 @@ class Communicator(ABC):
 
     @abstractmethod
     def allreduce(self, backend: Backend, *arrays: Array) -> None:
-        """Replace arrays, in place, by the sums of those of all processes."""
+        """Replace arrays, in place, by their sums over all processes."""
 
     @abstractmethod
     def allgather(self, backend: Backend, array: Array, found: Array) -> None:
-        """Put the arrays of all processes, of equal lengths, into one, one after the other."""
+        """Write the arrays of all processes, of equal lengths, to `found`, in rank order."""
 
     @abstractmethod
     def alltoallv(
         self, backend: Backend, array: Array, found: Array, sent: Counts, received: Counts
     ) -> None:
-        """Hand `sent[0]` entries to process 0, the next `sent[1]` to process 1, and so on.
+        """Send ``sent[0]`` entries of `array` to rank 0, the next ``sent[1]`` to rank 1, and so on.
 
-        What this one is handed is in `found` then, in order of the processes; `received` says how
-        much.
+        `found` then has the entries that this process receives, ``received[r]`` from rank r, in
+        order of the ranks.
         """
 
     def exchange(self, backend: Backend, array: Array, sent: Counts, received: Counts) -> Array:
-        """Do what `alltoallv` does, and return what this process is handed."""
+        """Do what `alltoallv` does, and return the received entries."""
         found = backend.xp.empty(int(received.sum()), array.dtype)
         self.alltoallv(backend, backend.xp.ascontiguousarray(array), found, sent, received)
         return found
 
     @abstractmethod
     def gather(self, backend: Backend, array: Array) -> Array:
-        """Return the arrays of all processes, one after the other."""
+        """Return the arrays of all processes, in order of the ranks. Lengths may differ."""
 
     @abstractmethod
     def alltoall(self, sent: Counts) -> Counts:
-        """Return how much each process sends to this one, given what this one does to each."""
+        """Return the number of entries from each rank, given the number `sent` to each rank."""
 
     @abstractmethod
     def allgather_objects(self, value: Any) -> list[Any]:
-        """Return the small objects of all processes."""
+        """Return the small objects of all processes, in order of the ranks."""
 
     @abstractmethod
     def abort(self) -> None:
@@ -81,7 +81,7 @@ class Communicator(ABC):
 
     @property
     def neighbours(self) -> tuple[int, int]:
-        """Number of this process among those on its machine, and how many these are."""
+        """Rank of this process among those on its machine, and their number."""
         return 0, 1
 
     def totals(self, *numbers: int) -> list[int]:
@@ -89,7 +89,7 @@ class Communicator(ABC):
         return [sum(column) for column in zip(*self.allgather_objects(numbers), strict=True)]
 
     def send(self, backend: Backend, array: Array, sent: Counts) -> tuple[Array, Counts]:
-        """Do what `exchange` does where nobody knows yet how much is received; return that, too."""
+        """Do what `exchange` does, without known receive counts; return these, too."""
         received = self.alltoall(sent)
         return self.exchange(backend, array, sent, received), received
 
@@ -100,28 +100,28 @@ class SelfCommunicator(Communicator):
     rank, size = 0, 1
 
     def allreduce(self, backend: Backend, *arrays: Array) -> None:
-        """Leave them as they are."""
+        """Do nothing: the sum over one process is its array."""
 
     def gather(self, backend: Backend, array: Array) -> Array:
-        """Return it."""
+        """Return `array`."""
         return array
 
     def allgather(self, backend: Backend, array: Array, found: Array) -> None:
-        """Copy it."""
+        """Copy `array` to `found`."""
         found[:] = array
 
     def alltoallv(
         self, backend: Backend, array: Array, found: Array, sent: Counts, received: Counts
     ) -> None:
-        """Copy it."""
+        """Copy `array` to `found`."""
         found[:] = array
 
     def alltoall(self, sent: Counts) -> Counts:
-        """Return them."""
+        """Return `sent`."""
         return sent
 
     def allgather_objects(self, value: Any) -> list[Any]:
-        """Return it alone."""
+        """Return a list of `value` alone."""
         return [value]
 
     def abort(self) -> None:
@@ -129,7 +129,7 @@ class SelfCommunicator(Communicator):
 
 
 class MpiCommunicator(Communicator):
-    """Processes that MPI has started; arrays of GPUs go through their hosts.
+    """Processes that MPI has started; arrays of GPUs are copied through the host.
 
     Parameters
     ----------
@@ -145,20 +145,20 @@ class MpiCommunicator(Communicator):
         self.rank, self.size = comm.Get_rank(), comm.Get_size()
 
     def allreduce(self, backend: Backend, *arrays: Array) -> None:
-        """Replace arrays, in place, by the sums of those of all processes."""
+        """Replace arrays, in place, by their sums over all processes."""
         for array in arrays:
             host = backend.to_host(array)
             self.mpi_comm.Allreduce(self._mpi.IN_PLACE, host, op=self._mpi.SUM)
             _hand_back(backend, host, array)
 
     def allgather(self, backend: Backend, array: Array, found: Array) -> None:
-        """Put the arrays of all processes, of equal lengths, into one, one after the other."""
+        """Write the arrays of all processes, of equal lengths, to `found`, in rank order."""
         handed = _room_for(backend, found)
         self.mpi_comm.Allgather(backend.to_host(array), handed)
         _hand_back(backend, handed, found)
 
     def gather(self, backend: Backend, array: Array) -> Array:
-        """Return the arrays of all processes, one after the other."""
+        """Return the arrays of all processes, in order of the ranks. Lengths may differ."""
         host = backend.to_host(array)
         counts = np.array(self.mpi_comm.allgather(len(host)))
         gathered = np.empty(counts.sum(), host.dtype)
@@ -168,19 +168,19 @@ class MpiCommunicator(Communicator):
     def alltoallv(
         self, backend: Backend, array: Array, found: Array, sent: Counts, received: Counts
     ) -> None:
-        """Hand each process its share, and put what this one is handed into an array."""
+        """Send each rank its entries, and write the received ones to `found`."""
         handed = _room_for(backend, found)
         self.mpi_comm.Alltoallv([backend.to_host(array), sent], [handed, received])
         _hand_back(backend, handed, found)
 
     def alltoall(self, sent: Counts) -> Counts:
-        """Return how much each process sends to this one."""
+        """Return the number of entries from each rank."""
         received = np.empty_like(sent)
         self.mpi_comm.Alltoall(sent, received)
         return received
 
     def allgather_objects(self, value: Any) -> list[Any]:
-        """Return the small objects of all processes."""
+        """Return the small objects of all processes, in order of the ranks."""
         found: list[Any] = self.mpi_comm.allgather(value)
         return found
 
@@ -197,7 +197,7 @@ class MpiCommunicator(Communicator):
 
     @cached_property
     def neighbours(self) -> tuple[int, int]:
-        """Number of this process among those on its machine, and how many these are."""
+        """Rank of this process among those on its machine, and their number."""
         local = self.mpi_comm.Split_type(self._mpi.COMM_TYPE_SHARED)
         found = local.Get_rank(), local.Get_size()
         local.Free()

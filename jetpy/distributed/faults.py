@@ -1,4 +1,4 @@
-"""What goes wrong in one process ends all of them, with one message that names it."""
+"""Errors of several processes: an error of one ends all, with one message that names its rank."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jetpy.errors import JetpyError
 
 T = TypeVar("T")
 LAST_WORDS = 0.3
-"""Seconds in which launchers pass a message on; those that are told to end all at once may not."""
+"""Seconds that launchers get to forward an error message, before `Communicator.abort`."""
 
 
 class CollectiveError(Exception):
@@ -23,12 +23,13 @@ class CollectiveError(Exception):
 
 
 def run_collectively(comm: Communicator, work: Callable[[], T]) -> T:
-    """Return what some work of this process alone returns, if nobody's work has failed.
+    """Run `work` on every rank and return its result; if it fails on any rank, raise on all.
 
     Raises
     ------
     JetpyError
-        In all processes, when one of them has raised one: that of the first, which it names.
+        On all ranks, the error of the lowest rank whose `work` raised one; the message names the
+        rank.
     """
     failure = None
     try:
@@ -53,9 +54,9 @@ def agreed(error: JetpyError) -> JetpyError:
 
 @contextmanager
 def ending_all(comm: Communicator) -> Iterator[None]:
-    """End all processes when what is done here fails in this one, as others may wait for it.
+    """Abort all processes if the body raises in this one, because others may wait for it.
 
-    Errors that all of them raise are raised.
+    An error that all processes raise (`agreed`) propagates.
     """
     try:
         yield

@@ -37,7 +37,7 @@ def read(comm: Any, path: str | os.PathLike[str]) -> Block:
 def write_parts(
     comm: Any, path: str | os.PathLike[str], parts: npt.ArrayLike, first: int, n: int
 ) -> None:
-    """Write the parts of the own vertices, from number `first` of n on; all processes call it.
+    """Write the parts of the owned vertices, from global id `first` of n on. Collective.
 
     The file, ``.npy`` or text, is there when all have written.
 

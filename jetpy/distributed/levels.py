@@ -65,7 +65,7 @@ class GatheredLevel(HierarchyLevel):
     source: Backend | None = None
 
     def taken(self, parts: Array) -> Array:
-        """Return the parts of all vertices, given those of own ones."""
+        """Return the parts of all vertices, given those of owned vertices."""
         assert self.piece is not None
         assert self.source is not None
         gathered = gather_values(self.source, self.piece, parts)

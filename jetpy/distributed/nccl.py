@@ -76,7 +76,7 @@ class NcclCommunicator(MpiCommunicator):
     def alltoallv(
         self, backend: Backend, array: Array, found: Array, sent: Counts, received: Counts
     ) -> None:
-        """Hand each process its share, and put what this one is handed into an array."""
+        """Send each rank its entries, and write the received ones to `found`."""
         if not backend.copies:
             super().alltoallv(backend, array, found, sent, received)
             return
@@ -106,11 +106,11 @@ def between_gpus(comm: Communicator, backend: Backend) -> Communicator:
     """
     if not isinstance(comm, MpiCommunicator):
         return comm
-    told = comm.allgather_objects((_name_of(backend), _has_nccl(backend)))
-    gpus = tuple(name for name, _ in told)
+    found = comm.allgather_objects((_name_of(backend), _has_nccl(backend)))
+    gpus = tuple(name for name, _ in found)
     if None in gpus or len(set(gpus)) < comm.size:
         return comm
-    if not all(is_there for _, is_there in told):
+    if not all(is_there for _, is_there in found):
         if comm.rank == 0:
             logging.getLogger("jetpy.distributed").warning(
                 "NCCL is missing, so that arrays go through the hosts, which is slow: "

@@ -172,15 +172,15 @@ class PieceHalo(Halo):
 
     def ids_of(self, vertices: Array) -> Array:
         """Return the global ids (int32) of local ids; -1 stays -1."""
-        names = self._backend.empty(len(vertices))
+        global_ids = self._backend.empty(len(vertices))
         self._backend.parallel_for(
             len(vertices),
             number_kernels.local_to_global,
             vertices=vertices,
-            names=names,
+            global_ids=global_ids,
             graph=self,
         )
-        return names
+        return global_ids
 
     def allreduce(self, *counts: Array, stripes: int = 1) -> None:
         """Sum the counts of all stripes of all pieces into the first stripe, in place."""
@@ -393,7 +393,7 @@ def _localize_by_marks(
         n, number_kernels.place_marked, n_owned=end - first, marks=marks, listed=listed
     )
     backend.parallel_for(
-        len(ids), number_kernels.global_to_local_marked, places=marks, local=local, **block
+        len(ids), number_kernels.global_to_local_marked, local_ids=marks, local=local, **block
     )
     return local, listed[:count].copy()
 

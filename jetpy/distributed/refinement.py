@@ -1,8 +1,8 @@
-"""Refinement of a piece: iterations of all processes side by side.
+"""Refinement of a piece: all processes run the same iterations.
 
-Everybody has the control block, the part weights and the plan of the whole partition, and so takes
-the same decisions. Between GPUs iterations are recorded as on one device, with what the processes
-say to each other; else the host looks at the task of each, and has done what is due.
+Every process has the control block, the part weights and the plan of the whole partition, so all
+take the same decisions. Between GPUs, iterations are captured as on one device, communication
+included. Otherwise the host reads the task of each iteration and launches its kernels.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class PieceState(RefinementState):
         self._common_reach = 0
 
     def start(self, parts: Array, known: Measures | None = None) -> None:
-        """Take over the contents of `parts`, at least those of own vertices."""
+        """Copy `parts`, of owned vertices at least."""
         super().start(parts, known)
         self._shared.weights_before[:] = self.part_weights
         inactive = self.graph.n - int(self.counts.host[Counter.ACTIVE])
@@ -60,15 +60,15 @@ class PieceState(RefinementState):
         self.control_block.host[Control.WITHOUT_ROOM] = 0
 
     def make_room(self) -> None:
-        """Let launches reach all active vertices; other pieces do so at the same time."""
+        """Let launches reach all active vertices. Collective."""
         super().make_room()
         self._agree_on_reach(0)
         self.control_block.host[Control.WITHOUT_ROOM] = 0
 
     def _agree_on_reach(self, count: int) -> int:
-        """Let all pieces record launches anew if one has to; return the sum of a number, too.
+        """Return the sum of `count` over all pieces; make all capture launches again if one must.
 
-        What goes through NCCL has to be recorded everywhere at the same time.
+        All processes must capture NCCL calls at the same time. Collective.
         """
         has_changed = int(self.reach != self._common_reach)
         total: int
@@ -78,7 +78,7 @@ class PieceState(RefinementState):
         return total
 
     def share_moves(self, *, may_rebuild: bool) -> None:
-        """Hear of the moves of other pieces, before an update that may build rows anew."""
+        """Exchange the moves of all pieces, before an update that may rebuild rows. Collective."""
         graph, backend = self.graph, self.backend
         arguments = {"shared": self._shared, "state": self}
         backend.parallel_for(
@@ -101,7 +101,7 @@ class PieceState(RefinementState):
         )
 
     def sum_up(self) -> None:
-        """Sum up, over all pieces, what an update has counted."""
+        """Sum the counts of an update over all pieces. Collective."""
         graph, backend = self.graph, self.backend
         arguments = {"shared": self._shared, "state": self}
         backend.parallel_for(1, kernels.pack_update, n=graph.n, **arguments)
@@ -118,7 +118,7 @@ class PieceRefinement(Refinement):
     state_type = PieceState
 
     def enqueue_iterations(self) -> None:
-        """Send off iterations, as on one device; or make one, after a look at its task."""
+        """Enqueue captured iterations, as on one device; or run one after reading its task."""
         if self.state.graph.halo.can_be_recorded:
             super().enqueue_iterations()
             return
@@ -136,7 +136,7 @@ class PieceRefinement(Refinement):
         self.state.launch_update()
 
     def best(self) -> tuple[Array, Measures]:
-        """Return the best partition since the start, ghosts included."""
+        """Return the best partition since the start, with the parts of ghosts."""
         parts, measures = super().best()
         self.state.graph.halo.exchange_ghosts(parts)
         return parts, measures

@@ -27,8 +27,8 @@ class Found:
 
     Attributes
     ----------
-    parts : int32, shape (own,)
-        Of own vertices.
+    parts : int32, shape (n_owned,)
+        Of owned vertices.
     solution : Solution
         All that is the same in all processes.
     part_weights : int64, shape (k,)
@@ -76,7 +76,7 @@ def refine_piece(
     small: int | None,
     progress: Progress = no_progress,
 ) -> Found:
-    """Refine a partition on the graph itself, given the parts of own vertices (int32)."""
+    """Refine a partition on the graph itself, given the parts of owned vertices (int32)."""
     piece, problem = _in_units(backend, piece, problem)
     finest = _finest(backend, piece, problem, small)
     start = finest.taken(backend.from_host(parts.copy()))

@@ -25,7 +25,7 @@ def write_parts(
     first: int,
     n: int,
 ) -> None:
-    """Write the parts of own vertices, the first of which is `first` of n; all processes do.
+    """Write the parts of owned vertices, from global id `first` of n on. Collective.
 
     The file is there when all have written.
 

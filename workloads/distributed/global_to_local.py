@@ -1,7 +1,7 @@
-"""Numbers in the whole graph, and in a piece: own vertices, then ghosts in ascending order.
+"""Conversion of global ids to local ids of a piece and back.
 
-Some numbers of vertices become those of a piece in one of two ways: those outside its block are
-listed and sorted, if they are few, or marked in an array of all vertices.
+Local ids count owned vertices first, then ghosts in ascending order of their global ids. Global ids
+outside the block are listed and sorted if they are few, else marked in an array of all vertices.
 """
 
 import pykokkos as pk
@@ -13,19 +13,19 @@ from jetpy.workloads.common.lists import place_in
 
 @pk.function
 def is_in(u: int, first: int, end: int) -> bool:
-    """Whether a number is one of a block."""
+    """Whether a global id is in the block ``first..end - 1``."""
     return first <= u and u < end
 
 
 @pk.workunit
 def local_to_global(
-    i: int, vertices: pk.View1D[pk.int32], names: pk.View1D[pk.int32], graph: Graph
+    i: int, vertices: pk.View1D[pk.int32], global_ids: pk.View1D[pk.int32], graph: Graph
 ):
-    """Write the global ids of vertices; none stays none."""
+    """Write the global ids of local ids; negative ids are copied."""
     v: int = vertices[i]
     if v >= 0:
         v = global_id(v, graph)
-    names[i] = v
+    global_ids[i] = v
 
 
 @pk.workunit
@@ -38,7 +38,7 @@ def list_outside(
     end: int,
     listed: pk.View1D[pk.int32],
 ):
-    """List the indices of numbers that are not in a block."""
+    """List the indices of global ids that are not in the block ``first..end - 1``."""
     if not is_in(ids[i], first, end):
         if last_pass:
             listed[acc] = i
@@ -49,7 +49,7 @@ def list_outside(
 def mark_outside(
     i: int, ids: pk.View1D[pk.int32], first: int, end: int, marks: pk.View1D[pk.int32]
 ):
-    """Mark numbers that are not in a block, by what is no place yet."""
+    """Mark global ids that are not in the block ``first..end - 1``."""
     if not is_in(ids[i], first, end):
         marks[ids[i]] = NO_VERTEX
 
@@ -63,7 +63,7 @@ def place_marked(
     marks: pk.View1D[pk.int32],
     listed: pk.View1D[pk.int32],
 ):
-    """List the marked numbers, and give them places after the own vertices."""
+    """List the marked global ids, and assign them local ids after the owned vertices."""
     if marks[u] != 0:
         if last_pass:
             listed[acc] = u
@@ -77,15 +77,15 @@ def global_to_local_marked(
     ids: pk.View1D[pk.int32],
     first: int,
     end: int,
-    places: pk.View1D[pk.int32],
+    local_ids: pk.View1D[pk.int32],
     local: pk.View1D[pk.int32],
 ):
-    """Write the vertices of the piece that numbers are, those outside by their places."""
+    """Write the local ids of global ids; ``local_ids[u]`` is that of an id u outside the block."""
     u: int = ids[i]
     if is_in(u, first, end):
         local[i] = u - first
     else:
-        local[i] = places[u]
+        local[i] = local_ids[u]
 
 
 @pk.workunit
@@ -98,7 +98,7 @@ def global_to_local_listed(
     count: int,
     local: pk.View1D[pk.int32],
 ):
-    """Write the vertices of the piece that numbers are, those outside by `count` ghosts."""
+    """Write the local ids of global ids; `ghosts` are the `count` ids outside the block, sorted."""
     u: int = ids[i]
     if is_in(u, first, end):
         local[i] = u - first

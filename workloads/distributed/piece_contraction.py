@@ -1,7 +1,8 @@
-"""Contraction of pairs over pieces of a graph: coarse vertices get numbers, then rows to share.
+"""Contraction of pairs over pieces of a graph: ids of coarse vertices, then merged rows.
 
-A pair's vertices may be in two pieces. Its coarse vertex is numbered in that of the lower one, in
-the order of these; who then has the coarse vertex merges both rows.
+The two vertices of a pair may be in different pieces. The piece of the lower vertex assigns the id
+of the coarse vertex, in the order of the lower vertices. The owner of the coarse vertex merges both
+rows.
 """
 
 import pykokkos as pk
@@ -13,15 +14,15 @@ from jetpy.workloads.common.groups import NO_VERTEX, Graph, Offset, Weight
 class Numbering:
     """How the coarse vertices of a piece are numbered."""
 
-    partners: pk.View1D[pk.int32]  # of own vertices, numbers in the whole graph, or NO_VERTEX
-    places: pk.View1D[pk.int32]  # of lower ones: coarse vertices of the piece before theirs
-    coarse: pk.View1D[pk.int32]  # coarse vertex of each, numbered in the whole coarse graph
+    partners: pk.View1D[pk.int32]  # global ids, of owned vertices; or NO_VERTEX
+    places: pk.View1D[pk.int32]  # of lower vertices: index among those of the piece
+    coarse: pk.View1D[pk.int32]  # global id of each vertex's coarse vertex
 
 
 class Meeting:
     """Rows that become those of coarse vertices: one or two each.
 
-    Rows of own vertices come first, then those that other processes have handed over.
+    Rows of owned vertices come first, then rows received from other processes.
     """
 
     lower: pk.View1D[pk.int32]
@@ -31,14 +32,14 @@ class Meeting:
 
 @pk.function
 def is_lower(v: int, graph: Graph, numbering: Numbering) -> bool:
-    """Whether an own vertex is the lower one of its pair, or alone."""
+    """Whether an owned vertex is the lower one of its pair, or alone."""
     partner: int = numbering.partners[v]
     return partner == NO_VERTEX or owned_global_id(v, graph) < partner
 
 
 @pk.function
 def numbered_here(v: int, graph: Graph, numbering: Numbering) -> int:
-    """Return the vertex by which an own one's coarse vertex is numbered; none if not here."""
+    """Return the lower vertex of the pair of v; NO_VERTEX if another process owns it."""
     if is_lower(v, graph, numbering):
         return v
     u: int = numbering.partners[v] - graph.first_global_id
@@ -49,7 +50,7 @@ def numbered_here(v: int, graph: Graph, numbering: Numbering) -> int:
 
 @pk.workunit
 def place_lower(v: int, acc: pk.Acc[pk.int64], last_pass: bool, graph: Graph, numbering: Numbering):
-    """Number the lower vertices."""
+    """Write the index of each lower vertex among those of the piece."""
     if is_lower(v, graph, numbering):
         if last_pass:
             numbering.places[v] = acc
@@ -73,9 +74,9 @@ def tally_work(v: int, before: int, graph: Graph, numbering: Numbering, work: pk
 
 @pk.workunit
 def number_pairs_here(v: int, before: int, graph: Graph, numbering: Numbering):
-    """Give vertices the numbers of their coarse ones, unless these are numbered elsewhere.
+    """Write the global ids of coarse vertices that are numbered here.
 
-    `before` are the coarse vertices of the pieces before this one.
+    `before` is the number of coarse vertices that pieces of lower rank number.
     """
     u: int = numbered_here(v, graph, numbering)
     if u != NO_VERTEX:
@@ -100,7 +101,10 @@ def list_numbered_elsewhere(
 
 @pk.workunit
 def meet(row: int, count: int, coarse_of: pk.View1D[pk.int32], meeting: Meeting):
-    """Let the rows of each of `count` own coarse vertices meet; `upper` begins with no row."""
+    """Find the lowest and highest row of each of the `count` owned coarse vertices.
+
+    `lower` starts at INT32_MAX, `upper` at NO_VERTEX.
+    """
     c: int = coarse_of[row]
     if c < count:
         pk.atomic_fetch_min(meeting.lower, [c], row)

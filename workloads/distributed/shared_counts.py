@@ -1,7 +1,7 @@
-"""What the pieces of a graph add up in each iteration, so that all take the same decisions.
+"""Sums over the pieces of a graph in each iteration, so that all pieces take the same decisions.
 
-The control block, the part weights and the plan are those of the whole partition, in every piece.
-A piece tells what its own vertices add, all are summed up, and it hears the sums.
+Every piece has the control block, the part weights and the plan of the whole partition. A piece
+packs the changes of its owned vertices, an allreduce sums them, and the piece unpacks the sums.
 """
 
 from enum import IntEnum
@@ -13,30 +13,30 @@ from jetpy.workloads.common.groups import INT32_MAX, Graph, Refinement
 
 ALWAYS = -1
 NEVER = INT32_MAX
-"""Moved vertices above which rows are built anew, where that is decided already."""
+"""Limits of moved vertices that force the rows to be rebuilt, or forbid it."""
 
 
 class AfterMoves(IntEnum):
-    """Places in `moves`, after the parts."""
+    """Indices in `moves`, after the parts."""
 
     MOVED = 0
-    """Vertices that have moved."""
+    """Number of vertices that have moved."""
     MAY_REBUILD = 1
-    """Pieces that can build their rows anew."""
+    """Number of pieces that can rebuild their rows."""
 
 
 class AfterUpdate(IntEnum):
-    """Places in `updates`."""
+    """Indices in `updates`."""
 
     CUT_CHANGE = 0
     INACTIVE = 1
-    """Vertices that are not active."""
+    """Number of vertices that are not active."""
     WITHOUT_ROOM = 2
-    """Pieces whose launches reach fewer than their active vertices."""
+    """Number of pieces whose launches reach fewer than their active vertices."""
 
 
 class Shared:
-    """What is told, and then heard."""
+    """Buffers that an allreduce sums in place."""
 
     weights_before: pk.View1D[pk.int64]  # of the parts, before the moves
     moves: pk.View1D[pk.int64]  # changes of the weights, by part; then by AfterMoves
@@ -45,7 +45,7 @@ class Shared:
 
 @pk.workunit
 def pack_moves(i: int, may_rebuild: int, shared: Shared, state: Refinement):
-    """Tell the changes of the part weights, an index for each, and how many vertices moved."""
+    """Pack the change of part i's weight; index k packs the number of moved vertices."""
     if i < state.k:
         shared.moves[i] = state.part_weights[i] - shared.weights_before[i]
         return
@@ -59,9 +59,9 @@ def pack_moves(i: int, may_rebuild: int, shared: Shared, state: Refinement):
 
 @pk.workunit
 def unpack_moves(i: int, pieces: int, max_moved: int, shared: Shared, state: Refinement):
-    """Hear the part weights, an index for each, and whether rows are built anew.
+    """Unpack the weight of part i; index k decides whether rows are rebuilt.
 
-    They are if more than `max_moved` vertices have moved, and all pieces can do so.
+    Rows are rebuilt if more than `max_moved` vertices have moved and all pieces can rebuild theirs.
     """
     if i < state.k:
         shared.weights_before[i] += shared.moves[i]
@@ -76,7 +76,7 @@ def unpack_moves(i: int, pieces: int, max_moved: int, shared: Shared, state: Ref
 
 @pk.workunit
 def pack_update(i: int, n: int, shared: Shared, state: Refinement):
-    """Tell by how much the cut changes, and how many of n vertices are not active."""
+    """Pack the change of the cut, and the number of vertices of n that are not active."""
     change: pk.int64 = 0
     for stripe in range(COUNTER_STRIPES):
         change += state.counters[Counter.CUT_CHANGE + stripe]
@@ -90,7 +90,7 @@ def pack_update(i: int, n: int, shared: Shared, state: Refinement):
 
 @pk.workunit
 def unpack_update(i: int, ghosts: int, graph: Graph, shared: Shared, state: Refinement):
-    """Hear the sums, as if one device had counted; ghosts, an index for each, have not moved."""
+    """Unpack the sums, as one device would count them; index i < `ghosts` resets ghost i's move."""
     if state.control[Control.TASK] == Task.NOTHING:
         return
     if i < ghosts:
