@@ -16,7 +16,8 @@ from jetpy import workloads
 from jetpy.device.backends import get_backend
 from jetpy.engines.cache import read_entry
 from jetpy.engines.cuda import nvrtc
-from jetpy.engines.cuda.kernels import compilers_for, cubins, entry
+from jetpy.engines.cuda.entries import Target, split_entry
+from jetpy.engines.cuda.kernels import compiled, compilers_for, entry_name
 from jetpy.engines.cuda.launcher import Launcher, Totals, kernel_codes, offsets
 from jetpy.engines.cuda.nvrtc import NVRTC
 from jetpy.engines.cuda.source import source
@@ -93,10 +94,13 @@ def compiler() -> NVRTC:
 @pytest.mark.parametrize("width", Width)
 def test_every_kernel_compiles(compiler: NVRTC, module: ModuleType, width: Width) -> None:
     """Those that the user's cache has were compiled from the same text by the same NVRTC."""
-    cubin = cubins([module], compiler, SM_90, width=width)[module]
+    target = Target(compiler, SM_90, width)
+    entry = compiled([module], target)[module]
+    signatures, cubin = split_entry(entry)
+    assert [one.name for one in signatures] == list(read_workunits(module))
     assert cubin[:4] == b"\x7fELF"
     assert all(f"run_{name}\0".encode() in cubin for name in read_workunits(module))
-    assert read_entry(entry(module, compiler, SM_90, width)) == cubin
+    assert read_entry(entry_name(module, target)) == entry
 
 
 def test_the_oldest_and_newest_architectures(compiler: NVRTC) -> None:
@@ -166,9 +170,9 @@ def test_no_nvrtc(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_cubins_are_kept(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module, other = (load_workunits(DRAW.format(n), tmp_path, monkeypatch) for n in range(2))
     compiler = StandIn()
-    first = cubins([module, other], compiler, SM_90, jobs=2)
+    first = compiled([module, other], Target(compiler, SM_90), jobs=2)
     assert len(compiler.compiled) == 2
-    assert cubins([other, module], compiler, SM_90) == first
+    assert compiled([other, module], Target(compiler, SM_90)) == first
     assert len(compiler.compiled) == 2
     assert first[module] != first[other]
 
@@ -176,11 +180,13 @@ def test_cubins_are_kept(cache: Path, tmp_path: Path, monkeypatch: pytest.Monkey
 def test_keys(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An entry for each text, architecture, version of NVRTC, and set of options."""
     module, other = (load_workunits(DRAW.format(n), tmp_path, monkeypatch) for n in range(2))
-    names = {entry(module, StandIn(), SM_90), entry(other, StandIn(), SM_90)}
-    names |= {entry(module, StandIn(), "sm_80"), entry(module, StandIn((13, 1)), SM_90)}
-    assert entry(module, StandIn(), SM_90) in names
+    usual = Target(StandIn(), SM_90)
+    names = {entry_name(module, usual), entry_name(other, usual)}
+    names.add(entry_name(module, usual._replace(architecture="sm_80")))
+    names.add(entry_name(module, usual._replace(compiler=StandIn((13, 1)))))
+    assert entry_name(module, usual) in names
     monkeypatch.setattr("jetpy.engines.cuda.kernels.OPTIONS", ("--std=c++17",))
-    names.add(entry(module, StandIn(), SM_90))
+    names.add(entry_name(module, usual))
     assert len(names) == 5
     assert {name.parts[:2] for name in names} == {("cuda", SM_90), ("cuda", "sm_80")}
 
@@ -190,15 +196,15 @@ def test_damaged_cubins_are_compiled_again(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes
 ) -> None:
     module, compiler = load_workunits(DRAW.format(7), tmp_path, monkeypatch), StandIn()
-    first = cubins([module], compiler, SM_90)
-    file = cache / entry(module, compiler, SM_90)
+    first = compiled([module], Target(compiler, SM_90))
+    file = cache / entry_name(module, Target(compiler, SM_90))
     file.write_bytes(damage)
     for _ in range(2):
-        assert cubins([module], compiler, SM_90) == first
+        assert compiled([module], Target(compiler, SM_90)) == first
         assert len(compiler.compiled) == 2
     file.chmod(0o666)
     with pytest.raises(BackendError, match="other users can write to it"):
-        cubins([module], compiler, SM_90)
+        compiled([module], Target(compiler, SM_90))
 
 
 def test_a_cache_that_cannot_be_written(
@@ -213,7 +219,7 @@ def test_a_cache_that_cannot_be_written(
         raise OSError(f"no space left for {name.name}")
 
     monkeypatch.setattr("jetpy.engines.cache.write_entry", refuse)
-    assert cubins([module], compiler, SM_90)[module]
+    assert compiled([module], Target(compiler, SM_90))[module]
     assert "compiled kernels cannot be kept for later runs: no space left" in caplog.text
 
 
@@ -223,12 +229,12 @@ def test_one_failure_does_not_stop_the_others(
     wanted = [load_workunits(DRAW.format(n), tmp_path, monkeypatch) for n in (1, 666, 2)]
     compiler, told = StandIn(), []
     with watch_compilations() as seen, pytest.raises(BackendError, match="x is undefined"):
-        cubins(wanted, compiler, SM_90, progress=lambda *numbers: told.append(numbers))
+        compiled(wanted, Target(compiler, SM_90), progress=lambda *numbers: told.append(numbers))
     assert told == [(0, 3), (1, 3), (2, 3), (3, 3)]
     assert [c.workunits for c in seen] == [["draw"]] * 3
     assert sorted(str(c.failure) for c in seen) == ["None", "None", "x is undefined"]
     with pytest.raises(BackendError):
-        cubins(wanted, compiler, SM_90)
+        compiled(wanted, Target(compiler, SM_90))
     assert len(compiler.compiled) == 4
 
 

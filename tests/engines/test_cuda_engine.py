@@ -18,7 +18,7 @@ import pytest
 
 import jetpy
 from jetpy.device.backends import forget_backends, get_backend, kernel_modules
-from jetpy.engines import gpu
+from jetpy.engines import gpu, index
 from jetpy.engines.base import Backend
 from jetpy.engines.cpu.engine import CpuBackend
 from jetpy.engines.cuda import code, engine, kernels, nvrtc
@@ -129,9 +129,15 @@ def cupy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cupy]:
     monkeypatch.setattr(nvrtc, "load", lambda majors: StandIn())
     monkeypatch.setenv("JETPY_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(CpuBackend, "compile", lambda self, jobs: 0.0)
-    monkeypatch.setattr(code, "_codes", {})
-    forget_backends()
+    forget_code(monkeypatch)
     yield made
+    forget_backends()
+
+
+def forget_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let compiled code be looked up and loaded again, as by a new process."""
+    monkeypatch.setattr(code, "_codes", {})
+    index._known.cache_clear()
     forget_backends()
 
 
@@ -193,13 +199,12 @@ def test_kernels_are_loaded_when_they_are_launched(cupy: Cupy) -> None:
 
 
 def test_a_warm_cache_is_not_loaded_at_once(cupy: Cupy, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a process before this one; kernels are loaded when they are launched."""
+    """Kernels are neither read nor loaded before they are launched."""
     get_backend("cuda").compile(kernel_modules())
     assert len(cupy.loaded) == len(modules())
-    monkeypatch.setattr(code, "_codes", {})
-    forget_backends()
+    forget_code(monkeypatch)
     cupy.loaded.clear()
-    monkeypatch.setattr(StandIn, "compile", lambda *_: pytest.fail("compiles"))
+    monkeypatch.setattr(kernels, "compiled", lambda *_, **__: pytest.fail("reads kernels"))
     backend = get_backend("cuda")
     backend.compile(kernel_modules())
     assert cupy.loaded == []
@@ -216,8 +221,7 @@ def test_what_has_gone_from_a_warm_cache(
     [cubin] = tmp_path.rglob("selfcheck-*.cubin")
     before = cubin.read_bytes()
     damage(cubin)
-    monkeypatch.setattr(code, "_codes", {})
-    forget_backends()
+    forget_code(monkeypatch)
     backend = get_backend("cuda")
     backend.compile(kernel_modules())
     backend.reduce(5, selfcheck.add_up, numbers=cupy.zeros(5, np.int32))
@@ -227,7 +231,7 @@ def test_what_has_gone_from_a_warm_cache(
 def test_other_sources_are_compiled(cupy: Cupy, monkeypatch: pytest.MonkeyPatch) -> None:
     get_backend("cuda").compile(kernel_modules())
     monkeypatch.setattr(code, "_codes", {})
-    monkeypatch.setattr(kernels, "digest_of_kernels", lambda engine: "of another version")
+    monkeypatch.setattr(index, "digest_of_kernels", lambda engine: "of another version")
     forget_backends()
     cupy.loaded.clear()
     get_backend("cuda").compile(kernel_modules())

@@ -11,7 +11,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from jetpy.engines.cpu import SUFFIX, compiling, index, library, source
+from jetpy.engines import index
+from jetpy.engines.cpu import SUFFIX, compiling, library, source
 from jetpy.engines.cpu.engine import CpuBackend
 from jetpy.engines.workers import watch_compilations
 from jetpy.kernel_language import Width, sources
@@ -136,7 +137,7 @@ def test_workunits_of_others_are_not_in_the_index(
         forget_code()
         CpuBackend(1).parallel_for(1, module.put, out=out)
     name = module.__name__
-    assert (out[0], read.count(name), index.known_digest(f"{name}_narrow")) == (4, 2, None)
+    assert (out[0], read.count(name), index.known("cpu", f"{name}_narrow")) == (4, 2, None)
 
 
 def test_modules_of_the_same_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

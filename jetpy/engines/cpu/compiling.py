@@ -10,8 +10,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jetpy.engines import index
 from jetpy.engines.cache import keep_entry, one_at_a_time, read_entry
-from jetpy.engines.cpu import SUFFIX, index, llvm
+from jetpy.engines.cpu import SUFFIX, llvm
 from jetpy.engines.cpu import scheduler as scheduler_module
 from jetpy.engines.cpu.library import finder_in_library
 from jetpy.engines.cpu.scheduler import EXPORTED
@@ -89,8 +90,9 @@ def _load(content: bytes) -> Callable[[str], int]:
 
 def _object_of(module: ModuleType, width: Width) -> bytes:
     """Return the object file of a module from the cache, or compile it and keep it there."""
-    known = index.known_digest(unit_name(module, width)) if is_in_digest(module, "cpu") else None
-    content = read_entry(_entry(unit_name(module, width), known)) if known else None
+    unit = unit_name(module, width)
+    digest = index.known("cpu", unit) if is_in_digest(module, "cpu") else None
+    content = read_entry(_entry(unit, digest)) if digest else None
     return content or _made_of(module, width)
 
 
@@ -105,7 +107,7 @@ def _made_of(module: ModuleType, width: Width) -> bytes:
         with one_at_a_time("cpu"):
             content = read_entry(name) or _compile(unit, name)
     if is_in_digest(module, "cpu"):
-        index.remember(unit.name, unit.digest)
+        index.remember("cpu", {unit.name: unit.digest})
     return content
 
 

@@ -5,16 +5,22 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from jetpy.engines.base import Workunit
-from jetpy.engines.cuda.kernels import are_all_kept, cubins, list_all_kept, with_workunits
+from jetpy.engines.cuda.entries import Target, are_all_known, known_entry, split_entry
 from jetpy.engines.cuda.nvrtc import NVRTC
-from jetpy.engines.cuda.source import symbol
+from jetpy.engines.cuda.templates import symbol
 from jetpy.engines.threads import fork_safe_lock
 from jetpy.errors import BackendError
-from jetpy.kernel_language import Width
-from jetpy.kernel_language.reading import workunit_names
+from jetpy.kernel_language import Signature, Width
+
+
+class Loaded(NamedTuple):
+    """A workunit on a GPU: its signature, and the address of the driver's function."""
+
+    signature: Signature
+    address: int
 
 
 class Code:
@@ -33,20 +39,20 @@ class Code:
     """
 
     def __init__(self, cuda: Any, compiler: NVRTC, architecture: str, width: Width) -> None:
-        self._cuda, self._compiler = cuda, compiler
-        self._architecture, self._width = architecture, width
+        self._cuda, self._target = cuda, Target(compiler, architecture, width)
         self._loading = fork_safe_lock()
         self._modules: list[Any] = []
-        self._functions: dict[Workunit, int] = {}
+        self._workunits: dict[Workunit, Loaded] = {}
         self._is_complete = False
 
-    def function(self, workunit: Workunit) -> int:
-        """Return the address of the driver's function of a workunit; load it if need be."""
+    def load(self, workunit: Workunit) -> Loaded:
+        """Return a workunit, which is loaded, or compiled, if need be."""
         with self._loading:
-            if workunit not in self._functions:
+            if workunit not in self._workunits:
                 module = sys.modules[workunit.__module__]
-                self._load(self._cubins([module]))
-            return self._functions[workunit]
+                entry = known_entry(module, self._target)
+                self._load({module: entry} if entry else self._compiled([module]))
+            return self._workunits[workunit]
 
     def load_all(
         self,
@@ -56,33 +62,34 @@ class Code:
     ) -> None:
         """Load all workunits of all modules; what the cache lacks is compiled, by `jobs` threads.
 
-        If the cache is known to lack nothing, workunits are loaded when they are launched.
+        If the index knows that the cache lacks nothing, workunits are loaded when they are
+        launched.
         """
         with self._loading:
             if self._is_complete:
                 return
-            circumstances = self._compiler, self._architecture, self._width
-            if not are_all_kept(*circumstances):
-                wanted = with_workunits(modules)
-                self._load(self._cubins(wanted, jobs=jobs, progress=progress))
-                list_all_kept(wanted, *circumstances)
+            if not are_all_known(modules, self._target):
+                self._load(self._compiled(modules, jobs=jobs, progress=progress))
             self._is_complete = True
 
-    def _cubins(self, wanted: list[ModuleType], **how: Any) -> dict[ModuleType, bytes]:
-        return cubins(wanted, self._compiler, self._architecture, width=self._width, **how)
+    def _compiled(self, modules: Sequence[ModuleType], **how: Any) -> dict[ModuleType, bytes]:
+        from jetpy.engines.cuda.kernels import compiled  # reads kernels
 
-    def _load(self, made: dict[ModuleType, bytes]) -> None:
+        return compiled(modules, self._target, **how)
+
+    def _load(self, entries: dict[ModuleType, bytes]) -> None:
         """Bring modules to the GPU."""
-        for module, cubin in made.items():
+        for module, entry in entries.items():
+            signatures, cubin = split_entry(entry)
             loaded = self._cuda.function.Module()
             try:
                 loaded.load(cubin)
             except self._cuda.driver.CUDADriverError as error:
                 raise BackendError(f"the driver does not load kernels: {error}") from error
             self._modules.append(loaded)
-            for name in workunit_names(module):
-                address = loaded.get_function(symbol(name)).ptr
-                self._functions[getattr(module, name)] = address
+            for one in signatures:
+                address = loaded.get_function(symbol(one.name)).ptr
+                self._workunits[getattr(module, one.name)] = Loaded(one, address)
 
 
 _codes: dict[tuple[int, str, Width], Code] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -22,7 +21,6 @@ from jetpy.engines.gpu import check_after_fork, check_device, prefer_gpu
 from jetpy.engines.gpu_memory import CudaMemory
 from jetpy.engines.threads import after_fork, available_threads
 from jetpy.errors import BackendError
-from jetpy.kernel_language.reading import read_workunit
 
 _living: WeakSet[CudaBackend] = WeakSet()
 
@@ -104,14 +102,7 @@ class CudaBackend(CompiledBackend):
     def _load(self, workunit: Workunit) -> Launcher:
         check_after_fork()
         with self.using():
-            function = self._code.function(workunit)
-        module = sys.modules[workunit.__module__]
-        made = Launcher(
-            read_workunit(module, workunit.__name__, self.width).signature,
-            function,
-            self._memory,
-            self._totals,
-            self._cuda.driver,
-        )
+            loaded = self._code.load(workunit)
+        made = Launcher(*loaded, self._memory, self._totals, self._cuda.driver)
         self._launchers[workunit] = made
         return made

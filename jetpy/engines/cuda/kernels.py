@@ -1,4 +1,4 @@
-"""Cubins of modules of workunits: from the cache, or compiled and kept there. No GPU is needed."""
+"""Compiled modules of workunits: from the cache, or compiled and kept there. No GPU is needed."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import hashlib
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import ModuleType
 
-from jetpy.engines.cache import cache_dirs, keep_entry, one_at_a_time, read_entry, write_entry
+from jetpy.engines.cache import keep_entry, one_at_a_time, read_entry
 from jetpy.engines.cuda import SUFFIX, nvrtc
-from jetpy.engines.cuda.nvrtc import NVRTC, OPTIONS
+from jetpy.engines.cuda.entries import Target, join_entry, remember
+from jetpy.engines.cuda.nvrtc import OPTIONS
 from jetpy.engines.cuda.source import source
 from jetpy.engines.threads import available_threads
 from jetpy.engines.workers import Compilation, Compiler, Group, Progress, announce, count_of, note
 from jetpy.errors import BackendError
-from jetpy.kernel_language import Width
-from jetpy.kernel_language.reading import workunit_names
-from jetpy.kernel_language.sources import digest_of_kernels
+from jetpy.kernel_language import Signature, Width
+from jetpy.kernel_language.reading import read_workunits, workunit_names
+from jetpy.kernel_language.signature import signatures_as_text
 
 SECONDS = 0.05
 """To compile a kernel, about."""
@@ -34,7 +34,7 @@ def with_workunits(modules: Iterable[ModuleType]) -> list[ModuleType]:
 def compilers_for(architectures: Sequence[str], modules: Sequence[ModuleType]) -> list[Compiler]:
     """Return what compiles modules for architectures (sm_90); no GPU has to be here.
 
-    One for each architecture and width; they take `jobs` and `progress` as `cubins` does.
+    One for each architecture and width; they take `jobs` and `progress` as `compiled` does.
 
     Raises
     ------
@@ -46,99 +46,61 @@ def compilers_for(architectures: Sequence[str], modules: Sequence[ModuleType]) -
     compiler = nvrtc.load()
     wanted = [compiler.checked(architecture) for architecture in dict.fromkeys(architectures)]
     return [
-        partial(cubins, with_workunits(modules), compiler, architecture, width=width)
+        partial(compiled, modules, Target(compiler, architecture, width))
         for architecture in wanted
         for width in Width
     ]
 
 
-def entry(
-    module: ModuleType, compiler: NVRTC, architecture: str, width: Width = Width.NARROW
-) -> Path:
-    """Return the name of a module's cubin in the cache, by all that it depends on."""
-    circumstances = repr((compiler.version, OPTIONS, architecture))
-    key = hashlib.sha256(f"{circumstances}\n{source(module, width)}".encode()).hexdigest()[:16]
-    return Path("cuda", architecture, f"{_short(module)}-{key}{SUFFIX}")
+def entry_name(module: ModuleType, target: Target) -> Path:
+    """Return the name of a module's entry in the cache, by all that it depends on."""
+    circumstances = repr((target.compiler.version, OPTIONS, target.architecture))
+    texts = signatures_as_text(_signatures(module, target)), source(module, target.width)
+    key = hashlib.sha256("\n".join([circumstances, *texts]).encode()).hexdigest()[:16]
+    return Path("cuda", target.architecture, f"{_short(module)}-{key}{SUFFIX}")
 
 
-def cubins(
-    wanted: Sequence[ModuleType],
-    compiler: NVRTC,
-    architecture: str,
+def compiled(
+    modules: Sequence[ModuleType],
+    target: Target,
     *,
-    width: Width = Width.NARROW,
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> dict[ModuleType, bytes]:
-    """Return the cubin of each module; what the cache lacks is compiled, by `jobs` threads.
+    """Return the entry of each module with workunits; what the cache lacks is compiled.
 
-    As many threads as there are processors by default. Compiled ones are kept at once, so that
-    after an interruption the next call goes on there. A module that fails does not keep the others
-    from being compiled.
+    `jobs` threads compile, by default as many as there are processors. Each entry is kept at once,
+    so that after an interruption the next call goes on there. A module that fails does not keep the
+    others from being compiled.
 
     Raises
     ------
     BackendError
         At the end, with the compiler's words, if a module did not compile.
     """
-    ready = _kept(wanted, compiler, architecture, width)
-    if len(ready) == len(wanted):
-        return ready
-    with one_at_a_time("cuda"):
-        return _completed(
-            wanted, compiler, architecture, width, jobs or available_threads(), progress
-        )
+    wanted = with_workunits(modules)
+    ready = _kept(wanted, target)
+    if len(ready) < len(wanted):
+        with one_at_a_time("cuda"):
+            ready = _completed(wanted, target, jobs or available_threads(), progress)
+    remember(
+        {module: entry_name(module, target) if module in ready else None for module in modules},
+        target,
+    )
+    return ready
 
 
-def are_all_kept(compiler: NVRTC, architecture: str, width: Width = Width.NARROW) -> bool:
-    """Return whether the cache holds a list of the cubins of all modules, and all files in it.
-
-    The list is found by the bytes of the sources, without reading the kernels in them. A damaged
-    cubin is compiled again when it is needed.
-    """
-    listed = read_entry(_list(compiler, architecture, width))
-    if listed is None:
-        return False
-    tops = cache_dirs()
-    return all(any((top / name).exists() for top in tops) for name in listed.decode().splitlines())
-
-
-def list_all_kept(
-    modules: Iterable[ModuleType],
-    compiler: NVRTC,
-    architecture: str,
-    width: Width = Width.NARROW,
-) -> None:
-    """Keep a list of the cubins of all modules, which are in the cache, if it can be written."""
-    names = (str(entry(module, compiler, architecture, width)) for module in modules)
-    with suppress(OSError):
-        write_entry(_list(compiler, architecture, width), "\n".join(names).encode())
-
-
-def _list(compiler: NVRTC, architecture: str, width: Width) -> Path:
-    circumstances = repr((compiler.version, OPTIONS, architecture, width.name))
-    key = hashlib.sha256(f"{circumstances}{digest_of_kernels('cuda')}".encode()).hexdigest()[:16]
-    return Path("cuda", architecture, f"all-{key}.txt")
-
-
-def _kept(
-    wanted: Sequence[ModuleType], compiler: NVRTC, architecture: str, width: Width
-) -> dict[ModuleType, bytes]:
-    """Return the cubins that the cache has."""
-    found = {module: read_entry(entry(module, compiler, architecture, width)) for module in wanted}
-    return {module: cubin for module, cubin in found.items() if cubin is not None}
+def _kept(wanted: Sequence[ModuleType], target: Target) -> dict[ModuleType, bytes]:
+    """Return the entries that the cache has."""
+    found = {module: read_entry(entry_name(module, target)) for module in wanted}
+    return {module: entry for module, entry in found.items() if entry is not None}
 
 
 def _completed(
-    wanted: Sequence[ModuleType],
-    compiler: NVRTC,
-    architecture: str,
-    width: Width,
-    jobs: int,
-    progress: Progress | None,
+    wanted: Sequence[ModuleType], target: Target, jobs: int, progress: Progress | None
 ) -> dict[ModuleType, bytes]:
-    """Do what `cubins` does; another process may have compiled what was missing a moment ago."""
-    ready = _kept(wanted, compiler, architecture, width)
+    """Compile what is missing; another process may have compiled it a moment ago."""
+    ready = _kept(wanted, target)
     missing = [module for module in wanted if module not in ready]
     if not missing:
         return ready
@@ -147,7 +109,7 @@ def _completed(
     if progress is not None:
         progress(done, total)
     failures = []
-    for module, made in _compile(missing, compiler, architecture, width, jobs):
+    for module, made in _compile(missing, target, jobs):
         done += _count([module])
         if isinstance(made, bytes):
             ready[module] = made
@@ -161,20 +123,18 @@ def _completed(
 
 
 def _compile(
-    missing: Sequence[ModuleType],
-    compiler: NVRTC,
-    architecture: str,
-    width: Width,
-    jobs: int,
+    missing: Sequence[ModuleType], target: Target, jobs: int
 ) -> Iterator[tuple[ModuleType, bytes | BackendError]]:
-    """Compile modules, those that take longest first; yield each with its cubin, or what failed."""
+    """Compile modules, those that take longest first; yield each with its entry, or what failed."""
 
     def compile_one(module: ModuleType) -> tuple[ModuleType, bytes | BackendError, float]:
         started = time.perf_counter()
         made: bytes | BackendError
         try:
-            made = compiler.compile(source(module, width), f"{_short(module)}.cu", architecture)
-            keep_entry(entry(module, compiler, architecture, width), made)
+            text = source(module, target.width)
+            cubin = target.compiler.compile(text, f"{_short(module)}.cu", target.architecture)
+            made = join_entry(_signatures(module, target), cubin)
+            keep_entry(entry_name(module, target), made)
         except BackendError as error:
             made = error
         return module, made, time.perf_counter() - started
@@ -190,6 +150,10 @@ def _compile(
             yield module, made
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _signatures(module: ModuleType, target: Target) -> list[Signature]:
+    return [workunit.signature for workunit in read_workunits(module, target.width).values()]
 
 
 def _short(module: ModuleType) -> str:

@@ -29,11 +29,6 @@ def source(module: ModuleType, width: Width = Width.NARROW) -> str:
     return "\n".join([templates.ATOMICS, templates.VERBS, *functions, *map(_kernel, own)])
 
 
-def symbol(workunit: str) -> str:
-    """Return the name of a workunit's kernel."""
-    return f"run_{workunit}"
-
-
 def _kernel(definition: Definition) -> str:
     own = {f"{name}_": kind for name, kind in definition.arguments.items()}
     declared = "".join(f", {_type(kind)} {name}" for name, kind in own.items())

@@ -209,3 +209,8 @@ extern "C" __global__ void __launch_bounds__({SCAN_THREADS}) run_{{name}}(
   }}}}
 }}}}
 """
+
+
+def symbol(workunit: str) -> str:
+    """Return the name of a workunit's kernel."""
+    return f"run_{workunit}"

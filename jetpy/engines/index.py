@@ -1,0 +1,53 @@
+"""An index of the cache: which files in it come from the sources of this process.
+
+With it, a process with a warm cache neither reads nor prints kernels. The names of compiled files
+have a digest of the text that was compiled. The index has these names by unit, and is itself found
+by a digest of source files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+from jetpy.engines.cache import read_entry, write_entry
+from jetpy.kernel_language.sources import are_unchanged, digest_of_kernels
+
+
+def known(engine: str, unit: str) -> str | None:
+    """Return what is remembered of a unit; None if that was nothing at the first call."""
+    return _known(engine).get(unit)
+
+
+def remember(engine: str, names: Mapping[str, str]) -> None:
+    """Keep a text for each unit, unless source files have been edited meanwhile.
+
+    Where the cache cannot be written to, nothing is kept. Of processes that write at the same time,
+    one may lose what another has kept; a later process keeps it again.
+    """
+    if are_unchanged(engine):
+        with suppress(OSError):
+            write_entry(_name(engine), json.dumps({**_read(engine), **names}).encode())
+
+
+@cache
+def _known(engine: str) -> Mapping[str, str]:
+    return _read(engine)
+
+
+def _read(engine: str) -> dict[str, str]:
+    content = read_entry(_name(engine))
+    found: dict[str, str] = json.loads(content) if content else {}
+    return found
+
+
+def _name(engine: str) -> Path:
+    """Return the name of an engine's index, by all that texts depend on."""
+    origin = digest_of_kernels(engine), sys.implementation.cache_tag, platform.machine()
+    return Path(engine, f"index-{hashlib.sha256(repr(origin).encode()).hexdigest()[:16]}.json")
