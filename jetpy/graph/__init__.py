@@ -1,1 +1,1 @@
-"""The CSR graph, its rules, and what it can be made of in memory."""
+"""The CSR graph, its invariants, and conversions from objects in memory."""

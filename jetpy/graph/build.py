@@ -1,4 +1,4 @@
-"""Checked graphs of plain arrays."""
+"""Construction of validated graphs from plain arrays."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from jetpy.graph.validate import (
 
 
 def graph_of(raw: Raw, rules: Rules = PLAIN, name: str = "graph") -> Graph:
-    """Make a `Graph` of plain arrays.
+    """Make a `Graph` from plain arrays.
 
     Raises
     ------
     GraphError
-        As `as_graph` does.
+        Under the conditions of `as_graph`.
     """
     weights = raw.edge_weights, raw.vertex_weights
     if raw.indptr is not None:
@@ -68,7 +68,7 @@ def graph_from_csr(
     name: str = "graph",
     naming: Naming | None = None,
 ) -> Graph:
-    """Make a `Graph` of an adjacency in compressed sparse row form; see `as_graph`.
+    """Make a `Graph` from an adjacency in compressed sparse row form; see `as_graph`.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def graph_from_csr(
     Raises
     ------
     GraphError
-        As `as_graph` does.
+        Under the conditions of `as_graph`.
     """
     naming = naming or Naming()
     neighbours = integer_array(indices, "indices")
@@ -140,7 +140,7 @@ def graph_from_pairs(
     name: str = "graph",
     naming: Naming | None = None,
 ) -> Graph:
-    """Make a `Graph` of `n` vertices and a list of directed edges in any order.
+    """Make a `Graph` from `n` vertices and a list of directed edges in any order.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def graph_from_pairs(
     Raises
     ------
     GraphError
-        As `as_graph` does.
+        Under the conditions of `as_graph`.
     """
     naming = naming or Naming()
     check_order(n)
@@ -183,7 +183,7 @@ def _edge_weights(
     size: int,
     source: Callable[[int], str],
 ) -> npt.NDArray[Any]:
-    """Return checked weights of edges; those of self-loops that will be dropped may be anything."""
+    """Return checked edge weights; with `rules.repair`, self-loops may have any weight."""
     what = EDGE_WEIGHTS
     if rules.pattern:
         values = None

@@ -1,4 +1,4 @@
-"""Arguments of any type, checked: each error names the argument."""
+"""Checks of scalar arguments; each error names the argument."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from jetpy.graph.csr import INT32_MAX
 
 
 def integer(name: str, value: Any) -> int:
-    """Return an argument that is an integer.
+    """Return `value` as an int.
 
     Raises
     ------
     OptionError
-        If it is none; True and False are none, either.
+        If `value` is not an integer; True and False are not accepted.
     """
     with suppress(TypeError):
         if not isinstance(value, bool):
@@ -28,12 +28,12 @@ def integer(name: str, value: Any) -> int:
 
 
 def whole_number(name: str, value: Any, least: int = 0) -> int:
-    """Return an argument that is an integer from `least` to 2**31 - 1.
+    """Return `value` as an int in `least`..2**31 - 1.
 
     Raises
     ------
     OptionError
-        If it is none.
+        If `value` is not an integer in this range.
     """
     with suppress(OptionError):
         number = integer(name, value)
@@ -44,12 +44,12 @@ def whole_number(name: str, value: Any, least: int = 0) -> int:
 
 
 def finite_number(name: str, value: Any) -> float:
-    """Return an argument that is a number from 0 on.
+    """Return `value` as a finite float that is not negative.
 
     Raises
     ------
     OptionError
-        If it is none.
+        If `value` is not a real number, or is negative, infinite, NaN or a bool.
     """
     with suppress(OverflowError):  # an integer beyond all floats
         if isinstance(value, numbers.Real) and not isinstance(value, bool):
@@ -60,12 +60,12 @@ def finite_number(name: str, value: Any) -> float:
 
 
 def flag(name: str, value: Any) -> bool:
-    """Return an argument that is True or False.
+    """Return `value`, which must be True or False.
 
     Raises
     ------
     OptionError
-        If it is neither.
+        If `value` is not a bool.
     """
     if not isinstance(value, bool):
         raise OptionError(f"{name} is {value!r:.40}; True or False is needed")
@@ -73,11 +73,12 @@ def flag(name: str, value: Any) -> bool:
 
 
 def one_of(known: Collection[str], what: str, name: Any) -> None:
-    """Refuse a name that is not among those known.
+    """Check that `name` is in `known`; `what` names the kind of choice in the message.
 
     Raises
     ------
     OptionError
+        If `name` is not in `known`.
     """
     if not isinstance(name, str) or name not in known:
         raise OptionError(f"unknown {what} {name!r:.40}: choose one of {', '.join(known)}")

@@ -1,4 +1,4 @@
-"""Where vertices are: for drawings alone, no partition depends on it."""
+"""Vertex coordinates. Only drawings use them; partitions never depend on them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from jetpy.errors import GraphError
 Coordinates = npt.NDArray[Any]
 """Finite numbers, shape (n, 2) or (n, 3)."""
 Locate = Callable[[], Coordinates]
-"""Says where vertices are when that is asked for."""
+"""Function that computes the coordinates when they are first needed."""
 
 
 def checked_coordinates(coordinates: npt.ArrayLike, n: int) -> Coordinates:
-    """Return coordinates as an array, after checking that they are those of n vertices.
+    """Return the coordinates of n vertices as an array, of shape (n, 2) or (n, 3).
 
     Raises
     ------
     GraphError
+        If the array has another shape, or an entry is not a finite number.
 
     >>> checked_coordinates([[0, 0.5], [1, 2]], 2).shape
     (2, 2)

@@ -1,4 +1,4 @@
-"""The graph that everything else works on: an immutable CSR adjacency with integer weights."""
+"""The immutable graph in CSR form with integer weights, used throughout jetpy."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ IntArray = npt.NDArray[np.int32]
 
 INT32_MAX = 2**31 - 1
 MAX_NARROW = INT32_MAX
-"""Most directed edges, and largest sum of weights, of a graph that 32-bit kernels work on."""
+"""Maximum of directed edges, and of each weight sum, that 32-bit kernels support."""
 MAX_ENTRIES = 2**32 - 2**21
-"""Most directed edges of any graph: launches have 32-bit indices, and some to spare."""
+"""Maximum of directed edges of any graph: launches have 32-bit indices, with a margin."""
 MAX_WEIGHT = 2**46
-"""Largest sum of weights of any graph: refinement multiplies them by less than 2^17."""
+"""Maximum weight sum of any graph: refinement multiplies weights by less than 2**17."""
 
 
 def is_large(*sums: int) -> bool:
-    """Whether numbers of directed edges, or sums of weights, are more than 32-bit kernels take."""
+    """Return whether one of the counts or weight sums exceeds the limit of 32-bit kernels."""
     return max(sums) > MAX_NARROW
 
 
 def common_divisor(weights: npt.NDArray[np.integer[Any]]) -> int:
-    """Return the greatest common divisor of weights from 0 on; 1 if none of them is positive.
+    """Return the greatest common divisor of nonnegative weights; 1 if none is positive.
 
     >>> common_divisor(np.array([12, 0, 18])), common_divisor(np.array([0]))
     (6, 1)
@@ -52,8 +52,8 @@ class Graph:
     Attributes
     ----------
     indptr : int32, shape (n + 1,)
-        Row v of the adjacency is ``indices[indptr[v]:indptr[v + 1]]``. It is int64 if there are
-        2**31 directed edges or more.
+        Row v of the adjacency is ``indices[indptr[v]:indptr[v + 1]]``. The dtype is int64 if
+        there are 2**31 directed edges or more.
     indices : int32, shape (2 m,)
         Neighbours, 0-based.
     edge_weights : int32, shape (2 m,)
@@ -61,9 +61,9 @@ class Graph:
     vertex_weights : int32, shape (n,)
         Positive weight of each vertex; their sum is at most 2**46.
     names : tuple or None
-        Names of the vertices, where they have some.
+        Names of the vertices, indexed by vertex id.
     locate : function without arguments, or None
-        What `coordinates` are when these are first asked for.
+        Computes `coordinates` when they are first needed.
     """
 
     indptr: IntArray
@@ -96,26 +96,26 @@ class Graph:
 
     @cached_property
     def coordinates(self) -> Coordinates | None:
-        """Where the vertices are, numbers of shape (n, 2) or (n, 3), where that is known.
+        """Coordinates of the vertices, numbers of shape (n, 2) or (n, 3); None if unknown.
 
-        Generators and meshes know it, and so does `with_coordinates`. Only drawings use it.
+        Generators, meshes and `with_coordinates` set them. Only drawings use them.
         """
         return None if self.locate is None else self.locate()
 
     def with_coordinates(self, coordinates: npt.ArrayLike) -> Graph:
-        """Return the graph with its vertices at given places, shape (n, 2) or (n, 3).
+        """Return a copy of the graph with these vertex coordinates, shape (n, 2) or (n, 3).
 
         Raises
         ------
         GraphError
-            If these are no finite numbers, or of another shape.
+            If the array has another shape, or an entry is not a finite number.
         """
         there = checked_coordinates(coordinates, self.n)
         return replace(self, locate=partial(_known, there))
 
     @property
     def is_large(self) -> bool:
-        """Whether it takes 64-bit kernels."""
+        """Whether the graph requires 64-bit kernels."""
         return is_large(2 * self.m, 2 * self.total_edge_weight, self.total_vertex_weight)
 
     @property
@@ -124,17 +124,17 @@ class Graph:
         return np.diff(self.indptr)
 
     def row_blocks(self, size: int = 1 << 20) -> Iterator[tuple[int, int]]:
-        """Ranges (start, stop) of vertices that cover the graph in order.
+        """Yield consecutive vertex ranges (start, stop) that cover the graph.
 
-        Each has about `size` vertices and directed edges together (more only where one vertex
-        alone has more), so that work on one block at a time needs little memory.
+        Each range has about `size` vertices and directed edges together, or one vertex whose
+        degree is larger. Processing one range at a time needs little memory.
         """
         work = self.indptr + np.arange(self.n + 1)
         cuts = np.searchsorted(work, np.arange(size, work[-1], size))
         yield from pairwise(np.unique([0, *cuts, self.n]).tolist())
 
     def sources(self, start: int, stop: int) -> IntArray:
-        """Source vertex of each directed edge of the rows start..stop - 1, int32."""
+        """Return the source vertex of each directed edge in the rows start..stop - 1, int32."""
         vertices = np.arange(start, stop, dtype=np.int32)
         return np.repeat(vertices, np.diff(self.indptr[start : stop + 1]))
 

@@ -1,4 +1,4 @@
-"""Arrays and matrices that are elsewhere, on a GPU say: the one place where they are fetched."""
+"""Transfer of arrays and sparse matrices from other packages and GPUs to the host."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from jetpy.errors import GraphError
 
 _WAYS = ("__array__", "__cuda_array_interface__", "__dlpack__")
 _HOST = (1, 3, 11)
-"""Devices of DLPack whose memory the processor reads: its own, and what CUDA or ROCm pin."""
+"""DLPack devices whose memory the CPU can read: CPU, and memory pinned by CUDA or ROCm."""
 
 
 def is_array(data: Any) -> bool:
-    """Whether something is an array of NumPy, CuPy, torch, ..., or one that DLPack hands over."""
+    """Return whether `data` is an array of NumPy, CuPy, torch or another package with DLPack."""
     return any(hasattr(data, way) for way in _WAYS)
 
 
 def is_on_gpu(data: Any) -> bool:
-    """Whether something is an array of CuPy or torch, or of another package, on an NVIDIA GPU."""
+    """Return whether `data` is an array of CuPy, torch or another package on an NVIDIA GPU."""
     if str(getattr(data, "layout", "torch.strided")) != "torch.strided":
-        return False  # sparse ones of torch, which fail when they are asked
+        return False  # the attribute of a sparse torch tensor raises
     return hasattr(data, "__cuda_array_interface__")
 
 
 def on_host(data: Any) -> npt.NDArray[Any]:
-    """Return numbers as an array of NumPy, without a copy where they are on the host already.
+    """Return `data` as a NumPy array, without a copy if it is already on the host.
 
     Raises
     ------
     GraphError
-        If they are on a GPU and only CuPy, which is missing, could fetch them.
+        If `data` is on a GPU, only CuPy can copy it, and CuPy is not installed.
     """
-    if isinstance(data, np.ma.MaskedArray):  # as in SciPy, what is masked is not there
+    if isinstance(data, np.ma.MaskedArray):  # as in SciPy, masked entries are absent
         return np.asarray(data.filled(0))
-    if hasattr(data, "detach"):  # torch, which hands over neither gradients nor 16 bits
+    if hasattr(data, "detach"):  # torch exports neither tensors with gradients nor bfloat16
         there = data.detach().cpu()
         is_short = there.is_floating_point() and there.element_size() < 4
         return np.asarray(there.float() if is_short else there)
@@ -54,12 +54,12 @@ def on_host(data: Any) -> npt.NDArray[Any]:
 
 
 def sparse_on_host(data: Any) -> Any:
-    """Return a sparse matrix of torch, CuPy or another package as one of SciPy; None for others.
+    """Return a sparse matrix of any package as a SciPy matrix; None if `data` is not sparse.
 
     Raises
     ------
     GraphError
-        If it is no matrix, but has more axes.
+        If `data` is a sparse tensor whose number of axes is not 2.
     """
     if hasattr(data, "tocsr"):
         return data.get() if hasattr(data, "get") else data.tocsr()

@@ -1,7 +1,7 @@
-"""Graphs made from a few numbers: regular meshes, random geometry, skewed degrees, roads.
+"""Synthetic graphs: regular meshes, random geometry, skewed degrees, roads.
 
-The same parameters always give the same graph. All weights are 1. All but `rmat` know where
-vertices are, and compute it again when they are asked. `GENERATORS` maps the name of each kind to
+The same parameters always give the same graph. All weights are 1. All generators but `rmat`
+provide coordinates, which they recompute on demand. `GENERATORS` maps the name of each kind to
 its function.
 """
 
@@ -144,7 +144,7 @@ GENERATORS: dict[str, Callable[..., Graph]] = {
     "road": road,
     "thinned": thinned_delaunay,
 }
-"""Function of each kind of graph; the parameters are those of the function's signature."""
+"""Maps the name of each kind of graph to its generator function."""
 
 
 def _lattice(shape: tuple[int, ...], name: str) -> Graph:
@@ -171,7 +171,7 @@ def _lattice(shape: tuple[int, ...], name: str) -> Graph:
 
 
 def _lattice_points(shape: tuple[int, ...]) -> Coordinates:
-    """Integers as small as they may be; the last axis is x."""
+    """Return lattice points in the smallest unsigned integer type; the last axis is x."""
     places = np.indices(shape, np.min_scalar_type(max(shape) - 1))
     return places.reshape(len(shape), -1)[::-1].T
 
@@ -179,13 +179,15 @@ def _lattice_points(shape: tuple[int, ...]) -> Coordinates:
 def _random_points(
     n: int, seed: int, kept: npt.NDArray[np.bool_] | None = None, cell: float | None = None
 ) -> Coordinates:
-    """Points in the unit square: those that are kept; ordered by cells of a size, if there is one.
+    """Return random points in the unit square, float64, shape (n, 2).
 
     Parameters
     ----------
     n, seed : int
     kept : bool, shape (n,), optional
+        Selects points after sorting.
     cell : float, optional
+        Side of the grid cells by which the points are sorted; by default they are not sorted.
     """
     points = np.random.default_rng(seed).random((n, 2))
     if cell is not None:
@@ -204,7 +206,7 @@ def _delaunay_matrix(n: int, seed: int) -> Any:
 
 
 def _symmetric(n: int, u: npt.NDArray[Any], v: npt.NDArray[Any]) -> Any:
-    """Boolean adjacency matrix of undirected edges: no self-loops, no duplicates, rows sorted."""
+    """Return the boolean adjacency matrix: no self-loops, no duplicates, rows sorted."""
     proper = u != v
     ends = u[proper].astype(np.int32), v[proper].astype(np.int32)
     half = sp.coo_array((np.ones(len(ends[0]), bool), ends), shape=(n, n)).tocsr()
@@ -212,7 +214,10 @@ def _symmetric(n: int, u: npt.NDArray[Any], v: npt.NDArray[Any]) -> Any:
 
 
 def _largest_component(matrix: Any) -> tuple[Any, npt.NDArray[np.bool_] | None]:
-    """Return the component's matrix, and which vertices are kept where not all are."""
+    """Return the matrix of the largest component, and a mask of its vertices.
+
+    The mask is None if the graph is connected.
+    """
     from scipy.sparse import csgraph
 
     count, label = csgraph.connected_components(matrix, directed=False)

@@ -1,4 +1,4 @@
-"""A graph whose arrays are on a GPU, where back ends use them in place."""
+"""Graphs whose arrays are on a GPU; back ends use these arrays in place."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from jetpy.graph.csr import Graph, IntArray
 from jetpy.lazy import cached_property
 
 Array = Any
-"""An array of CuPy."""
+"""A CuPy array."""
 FIELDS = ("indptr", "indices", "edge_weights", "vertex_weights")
 
 
 @dataclass(frozen=True, eq=False)
 class OnGpu:
-    """CSR arrays of a checked graph on a GPU, all int32, and the sums of their weights."""
+    """CSR arrays of a checked graph on a GPU, all int32, and the sums of its weights."""
 
     indptr: Array
     indices: Array
@@ -26,18 +26,18 @@ class OnGpu:
 
     @property
     def number(self) -> int:
-        """Number of the GPU."""
+        """Index of the GPU."""
         return int(self.indices.device.id)
 
 
 class GraphOnGpu(Graph):
-    """A graph whose arrays are on a GPU; the host fetches one when it is first asked for."""
+    """A graph whose arrays are on a GPU; each is copied to the host on first access."""
 
     on_gpu: OnGpu | None = None
 
     @classmethod
     def of(cls, arrays: OnGpu, name: str) -> GraphOnGpu:
-        """Return the graph of some arrays."""
+        """Return a graph with these arrays."""
         graph = object.__new__(cls)
         for attribute, value in {"on_gpu": arrays, "name": name, "names": None}.items():
             object.__setattr__(graph, attribute, value)

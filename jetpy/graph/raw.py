@@ -1,4 +1,4 @@
-"""Plain arrays of a graph, not checked yet, and how they are to be taken."""
+"""Unchecked arrays of a graph, and the rules for checking and repairing them."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from jetpy.graph.validate import Naming
 
 @dataclass(frozen=True)
 class Rules:
-    """How to take a graph.
+    """Options for checking and repairing a graph.
 
     Attributes
     ----------
     repair : bool
-        Mend self-loops, duplicate edges and missing or unequal reverse edges.
+        Repair self-loops, duplicate edges and missing or unequal reverse edges.
     pattern : bool
-        Take where entries are, whatever they are: edges of weight 1 in both directions.
+        Use only the positions of the entries: edges of weight 1 in both directions.
     scale : bool
-        Turn positive weights of any kind into integers.
+        Convert positive weights of any kind to integers.
     n : int or None
-        Number of vertices, where the caller gives it.
+        Number of vertices, if the caller gives it.
     """
 
     repair: bool = False
@@ -35,7 +35,7 @@ class Rules:
 
     @property
     def any_weights(self) -> bool:
-        """Whether weights of edges may be other numbers than integers."""
+        """Whether edge weights may be numbers other than integers."""
         return self.pattern or self.scale
 
 
@@ -44,25 +44,25 @@ PLAIN = Rules()
 
 @dataclass(frozen=True, eq=False)
 class Raw:
-    """A graph in compressed sparse row form, or as a list of directed edges.
+    """An unchecked graph: compressed sparse rows, or a list of directed edges.
 
     Attributes
     ----------
     targets : integers, shape (entries,)
-        Heads of directed edges.
+        Targets of the directed edges.
     indptr : integers, shape (n + 1,), or None
-        Where the edges of each vertex begin.
+        Start of each vertex's row in `targets`.
     sources : integers, shape (entries,), or None
-        Their tails, where there is no `indptr`.
+        Sources of the directed edges, if `indptr` is None.
     n : int, or None
-        Number of vertices, where there is no `indptr`.
+        Number of vertices, if `indptr` is None.
     edge_weights, vertex_weights : numbers, or None for ones
     naming : Naming
         How messages name vertices and edges.
     names : sequence or None
         Names of the vertices.
     locate : function without arguments, or None
-        Says where the vertices are.
+        Computes the coordinates of the vertices.
     """
 
     targets: npt.ArrayLike
@@ -77,15 +77,15 @@ class Raw:
 
 
 class Names(Naming):
-    """Names vertices by names of their own; `kind` is what they are called."""
+    """Vertex names in messages: `kind`, then the vertex's own name."""
 
     def __init__(self, names: Sequence[Any], kind: str = "node") -> None:
         self._names, self._kind = names, kind
 
     def vertex(self, v: int) -> str:
-        """Name of vertex number `v`."""
+        """Return the name of the vertex with id `v`."""
         return f"{self._kind} {self._names[v]!r}"
 
     def edge(self, u: int, v: int) -> str:
-        """Name of the edge between vertices number `u` and `v`."""
+        """Return the name of the edge between the vertices with ids `u` and `v`."""
         return f"edge ({self._names[u]!r}, {self._names[v]!r})"

@@ -1,4 +1,4 @@
-"""Weights of any kind as integers."""
+"""Conversion of positive weights of any kind to integers."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from jetpy.graph.validate import checked_weights, number_array, or_pattern
 
 LOGGER = logging.getLogger("jetpy.input")
 LARGEST = 2.0**960
-"""What a weight to be scaled must be below, so that no sum of them overflows."""
+"""Upper bound of weights to be scaled, so that their sum does not overflow."""
 MAX_WRITTEN_OUT = 1e9
-"""What a factor is below that is told without an exponent."""
+"""Factors below this value are printed without an exponent."""
 
 
 def weights_of(
     values: Any, size: int, what: str, source: Callable[[int], str], *, scale: bool = False
 ) -> npt.NDArray[Any]:
-    """Return checked weights, ones where there are none: int32, or float64 if they may be scaled.
+    """Return checked weights: int32, or float64 with `scale`; ones if `values` is None.
 
     Raises
     ------
     GraphError
-        If there are not `size` of them, or one is not a positive number; without `scale` also
-        if one is not whole, or they sum to 2**31 or more.
+        If there are not `size` weights, or one is not a positive number; without `scale` also if
+        one is not an integer below 2**31, or they sum to more than 2**46.
     """
     if values is None:
         return np.ones(size, np.int32)
@@ -53,17 +53,17 @@ def weights_of(
 
 
 def scaled(weights: npt.NDArray[Any], what: str) -> IntArray:
-    """Return positive weights as integers in the same proportions, as near as they can be.
+    """Convert positive weights to integers in nearly the same proportions.
 
-    Weights that are integers, and sum to less than 2**31, stay as they are. All others are
-    multiplied so that their sum is below 2**31, and rounded to 1 or more; the logger
-    ``jetpy.input`` tells the factor and the largest change by rounding.
+    Integer weights that sum to less than 2**31 stay unchanged. Other weights are multiplied by a
+    factor that makes their sum less than 2**31, and rounded to 1 or more. The logger
+    ``jetpy.input`` reports the factor and the largest relative change due to rounding.
 
     Parameters
     ----------
     weights : positive numbers, shape (size,)
     what : str
-        What they are called.
+        Name of the weights in the log message.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def scaled(weights: npt.NDArray[Any], what: str) -> IntArray:
 
 
 def _largest_change(change: float) -> str:
-    """Return what rounding does, given the largest share by which it changes a weight.
+    """Describe the effect of rounding, given the largest relative change of a weight.
 
     >>> _largest_change(0.0025), _largest_change(129.4)
     ('which changes one by 0.25 % at most', 'which makes the smallest 130 times as large')

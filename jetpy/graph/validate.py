@@ -1,7 +1,7 @@
-"""The rules that the arrays of a graph must keep, and the repair of those that can be mended.
+"""Validation and repair of the arrays of a graph.
 
 Every check names the first offending vertex or edge. Self-loops, duplicate edges and missing
-or unequal reverse edges can be repaired; everything else is refused.
+or unequal reverse edges can be repaired; all other defects are refused.
 """
 
 from __future__ import annotations
@@ -27,36 +27,37 @@ HOW_ELSE = f"{SCALED}, {PATTERN}"
 EDGE_WEIGHTS = "edge weights"
 VERTEX_WEIGHTS = "vertex weights"
 _IN_WHOLE_NUMBERS = {EDGE_WEIGHTS: f"; {HOW_ELSE}", VERTEX_WEIGHTS: f"; {SCALED}"}
-"""How weights that are no whole numbers become such; those of a batch do not."""
+"""Remedies for weights that are not integers; weights in a batch of changes have none."""
 
 Matrix = Any  # a SciPy sparse array; SciPy has no types of its own
 
 
 class Naming:
-    """How messages name vertices and edges; readers of files override it to add line numbers."""
+    """Names of vertices and edges in messages; file readers override it to add line numbers."""
 
     base = 0
 
     def vertex(self, v: int) -> str:
-        """Name of the vertex with 0-based id `v`."""
+        """Return the name of the vertex with 0-based id `v`."""
         return f"vertex {v + self.base}"
 
     def edge(self, u: int, v: int) -> str:
-        """Name of the directed edge from `u` to `v`, 0-based ids."""
+        """Return the name of the directed edge from `u` to `v`, 0-based ids."""
         return f"edge ({u + self.base}, {v + self.base})"
 
 
 def row_of(indptr: npt.NDArray[Any], position: int) -> int:
-    """Row that holds entry number `position` of a CSR adjacency."""
+    """Return the row that holds the entry at index `position` of a CSR adjacency."""
     return int(np.searchsorted(indptr, position, side="right")) - 1
 
 
 def check_order(n: int) -> None:
-    """Refuse a number of vertices below 0, or that 32 bits cannot hold with one to spare.
+    """Check a number of vertices.
 
     Raises
     ------
     GraphError
+        If `n` is not in 0..2**31 - 2.
     """
     if n < 0:
         raise GraphError(f"there cannot be {n} vertices")
@@ -65,12 +66,12 @@ def check_order(n: int) -> None:
 
 
 def checked_n(n: Any, name: str = "n") -> int | None:
-    """Return a number of vertices as it is given, which may be None.
+    """Return a number of vertices as an int; None stays None.
 
     Raises
     ------
     OptionError
-        If it is not an integer in 0..2**31 - 2.
+        If `n` is neither None nor an integer in 0..2**31 - 2.
     """
     if n is None:
         return None
@@ -81,23 +82,24 @@ def checked_n(n: Any, name: str = "n") -> int | None:
 
 
 def check_n(n: int, found: int, what: str = "the graph") -> None:
-    """Refuse a number of vertices other than the number that a graph has.
+    """Check that the caller's number of vertices equals the number found.
 
     Raises
     ------
     GraphError
+        If the two differ.
     """
     if n != found:
         raise GraphError(f"n is {n}, but {what} has {found} vertices; leave n out")
 
 
 def integer_array(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
-    """Return `values` as a one-dimensional array of integers, of whatever width.
+    """Return `values` as a one-dimensional array of integers, of any width.
 
     Raises
     ------
     GraphError
-        When it has another shape or type, or more entries than a graph may have directed edges.
+        If `values` has another shape or type, or more than `MAX_ENTRIES` entries.
     """
     array = on_host(values)
     if array.ndim != 1:
@@ -112,14 +114,14 @@ def integer_array(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
 
 
 def checked_indptr(values: npt.ArrayLike, entries: int) -> IntArray:
-    """Return `values` as the row starts of a CSR adjacency of that many `entries`.
+    """Return `values` as the row starts of a CSR adjacency with `entries` entries.
 
     They are int32, or int64 if there are 2**31 entries or more.
 
     Raises
     ------
     GraphError
-        When they do not start with 0, decrease, or do not end with `entries`.
+        If they do not start with 0, decrease, or do not end with `entries`.
     """
     indptr = integer_array(values, "indptr")
     check_order(max(indptr.size - 1, 0))
@@ -135,12 +137,12 @@ def checked_indptr(values: npt.ArrayLike, entries: int) -> IntArray:
 
 
 def checked_ids(values: npt.ArrayLike, n: int, what: str, source: Callable[[int], str]) -> IntArray:
-    """Return `values` as int32 vertex ids; `source(i)` says where entry i comes from.
+    """Return `values` as int32 vertex ids; `source(i)` describes entry i in messages.
 
     Raises
     ------
     GraphError
-        When an id is outside 0..n - 1.
+        If an id is outside 0..n - 1.
     """
     ids = integer_array(values, what)
     if ids.size and (ids.min() < 0 or ids.max() >= n):
@@ -152,14 +154,14 @@ def checked_ids(values: npt.ArrayLike, n: int, what: str, source: Callable[[int]
 def number_array(
     values: npt.ArrayLike, size: int, what: str, source: Callable[[int], str]
 ) -> npt.NDArray[Any]:
-    """Return `values` as an array of one number for each of `size` bearers, not checked further.
+    """Return `values` as an array of shape (size,); numeric values are not checked.
 
-    Numbers that are objects of Python become integers, or floats where one is none or too large.
+    Python number objects become integers, or floats if one is not an integer or is too large.
 
     Raises
     ------
     GraphError
-        When there are not `size` of them, or one is an object that is no number, such as None.
+        If the shape is not (size,), or an entry is an object that is not a number, such as None.
     """
     weights = on_host(values)
     if weights.shape != (size,):
@@ -177,9 +179,9 @@ def number_array(
 
 
 def or_pattern(what: str) -> str:
-    """Return the end of a message about numbers that are no weights: of edges, one can do without.
+    """Return the hint about `pattern` for messages on edge weights; empty for other weights.
 
-    A pattern keeps the weights of vertices.
+    A pattern replaces edge weights only; vertex weights remain.
     """
     return f"; {PATTERN}" if what == EDGE_WEIGHTS else ""
 
@@ -187,15 +189,15 @@ def or_pattern(what: str) -> str:
 def checked_weights(
     values: npt.ArrayLike, size: int, what: str, source: Callable[[int], str]
 ) -> IntArray:
-    """Return `values` as positive int32 weights; `source(i)` names the bearer of weight i.
+    """Return `values` as positive int32 weights; `source(i)` names the owner of weight i.
 
-    Integers, booleans and floats that are whole numbers are accepted.
+    Integers, booleans and floats with integer values are accepted.
 
     Raises
     ------
     GraphError
-        When there are not `size` of them, one is not a positive whole number below 2**31, or
-        their sum is above 2**46.
+        If there are not `size` weights, one is not a positive integer below 2**31, or their sum
+        exceeds 2**46.
     """
     weights = number_array(values, size, what, source)
     if weights.dtype.kind not in "biuf" and size:
@@ -219,12 +221,12 @@ def checked_weights(
 
 
 def check_small(graph: Graph, what: str) -> None:
-    """Refuse a graph with more directed edges, or weights of a larger sum, than 32 bits hold.
+    """Check that 32 bits suffice for the directed edges and weight sums of a graph.
 
     Raises
     ------
     GraphError
-        That `what` does not take it.
+        If they do not; the message says that `what` does not support the graph.
     """
     if graph.is_large:
         raise GraphError(
@@ -234,7 +236,7 @@ def check_small(graph: Graph, what: str) -> None:
 
 
 def find_defect(matrix: Matrix, naming: Naming) -> str | None:
-    """Say what is to be mended in an adjacency matrix, or None if nothing is.
+    """Return a message about the first repairable defect of an adjacency matrix, or None.
 
     Parameters
     ----------
@@ -273,7 +275,7 @@ def find_defect(matrix: Matrix, naming: Naming) -> str | None:
 
 
 def merged(matrix: Matrix) -> Matrix:
-    """Drop self-loops, and add up the weights of duplicates.
+    """Drop self-loops, and add the weights of duplicate edges.
 
     Parameters
     ----------
@@ -292,12 +294,12 @@ def merged(matrix: Matrix) -> Matrix:
 
 
 def symmetric(matrix: Matrix) -> Matrix:
-    """Add missing directions, and give two opposite edges the larger of their weights.
+    """Add missing reverse edges, and give both directions the larger of the two weights.
 
     Parameters
     ----------
     matrix : scipy.sparse.csr_array, shape (n, n), rows sorted
-        Positive entries, none of them twice or on the diagonal.
+        Positive entries, without duplicates or self-loops.
 
     Returns
     -------
@@ -307,7 +309,7 @@ def symmetric(matrix: Matrix) -> Matrix:
 
 
 def pattern_of(matrix: Matrix) -> Matrix:
-    """Return where a matrix has entries off its diagonal, in either direction: ones there.
+    """Return the symmetric pattern of a matrix without its diagonal; all entries are 1.
 
     Parameters
     ----------
@@ -323,7 +325,7 @@ def pattern_of(matrix: Matrix) -> Matrix:
 
 
 def what_is_repaired(given: Matrix, once: Matrix, both: Matrix) -> str:
-    """Say what `merged` has made of a matrix, and `symmetric` of that."""
+    """Describe the repairs: `once` is `merged(given)`, `both` is `symmetric(once)`."""
     rows = np.repeat(np.arange(given.shape[0], dtype=np.int32), np.diff(given.indptr))
     loops = int((rows == given.indices).sum())
     added = both.nnz - once.nnz
@@ -339,7 +341,7 @@ def _hint(what: str) -> str:
 
 
 def _first_duplicate(indptr: IntArray, indices: IntArray) -> tuple[int, int]:
-    """First edge of sorted rows that occurs twice, given that there is one."""
+    """Return the first edge that occurs twice in sorted rows; one must exist."""
     again = indices[1:] == indices[:-1]
     starts = indptr[(indptr > 0) & (indptr < len(indices))]
     again[starts - 1] = False
@@ -348,10 +350,10 @@ def _first_duplicate(indptr: IntArray, indices: IntArray) -> tuple[int, int]:
 
 
 def _first_unmatched(forward: Matrix, reverse: Matrix) -> tuple[int, int] | None:
-    """First edge of `forward` (sorted, no duplicates) without a reverse edge, or None.
+    """Return the first edge of `forward` without a reverse edge, or None.
 
-    `reverse` is the transpose. Where the two first differ, the smaller of the two entries is
-    the one that the other lacks.
+    `forward` is sorted and has no duplicates; `reverse` is its transpose. In the first row that
+    differs, the smallest entry that only one of the two has belongs to an unmatched edge.
     """
     if np.array_equal(forward.indptr, reverse.indptr):
         position = int((forward.indices != reverse.indices).argmax())

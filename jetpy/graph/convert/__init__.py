@@ -1,1 +1,1 @@
-"""Graphs as people have them: each kind of object becomes plain arrays in a file of its own."""
+"""Converters to plain arrays, one file for each kind of graph object."""

@@ -12,15 +12,15 @@ from jetpy.graph.validate import checked_n
 
 
 def has_edge_index(data: Any) -> bool:
-    """Whether an object says which edges it has, and how many vertices."""
+    """Return whether an object has the attributes `edge_index` and `num_nodes`."""
     return hasattr(data, "edge_index") and hasattr(data, "num_nodes")
 
 
 def unpacked(data: Any, weight: str | None) -> tuple[Any, Any, int | None]:
-    """Return the edge list, shape (2, E), the weights of the edges, and the number of vertices.
+    """Return the edge list, shape (2, E), the edge weights, and the number of vertices.
 
-    The arrays stay where they are, on a GPU too. Weights are None if `weight` is None, or `data`
-    has no `edge_weight`; the number is None if that of `data` is.
+    Arrays on a GPU stay there. The weights are None if `weight` is None or `data` has no
+    `edge_weight`. The number of vertices is None if `data.num_nodes` is None.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""SciPy's sparse matrices, and dense ones."""
+"""Sparse matrices of SciPy, and dense matrices."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jetpy.graph.raw import Raw
 
 
 def from_scipy(matrix: Any) -> Raw:
-    """Return a square sparse matrix; its entries are edge weights."""
+    """Convert a square sparse matrix; its entries become edge weights."""
     check_square(matrix.shape)
     if matrix.format == "coo":
         return Raw(matrix.col, sources=matrix.row, n=matrix.shape[0], edge_weights=matrix.data)
@@ -28,18 +28,19 @@ def from_scipy(matrix: Any) -> Raw:
 
 
 def from_dense(matrix: npt.NDArray[Any]) -> Raw:
-    """Return a square dense matrix, in which zeros are no edges."""
+    """Convert a square dense matrix; its nonzero entries become edge weights."""
     check_square(matrix.shape)
     rows, columns = np.nonzero(matrix)
     return Raw(columns, sources=rows, n=len(matrix), edge_weights=matrix[rows, columns])
 
 
 def check_square(shape: tuple[int, ...]) -> None:
-    """Refuse the shape of a matrix that is not square.
+    """Check that a matrix is square.
 
     Raises
     ------
     GraphError
+        If `shape` does not have two equal extents.
     """
     if len(shape) != 2 or shape[0] != shape[1]:
         raise GraphError(f"an adjacency matrix must be square, not of shape {shape}")

@@ -1,4 +1,4 @@
-"""Graphs of networkx, igraph and NetworKit, whose packages are never imported here."""
+"""Graphs of networkx, igraph and NetworKit; jetpy never imports these packages."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from jetpy.errors import GraphError
 from jetpy.graph.raw import Names, Raw
 
 USUAL = "weight"
-"""The attribute that is taken unless another one is named; graphs may lack it."""
+"""Default name of the weight attribute; a graph may lack this attribute."""
 _MISSING = object()
 
 
 def is_from(package: str, kind: str, data: Any) -> bool:
-    """Whether something is of a class of a package, if that has been imported."""
+    """Return whether `data` is an instance of a class of a package that is already imported."""
     module = sys.modules.get(package)
     return module is not None and isinstance(data, getattr(module, kind))
 
 
 def from_networkx(graph: Any, weight: str | None, node_weight: str | None) -> Raw:
-    """Return a graph of networkx; the attributes named are weights, 1 where they are missing.
+    """Convert a networkx graph; the named attributes are weights, 1 where they are missing.
 
     Raises
     ------
     GraphError
-        If no edge or node has the attribute named, unless it is the usual one.
+        If no edge or node has the named attribute, unless the name is `USUAL`.
     """
     nodes = list(graph)
     index = {node: i for i, node in enumerate(nodes)}
@@ -53,12 +53,12 @@ def from_networkx(graph: Any, weight: str | None, node_weight: str | None) -> Ra
 
 
 def from_igraph(graph: Any, weight: str | None, node_weight: str | None) -> Raw:
-    """Return a graph of igraph; the attribute "name" names its vertices, if no two are the same.
+    """Convert an igraph graph; distinct values of its attribute "name" become vertex names.
 
     Raises
     ------
     GraphError
-        If it lacks an attribute named, unless that is the usual one.
+        If the graph lacks the named attribute, unless the name is `USUAL`.
     """
     u, v = np.array(graph.get_edgelist(), np.int64).reshape(-1, 2).T
     weights = _attribute(weight, _values(graph.es, weight), "edge")
@@ -79,7 +79,7 @@ def from_igraph(graph: Any, weight: str | None, node_weight: str | None) -> Raw:
 
 
 def from_networkit(graph: Any, weight: str | None) -> Raw:
-    """Return a graph of NetworKit, with its weights unless `weight` is None."""
+    """Convert a NetworKit graph; ignore its edge weights if `weight` is None."""
     rows = list(graph.iterEdgesWeights())
     u = np.array([row[0] for row in rows], np.int64)
     v = np.array([row[1] for row in rows], np.int64)
@@ -92,7 +92,7 @@ def from_networkit(graph: Any, weight: str | None) -> Raw:
 def both_ways(
     u: npt.NDArray[Any], v: npt.NDArray[Any], weights: npt.NDArray[Any] | None
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any] | None]:
-    """Return undirected edges in both directions; a self-loop has one only."""
+    """Return undirected edges in both directions; a self-loop appears once."""
     other = u != v
     if weights is not None:
         weights = np.concatenate((weights, weights[other]))
@@ -100,17 +100,14 @@ def both_ways(
 
 
 def _values(sequence: Any, name: str | None) -> list[Any]:
-    """Return an attribute of all edges or vertices of igraph, `_MISSING` where there is none."""
+    """Return an attribute of all edges or vertices of an igraph graph; `_MISSING` if absent."""
     if name in sequence.attributes():
         return list(sequence[name])
     return [_MISSING] * len(sequence)
 
 
 def _attribute(name: str | None, values: list[Any], kind: str) -> npt.NDArray[Any] | None:
-    """Return weights, given what an attribute is for each edge or node: 1 where it is missing.
-
-    None stands for ones.
-    """
+    """Return the values of an attribute as weights, 1 where missing; None means all ones."""
     if name is None or not values:
         return None
     if all(value is _MISSING for value in values):

@@ -1,4 +1,4 @@
-"""Objects that are graphs: those of other packages, matrices, arrays and lists of edges."""
+"""Conversion of any supported object: networks, matrices, arrays and edge lists."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from jetpy.graph.dlpack import is_array, on_host, sparse_on_host
 from jetpy.graph.raw import Raw
 
 ONE_EDGE = ((0, 1), (1, 0))
-"""A list of two directed edges that is the same graph as a matrix."""
+"""The only array of shape (2, 2) that is the same graph as an edge list and as a matrix."""
 
 
 def from_array(data: Any, n: int | None) -> Raw:
-    """Return an edge list of shape (2, E), of integers; or a square dense matrix.
+    """Convert an integer edge list of shape (2, E), or a square dense matrix.
 
-    By default, an edge list has as many vertices as its largest id tells.
+    By default, the number of vertices of an edge list is its largest id plus 1.
 
     Raises
     ------
@@ -53,12 +53,12 @@ def raw_of(
     node_weight: str | None = "weight",
     n: int | None = None,
 ) -> Raw:
-    """Return the arrays of a graph of any kind that `as_graph` takes, not checked yet.
+    """Return the unchecked arrays of any graph object that `as_graph` accepts.
 
     Raises
     ------
     GraphError
-        If it is of another kind.
+        If the object is of an unsupported kind.
     """
     if isinstance(data, Graph):
         return Raw(

@@ -1,4 +1,4 @@
-"""Tables of edges between named vertices: data frames and Arrow tables, through narwhals."""
+"""Tables of edges between named vertices: data frames and Arrow tables, read by narwhals."""
 
 from __future__ import annotations
 
@@ -27,33 +27,33 @@ def from_edges(
     scale: bool = False,
     name: str = "graph",
 ) -> Graph:
-    """Make a `Graph` of a table of undirected edges, a row each, between vertices of any names.
+    """Make a `Graph` from a table of undirected edges, one per row, between named vertices.
 
     Parameters
     ----------
     table : data frame of pandas, polars, ..., Arrow table, or mapping from name to column
-        In memory; whatever narwhals takes.
+        A table in memory that narwhals accepts.
     source, target : str
         Columns that hold the names of the ends.
     weight : str, optional
         Column of the edge weights; 1 by default.
     nodes : iterable of names, optional
-        Names of all vertices, isolated ones included, each once: vertex i is the i-th of them. By
+        Distinct names of all vertices, including isolated ones, in the order of the vertex ids. By
         default, the vertices are the ends of the edges, in the order in which they first appear.
     repair, scale, name
-        As for `as_graph`: `repair` adds up the weights of an edge that is listed several times.
+        As for `as_graph`; `repair` adds the weights of duplicate edges.
 
     Returns
     -------
     Graph
-        Its `names` are the names of the vertices, by number; `Partition.as_dict` and
-        `Partition.parts_of` go back to them.
+        Its `names` are the vertex names, indexed by vertex id. `Partition.as_dict` and
+        `Partition.parts_of` map parts back to names.
 
     Raises
     ------
     GraphError
-        If a column is missing, an entry is, or the edges break a rule; if an edge has an end that
-        is not in `nodes`, or `nodes` has a name twice; or without narwhals, but for mappings.
+        If a column or an entry is missing, or the edges break a rule; if an end of an edge is not
+        in `nodes`, or `nodes` has duplicates; if narwhals is not installed, except for mappings.
 
     Examples
     --------
@@ -90,16 +90,17 @@ def from_edges(
 
 
 def _numbered(names: Iterable[Any]) -> dict[Any, int]:
-    """Return a number for each different name, from 0 on, as they first appear."""
+    """Number the distinct names from 0, in the order of their first appearance."""
     return {name: i for i, name in enumerate(dict.fromkeys(names))}
 
 
 def _numbers_in(nodes: list[Any], ends: Iterable[Any]) -> dict[Any, int]:
-    """Return the place of each name in `nodes`, which has no name twice and all ends of edges.
+    """Return the index of each name in `nodes`.
 
     Raises
     ------
     GraphError
+        If `nodes` has duplicates or lacks a name in `ends`.
     """
     number = _numbered(nodes)
     if len(number) < len(nodes):
@@ -112,7 +113,7 @@ def _numbers_in(nodes: list[Any], ends: Iterable[Any]) -> dict[Any, int]:
 
 
 def listed(column: Any) -> list[Any]:
-    """Return a column of whatever package, or an array, as a list of objects of Python."""
+    """Return a column of any package, or an array, as a list of Python objects."""
     for way in ("to_pylist", "to_list", "tolist"):
         if hasattr(column, way):
             return list(getattr(column, way)())
@@ -120,12 +121,12 @@ def listed(column: Any) -> list[Any]:
 
 
 def _columns(table: Any, names: list[str]) -> list[list[Any]]:
-    """Return columns of a table, in which nothing is missing and all have as many rows.
+    """Return columns of a table as lists of equal length.
 
     Raises
     ------
     GraphError
-        If that is not so, or this is no table.
+        If a column or an entry is missing, the lengths differ, or the object is not a table.
     """
     if isinstance(table, Mapping):
         known, found = list(table), {name: table[name] for name in names if name in table}
@@ -148,7 +149,7 @@ def _columns(table: Any, names: list[str]) -> list[list[Any]]:
 
 
 def _frame(table: Any) -> Any:
-    """Return a table as one of narwhals."""
+    """Return a table as a narwhals data frame."""
     try:
         import narwhals
     except ImportError:
