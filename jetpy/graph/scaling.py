@@ -55,9 +55,9 @@ def weights_of(
 def scaled(weights: npt.NDArray[Any], what: str) -> IntArray:
     """Convert positive weights to integers in nearly the same proportions.
 
-    Integer weights that sum to less than 2**31 stay unchanged. Other weights are multiplied by a
-    factor that makes their sum less than 2**31, and rounded to 1 or more. The logger
-    ``jetpy.input`` reports the factor and the largest relative change due to rounding.
+    Arrays of int32, and integers that sum to less than 2**31, stay unchanged. Other weights are
+    multiplied by a factor that makes their sum less than 2**31, and rounded to 1 or more. The
+    logger ``jetpy.input`` reports the factor and the largest relative change due to rounding.
 
     Parameters
     ----------

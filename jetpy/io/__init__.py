@@ -1,4 +1,4 @@
-"""Graphs and partitions in files."""
+"""Readers and writers of graphs, partitions and related files."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ _HOMES = {
     "write_graph": "graphs",
     "write_parts": "parts",
 }
-"""Module of each name, imported on first use: modules of graphs take long to import."""
+"""Module of each name, imported on first use because importing `graphs` is slow."""
 
 
 def __getattr__(name: str) -> Any:

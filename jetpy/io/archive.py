@@ -1,6 +1,6 @@
-"""NumPy's files of one array (.npy) and of several (.npz), read without trust.
+"""NumPy's .npy and .npz files, read from untrusted sources.
 
-Nothing is unpickled, and memory is asked for as the bytes come, whatever sizes a header claims.
+Nothing is unpickled. Memory grows with the bytes read, not with the sizes in a header.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jetpy.graph.csr import INT32_MAX
 from jetpy.io.limits import max_unpacked
 
 ARCHIVE = b"PK"
-"""What archives begin with."""
+"""First bytes of an archive."""
 PIECE = 1 << 20  # bytes
 MAX_AXES = 8
 
@@ -29,18 +29,19 @@ _HEADERS = {
 
 
 def read_array(stream: Any, room: float = math.inf) -> npt.NDArray[Any]:
-    """Read an array as `numpy.save` writes it, up to the end of the stream.
+    """Read an array in the format of `numpy.save`, up to the end of the stream.
 
     Parameters
     ----------
     stream : binary stream
     room : float
-        Most bytes that the array may have.
+        Maximum size of the array in bytes.
 
     Raises
     ------
     FileFormatError
-        When it is none, holds Python objects, or is shorter or longer than its header says.
+        If the stream is not an array, holds Python objects, or is shorter or longer than its
+        header says.
     """
     shape, by_columns, dtype = _read_header(stream)
     size = math.prod(shape) * dtype.itemsize
@@ -54,12 +55,12 @@ def read_array(stream: Any, room: float = math.inf) -> npt.NDArray[Any]:
 
 
 def read_exactly(stream: Any, size: int, what: str) -> bytearray:
-    """Read so many bytes of a stream, asking for memory as they come.
+    """Read `size` bytes of a stream, allocating memory as they arrive.
 
     Raises
     ------
     FileFormatError
-        When there are fewer.
+        If the stream is shorter.
     """
     content = bytearray()
     while piece := stream.read(min(PIECE, size - len(content))):
@@ -70,7 +71,7 @@ def read_exactly(stream: Any, size: int, what: str) -> bytearray:
 
 
 def _read_header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Return shape, whether columns come first, and type of an array."""
+    """Return the shape of an array, whether it is in Fortran order, and its dtype."""
     try:
         shape, by_columns, dtype = _HEADERS[np.lib.format.read_magic(stream)](stream)
     except (MemoryError, OSError, zipfile.BadZipFile):
@@ -85,7 +86,7 @@ def _read_header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 
 
 def names_in_archive(stream: BinaryIO) -> set[str]:
-    """Return what the arrays of an archive are called; nothing if it is none, or damaged."""
+    """Return the names of the arrays in an archive; an empty set if it cannot be read."""
     content = stream if stream.seekable() else io.BytesIO(stream.read())
     try:
         with zipfile.ZipFile(content) as archive:
@@ -97,12 +98,14 @@ def names_in_archive(stream: BinaryIO) -> set[str]:
 
 
 def read_archive(stream: BinaryIO, what: str) -> dict[str, npt.NDArray[Any]]:
-    """Read all arrays of an archive as `numpy.savez` writes it; `what` is what it should be.
+    """Read all arrays of an archive in the format of `numpy.savez`.
+
+    `what` describes the expected file in messages.
 
     Raises
     ------
     FileFormatError
-        When it is no archive, is cut short or damaged, or an array is refused.
+        If the stream is not an archive, is truncated or damaged, or an array is refused.
     """
     content = stream if stream.seekable() else io.BytesIO(stream.read())
     if not zipfile.is_zipfile(content):

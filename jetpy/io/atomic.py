@@ -1,4 +1,4 @@
-"""Write files so that a failure leaves nothing behind and an old file as it was."""
+"""Atomic writes: a failure leaves no new file, and an existing file unchanged."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from typing import BinaryIO
 from jetpy.errors import JetpyError
 
 _unfinished: set[str] = set()
-"""Temporary files that are there, or about to be."""
+"""Temporary files that exist or are about to be created."""
 
 
 @contextlib.contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open `path` for writing bytes; it changes only when the block ends without an exception.
 
-    The bytes go to a temporary file in the same folder, which then takes the name `path`. On
-    any exception, Ctrl-C included, the temporary file is removed. Devices and pipes, which
-    cannot be replaced, are written to directly; a symbolic link stays and its target changes.
+    The bytes go to a temporary file in the same folder, which is then renamed to `path`. On any
+    exception, Ctrl-C included, the temporary file is removed. Devices and pipes cannot be
+    replaced and are written directly. A symbolic link stays, and its target is replaced.
 
     Raises
     ------
     JetpyError
-        When the operating system refuses: no folder, no permission, no space, ...
+        If the operating system refuses: the folder, a permission or disk space is missing, ...
     """
     target = Path(os.path.realpath(path))
     try:
@@ -43,7 +43,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 @contextlib.contextmanager
 def _replacing(target: Path) -> Iterator[BinaryIO]:
     name = os.fspath(target.with_name(f".{target.name}.{os.urandom(4).hex()}.tmp"))
-    _unfinished.add(name)  # before the file is there: an interruption may come at any moment
+    _unfinished.add(name)  # before the file exists: an interruption may occur at any moment
     mode = target.stat().st_mode & 0o777 if target.exists() else None
     try:
         with open(name, "xb", opener=_open_new if mode is None else _open_private) as stream:
@@ -59,14 +59,14 @@ def _replacing(target: Path) -> Iterator[BinaryIO]:
 
 @atexit.register
 def remove_unfinished() -> None:
-    """Remove all temporary files, for a program that ends in the middle of its work."""
+    """Remove all temporary files; for a program that exits while it writes."""
     for name in tuple(_unfinished):
         _remove(name)
 
 
 def _remove(name: str) -> None:
     if name in _unfinished:  # not the parent's, in a forked process
-        with contextlib.suppress(OSError):  # it has its last name, or never came to be
+        with contextlib.suppress(OSError):  # it has been renamed, or was never created
             os.unlink(name)
         _unfinished.discard(name)
 
@@ -80,8 +80,8 @@ def _open_private(name: str, flags: int) -> int:
 
 
 def _open_new(name: str, flags: int) -> int:
-    """Open with the permissions that new files get: the mask of the process does not tell them.
+    """Open with the default permissions of new files.
 
-    It can only be read by setting it, which other threads would see.
+    The umask can only be read by setting it, which would affect other threads.
     """
     return os.open(name, flags, 0o666)

@@ -35,13 +35,13 @@ _BEGINNINGS = {
     b"\xfd7zXZ\x00": ".xz",
     b"\x28\xb5\x2f\xfd": ".zst",
 }
-"""What compressed files begin with."""
+"""First bytes of compressed files."""
 
 
 def split_name(path: str | os.PathLike[str]) -> tuple[str, str, str]:
-    """Split the name of a file into stem, format suffix and compression suffix.
+    """Split a file name into stem, format suffix and compression suffix.
 
-    The suffixes are in lower case, and empty where the name has none.
+    The suffixes are in lower case, and empty if absent.
 
     >>> split_name("meshes/4elt.graph.xz")
     ('4elt', '.graph', '.xz')
@@ -61,25 +61,25 @@ def open_input(
 ) -> Iterator[io.BufferedReader]:
     """Open a file for reading its decompressed bytes.
 
-    Errors in the block that come from the contents leave it as `FileFormatError` with the name
-    of the file in front.
+    Errors about the contents that the block raises become `FileFormatError`, with the file name
+    prepended.
 
     Parameters
     ----------
     path : path
     progress : function of the fraction read so far, optional
-        Called with rising numbers, about a hundred times.
+        Called with increasing fractions, at most about a hundred times.
 
     Raises
     ------
     FileFormatError
-        When the file cannot be decompressed, is compressed though its name does not say so,
-        unpacks to far more bytes than it has, or its contents are refused.
+        If the file cannot be decompressed, is compressed without the suffix for it, expands to
+        more bytes than `limits` allows, or its contents are refused.
     MissingFileError
-        When there is no such file.
+        If the file does not exist.
     JetpyError
-        When it cannot be read at all, memory does not suffice, or the package to decompress it
-        is missing.
+        If the file cannot be read, memory does not suffice, or the package to decompress it is
+        missing.
     """
     opener = _OPENERS.get(split_name(path)[2])
     try:
@@ -99,17 +99,18 @@ def open_input(
     except MemoryError as error:
         raise JetpyError(f"{path}: not enough memory: {error}") from error
     except OSError as error:
-        if error.errno is None:  # how gzip, bz2 and zstd report damage
+        if error.errno is None:  # gzip, bz2 and zstd report damage as an OSError without errno
             raise FileFormatError(f"{path}: damaged or cut short: {error}") from error
         raise cannot_read(path, error) from error
 
 
 def _check_unpacked(stream: io.BufferedReader) -> None:
-    """Refuse a file that begins as compressed ones do, under a name that does not say so.
+    """Refuse a compressed file whose name lacks the compression suffix.
 
     Raises
     ------
     FileFormatError
+        If the first bytes are those of a compressed file.
     """
     beginning = stream.peek(max(map(len, _BEGINNINGS)))
     for magic, suffix in _BEGINNINGS.items():
@@ -119,12 +120,12 @@ def _check_unpacked(stream: io.BufferedReader) -> None:
 
 @contextlib.contextmanager
 def open_output(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file for atomically writing bytes, which are compressed as its name says.
+    """Open a file for writing bytes atomically, compressed according to its suffix.
 
     Raises
     ------
     JetpyError
-        When it cannot be written, or the package to compress it is missing.
+        If the file cannot be written, or the package to compress it is missing.
     """
     opener = _OPENERS.get(split_name(path)[2])
     with atomic_write(path) as raw:
@@ -136,7 +137,7 @@ def open_output(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 class _CountingFile(io.FileIO):
-    """A file that reports how much of it has been read."""
+    """A file that reports the fraction read so far."""
 
     def __init__(self, path: str | os.PathLike[str], progress: Progress | None) -> None:
         super().__init__(path)
@@ -155,17 +156,17 @@ class _CountingFile(io.FileIO):
 
 
 class _Unpacked(io.RawIOBase):
-    """What a compressed file unpacks to, as long as its size can justify that."""
+    """The decompressed bytes of a file, limited in proportion to its size."""
 
     def __init__(self, stream: Any, packed: _CountingFile) -> None:
         self._stream, self._packed, self._count = stream, packed, 0
 
     def readable(self) -> bool:
-        """Say that reading is possible."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read into `buffer`, unless that is too much."""
+        """Read into `buffer`; raise FileFormatError beyond the limit."""
         count: int = self._stream.readinto(buffer)
         self._count += count
         size = max(self._packed.size, self._packed.done)

@@ -1,4 +1,4 @@
-"""Coordinates of vertices in files: a line for each vertex, or an array."""
+"""Files of vertex coordinates: one line per vertex, or an array."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from jetpy.io.text import first_line, read_rows
 
 
 def read_coordinates(path: str | os.PathLike[str], n: int) -> Coordinates:
-    """Read where n vertices are: numbers of shape (n, 2) or (n, 3).
+    """Read the coordinates of n vertices, shape (n, 2) or (n, 3).
 
-    A file ``.npy`` holds such an array; any other has a line for each vertex, with x, y and maybe
-    z between blanks or commas.
+    A ``.npy`` file holds an array of this shape. Any other file has one line per vertex, with x, y
+    and optionally z, separated by blanks or commas.
 
     Raises
     ------
     FileFormatError
-        When the file is not of that format, or for another number of vertices.
+        If the file has another format, or another number of vertices.
     JetpyError
-        When it cannot be read.
+        If the file cannot be read.
     """
     with open_input(path) as stream:
         if split_name(path)[1] == ".npy":

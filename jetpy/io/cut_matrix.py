@@ -1,9 +1,9 @@
-"""Cut matrices in files: the weight of the edges between each two parts, by the suffix.
+"""Files of cut matrices: the edge weight between each pair of parts.
 
 ========  ==========================================================================
-``.npy``  the whole matrix, as `numpy.save` writes an array of int64
-``.mtx``  Matrix Market, as SciPy reads it, and `jetpy.read_graph`: a graph of parts
-``.csv``  a line ``part,other,weight``, then one for each pair of parts with edges
+``.npy``  the dense matrix, as `numpy.save` writes an array of int64
+``.mtx``  Matrix Market; SciPy and `jetpy.read_graph` read it as a graph of the parts
+``.csv``  the line ``part,other,weight``, then one line for each pair of adjacent parts
 ========  ==========================================================================
 """
 
@@ -23,24 +23,27 @@ from jetpy.io.compression import open_output, split_name
 from jetpy.io.text import format_rows
 
 MAX_DENSE = 1 << 14
-"""Parts whose whole matrix is written; that takes 2 GiB."""
+"""Maximum number of parts of a dense matrix, which then takes 2 GiB."""
 
 
 def write_cut_matrix(path: str | os.PathLike[str], matrix: sp.csr_array) -> None:
-    """Write a cut matrix, atomically, in the format of the suffix; one of compression may follow.
+    """Write a cut matrix atomically; the suffix selects the format.
+
+    A compression suffix may follow the suffix of the format.
 
     Parameters
     ----------
     path : path
     matrix : scipy.sparse.csr_array of int64, shape (k, k)
-        As `jetpy.evaluation.evaluate.Evaluation` has it.
+        The cut matrix of a `jetpy.evaluation.evaluate.Evaluation`.
 
     Raises
     ------
     FileFormatError
-        When the suffix is another, or a matrix for ``.npy`` has too many rows.
+        If the suffix is unknown, a matrix for ``.npy`` has more than `MAX_DENSE` rows, or a weight
+        for another format is 2**31 or more.
     JetpyError
-        When the file cannot be written.
+        If the file cannot be written.
     """
     check_cut_matrix_name(path)
     suffix = split_name(path)[1]
@@ -56,11 +59,12 @@ def write_cut_matrix(path: str | os.PathLike[str], matrix: sp.csr_array) -> None
 
 
 def check_cut_matrix_name(path: str | os.PathLike[str]) -> None:
-    """Refuse a name whose suffix is not that of a format.
+    """Check that a file name has the suffix of a cut matrix format.
 
     Raises
     ------
     FileFormatError
+        If the suffix is unknown.
     """
     if split_name(path)[1] not in _FORMATS:
         raise FileFormatError(f"{path}: cut matrices are written as {', '.join(_FORMATS)}")

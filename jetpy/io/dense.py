@@ -1,4 +1,4 @@
-"""Dense matrices as NumPy arrays: entry (u, v) is the weight of an edge, zero stands for none."""
+"""Dense adjacency matrices as .npy files: entry (u, v) is an edge weight, 0 means no edge."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from jetpy.graph.raw import Rules
 from jetpy.io.archive import read_array
 
 LARGEST = 1 << 14
-"""Rows of the largest matrix that is written."""
+"""Maximum number of rows of a matrix that jetpy writes."""
 
 
 def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
-    """Read a graph by rules such as those of `jetpy.as_graph`.
+    """Read a graph; `rules` as for `jetpy.as_graph`.
 
     Raises
     ------
     GraphError
-        When the file holds no square matrix, or the graph breaks a rule.
+        If the file does not hold a square matrix, or the graph breaks a rule.
     """
     matrix = read_array(stream)
     if matrix.ndim != 2 or matrix.dtype.kind not in "biufc":
@@ -40,7 +40,7 @@ def write(stream: BinaryIO, graph: Graph) -> None:
     Raises
     ------
     GraphError
-        When the graph has vertex weights, which would be lost, or too many vertices.
+        If the graph has vertex weights, which would be lost, or too many vertices.
     """
     if (graph.vertex_weights != 1).any():
         raise GraphError("dense matrices cannot hold vertex weights; write .graph or .npz")

@@ -1,4 +1,4 @@
-"""Distances of PEs: numbers by level as they are, or a file with a matrix."""
+"""Distances between PEs: text with one number per level, or a file with a matrix."""
 
 from __future__ import annotations
 
@@ -13,25 +13,26 @@ from jetpy.io.archive import read_array
 
 
 def matrix_file(text: str) -> Path | None:
-    """Return the file that a text names, unless it is numbers by level."""
+    """Return the path that `text` names; None if `text` is a list of distances by level."""
     return None if re.fullmatch(r"[\d:\s-]*", text) else Path(text)
 
 
 def read_distances(text: str) -> str | npt.NDArray[np.int64]:
-    """Return text such as ``1:10:100`` as it is, or the matrix in the file that it names.
+    """Return text such as ``1:10:100`` unchanged, or the matrix in the file that it names.
 
-    A file is NumPy's (.npy), or text: a row a line, numbers between blanks or commas.
+    The file is a ``.npy`` array, or text with one row per line and numbers separated by blanks or
+    commas.
 
     Raises
     ------
     OptionError
-        If it is neither.
+        If the text has a colon and is neither distances nor the name of a file.
     MissingFileError
-        If it has no colon, and no file has that name.
+        If the text has no colon and the file does not exist.
     FileFormatError
-        If the file holds no matrix of integers.
+        If the file does not hold a matrix of integers.
     OSError
-        If it cannot be read.
+        If the file cannot be read.
     """
     path = matrix_file(text)
     if path is None:

@@ -1,17 +1,15 @@
 """Edge lists: ``u v [weight]`` on each line, 0-based, separated by blanks, tabs or a comma.
 
-An edge list is symmetrised: to list each edge once, in either direction, is the norm. Listing
-some or all edges in both directions means the same, as long as the weights agree. Self-loops,
-an edge listed twice in the same direction, and contradicting weights are errors unless
-repaired. All lines have a weight, or none has one; weights that are no integers of 32 bits are
-read where they may be scaled, or left out.
+An edge list is symmetrised. Each edge is listed once, in either direction; some or all edges may
+be listed in both directions if the weights agree. Self-loops, an edge listed twice in the same
+direction, and contradicting weights are errors unless repaired. Either all lines have a weight or
+none has. Weights that are not 32-bit integers are read only if the rules scale or ignore weights.
 
-Lines that start with ``#`` or ``%`` are comments, empty lines mean nothing, and a first line
-that starts with a letter or a quote (the names of columns) is skipped. There are as many
-vertices as the largest id asks for, or more when the first line says so, as the writer makes
-it do: ``# vertices 1000``. An id far above what the number of edges can justify is refused unless
-there is such a line. Where all vertices but 0 have edges, the logger ``jetpy.input`` tells that the
-list may be numbered from 1.
+Lines that start with ``#`` or ``%`` are comments. Empty lines are skipped, and so is a first line
+that starts with a letter or a quote (column names). The number of vertices is the largest id plus
+1, unless the first line gives it, as in the files that jetpy writes: ``# vertices 1000``. Without
+this line, an id far larger than the number of edges can justify is refused. If vertex 0 is the
+only vertex without edges, the logger ``jetpy.input`` warns that the list may be numbered from 1.
 """
 
 from __future__ import annotations
@@ -37,12 +35,12 @@ _COLUMN_NAMES = re.compile(rb"[A-Za-z\"']")
 
 
 def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
-    """Read a graph; by rules such as those of `jetpy.as_graph`.
+    """Read a graph; `rules` as for `jetpy.as_graph`.
 
     Raises
     ------
     GraphError
-        Naming the line, when it has not two or three integers or breaks a rule.
+        If a line does not hold two or three numbers or breaks a rule; the message names the line.
     """
     first = first_line(stream)
     declared = VERTICES_LINE.fullmatch(first)
@@ -97,19 +95,19 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
 
 
 def _seems_to_begin_with_1(u: IntArray, v: IntArray, n: int) -> bool:
-    """Whether all of n vertices but vertex 0 are ends of edges from `u` to `v`."""
+    """Return whether vertex 0 is the only one of n vertices that no edge from `u` to `v` has."""
     is_end = np.zeros(n, bool)
     is_end[u] = is_end[v] = True
     return n > 1 and not is_end[0] and bool(is_end[1:].all())
 
 
 def write(stream: BinaryIO, graph: Graph) -> None:
-    """Write each edge once, with its weight unless all are 1, below a line ``# vertices n``.
+    """Write the line ``# vertices n``, then each edge once, with weights unless all are 1.
 
     Raises
     ------
     GraphError
-        When the graph has vertex weights, which would be lost.
+        If the graph has vertex weights, which would be lost.
     """
     if (graph.vertex_weights != 1).any():
         raise GraphError("edge lists cannot hold vertex weights; write .graph or .npz")

@@ -1,7 +1,7 @@
-"""Folders with the arrays of a graph, each in a file of its own, as `numpy.save` writes it.
+"""Folders that hold each array of a graph in a .npy file.
 
-The files are called ``indptr.npy``, ``indices.npy``, ``edge_weights.npy`` and
-``vertex_weights.npy``; weights may be missing and are 1 then.
+The files are ``indptr.npy``, ``indices.npy``, ``edge_weights.npy`` and ``vertex_weights.npy``.
+Missing weights are 1.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ WEIGHTS = "edge_weights", "vertex_weights"
 
 
 def is_graph(path: Path) -> bool:
-    """Whether a folder has the arrays that a graph needs."""
+    """Return whether a folder has the arrays that a graph requires."""
     return all((path / f"{name}.npy").is_file() for name in NEEDED)
 
 
 def read(path: Path, *, rules: Rules, name: str, progress: Progress | None = None) -> Graph:
-    """Read a graph by rules such as those of `jetpy.as_graph`.
+    """Read a graph; `rules` as for `jetpy.as_graph`.
 
     Raises
     ------
     FileFormatError
-        When an array is missing or is none, or the graph breaks a rule.
+        If an array is missing or not in NumPy's format, or the graph breaks a rule.
     JetpyError
-        When a file cannot be read.
+        If a file cannot be read.
     """
     arrays = {}
     for array in (*NEEDED, *WEIGHTS):

@@ -1,6 +1,6 @@
-"""The one way in for graphs of all kinds, and their files.
+"""Conversion of any supported object or file to a `Graph`, and output of graphs to files.
 
-There is one module per format, chosen by the name of the file.
+Each file format has a module; the suffix of the file selects it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FORMATS: dict[str, str] = {
     ".tsv": "edge_list",
     ".csv": "edge_list",
 }
-"""Module of `jetpy.io` that reads and writes each suffix; it is imported when it is needed."""
+"""Module of `jetpy.io` for each suffix, imported on first use."""
 
 
 def as_graph(
@@ -55,71 +55,71 @@ def as_graph(
     scale: bool = False,
     name: str = "graph",
 ) -> Graph:
-    """Make a `Graph` out of `data`, after checking everything about it.
+    """Convert `data` to a `Graph` and validate it.
 
     Parameters
     ----------
     data : Graph, path, SciPy sparse matrix, array, tuple of arrays, or graph of another package
-        - A `Graph` is returned as it is, unless it gets other weights.
-        - A path, str or `os.PathLike`, is that of a file, which `read_graph` reads; its name is
-          that of the graph.
+        - A `Graph` is returned unchanged, unless other weights are given.
+        - A path, str or `os.PathLike`, names a file for `read_graph`; the graph is named after the
+          file.
         - The entries of a square SciPy sparse matrix or array are edge weights: integers,
-          whole floats, or booleans for unit weights. Entries that are stored twice count as
-          duplicate edges, stored zeros as zero weights.
+          floats with integer values, or booleans for unit weights. Entries that are stored twice
+          count as duplicate edges, stored zeros as zero weights.
         - An array of integers of shape (2, E) is a list of directed edges, such as the
-          ``edge_index`` of PyTorch Geometric; any other square one is a dense matrix, whose zeros
-          are no edges (one of shape (2, 2) is refused where that matters, unless `n` says that it
-          is a list).
-        - An object with `edge_index` and `num_nodes`, such as ``Data`` of PyTorch Geometric: such a
-          list of directed edges, and the number of vertices. If it has `edge_weight`, of shape
-          (E,), these are the weights of the edges, unless `weight` is None. `edge_attr` is not
-          used; give a column of it as `edge_weights`.
-        - Arrays and sparse matrices of torch, CuPy and others that DLPack hands over are fetched to
-          the host; so are weights.
+          ``edge_index`` of PyTorch Geometric. Any other square array is a dense matrix, whose zeros
+          are not edges. An ambiguous array of shape (2, 2) is refused, unless `n` marks it as a
+          list.
+        - An object with `edge_index` and `num_nodes`, such as ``Data`` of PyTorch Geometric, has a
+          list of directed edges and the number of vertices. Its `edge_weight`, of shape (E,), if
+          any, holds the edge weights, unless `weight` is None. `edge_attr` is ignored; pass a
+          column of it as `edge_weights`.
+        - Arrays and sparse matrices of torch, CuPy and other packages with DLPack are copied to
+          the host where necessary; so are weights.
         - A tuple is ``(indptr, indices[, edge_weights[, vertex_weights]])`` in compressed
-          sparse row form; None stands for unit weights. Contiguous int32 arrays are taken
-          over without a copy, so do not write to them afterwards.
-        - A graph of networkx, igraph or NetworKit; vertices of the first are numbered in the
-          order of iteration. Those of networkx, and the attribute "name" of igraph where no two are
-          the same, become `names`.
+          sparse row form; None stands for unit weights. Contiguous int32 arrays are used
+          without a copy, so do not write to them afterwards.
+        - A graph of networkx, igraph or NetworKit. The vertices of networkx are numbered in
+          iteration order. The nodes of networkx, and the attribute "name" of igraph if its values
+          are distinct, become `names`.
     vertex_weights : positive whole numbers, shape (n,), optional
-        Instead of those that `data` has.
+        Replace the vertex weights of `data`.
     edge_weights : positive whole numbers, a weight for each directed edge, optional
-        Instead of those that `data` has, in the order of its entries.
+        Replace the edge weights of `data`, in the order of its entries.
     weight, node_weight : str or None
-        Attributes of networkx and igraph that hold weights, 1 where they are missing; None for
-        unit weights, in NetworKit and PyTorch Geometric, too. Nothing but "weight" may be missing
-        everywhere.
+        Attributes of networkx and igraph that hold weights, 1 where they are missing. None means
+        unit weights, for NetworKit and PyTorch Geometric, too. If no edge or node has the
+        attribute, its name must be "weight", and all weights are 1.
     n : int, optional
-        Number of vertices, 0..2**31 - 2. An edge list, as an array or in a file, does not say how
-        many of its last vertices have no edge: by default, there are as many vertices as the
-        largest id plus 1. Where `data` says how many there are, `n` must be that number.
+        Number of vertices, 0..2**31 - 2. An edge list, as an array or in a file, cannot show
+        isolated vertices after its largest id: by default, `n` is this id plus 1. If `data` has a
+        number of vertices, `n` must equal it.
     repair : bool
-        Mend what can be mended: drop self-loops, whatever they weigh, merge duplicate edges
-        (adding their weights), add missing reverse edges, and give two opposite edges the larger of
-        their weights. A graph that needs no repair keeps the order of its adjacency, a repaired one
-        is sorted. The logger ``jetpy.input`` tells what was done.
+        Repair the graph: drop self-loops of any weight, merge duplicate edges (adding their
+        weights), add missing reverse edges, and give two opposite edges the larger of their
+        weights. A graph that needs no repair keeps the order of its adjacency; a repaired graph
+        is sorted. The logger ``jetpy.input`` reports the repairs.
     pattern : bool
-        Take the places of entries alone, whatever they are: off the diagonal, each is an edge of
-        weight 1, in both directions. For matrices whose entries are no counts.
+        Use only the positions of the entries: each entry off the diagonal is an edge of weight 1,
+        in both directions. For matrices whose entries are not edge weights.
     scale : bool
-        Turn positive weights that are no integers, or too large, into integers of nearly the same
-        proportions, after any repair; the logger ``jetpy.input`` tells how nearly.
+        Convert positive weights that are not integers, or too large, to integers of nearly the
+        same proportions, after any repair. The logger ``jetpy.input`` reports the largest change.
     name : str
         Name of the graph in reports.
 
     Raises
     ------
     GraphError
-        When `data` is of another type or breaks a rule that `repair` does not (or may not)
-        mend: ids out of range, weights that are not positive integers below 2**31 or sum to more
-        than 2**46, more than 2**32 - 2**21 directed edges. The message names the first offending
-        vertex or edge. When `n` is not the number of vertices that `data` has; the message names
-        both. Of a file, a `FileFormatError`, as `read_graph` does.
+        If the type of `data` is not supported, or `data` breaks a rule that `repair` does not (or
+        may not) fix: ids out of range, weights that are not positive integers below 2**31 or sum
+        to more than 2**46, more than 2**32 - 2**21 directed edges. The message names the first
+        offending vertex or edge. If `n` differs from the number of vertices in `data`; the message
+        names both. For a file, a `FileFormatError`, as in `read_graph`.
     OptionError
-        When `n` is not an integer in 0..2**31 - 2.
+        If `n` is not an integer in 0..2**31 - 2.
     JetpyError
-        When a file cannot be read at all.
+        If a file cannot be read.
 
     Examples
     --------
@@ -167,41 +167,41 @@ def read_graph(
     scale: bool = False,
     progress: Progress | None = None,
 ) -> Graph:
-    """Read a graph from a file, whose suffix tells the format, or from a folder of arrays.
+    """Read a graph from a file, whose suffix selects the format, or from a folder of arrays.
 
     Parameters
     ----------
     path : path
         METIS (``.graph``, ``.metis``), Matrix Market (``.mtx``), NumPy or SciPy archive
         (``.npz``), dense matrix (``.npy``), ParHiP's binary format (``.parhip``, ``.bgf``), or
-        edge list (``.txt``, ``.edges``, ``.el``, ``.tsv``, ``.csv``), possibly followed by
+        edge list (``.txt``, ``.edges``, ``.el``, ``.tsv``, ``.csv``), optionally followed by
         ``.gz``, ``.bz2``, ``.xz`` or ``.zst``. Or a folder with ``indptr.npy``, ``indices.npy``
-        and maybe ``edge_weights.npy`` and ``vertex_weights.npy``.
+        and optionally ``edge_weights.npy`` and ``vertex_weights.npy``.
     n : int, optional
-        Number of vertices, as for `as_graph`. An edge list without a first line ``# vertices N``
-        has that many; all other files must.
+        Number of vertices, as for `as_graph`. It sets the size of an edge list without a first
+        line ``# vertices N``; any other file must have `n` vertices.
     repair : bool
-        Mend self-loops, duplicate edges and missing or unequal reverse edges, as `as_graph`
+        Repair self-loops, duplicate edges and missing or unequal reverse edges, as `as_graph`
         does, instead of refusing them.
     pattern, scale : bool
         As for `as_graph`.
     progress : function of a fraction, optional
-        Called now and then with the fraction of the file read, at the end with 1; of a folder,
-        with that of each file.
+        Called repeatedly with the fraction of the file read, at the end with 1. For a folder, the
+        fraction restarts with each file.
 
     Raises
     ------
     FileFormatError
-        When the contents are not as the format wants them, or the graph breaks a rule. The
-        message names the file, the line where there is one, and what is wrong.
+        If the contents do not match the format, or the graph breaks a rule. The message names
+        the file, the line if the format has lines, and the problem.
     GraphError
-        When the graph has another number of vertices than `n`.
+        If the graph does not have `n` vertices.
     OptionError
-        When `n` is not an integer in 0..2**31 - 2.
+        If `n` is not an integer in 0..2**31 - 2.
     MissingFileError
-        When there is no such file.
+        If the file does not exist.
     JetpyError
-        When the file cannot be read at all.
+        If the file cannot be read.
     """
     from jetpy.io.compression import open_input, split_name
 
@@ -226,7 +226,7 @@ def read_graph(
 def write_graph(path: str | os.PathLike[str], graph: Any, *, n: int | None = None) -> None:
     """Write a graph to a file, in the format of its suffix (see `read_graph`).
 
-    The file is complete or not there at all; an existing one is replaced only at the end.
+    The file appears only when it is complete; until then, an existing file stays unchanged.
 
     Parameters
     ----------
@@ -238,10 +238,10 @@ def write_graph(path: str | os.PathLike[str], graph: Any, *, n: int | None = Non
     Raises
     ------
     GraphError
-        When the format cannot hold this graph (edge lists and Matrix Market files have no
-        vertex weights), or it is none.
+        If `graph` is not a graph, or the format cannot hold it (edge lists and Matrix Market files
+        have no vertex weights).
     JetpyError
-        When the file cannot be written.
+        If the file cannot be written.
     """
     from jetpy.io.compression import open_output, split_name
 

@@ -1,37 +1,38 @@
-"""What a file's own size can justify, so that a tiny file does not want much memory."""
+"""Limits in proportion to file size, so that a small file cannot request much memory."""
 
 from __future__ import annotations
 
 import numpy as np
 
 VERTICES = 10_000_000
-"""Vertices that a graph may have in any file, however short."""
+"""Number of vertices that a file of any size may have."""
 VERTICES_PER_ENTRY = 16
-"""Vertices for each edge, or other entry, where there are more."""
+"""Maximum ratio of vertices to edges (or other entries) beyond `VERTICES`."""
 UNPACKED = 1 << 27
-"""Bytes that any compressed file may unpack to."""
+"""Number of bytes to which a compressed file of any size may expand."""
 EXPANSION = 100
-"""How many times its size a larger one may unpack to."""
+"""Maximum ratio of decompressed to compressed size beyond `UNPACKED`."""
 BYTES_PER_VERTEX = 32
-"""Least memory that it takes to read a vertex without edges."""
+"""Minimum memory for reading one vertex without edges."""
 
 
 def is_justified(n: int, entries: int) -> bool:
-    """Whether a file with so many entries may have `n` vertices without saying that it is meant."""
+    """Return whether a file with `entries` entries may have `n` vertices without a declaration."""
     return n <= max(VERTICES, VERTICES_PER_ENTRY * entries)
 
 
 def check_memory(n: int) -> None:
-    """Refuse more vertices than there is memory for, before the system runs short of it.
+    """Check that memory for `n` vertices can be allocated, before the system runs out of it.
 
     Raises
     ------
     MemoryError
+        If it cannot.
     """
     if n > VERTICES:
         np.empty(n * BYTES_PER_VERTEX, np.uint8)  # untouched, so it takes no time
 
 
 def max_unpacked(packed: int) -> int:
-    """Return how many bytes so many compressed ones may unpack to."""
+    """Return the maximum decompressed size, in bytes, of `packed` compressed bytes."""
     return max(UNPACKED, EXPANSION * packed)

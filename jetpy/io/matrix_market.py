@@ -1,10 +1,10 @@
-"""Matrix Market files: the adjacency matrix, its entries the edge weights.
+"""Matrix Market files: the entries of the adjacency matrix are the edge weights.
 
-Coordinate matrices of field pattern (unit weights), integer, or real with whole numbers are
-read, stored as symmetric (one triangle) or general (both); all others by pattern. Vertex weights
-have no place in the format. More rows than the number of entries can justify are refused, unless a
-comment before them says that they are meant: ``% vertices 1000``. (SciPy has a reader, too, but
-some damaged files make it crash the interpreter, and it does not say on which line an entry is.)
+Supported are coordinate matrices of field pattern (unit weights), integer, or real with integer
+values, stored as symmetric (one triangle) or general (both). The rule `pattern` accepts all other
+coordinate matrices. The format cannot hold vertex weights. More rows than the number of entries
+can justify are refused, unless a comment before the sizes declares them: ``% vertices 1000``.
+(SciPy's reader crashes the interpreter on some damaged files, and does not report line numbers.)
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ _BANNER = re.compile(
     re.IGNORECASE,
 )
 COLUMNS = {b"pattern": 2, b"integer": 3, b"real": 3, b"complex": 4}
-"""Numbers a line, by field."""
+"""Numbers on each line, for each field."""
 _SIZES = re.compile(rb"\s*(\d{1,18})\s+(\d{1,18})\s+(\d{1,18})\s*")
 
 
 def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
-    """Read a graph; by rules such as those of `jetpy.as_graph`.
+    """Read a graph; `rules` as for `jetpy.as_graph`.
 
     Raises
     ------
     GraphError
-        Naming the line, when the file is of another kind, damaged or cut short, when the
-        matrix is not square, or when the graph breaks a rule.
+        If the file is of another kind, damaged or truncated, the matrix is not square, or the
+        graph breaks a rule; the message names the line.
     """
     banner = first_line(stream)
     found = _BANNER.fullmatch(banner)
@@ -78,12 +78,12 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
 
 
 def write(stream: BinaryIO, graph: Graph) -> None:
-    """Write a graph as a symmetric matrix, pattern when all edge weights are 1.
+    """Write a graph as a symmetric matrix, of field pattern if all edge weights are 1.
 
     Raises
     ------
     GraphError
-        When the graph has vertex weights, which would be lost.
+        If the graph has vertex weights, which would be lost.
     """
     if (graph.vertex_weights != 1).any():
         raise GraphError("Matrix Market files cannot hold vertex weights; write .graph or .npz")
@@ -96,7 +96,7 @@ def write(stream: BinaryIO, graph: Graph) -> None:
 
 
 def _read_sizes(stream: BinaryIO) -> tuple[int, int, int]:
-    """Number of vertices, number of entries, and the line that says so."""
+    """Return the number of vertices, the number of entries, and the line of the sizes."""
     number, meant = 2, -1
     while (line := stream.readline(LONGEST_HEADER)).startswith(b"%") or (line and line.isspace()):
         declared = VERTICES_LINE.fullmatch(line)

@@ -1,11 +1,11 @@
 """METIS graph files: ``n m [fmt [ncon]]``, then one line of 1-based neighbours per vertex.
 
 `fmt` has up to three binary digits, from the right: edge weights (after each neighbour), vertex
-weights (first on the line), vertex sizes (before those). Vertex sizes say how much data of a
-vertex is sent, which this program takes to be the same for all: they are read and not used, and
-the logger ``jetpy.input`` says so. Weights that are no integers of 32 bits are read where they may
-be scaled, or left out. Several weights per vertex (ncon > 1) are refused. Lines that start with
-``%`` are comments, an empty line is a vertex without neighbours.
+weights (first on the line), vertex sizes (before those). Vertex sizes (METIS's communication
+volume of a vertex) are read but ignored, and the logger ``jetpy.input`` warns about it. Weights
+that are not 32-bit integers are read only if the rules scale or ignore weights. Several weights
+per vertex (ncon > 1) are refused. Lines that start with ``%`` are comments; an empty line is a
+vertex without neighbours.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _HEADER = re.compile(rb"\s*(\d{1,10})\s+(\d{1,10})(?:\s+([01]{1,3})(?:\s+(\d{1,9
 
 @dataclass(frozen=True)
 class Header:
-    """First line of a METIS file, found on line `line` of the file."""
+    """Header of a METIS file, which is on line `line` of the file."""
 
     n: int
     m: int
@@ -54,7 +54,7 @@ class Header:
 class Lines(NamedTuple):
     """Columns of consecutive vertex lines; the neighbours are 0-based.
 
-    Weights are float64 where the lines were read as decimal fractions.
+    Weights are float64 if the lines were read as decimals.
     """
 
     counts: IntArray
@@ -64,7 +64,7 @@ class Lines(NamedTuple):
 
 
 class _LineNaming(Naming):
-    """Names 1-based vertices and the lines that they stand on."""
+    """Names of 1-based vertices, with their line numbers."""
 
     base = 1
 
@@ -72,22 +72,22 @@ class _LineNaming(Naming):
         self.lines = lines
 
     def vertex(self, v: int) -> str:
-        """Name of the vertex with 0-based id `v`."""
+        """Return the name of the vertex with 0-based id `v`."""
         return f"{super().vertex(v)} on line {self.lines[v]}"
 
     def edge(self, u: int, v: int) -> str:
-        """Name of the edge that the line of `u` lists."""
+        """Return the name of the edge, with the line of `u`."""
         return f"{super().edge(u, v)} on line {self.lines[u]}"
 
 
 def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
-    """Read a graph; by rules such as those of `jetpy.as_graph`.
+    """Read a graph; `rules` as for `jetpy.as_graph`.
 
     Raises
     ------
     GraphError
-        Naming the line, when the header is wrong or contradicts the rest, the file is cut
-        short, something is not an integer, or the graph breaks a rule.
+        If the header is invalid or contradicts the rest, the file is truncated, something is not
+        an integer, or the graph breaks a rule; the message names the line.
     """
     header = read_header(stream)
     lines = LineNumbers()
@@ -131,15 +131,15 @@ def read_lines(
     *,
     decimals: bool = False,
 ) -> Lines:
-    """Read the lines of vertices, at most so many, as the header has them.
+    """Read at most `most` vertex lines in the format of `header`.
 
-    `numbers` is told where they stand in the file; with `decimals`, weights may be fractions.
+    `numbers` receives their line numbers. With `decimals`, weights may be fractions.
 
     Raises
     ------
     FileFormatError
-        When a line is wrong, or there are more that are not empty; a `NumberError` where
-        `decimals` might help.
+        If a line is invalid, or there are more nonempty lines; a `NumberError` if `decimals`
+        might help.
     """
     nothing = np.empty(0, np.int32)
     blocks = [Lines(nothing, nothing, nothing, nothing)]
@@ -153,7 +153,7 @@ def read_lines(
 
 
 def write(stream: BinaryIO, graph: Graph) -> None:
-    """Write a graph; weights are written only where one is not 1."""
+    """Write a graph, with vertex or edge weights only if they are not all 1."""
     with_vertices = bool((graph.vertex_weights != 1).any())
     with_edges = bool((graph.edge_weights != 1).any())
     code = {(False, False): "", (False, True): " 1", (True, False): " 10", (True, True): " 11"}
@@ -172,11 +172,12 @@ def write(stream: BinaryIO, graph: Graph) -> None:
 
 
 def read_header(stream: BinaryIO) -> Header:
-    """Read the first line that is no comment.
+    """Read the first line that is not a comment.
 
     Raises
     ------
     FileFormatError
+        If it is not a valid header.
     """
     number, line = 1, first_line(stream)
     while line.startswith(b"%"):
@@ -209,14 +210,14 @@ def read_header(stream: BinaryIO) -> Header:
 
 
 def _in_integers(header: Header) -> str:
-    """Return what to do about a number that is no integer, if it may be a weight."""
+    """Return the remedies for a number that is not an integer, if it may be a weight."""
     if header.vertex_weights:
         return f"; {SCALED}"
     return f"; {HOW_ELSE}" if header.edge_weights else ""
 
 
 def _first_rows(rows: Rows, limit: int, header: Header) -> Rows:
-    """Refuse lines beyond the first `limit` unless they are empty, and leave those out."""
+    """Return the first `limit` lines; refuse later lines that are not empty."""
     surplus = np.flatnonzero(rows.counts[limit:])
     if surplus.size:
         raise FileFormatError(
@@ -227,7 +228,7 @@ def _first_rows(rows: Rows, limit: int, header: Header) -> Rows:
 
 
 def _split(rows: Rows, header: Header) -> Lines:
-    """Take lines apart into their columns."""
+    """Split lines into columns."""
     values, counts = rows.values, rows.counts
     fields = ["a vertex size"] * header.sizes + ["a vertex weight"] * header.vertex_weights
     vertex_weights = edge_weights = values[:0]

@@ -1,9 +1,8 @@
 """NumPy archives: the arrays of a graph, or a matrix as `scipy.sparse.save_npz` writes it.
 
-The arrays are called ``indptr``, ``indices``, ``edge_weights`` (or ``data``) and
-``vertex_weights``; weights may be missing and are 1 then. ``coordinates``, where they are there,
-say where vertices are. Sessions are read as well, unless vertices of theirs are deleted: the
-numbers of others would change.
+The arrays are ``indptr``, ``indices``, ``edge_weights`` (or ``data``), ``vertex_weights`` and
+``coordinates``. Missing weights are 1, and coordinates are optional. Session files are read, too,
+unless vertices were deleted: the ids of the other vertices would change.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ _FORMATS = {
 
 
 def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
-    """Read a graph; by rules such as those of `jetpy.as_graph`.
+    """Read a graph; `rules` as for `jetpy.as_graph`.
 
     Raises
     ------
     GraphError
-        When the file is no such archive, is cut short, or the graph breaks a rule.
+        If the file is not a graph archive or is truncated, or the graph breaks a rule.
     """
     arrays = read_archive(stream, "an .npz archive")
     _check_numbers(arrays)
@@ -47,8 +46,8 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
 
 
 def write(stream: BinaryIO, graph: Graph) -> None:
-    """Write the four arrays of a graph, and its coordinates where they are known."""
-    content = io.BytesIO()  # archives are not written front to back
+    """Write the four arrays of a graph, and its coordinates if known."""
+    content = io.BytesIO()  # writing an archive needs a seekable stream
     places: dict[str, Any] = {}
     if graph.locate is not None:
         places["coordinates"] = graph.locate()
@@ -64,11 +63,12 @@ def write(stream: BinaryIO, graph: Graph) -> None:
 
 
 def _check_numbers(arrays: dict[str, Any]) -> None:
-    """Refuse a session whose vertices have other numbers than those of a graph.
+    """Refuse a session whose vertex ids differ from those of its graph.
 
     Raises
     ------
     FileFormatError
+        If vertices were deleted in the session.
     """
     ids = arrays.get("vertices")
     if ids is None or "settings" not in arrays or np.array_equal(ids, np.arange(len(ids))):
@@ -81,7 +81,7 @@ def _check_numbers(arrays: dict[str, Any]) -> None:
 
 
 def _rows(arrays: dict[str, Any]) -> tuple[Any, ...]:
-    """Arrays of an archive in compressed sparse row form."""
+    """Return the arrays of an archive in compressed sparse row form."""
     missing = {"indptr", "indices"} - arrays.keys()
     if missing:
         raise FileFormatError(
@@ -92,7 +92,7 @@ def _rows(arrays: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _matrix(arrays: dict[str, Any]) -> Any:
-    """SciPy matrix as `scipy.sparse.save_npz` writes it."""
+    """Return the SciPy matrix in an archive of `scipy.sparse.save_npz`."""
     try:
         kind, (rows, columns) = arrays["format"].item(), arrays["shape"].tolist()
         name = kind.decode("ascii") if isinstance(kind, bytes) else str(kind)
@@ -111,7 +111,7 @@ def _matrix(arrays: dict[str, Any]) -> Any:
 
 
 def _content(name: str, arrays: dict[str, Any]) -> tuple[Any, ...]:
-    """Return what the constructor of a format takes."""
+    """Return the arguments of the constructor of a matrix format."""
     data = arrays["data"]
     if name == "dia":
         return data, arrays["offsets"]

@@ -1,4 +1,4 @@
-"""Optional packages: imported where needed, with an error that says what to install."""
+"""Optional packages, imported on demand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def optional_package(name: str, purpose: str, requirement: str = "") -> Any:
     name : str
         Module to import.
     purpose : str
-        Plural that needs the package; the error message begins with it.
+        Plural noun for the features that need the package; the error message begins with it.
     requirement : str, optional
         Argument of ``pip install``; by default the name.
 

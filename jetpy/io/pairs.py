@@ -1,4 +1,4 @@
-"""Tables with one edge a line, the common ground of edge lists and Matrix Market files."""
+"""Tables with one edge per line, shared by edge lists and Matrix Market files."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from jetpy.graph.validate import HOW_ELSE, Naming
 from jetpy.io.text import LineNumbers, NumberError, Rows, are_no_integers, plain, read_rows
 
 VERTICES_LINE = re.compile(rb"[#%]\s*vertices\s+(\d{1,10})\s*", re.IGNORECASE)
-"""A comment that says how many vertices there are, and that so many are meant."""
+"""A comment that declares the number of vertices."""
 
 
 class Table(NamedTuple):
-    """Edges as a file lists them.
+    """Edges in the order of a file.
 
     Attributes
     ----------
     columns : numbers, shape (e, 2) or (e, 3)
         Ids of the two vertices, and the weight.
     lines : LineNumbers
-        Where in the file.
+        Line of each edge.
     """
 
     columns: npt.NDArray[Any]
@@ -34,21 +34,21 @@ class Table(NamedTuple):
 
 
 class PairNaming(Naming):
-    """Names edges and the lines that list them, in either direction.
+    """Names of edges, with the lines that list them in either direction.
 
     Parameters
     ----------
     u, v : int32, shape (e,), 0-based ends of the edges
     lines : LineNumbers
     base : int
-        What the file calls vertex 0.
+        Id of the first vertex in the file.
     """
 
     def __init__(self, u: IntArray, v: IntArray, lines: LineNumbers, base: int = 0) -> None:
         self.u, self.v, self.lines, self.base = u, v, lines, base
 
     def edge(self, u: int, v: int) -> str:
-        """Name of the edge from `u` to `v`."""
+        """Return the name of the edge from `u` to `v`."""
         here = (self.u == u) & (self.v == v) | (self.u == v) & (self.v == u)
         numbers = [self.lines[i] for i in np.flatnonzero(here)[:3].tolist()]
         where = " and ".join(map(str, numbers))
@@ -61,7 +61,7 @@ def read_edges(stream: BinaryIO, widths: tuple[int, ...], **options: Any) -> Tab
     Raises
     ------
     FileFormatError
-        As `read_rows` and `read_table` do.
+        Under the conditions of `read_rows` and `read_table`.
     """
     try:
         return read_table(read_rows(stream, **options), widths)
@@ -70,14 +70,14 @@ def read_edges(stream: BinaryIO, widths: tuple[int, ...], **options: Any) -> Tab
 
 
 def read_table(blocks: Iterable[Rows], widths: tuple[int, ...]) -> Table:
-    """Collect lines that all have as many numbers as the first, one of `widths`.
+    """Collect lines that all have the same number of values, which must be in `widths`.
 
-    Empty lines are left out.
+    Empty lines are skipped.
 
     Raises
     ------
     FileFormatError
-        Naming the first line that is different.
+        If a line has another number of values; the message names the line.
     """
     tables: list[npt.NDArray[Any]] = []
     lines = LineNumbers()
@@ -107,12 +107,12 @@ def read_table(blocks: Iterable[Rows], widths: tuple[int, ...]) -> Table:
 
 
 def check_vertices(table: Table, first: int, last: int) -> None:
-    """Refuse ids that are not whole numbers in first..last.
+    """Check that all ids are integers in first..last.
 
     Raises
     ------
     FileFormatError
-        Naming the first line that has such an id.
+        If one is not; the message names the first offending line.
     """
     ids = table.columns[:, :2]
     wrong = are_no_integers(ids, first, last)
@@ -124,7 +124,7 @@ def check_vertices(table: Table, first: int, last: int) -> None:
 
 
 def edge_tables(graph: Graph) -> Iterator[IntArray]:
-    """Yield blocks of the undirected edges, each once.
+    """Yield blocks of the undirected edges, each edge once.
 
     Yields
     ------

@@ -1,9 +1,9 @@
-"""ParHiP's binary format, in which KaHIP, KaMinPar and KaGen keep large graphs.
+"""ParHiP's binary format for large graphs, used by KaHIP, KaMinPar and KaGen.
 
-Three numbers of 64 bits: what the rest is made of, the vertices, the directed edges. Then where the
-neighbours of each vertex begin in the file, in bytes, and where they end; neighbours; weights of
-vertices; weights of edges. Bits of the first number say what is absent, and what has 32 bits
-instead of 64. KaHIP's own files have 3 there.
+The header has three 64-bit integers: a bit field, the number of vertices, and the number of
+directed edges. Then follow the byte offset of each vertex's neighbours in the file, with the final
+end; the neighbours; the vertex weights; the edge weights. The bit field marks absent arrays, and
+arrays of 32-bit instead of 64-bit integers. It is 3 in KaHIP's own files.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from jetpy.graph.raw import Raw, Rules
 from jetpy.io.archive import read_exactly
 
 HEADER = 24
-"""Bytes of the three numbers."""
+"""Size of the header in bytes."""
 ABSENT = {"edge_weights": 1, "vertex_weights": 2}
-"""Bits of what is absent."""
+"""Bits of absent arrays."""
 NARROW = {"indptr": 4, "indices": 8, "vertex_weights": 16, "edge_weights": 32}
-"""Bits of what has 32 bits."""
+"""Bits of arrays of 32-bit integers."""
 
 
 def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
-    """Read a graph by rules such as those of `jetpy.as_graph`.
+    """Read a graph; `rules` as for `jetpy.as_graph`.
 
     Raises
     ------
     GraphError
-        When the file is none of this format, is cut short, or the graph breaks a rule.
+        If the file is not in this format or is truncated, or the graph breaks a rule.
     """
     header = np.frombuffer(stream.read(HEADER), np.uint8)
     if len(header) < HEADER or (kind := int(header.view("<u8")[0])) >= 64:
@@ -56,11 +56,12 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
 
 
 def _offsets(places: npt.NDArray[Any], width: int) -> npt.NDArray[np.int64]:
-    """Return places of neighbours, which are given in bytes of the file, as numbers of entries.
+    """Convert byte offsets of neighbours in the file to indices of entries.
 
     Raises
     ------
     FileFormatError
+        If an offset is not at the start of an entry.
     """
     offsets, beside = np.divmod(places.astype(np.int64) - (HEADER + places.nbytes), width)
     if beside.any():
@@ -70,7 +71,7 @@ def _offsets(places: npt.NDArray[Any], width: int) -> npt.NDArray[np.int64]:
 
 
 def write(stream: BinaryIO, graph: Graph) -> None:
-    """Write a graph, all numbers with 64 bits, and weights only where there are any but 1."""
+    """Write a graph with 64-bit integers; weights are written only if they are not all 1."""
     kind, weights = 0, []
     for what in ("vertex_weights", "edge_weights"):
         array = getattr(graph, what)

@@ -1,9 +1,9 @@
-"""Partitions in files, in the format of the suffix; without one, as METIS writes them.
+"""Files of partitions; the suffix selects the format, and the default is METIS's.
 
 =========  =====================================================================
 ``.npy``   array of integers, as `numpy.save` writes it
-``.npz``   the same, called ``parts``, as `numpy.savez` does
-``.csv``   a line ``vertex,part``, then one for each vertex, 0-based
+``.npz``   archive with this array, called ``parts``, as `numpy.savez` writes it
+``.csv``   the line ``vertex,part``, then one line per vertex, 0-based
 ``.json``  list of integers
 others     text: line v holds the part of vertex v
 =========  =====================================================================
@@ -32,9 +32,9 @@ OTHERS = (
     *(".h5", ".hdf5", ".mat", ".parquet", ".feather", ".pkl", ".pickle", ".xls", ".xlsx"),
     *(".xml", ".yaml", ".yml", ".zip", ".7z", ".tar"),
 )
-"""Suffixes that promise another format."""
+"""Suffixes of other formats, which are refused."""
 TEXTS = ".part", ".txt"
-"""Suffixes that promise text with one part a line; others may."""
+"""Usual suffixes of text with one part per line."""
 BLOCK = 1 << 20  # vertices
 NO_PART = -1
 DELETED = "; jetpy update writes it for deleted vertices: such parts are those of its session"
@@ -42,8 +42,8 @@ DELETED = "; jetpy update writes it for deleted vertices: such parts are those o
 
 class _Format(NamedTuple):
     read: Callable[[BinaryIO, int | None, int], npt.NDArray[Any]]
-    """Reads parts, which are not below the last number; of many more than so many, if that is
-    known, not all."""
+    """Called as `read(stream, n, least)`: reads parts that are at least `least`. It may stop if
+    there are more than `n` (None if unknown)."""
     write: Callable[[BinaryIO, IntArray], None]
 
 
@@ -55,12 +55,12 @@ def read_parts(
     Parameters
     ----------
     path : path
-        Its suffix tells the format: ``.npy``, ``.npz``, ``.csv`` or ``.json``, and text
-        otherwise. A suffix of compression may follow.
+        Its suffix selects the format: ``.npy``, ``.npz``, ``.csv`` or ``.json``, and text
+        otherwise. A compression suffix may follow.
     n : int, optional
-        Number of vertices that it must be for.
+        Required number of vertices.
     partial : bool
-        Whether vertices may have no part, which -1 stands for.
+        Whether vertices may have part -1, which means no part.
 
     Returns
     -------
@@ -70,10 +70,10 @@ def read_parts(
     Raises
     ------
     FileFormatError
-        When the file is not of that format or damaged, or does not hold one non-negative integer
+        If the file has another format or is damaged, or does not hold one non-negative integer
         (or -1, if `partial`) for each vertex.
     JetpyError
-        When the file cannot be read.
+        If the file cannot be read.
     """
     form, least = _format(path), NO_PART if partial else 0
     with open_input(path) as stream:
@@ -84,20 +84,20 @@ def read_parts(
 
 
 def write_parts(path: str | os.PathLike[str], parts: npt.ArrayLike) -> None:
-    """Write a partition, atomically, in the format of the suffix (see `read_parts`).
+    """Write a partition atomically, in the format of the suffix (see `read_parts`).
 
     Parameters
     ----------
     path : path
     parts : integers, shape (n,)
-        Not negative, but for -1, which stands for none, as that of a deleted vertex.
+        Not negative, except for -1, which means no part (a deleted vertex, for example).
 
     Raises
     ------
     GraphError
-        When `parts` are something else, or the suffix promises another format.
+        If `parts` is not an array of this kind, or the suffix belongs to another format.
     JetpyError
-        When the file cannot be written.
+        If the file cannot be written.
     """
     form = _format(path)
     checked = _checked(np.asarray(parts), NO_PART)
@@ -106,16 +106,17 @@ def write_parts(path: str | os.PathLike[str], parts: npt.ArrayLike) -> None:
 
 
 def is_parts_name(path: str | os.PathLike[str]) -> bool:
-    """Whether the suffix of a name promises parts, and may promise nothing else."""
+    """Return whether the suffix of a file name is one that partitions usually have."""
     return split_name(path)[1] in (*_FORMATS, *TEXTS)
 
 
 def check_parts_name(path: str | os.PathLike[str]) -> None:
-    """Refuse a name whose suffix promises a format that partitions are not written in.
+    """Check that the suffix of a file name does not belong to another format.
 
     Raises
     ------
     FileFormatError
+        If the suffix is in `OTHERS`.
     """
     if split_name(path)[1] in OTHERS:
         raise FileFormatError(
@@ -130,7 +131,7 @@ def _format(path: str | os.PathLike[str]) -> _Format:
 
 
 def _checked(parts: npt.NDArray[Any], least: int) -> IntArray:
-    """Return parts as int32, after checking that they are a list of integers from `least` on."""
+    """Return parts as int32, after checking that they are integers from `least` on."""
     if parts.ndim != 1:
         raise FileFormatError(f"part ids must be one-dimensional, not of shape {parts.shape}")
     if parts.size and parts.dtype.kind not in "iu":
@@ -172,13 +173,13 @@ def _read_npz(stream: BinaryIO, n: int | None, least: int) -> npt.NDArray[Any]:
 
 
 def _write_npz(stream: BinaryIO, parts: IntArray) -> None:
-    content = io.BytesIO()  # archives are not written front to back
+    content = io.BytesIO()  # writing an archive needs a seekable stream
     np.savez(content, parts=parts)
     stream.write(content.getbuffer())
 
 
 def _read_csv(stream: BinaryIO, n: int | None, least: int) -> npt.NDArray[Any]:
-    """Read ``vertex,part`` in any order; or the parts alone, in order."""
+    """Read lines ``vertex,part`` in any order, or lines with only the part, in order."""
     first = first_line(stream)
     head = b"\n" if first[:1].isalpha() or first[:1] in (b'"', b"'") else first
     table = read_table(read_rows(stream, head=head, comments=b"#%", comma=True), (1, 2))
@@ -232,7 +233,7 @@ def _write_csv(stream: BinaryIO, parts: IntArray) -> None:
 
 
 def _texts(table: IntArray) -> Iterator[bytes]:
-    """Yield blocks of rows as text, blanks between the columns."""
+    """Yield blocks of rows as text, with a blank between columns."""
     for start in range(0, len(table), BLOCK):
         block = table[start : start + BLOCK]
         if block.min() < 0:
@@ -251,4 +252,4 @@ _FORMATS = {
     ".csv": _Format(_read_csv, _write_csv),
     ".json": _Format(_read_json, _write_json),
 }
-"""How partitions are read and written, for each suffix but those that mean text."""
+"""Reader and writer for each suffix; all other suffixes mean text."""

@@ -1,4 +1,4 @@
-"""Lines of numbers: read with line numbers, and written, a few megabytes at a time."""
+"""Lines of numbers: reading with line numbers, and writing, a few megabytes at a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from jetpy.graph.csr import INT32_MAX, IntArray
 
 CHUNK = 1 << 21  # bytes
 LONGEST_LINE = 1 << 21
-"""Bytes of the longest line that is read whole."""
+"""Maximum length in bytes of a line that is read as a whole."""
 LONGEST_HEADER = 1 << 16  # bytes
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -30,11 +30,11 @@ _DECIMAL = re.compile(rb"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 
 class NumberError(FileFormatError):
-    """A number stands where an integer of 32 bits is needed."""
+    """A token is a number, but not a 32-bit integer as required."""
 
 
 class WordError(FileFormatError):
-    """A word stands where a number is needed."""
+    """A token is a word where a number is required."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class Rows:
     values : int32 (float64 for decimals), shape (t,)
         All numbers of these lines.
     counts : int64, shape (r,)
-        How many numbers each line has.
+        Number of values on each line.
     lines : int64, shape (r,)
-        Number of each line in the file, from 1.
+        Line number of each line in the file, from 1.
     """
 
     values: npt.NDArray[Any]
@@ -56,19 +56,19 @@ class Rows:
     lines: npt.NDArray[np.int64]
 
     def line_of(self, i: int) -> int:
-        """Line of the number ``values[i]``."""
+        """Return the line number of ``values[i]``."""
         return int(self.lines[np.searchsorted(np.cumsum(self.counts), i, side="right")])
 
 
 class LineNumbers:
-    """The line of each of many rows, kept as runs of consecutive lines."""
+    """Line numbers of rows, stored as runs of consecutive lines."""
 
     def __init__(self) -> None:
         self._starts, self._lines = array("q"), array("q")
         self._count = 0
 
     def extend(self, lines: npt.NDArray[np.int64]) -> None:
-        """Add the lines of the next rows."""
+        """Append the line numbers of the next rows."""
         starts = np.flatnonzero(np.diff(lines, prepend=-1) != 1)
         self._starts.extend((starts + self._count).tolist())
         self._lines.extend(lines[starts].tolist())
@@ -80,7 +80,7 @@ class LineNumbers:
 
 
 def first_line(stream: BinaryIO) -> bytes:
-    """Read the first line of a text, or much of it, without a byte order mark."""
+    """Read the first line of a text, at most `LONGEST_HEADER` bytes, without a byte order mark."""
     return stream.readline(LONGEST_HEADER).removeprefix(_BYTE_ORDER_MARK)
 
 
@@ -100,17 +100,17 @@ def read_rows(
     ----------
     stream : binary stream
     head : bytes
-        What has been taken from the stream already and is to be read first.
+        Bytes that were already taken from the stream; they are read first.
     line : int
         Line number of the first line read.
     comments : bytes
-        Lines that start with one of these characters are left out.
+        Lines that start with one of these characters are skipped.
     comma : bool
-        Whether one comma may separate two numbers, besides blanks and tabs.
+        Whether a comma, as well as blanks and tabs, may separate two numbers.
     decimals : bool
-        Whether the numbers are decimal fractions; otherwise they are integers of 32 bits.
+        Whether the numbers are decimals; otherwise they are 32-bit integers.
     long_lines : bool
-        Whether lines of more than `LONGEST_LINE` bytes may be other than comments.
+        Whether lines of more than `LONGEST_LINE` bytes are allowed if they are not comments.
 
     Yields
     ------
@@ -120,8 +120,8 @@ def read_rows(
     Raises
     ------
     FileFormatError
-        At the first line with something else than such numbers; a `NumberError` where decimals
-        would do, a `WordError` where a word stands.
+        At the first invalid token; a `NumberError` if `decimals` would accept it, a `WordError`
+        if it is a word.
     """
     while chunk := head + stream.read(CHUNK):
         head = b""
@@ -154,7 +154,7 @@ def read_rows(
 
 
 def _long_row(stream: BinaryIO, text: bytes, line: int, decimals: bool) -> Rows:
-    """Read the rest of a line that begins with `text`, in pieces; commas may not be in it."""
+    """Read the rest of a line that begins with `text` in segments; commas are not allowed."""
     found, more = [], text
     while True:
         ends = not more or more.endswith(b"\n")
@@ -170,7 +170,7 @@ def _long_row(stream: BinaryIO, text: bytes, line: int, decimals: bool) -> Rows:
 
 
 def format_rows(values: IntArray, counts: npt.NDArray[Any]) -> bytes:
-    """Write non-negative integers as text, `counts[i]` of them on line i, blanks between.
+    """Format non-negative integers as text, `counts[i]` of them on line i, separated by blanks.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def _marks(comments: bytes) -> tuple[bytes, ...]:
 
 
 def _without_comments(chunk: bytes, comments: bytes) -> tuple[bytes, npt.NDArray[np.bool_] | None]:
-    """Empty the comment lines of `chunk`; also say which lines are left (None for all)."""
+    """Blank out the comment lines of `chunk`, and return a mask of other lines (None for all)."""
     marks = _marks(comments)
     if not any(mark in chunk for mark in marks):
         return chunk, None
@@ -217,7 +217,7 @@ def _without_comments(chunk: bytes, comments: bytes) -> tuple[bytes, npt.NDArray
 def _parse(
     text: bytes, line: int, comma: bool, decimals: bool
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
-    """Numbers of `text`, whose last character ends a line, and how many each line has."""
+    """Return the numbers in `text`, which ends with a line break, and the count on each line."""
     plain = text.translate(_COMMA_TO_BLANK) if comma else text
     characters = np.frombuffer(plain, np.uint8)
     visible = characters > ord(" ")
@@ -232,7 +232,7 @@ def _parse(
 
 
 def _numbers(text: bytes, decimals: bool, count: int) -> npt.NDArray[Any] | None:
-    """Convert the `count` numbers between blanks, or return None where there is something else."""
+    """Convert the `count` tokens of `text`; return None if one is invalid."""
     if text.translate(None, b"0123456789- \t\r\n" + b".+eE" * decimals):
         return None
     if decimals:
@@ -242,14 +242,14 @@ def _numbers(text: bytes, decimals: bool, count: int) -> npt.NDArray[Any] | None
             return None
     if b"-" in text and _LONE_MINUS.search(text):
         return None
-    # (without numbers, fromstring makes one up)
+    # fromstring invents a number if the text has none
     values = np.fromstring(text, np.int64, sep=" ") if count else np.empty(0, np.int64)
     fits = values.max(initial=0) <= INT32_MAX and values.min(initial=0) >= -INT32_MAX
     return values.astype(np.int32) if fits else None
 
 
 def _errors(text: bytes, line: int, comma: bool, decimals: bool) -> Iterator[FileFormatError]:
-    """Name everything in `text` that `_parse` does not take."""
+    """Yield an error for each token of `text` that `_parse` does not accept."""
     separator = rb"[ \t\r]*,[ \t\r]*|[ \t\r]+" if comma else rb"[ \t\r]+"
     pattern, kind = (_DECIMAL, "a number") if decimals else (_INTEGER, "an integer")
     for number, content in enumerate(text.split(b"\n"), line):
@@ -267,13 +267,13 @@ def _errors(text: bytes, line: int, comma: bool, decimals: bool) -> Iterator[Fil
 
 
 def are_no_integers(values: npt.NDArray[Any], first: int, last: int) -> npt.NDArray[np.bool_]:
-    """Say which numbers are no integers from `first` to `last`: bool, of the same shape."""
+    """Return a mask of the values that are not integers in first..last."""
     wrong = (values < first) | (values > last)
     return wrong | (values % 1 != 0) if values.dtype.kind == "f" else wrong
 
 
 def plain(number: Any) -> str:
-    """Return a number that was read as a fraction as people write it.
+    """Format a number that was read as a decimal, without a needless fraction.
 
     >>> plain(4.0), plain(0.5), plain(7), plain(1e300)
     ('4', '0.5', '7', '1e+300')
@@ -282,5 +282,5 @@ def plain(number: Any) -> str:
 
 
 def show(text: bytes) -> str:
-    """Quote foreign bytes, shortened, for a message."""
+    """Quote bytes from a file for a message, shortened to 40 characters."""
     return repr(text[:40].decode("latin-1")) + ("..." if len(text) > 40 else "")

@@ -1,4 +1,4 @@
-"""Weights of vertices in files: a line for each vertex, or an array."""
+"""Files of vertex weights and targets: one line per vertex, or an array."""
 
 from __future__ import annotations
 
@@ -20,46 +20,46 @@ from jetpy.io.text import LineNumbers, are_no_integers, first_line, read_rows
 from jetpy.problem.multiconstraint import checked_weights
 
 MAX_COLUMNS = 64
-"""Weights of a vertex, in text."""
+"""Maximum number of weights per vertex in text files."""
 
 
 class _Lines(Naming):
-    """Names vertices and the lines that they stand on."""
+    """Names of vertices, with their line numbers."""
 
     def __init__(self, lines: LineNumbers) -> None:
         self.lines = lines
 
     def vertex(self, v: int) -> str:
-        """Name of vertex `v`."""
+        """Return the name of vertex `v`."""
         return f"{super().vertex(v)} on line {self.lines[v]}"
 
 
 def read_vertex_weights(
     path: str | os.PathLike[str], n: int, *, scale: bool = False
 ) -> npt.NDArray[Any]:
-    """Read the weights of n vertices, shape (n,); or several of each, shape (n, c).
+    """Read the weights of n vertices, shape (n,), or several weights per vertex, shape (n, c).
 
-    A file ``.npy`` holds such an array; any other has a line for each vertex, with a number or
-    more, between blanks or commas.
+    A ``.npy`` file holds an array of this shape. Any other file has one line per vertex, with one
+    or more numbers, separated by blanks or commas.
 
     Parameters
     ----------
     path : path
     n : int
     scale : bool
-        Whether single weights may be any positive numbers, which are then to be scaled.
+        Whether single weights may be any positive numbers, to be scaled later.
 
     Returns
     -------
-    int32, shape (n,) or (n, c); or float64, shape (n,), if they may be scaled
+    int32, shape (n,) or (n, c); or float64, shape (n,), if `scale`
 
     Raises
     ------
     FileFormatError
-        When the file is not of that format, or for another number of vertices, or a weight breaks
-        a rule. The message names the file, and the line where there is one.
+        If the file has another format or another number of vertices, or a weight breaks a rule.
+        The message names the file, and the line if the format has lines.
     JetpyError
-        When it cannot be read.
+        If the file cannot be read.
     """
     with open_input(path) as stream:
         weights, naming = _numbers(path, stream)
@@ -74,14 +74,14 @@ def read_vertex_weights(
 
 
 def _whole_if_all_are(weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return fractions that are all whole numbers as integers, which messages show as such."""
+    """Return floats that all have integer values as int64; messages then show integers."""
     if weights.dtype.kind != "f" or are_no_integers(weights, -MAX_WEIGHT, MAX_WEIGHT).any():
         return weights
     return weights.astype(np.int64)
 
 
 def _numbers(path: str | os.PathLike[str], stream: BinaryIO) -> tuple[npt.NDArray[Any], Naming]:
-    """Return the numbers of a file as they are, and how to name vertices."""
+    """Return the numbers in a file unchecked, and the vertex names for messages."""
     if split_name(path)[1] == ".npy":
         return read_array(stream), Naming()
     head = first_line(stream)
@@ -93,14 +93,14 @@ def _numbers(path: str | os.PathLike[str], stream: BinaryIO) -> tuple[npt.NDArra
 def read_targets(text: str) -> npt.NDArray[np.float64]:
     """Return targets from text such as ``2:1:1:1``, or from the file that it names.
 
-    A file has a number a line, or is a ``.npy`` array.
+    The file has one number per line, or is a ``.npy`` array.
 
     Raises
     ------
     OptionError
         If the text is neither.
     MissingFileError
-        If it has no colon and is not a number, and no file has that name.
+        If the text has no colon and is not a number, and the file does not exist.
     """
     path = Path(text)
     try:

@@ -1,4 +1,4 @@
-"""Zstandard streams, by the package `zstandard`."""
+"""Zstandard streams, read and written by the package `zstandard`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 from jetpy.io.packages import optional_package
 
-_PACKED = 1 << 10  # bytes decompressed at a time, which may become thirty thousand times as many
+_PACKED = 1 << 10  # bytes decompressed at a time, which may expand thirty thousand times
 
 
 def open_zstd(stream: BinaryIO, mode: str) -> Any:
@@ -17,14 +17,14 @@ def open_zstd(stream: BinaryIO, mode: str) -> Any:
     Raises
     ------
     JetpyError
-        When the package is not installed.
+        If the package is not installed.
     """
     zstandard = optional_package("zstandard", ".zst files")
     return zstandard.open(stream, mode) if mode == "wb" else _Reader(stream, zstandard)
 
 
 class _Reader(io.RawIOBase):
-    """Decompressed bytes; unlike the package's own readers it notices a file cut short."""
+    """Decompressed bytes; unlike the package's own readers, it detects truncated files."""
 
     def __init__(self, stream: BinaryIO, zstandard: ModuleType) -> None:
         self._stream, self._zstandard = stream, zstandard
@@ -33,11 +33,11 @@ class _Reader(io.RawIOBase):
         self._ready = memoryview(b"")
 
     def readable(self) -> bool:
-        """Say that reading is possible."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read into `buffer`; OSError when the data are damaged, as `gzip` and `bz2` raise."""
+        """Read into `buffer`; raise OSError if the data are damaged, as `gzip` and `bz2` do."""
         while not self._ready:
             packed = self._packed or self._stream.read(_PACKED)
             if not packed:
