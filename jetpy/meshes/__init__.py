@@ -1,1 +1,1 @@
-"""Meshes: graphs of their cells and nodes, and files of theirs with a part for each cell."""
+"""Meshes: dual and nodal graphs, and mesh files with a part for each cell."""

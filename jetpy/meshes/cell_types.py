@@ -1,4 +1,4 @@
-"""Types of cells: their dimension, corners and facets, by the order of nodes of meshio and VTK."""
+"""Cell types: dimension, corners and facets, in the node order of meshio and VTK."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from jetpy.errors import GraphError
 
 @dataclass(frozen=True)
 class CellType:
-    """A type of cells.
+    """A cell type.
 
     Attributes
     ----------
     dimension : int
     corners : int
-        The first so many nodes of a cell; others, as quadratic cells have them, lie on its edges,
-        faces, or inside. 0 for polygons and polyhedra, whose number is not fixed.
+        Number of corners, which are the first nodes of a cell; further nodes of quadratic cells lie
+        on edges, on faces or inside. 0 for polygons and polyhedra, whose number varies.
     facets : tuple of tuple of int
-        The corners of each facet, by their places in the cell: of points, edges, or faces.
+        Corner indices of each facet: points, edges or faces.
     """
 
     dimension: int
@@ -93,16 +93,16 @@ OF_VTK = {
     73: "wedge",
     74: "pyramid",
 }
-"""Types by the numbers that VTK has for them and for their quadratic and Lagrange relatives."""
+"""Types by VTK's ids, including the quadratic and Lagrange variants."""
 
 
 def type_of(name: str | int) -> tuple[str, CellType]:
-    """Return the type of a name of meshio or a number of VTK, without what makes it quadratic.
+    """Return the linear cell type for a name of meshio or an id of VTK.
 
     Raises
     ------
     GraphError
-        If no such cells are known.
+        If the type is unknown.
 
     >>> type_of("tetra10")[0], type_of("VTK_LAGRANGE_QUADRILATERAL")[0], type_of(25)[0]
     ('tetra', 'quad', 'hexahedron')

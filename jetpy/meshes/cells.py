@@ -1,4 +1,4 @@
-"""Cells of meshes as plain arrays: blocks of one type each, from what people have."""
+"""Cells of meshes as arrays: blocks of one cell type, converted from mesh objects."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jetpy.meshes.cell_types import CellType, type_of
 
 Ids = npt.NDArray[np.int64]
 MAX_NODES = 1 << 31
-"""Ids of nodes are below."""
+"""Upper bound (exclusive) of node ids."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,11 +26,11 @@ class Block:
     ----------
     kind : CellType
     corners : int64, shape (cells, corners)
-        Nodes. Of polyhedra none: they have `faces`.
+        Node ids; no columns for polyhedra, which have `faces`.
     numbers : int64, shape (cells,)
-        Of the cells in the mesh.
+        Ids of the cells in the mesh.
     faces : sequence of sequence of sequence of int
-        The nodes of each face of each polyhedron.
+        Node ids of each face of each polyhedron.
     """
 
     kind: CellType
@@ -39,7 +39,7 @@ class Block:
     faces: Sequence[Sequence[Sequence[int]]] = ()
 
     def facets(self) -> Iterator[tuple[Ids, Ids]]:
-        """Facets of as many corners each: their nodes, shape (facets, corners), and their cells."""
+        """Yield facets with equal numbers of corners: nodes, shape (facets, corners), and cells."""
         if self.faces:
             listed = [
                 (face, number)
@@ -58,7 +58,7 @@ class Block:
             yield self.corners[:, facet], self.numbers
 
     def incidences(self) -> tuple[Ids, Ids]:
-        """Pairs of a cell and one of its corners, each once."""
+        """Return all pairs of a cell and one of its corners, each once."""
         if self.faces:
             nodes = [sorted({node for face in faces for node in face}) for faces in self.faces]
             cells = np.repeat(self.numbers, [len(own) for own in nodes])
@@ -67,12 +67,12 @@ class Block:
 
 
 def blocks_of(cells: Any, cell_type: str | None = None) -> list[Block]:
-    """Return the cells of a mesh, as `jetpy.dual_graph` takes them.
+    """Return the cells of any mesh that `jetpy.dual_graph` accepts.
 
     Raises
     ------
     GraphError
-        If they are of another kind, of a type that is not known, or have nodes that are no ids.
+        If the mesh or a cell type is not supported, or a node is not a valid id.
     """
     if hasattr(cells, "celltypes") and hasattr(cells, "cell_connectivity"):
         return list(_of_unstructured_grid(cells))
@@ -151,7 +151,7 @@ def _check_nodes(name: str, nodes: npt.NDArray[Any]) -> None:
 
 
 def _of_unstructured_grid(grid: Any) -> Iterator[Block]:
-    """Blocks of one type and size of a grid of PyVista, whose cells are in any order."""
+    """Yield the blocks of a PyVista grid, one for each cell type and size, cells in any order."""
     has_name_of_now = hasattr(type(grid), "cell_offsets")  # older PyVista: offset
     offsets = np.asarray(grid.cell_offsets if has_name_of_now else grid.offset)
     types, nodes = np.asarray(grid.celltypes), np.asarray(grid.cell_connectivity)

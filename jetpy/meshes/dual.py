@@ -1,4 +1,4 @@
-"""Graphs of meshes: cells that share facets or nodes, and nodes that share cells."""
+"""Graphs of meshes: dual graphs of cells, and nodal graphs."""
 
 from __future__ import annotations
 
@@ -19,35 +19,36 @@ from jetpy.io.graphs import as_graph
 from jetpy.meshes.cells import Block, Ids, blocks_of, count_cells
 
 MAX_CELLS = 64
-"""Most cells that may share a facet, all of which become neighbours of each other."""
+"""Maximum number of cells that share a facet; all of them become neighbours of each other."""
 
 
 def dual_graph(
     cells: Any, cell_type: str | None = None, *, common_nodes: int | None = None
 ) -> Graph:
-    """Return the dual graph of a mesh: its cells, those that share a facet being neighbours.
+    """Return the dual graph of a mesh, in which cells that share a facet are neighbours.
 
-    Facets are the faces of solid cells, the edges of flat ones, the ends of lines; corners alone
-    count, so that cells may be quadratic. Where a mesh has cells of several dimensions, as files of
-    Gmsh have for boundaries, vertices are those of the highest one, in their order, and
-    `jetpy.meshes.dual.spread` gives parts to the others. If the mesh is one of meshio or PyVista,
-    the graph's `coordinates` are the centres of the cells, computed when they are asked for.
+    Facets are the faces of 3D cells, the edges of 2D cells and the ends of lines. Only corners
+    count, so cells may be quadratic. If a mesh has cells of several dimensions (Gmsh files include
+    boundary cells), the vertices are the cells of the highest dimension, in their order, and
+    `jetpy.meshes.dual.spread` assigns parts to the others. For a mesh of meshio or PyVista, the
+    `coordinates` of the graph are the cell centres, computed on demand.
 
     Parameters
     ----------
     cells : mesh of meshio or PyVista, list of (type, array), or array of shape (cells, nodes)
-        Types are those of meshio: triangle, quad, tetra, pyramid, wedge, hexahedron, polygon,
-        polyhedron and so on, also with a number of nodes (tetra10). Cells are numbered one array
-        after the other; those of PyVista as there.
+        Types have the names of meshio: triangle, quad, tetra, pyramid, wedge, hexahedron, polygon,
+        polyhedron, ..., optionally followed by a number of nodes (tetra10). Cell ids continue from
+        one array to the next; cells of PyVista keep their ids.
     cell_type : str, optional
         Type of the cells, if `cells` is one array.
     common_nodes : int, optional
-        Make cells neighbours that share so many corners, whatever these are; METIS's `ncommon`.
+        Join cells that share at least this number of corners, whatever their facets are (METIS's
+        `ncommon`).
 
     Raises
     ------
     GraphError
-        If the cells are of a type that is not known, or more than 64 of them share a facet.
+        If a cell type is unknown, or more than 64 cells share a facet.
     OptionError
         If `common_nodes` is below 1.
 
@@ -76,19 +77,19 @@ def _dual(cells: Any, cell_type: str | None, common_nodes: int | None) -> Graph:
 
 
 def dual_graph_of_faces(owner: npt.ArrayLike, neighbour: npt.ArrayLike) -> Graph:
-    """Return the dual graph of a mesh of OpenFOAM.
+    """Return the dual graph of an OpenFOAM mesh.
 
     Parameters
     ----------
     owner : array of int, shape (faces,)
-        The cell that each face belongs to.
+        Cell that owns each face.
     neighbour : array of int, shape (inner faces,)
-        The cell on the other side of each of the first faces; those after them are boundaries.
+        Cell on the other side of each inner face; inner faces precede boundary faces.
 
     Raises
     ------
     GraphError
-        If there are more neighbours than owners, or ids are none.
+        If there are more neighbours than owners, or an id is not an integer from 0 on.
 
     Examples
     --------
@@ -112,10 +113,10 @@ def dual_graph_of_faces(owner: npt.ArrayLike, neighbour: npt.ArrayLike) -> Graph
 
 
 def node_graph(cells: Any, cell_type: str | None = None, *, n: int | None = None) -> Graph:
-    """Return the graph of a mesh's nodes: those that are corners of one cell are neighbours.
+    """Return the graph of mesh nodes, in which corners of the same cell are neighbours.
 
-    That is the pattern of a matrix of linear finite elements. If the mesh is one of meshio or
-    PyVista, the graph's `coordinates` are its points.
+    This is the sparsity pattern of a matrix of linear finite elements. For a mesh of meshio or
+    PyVista, the `coordinates` of the graph are the mesh points.
 
     Parameters
     ----------
@@ -127,7 +128,7 @@ def node_graph(cells: Any, cell_type: str | None = None, *, n: int | None = None
     Raises
     ------
     GraphError
-        As `dual_graph`; or if a cell has a node beyond `n`.
+        Under the conditions of `dual_graph`, or if a cell has a node id of `n` or more.
 
     Examples
     --------
@@ -152,13 +153,13 @@ def highest(blocks: Sequence[Block]) -> list[Block]:
 
 
 def renumbered(blocks: Sequence[Block]) -> list[Block]:
-    """Return blocks whose cells are numbered from 0 on, in the order of their numbers."""
+    """Return blocks whose cells are renumbered from 0, in the order of their ids."""
     numbers = _numbers(blocks)
     return [replace(own, numbers=np.searchsorted(numbers, own.numbers)) for own in blocks]
 
 
 def cells_of_vertices(cells: Any) -> Ids:
-    """Return which of all cells the vertices of the dual graph are, ascending.
+    """Return the cell id of each vertex of the dual graph, ascending.
 
     Parameters
     ----------
@@ -169,17 +170,17 @@ def cells_of_vertices(cells: Any) -> Ids:
 
 
 def spread(cells: Any, parts: npt.ArrayLike) -> npt.NDArray[np.int32]:
-    """Return the parts of all cells (int32, shape (cells,)), given those of the dual graph's.
+    """Return the part of every cell, int32, shape (cells,), given the parts of the dual graph.
 
-    A cell of lower dimension gets the part of the lowest cell of the highest dimension that has all
-    of its corners; part 0 if there is none.
+    A cell of lower dimension gets the part of the first cell of the highest dimension that has all
+    of its corners, or part 0 if there is none.
 
     Parameters
     ----------
     cells
         As for `dual_graph`.
     parts : array of int
-        As `jetpy.partition` returns for the dual graph.
+        Part of each vertex of the dual graph, as returned by `jetpy.partition`.
     """
     blocks = blocks_of(cells)
     n, top = count_cells(blocks), highest(blocks)
@@ -202,12 +203,12 @@ def spread(cells: Any, parts: npt.ArrayLike) -> npt.NDArray[np.int32]:
 
 
 def _numbers(blocks: Sequence[Block]) -> Ids:
-    """Return the numbers of the cells of blocks, ascending."""
+    """Return the cell ids in all blocks, ascending."""
     return np.sort(_joined([block.numbers for block in blocks]))
 
 
 def _incidence(blocks: Sequence[Block], cells: int, nodes: int | None = None) -> Any:
-    """Return the matrix that has 1 where a node is a corner of a cell, int32."""
+    """Return the incidence matrix of cells and their corners, int32, entries 1."""
     pairs = [block.incidences() for block in blocks]
     rows, columns = (_joined([pair[side] for pair in pairs]) for side in (0, 1))
     width = int(columns.max(initial=-1)) + 1 if nodes is None else nodes
@@ -217,7 +218,7 @@ def _incidence(blocks: Sequence[Block], cells: int, nodes: int | None = None) ->
 
 
 def _facets_by_size(blocks: Sequence[Block]) -> list[tuple[Ids, Ids]]:
-    """Return all facets of as many corners each: sorted nodes, and cells."""
+    """Return sorted nodes and cells of all facets, grouped by the number of corners."""
     found: dict[int, list[tuple[Ids, Ids]]] = defaultdict(list)
     for block in blocks:
         for nodes, numbers in block.facets():
@@ -229,7 +230,7 @@ def _facets_by_size(blocks: Sequence[Block]) -> list[tuple[Ids, Ids]]:
 
 
 def _neighbours(nodes: Ids, cells: Ids) -> tuple[Ids, Ids]:
-    """Return the pairs of cells that share a facet, in one direction; a pair may be there twice."""
+    """Return pairs of cells that share a facet, in one direction, possibly with duplicates."""
     order = np.lexsort(nodes.T)
     nodes, cells = nodes[order], cells[order]
     same = (nodes[1:] == nodes[:-1]).all(axis=1)
@@ -249,7 +250,7 @@ def _neighbours(nodes: Ids, cells: Ids) -> tuple[Ids, Ids]:
 
 
 def _joined(arrays: Sequence[Ids]) -> Ids:
-    """Concatenate arrays, of which there may be none."""
+    """Concatenate arrays; the sequence may be empty."""
     return np.concatenate([np.zeros(0, np.int64), *arrays])
 
 
@@ -259,7 +260,7 @@ def _graph(n: int, u: Any, v: Any) -> Graph:
 
 
 def _located(graph: Graph, cells: Any, locate: Callable[..., Coordinates]) -> Graph:
-    """Return a graph of a mesh that computes where vertices are, if the mesh has points."""
+    """Return the graph with coordinates computed on demand, if the mesh has points."""
     has_points = getattr(cells, "points", None) is not None
     return replace(graph, locate=partial(locate, cells)) if has_points else graph
 

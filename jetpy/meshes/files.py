@@ -1,4 +1,4 @@
-"""Files of meshes, by meshio: read, and written with a part for each cell."""
+"""Mesh files, read by meshio and written with a part for each cell."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from jetpy.meshes.gmsh import PART_GROUP, PHYSICAL, write_gmsh
 
 LOGGER = logging.getLogger("jetpy.input")
 PART = "part"
-"""Name of the cell data that hold the parts."""
+"""Name of the cell data that holds the parts."""
 NODE_TAGS = "gmsh:dim_tags"
-"""What meshio calls the entities of nodes of a file of Gmsh: two numbers a node."""
+"""Name in meshio of the Gmsh entity of each node, two numbers per node."""
 BOUNDING = "gmsh:bounding_entities"
-"""What meshio lists among the sets of cells of a file of Gmsh, though it is not such a set."""
+"""Entry that meshio lists among the cell sets of Gmsh files although it is not a cell set."""
 
 
 def read_mesh(path: Path) -> Any:
-    """Read a file and return its mesh, a `meshio.Mesh`.
+    """Read a mesh file and return its `meshio.Mesh`.
 
-    Sets of cells that `write_mesh` made for an earlier partition are left out. The logger
-    ``jetpy.input`` gets the warnings of meshio.
+    Cell sets that `write_mesh` made for an earlier partition are dropped. Warnings of meshio go to
+    the logger ``jetpy.input``.
 
     Raises
     ------
     JetpyError
         If meshio, or a package that it needs for this file, is not installed; a
-        `MissingFileError` if there is no such file.
+        `MissingFileError` if the file does not exist.
     FileFormatError
-        If meshio does not read the file, or no cells in it, or its name is that of a graph.
+        If meshio cannot read the file or finds no cells, or the suffix is that of a graph format.
     """
     if split_name(path)[1] in FORMATS:
         raise FileFormatError(f"{path}: this is the name of a graph, which jetpy partition takes")
@@ -59,27 +59,27 @@ def read_mesh(path: Path) -> Any:
 
 
 def write_mesh(path: Path, mesh: Any, parts: npt.NDArray[np.int32]) -> None:
-    """Write a mesh with the data `part` for its cells, whole or not at all.
+    """Write a mesh with the cell data `part`, atomically.
 
-    Other data stay, and sets of cells become data. If the format holds one number a cell, that is
-    the part. Files of Gmsh have physical groups as well, see `jetpy.meshes.gmsh.write_gmsh`. The
-    logger ``jetpy.input`` gets the warnings of meshio.
+    Other data stay, and cell sets become cell data. If the format holds only one number per cell,
+    it is the part. Gmsh files also get physical groups, see `jetpy.meshes.gmsh.write_gmsh`.
+    Warnings of meshio go to the logger ``jetpy.input``.
 
     Parameters
     ----------
     path : Path
-        Its suffix decides the format; .msh is Gmsh's 4.1.
+        Its suffix selects the format; .msh is Gmsh 4.1.
     mesh : meshio.Mesh
         Changed in place.
     parts : int32, shape (cells,)
-        Part of each cell of each block, one block after the other.
+        Part of each cell, in the order of the blocks.
 
     Raises
     ------
     JetpyError
-        If a package is missing that meshio needs for this format.
+        If a package that meshio needs for this format is not installed.
     FileFormatError
-        If meshio does not write this mesh, or the format holds no parts.
+        If meshio cannot write this mesh, or the format does not hold parts.
     """
     name = output_format(path)
     ends = np.cumsum([len(block.data) for block in mesh.cells])
@@ -103,14 +103,14 @@ def write_mesh(path: Path, mesh: Any, parts: npt.NDArray[np.int32]) -> None:
 
 @contextlib.contextmanager
 def _meshio_at_work(path: Path, what: str) -> Iterator[None]:
-    """Log the warnings that meshio prints in the block, and raise its errors as those of jetpy.
+    """Log the warnings that meshio prints in the block, and convert its errors to jetpy's.
 
     Raises
     ------
     JetpyError
         If meshio does not find a package that it needs.
     FileFormatError
-        If meshio raises anything else, or ends the program, as it does for an unreadable file.
+        If meshio raises any other error, or exits, as it does for an unreadable file.
     """
     printed = io.StringIO()
     failed = f"{path}: meshio does not {what} this mesh"
@@ -134,7 +134,7 @@ def _meshio_at_work(path: Path, what: str) -> Iterator[None]:
 
 
 def _messages(printed: str, kind: str) -> list[str]:
-    """Return the messages of a kind among the lines that meshio has printed, each as one line."""
+    """Return the messages of one kind in the output of meshio, each joined to one line."""
     messages = re.split(r"^(Info|Warning|Error): ", printed, flags=re.MULTILINE)[1:]
     pairs = zip(messages[::2], messages[1::2], strict=True)
     return [" ".join(words.split()) for found, words in pairs if found == kind]

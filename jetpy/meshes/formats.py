@@ -1,4 +1,4 @@
-"""Formats of meshio: which of them hold a part for each cell, and the packages that they need."""
+"""Formats of meshio: the ones that hold a part per cell, and the packages that they need."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from jetpy.io.packages import optional_package
 from jetpy.io.parts import is_parts_name
 
 WITH_PARTS = ("gmsh", "vtu", "vtk", "xdmf", "med", "hmf", "avsucd", "tecplot", "tetgen")
-"""Formats whose cells may have any number of integers."""
+"""Formats with any number of integers per cell."""
 WITH_ONE_NUMBER = ("medit", "netgen")
-"""Formats whose cells have one integer."""
+"""Formats with one integer per cell."""
 PACKAGES = {"xdmf": "h5py", "med": "h5py", "hmf": "h5py"}
 """Packages that meshio imports to write a format."""
 
@@ -29,7 +29,7 @@ def meshio() -> Any:
 
 
 def is_mesh_name(path: Path) -> bool:
-    """Whether meshio is installed and reads or writes files with the suffix of a name."""
+    """Return whether meshio is installed and supports the suffix of a file name."""
     try:
         return bool(_formats(path))
     except JetpyError:
@@ -37,7 +37,7 @@ def is_mesh_name(path: Path) -> bool:
 
 
 def output_format(path: Path) -> str:
-    """Return the format that meshio writes to a file with this name.
+    """Return the format in which meshio writes a file of this name.
 
     Raises
     ------
@@ -62,12 +62,12 @@ def output_format(path: Path) -> str:
 
 
 def check_output_name(path: Path) -> None:
-    """Refuse a name that `jetpy mesh` can write neither the mesh nor the parts alone to.
+    """Check that `jetpy mesh` can write the mesh, or the parts alone, to a file of this name.
 
     Raises
     ------
     FileFormatError, JetpyError
-        As `output_format` does.
+        Under the conditions of `output_format`, unless the suffix is that of a parts file.
     """
     if is_parts_name(path):
         return

@@ -1,7 +1,7 @@
-"""Writes meshes in Gmsh's format 4.1, binary, with a physical group for each part.
+"""Writer of binary Gmsh 4.1 files with a physical group for each part.
 
-meshio's own writer allows one physical group a cell, and its reader fails at data of cells in
-format 2.2. Source of the format: the Gmsh reference manual, section "MSH file format".
+meshio's writer allows one physical group per cell, and its reader fails on cell data in format
+2.2. Source of the format: the Gmsh reference manual, section "MSH file format".
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from jetpy.meshes.cell_types import type_of
 
 Ids = npt.NDArray[np.int64]
 PHYSICAL, GEOMETRICAL = "gmsh:physical", "gmsh:geometrical"
-"""Tags of cells as meshio names them: their physical group, 0 for none, and their entity."""
+"""Names in meshio of a cell's physical group (0: none) and of its entity."""
 PART_GROUP = re.compile(r"part \d+")
 COMPONENTS = 1, 3, 9
-"""Numbers of components that data may have."""
+"""Allowed numbers of components of node and cell data."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,14 +34,14 @@ class Elements:
     Attributes
     ----------
     kind : str
-        Type, as meshio names it.
+        Cell type in meshio.
     dimension, entity : int
     groups : tuple of int
         Physical groups of the entity.
     cells : int64, shape (n,)
         Index of each cell in its block.
     block : int
-        Index of the block of the mesh.
+        Index of the block in the mesh.
     """
 
     kind: str
@@ -53,11 +53,11 @@ class Elements:
 
 
 def write_gmsh(path: Path, mesh: Any, parts: list[npt.NDArray[np.int32]]) -> None:
-    """Write a mesh of meshio; a cell of part p is in the physical group ``part p``.
+    """Write a meshio mesh in which the cells of part p are in the physical group ``part p``.
 
-    Cells of the highest dimension stay in their physical group as well; others go to that of
-    their part only if they are in none. Cells are written by block and entity. Data with other
-    than 1, 3 or 9 components are left out.
+    Cells of the highest dimension also stay in their own physical group; other cells join the group
+    of their part only if they have none. Cells are ordered by block and entity. Data whose number
+    of components is not 1, 3 or 9 are dropped.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def write_gmsh(path: Path, mesh: Any, parts: list[npt.NDArray[np.int32]]) -> Non
     Raises
     ------
     FileFormatError
-        If Gmsh has no cells of such a type.
+        If Gmsh does not support a cell type.
     """
     names, groups = _groups(mesh, parts)
     elements = _elements(mesh, parts, groups)
@@ -94,10 +94,10 @@ def write_gmsh(path: Path, mesh: Any, parts: list[npt.NDArray[np.int32]]) -> Non
 def _groups(
     mesh: Any, parts: list[npt.NDArray[np.int32]]
 ) -> tuple[Mapping[str, tuple[int, int]], list[Ids]]:
-    """Return number and dimension of each group by name, and the two groups of cells, by block.
+    """Return id and dimension of each group by name, and the two groups of each cell, by block.
 
-    Groups have shape (cells, 2): the one from the input, and that of the part; 0 means none. Groups
-    named as those of parts come from an earlier partition and are dropped.
+    The groups have shape (cells, 2): the input's group and the group of the part; 0 means none.
+    Groups named like those of parts come from an earlier partition and are dropped.
     """
     names = {
         name: (int(number), int(dimension)) for name, (number, dimension) in mesh.field_data.items()
@@ -119,7 +119,7 @@ def _groups(
 
 
 def _elements(mesh: Any, parts: list[npt.NDArray[np.int32]], groups: list[Ids]) -> list[Elements]:
-    """Return the cells of each entity: those of one dimension with equal tags and groups."""
+    """Return the cells of each entity, which share dimension, tags and groups."""
     tags = mesh.cell_data.get(GEOMETRICAL) or [np.ones(len(own), np.int64) for own in parts]
     numbers: dict[tuple[int, ...], int] = {}
     count = dict.fromkeys(range(4), 0)
@@ -189,7 +189,7 @@ def _write_elements(stream: BinaryIO, mesh: Any, elements: list[Elements]) -> No
 
 
 def _write_data(stream: BinaryIO, section: str, name: str, values: npt.NDArray[Any]) -> None:
-    """Write numbers of nodes or cells, unless the format does not hold them."""
+    """Write data of nodes or cells, unless the format does not support them."""
     columns = values.reshape(len(values), -1)
     width = columns.shape[1]
     if width not in COMPONENTS or values.dtype.kind not in "biuf":

@@ -1,4 +1,4 @@
-"""Meshes of OpenFOAM: faces, cells and points in `constant/polyMesh`, and a part for each cell."""
+"""OpenFOAM meshes in `constant/polyMesh`: faces, cells and points, and a part for each cell."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ FoamFile
 (
 """
 _THEN = re.compile(rb"\s*\)\s*(\d+)\s*\(")
-"""Between the two lists of a binary file of faces."""
+"""Text between the two lists of a binary faces file."""
 _START = re.compile(rb"\}\s*(?:(?://[^\n]*|/\*.*?\*/)\s*)*(\d+)\s*\(", re.DOTALL)
 
 
 def is_case(path: Path) -> bool:
-    """Whether a folder is a case of OpenFOAM that has a mesh."""
+    """Return whether a folder is an OpenFOAM case with a mesh."""
     return _file(path, "owner") is not None
 
 
 def read_case(path: Path) -> Graph:
-    """Return the dual graph of a case's mesh; its vertices are where the centres of the cells are.
+    """Return the dual graph of a case's mesh; its coordinates are the cell centres.
 
     Raises
     ------
     MissingFileError
-        If there is no such folder.
+        If the folder does not exist.
     FileFormatError
-        If a file in it is missing or not a list of labels.
+        If a required file is missing or is not a list of labels.
     """
     check_exists(path)
     owner, neighbour = (read_labels(path, name) for name in ("owner", "neighbour"))
@@ -64,7 +64,7 @@ def read_case(path: Path) -> Graph:
 
 @dataclass(frozen=True)
 class Listing:
-    """A file of `constant/polyMesh`: what its header says, and what its list begins with."""
+    """A file of `constant/polyMesh`: its header, the length of its list, and the list's content."""
 
     file: Path
     header: bytes
@@ -73,17 +73,17 @@ class Listing:
 
     @property
     def is_binary(self) -> bool:
-        """Whether numbers are no text."""
+        """Whether numbers are in binary form."""
         return re.search(rb"format\s+binary", self.header) is not None
 
     @property
     def label(self) -> type[np.int32 | np.int64]:
-        """Type of binary labels."""
+        """Dtype of binary labels."""
         return np.int64 if b"label=64" in self.header else np.int32
 
     @property
     def scalar(self) -> type[np.float32 | np.float64]:
-        """Type of binary coordinates."""
+        """Dtype of binary coordinates."""
         return np.float32 if b"scalar=32" in self.header else np.float64
 
     @property
@@ -94,11 +94,12 @@ class Listing:
 
 
 def read_listing(case: Path, name: str) -> Listing:
-    """Return a file of `constant/polyMesh`, as text or binary, maybe compressed.
+    """Read a file of `constant/polyMesh`, text or binary, optionally compressed.
 
     Raises
     ------
     FileFormatError
+        If the file is missing or is not a list of OpenFOAM.
     """
     file = _file(case, name)
     if file is None:
@@ -113,11 +114,12 @@ def read_listing(case: Path, name: str) -> Listing:
 
 
 def read_labels(case: Path, name: str) -> npt.NDArray[np.int64]:
-    """Return the labels of a file of `constant/polyMesh`.
+    """Return the labels in a file of `constant/polyMesh`, int64.
 
     Raises
     ------
     FileFormatError
+        If the file is missing, or is not a list of labels of the announced length.
     """
     listing = read_listing(case, name)
     if listing.is_binary:
@@ -135,11 +137,12 @@ def read_labels(case: Path, name: str) -> npt.NDArray[np.int64]:
 
 
 def read_points(case: Path) -> npt.NDArray[np.float64]:
-    """Return the points of a mesh, shape (n, 3).
+    """Return the points of a mesh, float64, shape (n, 3).
 
     Raises
     ------
     FileFormatError
+        If the file is missing or invalid.
     """
     listing = read_listing(case, "points")
     wanted = 3 * listing.count
@@ -155,11 +158,12 @@ def read_points(case: Path) -> npt.NDArray[np.float64]:
 
 
 def read_faces(case: Path) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the points of all faces, one face after the other, and where each begins.
+    """Return the points of all faces, concatenated, and the start of each face, both int64.
 
     Raises
     ------
     FileFormatError
+        If the file is missing or invalid.
     """
     listing = read_listing(case, "faces")
     try:
@@ -182,16 +186,17 @@ def read_faces(case: Path) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]
 
 
 def _binary(content: bytes, count: int, kind: type[Any]) -> npt.NDArray[Any]:
-    """Return the numbers that a binary list begins with: so many, or those that are there."""
+    """Return the first `count` numbers of a binary list, or all if there are fewer."""
     return np.frombuffer(content[: count * np.dtype(kind).itemsize], kind)
 
 
 def _centres(case: Path, owner: Labels, neighbour: Labels) -> Coordinates:
-    """Return the centres of cells: the mean of those of their faces, each the mean of its points.
+    """Return the centre of each cell: the mean of its face centres, which are means of points.
 
     Raises
     ------
     FileFormatError
+        If faces, owner and points are inconsistent.
     """
     points, (labels, starts) = read_points(case), read_faces(case)
     if len(starts) != len(owner) or (len(labels) and labels.max() >= len(points)):
@@ -205,10 +210,10 @@ def _centres(case: Path, owner: Labels, neighbour: Labels) -> Coordinates:
 
 
 def write_decomposition(case: Path, parts: npt.NDArray[np.int32], path: Path | None = None) -> Path:
-    """Write the part of each cell for decomposePar's method `manual`; return where.
+    """Write the part of each cell for decomposePar's method `manual`; return the path.
 
-    That is ``constant/cellDecomposition`` unless another path is given; the name of the file is
-    what `dataFile` in the coefficients of the method says.
+    The default path is ``constant/cellDecomposition``. The file name must match `dataFile` in the
+    coefficients of the method.
     """
     target = case / DECOMPOSITION if path is None else path
     head = HEADER.format(name=target.name, count=len(parts))

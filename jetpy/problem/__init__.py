@@ -1,1 +1,1 @@
-"""What a run is asked for: options, presets, constraints and machines; measures of a solution."""
+"""Problem definition: options, presets, constraints, machines; and metrics of a solution."""

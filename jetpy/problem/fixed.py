@@ -1,4 +1,4 @@
-"""Parts that vertices have, or had: fixed ones, and homes that they leave at a cost."""
+"""Fixed vertices, and home parts that vertices leave at a cost."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from jetpy.graph.dlpack import on_host
 
 NO_PART = -1
 FINEST_MIGRATION = 1000
-"""Costs of migration are fractions of at most this denominator."""
+"""Maximum denominator of the fraction that represents the migration cost."""
 
 
 @dataclass(frozen=True, eq=False)
 class FixedVertices:
-    """Where vertices have to be, or were.
+    """Fixed parts and home parts of vertices.
 
     Attributes
     ----------
     fixed : int32, shape (n,)
-        Parts in which vertices stay; -1 of others.
+        Part in which each vertex must stay; -1 if free.
     home : int32, shape (n,), or None
-        Parts that vertices were in; -1 of others.
+        Previous part of each vertex; -1 if none.
     migration : Fraction
-        What it costs to move a unit of weight away from home.
+        Cost of moving a unit of vertex weight away from its home.
     """
 
     fixed: IntArray
@@ -38,7 +38,7 @@ class FixedVertices:
 
     @property
     def left(self) -> IntArray:
-        """Homes that vertices may leave: those of vertices that are not fixed, -1 of others."""
+        """Home of each vertex that may leave it, int32, shape (n,); -1 for all others."""
         if self.home is None:
             return np.full(len(self.fixed), NO_PART, np.int32)
         return np.where(self.fixed == NO_PART, self.home, NO_PART)
@@ -51,13 +51,13 @@ def check_fixed(
     home: npt.ArrayLike | None = None,
     migration: float = 0.0,
 ) -> FixedVertices | None:
-    """Return the places of n vertices; None if nothing is known of any of them.
+    """Return the checked fixed and home parts of n vertices; None if no vertex has either.
 
     Raises
     ------
     OptionError
-        If `fixed` or `home` are not n whole numbers in -1..k - 1, or `migration` is no number from
-        0 on.
+        If `fixed` or `home` are not n integers in -1..k - 1, or `migration` is not a finite number
+        from 0 on.
     """
     kept, homes = _checked(fixed, n, k, "fixed"), _checked(home, n, k, "home")
     cost = Fraction(finite_number("migration", migration)).limit_denominator(FINEST_MIGRATION)
@@ -69,7 +69,7 @@ def check_fixed(
 
 
 def _checked(places: npt.ArrayLike | None, n: int, k: int, what: str) -> IntArray | None:
-    """Return the parts of some vertices, int32, shape (n,), -1 of others; None without any."""
+    """Return parts as int32, shape (n,), -1 for none; None if all are -1 or none are given."""
     if places is None:
         return None
     array = on_host(places)

@@ -1,4 +1,4 @@
-"""Largest weights of parts and PEs, computed exactly."""
+"""Maximum weights of parts and PEs, in exact arithmetic."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from jetpy.graph.csr import INT32_MAX
 
 LARGEST_DENOMINATOR = 10**9
 ROUNDING = Fraction(1, 10**15)
-"""How far the float of a computed imbalance, such as 1 - 0.9, may be from the number meant."""
+"""Maximum rounding error of a computed imbalance, such as 1 - 0.9."""
 
 
 @lru_cache
 def growth(imbalance: float) -> Fraction:
-    """Return 1 + imbalance, for the number that a float (from 0 on) stands for.
+    """Return 1 + imbalance as a fraction, correcting the rounding of a float from 0 on.
 
-    That is a fraction with a denominator up to 10**9, if one is within `ROUNDING`: 1/10 for 0.1 and
-    for 1 - 0.9, 1/3 for 1 / 3. Otherwise it is the decimal number that Python prints.
+    The imbalance is the fraction with a denominator of at most 10**9 within `ROUNDING`, if any:
+    1/10 for 0.1 and for 1 - 0.9, 1/3 for 1 / 3. Otherwise it is the decimal number that Python
+    prints.
     """
     exact = Fraction(imbalance)
     near = exact.limit_denominator(LARGEST_DENOMINATOR)
@@ -31,7 +32,7 @@ def growth(imbalance: float) -> Fraction:
 def limits_of(
     ideals: npt.NDArray[np.int64], imbalance: float, most: int = INT32_MAX
 ) -> npt.NDArray[np.int64]:
-    """Return floor((1 + imbalance) * ideal), or `most` if that is less, for each ideal weight.
+    """Return min(floor((1 + imbalance) * ideal), most) for each ideal weight.
 
     `ideals` and the result are int64, of the same shape; `most` is less than 2**63.
     """
@@ -41,5 +42,5 @@ def limits_of(
 
 
 def limit_of_pes(total: int, k: int, imbalance: float) -> int:
-    """Return ceil((1 + imbalance) * total / k), or 2**31 - 1 if that is less: the limit of a PE."""
+    """Return the weight limit of a PE: min(ceil((1 + imbalance) * total / k), 2**31 - 1)."""
     return min(math.ceil(growth(imbalance) * total / k), INT32_MAX)

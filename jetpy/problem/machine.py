@@ -1,4 +1,4 @@
-"""A machine: its processing elements (PEs) and how far they are from each other."""
+"""Machines: processing elements (PEs) and the distances between them."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from jetpy.lazy import cached_property
 from jetpy.problem.problem import MAX_PARTS, Metric
 
 MAX_PES_IN_MATRIX = 1024
-"""Machines with more PEs have their distances computed, not looked up, where a hierarchy allows."""
+"""With more PEs, kernels compute distances from the hierarchy (if any) instead of a matrix."""
 
 Levels = str | Sequence[int]
-"""Numbers, lowest level first: text such as ``4:8:6``, or a sequence."""
+"""One integer per level, lowest level first: text such as ``4:8:6``, or a sequence."""
 
 
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """PEs 0..k - 1 and their distances.
+    """PEs 0..k - 1 and the distances between them.
 
     Attributes
     ----------
     hierarchy : tuple of int
-        a_1, ..., a_l: a_1 PEs a processor, a_2 processors a node and so on, numbered in this order;
-        empty if the machine has none.
+        a_1, ..., a_l: a_1 PEs per processor, a_2 processors per node and so on, numbered in this
+        order; empty if the machine has no hierarchy.
     distances : tuple of int
-        d_1, ..., d_l: distance of two PEs that have the group of that level in common, but none of
-        a lower level; empty if there is a matrix.
+        d_1, ..., d_l: distance between two PEs whose lowest common group is of that level; empty
+        if there is a matrix.
     matrix : int32, shape (k, k), or None
-        Distance of every two PEs, where these do not follow from the hierarchy.
+        Distance of each pair of PEs; None if the hierarchy defines the distances.
     """
 
     hierarchy: tuple[int, ...]
@@ -50,32 +50,32 @@ class Machine:
 
     @property
     def group_sizes(self) -> tuple[int, ...]:
-        """Number of PEs of a group of each level: a_1, a_1 a_2, ..., k."""
+        """Number of PEs in a group of each level: a_1, a_1 a_2, ..., k."""
         return tuple(math.prod(self.hierarchy[: i + 1]) for i in range(len(self.hierarchy)))
 
     @property
     def is_monotone(self) -> bool:
-        """Whether no distance is smaller than that of a lower level."""
+        """Whether distances do not decrease from lower to higher levels."""
         return list(self.distances) == sorted(self.distances)
 
     @property
     def _occurring(self) -> list[int]:
-        """The distances of levels with more than one group."""
+        """Distances of the levels with more than one group."""
         levels = zip(self.hierarchy, self.distances, strict=True)
         return [distance for size, distance in levels if size > 1]
 
     @property
     def is_uniform(self) -> bool:
-        """Whether every two PEs have the same distance, so that the cost is that many cuts."""
+        """Whether all pairs of PEs have the same distance, so the cost is a multiple of the cut."""
         if self.matrix is None:
             return len(set(self._occurring)) <= 1
         return len(np.unique(self.matrix[~np.eye(self.k, dtype=bool)])) <= 1
 
     def upper_levels(self) -> list[Machine]:
-        """Return the machine of the highest level alone, of the two highest, and so on.
+        """Return the machines of the highest level, of the two highest levels, and so on.
 
-        A group of the levels left out is one PE; of a matrix, the first PE of a group stands for
-        it. All levels together and those of one group are not among them.
+        Each group of the omitted levels becomes one PE; in a matrix, the first PE of a group
+        represents it. The whole machine and levels of one group are not included.
         """
         machines: list[Machine] = []
         for level in range(len(self.hierarchy) - 1, 0, -1):
@@ -88,7 +88,7 @@ class Machine:
 
     @cached_property
     def metric(self) -> Metric:
-        """The distances, as kernels read them."""
+        """The distances in the form that kernels read."""
         if self.matrix is not None:
             factor = max(int(np.gcd.reduce(self.matrix, axis=None)), 1)
             return Metric(1, self.matrix.ravel() // np.int32(factor), factor)
@@ -104,7 +104,10 @@ class Machine:
     def levels_between(
         self, p: npt.NDArray[np.int32], q: npt.NDArray[np.int32]
     ) -> npt.NDArray[np.int64]:
-        """Return the lowest level (from 0) that different PEs have in common, pair by pair."""
+        """Return the level (from 0) of the lowest common group of each pair of PEs, int64.
+
+        The two PEs of a pair must differ.
+        """
         levels = np.zeros(len(p), np.int64)
         for size in self.group_sizes[:-1]:
             levels += p // size != q // size
@@ -118,7 +121,7 @@ class Machine:
 
 
 def machine(hierarchy: Levels | None, distances: Levels | npt.ArrayLike) -> Machine:
-    """Return the machine that a hierarchy and distances, or a matrix of these, describe.
+    """Make a machine from a hierarchy and distances by level, or from a distance matrix.
 
     Raises
     ------
@@ -146,12 +149,13 @@ def machine(hierarchy: Levels | None, distances: Levels | npt.ArrayLike) -> Mach
 def described(
     hierarchy: Levels | None, distances: Levels | npt.ArrayLike | None, k: int | None = None
 ) -> Machine | None:
-    """Return the machine that is described, if any, after checking that it has `k` PEs.
+    """Return the machine of these arguments after checking that it has `k` PEs; None without any.
 
     Raises
     ------
     OptionError
-        As `machine` does; also if there is a hierarchy alone, or another number of PEs.
+        Under the conditions of `machine`; also if there is a hierarchy without distances, or the
+        number of PEs is not `k`.
     """
     if distances is None:
         if hierarchy is not None:
@@ -173,7 +177,7 @@ def _is_matrix(distances: Any) -> bool:
 
 
 def _numbers(name: str, value: Any, least: int) -> tuple[int, ...]:
-    """Return the numbers of text or a sequence, at least one."""
+    """Return the integers in text or a sequence, at least one."""
     items = value.split(":") if isinstance(value, str) else value
     try:
         numbers = tuple(int(x) if isinstance(x, str) else operator.index(x) for x in items)
@@ -190,7 +194,7 @@ def _numbers(name: str, value: Any, least: int) -> tuple[int, ...]:
 
 
 def _matrix(distances: npt.ArrayLike, k: int | None) -> npt.NDArray[np.int32]:
-    """Return a matrix of distances, checked."""
+    """Return a distance matrix after checking it."""
     matrix = np.asarray(distances)
     rows, columns = matrix.shape
     if rows != columns or rows == 0:

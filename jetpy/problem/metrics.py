@@ -1,7 +1,7 @@
-"""What a partition is worth: cut, balance, communication, connectedness.
+"""Quality metrics of a partition: cut, balance, communication, connectedness.
 
-All functions take the part of each vertex as integers of shape (n,), and work on one block of
-the graph at a time.
+All functions take the part of each vertex as integers of shape (n,). They process the graph in
+blocks of rows.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 def checked_parts(graph: Graph, parts: npt.ArrayLike, k: int | None = None) -> IntArray:
-    """Return `parts` as an int32 array, after checking that they partition the graph.
+    """Return `parts` as int32, after checking that they partition the graph.
 
     Raises
     ------
     GraphError
-        When `parts` are not n integers in 0..k - 1 (in 0..2**31 - 2 when k is None).
+        If `parts` are not n integers in 0..k - 1 (in 0..2**31 - 2 if k is None).
     OptionError
-        When k is below 1.
+        If k is below 1.
     """
     if k is not None and integer("k", k) < 1:
         raise OptionError(f"k must be at least 1, not {k}")
@@ -49,7 +49,7 @@ def checked_parts(graph: Graph, parts: npt.ArrayLike, k: int | None = None) -> I
 
 
 def edge_cut(graph: Graph, parts: npt.ArrayLike) -> int:
-    """Total weight of the undirected edges whose ends are in different parts.
+    """Return the total weight of the undirected edges whose ends are in different parts.
 
     >>> from jetpy.graph.generators import grid
     >>> edge_cut(grid(2, 2), [0, 0, 1, 1])
@@ -63,7 +63,7 @@ def edge_cut(graph: Graph, parts: npt.ArrayLike) -> int:
 
 
 def mapped_cut(graph: Graph, parts: npt.ArrayLike, metric: Metric, k: int) -> int:
-    """Total weight of the undirected cut edges, each times the distance of its parts.
+    """Return the sum over undirected cut edges of weight times the distance between the parts.
 
     >>> from jetpy.graph.generators import grid
     >>> from jetpy.problem.problem import EDGE_CUT
@@ -78,7 +78,7 @@ def mapped_cut(graph: Graph, parts: npt.ArrayLike, metric: Metric, k: int) -> in
 
 
 def part_weights(graph: Graph, parts: npt.ArrayLike, k: int) -> npt.NDArray[np.int64]:
-    """Total vertex weight of each part, int64, shape (k,)."""
+    """Return the total vertex weight of each part, int64, shape (k,)."""
     ids = checked_parts(graph, parts, k)
     # as float64, which is exact: the total is below 2**53
     weights: npt.NDArray[np.int64] = np.bincount(ids, graph.vertex_weights, k).astype(np.int64)
@@ -93,7 +93,7 @@ def imbalance(graph: Graph, parts: npt.ArrayLike, k: int) -> float:
 
 
 def communication_volume(graph: Graph, parts: npt.ArrayLike) -> int:
-    """Sum over the vertices of how many other parts they have neighbours in."""
+    """Return the sum over all vertices of the number of other parts with a neighbour."""
     ids = checked_parts(graph, parts)
     volume = 0
     for u, entries in cut_entries(graph, ids):
@@ -116,7 +116,7 @@ def components_per_part(graph: Graph, parts: npt.ArrayLike, k: int) -> npt.NDArr
 
 
 def label_components(graph: Graph, parts: IntArray) -> IntArray:
-    """Number the pieces of all parts: the connected components of the graph without cut edges.
+    """Label the connected components of all parts, which are those of the graph without cut edges.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def label_components(graph: Graph, parts: IntArray) -> IntArray:
     Returns
     -------
     int32, shape (n,)
-        The piece of each vertex, from 0 on.
+        Component of each vertex, from 0 on.
     """
     from scipy.sparse import csgraph  # which imports scipy.linalg
 
@@ -145,7 +145,7 @@ def label_components(graph: Graph, parts: IntArray) -> IntArray:
 
 
 def isolated_vertices(graph: Graph, parts: npt.ArrayLike) -> int:
-    """Count the vertices without a neighbour in their own part.
+    """Count the vertices without a neighbour in the same part.
 
     >>> from jetpy.graph.generators import grid
     >>> isolated_vertices(grid(2, 2), [0, 0, 0, 1])
@@ -162,7 +162,7 @@ def isolated_vertices(graph: Graph, parts: npt.ArrayLike) -> int:
 
 
 def cut_entries(graph: Graph, parts: IntArray) -> Iterator[tuple[IntArray, npt.NDArray[np.intp]]]:
-    """Blocks of cut directed edges: source vertices, ascending, and positions in `indices`."""
+    """Yield blocks of cut directed edges: source vertices, ascending, and indices in `indices`."""
     for start, stop in graph.row_blocks():
         first, last = graph.indptr[start], graph.indptr[stop]
         u = graph.sources(start, stop)
@@ -172,5 +172,5 @@ def cut_entries(graph: Graph, parts: IntArray) -> Iterator[tuple[IntArray, npt.N
 
 
 def _distinct_sorted(values: npt.NDArray[np.integer]) -> int:
-    """Count the different values of a sorted array that is not empty."""
+    """Count the distinct values of a sorted array that is not empty."""
     return int(np.count_nonzero(values[1:] != values[:-1])) + 1

@@ -1,4 +1,4 @@
-"""Several weights for each vertex: every part keeps a limit for each of them."""
+"""Multi-constraint partitioning: several weights per vertex, each with limits of its own."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from jetpy.problem.limits import limits_of
 from jetpy.problem.targets import Shares, ideals
 
 WHOLE = 2**30
-"""What all vertices weigh together, by what a unit of each weight counts."""
+"""Total vertex weight to which each of the weights is scaled."""
 FINENESS = 1000
-"""What an average vertex weighs, where one weight stands for all."""
+"""Average weight of a vertex when one weight replaces all."""
 SLACK = 0.5
-"""By what share of an average vertex the limits of coarse levels are looser."""
+"""Extra room of parts on coarse levels, as a fraction of an average vertex."""
 
 
 @dataclass(frozen=True, eq=False)
 class MultiConstraint:
-    """Weights of vertices, and what parts may weigh.
+    """Several weights per vertex, with the ideal and maximum weights of parts.
 
     Attributes
     ----------
     weights : int32, shape (n, c)
     ideals, limits : int64, shape (k, c)
-        What each part should weigh, and at most.
+        Ideal and maximum weight of each part.
     """
 
     weights: npt.NDArray[np.int32]
@@ -40,25 +40,25 @@ class MultiConstraint:
 
     @property
     def totals(self) -> npt.NDArray[np.int64]:
-        """What all vertices weigh, int64, shape (c,)."""
+        """Total of each weight over all vertices, int64, shape (c,)."""
         return np.asarray(self.weights.sum(axis=0, dtype=np.int64))
 
     @property
     def factors(self) -> npt.NDArray[np.int64]:
-        """What a unit of each weight counts, so that all weights count the same; int64, (c,)."""
+        """Factor of each weight that makes the totals nearly equal, int64, shape (c,)."""
         return np.asarray(WHOLE // np.maximum(self.totals, 1)).clip(1)
 
     def excess(self, parts: IntArray) -> int:
-        """Return how far parts are above their limits, all weights counting the same."""
+        """Return the total scaled weight of parts above their limits."""
         above = np.maximum(loads(self.weights, parts, len(self.limits)) - self.limits, 0)
         return int((above * self.factors).sum())
 
     def coarsened(self, coarse_of: IntArray, n: int) -> MultiConstraint:
-        """Return what holds after vertices have become n coarse ones."""
+        """Return the constraints of n coarse vertices; `coarse_of` maps vertices to them."""
         return replace(self, weights=loads(self.weights, coarse_of, n).astype(np.int32))
 
     def in_units(self) -> MultiConstraint:
-        """Return the same with each of the c weights divided by the common divisor of that one."""
+        """Return the constraints with each weight divided by its greatest common divisor."""
         units = np.array([common_divisor(column) for column in self.weights.T], np.int32)
         return replace(
             self,
@@ -68,13 +68,13 @@ class MultiConstraint:
         )
 
     def loosened(self) -> MultiConstraint:
-        """Return the same with limits that are looser by a share of an average vertex."""
+        """Return the constraints with limits raised by `SLACK` average vertices."""
         average = self.totals / max(len(self.weights), 1)
         return replace(self, limits=self.limits + (SLACK * average).astype(np.int64))
 
 
 def in_one(weights: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-    """Return one weight of each vertex, int32, shape (n,), to which several contribute the same."""
+    """Combine the weights of each vertex into one, with equal influence; int32, shape (n,)."""
     totals = weights.sum(axis=0, dtype=np.int64)
     shares = (weights / np.maximum(totals, 1)).mean(axis=1)
     whole = min(WHOLE, FINENESS * len(weights))
@@ -82,7 +82,7 @@ def in_one(weights: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
 
 
 def loads(weights: npt.NDArray[np.int32], parts: IntArray, k: int) -> npt.NDArray[np.int64]:
-    """Return what parts weigh, int64, shape (k, c)."""
+    """Return the weights of parts, int64, shape (k, c)."""
     columns = [np.bincount(parts, column, k).astype(np.int64) for column in weights.T]
     return np.stack(columns, axis=1)
 
@@ -90,13 +90,12 @@ def loads(weights: npt.NDArray[np.int32], parts: IntArray, k: int) -> npt.NDArra
 def checked_weights(
     weights: npt.ArrayLike, n: int, naming: Naming | None = None
 ) -> npt.NDArray[np.int32]:
-    """Return several weights of each vertex, int32, shape (n, c); `naming` is for messages.
+    """Return several weights per vertex, int32, shape (n, c); `naming` is for messages.
 
     Raises
     ------
     GraphError
-        If they are not n rows of whole numbers from 0 on, or those of a column add up to 2**31 or
-        more.
+        If the weights are not n rows of integers from 0 on, or a column sums to 2**31 or more.
     """
     array = on_host(weights)
     if array.ndim != 2 or len(array) != n or array.shape[1] == 0:
@@ -125,9 +124,9 @@ def checked_weights(
 def pose_several(
     weights: npt.NDArray[np.int32], imbalances: Sequence[float], shares: Shares
 ) -> MultiConstraint:
-    """Return weights (int32, shape (n, c)) with limits, given an imbalance for each of them.
+    """Return the constraints of weights (int32, shape (n, c)), given an imbalance for each weight.
 
-    `shares` (int64, shape (k,)) are what parts should weigh, relative to each other.
+    `shares` (int64, shape (k,)) are the relative ideal weights of the parts.
     """
     totals = weights.sum(axis=0, dtype=np.int64).tolist()
     wanted = np.stack([ideals(total, shares) for total in totals], axis=1)

@@ -1,4 +1,4 @@
-"""Every knob of the partitioner, in frozen dataclasses; presets choose them by name."""
+"""All parameters of the partitioner, in frozen dataclasses; presets combine them."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ INT32_MAX = 2**31 - 1
 
 @dataclass(frozen=True)
 class CoarsenOptions:
-    """How the hierarchy is built (Jet, section 3.1; G-kway, section 3.1; iG-kway, section IV).
+    """Options of coarsening (Jet, section 3.1; G-kway, section 3.1; iG-kway, section IV).
 
     Attributes
     ----------
     method : {'two-hop', 'union-find', 'constrained'}
     rounds : int
-        Two-hop: most rounds of handshakes a level.
+        Two-hop: maximum number of handshake rounds per level.
     two_hop_share : float
-        Two-hop: share of unmatched vertices above which its next kind is tried.
+        Two-hop: fraction of unmatched vertices above which the next kind of match is tried.
     max_matchmaker : int
-        Two-hop: degree above which a vertex makes no matches among its neighbours, nor has a twin.
+        Two-hop: vertices of larger degree do not match their neighbours and have no twins.
     score : bool
-        Union-find, constrained: among neighbours by edges of equal weight, prefer low degrees.
+        Union-find, constrained: among edges of equal weight, prefer neighbours of low degree.
     group_size : int
-        Constrained: most vertices that become one.
+        Constrained: maximum number of vertices that become one coarse vertex.
     per_part : int or None
-        Stop at so many vertices for each part; None: as Jet, or sooner (`coarsest_size` in
-        `jetpy.multilevel.hierarchy`).
+        Stop at this number of vertices per part; None: see `coarsest_size` in
+        `jetpy.multilevel.hierarchy`.
     min_shrink : float
-        Stop when a level has more than this share of the vertices of the level before.
+        Stop when a level has more than this fraction of the vertices of the previous level.
     """
 
     method: choices.Coarsening = "two-hop"
@@ -48,9 +48,10 @@ class CoarsenOptions:
 
 @dataclass(frozen=True)
 class InitialOptions:
-    """How the coarsest graph is partitioned: parts_tried / k times, three at least, in two limits.
+    """Options of the initial partition of the coarsest graph.
 
-    Half of the tries are partitions of their own, whose bisections are tried twice on average
+    The number of tries is max(3, parts_tried / k), limited by `max_tries` and `max_entries`, but at
+    least 1. Half of the tries are partitions; each of their bisections is tried twice on average
     (`jetpy.initial.coarsest`).
 
     Attributes
@@ -60,8 +61,8 @@ class InitialOptions:
     max_tries : int
     parts_tried : int
     max_entries : int
-        Vertices and directed edges of the coarsest graph times tries; coarsening goes on for a
-        while where four tries would be too many.
+        Maximum number of vertices and directed edges of the coarsest graph times tries. Coarsening
+        continues for some levels if four tries would exceed it.
     """
 
     method: choices.Initial = "bisection"
@@ -72,44 +73,45 @@ class InitialOptions:
 
 @dataclass(frozen=True)
 class RefineOptions:
-    """How a level is refined (Jet, section 4; G-kway, section 3.2).
+    """Options of refinement on a level (Jet, section 4; G-kway, section 3.2).
 
-    Moves of independent sets go on until there are none, whatever the patience, which is then that
-    of rebalancing; they need the tolerance 1 (`INDEPENDENT_SET` in `jetpy.problem.presets`).
+    Refinement by independent sets continues until no move is left, whatever the patience, which
+    then applies to rebalancing. It requires the tolerance 1 (`INDEPENDENT_SET` in
+    `jetpy.problem.presets`).
 
     Attributes
     ----------
     method : {'jet', 'independent-set'}
     finest_ratios, coarse_ratios : tuple of int
-        Filter ratios c in percent, each of which gets a loop of its own, on the finest level and
-        on all others.
+        Filter ratios c in percent, on the finest level and on all others. Each ratio has its own
+        refinement loop.
     patience : int
-        Iterations without a new best partition before a loop ends. Twice this number while a part
+        Iterations without a new best partition before a loop ends. The number doubles while a part
         is above its limit and either no balanced partition is known or the cut is smaller than
-        the cut of the best one.
+        that of the best partition.
     tolerance : float
-        A cut below this times the best one resets the patience (phi of the paper): from 0 to 1,
-        with at most six digits after the point.
+        A cut below this factor times the best cut resets the patience (phi in the paper): from 0 to
+        1, with at most six decimal places.
     weak_rounds : int
-        Weak rebalancing iterations in a row before strong ones. If `patience` is not larger, strong
-        ones follow an iteration of label propagation only where patience is doubled.
+        Number of consecutive weak rebalancing iterations before strong ones. If `patience` is not
+        larger, strong iterations follow label propagation only while the patience is doubled.
     coarse_slack : float
-        By how much of an average vertex a part may outgrow its limit on coarse levels.
+        Extra room of parts on coarse levels, as a fraction of an average vertex.
     overfill : int or None
-        By how much, in percent, a part may outgrow its limit in label propagation; None: any.
+        Percentage by which label propagation may exceed the limit of a part; None: any.
     flow_sweeps : int
-        How often flows look at each pair of parts, at most; 0: no flows.
+        Maximum number of times that flows visit each pair of parts; 0: no flows.
     flow_hops : int
-        Steps from the cut between two parts within which vertices may move by a flow.
+        Maximum distance, in edges, of vertices that a flow may move from the cut between two parts.
     flow_step : int
-        Flows are on every so many-th level, the finest among them.
+        Flows run on every `flow_step`-th level, including the finest.
     flow_size : int
-        They are on levels of at most so many vertices and directed edges together.
+        Flows run on levels with at most this number of vertices and directed edges together.
 
     Raises
     ------
     OptionError
-        If the tolerance is another number, or no number.
+        If the tolerance is not a number, or is out of range.
     """
 
     method: choices.Refinement = "jet"
@@ -134,7 +136,7 @@ class RefineOptions:
             )
 
     def has_flows(self, depth: int) -> bool:
-        """Whether there may be flows on a level, the finest being 0."""
+        """Return whether flows may run on the level of this depth; the finest has depth 0."""
         return self.flow_sweeps > 0 and depth % self.flow_step == 0
 
 
@@ -147,25 +149,27 @@ class Options:
     coarsen, initial, refine
         Options of the stages.
     branches : tuple of {'two-hop', 'union-find', 'constrained'}
-        Coarsenings of other hierarchies, which branch off at one level
+        Coarsening methods of further hierarchies, which share the finest levels with the first
         (`jetpy.multilevel.hierarchy_portfolio`).
     portfolio_limit : int
-        That is the finest one with at most so many vertices and directed edges together.
+        The hierarchies separate at the finest level with at most this number of vertices and
+        directed edges together.
     branch_parts_tried : int
-        The coarsest graph of another hierarchy is partitioned branch_parts_tried / k times, at
+        The coarsest graph of a further hierarchy is partitioned branch_parts_tried / k times, at
         least once, and not more often than that of the first.
     cycles : int
-        V-cycles after the refinement of a cycled level.
+        Number of V-cycles after the refinement of a level chosen by the next two options.
     cycle_limit : int or None
-        Cycled is the finest level with at most so many vertices and directed edges together.
+        V-cycles start at the finest level with at most this number of vertices and directed edges
+        together.
     cycle_step : int
-        Where that is None, cycled is every so many-th level, the finest among them.
+        If `cycle_limit` is None, V-cycles start at every `cycle_step`-th level, including the
+        finest.
     cut_share : float or None
-        Where parts are cut again, this is done on coarse levels if the cut is at most this share
-        of what it would be if it were all edges; None: on the finest level.
+        When parts are divided further, this happens on coarse levels if the cut is at most this
+        fraction of its value if all edges were cut; None: on the finest level.
     generations : int
-        Partitions that are found or recombined (`jetpy.multilevel.evolution`), where nothing else
-        is asked for.
+        Default number of partitions that are found or recombined (`jetpy.multilevel.evolution`).
     """
 
     coarsen: CoarsenOptions = field(default_factory=CoarsenOptions)
@@ -183,19 +187,19 @@ class Options:
 
 @dataclass(frozen=True)
 class Effort:
-    """When a population of partitions is done: by what comes first.
+    """Limits of an evolutionary search; the first one reached ends it.
 
     Attributes
     ----------
     generations : int or None
-        After so many, 1 or more; None: whenever the time is over.
+        Number of generations, at least 1; None: no limit.
     time_limit : float or None
-        When another generation would take longer than so many seconds in all; None: never.
+        Total seconds; the search ends if another generation would exceed them. None: no limit.
 
     Raises
     ------
     OptionError
-        If a number is out of range, or no number.
+        If a value is out of range or not a number.
     """
 
     generations: int | None = None
@@ -215,7 +219,7 @@ class Effort:
             object.__setattr__(self, "time_limit", seconds)
 
     def shared(self, runs: int) -> Effort:
-        """Return what each of so many runs may take of the time, one after the other."""
+        """Return the effort of each of `runs` consecutive runs, which share the time equally."""
         return self if self.time_limit is None else replace(self, time_limit=self.time_limit / runs)
 
 
@@ -224,12 +228,12 @@ ONCE = Effort(1)
 
 
 def choose_effort(options: Options, generations: int | None, time_limit: float | None) -> Effort:
-    """Return the effort that is asked for; that of the options, if nothing is.
+    """Return the requested effort; by default, the generations of `options`.
 
     Raises
     ------
     OptionError
-        If a number is out of range, or no number.
+        If a value is out of range or not a number.
     """
     if generations is None and time_limit is None:
         return Effort(options.generations)
@@ -238,30 +242,29 @@ def choose_effort(options: Options, generations: int | None, time_limit: float |
 
 @dataclass(frozen=True)
 class IncrementalOptions:
-    """How a partition follows a changing graph.
+    """Options of incremental partitioning of a changing graph.
 
     Attributes
     ----------
     tries : int
-        The first partition is the best of so many, with seeds one apart: many others follow from
-        it, and some graphs' cuts vary by a tenth.
+        The first partition is the best of this number of runs with consecutive seeds. All later
+        partitions depend on it, and cuts of some graphs vary by a tenth.
     extra_buckets : int
-        Buckets of 32 slots that each vertex gets beside those that its neighbours fill (gamma of
-        iG-kway).
+        Number of buckets of 32 slots per vertex in addition to those that its neighbours fill
+        (gamma in iG-kway).
     max_degree : int
         A vertex with more neighbours keeps its part until the whole partition is refined. Most
-        batches change some of its edges, but few of them; and all its neighbours would have to be
-        looked at.
+        batches change a small fraction of its edges, but all its neighbours would be visited.
     refine_after, repartition_after : float
-        The whole partition is refined, or found anew, when more modifiers were applied since the
-        last time than this share of the graph's vertices and edges.
+        The whole partition is refined, or recomputed, once the number of modifiers since the last
+        time exceeds this fraction of the graph's vertices and edges.
     max_drift : float
-        It is also found anew when the cut has become larger by this share, since the last time,
-        because parts had no room for vertices where their edges would have them.
+        The partition is also recomputed once the cut has grown by this fraction since the last
+        time because vertices did not fit into the parts that their edges prefer.
     on_host : bool
-        Beside a GPU, the host keeps the graph and applies batches, and the GPU partitions whole
-        graphs: quicker for batches of a few thousand modifiers, of which the GPU would wait for
-        the host most of the time.
+        With a GPU, the host stores the graph and applies batches, and the GPU partitions whole
+        graphs. This is faster for batches of a few thousand modifiers, in which the GPU would
+        mostly wait for the host.
     """
 
     tries: int = 3

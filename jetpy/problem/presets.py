@@ -1,4 +1,4 @@
-"""Named sets of options."""
+"""Presets: named combinations of options."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ INDEPENDENT_SET = RefineOptions(
     overfill=None,
     flow_sweeps=0,
 )
-"""Every move lowers the cut, and so may be the last but one; none goes beyond a limit."""
+"""Options of independent-set refinement: each move lowers the cut and respects the limits."""
 REFINER_DEFAULTS = {"independent-set": INDEPENDENT_SET}
-"""Options of refinements that want others than the usual ones."""
+"""Options of refinement methods whose defaults differ from `RefineOptions`."""
 
 
 @cache
 def default() -> Options:
-    """Return settings for small cuts at good speed: those of the paper, but for less patience.
+    """Return options for small cuts at good speed: the paper's, with less patience.
 
-    Parts admit no more than they have room for, and 2 %; a second hierarchy of coarse levels, a
-    V-cycle on one of them, and flows on every third.
+    Parts may exceed their limits by 2 % in label propagation. A second hierarchy starts at a coarse
+    level, one coarse level has a V-cycle, and every third level has flows.
     """
     return Options()
 
 
 @cache
 def fast() -> Options:
-    """Return settings that give up sooner, without second hierarchies, V-cycles and flows."""
+    """Return options with less patience, without second hierarchies, V-cycles and flows."""
     refine = RefineOptions(patience=6, tolerance=0.995, flow_sweeps=0)
     return Options(refine=refine, branches=(), cycles=0)
 
 
 @cache
 def ultra() -> Options:
-    """Return settings for the smallest cuts: two filter ratios, more of all else."""
+    """Return options for the smallest cuts: two filter ratios and more effort in all stages."""
     ratios = (75, 25)
     return Options(
         refine=RefineOptions(
@@ -66,7 +66,7 @@ def ultra() -> Options:
 
 @cache
 def most() -> Options:
-    """Return the settings of `ultra` for the best of a population of partitions.
+    """Return the options of `ultra` for the best of a population of partitions.
 
     Source: Sanders, Schulz, "Distributed evolutionary graph partitioning", ALENEX 2012.
     """
@@ -75,7 +75,7 @@ def most() -> Options:
 
 @cache
 def gkway() -> Options:
-    """Return the settings of G-kway: union-find, METIS once, independent sets, no V-cycles.
+    """Return the options of G-kway: union-find, METIS once, independent sets, no V-cycles.
 
     Source: Lee et al., "G-kway: Multilevel GPU-Accelerated k-way Graph Partitioner using Task
     Graph Parallelism", TODAES 2025, sections 3 and 5.7.
@@ -104,7 +104,7 @@ def preset(name: str) -> Options:
     Raises
     ------
     OptionError
-        If there is no preset of that name.
+        If the preset is unknown.
     """
     one_of(PRESETS, "preset", name)
     return PRESETS[name]()
@@ -115,14 +115,14 @@ def choose(
     coarsening: choices.Coarsening | None,
     refinement: choices.Refinement | None,
 ) -> Options:
-    """Return the options of a preset with another coarsening or refinement; None keeps its own.
+    """Return the options of a preset, with another coarsening or refinement method unless None.
 
-    Another refinement comes with options of its own.
+    Another refinement method replaces all refinement options by its defaults.
 
     Raises
     ------
     OptionError
-        If there is none of such a name.
+        If a name is unknown.
     """
     options = preset(name)
     if coarsening is not None:

@@ -1,4 +1,4 @@
-"""What a run is asked for, the same on every level."""
+"""The partitioning problem, which is the same on every level."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from jetpy.problem.options import Options
 
 MAX_PARTS = 2**24
 SEEDS = 2**31
-"""How many seeds there are, from 0 on."""
+"""Number of valid seeds, from 0 on."""
 
 
 @dataclass(frozen=True, eq=False)
 class Metric:
-    """The distances of parts, as `jetpy.workloads.common.metric` reads them, times a factor."""
+    """Distances between parts, as `jetpy.workloads.common.metric` reads them, and their factor."""
 
     kind: int
     distances: npt.NDArray[np.int32]
@@ -31,11 +31,11 @@ class Metric:
 
     @property
     def farthest(self) -> int:
-        """The largest distance, without the factor."""
+        """Largest distance, without the factor."""
         return int(self.distances[1 :: 2 if self.kind == 2 else 1].max(initial=1))
 
     def between(self, p: IntArray, q: IntArray, k: int) -> IntArray:
-        """Return the distances of parts (int32), pair by pair, with the factor."""
+        """Return the distance of each pair of parts, int32, including the factor."""
         if self.kind == 0:
             return np.asarray(p != q, np.int32)
         if self.kind == 1:
@@ -49,12 +49,12 @@ class Metric:
 
 
 EDGE_CUT = Metric(0, np.zeros(0, np.int32))
-"""Every two parts have distance 1."""
+"""The metric in which any two parts have distance 1."""
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Number of parts, largest part weight, seed and options.
+    """Number of parts, weight limits, seed and options.
 
     Attributes
     ----------
@@ -63,22 +63,21 @@ class Problem:
     total : int
         Total vertex weight W.
     limit : int
-        Largest part weight allowed, in units; with `part_limits`, that of an average part.
+        Maximum part weight, in units; with `part_limits`, that of an average part.
     seed : int
     options : Options
     groups : int
-        Each vertex belongs to one of so many groups of parts, k / groups in a row.
+        Number of groups of k / groups consecutive parts. A vertex stays in its group.
     part_limits : int64, shape (k,), or None
-        Largest part weights, where they are not all `limit`.
+        Maximum weight of each part; None: `limit` for all.
     targets : int64, shape (k,), or None
-        What parts should weigh, relative to each other, where that is not the same; then there are
-        no groups.
+        Relative ideal weights of the parts; None: all equal. With targets, there is one group.
     metric : Metric
-        What is to become small is the weight of edges between parts times their distance.
+        The objective is the sum over edges of weight times the distance between the parts.
     fill : bool
-        Whether to leave no part empty, if there are as many vertices as parts.
+        Whether to leave no part empty, if there are at least k vertices.
     unit : int
-        What one unit of weight stands for (`in_units`).
+        Vertex weight that one unit represents (`in_units`).
     """
 
     k: int
@@ -101,7 +100,7 @@ class Problem:
 
     @property
     def ideal_in_units(self) -> int:
-        """ceil(W / k), in units and rounded up."""
+        """ceil(W / k) in units, rounded up."""
         return -(-self.ideal // self.unit)
 
     @property
@@ -111,23 +110,23 @@ class Problem:
 
     @cached_property
     def limits(self) -> npt.NDArray[np.int64]:
-        """Largest weight of each part, int64, shape (k,)."""
+        """Maximum weight of each part, in units, int64, shape (k,)."""
         if self.part_limits is None:
             return np.full(self.k, self.limit, np.int64)
         return self.part_limits
 
     @cached_property
     def shares(self) -> npt.NDArray[np.int64]:
-        """What each part should weigh relative to the others of its group, int64, shape (k,)."""
+        """Relative ideal weight of each part within its group, int64, shape (k,)."""
         return np.ones(self.k, np.int64) if self.targets is None else self.targets
 
     def imbalance_of(self, part_weights: npt.NDArray[np.int64]) -> float:
-        """Return how much heavier than its target a part is, at most, as a share of that."""
+        """Return the maximum over parts of weight / ideal - 1; `part_weights` are in units."""
         return float((part_weights * self.unit / self.ideals).max()) - 1
 
     @cached_property
     def ideals(self) -> npt.NDArray[np.int64]:
-        """What each part should weigh, rounded up, int64, shape (k,)."""
+        """Ideal weight of each part, rounded up, int64, shape (k,)."""
         if self.targets is None:
             return np.full(self.k, self.ideal, np.int64)
         from jetpy.problem.targets import ideals
@@ -136,12 +135,12 @@ class Problem:
 
 
 def checked_imbalance(imbalance: Any, *, large: bool) -> float:
-    """Return an imbalance, which is below 1 unless it may be `large`.
+    """Return an imbalance, which must be below 1 unless `large`.
 
     Raises
     ------
     OptionError
-        If it is larger, or not a number from 0 on.
+        If the imbalance is too large, or not a finite number from 0 on.
     """
     number = finite_number("imbalance", imbalance)
     if number >= 1 and not large:
@@ -153,12 +152,12 @@ def checked_imbalance(imbalance: Any, *, large: bool) -> float:
 
 
 def checked_imbalances(imbalance: Any, kinds: int, *, large: bool) -> list[float]:
-    """Return an imbalance for each of so many weights.
+    """Return an imbalance for each of `kinds` weights.
 
     Raises
     ------
     OptionError
-        If there is not one number, or one for each, from 0 on.
+        If `imbalance` is not one number or `kinds` numbers, or a number is out of range.
     """
     given: Sequence[Any] = np.ravel(np.asarray(imbalance, object)).tolist()
     if len(given) not in (1, kinds):
@@ -177,12 +176,12 @@ def make_problem(
     *,
     fill: bool = False,
 ) -> Problem:
-    """Check the numbers and return the problem.
+    """Check the arguments and return the problem.
 
     Raises
     ------
     OptionError
-        If a number is out of range, or no number.
+        If a value is out of range or not a number.
     """
     k, seed = integer("k", k), integer("seed", seed)
     if not 1 <= k < MAX_PARTS:
@@ -206,10 +205,10 @@ def make_problem(
 
 
 def in_units(problem: Problem, unit: int) -> Problem:
-    """Return the problem of the same vertices with their weights divided by a common divisor.
+    """Return the problem after dividing all vertex weights by a common divisor.
 
-    Graphs whose weights are multiples of each other then differ in nothing, and what is left below
-    a limit is not less than any vertex weighs.
+    Graphs whose weights differ by a factor then get the same parts, and the room below a limit is
+    not smaller than the lightest vertex.
     """
     part_limits = None if problem.part_limits is None else problem.part_limits // unit
     limit, all_units = problem.limit // unit, problem.unit * unit
@@ -217,9 +216,9 @@ def in_units(problem: Problem, unit: int) -> Problem:
 
 
 def divided(graph: Graph, problem: Problem) -> tuple[Graph, Problem]:
-    """Return a graph with its vertex weights divided by their common divisor, and its problem.
+    """Divide the vertex weights of a graph by their common divisor; return graph and problem.
 
-    For stages on the host; the back end's copy of a graph has `divide_weights`.
+    For stages on the host; `divide_weights` does this for a graph on the back end.
     """
     unit = common_divisor(graph.vertex_weights)
     if unit == 1:
@@ -230,10 +229,11 @@ def divided(graph: Graph, problem: Problem) -> tuple[Graph, Problem]:
 
 
 def loosened(problem: Problem, n: int) -> Problem:
-    """Return the problem on a coarse level of n vertices, where parts may be a little heavier.
+    """Return the problem on a coarse level of n vertices, where limits are higher.
 
-    By a share of an average vertex, as vertices there are too heavy to fill parts up to a limit.
-    Finer levels have less to mend than a level that keeps the limit has to give up.
+    The increase is a fraction of an average vertex, because coarse vertices are too heavy to fill
+    parts exactly. Repairing the balance on finer levels costs less than a strict limit on coarse
+    levels.
     """
     average = problem.ideal_in_units * problem.k / n
     more = int(problem.options.refine.coarse_slack * average)
@@ -242,10 +242,11 @@ def loosened(problem: Problem, n: int) -> Problem:
 
 
 def within(step: Problem, last: Problem, weights: npt.NDArray[np.int64], cuts_left: int) -> Problem:
-    """Return the problem of cutting each of some parts into the parts of a step.
+    """Return the problem of dividing each current part into the parts of a step.
 
-    Parts (of these weights, int64) may weigh differently; what they may still gain, so that those
-    of the last step keep their limit, is shared out over this cut and those after it.
+    The current parts have these weights (int64) and may differ. The room that each has so that its
+    parts in the last step keep their limit is shared by this division and the following ones;
+    `cuts_left` is their number.
     """
     count = len(weights)
     arity, below = step.k // count, last.k // count
@@ -264,10 +265,10 @@ def within(step: Problem, last: Problem, weights: npt.NDArray[np.int64], cuts_le
 
 
 def slack(room: int, weight: int, cuts_left: int) -> float:
-    """Return the imbalance that a block may be cut with, so that all its parts keep the limit.
+    """Return the imbalance with which to divide a block so that its final parts keep their limit.
 
-    `room` is what its parts may weigh together, `weight` what it weighs; so many cuts are left
-    until it is in parts, each with the same share of the slack. Source: Schulz and Woydt,
+    `room` is the total limit of the final parts, `weight` the weight of the block. `cuts_left`
+    divisions remain, and each gets the same share of the slack. Source: Schulz and Woydt,
     "Shared-Memory Hierarchical Process Mapping" (2025), adaptive imbalance; eq. 2 of Samoldekin,
     Schulz and Woydt (2025).
     """

@@ -1,4 +1,4 @@
-"""Targets: what each part should weigh, by its share of the whole."""
+"""Targets: the relative ideal weights of parts."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from jetpy.errors import OptionError
 Shares = npt.NDArray[np.int64]
 
 MAX_SHARES = 2**30
-"""Shares are whole numbers that add up to no more than this, so that products with weights fit."""
+"""Maximum sum of the integer shares, so that products with weights do not overflow."""
 
 
 def checked_targets(targets: npt.ArrayLike | None, k: int) -> Shares | None:
-    """Return targets as whole shares, int64, shape (k,); None where all are the same.
+    """Return targets as integer shares, int64, shape (k,); None if all are equal.
 
     Raises
     ------
     OptionError
-        If there are not k of them, or one is not a positive number.
+        If there are not k targets, or one is not a positive number.
     """
     if targets is None:
         return None
@@ -51,6 +51,6 @@ def _whole(values: npt.NDArray[Any]) -> Shares:
 
 
 def ideals(total: int, shares: Shares) -> npt.NDArray[np.int64]:
-    """Return what each part should weigh, rounded up, int64, shape (k,)."""
+    """Return the ideal weight of each part, rounded up, int64, shape (k,)."""
     exact = -(-total * shares.astype(object) // int(shares.sum()))
     return np.asarray(exact, np.int64)
