@@ -1,1 +1,1 @@
-"""How good a partition is, in numbers, tables and notebooks."""
+"""Evaluation of partitions: metrics, tables and notebook output."""

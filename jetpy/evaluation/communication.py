@@ -1,4 +1,4 @@
-"""What each part of a partition sends, and to whom: in one pass over blocks of the graph."""
+"""Communication between parts, measured in one pass over blocks of the graph."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ Counts = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Communication:
-    """Communication of parts.
+    """Communication between parts.
 
     Attributes
     ----------
     volumes : int64, shape (k,)
-        What each part sends: the sum over its vertices of how many other parts they have
-        neighbours in.
+        Communication volume of each part: the sum over its vertices of the number of other parts
+        with a neighbour.
     boundary : int64, shape (k,)
-        How many vertices of each part have a neighbour in another one.
+        Number of vertices of each part with a neighbour in another part.
     isolated : int64, shape (k,)
-        How many vertices of each part have no neighbour in it.
+        Number of vertices of each part without a neighbour in the part.
     cut_matrix : scipy.sparse.csr_array of int64, shape (k, k)
-        Total weight of the edges between each two parts; symmetric, without a diagonal.
+        Total weight of the edges between each pair of parts; symmetric, without a diagonal.
     """
 
     volumes: Counts
@@ -38,13 +38,13 @@ class Communication:
 
 
 def communication(graph: Graph, parts: IntArray, k: int) -> Communication:
-    """Measure the communication of parts.
+    """Measure the communication between parts.
 
     Parameters
     ----------
     graph : Graph
     parts : int32, shape (n,)
-        Part of each vertex, in 0..k-1.
+        Part of each vertex, in 0..k - 1.
     k : int
 
     Examples
@@ -60,14 +60,14 @@ def communication(graph: Graph, parts: IntArray, k: int) -> Communication:
            [1, 1, 0]])
     """
     volumes, boundary = np.zeros(k, np.int64), np.zeros(k, np.int64)
-    linked = np.zeros(k, np.int64)  # vertices with a neighbour in their own part
+    linked = np.zeros(k, np.int64)  # vertices with a neighbour in the same part
     upper = sp.csr_array((k, k), dtype=np.int64)
     for start, stop in graph.row_blocks():
         entries = slice(graph.indptr[start], graph.indptr[stop])
         u, other = graph.sources(start, stop), parts[graph.indices[entries]]
         own = parts[u]
         cut = own != other
-        above = own < other  # of both directions of an edge, one
+        above = own < other  # one direction of each edge
         weights = graph.edge_weights[entries][above].astype(np.int64)
         upper += sp.coo_array((weights, (own[above], other[above])), (k, k)).tocsr()
         linked += np.bincount(parts[_different(u[~cut])], minlength=k)
@@ -80,5 +80,5 @@ def communication(graph: Graph, parts: IntArray, k: int) -> Communication:
 
 
 def _different(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return the different ones among values that are sorted."""
+    """Return the distinct values of a sorted array."""
     return values[np.concatenate(([True], values[1:] != values[:-1]))] if len(values) else values

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class PartitionLike(Protocol):
-    """A partition as `jetpy.partition` returns it."""
+    """An object with the parts and k of a partition, such as a `Partition`."""
 
     @property
     def parts(self) -> IntArray:
@@ -49,14 +49,15 @@ class Evaluation:
     imbalance : float
         As `imbalance`.
     part_volumes : int64, shape (k,)
-        What each part sends: the sum over its vertices of how many other parts they have
-        neighbours in.
+        Communication volume of each part: the sum over its vertices of the number of other parts
+        with a neighbour.
     part_boundary_vertices : int64, shape (k,)
-        How many vertices of each part have a neighbour in another one.
+        Number of vertices of each part with a neighbour in another part.
     part_isolated_vertices : int64, shape (k,)
-        How many vertices of each part have no neighbour in it.
+        Number of vertices of each part without a neighbour in the part.
     cut_matrix : scipy.sparse.csr_array of int64, shape (k, k)
-        Total weight of the undirected edges between each two parts; symmetric, without a diagonal.
+        Total weight of the undirected edges between each pair of parts; symmetric, without a
+        diagonal.
     components : int64, shape (k,)
         As `components_per_part`.
     empty_parts : int
@@ -64,11 +65,11 @@ class Evaluation:
     disconnected_parts : int
         Number of parts whose induced subgraph has more than one component.
     machine : Machine or None
-        That of which parts are the PEs, if one was given.
+        Machine whose PEs are the parts, if given.
     cost : int or None
-        Given a machine: the sum over ordered pairs of tasks of communication times distance.
+        With a machine: the sum over ordered pairs of tasks of communication times distance.
     cost_by_level : int64, shape (levels,), or None
-        Given a machine: the share of each level of its hierarchy in the cost, lowest first.
+        With a machine: the cost of each level of its hierarchy, lowest first.
     """
 
     k: int
@@ -88,12 +89,12 @@ class Evaluation:
 
     @property
     def communication_volume(self) -> int:
-        """As `communication_volume`: what all parts send together."""
+        """Sum of the communication volumes of all parts, as `communication_volume`."""
         return int(self.part_volumes.sum())
 
     @property
     def largest_volume(self) -> int:
-        """What the part sends that sends most."""
+        """Maximum communication volume of a part."""
         return int(self.part_volumes.max())
 
     @property
@@ -108,7 +109,7 @@ class Evaluation:
 
     @cached_property
     def part_neighbours(self) -> npt.NDArray[np.int64]:
-        """How many other parts each part has edges to, int64, shape (k,)."""
+        """Number of other parts to which each part has edges, int64, shape (k,)."""
         counts: npt.NDArray[np.int64] = np.diff(self.cut_matrix.indptr).astype(np.int64)
         return counts
 
@@ -150,18 +151,18 @@ def evaluate(
         As for `jetpy.partition`.
     parts : integers in 0..k - 1, shape (n,), or Partition
     k : int, optional
-        Number of parts; by default that of a `Partition`, the largest part id plus 1, at least 1,
-        or that of the PEs.
+        Number of parts. By default the number of PEs of the machine, the k of a `Partition`, or
+        the largest part id plus 1, but at least 1.
     hierarchy, distances : optional
-        A machine, as for `jetpy.map_processes`, of which parts are the PEs.
+        A machine whose PEs are the parts, as for `jetpy.map_processes`.
     vertex_weights, edge_weights, weight, node_weight, n, repair, pattern, scale
         As for `as_graph`.
 
     Raises
     ------
     GraphError, OptionError
-        As `as_graph` and `checked_parts` do; OptionError also where the machine has another
-        number of PEs than `k`, or is none.
+        Under the conditions of `as_graph` and `checked_parts`; OptionError also if the machine is
+        invalid, or its number of PEs is not `k`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a mapping costs."""
+"""Communication cost of mappings."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def communication_cost(graph: Graph, pe: npt.ArrayLike, machine: Machine) -> int
     Raises
     ------
     GraphError
-        As `jetpy.problem.metrics.checked_parts` does.
+        If `jetpy.problem.metrics.checked_parts` refuses `pe`.
     """
     return 2 * mapped_cut(graph, pe, machine.metric, machine.k)
 
 
 def cost_by_level(graph: Graph, pe: npt.ArrayLike, machine: Machine) -> npt.NDArray[np.int64]:
-    """Return the share of each level of the hierarchy in the cost, lowest first, int64.
+    """Return the cost of each level of the hierarchy, lowest first, int64, shape (levels,).
 
     `pe` and errors are those of `communication_cost`.
     """

@@ -1,4 +1,4 @@
-"""METIS on the same problem, to compare with."""
+"""METIS on the same problem, for comparison."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ MAX_THOUSANDTHS = 10**6
 
 @dataclass(frozen=True, eq=False)
 class Baseline:
-    """What METIS found: the part of each vertex, int32, shape (n,), and its wall seconds."""
+    """A partition by METIS: the part of each vertex, int32, shape (n,), and its wall seconds."""
 
     parts: npt.NDArray[np.int32]
     seconds: float
 
 
 def unsupported_reason(graph: Graph, k: int) -> str:
-    """Return why METIS cannot be asked for k parts of a graph, or nothing."""
+    """Return the reason why METIS cannot partition a graph into k parts; empty if it can."""
     if graph.is_large:
         return "the graph is too large for METIS"
     if not 1 < k <= graph.n or graph.m == 0:
@@ -32,20 +32,20 @@ def unsupported_reason(graph: Graph, k: int) -> str:
 
 
 def metis(graph: Graph, k: int, limit: int, seed: int) -> Baseline:
-    """Partition by METIS alone: k-way, by one thread, with the same limit as near as it takes one.
+    """Partition by METIS's k-way method on one thread, with nearly the same limit.
 
-    METIS has whole thousandths of imbalance, 1 at least: the largest that keeps the limit. It gets
-    arrays of 64 bits, which it need not convert.
+    METIS's imbalance is a positive integer in thousandths: the largest one that keeps the limit, or
+    1. The arrays are 64-bit, so METIS need not convert them.
 
     Parameters
     ----------
     graph : Graph
-        Not empty, for which `unsupported_reason` has nothing to say.
+        Not empty, and supported according to `unsupported_reason`.
     k : int
     limit : int
-        What a part may weigh.
+        Maximum part weight.
     seed : int
-        METIS gets the next one: with its seeds 0 and 1 it does the same, as ``srand`` does.
+        METIS gets `seed` + 1, because its seeds 0 and 1 give the same result, as in ``srand``.
     """
     import pymetis
 

@@ -1,4 +1,4 @@
-"""Results as small tables of HTML for notebooks: no colours of their own, and no JavaScript."""
+"""Results as small HTML tables for notebooks, without own colours or JavaScript."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _LEFT, _RIGHT = ' style="text-align: left"', ' style="text-align: right"'
 
 
 def partition_html(partition: Partition) -> str:
-    """Show a partitioning run."""
+    """Return a table of a partitioning run."""
     return _facts("Partition", [*partition_rows(partition), seconds_row(partition)])
 
 
 def mapping_html(mapping: Mapping) -> str:
-    """Show a mapping run."""
+    """Return a table of a mapping run."""
     return _facts("Mapping", [*mapping_rows(mapping), seconds_row(mapping.partition)])
 
 
 def evaluation_html(result: Evaluation) -> str:
-    """Show what was measured of a partition; of each part, where there are few, folded up."""
+    """Return a table of metrics, with a collapsed table of parts if there are few."""
     rows = [("k", f"{result.k:,}"), ("cut", f"{result.cut:,}"), *evaluation_rows(result)]
     facts = _facts("Evaluation", rows)
     if result.k > MAX_PARTS:

@@ -1,4 +1,4 @@
-"""What is told of results in a few rows, each a name and a value; on screens and in notebooks."""
+"""Rows of name and value that describe results, for terminals and notebooks."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 Rows = list[tuple[str, str]]
 
 MAX_PARTS = 32
-"""Parts that a table lists; of more, none."""
+"""Maximum number of parts in a table; with more parts, there is none."""
 PART_HEADERS = (
     *("part", "weight", "components", "volume"),
     *("neighbours", "boundary", "isolated"),
 )
-"""What `part_rows` tells."""
+"""Columns of `part_rows`."""
 LEVEL_HEADERS = (
     *("level", "vertices", "edges", "cut before", "cut after"),
     *("imbalance", "iterations", "s"),
 )
-"""What `level_rows` tells."""
+"""Columns of `level_rows`."""
 
 
 def partition_rows(partition: Partition) -> Rows:
-    """Describe a partitioning run: the graph, options, cut and balance."""
+    """Describe a partitioning run: graph, options, cut and balance."""
     return [
         ("graph", graph_text(partition.graph)),
         ("run", run_text(partition)),
@@ -47,7 +47,7 @@ def partition_rows(partition: Partition) -> Rows:
 
 
 def together_rows(result: DistributedPartition, name: str) -> Rows:
-    """Describe a run of several processes, as `partition_rows` does one of a single process."""
+    """Describe a run of several processes, in the format of `partition_rows`."""
     run = f"k = {result.k}, seed {result.seed}, preset {result.preset}"
     engine = _engine(result)
     means = {"nccl": ", which talk through NCCL", "mpi": ", which talk through MPI", "none": ""}
@@ -62,7 +62,7 @@ def together_rows(result: DistributedPartition, name: str) -> Rows:
 
 
 def run_text(partition: Partition) -> str:
-    """Return the options of a run, and what ran it."""
+    """Return the options and the back end of a run."""
     run = f"k = {partition.k}, seed {partition.seed}, preset {partition.preset}"
     own = preset(partition.preset)
     if partition.coarsening != own.coarsen.method:
@@ -75,7 +75,7 @@ def run_text(partition: Partition) -> str:
 
 
 def mapping_rows(mapping: Mapping) -> Rows:
-    """Describe a mapping run: the graph, machine, options, cost and balance."""
+    """Describe a mapping run: graph, machine, options, cost and balance."""
     partition = mapping.partition
     return [
         ("graph", graph_text(partition.graph)),
@@ -89,7 +89,7 @@ def mapping_rows(mapping: Mapping) -> Rows:
 
 
 def evaluation_rows(result: Evaluation) -> Rows:
-    """Describe a partition by what was measured of it, without number of parts and cut."""
+    """Describe the metrics of a partition, except k and cut."""
     weights = result.part_weights
     ideal = -(-int(weights.sum()) // result.k)
     volumes = result.part_volumes
@@ -106,7 +106,7 @@ def evaluation_rows(result: Evaluation) -> Rows:
 
 
 def part_rows(result: Evaluation) -> list[tuple[str, ...]]:
-    """Describe each part, as `PART_HEADERS` says."""
+    """Describe each part; `PART_HEADERS` names the columns."""
     numbers = zip(
         range(result.k),
         result.part_weights,
@@ -121,7 +121,7 @@ def part_rows(result: Evaluation) -> list[tuple[str, ...]]:
 
 
 def level_rows(levels: Iterable[Level]) -> list[tuple[str, ...]]:
-    """Describe levels in their order, by `LEVEL_HEADERS`."""
+    """Describe levels in their order; `LEVEL_HEADERS` names the columns."""
     return [
         (
             f"{level.level}",
@@ -138,7 +138,7 @@ def level_rows(levels: Iterable[Level]) -> list[tuple[str, ...]]:
 
 
 def text_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table as text, its columns aligned on the right.
+    """Format a table as text, with right-aligned columns.
 
     >>> print(text_table(("n", "cut"), [("1,000", "7"), ("10", "12")]))
         n  cut
@@ -153,7 +153,7 @@ def text_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def seconds_row(partition: Partition | DistributedPartition) -> tuple[str, str]:
-    """Return how long a run took, and its stages."""
+    """Return the total time of a run and the times of its stages."""
     seconds = partition.seconds
     stages = ", ".join(
         f"{stage} {seconds[stage]:.2f}" for stage in ("coarsen", "initial", "refine")
@@ -162,18 +162,18 @@ def seconds_row(partition: Partition | DistributedPartition) -> tuple[str, str]:
 
 
 def graph_text(graph: Graph) -> str:
-    """Return name and size of a graph."""
+    """Return the name and size of a graph."""
     return f"{graph.name}: {graph.n:,} vertices, {graph.m:,} edges"
 
 
 def cut_text(cut: int, graph: Graph) -> str:
-    """Return a cut and its share of the total edge weight."""
+    """Return a cut and its percentage of the total edge weight."""
     total = graph.total_edge_weight
     return f"{cut:,} ({100 * cut / total:.2f} % of the edge weight)" if total else "0"
 
 
 def cost_rows(cost: int, by_level: Sequence[int]) -> Rows:
-    """Return rows for the cost of a mapping and the share of each level, lowest first."""
+    """Return rows for the cost of a mapping and the cost of each level, lowest first."""
     rows = [("cost", f"{cost:,}")]
     if by_level:
         rows.append(("cost by level", " + ".join(f"{share:,}" for share in by_level)))
@@ -181,7 +181,7 @@ def cost_rows(cost: int, by_level: Sequence[int]) -> Rows:
 
 
 def _engine_text(partition: Partition) -> str:
-    """Return what ran the kernels, and why no GPU did if CuPy is there to use one."""
+    """Return the engine, and why it is not a GPU if CuPy is installed."""
     if partition.gpu_skipped and find_spec("cupy") is not None:
         return f"{_engine(partition)} (small graph: starting a GPU would take longer)"
     return _engine(partition)
@@ -226,7 +226,7 @@ def _migration(partition: Partition) -> Rows:
 
 
 def count(number: int, noun: str) -> str:
-    """Return a number with its noun.
+    """Return a number with its noun in singular or plural.
 
     >>> count(1, "thread"), count(2, "thread")
     ('1 thread', '2 threads')

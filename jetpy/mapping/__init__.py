@@ -1,4 +1,4 @@
-"""Process mapping: placing the tasks of an application on the PEs of a machine."""
+"""Process mapping: assigning the tasks of an application to the PEs of a machine."""
 
 from jetpy.mapping.launchers import read_hosts, write_rankfile, write_slurm_hostfile
 

@@ -1,7 +1,7 @@
-"""Tasks placed one after the other, each on the free PE that is nearest to those it talks to.
+"""Greedy mapping: each task in turn goes to the free PE nearest to its communication partners.
 
 Source: Müller-Merbach, "Optimale Reihenfolgen" (1970), as in Schulz, Träff, "Better Process Mapping
-and Sparse Quadratic Assignment", SEA 2017; here from several PEs at once.
+and Sparse Quadratic Assignment", SEA 2017. Here, the search starts from several PEs.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ import numpy.typing as npt
 from jetpy.graph.csr import Graph
 
 MAX_TERMS = 1 << 24
-"""How many distances to look at, at most, to start from more than one PE."""
+"""Maximum number of distance lookups over all starting PEs (one PE is always tried)."""
 
 FixedVertices = npt.NDArray[np.int32]
 
 
 def place_greedily(graph: Graph, distances: npt.NDArray[np.int32]) -> FixedVertices:
-    """Return a PE for each task (int32, shape (n,)), all different.
+    """Return a PE for each task, int32, shape (n,), all different.
 
-    The first task goes to one PE after the other, spread evenly, as many as time allows; the
-    cheapest result is returned.
+    The first task is tried on several PEs, spread evenly; `MAX_TERMS` limits their number. The
+    result is the cheapest mapping.
 
     Parameters
     ----------
     graph : Graph
-        Tasks, at most k, and what they communicate.
+        At most k tasks, and their communication.
     distances : int32, shape (k, k)
-        Of PEs.
+        Distances between PEs.
     """
     k = len(distances)
     count = min(max(MAX_TERMS // (len(graph.indices) * k + 1), 1), k)
@@ -52,9 +52,9 @@ def place_greedily(graph: Graph, distances: npt.NDArray[np.int32]) -> FixedVerti
 
 
 def _order(graph: Graph) -> list[int]:
-    """Return all tasks, next always that which talks most to those before; the first most to all.
+    """Return the order of tasks: next is the one with most communication to its predecessors.
 
-    Among equal ones that which talks most to all, then the first.
+    The first task has most communication in total, which also breaks ties; then the lowest id.
     """
     sums = np.concatenate((np.zeros(1, np.int64), np.cumsum(graph.edge_weights, dtype=np.int64)))
     total = np.diff(sums[graph.indptr])

@@ -1,7 +1,7 @@
-"""Mappings in files that launchers of MPI read: where each rank runs.
+"""Mapping files for MPI launchers, which give the location of each rank.
 
-A task is a rank and a PE a core. Which levels of a machine make a host follows from how many hosts
-there are; without them, processors (the first level) and nodes (the second) are as in "4:8:6".
+A task is a rank, and a PE is a core. The number of hosts determines which levels of the machine
+make up a host. By default, processors are the first level and nodes the second, as in "4:8:6".
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def read_hosts(text: str) -> list[str]:
-    """Return the names in a file, the first word of each line; or those in the text, by commas.
+    """Return the host names in a file, the first word of each line, or in comma-separated text.
 
-    Names that come again are left out, as are comments after ``#``.
+    Duplicates are dropped, and so are comments after ``#`` in a file.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def write_rankfile(
 ) -> None:
     """Write a rankfile for Open MPI: the host, processor and core of each rank.
 
-    Cores and processors are numbered as Open MPI does by logical indices, as ``lstopo -l`` shows.
+    Cores and processors have the logical indices of Open MPI, as shown by ``lstopo -l``.
 
     Parameters
     ----------
@@ -63,13 +63,13 @@ def write_rankfile(
     mapping : Mapping
         With at most one task on each PE.
     hosts : sequence of str, optional
-        Names of the hosts, in the order of their PEs. By default ``+n0``, ``+n1`` and so on, which
-        are the first, the second and so on of the hosts that Open MPI is given.
+        Host names, in the order of their PEs. By default ``+n0``, ``+n1``, ..., which Open MPI
+        takes as the first, second, ... of its hosts.
 
     Raises
     ------
     OptionError
-        If there are several tasks on a PE, no hierarchy, or no level with as many groups as hosts.
+        If a PE has several tasks, the machine has no hierarchy, or no level has one group per host.
     JetpyError
         If the file cannot be written.
 
@@ -103,9 +103,9 @@ def write_rankfile(
 def write_slurm_hostfile(
     path: str | os.PathLike[str], mapping: Mapping, hosts: Sequence[str]
 ) -> None:
-    """Write the host of each rank, one a line: for SLURM_HOSTFILE, and ``srun -m arbitrary``.
+    """Write the host of each rank, one per line, for SLURM_HOSTFILE and ``srun -m arbitrary``.
 
-    Slurm chooses the cores: on each host, ranks get them in their order.
+    Slurm assigns the cores of each host to its ranks in rank order.
 
     Parameters
     ----------
@@ -113,12 +113,12 @@ def write_slurm_hostfile(
     mapping : Mapping
         With at most one task on each PE.
     hosts : sequence of str
-        Names of the hosts, in the order of their PEs.
+        Host names, in the order of their PEs.
 
     Raises
     ------
     OptionError, JetpyError
-        As `write_rankfile` does.
+        Under the conditions of `write_rankfile`.
     """
     check_ranks(len(mapping.pe), mapping.machine)
     node = _node_level(mapping.machine, hosts)
@@ -126,21 +126,23 @@ def write_slurm_hostfile(
 
 
 def check_hosts(machine: Machine, hosts: Sequence[str] | None) -> None:
-    """Refuse hosts that are not those of a machine, or a machine that has none.
+    """Check that hosts fit a machine, which must have a hierarchy.
 
     Raises
     ------
     OptionError
+        If they do not, or a name is invalid.
     """
     _node_level(machine, hosts)
 
 
 def check_ranks(n: int, machine: Machine) -> None:
-    """Refuse more tasks than PEs; a mapping of no more has no two on one.
+    """Check that there are at most as many tasks as PEs, so that no PE has two.
 
     Raises
     ------
     OptionError
+        If there are more tasks than PEs.
     """
     if n > machine.k:
         raise OptionError(
@@ -150,7 +152,7 @@ def check_ranks(n: int, machine: Machine) -> None:
 
 
 def _node_level(machine: Machine, hosts: Sequence[str] | None) -> int:
-    """Return how many levels, from the lowest on, make a host."""
+    """Return the number of levels, from the lowest, that make up a host."""
     levels = len(machine.hierarchy)
     if not levels:
         raise OptionError("a machine without a hierarchy has no hosts: give one, as in 4:8:6")
@@ -167,12 +169,12 @@ def _node_level(machine: Machine, hosts: Sequence[str] | None) -> int:
 
 
 def _size(machine: Machine, level: int) -> int:
-    """Return how many PEs a group of so many levels has."""
+    """Return the number of PEs in a group of the lowest `level` levels."""
     return machine.group_sizes[level - 1] if level else 1
 
 
 def _count(machine: Machine, level: int) -> int:
-    """Return how many groups of so many levels there are."""
+    """Return the number of groups of the lowest `level` levels."""
     return machine.k // _size(machine, level)
 
 

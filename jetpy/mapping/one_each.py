@@ -1,7 +1,7 @@
-"""Tasks that are no more than the PEs: at most one on each.
+"""Mapping of at most as many tasks as PEs, with at most one task on each PE.
 
-First the tasks are cut along the hierarchy into groups of exactly as many as there are PEs, those
-of nobody included; then they change places as long as that lowers the cost. Source: Schulz, Träff,
+Dummy tasks fill up the PEs. The tasks are divided along the hierarchy into groups of exactly the
+machine's sizes. Then pairs of tasks are swapped while this lowers the cost. Source: Schulz, Träff,
 "Better Process Mapping and Sparse Quadratic Assignment", SEA 2017 (top-down construction, and
 local search); Pellegrini, "Static Mapping by Dual Recursive Bipartitioning", SHPCC 1994, for
 matrices of distances.
@@ -28,11 +28,11 @@ from jetpy.problem.metrics import mapped_cut
 from jetpy.problem.problem import SEEDS, Problem, make_problem
 
 TRIES = 4
-"""How often to cut the tasks, with seeds one apart, where swaps are quick."""
+"""Number of top-down constructions, with consecutive seeds, if swaps are fast."""
 QUICK = 1 << 25
-"""Swaps are quick if the neighbours of all tasks, times the PEs, are at most so many."""
+"""Swaps are fast if the number of directed edges times PEs is at most this."""
 MAX_CLOSENESS = 1 << 20
-"""How close PEs of distance 0 are, times their number; all closenesses sum to an int32."""
+"""Closeness of PEs of distance 0, times their number; the sum of a row fits in an int32."""
 
 Places = npt.NDArray[np.int32]
 
@@ -40,18 +40,18 @@ Places = npt.NDArray[np.int32]
 def place_one_each(
     backend: Backend, graph: Graph, machine: Machine, method: str, seed: int
 ) -> Outcome:
-    """Return a PE for each task, all different; vertex weights do not count.
+    """Return a PE for each task, all different; vertex weights are ignored.
 
-    It costs no more than task i on PE i does.
+    The cost is at most that of task i on PE i.
 
     Parameters
     ----------
     backend : Backend
     graph : Graph
-        Tasks, at most as many as PEs, and what they communicate.
+        At most k tasks, and their communication.
     machine : Machine
     method : {'im', 'hm', 'hm-ultra'}
-        The first two are the same here.
+        'im' and 'hm' give the same result.
     seed : int
     """
     part = used_part(machine, graph.n)
@@ -82,9 +82,9 @@ def place_one_each(
 
 
 def used_part(machine: Machine, n: int) -> Machine:
-    """Return the first groups of a machine, with room for some twice as many tasks as there are.
+    """Return the first groups of a machine, with about twice as many PEs as tasks.
 
-    The whole machine where PEs with larger numbers may be nearer to each other.
+    Return the whole machine if it has a matrix or PEs of higher levels may be nearer to each other.
     """
     if machine.matrix is not None or not machine.is_monotone or machine.k <= 2 * n:
         return machine
@@ -95,10 +95,10 @@ def used_part(machine: Machine, n: int) -> Machine:
 
 
 def in_order(places: Places, machine: Machine) -> Places:
-    """Return places of equal cost, with the first tasks in the first groups, empty groups last.
+    """Renumber groups without changing the cost: by their first task, empty groups last.
 
-    Groups of a level are numbered by the first of their tasks; task 0 is on PE 0. Places (int32,
-    shape (n,)) stay as they are where distances are a matrix.
+    This holds on each level, and task 0 is on PE 0. Places (int32, shape (n,)) are unchanged if the
+    distances are a matrix.
 
     >>> from jetpy.problem.machine import machine
     >>> in_order(np.array([5, 4, 1, 2], np.int32), machine("2:2:2", "1:2:3"))
@@ -119,7 +119,7 @@ def in_order(places: Places, machine: Machine) -> Places:
 def _starts(
     backend: Backend, graph: Graph, machine: Machine, method: str, seed: int
 ) -> list[tuple[Places, Mapping[str, float]]]:
-    """Return places by cutting the tasks, and the seconds that each took."""
+    """Return mappings by recursive division of the tasks, each with its seconds."""
     multisection = "hm-ultra" if method == "hm-ultra" else "hm"
     tasks = _with_nobody(graph, machine.k)
     found = []
@@ -137,7 +137,7 @@ def _starts(
 
 
 def _with_nobody(graph: Graph, k: int) -> Graph:
-    """Return a graph with k vertices of weight 1, those added without edges."""
+    """Return a graph of k vertices of weight 1, adding vertices without edges."""
     more = np.full(k - graph.n, graph.indptr[-1], np.int32)
     indptr = np.concatenate((graph.indptr, more))
     return replace(graph, indptr=indptr, vertex_weights=np.ones(k, np.int32))
@@ -146,7 +146,7 @@ def _with_nobody(graph: Graph, k: int) -> Graph:
 def _bisected(
     backend: Backend, distances: npt.NDArray[np.int32], problem: Problem
 ) -> tuple[Places, Mapping[str, float]]:
-    """Return PEs in an order where near ones follow each other, and the seconds that took."""
+    """Return the PEs in an order that puts near PEs next to each other, and the seconds taken."""
     k = len(distances)
     if k > MAX_PES_IN_MATRIX:
         return np.arange(k, dtype=np.int32), stage_seconds()
@@ -163,7 +163,7 @@ def _bisected(
 
 
 def _swapped(graph: Graph, places: Places, machine: Machine) -> Places:
-    """Return places after all swaps that lower the cost, of near tasks where PEs are many."""
+    """Return places after swaps that lower the cost; with many PEs, only of near tasks."""
     if machine.k > MAX_PES_IN_MATRIX:
         return swap_near(graph, places, machine.metric, machine.k)
     return swap_all(graph, places, machine.metric.distances.reshape(machine.k, -1))

@@ -1,4 +1,4 @@
-"""The problem of mapping onto a machine, and those of mapping onto its upper levels alone."""
+"""The mapping problem for a machine, and the problems for its upper levels."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from jetpy.problem.presets import preset
 from jetpy.problem.problem import EDGE_CUT, Problem, make_problem, slack
 
 METHODS: dict[str, choices.Preset] = {"im": "default", "hm": "default", "hm-ultra": "ultra"}
-"""Methods, and the preset of each."""
+"""Preset of each method."""
 OVERFILL, PATIENCE = 5, 12
-"""What mapping has other than partitioning (see `jetpy.problem.options`)."""
+"""Values for mapping that differ from partitioning (see `jetpy.problem.options`)."""
 INTEGRATED_PATIENCE, CUT_SHARE = 6, 0.02
-"""What integrated mapping has other than that; neither it nor `hm` has V-cycles and branches."""
+"""Further values for integrated mapping. Both `im` and `hm` have no V-cycles and branches."""
 
 
 def options_of(method: str) -> Options:
@@ -27,7 +27,7 @@ def options_of(method: str) -> Options:
     Raises
     ------
     OptionError
-        If there is no such method.
+        If the method is unknown.
     """
     one_of(METHODS, "method", method)
     options = preset(METHODS[method])
@@ -49,14 +49,14 @@ def make_mapping_problem(
     seed: int,
     unit: int = 1,
 ) -> list[Problem]:
-    """Check the numbers and return the problems: that of the highest level first, the whole last.
+    """Check the arguments and return the problems, from the highest level to the whole machine.
 
     All vertex weights are multiples of `unit`. Limits of upper levels are computed in units.
 
     Raises
     ------
     OptionError
-        If a number is out of range, or the method is unknown or not for this machine.
+        If a value is out of range, or the method is unknown or needs a hierarchy.
     """
     options = options_of(method)
     if method != "im" and not machine.hierarchy:

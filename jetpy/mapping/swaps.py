@@ -1,8 +1,8 @@
-"""Tasks, one on each PE, that change places as long as that lowers the cost.
+"""Local search that swaps tasks, at most one on each PE, while this lowers the cost.
 
 Source: Heider, "A computationally simplified pair-exchange algorithm for the quadratic assignment
 problem" (1972); and, for many tasks, Schulz, Träff, "Better Process Mapping and Sparse Quadratic
-Assignment", SEA 2017, where only tasks change places that are near in the graph.
+Assignment", SEA 2017, which swaps only tasks that are near in the graph.
 """
 
 from __future__ import annotations
@@ -17,35 +17,35 @@ from jetpy.graph.csr import Graph
 from jetpy.problem.problem import Metric
 
 MAX_CHANGES = 1 << 30
-"""How many costs to change, at most; only where all tasks talk to hundreds is that too few."""
+"""Maximum number of cost updates; too small only if all tasks have hundreds of neighbours."""
 MAX_TERMS = 1 << 27
-"""How many distances to look at for all pairs of near tasks, at most."""
+"""Maximum number of distance lookups for all pairs of near tasks."""
 BLOCK = 1 << 22
-"""How many of them at once."""
+"""Number of distance lookups per block of pairs."""
 
 Places = npt.NDArray[np.int32]
 Integers = npt.NDArray[np.int64]
 
 
 def swap_all(graph: Graph, places: Places, distances: npt.NDArray[np.int32]) -> Places:
-    """Return places such that no task gains by changing with another, or by going to an empty PE.
+    """Return places in which no task gains by a swap with another task or a move to an empty PE.
 
-    Task after task takes the best of all places, until none does, or the swaps have changed
-    `MAX_CHANGES` costs of tasks on PEs. Memory grows as the square of the number of PEs.
+    Tasks in turn take their best place, until none improves or the swaps have changed `MAX_CHANGES`
+    costs of tasks on PEs. The memory is quadratic in the number of PEs.
 
     Parameters
     ----------
     graph : Graph
-        Tasks and what they communicate.
+        Tasks and their communication.
     places : int32, shape (n,)
         PE of each task, all different.
     distances : int32, shape (k, k)
-        Of PEs.
+        Distances between PEs.
     """
     k = len(distances)
     table = distances.astype(np.int64)
     empty = np.setdiff1d(np.arange(k), places)
-    place = np.concatenate((places, empty))  # of the tasks, then of what is on empty PEs
+    place = np.concatenate((places, empty))  # of the tasks, then of dummies on empty PEs
     costs = np.zeros((k, k), np.int64)  # of each task on each PE
     matrix = sp.csr_array(
         (graph.edge_weights.astype(np.int64), graph.indices, graph.indptr), shape=(graph.n,) * 2
@@ -79,18 +79,19 @@ def swap_all(graph: Graph, places: Places, distances: npt.NDArray[np.int32]) -> 
 
 
 def swap_near(graph: Graph, places: Places, metric: Metric, k: int) -> Places:
-    """Return places such that no task gains by changing with one that is near in the graph.
+    """Return places in which no task gains by a swap with a task that is near in the graph.
 
-    Near are neighbours and theirs; neighbours alone, or none, where those would be too many.
+    Near tasks are at most two edges apart; only one edge, or no tasks at all, if there are too
+    many.
 
     Parameters
     ----------
     graph : Graph
-        Tasks and what they communicate.
+        Tasks and their communication.
     places : int32, shape (n,)
         PE of each task, all different.
     metric : Metric
-        Distances of the `k` PEs.
+        Distances between the `k` PEs.
     """
     u, v = _near(graph)
     place, change = places.copy(), np.zeros(len(u), np.int64)
@@ -111,7 +112,7 @@ def swap_near(graph: Graph, places: Places, metric: Metric, k: int) -> Places:
 
 
 def _near(graph: Graph) -> tuple[Places, Places]:
-    """Return pairs (u, v) of near tasks, u < v."""
+    """Return the pairs (u, v) of near tasks, u < v."""
     degrees = graph.degrees.astype(np.int64)
     adjacency = sp.csr_array(
         (np.ones(len(graph.indices), bool), graph.indices, graph.indptr), shape=(graph.n,) * 2
@@ -125,14 +126,14 @@ def _near(graph: Graph) -> tuple[Places, Places]:
 
 
 def _blocks(graph: Graph, u: Places, v: Places, pairs: Integers) -> Iterator[Integers]:
-    """Yield pairs in blocks that look at some `BLOCK` distances each."""
+    """Yield blocks of pairs that need about `BLOCK` distance lookups each."""
     degrees = graph.degrees.astype(np.int64)
     terms = np.cumsum(degrees[u[pairs]] + degrees[v[pairs]])
     yield from np.split(pairs, np.searchsorted(terms, np.arange(BLOCK, terms[-1], BLOCK)))
 
 
 def _changes(graph: Graph, place: Places, metric: Metric, k: int, u: Places, v: Places) -> Integers:
-    """Return by how much the cost changes if u and v change places, pair by pair."""
+    """Return the change in cost if u and v swap places, for each pair."""
     total = np.zeros(len(u), np.int64)
     for task, other in ((u, v), (v, u)):
         pair, entries = _entries(graph, task)
@@ -148,7 +149,7 @@ def _changes(graph: Graph, place: Places, metric: Metric, k: int, u: Places, v: 
 
 
 def _entries(graph: Graph, tasks: npt.NDArray[np.integer]) -> tuple[Integers, Integers]:
-    """Return which of the tasks, and where in `indices`, for all their neighbours."""
+    """Return all neighbours of tasks: index of the task, and index in `indices`."""
     counts = graph.degrees[tasks].astype(np.int64)
     which = np.repeat(np.arange(len(tasks)), counts)
     first = graph.indptr[tasks] - (np.cumsum(counts) - counts)
@@ -156,7 +157,7 @@ def _entries(graph: Graph, tasks: npt.NDArray[np.integer]) -> tuple[Integers, In
 
 
 def _apart(graph: Graph, u: Places, v: Places) -> npt.NDArray[np.bool_]:
-    """Return which pairs, best first, have no end in or beside an end of a better pair."""
+    """Return a mask of pairs, best first, with no end in or adjacent to an end of a better pair."""
     rank = np.arange(len(u))
     best = np.full(graph.n, len(u))
     np.minimum.at(best, u, rank)

@@ -1,1 +1,1 @@
-"""What runs return."""
+"""Results of runs."""

@@ -1,4 +1,4 @@
-"""What a mapping run returns."""
+"""The result of a mapping run."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from jetpy.result.partition import Partition
 
 @dataclass(frozen=True, eq=False)
 class Mapping:
-    """A placement of tasks on the PEs of a machine.
+    """A mapping of tasks to the PEs of a machine.
 
     Attributes
     ----------
     partition : Partition
-        The same as a partition, with all that is known of the run: part p is what PE p gets.
-        What its levels call cut is half the cost, and that of coarse levels counts the upper
-        levels of the machine only.
+        The mapping as a partition, with all data on the run: part p is the set of tasks on PE p.
+        The cut of a level is half the cost there; on coarse levels, the cost counts only the
+        upper levels of the machine.
     machine : Machine
     method : {'im', 'hm', 'hm-ultra'}
     cost : int
@@ -37,7 +37,7 @@ class Mapping:
 
     @property
     def pe(self) -> npt.NDArray[np.int32]:
-        """PE of each task, int32, shape (n,), in 0..k-1."""
+        """PE of each task, int32, shape (n,), in 0..k - 1."""
         return self.partition.parts
 
     @property
@@ -47,29 +47,29 @@ class Mapping:
 
     @cached_property
     def cost_by_level(self) -> npt.NDArray[np.int64]:
-        """Share of each level of the hierarchy in the cost, lowest first, int64.
+        """Cost of each level of the hierarchy, lowest first, int64, shape (levels,).
 
-        That of pairs whose PEs have the group of that level in common, but none of a lower one.
-        Empty where the machine has no hierarchy.
+        The cost of a pair of tasks belongs to the lowest level at which their PEs share a group.
+        Empty if the machine has no hierarchy.
         """
         return cost_by_level(self.partition.graph, self.pe, self.machine)
 
     @property
     def imbalance(self) -> float:
-        """Weight of the fullest PE / ceil(W / k) - 1; 0 for a graph without vertices."""
+        """Weight of the heaviest PE / ceil(W / k) - 1; 0 for a graph without vertices."""
         return self.partition.imbalance
 
     @property
     def limit(self) -> int:
-        """Largest weight that a PE may get: ceil((1 + imbalance option) * W / k).
+        """Maximum weight of a PE: ceil((1 + imbalance option) * W / k).
 
-        At least that of the heaviest task, where there are no more tasks than PEs.
+        If there are no more tasks than PEs, at least the weight of the heaviest task.
         """
         return self.partition.limit
 
     @property
     def feasible(self) -> bool:
-        """Whether no PE gets more than `limit`."""
+        """Whether no PE exceeds `limit`."""
         return self.partition.feasible
 
     @property
@@ -79,7 +79,7 @@ class Mapping:
 
     @property
     def seconds(self) -> MappingType[str, float]:
-        """Wall seconds by stage, as those of a partition."""
+        """Wall seconds of each stage, as in `Partition.seconds`."""
         return self.partition.seconds
 
     def __repr__(self) -> str:

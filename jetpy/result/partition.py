@@ -1,4 +1,4 @@
-"""What a partitioning run returns."""
+"""The result of a partitioning run."""
 
 from __future__ import annotations
 
@@ -38,54 +38,54 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """A k-way partition of a graph, with what it took to find it.
+    """A k-way partition of a graph, with data on the run that found it.
 
     Attributes
     ----------
     graph : Graph
     parts : int32, shape (n,)
-        Part of each vertex, in 0..k-1.
+        Part of each vertex, in 0..k - 1.
     k : int
-        Number of parts asked for.
+        Number of parts requested.
     cut : int
         Total weight of undirected edges whose ends lie in different parts.
     ideals : int64, shape (k,) or (k, c)
-        What each part should weigh: ceil(W / k), where W is the total vertex weight, or its share
-        of W by the targets, rounded up. Of each weight, where vertices have several.
+        Ideal weight of each part: ceil(W / k), where W is the total vertex weight, or its share
+        of W by the targets, rounded up. One column for each of several vertex weights.
     limits : int64, shape (k,) or (k, c)
-        Largest part weights allowed: floor((1 + imbalance option) * ideal); for a mapping
+        Maximum weight of each part: floor((1 + imbalance option) * ideal); for a mapping
         ceil((1 + imbalance option) * W / k).
     threads : int
-        CPU threads; on a GPU those that run small levels on the host.
+        Number of CPU threads; on a GPU, these run small levels on the host.
     seconds : mapping from stage to wall seconds
-        Stages are compile, coarsen, initial, refine and total; `total` is partitioning alone,
-        `compile` is loading kernels where the cache has all.
+        Stages are compile, coarsen, initial, refine and total. `total` excludes `compile`, which is
+        the time to compile kernels, or to load them from the cache.
     levels : LevelTable
-        A tuple of `Level`, finest first, which prints as a table. Empty where there was nothing to
-        decide (k = 1, or no more vertices than parts).
+        A tuple of `Level`, finest first, which prints as a table. Empty for trivial partitions
+        (k = 1, or no more vertices than parts).
     launches : int
         Number of kernel launches.
     objective : str
-        What was to become small: 'cut' or 'volume'.
+        The objective that was minimised: 'cut' or 'volume'.
     generations : int
-        Partitions that were found or recombined; this one is the best of them, `levels` are its
-        own, `seconds` and `launches` those of all.
+        Number of partitions that were found or recombined. This one is the best; `levels`
+        describes it alone, `seconds` and `launches` are totals over all.
     disconnected : mapping from part to str
-        Why parts are in several pieces, where connected ones were asked for and not found.
+        Reason for each part that is not connected although connected parts were requested.
     weights : int32, shape (n, c), or None
-        Weights of the vertices, where these have several.
+        Vertex weights, if there are several per vertex.
     home : int32, shape (n,), or None
-        Parts of vertices before, if these were given; -1 of others.
+        Previous part of each vertex, if given; -1 for vertices without one.
     compiled : bool
-        Whether kernels were compiled, which the cache has from then on.
+        Whether kernels were compiled; the cache then has them.
     device_parts : int32, shape (n,), or None
-        `parts` as an array of CuPy on the GPU, if asked for.
+        `parts` as a CuPy array on the GPU, if requested.
     gpu : int or None
-        Number of the GPU, as CUDA counts them; None on CPUs.
+        Index of the GPU in CUDA's order; None on CPUs.
     gpu_skipped : bool
         Whether `auto` chose the CPU without looking for a GPU, because the graph is small.
     profile : Profile or None
-        Where the time went, if that was asked for.
+        Profile of the run, if requested.
     """
 
     graph: Graph
@@ -116,7 +116,7 @@ class Partition:
 
     @cached_property
     def part_weights(self) -> npt.NDArray[np.int64]:
-        """Total vertex weight of each part, int64, shape (k,); each weight, shape (k, c)."""
+        """Total vertex weight of each part, int64, shape (k,); shape (k, c) for several weights."""
         if self.weights is not None:
             from jetpy.problem.multiconstraint import loads
 
@@ -125,7 +125,7 @@ class Partition:
 
     @property
     def limit(self) -> int:
-        """Largest part weight allowed; that of the part and of the weight where it is largest."""
+        """Maximum of `limits` over all parts and weights."""
         return int(self.limits.max())
 
     @property
@@ -136,12 +136,12 @@ class Partition:
 
     @property
     def feasible(self) -> bool:
-        """Whether every part keeps its limit."""
+        """Whether no part exceeds its limit."""
         return bool((self.part_weights <= self.limits).all())
 
     @cached_property
     def moved(self) -> npt.NDArray[np.int32]:
-        """Vertices that are no longer in the part that they were in, ascending, int32."""
+        """Vertices that are not in their previous part, ascending, int32."""
         if self.home is None:
             return np.zeros(0, np.int32)
         away = (self.home >= 0) & (self.home != self.parts)
@@ -159,22 +159,22 @@ class Partition:
 
     @cached_property
     def communication_volume(self) -> int:
-        """Sum over the vertices of how many other parts they have neighbours in."""
+        """Sum over all vertices of the number of other parts with a neighbour."""
         return communication_volume(self.graph, self.parts)
 
     @cached_property
     def pieces(self) -> npt.NDArray[np.int64]:
-        """Number of connected pieces of each part, int64, shape (k,); 0 of an empty one."""
+        """Number of connected components of each part, int64, shape (k,); 0 for empty parts."""
         return components_per_part(self.graph, self.parts, self.k)
 
     @property
     def disconnected_parts(self) -> int:
-        """Number of parts of more than one piece."""
+        """Number of parts with more than one connected component."""
         return int((self.pieces > 1).sum())
 
     @cached_property
     def isolated_vertices(self) -> int:
-        """Number of vertices without a neighbour in their own part."""
+        """Number of vertices without a neighbour in the same part."""
         return isolated_vertices(self.graph, self.parts)
 
     @property
@@ -184,7 +184,7 @@ class Partition:
 
     @property
     def offsets(self) -> npt.NDArray[np.int32]:
-        """Where each part begins in `order`, and where the last ends, int32, shape (k + 1,)."""
+        """Start of each part in `order`, then the end of the last, int32, shape (k + 1,)."""
         return self._members.offsets
 
     def members(self, part: int) -> npt.NDArray[np.int32]:
@@ -193,7 +193,7 @@ class Partition:
         Raises
         ------
         OptionError
-            When there is no such part.
+            If the part does not exist.
 
         Examples
         --------
@@ -205,30 +205,30 @@ class Partition:
         return members_of(self._members, part)
 
     def ghosts(self, part: int) -> npt.NDArray[np.int32]:
-        """Return the neighbours of a part's vertices in other parts, by owner, then id, int32.
+        """Return the neighbours of a part in other parts, sorted by part, then id, int32.
 
         Raises
         ------
         OptionError
-            When there is no such part.
+            If the part does not exist.
         """
         return ghosts_of(self.graph, self.parts, self._members, part)
 
     def subgraph(self, part: int, halo: int = 0) -> Subgraph:
-        """Return a part as a graph of its own: what one process of an MPI program needs.
+        """Return a part as a separate graph, for one process of an MPI program for example.
 
         Parameters
         ----------
         part : int
         halo : {0, 1}
-            1: with its *ghosts*, the neighbours of its vertices in other parts. There are edges
-            between owned vertices, and between these and ghosts, but none between ghosts. 0:
-            without ghosts.
+            1: include *ghosts*, the neighbours of the part's vertices in other parts. Edges join
+            owned vertices to each other and to ghosts; edges between ghosts are left out. 0: no
+            ghosts.
 
         Raises
         ------
         OptionError
-            When there is no such part, or no such halo.
+            If the part does not exist, or `halo` is invalid.
 
         Examples
         --------
@@ -242,12 +242,12 @@ class Partition:
         return subgraph(self.graph, self.parts, self._members, part, halo)
 
     def subgraphs(self, halo: int = 0) -> Iterator[Subgraph]:
-        """Make `subgraph` of each part, one at a time, so that memory is that of one.
+        """Yield the `subgraph` of each part; only one needs memory at a time.
 
         Raises
         ------
         OptionError
-            When there is no such halo.
+            If `halo` is invalid.
         """
         check_halo(halo)
         return (self.subgraph(part, halo) for part in range(self.k))
@@ -258,31 +258,31 @@ class Partition:
         Raises
         ------
         FileFormatError
-            When the suffix promises a format that partitions are not written in.
+            If the suffix belongs to a format that does not hold partitions.
         JetpyError
-            When the file cannot be written.
+            If the file cannot be written.
         """
         from jetpy.io.parts import write_parts
 
         write_parts(path, self.parts)
 
     def plot(self, coordinates: npt.ArrayLike | None = None) -> Figure:
-        """Draw the partition: a figure of matplotlib, which notebooks show and `savefig` writes.
+        """Draw the partition as a matplotlib figure, which notebooks show and `savefig` writes.
 
-        Vertices are drawn where they are. Where that is not known, the figure shows the quotient
-        graph, whose vertices are parts, and the cut matrix.
+        With coordinates, the figure shows the vertices. Without them, it shows the cut matrix and
+        the quotient graph, whose vertices are the parts.
 
         Parameters
         ----------
         coordinates : numbers, shape (n, 2) or (n, 3), optional
-            Where the vertices are; by default the graph's `coordinates`.
+            Coordinates of the vertices; by default the graph's `coordinates`.
 
         Raises
         ------
         GraphError
-            If the coordinates are of another shape, or the graph has no vertices.
+            If the coordinates have another shape, or the graph has no vertices.
         JetpyError
-            If matplotlib is missing: the extra `report` brings it.
+            If matplotlib is not installed; the extra `report` installs it.
         """
         from jetpy.pages.plot import plot
 
@@ -293,7 +293,7 @@ class Partition:
         return sort_by_part(self.parts, self.k)
 
     def as_dict(self) -> dict[Any, int]:
-        """Return the part of each vertex by its name, or by its number if the graph has no names.
+        """Return a dict from vertex name, or vertex id if the graph has no names, to part.
 
         >>> import jetpy
         >>> graph = jetpy.from_edges({"a": ["x", "y"], "b": ["y", "z"]}, "a", "b")
@@ -304,12 +304,12 @@ class Partition:
         return dict(zip(names, self.parts.tolist(), strict=True))
 
     def parts_of(self, names: Iterable[Any]) -> npt.NDArray[np.int32]:
-        """Return the parts of named vertices, in that order: a column to join to a table.
+        """Return the parts of named vertices, int32, in the order of `names`.
 
         Raises
         ------
         GraphError
-            If there is no vertex of a name.
+            If a name is unknown.
         """
         from jetpy.graph.convert.tables import listed
 

@@ -1,4 +1,4 @@
-"""What each part of a partition holds: its vertices, its ghosts, and a graph of its own."""
+"""Subdomains of a partition: the vertices and ghosts of each part, and its subgraph."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jetpy.graph.checks import integer
 from jetpy.graph.csr import Graph, IntArray
 
 _Adjacency = tuple[IntArray, IntArray, IntArray]
-"""What a graph's `indptr`, `indices` and `edge_weights` are."""
+"""`indptr`, `indices` and `edge_weights` of a graph."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,9 +25,9 @@ class VerticesByPart:
     order : int32, shape (n,)
         All vertices by part, ascending within each.
     offsets : int32, shape (k + 1,)
-        Those of part p are ``order[offsets[p]:offsets[p + 1]]``.
+        The vertices of part p are ``order[offsets[p]:offsets[p + 1]]``.
     places : int32, shape (n,)
-        Where each vertex is among those of its part.
+        Index of each vertex among the vertices of its part.
     """
 
     order: IntArray
@@ -37,20 +37,20 @@ class VerticesByPart:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Subgraph:
-    """A part as a graph of its own, with numbers of its own.
+    """A part as a separate graph with local vertex ids.
 
     Attributes
     ----------
     part : int
     graph : Graph
-        Vertices 0..owned - 1 are those of the part, ascending by their number in the whole graph;
-        all others are *ghosts*, neighbours in other parts, by owner, then ascending. All edges of
-        owned vertices, to each other and to ghosts, are there in both directions; edges between
-        ghosts are not. Weights and names are those of the whole graph.
+        Vertices 0..owned - 1 are the part's vertices, ascending by global id. The others are
+        *ghosts*, neighbours in other parts, sorted by part, then global id. All edges of owned
+        vertices are present in both directions; edges between ghosts are not. Weights and names are
+        those of the partitioned graph.
     global_ids : int32, shape (graph.n,)
-        What each vertex is called in the whole graph.
+        Id of each vertex in the partitioned graph.
     owned : int
-        How many vertices the part has.
+        Number of vertices of the part.
     ghost_owner : int32, shape (graph.n - owned,)
         Part of each ghost, ascending.
 
@@ -75,10 +75,10 @@ class Subgraph:
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """The directed edges from the vertices of a part, row after row.
+    """The directed edges that start in a part, row by row.
 
-    `starts` are where rows start, and where the last ends; `entries` are positions in the whole
-    graph; `leaving` are those of the edges in here that lead to other parts.
+    `starts` holds the start of each row and the end of the last. `entries` are indices in the
+    arrays of the whole graph. `leaving` are indices in `entries` of edges to other parts.
     """
 
     owned: IntArray
@@ -88,12 +88,12 @@ class _Rows:
 
 
 def sort_by_part(parts: IntArray, k: int) -> VerticesByPart:
-    """Sort vertices by part, by counting: in time linear in n + k.
+    """Sort vertices by part with a counting sort, in O(n + k) time.
 
     Parameters
     ----------
     parts : int32, shape (n,)
-        Part of each vertex, in 0..k-1.
+        Part of each vertex, in 0..k - 1.
     k : int
 
     Examples
@@ -105,7 +105,7 @@ def sort_by_part(parts: IntArray, k: int) -> VerticesByPart:
     """
     n = len(parts)
     marks = sp.csr_array((np.ones(n, np.int8), parts, np.arange(n + 1, dtype=np.int32)), (n, k))
-    by_part = marks.tocsc()  # a counting sort of the columns, which keeps the order of the rows
+    by_part = marks.tocsc()  # a stable counting sort
     order, offsets = by_part.indices.astype(np.int32), by_part.indptr.astype(np.int32)
     places = np.empty(n, np.int32)
     places[order] = np.arange(n, dtype=np.int32) - np.repeat(offsets[:-1], np.diff(offsets))
@@ -118,7 +118,7 @@ def members_of(members: VerticesByPart, part: int) -> IntArray:
     Raises
     ------
     OptionError
-        When there is no such part.
+        If the part does not exist.
     """
     k = len(members.offsets) - 1
     if not 0 <= integer("part", part) < k:
@@ -127,12 +127,12 @@ def members_of(members: VerticesByPart, part: int) -> IntArray:
 
 
 def ghosts_of(graph: Graph, parts: IntArray, members: VerticesByPart, part: int) -> IntArray:
-    """Return the neighbours of a part's vertices in other parts, by owner, then id, int32.
+    """Return the neighbours of a part's vertices in other parts, sorted by part, then id, int32.
 
     Raises
     ------
     OptionError
-        When there is no such part.
+        If the part does not exist.
 
     Examples
     --------
@@ -149,14 +149,14 @@ def ghosts_of(graph: Graph, parts: IntArray, members: VerticesByPart, part: int)
 def subgraph(
     graph: Graph, parts: IntArray, members: VerticesByPart, part: int, halo: int
 ) -> Subgraph:
-    """Make a graph of a part: with its ghosts, if `halo` is 1, or without, if it is 0.
+    """Return the graph of a part, with ghosts if `halo` is 1.
 
-    Takes memory for the part and its ghosts only.
+    The memory is proportional to the part and its ghosts.
 
     Raises
     ------
     OptionError
-        When there is no such part, or no such halo.
+        If the part does not exist, or `halo` is invalid.
     """
     check_halo(halo)
     rows = _rows(graph, parts, members, part)
@@ -169,11 +169,12 @@ def subgraph(
 
 
 def check_halo(halo: int) -> None:
-    """Refuse a halo other than 0 and 1.
+    """Check that `halo` is 0 or 1.
 
     Raises
     ------
     OptionError
+        If it is not.
     """
     if halo not in (0, 1):
         raise OptionError(f"halo must be 0, no ghosts, or 1, neighbours in other parts; not {halo}")
@@ -192,7 +193,7 @@ def _without_ghosts(
     graph: Graph, parts: IntArray, members: VerticesByPart, rows: _Rows
 ) -> tuple[_Adjacency, IntArray]:
     entries = np.delete(rows.entries, rows.leaving)
-    before = np.searchsorted(rows.leaving, rows.starts)  # how many are gone before each row
+    before = np.searchsorted(rows.leaving, rows.starts)  # number of deleted entries before each row
     indptr = rows.starts - before.astype(np.int32)
     indices = members.places[graph.indices[entries]]
     return (indptr, indices, graph.edge_weights[entries]), np.empty(0, np.int32)
@@ -218,7 +219,7 @@ def _with_ghosts(
 
 
 def _by_owner(ends: IntArray, parts: IntArray) -> tuple[IntArray, npt.NDArray[np.intp]]:
-    """Return the different ones among vertices, by part, then id; and which each of them is."""
+    """Return distinct vertices by part, then id; and the index among them of each of `ends`."""
     keys = parts[ends].astype(np.int64) << 32 | ends
     found, which = np.unique(keys, return_inverse=True)
     return (found & 0xFFFFFFFF).astype(np.int32), which
