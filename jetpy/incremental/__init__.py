@@ -1,1 +1,1 @@
-"""Partitions of graphs that change: a bucket list, batches of modifiers, placement (iG-kway)."""
+"""Incremental partitioning of changing graphs: bucket list, modifiers, placement (iG-kway)."""

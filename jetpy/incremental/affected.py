@@ -1,4 +1,4 @@
-"""Vertices that modifiers affect, and which of them are to be placed again (iG-kway, V-C)."""
+"""Search for affected vertices, and selection of those to place again (iG-kway, V-C)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jetpy.workloads.incremental import affected as kernels
 
 @dataclass(frozen=True, eq=False)
 class _Affected:
-    """Affected vertices, as kernels take them (`jetpy.workloads.incremental.affected`)."""
+    """Affected vertices, as input of the kernels (`jetpy.workloads.incremental.affected`)."""
 
     vertices: Array
     surplus: Array
@@ -25,19 +25,19 @@ class _Affected:
 def find_entering(
     graph: BucketList, modified: IntArray, marks: BlankColumn, k: int, max_degree: int
 ) -> IntArray:
-    """Return the vertices that enter the pseudo-partition (int32, ascending).
+    """Return the vertices that enter the pseudo-partition, int32, ascending.
 
     Parameters
     ----------
     graph : BucketList
         New vertices are in part k.
     modified : int32
-        Vertices whose edges have changed, and new ones.
+        Vertices whose edges have changed, and new vertices.
     marks : BlankColumn
-        `Mark.NONE` of all vertices.
+        `Mark.NONE` for all vertices.
     k : int
     max_degree : int
-        Vertices with more neighbours stay in their parts.
+        Vertices with more neighbours keep their parts.
     """
     backend, rows, count = graph.backend, graph.device, len(modified)
 

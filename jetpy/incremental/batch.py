@@ -1,4 +1,4 @@
-"""Batches of modifiers, and the checks that need no look at the graph's edges."""
+"""Batches of modifiers, and the checks that do not depend on the edges of the graph."""
 
 from __future__ import annotations
 
@@ -17,23 +17,22 @@ from jetpy.graph.validate import integer_array
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Modifiers of a graph that are applied together: all of them, or none if one is wrong.
+    """Modifiers of a graph that are applied together: all of them, or none if one is invalid.
 
-    They count in this order: edges are deleted, vertices are deleted with the edges that they
-    have left, vertices are inserted, edges are inserted. So an edge may be deleted and inserted
-    again with another weight.
+    The order is fixed: delete edges, delete vertices with their remaining edges, insert vertices,
+    insert edges. A batch may therefore delete an edge and insert it with another weight.
 
     Attributes
     ----------
     delete_edges : integers, shape (b, 2)
     delete_vertices : integers, shape (b,)
     insert_vertices : int, or positive whole numbers of shape (b,)
-        How many, of weight 1, or their weights. They get the next free ids; those of deleted
-        vertices are not used again.
+        Number of new vertices of weight 1, or their weights. They get the next ids; ids of deleted
+        vertices are not reused.
     insert_edges : integers, shape (b, 2)
-        Also between vertices that the batch inserts.
+        The ends may be vertices that the batch inserts.
     edge_weights : positive whole numbers, shape (b,), optional
-        Of the edges inserted; 1 by default.
+        Weights of the inserted edges; 1 by default.
     """
 
     delete_edges: npt.ArrayLike = ()
@@ -45,18 +44,19 @@ class Batch:
 
 @dataclass(frozen=True, eq=False)
 class Modifiers:
-    """A batch in a form to work with.
+    """A checked and sorted batch.
 
-    An edge is one number here: the ids of its ends, the lower one above the lowest 32 bits.
+    An edge is one integer: the smaller vertex id in the high 32 bits, the larger in the low 32
+    bits.
 
     Attributes
     ----------
     deleted_edges, inserted_edges : int64, ascending
     deleted_vertices : int32, ascending
     vertex_weights : int32
-        Of vertices inserted.
+        Weights of the inserted vertices.
     edge_weights : int32
-        Of edges inserted.
+        Weights of the inserted edges.
     """
 
     deleted_edges: npt.NDArray[np.int64]
@@ -71,12 +71,12 @@ class Modifiers:
 
 
 def ends_of(edges: npt.NDArray[np.int64]) -> tuple[IntArray, IntArray]:
-    """Return the lower and the higher ends of edges that are one number each."""
+    """Return the smaller and the larger ends of packed edges."""
     return (edges >> 32).astype(np.int32), (edges & 0xFFFFFFFF).astype(np.int32)
 
 
 def checked_batch(batch: Batch, vertex_weights: IntArray) -> Modifiers:
-    """Check a batch against the vertices that are there.
+    """Check a batch against the existing vertices, and convert it to `Modifiers`.
 
     Parameters
     ----------
@@ -86,8 +86,8 @@ def checked_batch(batch: Batch, vertex_weights: IntArray) -> Modifiers:
     Raises
     ------
     GraphError
-        If an id is none of a vertex, a vertex or edge is named twice, an edge is a loop, or a
-        weight is not positive. The message names the first one.
+        If a vertex does not exist, a vertex or edge occurs twice, an edge is a loop, or a weight is
+        not positive. The message names the first offender.
     """
     new = _vertex_weights(batch.insert_vertices, INT32_MAX - 1 - len(vertex_weights))
     dead = integer_array(batch.delete_vertices, "vertices to delete")
@@ -111,16 +111,16 @@ def checked_batch(batch: Batch, vertex_weights: IntArray) -> Modifiers:
 
 @dataclass(frozen=True, eq=False)
 class _Known:
-    """The vertices that edges may have as ends.
+    """The vertices that may be ends of edges.
 
     Attributes
     ----------
     vertex_weights : int32
-        Weight of each vertex that was there before the batch, 0 if it was deleted.
+        Weight of each vertex before the batch, 0 if it was deleted.
     dead : int32, ascending
-        Those of them that the batch deletes.
+        Vertices that the batch deletes.
     new : int
-        How many it inserts.
+        Number of vertices that the batch inserts.
     """
 
     vertex_weights: IntArray
@@ -128,7 +128,7 @@ class _Known:
     new: int = 0
 
     def check(self, ids: npt.NDArray[Any], source: Callable[[int], str]) -> None:
-        """Refuse ids that are no vertex; `source(i)` says where entry i comes from."""
+        """Raise GraphError if an id is not a vertex; `source(i)` describes entry i."""
         old = len(self.vertex_weights)
         outside = (ids < 0) | (ids >= old + self.new)
         if outside.any():
@@ -144,7 +144,7 @@ class _Known:
 
 
 def is_among(values: npt.NDArray[Any], members: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    """Whether each value is one of some, ascending; quicker than `numpy.isin` where these are few.
+    """Return a mask of the values in `members` (ascending); for few, faster than `numpy.isin`.
 
     >>> is_among(np.array([3, 1, 7]), np.array([1, 2, 3]))
     array([ True,  True, False])
@@ -157,7 +157,7 @@ def is_among(values: npt.NDArray[Any], members: npt.NDArray[Any]) -> npt.NDArray
 
 
 def begins_of(values: npt.NDArray[Any]) -> IntArray:
-    """Return where each run of equal values begins.
+    """Return the index at which each run of equal values begins, int32.
 
     >>> begins_of(np.array([4, 4, 5, 9, 9])).tolist()
     [0, 2, 3]
@@ -168,13 +168,13 @@ def begins_of(values: npt.NDArray[Any]) -> IntArray:
 
 
 def name(edge: np.int64) -> str:
-    """Return what messages call an edge that is one number."""
+    """Return the name of a packed edge for messages."""
     u, v = int(edge) >> 32, int(edge) & 0xFFFFFFFF
     return f"edge ({u}, {v})"
 
 
 def _vertex_weights(given: int | npt.ArrayLike, most: int) -> IntArray:
-    """Return the weights of new vertices, of which there may be so many."""
+    """Return the weights of new vertices; at most `most` are allowed."""
     is_number = isinstance(given, int | np.integer)
     weights = np.empty(0, np.int32) if is_number else np.asarray(given)
     number = int(given) if is_number else weights.size  # type: ignore[arg-type]
@@ -191,7 +191,7 @@ def _vertex_weights(given: int | npt.ArrayLike, most: int) -> IntArray:
 
 
 def _edges(given: npt.ArrayLike, verb: str, known: _Known) -> npt.NDArray[np.int64]:
-    """Return edges as one number each, in the given order."""
+    """Return packed edges, in the given order."""
     pairs = np.asarray(given)
     if pairs.size == 0:
         return np.empty(0, np.int64)
@@ -210,7 +210,7 @@ def _edges(given: npt.ArrayLike, verb: str, known: _Known) -> npt.NDArray[np.int
 
 
 def _first_repeated(values: npt.NDArray[Any]) -> Any:
-    """Return the first value that stands there a second time, or None."""
+    """Return the first value that occurred before, or None."""
     order = np.sort(values)
     if (order[1:] != order[:-1]).all():
         return None

@@ -1,6 +1,6 @@
-"""The bucket list on a back end: a graph whose edges and vertices come and go (iG-kway, V-A, V-B).
+"""The bucket list on a back end: a graph with insertion and deletion (iG-kway, V-A, V-B).
 
-Where rows and modifiers deviate from the paper is told in `jetpy.workloads.incremental.buckets`.
+`jetpy.workloads.incremental.buckets` describes how rows and modifiers deviate from the paper.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from jetpy.workloads.incremental import buckets as kernels
 from jetpy.workloads.incremental.buckets import BUCKET_SLOTS, NO_NUMBER, NO_PLACE, WARP
 
 SPARE_SHARE = 8
-"""One bucket is spare for so many in use, when buckets are laid out."""
+"""Number of buckets in use per spare bucket in a new layout."""
 ROW_GROWTH = 1.25
-"""How much longer than needed a row becomes that no longer fits its buckets."""
+"""Growth factor of a row that no longer fits its buckets."""
 
 
 @dataclass(frozen=True, eq=False)
 class DeviceBuckets:
-    """A graph in buckets on a back end, for `jetpy.workloads.incremental.buckets`."""
+    """A graph in buckets on a back end (`jetpy.workloads.incremental.buckets`)."""
 
     bucket_ptr: Array
     degrees: Array
@@ -42,7 +42,7 @@ class DeviceBuckets:
 
 @dataclass(frozen=True, eq=False)
 class _Csr:
-    """Rows of a graph, as kernels take them."""
+    """Rows of a graph, as input of the kernels."""
 
     indptr: Array
     indices: Array
@@ -51,7 +51,7 @@ class _Csr:
 
 @dataclass(frozen=True, eq=False)
 class _SoughtEdges:
-    """Edges that are looked up, as kernels take them."""
+    """Edges to look up, as input of the kernels."""
 
     sources: Array
     targets: Array
@@ -65,15 +65,15 @@ class BucketList:
     Attributes
     ----------
     vertex_weights, parts : Column
-        Of each vertex; 0 and `NO_PART` if it was deleted.
+        Weight and part of each vertex; 0 and `NO_PART` if it was deleted.
     degrees : Column
-        Number of its neighbours.
+        Number of neighbours of each vertex.
     lanes : int
-        Indices that share a row in launches.
+        Number of launch indices per row.
     n, m : int
         Numbers of vertices and of undirected edges.
     vertex_weight, edge_weight : int
-        Their weights.
+        Total weights of vertices and of undirected edges.
     """
 
     def __init__(self, backend: Backend, graph: Graph, parts: IntArray, extra: int) -> None:
@@ -93,12 +93,12 @@ class BucketList:
 
     @property
     def ids(self) -> int:
-        """Number of vertices that ever were."""
+        """Number of ids, including those of deleted vertices."""
         return len(self.degrees)
 
     @property
     def device(self) -> DeviceBuckets:
-        """The graph on the back end, until it is changed."""
+        """The graph on the back end; valid until the next change."""
         return DeviceBuckets(
             self._bucket_ptr.device,
             self.degrees.device,
@@ -110,7 +110,7 @@ class BucketList:
         )
 
     def edges_of(self, vertices: IntArray) -> npt.NDArray[np.int64]:
-        """Return the edges at some vertices, one number each, not all only once."""
+        """Return the edges of vertices, packed, int64; an edge may occur twice."""
         backend = self.backend
         degrees = self.degrees.host[vertices]
         indptr = row_offsets(degrees)
@@ -133,7 +133,7 @@ class BucketList:
         return edges
 
     def find(self, sources: IntArray, targets: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the places of edges in the rows of their sources, or `NO_PLACE`, and weights."""
+        """Return the index of each edge in the row of its source, or `NO_PLACE`; and its weight."""
         backend, count = self.backend, len(sources)
         if count == 0:
             return np.empty(0, np.int32), np.empty(0, np.int32)
@@ -145,9 +145,9 @@ class BucketList:
         return result[:count], result[count:]
 
     def apply(self, edits: Edits, part: int) -> int:
-        """Change the graph; new vertices are in a part of their own for now.
+        """Change the graph and return the change in the weight of edges between parts.
 
-        Returns by how much the weight of edges between parts changes.
+        New vertices get the temporary part `part`.
         """
         given = edits.modifiers
         weights, dead, *uploaded = upload_together(
@@ -180,7 +180,7 @@ class BucketList:
         self._move_all()
 
     def extract(self) -> tuple[DeviceGraph, Array]:
-        """Return the graph on the back end, without ids of deleted vertices, and the others."""
+        """Return the graph on the back end without deleted vertices, and its vertex ids."""
         backend, buckets = self.backend, self.device
         vertices, numbers = backend.empty(self.ids), backend.full(self.ids, NO_NUMBER)
         n = backend.scan(
@@ -210,7 +210,7 @@ class BucketList:
         return graph, vertices
 
     def _change_rows(self, vertices: IntArray, growth: IntArray, modifiers: EdgeModifiers) -> int:
-        """Delete and insert edges; return the change of the weight of those between parts."""
+        """Delete and insert edges; return the change in the weight of edges between parts."""
         if len(vertices) == 0:
             return 0
         degrees = self.degrees.host[vertices] + growth
@@ -222,7 +222,7 @@ class BucketList:
         return change // 2
 
     def _delete(self, vertices: IntArray, uploaded: Array) -> None:
-        """Delete vertices without edges; their buckets stay unused until all rows move."""
+        """Delete isolated vertices; their buckets stay unused until all rows move."""
         self.backend.parallel_for(
             len(vertices), kernels.delete_vertices, vertices=uploaded, graph=self.device
         )
@@ -231,15 +231,16 @@ class BucketList:
         self._buckets.host[vertices] = 0
 
     def _needed(self, degrees: IntArray, vertex_weights: IntArray) -> IntArray:
-        """Return how many buckets rows of these degrees get; those of deleted vertices get none."""
+        """Return the number of buckets for rows of these degrees; 0 for deleted vertices."""
         buckets: IntArray = (-(-degrees // BUCKET_SLOTS) + self._extra).astype(np.int32)
         buckets[vertex_weights == 0] = 0
         return buckets
 
     def _make_room(self, vertices: IntArray, degrees: IntArray) -> None:
-        """Give the rows of vertices, soon of these degrees, buckets where they lack some.
+        """Give rows enough buckets for these future degrees, in place.
 
-        They move behind all others. Where no spare buckets are left, all rows move.
+        Rows that need more buckets move to the end. If the spare buckets do not suffice, all rows
+        move.
         """
         is_short = degrees > BUCKET_SLOTS * self._buckets.host[vertices]
         if not is_short.any():
@@ -256,18 +257,18 @@ class BucketList:
             self._move_all()
 
     def _move_all(self) -> None:
-        """Move all rows to new arrays, so that they follow each other."""
+        """Move all rows to new arrays, one after the other."""
         bucket_ptr, self._used = self._in_a_row()
         self._move(np.arange(self.ids, dtype=np.int32), bucket_ptr, *self._allocate())
 
     def _in_a_row(self) -> tuple[IntArray, int]:
-        """Return the first bucket of each row if they all follow each other, and the end."""
+        """Return the first bucket of each row in a layout without gaps, and the end."""
         buckets = self._buckets.host
         ends = np.cumsum(buckets, dtype=np.int64)
         return (ends - buckets).astype(np.int32), int(ends[-1]) if len(ends) else 0
 
     def _allocate(self) -> tuple[Array, Array]:
-        """Return slots, and room for their weights, for the buckets in use and some more."""
+        """Return arrays of slots and their weights for the buckets in use and spare ones."""
         buckets = self._used + self._used // SPARE_SHARE + 1
         slots = BUCKET_SLOTS * buckets
         if slots > INT32_MAX:
@@ -277,7 +278,7 @@ class BucketList:
     def _move(
         self, vertices: IntArray, bucket_ptr: IntArray, slots: Array, edge_weights: Array
     ) -> None:
-        """Copy rows to other buckets, maybe in other arrays, and use these from now on."""
+        """Copy rows to other buckets, in these arrays, which then replace the current ones."""
         listed, uploaded = upload_together(self.backend, vertices, bucket_ptr)
         here = self.device
         moved = replace(here, bucket_ptr=uploaded, slots=slots, edge_weights=edge_weights)
@@ -293,5 +294,5 @@ class BucketList:
 
 
 def lanes_of(backend: Backend) -> int:
-    """Return how many indices of a launch share a row on a back end."""
+    """Return the number of launch indices per row on a back end."""
     return 1 if backend.prefers_lists else WARP

@@ -1,4 +1,4 @@
-"""Numbers of vertices that both the host and a back end know."""
+"""Per-vertex values that are stored on the host and on a back end."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from jetpy.graph.csr import IntArray
 from jetpy.workloads.incremental import buckets as kernels
 
 GROWTH = 1.5
-"""How much larger an array becomes that is full."""
+"""Growth factor of a full array."""
 
 
 class HostColumn:
-    """An int32 number for each vertex, on the host."""
+    """An int32 value per vertex, on the host."""
 
     def __init__(self, values: IntArray) -> None:
         self._size = len(values)
@@ -24,11 +24,11 @@ class HostColumn:
 
     @property
     def host(self) -> IntArray:
-        """The numbers on the host, shape (len(self),)."""
+        """The values on the host, shape (len(self),)."""
         return self._host[: self._size]
 
     def extend(self, values: IntArray) -> None:
-        """Append numbers of new vertices."""
+        """Append values of new vertices."""
         size = self._size + len(values)
         if size > len(self._host):
             grown = np.empty(int(GROWTH * size), np.int32)
@@ -42,9 +42,9 @@ class HostColumn:
 
 
 class Column(HostColumn):
-    """The same on the host and on a back end: two arrays or one.
+    """An int32 value per vertex on the host and on a back end, in two arrays or a shared one.
 
-    The host knows them without asking, as only it has them changed.
+    The host never reads the values back, because every change originates there.
     """
 
     def __init__(self, backend: Backend, values: IntArray) -> None:
@@ -53,14 +53,14 @@ class Column(HostColumn):
 
     @property
     def device(self) -> Array:
-        """The numbers on the back end, followed by room for more: the same array until it is full.
+        """The values on the back end, followed by spare capacity; a full array is replaced.
 
-        Launches take longer with an array that they have not seen before.
+        The first launch with a new array takes longer.
         """
         return self._device
 
     def set(self, vertices: IntArray, values: IntArray) -> None:
-        """Set the numbers of some vertices, each there once."""
+        """Set the values of distinct vertices on both sides."""
         self._host[vertices] = values
         if self._backend.copies and len(vertices):
             uploaded, new = upload_together(self._backend, vertices, values)
@@ -69,18 +69,18 @@ class Column(HostColumn):
             )
 
     def exchange_ghosts(self, vertices: IntArray, values: IntArray | int) -> None:
-        """Set numbers on the host that a launch sets on the back end."""
+        """Set values on the host that a launch sets on the back end."""
         self._host[vertices] = values
 
     def extend_with(self, values: IntArray, uploaded: Array) -> None:
-        """Append numbers of new vertices, given on both sides."""
+        """Append values of new vertices, given on both sides."""
         size = self._size
         self.extend(values)
         if self._backend.copies:
             self._device[size : self._size] = uploaded
 
     def extend_by(self, count: int, value: int) -> None:
-        """Append the same number for each of some new vertices."""
+        """Append `count` copies of a value."""
         size = self._size
         self.extend(np.full(count, value, np.int32))
         if self._backend.copies:
@@ -92,9 +92,9 @@ class Column(HostColumn):
 
 
 class BlankColumn:
-    """An int32 number for each vertex on a back end, of use for a while.
+    """An int32 scratch value per vertex on a back end.
 
-    Whoever writes to it makes it blank again.
+    A function that writes values must reset them with `blank`.
     """
 
     def __init__(self, backend: Backend, blank: int) -> None:
@@ -102,13 +102,13 @@ class BlankColumn:
         self._device = backend.empty(0)
 
     def for_size(self, size: int) -> Array:
-        """Return at least so many numbers, all blank."""
+        """Return an array of at least `size` values, all blank."""
         if len(self._device) < size:
             self._device = self._backend.full(int(GROWTH * size), self._blank)
         return self._device
 
     def blank(self, vertices: Array) -> None:
-        """Make the numbers of listed vertices blank again."""
+        """Reset the values of listed vertices to blank."""
         self._backend.parallel_for(
             len(vertices),
             kernels.assign_one,
@@ -119,7 +119,7 @@ class BlankColumn:
 
 
 def row_offsets(lengths: IntArray) -> IntArray:
-    """Return where rows of these lengths begin if they follow each other, and the end, int32.
+    """Return the starts of consecutive rows of these lengths, then the end, int32.
 
     >>> row_offsets(np.array([2, 0, 3])).tolist()
     [0, 2, 2, 5]
@@ -130,7 +130,7 @@ def row_offsets(lengths: IntArray) -> IntArray:
 
 
 def upload_together(backend: Backend, *arrays: IntArray) -> list[Array]:
-    """Return int32 arrays on a back end, in one transfer."""
+    """Upload int32 arrays to a back end in one transfer."""
     if not backend.copies:
         return [backend.from_host(array) for array in arrays]
     whole = backend.from_host(np.concatenate(arrays))

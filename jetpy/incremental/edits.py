@@ -1,4 +1,4 @@
-"""What is to be done to a bucket list, row by row."""
+"""Row-by-row edits of a bucket list."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from jetpy.graph.csr import IntArray
 
 @dataclass(frozen=True, eq=False)
 class EdgeModifiers:
-    """Edges to delete and to insert, in the rows of both their ends, on the host or a back end.
+    """Edges to delete and to insert, in the rows of both ends, on the host or a back end.
 
     Attributes
     ----------
     vertices : int32, ascending
-        Those whose rows change.
+        Vertices whose rows change.
     starts : int32, shape (len(vertices) + 1,)
-        Where the modifiers of each one's row begin.
+        Start of each row's modifiers, then the end.
     places, targets, weights : int32
-        The modifiers, in the order and with the meaning of `jetpy.workloads.incremental.buckets`.
+        The modifiers, in the order and encoding of `jetpy.workloads.incremental.buckets`.
     """
 
     vertices: Array
@@ -36,15 +36,14 @@ class Edits:
     Attributes
     ----------
     new_weights : int32
-        Weights of the vertices inserted.
+        Weights of inserted vertices.
     dead : int32, ascending
-        Vertices deleted, whose edges are among those deleted.
+        Deleted vertices; `modifiers` deletes their edges.
     modifiers : EdgeModifiers
     growth : int32, shape (len(modifiers.vertices),)
-        How many more edges each of these vertices gets.
+        Change in the degree of each of these vertices.
     edges, edge_weight, vertex_weight : int
-        How many more undirected edges there are, their weight, and how much more weight vertices
-        have.
+        Changes in the number and weight of undirected edges, and in the weight of vertices.
     """
 
     new_weights: IntArray

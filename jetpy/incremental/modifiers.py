@@ -1,4 +1,4 @@
-"""Files of modifiers: what changes in a graph, batch by batch.
+"""Files of modifiers: changes of a graph in batches.
 
 Each line is one modifier; ids are those of `jetpy.IncrementalPartitioner`, 0-based:
 
@@ -11,7 +11,7 @@ Each line is one modifier; ids are those of `jetpy.IncrementalPartitioner`, 0-ba
 
 A line ``---`` ends a batch. Within a batch the order of lines matters only for the ids of new
 vertices: edges are deleted first, then vertices, and vertices are inserted before edges. Lines
-that start with ``#`` or ``%`` are comments, empty lines mean nothing.
+that start with ``#`` or ``%`` are comments; empty lines are skipped.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from jetpy.io.text import first_line
 
 END = "---"
 NUMBERS = {"+v": (0, 1), "-v": (1, 1), "+e": (2, 3), "-e": (2, 2)}
-"""Least and most numbers after each word."""
+"""Minimum and maximum count of numbers after each word."""
 LONGEST_LINE = 1 << 12
-"""Bytes of the longest line, but for comments."""
+"""Maximum length of a line in bytes, except for comments."""
 
 
 def read_modifiers(path: str | os.PathLike[str]) -> Iterator[Batch]:
-    """Read batches of modifiers, all of which are checked before the first is returned.
+    """Read batches of modifiers; all lines are checked before the first batch is returned.
 
     Parameters
     ----------
     path : path
-        May end in a suffix of compression.
+        May end in a compression suffix.
 
     Raises
     ------
     FileFormatError
-        When a line is none of the above; the message names it.
+        If a line is not a modifier; the message names it.
     JetpyError
-        When the file cannot be read.
+        If the file cannot be read.
     """
     with open_input(path) as stream:
         text = first_line(stream) + stream.read()
@@ -57,7 +57,7 @@ def read_modifiers(path: str | os.PathLike[str]) -> Iterator[Batch]:
 
 
 def _batches(stream: BinaryIO) -> Iterator[Batch]:
-    """Yield the batches that change anything, one at a time: there may be millions."""
+    """Yield the batches that are not empty, one at a time, because there may be millions."""
     lines: dict[str, list[list[int]]] = {word: [] for word in NUMBERS}
     for number, line in enumerate(stream, 1):
         if line.lstrip()[:1] in (b"", b"#", b"%"):
@@ -82,7 +82,7 @@ def _batches(stream: BinaryIO) -> Iterator[Batch]:
 
 
 def _numbers(word: str, words: list[bytes], line: int) -> list[int]:
-    """Return the numbers of a modifier; a weight left out is 1."""
+    """Return the numbers of a modifier; a missing weight is 1."""
     least, most = NUMBERS[word]
     if not least <= len(words) <= most:
         wanted = str(least) if least == most else f"{least} or {most}"

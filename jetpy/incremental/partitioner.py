@@ -1,4 +1,4 @@
-"""A partition that follows a changing graph (iG-kway)."""
+"""Incremental partitioner of a changing graph (iG-kway)."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ from jetpy.progress import Progress, no_progress
 from jetpy.workloads.common.groups import NO_PART
 
 SHRINKAGE = 32
-"""One part in so many of the weight that parts may have above the average is left for later: so
-that they keep the balance when the graph, and with it the limit, shrinks."""
+"""1 / SHRINKAGE of the room above the average part weight stays unused, so that the parts remain
+balanced when the graph, and with it the limit, shrinks."""
 
 
 _P = ParamSpec("_P")
@@ -48,9 +48,9 @@ _T = TypeVar("_T")
 def _on_device(
     method: Callable[Concatenate[IncrementalPartitioner, _P], _T],
 ) -> Callable[Concatenate[IncrementalPartitioner, _P], _T]:
-    """Have a method use the device of the back end, and the state alone, in whatever thread.
+    """Wrap a method that uses the device: hold the device and the lock of the state.
 
-    The device comes first: who waits for its turn there must not keep others from the state.
+    The device comes first, so that a thread waiting for it does not block readers of the state.
     """
 
     @wraps(method)
@@ -64,7 +64,7 @@ def _on_device(
 def _undisturbed(
     method: Callable[Concatenate[IncrementalPartitioner, _P], _T],
 ) -> Callable[Concatenate[IncrementalPartitioner, _P], _T]:
-    """Have a method read the state between updates of other threads, never amid one."""
+    """Wrap a method that reads the state: hold the lock, so that no update is in progress."""
 
     @wraps(method)
     def wrapped(self: IncrementalPartitioner, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
@@ -76,22 +76,23 @@ def _undisturbed(
 
 @dataclass(frozen=True, eq=False)
 class Update:
-    """What a batch of modifiers led to.
+    """The result of a batch of modifiers.
 
     Attributes
     ----------
     vertices : int32
-        Ids of the vertices inserted.
+        Ids of the inserted vertices.
     cut : int
-        Weight of edges between parts afterwards.
+        Weight of undirected edges between parts after the batch.
     moved : int
-        How many vertices are now in another part than before; new ones do not count.
+        Number of vertices whose part has changed; new vertices do not count.
     action : {'placed', 'refined', 'repartitioned'}
-        Whether the whole partition was refined, or found anew, after that.
+        Whether the whole partition was then refined or recomputed.
     reason : {'', 'changes', 'drift', 'balance'}
-        Why, if it was: much of the graph had changed since the last time, the cut had become too
-        large, or a part too heavy.
+        Reason for refining or recomputing: many changes since the last time, an increased cut, or a
+        part above the limit.
     seconds : float
+        Wall seconds.
     """
 
     vertices: IntArray
@@ -103,12 +104,12 @@ class Update:
 
 
 class IncrementalPartitioner:
-    """Keeps a partition of a graph that changes.
+    """Maintains a partition of a changing graph.
 
-    A batch of modifiers costs time in proportion to its size, not to the graph's, but for two
-    quick passes over the vertices: vertices that more edges draw to other parts than to their own
-    are placed again, near those that have changed. The same graph, batches and options give the
-    same partition on every back end, with any number of threads. Source: Lee et al., "iG-kway:
+    The time of a batch is proportional to its size, not to the graph's, except for two fast passes
+    over the vertices. Near the changes, jetpy places vertices again if more edge weight connects
+    them to other parts than to their own. The same graph, batches and options give the same
+    partition on every back end, with any number of threads. Source: Lee et al., "iG-kway:
     Incremental k-way Graph Partitioning on GPU", DAC 2025.
 
     Parameters
@@ -118,13 +119,13 @@ class IncrementalPartitioner:
     n, backend, threads, device, repair, progress
         As for `jetpy.partition`.
     parts : array of int, shape (n,), optional
-        A partition to begin with instead.
+        The first partition, instead of a computed one.
     options : IncrementalOptions
 
     Raises
     ------
     GraphError, OptionError, BackendError
-        As `jetpy.partition` does.
+        Under the conditions of `jetpy.partition`.
 
     Examples
     --------
@@ -183,7 +184,7 @@ class IncrementalPartitioner:
         device: int | None,
         progress: Progress,
     ) -> None:
-        """Take over a graph, in which deleted vertices weigh 0, and parts by id."""
+        """Initialise from a graph, in which deleted vertices weigh 0, and parts by id."""
         self._goal, self._progress, self._intact = goal, progress, True
         self._lock = fork_safe_lock()
         self._backend = get_backend(backend, threads, device)
@@ -205,14 +206,14 @@ class IncrementalPartitioner:
         device: int | None = None,
         progress: Progress = no_progress,
     ) -> IncrementalPartitioner:
-        """Go on with a session that was saved: the same batches lead to the same partitions.
+        """Continue a saved session: the same batches lead to the same partitions.
 
         Raises
         ------
         FileFormatError
-            When the file is no session, or damaged.
+            If the file is not a session, or is damaged.
         JetpyError
-            When it cannot be read, or the back end does not work here.
+            If the file cannot be read, or the back end does not work on this machine.
         """
         session = read_session(path)
         settings, graph, ids = session.settings, session.graph, session.vertices
@@ -239,12 +240,12 @@ class IncrementalPartitioner:
 
     @_on_device
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a session that `load` goes on with.
+        """Write a session that `load` can continue.
 
         Raises
         ------
         JetpyError
-            When the file cannot be written, or a batch was interrupted half-way.
+            If the file cannot be written, or an earlier batch was interrupted.
         """
         self._check_intact()
         settings = Settings(
@@ -265,18 +266,18 @@ class IncrementalPartitioner:
 
     @property
     def preset(self) -> str:
-        """Preset by which whole partitions are found."""
+        """Preset for partitions of the whole graph."""
         return self._goal.preset
 
     @property
     def options(self) -> IncrementalOptions:
-        """How the partition follows the graph."""
+        """Options of incremental partitioning."""
         return self._goal.options
 
     @property
     @_undisturbed
     def partition(self) -> npt.NDArray[np.int32]:
-        """Part of each vertex by id, int32, shape (ids,); -1 for deleted ones. A copy."""
+        """Part of each vertex by id, int32, shape (ids,); -1 for deleted vertices. A copy."""
         return self._graph.parts.host.copy()
 
     @property
@@ -306,7 +307,7 @@ class IncrementalPartitioner:
     @property
     @_undisturbed
     def limit(self) -> int:
-        """Largest part weight allowed for the graph as it is now."""
+        """Maximum part weight for the current graph."""
         return self._problem.limit
 
     @property
@@ -318,17 +319,17 @@ class IncrementalPartitioner:
     @property
     @_undisturbed
     def vertices(self) -> IntArray:
-        """Ids of the vertices that are there, ascending, int32, shape (n,)."""
+        """Ids of the current vertices, ascending, int32, shape (n,)."""
         return np.flatnonzero(self._graph.vertex_weights.host).astype(np.int32)
 
     @property
     @_on_device
     def graph(self) -> Graph:
-        """The graph as it is now; its vertex i is number i of `vertices`."""
+        """The current graph; its vertex i has the id ``vertices[i]``."""
         return download(self._home, self._graph.extract()[0])
 
     def insert_edges(self, edges: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Update:
-        """Insert edges: integers, shape (b, 2); weights of shape (b,), 1 by default."""
+        """Insert edges: integers, shape (b, 2); weights, shape (b,), are 1 by default."""
         return self.update(Batch(insert_edges=edges, edge_weights=weights))
 
     def delete_edges(self, edges: npt.ArrayLike) -> Update:
@@ -336,7 +337,7 @@ class IncrementalPartitioner:
         return self.update(Batch(delete_edges=edges))
 
     def insert_vertices(self, vertices: int | npt.ArrayLike) -> Update:
-        """Insert so many vertices of weight 1, or vertices of these weights, shape (b,)."""
+        """Insert a number of vertices of weight 1, or vertices of these weights, shape (b,)."""
         return self.update(Batch(insert_vertices=vertices))
 
     def delete_vertices(self, vertices: npt.ArrayLike) -> Update:
@@ -345,16 +346,16 @@ class IncrementalPartitioner:
 
     @_on_device
     def update(self, batch: Batch) -> Update:
-        """Apply a batch of modifiers, and bring the partition up to date.
+        """Apply a batch of modifiers, and update the partition.
 
         Raises
         ------
         GraphError
-            If a modifier is wrong: an unknown or deleted vertex, an edge to delete that is not
-            there or one to insert that is, the same twice, a loop, a weight that is not positive,
-            weights that overflow. Nothing has changed then.
+            If a modifier is invalid: a vertex does not exist, an edge to delete does not exist, an
+            edge to insert exists, a modifier occurs twice, an edge is a loop, a weight is not
+            positive, or weights overflow. Nothing has changed in this case.
         JetpyError
-            If a batch before was interrupted half-way.
+            If an earlier batch was interrupted.
         """
         self._check_intact()
         started = time.perf_counter()
@@ -381,7 +382,7 @@ class IncrementalPartitioner:
 
     @_on_device
     def rebuild(self) -> None:
-        """Partition the graph from scratch, as the first time, and lay out its buckets anew."""
+        """Partition the graph from scratch, like the first time, and lay out its buckets again."""
         self._check_intact()
         with self._half_way():
             self._graph.lay_out()
@@ -399,7 +400,7 @@ class IncrementalPartitioner:
 
     @contextmanager
     def _half_way(self) -> Iterator[None]:
-        """Change the state: whatever interrupts this block, Ctrl-C say, leaves it unusable."""
+        """Guard a change of the state: an exception, such as Ctrl-C, leaves it unusable."""
         self._intact = False
         yield
         self._intact = True
@@ -424,7 +425,7 @@ class IncrementalPartitioner:
 
     @property
     def _roomy(self) -> Problem:
-        """The problem with a limit that leaves something for later."""
+        """The problem with a limit that reserves room for a shrinking graph."""
         problem = self._problem
         unit = common_divisor(self._graph.vertex_weights.host)
         divided = in_units(problem, unit)
@@ -432,9 +433,9 @@ class IncrementalPartitioner:
         return replace(problem, limit=unit * (divided.limit - room // SHRINKAGE))
 
     def _renew(self) -> tuple[str, str, int]:
-        """Refine the whole partition or find it anew, if that is due.
+        """Refine or recompute the whole partition if necessary.
 
-        Returns what was done, why, and how many vertices have moved.
+        Return the action, its reason, and the number of vertices that moved.
         """
         options, size = self.options, self.n + self.m
         if self._lost > options.max_drift * (self._cut - self._lost):
@@ -451,7 +452,7 @@ class IncrementalPartitioner:
         return "repartitioned", "balance", moved + self._renew_whole(anew=True)
 
     def _renew_whole(self, *, anew: bool) -> int:
-        """Refine the whole partition; take one found anew if that is better; return moves."""
+        """Refine the whole partition, or adopt a new one if better; return the number of moves."""
         graph, ids = self._whole()
         before, weights = self._graph.parts.host[ids], self._graph.vertex_weights.host[ids]
         problem = self._roomy
@@ -468,7 +469,7 @@ class IncrementalPartitioner:
         return carry_graph(graph, self._home, self._backend), ids
 
     def _adopt(self, ids: IntArray, weights: IntArray, outcome: Outcome, *, anew: bool) -> int:
-        """Take the parts of a partition of the whole graph; return how many vertices moved."""
+        """Adopt a partition of the whole graph; return the number of vertices that moved."""
         before = self._graph.parts.host[ids]
         parts = renumbered(outcome.parts, before, weights, self.k) if anew else outcome.parts
         with self._half_way():
@@ -480,5 +481,5 @@ class IncrementalPartitioner:
         return int(((parts != before) & (before < self.k)).sum())
 
     def _begin(self, cut: int) -> None:
-        """Watch the changes of the graph and the drift of the cut from here."""
+        """Reset the counters of changes and of the drift of the cut."""
         self._cut, self._lost, self._unrefined = cut, 0, 0

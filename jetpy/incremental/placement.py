@@ -24,23 +24,22 @@ from jetpy.workloads.refinement import connectivity as table_kernels
 from jetpy.workloads.refinement.connectivity import UNUSED
 
 KEY_BITS, PULL_BITS = 63, 31
-"""Bits of what vertex moves are sorted by, and those of them for an edge weight, if so many are
-left."""
+"""Bits of the sort keys of moves, and the maximum number of them for an edge weight."""
 
 
 @dataclass(frozen=True)
 class Placed:
-    """What placement led to.
+    """The result of a placement.
 
     Attributes
     ----------
     moved : int
-        How many vertices are in another part than before; new ones do not count.
+        Number of vertices whose part has changed; new vertices do not count.
     growth : int
-        By how much the weight of edges between parts has grown.
+        Increase of the weight of edges between parts.
     loss : int
-        How much of the cut is there because parts had no room: each vertex's edges into the part
-        that it is in weigh so much less than those into another one.
+        Part of the cut due to full parts: sum over vertices of the edge weight to the preferred
+        part minus that to the actual part.
     """
 
     moved: int
@@ -49,7 +48,7 @@ class Placed:
 
 
 class Placement:
-    """Finds the vertices of a graph in buckets that are to be placed, and places them."""
+    """Finds the vertices of a bucket list that must be placed, and places them."""
 
     def __init__(self, graph: BucketList, k: int, seed: int, max_degree: int) -> None:
         self._graph, self._k, self._seed = graph, k, seed
@@ -58,16 +57,16 @@ class Placement:
         self._numbers = BlankColumn(graph.backend, NO_NUMBER)
 
     def update(self, modified: IntArray, part_weights: npt.NDArray[np.int64], limit: int) -> Placed:
-        """Place new vertices, and those that more draws to other parts than to theirs.
+        """Place new vertices, and vertices that are more strongly connected to another part.
 
         Parameters
         ----------
         modified : int32, ascending
-            Vertices whose edges have changed, and new ones.
+            Vertices whose edges have changed, and new vertices.
         part_weights : int64, shape (k,)
-            Brought up to date in place.
+            Updated in place.
         limit : int
-            Largest part weight; the lightest part gets a vertex that no part has room for.
+            Maximum part weight; a vertex that fits into no part goes to the lightest.
         """
         graph, k = self._graph, self._k
         vertices = find_entering(graph, modified, self._marks, k, self._highest_degree)
@@ -84,7 +83,7 @@ class Placement:
 
 @dataclass(frozen=True, eq=False)
 class _State(PseudoPartition):
-    """A partition while vertices are placed, for `jetpy.workloads.incremental.placement`."""
+    """State of the placement, for `jetpy.workloads.incremental.placement`."""
 
     parts: Array
     part_weights: Array
@@ -96,7 +95,7 @@ class _State(PseudoPartition):
 
 @dataclass(frozen=True, eq=False)
 class _VertexMoves:
-    """The vertex moves of a round, for `jetpy.workloads.incremental.placement`."""
+    """The moves of a round, for `jetpy.workloads.incremental.placement`."""
 
     targets: Array
     pulls: Array
@@ -111,21 +110,21 @@ class _VertexMoves:
 def place(
     pseudo: PseudoPartition, part_weights: npt.NDArray[np.int64], limit: int, seed: int
 ) -> tuple[IntArray, int, int]:
-    """Place vertices by rounds, in each of which no two neighbours move.
+    """Place vertices in rounds; in a round, no two neighbours move.
 
     Parameters
     ----------
     pseudo : PseudoPartition
     part_weights : int64, shape (k,)
-        Without the vertices to place; brought up to date in place.
+        Weights without the vertices to place; updated in place.
     limit : int
-        Largest part weight; the lightest part gets a vertex that no part has room for.
+        Maximum part weight; a vertex that fits into no part goes to the lightest.
     seed : int
 
     Returns
     -------
     int32, shape (n,)
-        The part of each.
+        Part of each vertex.
     growth, loss : int
         As in `Placed`.
     """
@@ -150,7 +149,7 @@ def place(
 
 
 def _connect(state: _State) -> Table:
-    """Return the table of the edges into each part, and count what vertices wait for."""
+    """Return the table of edges into each part, and count the neighbours that vertices wait for."""
     backend, n, k = state.backend, state.n, state.k
     rows, none = backend.empty(n), backend.empty(0)
     size = backend.scan(n, table_kernels.place_rows, graph=state, table=Table(rows, none, none, k))
@@ -175,7 +174,7 @@ def _room_for_moves(state: _State) -> _VertexMoves:
 
 
 def _place_some(state: _State, table: Table, moves: _VertexMoves) -> int:
-    """Make a round, and return how many vertices it has placed: one at least."""
+    """Run a round, and return the number of vertices placed, at least one."""
     backend, n = state.backend, state.n
     backend.parallel_for(1, kernels.find_lightest, state=state)
     backend.parallel_for(n, kernels.choose, state=state, table=table, moves=moves)

@@ -1,4 +1,4 @@
-"""The pseudo-partition (iG-kway, V-C): vertices to place, as a problem of their own."""
+"""The pseudo-partition (iG-kway, V-C): the vertices to place, as a separate problem."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from jetpy.incremental.column import BlankColumn, row_offsets, upload_together
 from jetpy.workloads.incremental import pseudo_partition as kernels
 
 SEEN_ONCE = 16
-"""A round of placement looks at so much less than refinement of a graph of the same size."""
+"""Factor by which a placement round is cheaper than refinement of a graph of the same size."""
 
 
 @dataclass(frozen=True, eq=False)
 class PseudoPartition:
-    """Vertices to place and their edges, on a back end that suits their number.
+    """Vertices to place and their edges, on a back end chosen by their number.
 
     Attributes
     ----------
     backend : Backend
     indptr, ends, edge_weights : int32
-        Rows, with ends as `jetpy.workloads.incremental.pseudo_partition` has them.
+        Rows, with ends encoded as in `jetpy.workloads.incremental.pseudo_partition`.
     vertex_weights : int32, shape (n,)
     previous : int32, shape (n,)
-        The parts where the vertices were; k for new ones.
+        Previous part of each vertex; k for new vertices.
     waits : int32, shape (n,)
-        How many neighbours of lower number are to be placed first; 0 before these are counted.
+        Number of neighbours of smaller id that must be placed first; 0 before it is counted.
     lanes : int
-        Indices that share a row in launches.
+        Number of launch indices per row.
     """
 
     backend: Backend
@@ -49,7 +49,7 @@ class PseudoPartition:
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """Rows that are gathered, as kernels take them."""
+    """Rows to gather, as input of the kernels."""
 
     indptr: Array
     ends: Array
@@ -57,14 +57,14 @@ class _Rows:
 
 
 def gather(graph: BucketList, vertices: IntArray, numbers: BlankColumn) -> PseudoPartition:
-    """Fetch the rows of vertices that enter the pseudo-partition.
+    """Gather the rows of vertices that enter the pseudo-partition.
 
     Parameters
     ----------
     graph : BucketList
     vertices : int32, ascending
     numbers : BlankColumn
-        `NO_NUMBER` of all vertices.
+        `NO_NUMBER` for all vertices.
     """
     backend, n = graph.backend, len(vertices)
     indptr = row_offsets(graph.degrees.host[vertices])

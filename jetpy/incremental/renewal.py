@@ -1,4 +1,4 @@
-"""New partitions of a whole graph that has changed: refined, or found from scratch."""
+"""Whole-graph partitions after changes: refined, or computed from scratch."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from jetpy.problem.problem import Problem
 from jetpy.progress import Progress
 
 MAX_RENUMBERED = 1024
-"""Parts up to which new ones are numbered like old ones: that takes time cubic in the parts."""
+"""Maximum number of parts that are renumbered, because this takes cubic time."""
 
 
 def partition_anew(
     backend: Backend, graph: DeviceGraph, problem: Problem, progress: Progress
 ) -> Outcome:
-    """Partition a graph from scratch, leaving no part empty if there are vertices enough."""
+    """Partition a graph from scratch; no part stays empty if there are at least k vertices."""
     trivial = trivial_partition(graph.n, graph.edge_weight // 2, problem.k)
     return trivial or partition_uploaded(backend, graph, [replace(problem, fill=True)], progress)
 
@@ -30,7 +30,7 @@ def partition_anew(
 def refine_again(
     backend: Backend, graph: DeviceGraph, parts: IntArray, problem: Problem, progress: Progress
 ) -> Outcome:
-    """Refine a partition by a V-cycle; the result is balanced better, or as well and not larger."""
+    """Refine by a V-cycle; neither balance nor, at equal balance, the cut gets worse."""
     trivial = trivial_partition(graph.n, graph.edge_weight // 2, problem.k)
     if trivial is not None:
         return trivial
@@ -39,7 +39,7 @@ def refine_again(
 
 
 def best(outcomes: Iterable[Outcome], weights: IntArray, problem: Problem) -> Outcome:
-    """Return the outcome with least weight of a part above the limit, then the smallest cut."""
+    """Return the outcome with the least weight of a part above the limit, then the smallest cut."""
 
     def quality(outcome: Outcome) -> tuple[int, int]:
         heaviest = int(np.bincount(outcome.parts, weights, problem.k).max())
@@ -49,19 +49,19 @@ def best(outcomes: Iterable[Outcome], weights: IntArray, problem: Problem) -> Ou
 
 
 def renumbered(parts: IntArray, before: IntArray, weights: IntArray, k: int) -> IntArray:
-    """Number parts so that as much weight as possible stays in a part of the same number.
+    """Renumber parts so that the maximum vertex weight keeps its part id.
 
     Parameters
     ----------
     parts : int32, shape (n,)
     before : int32, shape (n,)
-        Parts before; k for a vertex that was in none.
+        Previous part of each vertex; k if none.
     weights : int32, shape (n,)
 
     Returns
     -------
     int32, shape (n,)
-        As `parts`, if k is above 1,024.
+        `parts` unchanged if k is above 1,024.
     """
     if k > MAX_RENUMBERED:
         return parts

@@ -1,4 +1,4 @@
-"""Finds out what a batch of modifiers does to the rows of a bucket list, and whether it may."""
+"""Conversion of a batch of modifiers to edits of the rows of a bucket list, with checks."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from jetpy.workloads.incremental.buckets import NO_PLACE
 
 
 def resolve(graph: BucketList, modifiers: Modifiers) -> Edits:
-    """Look up the edges that modifiers name, and return what is to be done.
+    """Look up the edges of modifiers, and return the edits.
 
     Raises
     ------
     GraphError
-        If an edge to delete is not there, one to insert is, or weights overflow.
+        If an edge to delete does not exist, an edge to insert exists, or weights overflow.
     """
     incident = graph.edges_of(modifiers.deleted_vertices)
     deleted = modifiers.deleted_edges
@@ -67,9 +67,9 @@ def resolve(graph: BucketList, modifiers: Modifiers) -> Edits:
 
 
 def _keys(origins: IntArray, ends: IntArray, places: IntArray) -> npt.NDArray[np.int64]:
-    """Return what modifiers are sorted by.
+    """Return the sort keys of modifiers.
 
-    That is the vertex; then deletions, the last place first; then insertions by target.
+    The order is by vertex; then deletions by descending place; then insertions by target.
     """
     wide = np.where(
         places == NO_PLACE, ends.astype(np.int64) + 2**31, INT32_MAX - places.astype(np.int64)
@@ -79,7 +79,7 @@ def _keys(origins: IntArray, ends: IntArray, places: IntArray) -> npt.NDArray[np
 
 
 def _by_degree(graph: BucketList, edges: npt.NDArray[np.int64]) -> tuple[IntArray, IntArray]:
-    """Return the ends of edges: that with fewer neighbours, and the other one."""
+    """Return the ends of edges: the end of smaller degree, and the other end."""
     u, v = ends_of(edges)
     swap = graph.degrees.host[u] > graph.degrees.host[v]
     return np.where(swap, v, u), np.where(swap, u, v)

@@ -1,4 +1,4 @@
-"""Sessions: what it takes to go on with a partition of a changing graph, as a NumPy archive."""
+"""Sessions: the saved state of an incremental partitioner, as a NumPy archive."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from jetpy.problem.problem import Problem, make_problem
 
 ARRAYS = ("indptr", "indices", "edge_weights", "vertex_weights", "vertices", "parts", "settings")
 PRESENT = "present"
-"""One more array, where by far most vertices are gone: a bit for each id, so that the size of the
-file justifies the memory that ids take."""
+"""Additional array, one bit per id, if by far most vertices were deleted: it makes the file large
+enough to justify the memory of the ids."""
 
 
 @dataclass(frozen=True)
 class SessionOptions:
-    """What partitions are asked for, as for `jetpy.partition`, and how they follow the graph.
+    """Options of the partitions, as for `jetpy.partition`, and of incremental partitioning.
 
     Raises
     ------
     OptionError
-        If a number is out of range, or a name unknown.
+        If a value is out of range, or a name is unknown.
     """
 
     k: int
@@ -54,7 +54,7 @@ class SessionOptions:
             object.__setattr__(self, name, getattr(checked, name))
 
     def problem(self, total_vertex_weight: int) -> Problem:
-        """Return the problem of a graph of so much weight."""
+        """Return the problem of a graph of this total vertex weight."""
         return _pose_once(self, total_vertex_weight)
 
 
@@ -68,17 +68,17 @@ _pose_once = lru_cache(maxsize=8)(_pose)
 
 @dataclass(frozen=True)
 class Settings:
-    """A goal, and how far the graph has gone from the last partition of the whole graph.
+    """Options, and the changes since the last partition of the whole graph.
 
     Attributes
     ----------
     goal : SessionOptions
     ids : int
-        How many vertices ever were.
+        Number of ids, including those of deleted vertices.
     lost : int
-        How much of the cut is there because parts had no room (`Placed.loss`).
+        Part of the cut due to full parts (`Placed.loss`).
     unrefined, unpartitioned : int
-        Modifiers since it was refined, and found anew.
+        Numbers of modifiers since the partition was refined, and recomputed.
     """
 
     goal: SessionOptions
@@ -90,7 +90,7 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class Session:
-    """A graph without ids of deleted vertices, its partition and the settings.
+    """A graph without deleted vertices, its partition and the settings.
 
     Attributes
     ----------
@@ -108,12 +108,12 @@ class Session:
 
 
 def write_session(path: str | os.PathLike[str], session: Session) -> None:
-    """Write a session, atomically, compressed if the name says so.
+    """Write a session atomically; the suffix may select a compression.
 
     Raises
     ------
     JetpyError
-        When the file cannot be written.
+        If the file cannot be written.
     """
     content, graph = io.BytesIO(), session.graph
     many: dict[str, Any] = {}
@@ -135,12 +135,12 @@ def write_session(path: str | os.PathLike[str], session: Session) -> None:
 
 
 def is_session(path: str | os.PathLike[str]) -> bool:
-    """Whether a file holds a session: an archive with arrays of such names.
+    """Return whether a file is a session, judging by the names of its arrays.
 
     Raises
     ------
     JetpyError
-        When it cannot be read.
+        If the file cannot be read.
     """
     with open_input(path) as stream:
         if not stream.peek(len(ARCHIVE)).startswith(ARCHIVE):
@@ -154,9 +154,9 @@ def read_session(path: str | os.PathLike[str]) -> Session:
     Raises
     ------
     FileFormatError
-        When the file is none, is cut short, or breaks a rule.
+        If the file is not a session, is truncated, or breaks a rule.
     JetpyError
-        When it cannot be read.
+        If the file cannot be read.
     """
     with open_input(path) as stream:
         arrays = read_archive(stream, "a session")
@@ -175,13 +175,13 @@ def read_session(path: str | os.PathLike[str]) -> Session:
 
 
 def _rises(vertices: IntArray, end: int) -> bool:
-    """Whether numbers rise, from 0 or more to less than an end."""
+    """Return whether integers are strictly increasing and in 0..end - 1."""
     inside = len(vertices) == 0 or (vertices[0] >= 0 and vertices[-1] < end)
     return bool(vertices.dtype.kind == "i" and inside and (np.diff(vertices) > 0).all())
 
 
 def _few_are_gone(settings: Settings, graph: Graph) -> bool:
-    """Whether a graph can justify the memory for its ids, and for the buckets of each."""
+    """Return whether the size of a graph justifies the memory for its ids and their buckets."""
     buckets = settings.ids * max(settings.goal.options.extra_buckets, 1)
     return is_justified(buckets, graph.n + len(graph.indices))
 
@@ -189,11 +189,12 @@ def _few_are_gone(settings: Settings, graph: Graph) -> bool:
 def _check_ids(
     settings: Settings, graph: Graph, vertices: IntArray, present: npt.NDArray[Any] | None
 ) -> None:
-    """Refuse ids by far more than there are vertices, unless the session has a bit for each.
+    """Refuse far more ids than vertices, unless the session has a bit for each id.
 
     Raises
     ------
     FileFormatError
+        If the bits are missing or do not match the vertices.
     """
     if _few_are_gone(settings, graph):
         return
@@ -205,7 +206,7 @@ def _check_ids(
 
 
 def _present(vertices: IntArray, ids: int) -> npt.NDArray[np.uint8]:
-    """Return a bit for each id, set where there is a vertex."""
+    """Return a packed bit for each id, set if the vertex exists."""
     bits = np.zeros(ids, bool)
     bits[vertices] = True
     return np.packbits(bits)
