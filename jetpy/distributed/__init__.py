@@ -1,6 +1,6 @@
-"""One graph, several processes: each has a block of vertices, and all get one device's parts.
+"""Distributed partitioning: each process has a block of vertices; one device gives the same parts.
 
-Needs ``pip install 'jetpy-partitioner[mpi]'``, unless there is only one process.
+Requires ``pip install 'jetpy-partitioner[mpi]'``, unless there is only one process.
 """
 
 from jetpy.distributed.api import DistributedPartition, evaluate, partition, refine

@@ -1,4 +1,4 @@
-"""Partition a graph that is spread over processes."""
+"""Partitioning of a graph that is distributed over processes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,10 @@ STATS = (
 
 @dataclass(frozen=True, eq=False)
 class DistributedPartition:
-    """A partition of a graph that is spread over processes; all but `parts` is the same in each.
+    """A partition of a distributed graph.
+
+    All processes have the same attributes, except for `parts`, `first`, `threads`, `gpu`,
+    `compiled` and the times.
 
     Attributes
     ----------
@@ -60,25 +63,25 @@ class DistributedPartition:
     first : int
         Global id of the first owned vertex.
     n, m : int
-        Vertices and undirected edges of the whole graph.
+        Numbers of vertices and undirected edges of the whole graph.
     k : int
     cut : int
-        Weight of the edges between parts.
+        Total weight of undirected edges between parts.
     part_weights, limits : int64, shape (k,)
-        What each part weighs, and what it may.
+        Weight and maximum weight of each part.
     imbalance : float
-        How much heavier than the average, rounded up, the heaviest part is, as a share of that.
+        Weight of the heaviest part / ceil(W / k) - 1, where W is the total vertex weight.
     seed : int
     preset, backend : str
     threads, processes : int
-        CPU threads of this process, on a GPU those that run small levels on the host; and number of
-        processes.
+        Number of CPU threads of this process (on a GPU, they run small levels on the host), and
+        number of processes.
     gpu : int or None
-        Number of the GPU of this process, as CUDA counts them; None on CPUs.
+        Index of the GPU of this process in CUDA's order; None on CPUs.
     transport : {"nccl", "mpi", "none"}
         Library that transfers arrays between processes.
     compiled : bool
-        Whether this process has compiled kernels, which the cache has from then on.
+        Whether this process compiled kernels; the cache then has them.
     seconds : mapping of str to float
         Wall seconds of this process, by stage and in total.
     levels : LevelTable
@@ -108,21 +111,21 @@ class DistributedPartition:
 
     @property
     def feasible(self) -> bool:
-        """Whether every part keeps its limit."""
+        """Whether no part exceeds its limit."""
         return bool((self.part_weights <= self.limits).all())
 
     @property
     def limit(self) -> int:
-        """The largest of the limits."""
+        """Maximum of `limits`."""
         return int(self.limits.max())
 
     @property
     def empty_parts(self) -> int:
-        """Number of parts without a vertex, of which each weighs at least 1."""
+        """Number of parts without a vertex (every vertex weighs at least 1)."""
         return int((self.part_weights == 0).sum())
 
     def stats(self) -> dict[str, Any]:
-        """Return all but the parts and levels as a dictionary, ready for JSON."""
+        """Return a dictionary for JSON of all attributes except the parts and levels."""
         return {
             **{name: getattr(self, name) for name in STATS},
             "limits": self.limits.tolist(),
@@ -131,9 +134,9 @@ class DistributedPartition:
         }
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the parts of all vertices to one file; to be called by all processes.
+        """Write the parts of all vertices to one file. Collective.
 
-        ``.npy`` is an array of int32, anything else text, a line for each vertex.
+        A ``.npy`` file is an array of int32; any other file is text, one line per vertex.
         """
         write_parts(self._comm, path, self.parts, self.first, self.n)
 
@@ -154,15 +157,15 @@ def partition(
     small: int | None = None,
     progress: ProgressOption = None,
 ) -> DistributedPartition:
-    """Partition a graph of which each process has a block of vertices.
+    """Partition a graph of which each process has a block of vertices. Collective.
 
-    All processes call it, with the same options. The parts are those that `jetpy.partition` finds
-    for the whole graph, whatever the number of processes and their blocks.
+    All processes must pass the same options. The parts equal those of `jetpy.partition` for the
+    whole graph, whatever the number of processes and their blocks.
 
     Parameters
     ----------
     comm : mpi4py.MPI.Comm or None
-        The processes; None for this one alone.
+        The processes; None for a single process.
     block : tuple of arrays
         (indptr, indices[, edge_weights[, vertex_weights]]) of the owned vertices,
         possibly none. Global ids are consecutive from one rank to the next. `indices` (up to 64
@@ -171,24 +174,24 @@ def partition(
         As for `jetpy.partition`. With the presets `ultra`, `max` and `gkway`, every process
         partitions the whole graph, so that more processes save neither time nor memory.
     vtxdist : array of int, shape (processes + 1,), optional
-        First vertex of each process, as ParMETIS takes it: checked against the blocks.
+        First vertex of each process, as in ParMETIS; checked against the blocks.
     threads : int, optional
-        CPU threads of this process; by default its share of those of the machine.
+        CPU threads of this process; by default its share of the threads of the machine.
     device : int, optional
-        Number of this process's GPU; by default they are dealt to the processes of a machine.
+        Index of this process's GPU; by default the processes of a machine take its GPUs in turn.
     small : int, optional
         jetpy gathers levels of at most `small` vertices and directed edges together, and every
         process refines them alone (default: a million, or four million between GPUs). It also
         gathers levels for which the preset has branches, V-cycles and flows. `small` does not
         change the parts.
     progress : bool or callable, optional
-        As for `jetpy.partition`; only what process 0 says counts.
+        As for `jetpy.partition`; only the argument of process 0 counts.
 
     Raises
     ------
     GraphError, OptionError, BackendError
-        As for `jetpy.partition`, in all processes; the message names the first one that it comes
-        from. Anything else that goes wrong in one process ends all of them (MPI_Abort).
+        As for `jetpy.partition`, in all processes; the message names the lowest rank with an
+        error. Any other exception in one process ends all processes (MPI_Abort).
     """
     arguments = CollectiveArguments(k, imbalance, large_imbalance, seed, preset, backend, small)
 
@@ -218,9 +221,9 @@ def refine(
     small: int | None = None,
     progress: ProgressOption = None,
 ) -> DistributedPartition:
-    """Improve a given partition of a graph of which each process has a block of vertices.
+    """Refine a partition of a graph of which each process has a block of vertices. Collective.
 
-    The parts are those that `jetpy.refine` finds, whatever the number of processes.
+    The parts equal those of `jetpy.refine`, whatever the number of processes.
 
     Parameters
     ----------
@@ -229,12 +232,12 @@ def refine(
         As for `partition`.
         The preset `max` is `ultra` here.
     parts : array of int, shape (n_owned,)
-        Part of each own vertex, 0..k-1.
+        Part of each owned vertex, 0..k - 1.
 
     Raises
     ------
     GraphError, OptionError, BackendError
-        As for `partition`; GraphError also where `parts` does not fit the block or `k`.
+        As for `partition`; GraphError also if `parts` does not match the block or `k`.
     """
     arguments = CollectiveArguments(
         k, imbalance, large_imbalance, seed, preset, backend, small, fill=False
@@ -258,14 +261,14 @@ def evaluate(
     vtxdist: npt.ArrayLike | None = None,
     imbalance: float = 0.03,
 ) -> DistributedPartition:
-    """Return the cut and the part weights of a given partition, without improving it.
+    """Return the cut and the part weights of a partition, without changing it. Collective.
 
     Parameters
     ----------
     comm, block, parts, k, vtxdist
         As for `refine`.
     imbalance : float
-        Says what parts may weigh.
+        Determines the limits of the parts.
 
     Raises
     ------
@@ -291,7 +294,7 @@ def _checked_parts(parts: npt.ArrayLike, blocks: Blocks, k: int) -> npt.NDArray[
 
 @dataclass(frozen=True, eq=False)
 class _Run:
-    """What a process works on."""
+    """Everything that a process works on."""
 
     comm: Communicator
     backend: Backend
@@ -321,7 +324,7 @@ def _run(
     progress: ProgressOption,
     work: Callable[[_Run, Progress], Found],
 ) -> DistributedPartition:
-    """Check and upload what is given, do the work, and put the result together."""
+    """Check and upload the input, run `work`, and assemble the result."""
     group = communicator(comm)
     with ending_all(group), ExitStack() as leases:
         choose_engine = partial(_engine, leases, group.neighbours, threads=threads)
@@ -368,7 +371,7 @@ def _run(
 
 
 def communicator(comm: Any) -> Communicator:
-    """Return what processes talk through, given one of mpi4py, or None for a single process."""
+    """Return the communicator for one of mpi4py, or for a single process if `comm` is None."""
     if isinstance(comm, Communicator):
         return comm
     return SelfCommunicator() if comm is None or comm.Get_size() == 1 else MpiCommunicator(comm)
@@ -376,7 +379,7 @@ def communicator(comm: Any) -> Communicator:
 
 @dataclass(frozen=True)
 class CollectiveArguments:
-    """What all processes have to ask for."""
+    """Arguments that must be equal on all ranks."""
 
     k: int
     imbalance: float
@@ -388,11 +391,12 @@ class CollectiveArguments:
     fill: bool = True
 
     def make_problem(self, total: int) -> Problem:
-        """Return the problem for a graph of some weight.
+        """Return the problem of a graph of this total vertex weight.
 
         Raises
         ------
         OptionError
+            If a value is out of range.
         """
         options = choose(self.preset, None, None)
         share = checked_imbalance(self.imbalance, large=self.large_imbalance)
@@ -407,7 +411,7 @@ def _agree(
     choose_engine: Callable[..., Backend],
     device: int | None,
 ) -> tuple[Block, Blocks, Problem, Backend]:
-    """Check what all processes give, and return block, blocks, problem and back end."""
+    """Check the input of all processes, and return block, blocks, problem and back end."""
     block = run_collectively(comm, lambda: as_block(given))
     blocks = Blocks.of(comm, block.n)
     others = comm.allgather_objects(arguments)
@@ -441,7 +445,7 @@ def _agree(
 def _checked_piece(
     comm: Communicator, engine: Backend, block: Block, blocks: Blocks
 ) -> tuple[Piece, float]:
-    """Return the piece of this process, and the wall seconds of making it, without its checks."""
+    """Return the piece of this process, and the wall seconds to make it, without the checks."""
     with Stopwatch(engine, "coarsen") as uploading:
         rows = upload_rows(engine, block, blocks)
     _check_graph(comm, rows, block)
@@ -451,11 +455,12 @@ def _checked_piece(
 
 
 def _check_graph(comm: Communicator, rows: UploadedRows, block: Block) -> None:
-    """Refuse a graph with loops, edges that are there twice, or without their reverse edges.
+    """Check that a graph has no loops, no duplicate edges and equal reverse edges. Collective.
 
     Raises
     ------
     GraphError
+        If it does not satisfy this.
     """
     run_collectively(comm, lambda: check_rows(rows, block))
     if sum(comm.allgather_objects(rows.digest)) % HASHES:
@@ -476,7 +481,7 @@ def _engine(
 ) -> Backend:
     """Lease the back end of this process: its share of the GPUs or threads of its machine.
 
-    `neighbours` are its number among the processes there, and how many these are.
+    `neighbours` are the rank among the processes of the machine, and their number.
     """
     number, count = neighbours
     if device is None and name in ("auto", *ON_GPU):

@@ -1,4 +1,4 @@
-"""What each process gives: the rows of a block of vertices, as users of ParMETIS have them."""
+"""Input of each process: the rows of a block of vertices, as in ParMETIS."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from jetpy.workloads.common.values import add_weights
 
 IntArray = npt.NDArray[Any]
 SLICE = 1 << 22
-"""Edges that are looked at together."""
+"""Number of edges that are checked at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +32,8 @@ class Block:
     indices : int64, shape (indptr[-1],)
     edge_weights : int32, of the same shape
     vertex_weights : int32, shape (n_owned,)
-        Weights that are all 1 may be one number that is read again and again, which cannot be
-        written to (`unit_weights`).
+        If all weights are 1, either array may be a read-only view of a single 1
+        (`unit_weights`).
     """
 
     indptr: npt.NDArray[np.int64]
@@ -48,12 +48,12 @@ class Block:
 
 
 def as_block(given: Any) -> Block:
-    """Return a tuple (indptr, indices[, edge_weights[, vertex_weights]]) as a block; None is 1s.
+    """Convert a tuple (indptr, indices[, edge_weights[, vertex_weights]]); None means ones.
 
     Raises
     ------
     GraphError
-        If its arrays do not fit together, or a weight is not in 1..2**31 - 1.
+        If the arrays are inconsistent, or a weight is not in 1..2**31 - 1.
     """
     if isinstance(given, Block):
         return given
@@ -83,12 +83,12 @@ def _integers(values: Any, what: str) -> npt.NDArray[np.int64]:
 
 
 def unit_weights(count: int) -> npt.NDArray[np.int32]:
-    """Return so many ones, which take no memory."""
+    """Return a read-only array of `count` ones, which takes no memory."""
     return np.broadcast_to(np.int32(1), (count,))
 
 
 def are_units(weights: npt.NDArray[np.int32]) -> bool:
-    """Whether weights come from `unit_weights`."""
+    """Return whether the weights come from `unit_weights`."""
     return weights.strides == (0,)
 
 
@@ -122,7 +122,7 @@ class UploadedRows(Rows):
     blocks: Blocks
 
     def as_piece(self) -> Piece:
-        """Return the piece of the graph."""
+        """Return the piece of the graph. Collective."""
         heads, ghosts = localize(self.backend, self.blocks, self.indices)
         return make_piece(
             self.backend,
@@ -139,9 +139,9 @@ class UploadedRows(Rows):
 
 
 def upload_rows(backend: Backend, block: Block, blocks: Blocks) -> UploadedRows:
-    """Hand the rows of a block over to a back end; units need not travel.
+    """Upload the rows of a block to a back end; weights that are all 1 are created there.
 
-    In place of neighbours outside the graph is `OUTSIDE`, which `check_rows` finds.
+    Neighbours that are not vertices become `OUTSIDE`, which `check_rows` finds.
     """
     kind = backend.sum_type
 
@@ -164,12 +164,12 @@ def upload_rows(backend: Backend, block: Block, blocks: Blocks) -> UploadedRows:
 
 
 def check_rows(rows: UploadedRows, block: Block) -> None:
-    """Refuse rows with loops, edges that are there twice or lead out of the graph.
+    """Check that rows have no loops, no duplicate edges and no invalid neighbours.
 
     Raises
     ------
     GraphError
-        Naming the first such edge.
+        If they have; the message names the first such edge.
     """
     if not rows.are_suspicious:
         return
@@ -189,7 +189,7 @@ def check_rows(rows: UploadedRows, block: Block) -> None:
 
 
 def edges_of(block: Block, first: int) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield tails and heads of the edges, those of some rows at a time.
+    """Yield tails and heads of the edges of several rows at a time.
 
     `first` is the global id of the first owned vertex.
     """

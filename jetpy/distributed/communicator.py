@@ -1,4 +1,4 @@
-"""Messages between processes: sums, exchanges and gathers of arrays of a back end."""
+"""Communication between processes: sums, exchanges and gathers of back-end arrays."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Communicator(ABC):
     """The processes of a run, each with a piece of the graph.
 
     Every method is collective: all processes call it, in the same order. Arrays have one dimension
-    and live on the back end that is the first argument.
+    and are stored on the back end given as the first argument.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Communicator(ABC):
 
     @abstractmethod
     def allgather(self, backend: Backend, array: Array, found: Array) -> None:
-        """Write the arrays of all processes, of equal lengths, to `found`, in rank order."""
+        """Write the arrays of all processes, of equal length, to `found`, in rank order."""
 
     @abstractmethod
     def alltoallv(
@@ -53,19 +53,18 @@ class Communicator(ABC):
     ) -> None:
         """Send ``sent[0]`` entries of `array` to rank 0, the next ``sent[1]`` to rank 1, and so on.
 
-        `found` then has the entries that this process receives, ``received[r]`` from rank r, in
-        order of the ranks.
+        Write the received entries to `found`, ``received[r]`` from rank r, in rank order.
         """
 
     def exchange(self, backend: Backend, array: Array, sent: Counts, received: Counts) -> Array:
-        """Do what `alltoallv` does, and return the received entries."""
+        """Exchange entries as in `alltoallv`, and return the received ones."""
         found = backend.xp.empty(int(received.sum()), array.dtype)
         self.alltoallv(backend, backend.xp.ascontiguousarray(array), found, sent, received)
         return found
 
     @abstractmethod
     def gather(self, backend: Backend, array: Array) -> Array:
-        """Return the arrays of all processes, in order of the ranks. Lengths may differ."""
+        """Return the concatenated arrays of all processes, in rank order. Lengths may differ."""
 
     @abstractmethod
     def alltoall(self, sent: Counts) -> Counts:
@@ -73,11 +72,11 @@ class Communicator(ABC):
 
     @abstractmethod
     def allgather_objects(self, value: Any) -> list[Any]:
-        """Return the small objects of all processes, in order of the ranks."""
+        """Return the small objects of all processes, in rank order."""
 
     @abstractmethod
     def abort(self) -> None:
-        """End all processes at once, if there are others."""
+        """End all processes at once; do nothing if there is only one."""
 
     @property
     def neighbours(self) -> tuple[int, int]:
@@ -89,7 +88,7 @@ class Communicator(ABC):
         return [sum(column) for column in zip(*self.allgather_objects(numbers), strict=True)]
 
     def send(self, backend: Backend, array: Array, sent: Counts) -> tuple[Array, Counts]:
-        """Do what `exchange` does, without known receive counts; return these, too."""
+        """Exchange entries as in `exchange`; return the received ones and their counts by rank."""
         received = self.alltoall(sent)
         return self.exchange(backend, array, sent, received), received
 
@@ -129,7 +128,7 @@ class SelfCommunicator(Communicator):
 
 
 class MpiCommunicator(Communicator):
-    """Processes that MPI has started; arrays of GPUs are copied through the host.
+    """Processes started by MPI; arrays on GPUs are copied through the host.
 
     Parameters
     ----------
@@ -152,13 +151,13 @@ class MpiCommunicator(Communicator):
             _hand_back(backend, host, array)
 
     def allgather(self, backend: Backend, array: Array, found: Array) -> None:
-        """Write the arrays of all processes, of equal lengths, to `found`, in rank order."""
+        """Write the arrays of all processes, of equal length, to `found`, in rank order."""
         handed = _room_for(backend, found)
         self.mpi_comm.Allgather(backend.to_host(array), handed)
         _hand_back(backend, handed, found)
 
     def gather(self, backend: Backend, array: Array) -> Array:
-        """Return the arrays of all processes, in order of the ranks. Lengths may differ."""
+        """Return the concatenated arrays of all processes, in rank order. Lengths may differ."""
         host = backend.to_host(array)
         counts = np.array(self.mpi_comm.allgather(len(host)))
         gathered = np.empty(counts.sum(), host.dtype)
@@ -180,7 +179,7 @@ class MpiCommunicator(Communicator):
         return received
 
     def allgather_objects(self, value: Any) -> list[Any]:
-        """Return the small objects of all processes, in order of the ranks."""
+        """Return the small objects of all processes, in rank order."""
         found: list[Any] = self.mpi_comm.allgather(value)
         return found
 
@@ -205,7 +204,7 @@ class MpiCommunicator(Communicator):
 
 
 def _room_for(backend: Backend, array: Array) -> npt.NDArray[Any]:
-    """Return an array of the host for the contents of one: the same, if that is of the host."""
+    """Return a host array for the content of `array`, or `array` itself if it is on the host."""
     return np.empty(len(array), array.dtype) if backend.copies else array
 
 
@@ -215,7 +214,7 @@ def _hand_back(backend: Backend, host: npt.NDArray[Any], array: Array) -> None:
 
 
 def starts_of(counts: Sequence[int] | Counts) -> Counts:
-    """Return where each of some counts begins, and their sum at the end (int64).
+    """Return the exclusive prefix sums of counts, then the total, int64.
 
     >>> starts_of([3, 0, 2]).tolist()
     [0, 3, 3, 5]

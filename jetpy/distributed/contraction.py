@@ -1,4 +1,4 @@
-"""Contraction of pairs over pieces.
+"""Contraction of matched pairs over pieces.
 
 Coarse vertices get the same ids as on one device, in the order of their lower vertices. Each
 process gets a block of coarse vertices, with about the same number of edges. Rows migrate to the
@@ -26,14 +26,14 @@ from jetpy.workloads.distributed import row_migration as row_kernels
 from jetpy.workloads.distributed.global_to_local import list_outside
 
 MAX_THREADS_PER_ROW = 32
-"""Threads that copy a row on a GPU."""
+"""Maximum number of threads that copy a row on a GPU."""
 MAX_UNEVEN = 1.1
-"""How many times the average number of entries a block may have before blocks are cut anew."""
+"""Maximum ratio of a block's work to the average before new block boundaries are chosen."""
 
 
 @dataclass(frozen=True, eq=False)
 class Numbering:
-    """How coarse vertices are numbered; see `jetpy.workloads.distributed.piece_contraction`."""
+    """Ids of coarse vertices; see `jetpy.workloads.distributed.piece_contraction`."""
 
     partners: Array
     places: Array
@@ -42,7 +42,7 @@ class Numbering:
 
 @dataclass(frozen=True, eq=False)
 class Meeting:
-    """Rows that become those of coarse vertices, likewise."""
+    """Rows to merge; see `jetpy.workloads.distributed.piece_contraction`."""
 
     lower: Array
     upper: Array
@@ -51,17 +51,17 @@ class Meeting:
 
 @dataclass(frozen=True, eq=False)
 class MigratedRows:
-    """Rows that become those of coarse vertices: of owned vertices, then those received.
+    """Rows to merge into rows of coarse vertices: owned rows, then received rows.
 
     Attributes
     ----------
     n_owned, entries : int
-        Number of owned rows, and of their entries together.
+        Number of owned rows, and total number of their entries.
     indptr, indices, edge_weights : as of an `Adjacency`
         Neighbours are local ids; from `n_with_ghosts` on, indices in `names`.
     weights : of the back end's `sum_type`
     coarse_of : int32
-        The coarse vertex of each row, as a local id; those of owned rows are filled in later.
+        Coarse vertex of each row, as a local id; set later for owned rows.
     names : int32
         Global ids of the coarse vertices of the received rows' neighbours.
     """
@@ -82,9 +82,9 @@ class MigratedRows:
 
 
 def contract_pieces(backend: Backend, piece: Piece, partners: Array) -> tuple[Piece, Array]:
-    """Return the piece of the coarse graph, and the coarse vertex of each owned one (int32).
+    """Return the piece of the coarse graph, and the coarse vertex of each owned vertex, int32.
 
-    `partners` (int32, shape (n_owned,)) are global ids, -1 for none.
+    `partners` (int32, shape (n_owned,)) are global ids, -1 for none. Collective.
     """
     coarse_ids, blocks = _number(backend, piece, partners)
     coarse, ghosts, coarse_of = _merge_rows(backend, piece, blocks, coarse_ids)
@@ -102,7 +102,7 @@ def contract_pieces(backend: Backend, piece: Piece, partners: Array) -> tuple[Pi
 
 
 def _number(backend: Backend, piece: Piece, partners: Array) -> tuple[Array, Blocks]:
-    """Return the coarse vertices of owned vertices and ghosts (int32), and their blocks."""
+    """Return the coarse vertices (int32) of owned vertices and ghosts, and the coarse blocks."""
     comm, n_owned = piece.blocks.comm, piece.n_owned
     numbering = Numbering(partners, backend.empty(n_owned), backend.empty(piece.n_with_ghosts))
     arguments = {"graph": piece, "numbering": numbering}
@@ -122,7 +122,7 @@ def _number(backend: Backend, piece: Piece, partners: Array) -> tuple[Array, Blo
 
 
 def _ask(backend: Backend, piece: Piece, numbering: Numbering) -> None:
-    """Ask other processes for the coarse vertices of owned vertices that are numbered there."""
+    """Fetch the coarse vertices of owned vertices that other processes number."""
     xp, comm, n_owned = backend.xp, piece.blocks.comm, piece.n_owned
     asking = backend.empty(n_owned)
     count = backend.scan(
@@ -138,9 +138,9 @@ def _ask(backend: Backend, piece: Piece, numbering: Numbering) -> None:
 
 
 def _cut_anew(backend: Backend, blocks: Blocks, loads: tuple[int, ...], work: Array) -> Counts:
-    """Return the starts of blocks with about the same work.
+    """Return the starts of blocks with about equal work.
 
-    `loads` is the present work of each block, `work` (int64) that of each coarse vertex here.
+    `loads` is the current work of each block, `work` (int64) that of each coarse vertex here.
     """
     xp, comm = backend.xp, blocks.comm
     wanted = [sum(loads) * rank // comm.size - sum(loads[: comm.rank]) for rank in range(comm.size)]
@@ -158,7 +158,7 @@ def _cut_anew(backend: Backend, blocks: Blocks, loads: tuple[int, ...], work: Ar
 def _merge_rows(
     backend: Backend, piece: Piece, blocks: Blocks, coarse_ids: Array
 ) -> tuple[DeviceGraph, Array, Array]:
-    """Return the rows of the owned coarse vertices, their ghosts, and the local coarse vertices."""
+    """Return the rows of owned coarse vertices, their ghosts, and the local coarse vertices."""
     kind, n_owned, n = backend.sum_type, piece.n_owned, blocks.end - blocks.first
     gathered = _gather_rows(backend, piece, blocks, coarse_ids)
     coarse_of, ghosts = localize(backend, blocks, joined(backend, coarse_ids, gathered.names))
@@ -284,9 +284,9 @@ def _entries_of(
 
 
 def _name(backend: Backend, n_with_ghosts: int, heads: Array, sent: Counts) -> tuple[Array, Counts]:
-    """Return the different heads sent to each process, and their number by process.
+    """Return the distinct heads sent to each process, and their number by process.
 
-    Each entry of `heads` becomes an index in its process's list of different heads.
+    Each entry of `heads` becomes an index in its process's list of distinct heads, in place.
     """
     lists = [backend.empty(0)]
     for first, end in pairwise(starts_of(sent)):

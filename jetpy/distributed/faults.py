@@ -1,4 +1,4 @@
-"""Errors of several processes: an error of one ends all, with one message that names its rank."""
+"""Collective errors: an error of one process ends all, with a message that names its rank."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from jetpy.errors import JetpyError
 
 T = TypeVar("T")
 LAST_WORDS = 0.3
-"""Seconds that launchers get to forward an error message, before `Communicator.abort`."""
+"""Seconds for the launcher to forward an error message, before `Communicator.abort`."""
 
 
 class CollectiveError(Exception):
-    """Marks errors that all processes raise."""
+    """Marks an error that all processes raise."""
 
 
 def run_collectively(comm: Communicator, work: Callable[[], T]) -> T:
@@ -54,7 +54,7 @@ def agreed(error: JetpyError) -> JetpyError:
 
 @contextmanager
 def ending_all(comm: Communicator) -> Iterator[None]:
-    """Abort all processes if the body raises in this one, because others may wait for it.
+    """Abort all processes if the body raises here, because others may wait for this process.
 
     An error that all processes raise (`agreed`) propagates.
     """

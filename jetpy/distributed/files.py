@@ -1,4 +1,4 @@
-"""Files of all processes, for callers who have a communicator of mpi4py."""
+"""Distributed reading and writing of files, for callers with a communicator of mpi4py."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from jetpy.distributed.block import Block
 
 
 def read(comm: Any, path: str | os.PathLike[str]) -> Block:
-    """Return this process's share of a graph in a file; all processes call it.
+    """Return this process's share of a graph in a file. Collective.
 
-    Shares are vertices in a row, and have about as many edges. A folder with ``indptr.npy``,
-    ``indices.npy`` and maybe ``edge_weights.npy`` and ``vertex_weights.npy``, an uncompressed
-    ``.npz`` archive of arrays of these names, ParHiP's binary format (``.parhip``, ``.bgf``) and
-    METIS files are read in shares; other formats, and compressed files, by each process as a whole.
+    Shares are consecutive vertices with about equal numbers of vertices and edges. Each process
+    reads only its share of a folder with ``indptr.npy``, ``indices.npy`` and optionally
+    ``edge_weights.npy`` and ``vertex_weights.npy``, an uncompressed ``.npz`` archive of arrays of
+    these names, ParHiP's binary format (``.parhip``, ``.bgf``) and METIS files. It reads the whole
+    file in other formats, and if the file is compressed.
 
     Parameters
     ----------
@@ -29,7 +30,7 @@ def read(comm: Any, path: str | os.PathLike[str]) -> Block:
     Raises
     ------
     JetpyError
-        In all processes, when the file cannot be read, or is not as its format wants it.
+        In all processes, if the file cannot be read, or does not match its format.
     """
     return reading.read_block(communicator(comm), path)
 
@@ -37,14 +38,14 @@ def read(comm: Any, path: str | os.PathLike[str]) -> Block:
 def write_parts(
     comm: Any, path: str | os.PathLike[str], parts: npt.ArrayLike, first: int, n: int
 ) -> None:
-    """Write the parts of the owned vertices, from global id `first` of n on. Collective.
+    """Write the parts of the owned vertices, whose global ids start at `first`. Collective.
 
-    The file, ``.npy`` or text, is there when all have written.
+    The file, ``.npy`` or text, has the parts of `n` vertices. It appears when it is complete.
 
     Raises
     ------
     JetpyError
-        In all processes, when it cannot be written.
+        In all processes, if the file cannot be written.
     """
     own = np.asarray(parts, np.int32)
     writing.write_parts(communicator(comm), path, own, first, n)

@@ -1,4 +1,4 @@
-"""Small graphs are gathered on every process: each goes on alone, all to the same parts."""
+"""Gathering of small graphs on every process, all of which then compute the same parts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jetpy.workloads.common.ghosts import find_degrees
 
 
 def gather_graph(backend: Backend, piece: Piece) -> DeviceGraph:
-    """Return the whole graph, of which all processes have pieces."""
+    """Return the whole graph on every process. Collective."""
     comm, kind = piece.blocks.comm, backend.sum_type
     entries, n_owned = piece.nnz, piece.n_owned
     lengths = backend.empty(n_owned, kind)
@@ -31,13 +31,13 @@ def gather_graph(backend: Backend, piece: Piece) -> DeviceGraph:
 
 
 def gather_values(backend: Backend, piece: Piece, values: Array) -> Array:
-    """Return the values of all vertices of the whole graph.
+    """Return the values of all vertices of the whole graph. Collective.
 
-    `values` has those of the piece, owned vertices first.
+    `values` are those of the piece, owned vertices first.
     """
     return piece.blocks.comm.gather(backend, values[: piece.n_owned])
 
 
 def owned_values(piece: Piece, values: Array) -> Array:
-    """Return the values of the owned vertices, given those of all vertices of the whole graph."""
+    """Return the values of the owned vertices, given those of the whole graph."""
     return values[piece.first_global_id :][: piece.n_owned]

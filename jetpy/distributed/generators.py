@@ -1,4 +1,4 @@
-"""Generators of which each process makes its own block; for any number of them the same graph."""
+"""Distributed generators: each process makes its block of the same graph."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from jetpy.errors import OptionError
 QUADRANTS = 0.57, 0.19, 0.19
 """Probabilities of three quadrants of the matrix, as in Graph500."""
 DRAWN_AT_ONCE = 1 << 20
-"""Edges; a block of these has random numbers of its own."""
+"""Number of edges drawn from one random generator."""
 MAX_SCALE = 30
 ODD = 0x2545F491
 
@@ -41,14 +41,14 @@ def rmat(comm: Any, scale: int, edge_factor: int = 16, seed: int = 0) -> Block:
     scale : int
         There are ``2**scale`` vertices, some of them without edges; 1..30.
     edge_factor : int
-        Edges drawn per vertex; self-loops are left out, duplicates are one.
+        Edges drawn per vertex; self-loops are dropped, and duplicates merged.
     seed : int
-        Of the random edges.
+        Seed of the random edges.
 
     Raises
     ------
     OptionError
-        If a number is out of range.
+        If a value is out of range.
     """
     if not 1 <= scale <= MAX_SCALE or edge_factor < 1 or seed < 0:
         raise OptionError(
@@ -72,9 +72,9 @@ def rmat(comm: Any, scale: int, edge_factor: int = 16, seed: int = 0) -> Block:
 
 
 def _draw(scale: int, count: int, seed: tuple[int, int]) -> npt.NDArray[np.int64]:
-    """Return edges as numbers: tail times the number of vertices, plus head.
+    """Return random edges as integers: tail times the number of vertices, plus head.
 
-    Vertices are numbered as `scattered` has it, so that those of high degree are anywhere.
+    `scattered` permutes the ids, so that vertices of high degree are spread evenly.
     """
     random = np.random.default_rng(seed)
     a, b, c = QUADRANTS
@@ -89,7 +89,7 @@ def _draw(scale: int, count: int, seed: tuple[int, int]) -> npt.NDArray[np.int64
 
 
 def scattered(vertices: npt.NDArray[np.int64], scale: int) -> npt.NDArray[np.int64]:
-    """Return other numbers below ``2**scale`` (int64), different ones for different vertices."""
+    """Return a permutation of 0..2**scale - 1 applied to vertices, int64."""
     mask, half = (1 << scale) - 1, (scale + 1) // 2
     for _ in range(2):
         vertices = (vertices * ODD) & mask

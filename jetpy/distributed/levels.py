@@ -1,4 +1,4 @@
-"""Levels of a hierarchy of which every process has a piece; small ones are gathered."""
+"""Levels of a distributed hierarchy; small levels are gathered on every process."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from jetpy.refinement.finish import finish
 from jetpy.refinement.jet import Refined, Refinement
 
 SMALL, SMALL_ON_GPUS = 1_000_000, 4_000_000
-"""Vertices and directed edges together of a level that is gathered in any case: what one process
-needs for it is little, or, on a GPU, hardly more than what it takes to talk about it."""
+"""Maximum number of vertices and directed edges together of a level that is always gathered: its
+refinement takes one process little time or, on a GPU, hardly more than communication would."""
 
 
 def gather_size(options: Options, comm: Communicator, small: int | None) -> float:
-    """Return the size up to which levels are gathered: where options ask for more than refinement.
+    """Return the size up to which levels are gathered.
 
-    Branches, V-cycles, flows and populations are found by each process alone. `small` is None for
-    what is best.
+    Each process computes branches, V-cycles, flows and populations alone, so the options may raise
+    the size. `small` is None for the default.
     """
     if small is None:
         small = SMALL_ON_GPUS if comm.is_between_gpus else SMALL
@@ -51,14 +51,14 @@ def gather_size(options: Options, comm: Communicator, small: int | None) -> floa
 
 @dataclass(frozen=True, eq=False)
 class GatheredLevel(HierarchyLevel):
-    """A level that every process has for itself.
+    """A level that every process has as a whole.
 
     Attributes
     ----------
     piece : Piece
-        What each had of it.
+        The piece of this process before gathering.
     source : Backend
-        Where that was.
+        The back end of `piece`.
     """
 
     piece: Piece | None = None
@@ -76,7 +76,7 @@ class GatheredLevel(HierarchyLevel):
         return self.given_out(super().finish(problem, refined))
 
     def given_out(self, whole: Refined) -> Refined:
-        """Return `whole` with the parts of the owned vertices alone, on the piece's back end."""
+        """Return `whole` with the parts of owned vertices only, on the piece's back end."""
         assert self.piece is not None
         assert self.source is not None
         parts = owned_values(self.piece, whole.parts)
@@ -91,7 +91,7 @@ class PieceLevel(HierarchyLevel):
     ----------
     graph : Piece
     gather : float
-        Size up to which the next levels are gathered.
+        Size up to which coarser levels are gathered.
     """
 
     graph: Piece
@@ -99,12 +99,12 @@ class PieceLevel(HierarchyLevel):
     refinement_type: ClassVar[type[Refinement]] = PieceRefinement
 
     def refine(self, problem: Problem, parts: Array, depth: int, known: object = None) -> Refined:
-        """Refine the parts (int32) of owned vertices; copy them to the ghosts."""
+        """Refine the parts (int32) of owned vertices, and copy them to the ghosts."""
         refinement = self.refinement(problem)
         return refinement.refine(parts, finest=depth == 0, known=known)  # type: ignore[arg-type]
 
     def finish(self, problem: Problem, refined: Refined) -> Refined:
-        """Do what is left when the finest level has been refined, on the whole graph if need be."""
+        """Finish after the refinement of the finest level, on the whole graph if necessary."""
         own = self.refinement(problem).problem
         is_full = refined.measures.part_weights.all() or not own.fill
         if refined.measures.overload(own) <= 0 and is_full:
@@ -115,7 +115,7 @@ class PieceLevel(HierarchyLevel):
         return replace(whole, parts=owned_values(self.graph, whole.parts))
 
     def contract(self, options: CoarsenOptions, limit: int, salt: int) -> tuple[DeviceGraph, Array]:
-        """Return the piece of the next coarser graph, and the coarse vertex of each owned one."""
+        """Return the piece of the coarse graph, and the coarse vertex of each owned vertex."""
         backend, piece = self.backend, self.graph
         constraints = constrain(backend, piece, limit, None)
         match = shake_hands(backend, piece, options, constraints, salt)
@@ -124,13 +124,13 @@ class PieceLevel(HierarchyLevel):
         return contract_pieces(backend, piece, partners)
 
     def next_level(self, coarse: DeviceGraph, coarse_of: Array, watch: Stopwatch) -> HierarchyLevel:
-        """Return the level of the next coarser graph: gathered, if that is small."""
+        """Return the level of the next coarser graph; gather it if it is small."""
         assert isinstance(coarse, Piece)
         level = PieceLevel(self.backend, coarse, coarse_of, watch, gather=self.gather)
         return level if coarse.global_size > self.gather else level.alone()
 
     def narrowed(self, problem: Problem) -> HierarchyLevel:
-        """Return the level as the finest one of a graph that 32 bits hold."""
+        """Return the level as the finest level of a 32-bit graph."""
         own = self.backend.narrowed()
         watch = Stopwatch(own, "coarsen", 0)
         piece = narrow_piece(self.backend, self.graph, problem)
@@ -138,7 +138,7 @@ class PieceLevel(HierarchyLevel):
         return level if piece.global_size > self.gather else level.alone()
 
     def alone(self) -> HierarchyLevel:
-        """Return the level with the whole graph, which all processes have then."""
+        """Return the level with the whole graph on every process. Collective."""
         backend, piece = self.backend, self.graph
         suited = backend.for_size(piece.global_size)
         whole = carry_graph(gather_graph(backend, piece), backend, suited)

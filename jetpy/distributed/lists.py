@@ -1,4 +1,4 @@
-"""Lists on a back end, by kernels of ours: CuPy would compile one of its own for each operation."""
+"""List operations on a back end by jetpy's kernels; CuPy would compile a kernel for each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jetpy.workloads.common import lists as kernels
 
 
 def joined(backend: Backend, *arrays: Array) -> Array:
-    """Return arrays of one type, one after the other."""
+    """Return the concatenation of arrays of one type."""
     found = backend.empty(sum(map(len, arrays)), arrays[0].dtype)
     end = 0
     for array in arrays:
@@ -19,7 +19,7 @@ def joined(backend: Backend, *arrays: Array) -> Array:
 
 
 def picked(backend: Backend, values: Array, places: Array, shift: int = 0) -> Array:
-    """Return the values (int32) at some places (int32), each less a shift."""
+    """Return ``values[places - shift]``, all int32."""
     found = backend.empty(len(places))
     backend.parallel_for(
         len(places), kernels.pick, values=values, places=places, shift=shift, picked=found
@@ -28,33 +28,33 @@ def picked(backend: Backend, values: Array, places: Array, shift: int = 0) -> Ar
 
 
 def ordered(backend: Backend, values: Array, order: Array) -> Array:
-    """Return values (int32) in an order (int64)."""
+    """Return values (int32) in the given order (int64)."""
     found = backend.empty(len(order))
     backend.parallel_for(len(order), kernels.reorder, values=values, order=order, ordered=found)
     return found
 
 
 def put(backend: Backend, values: Array, places: Array, given: Array) -> None:
-    """Let the values (int32) at some places (int32) be those given."""
+    """Assign `given` to ``values[places]``, all int32, in place."""
     backend.parallel_for(len(places), kernels.put, values=values, places=places, given=given)
 
 
 def add_to_all(backend: Backend, values: Array, more: int) -> None:
-    """Add a number to all values (int32)."""
+    """Add a number to all values (int32), in place."""
     backend.parallel_for(len(values), kernels.add_to_all, values=values, more=more)
 
 
 def sorted_set(backend: Backend, values: Array) -> Array:
-    """Return each of some values (int32) once, in ascending order."""
+    """Return the distinct values (int32), ascending."""
     ascending, found = backend.xp.sort(values), backend.empty(len(values))
     count = backend.scan(len(values), kernels.list_different, ascending=ascending, listed=found)
     return found[:count].copy()
 
 
 def counts_between(backend: Backend, ascending: Array, bounds: Array) -> np.ndarray:
-    """Return how many of some ascending numbers (int32) are between each two bounds (int64).
+    """Return the number of `ascending` values (int32) between consecutive bounds (int64).
 
-    Bounds are on the host; so are the counts.
+    The bounds and the counts are on the host.
     """
     found = backend.empty(len(bounds), np.int64)
     backend.parallel_for(

@@ -1,4 +1,4 @@
-"""MPI, through mpi4py, where that is installed."""
+"""MPI through mpi4py, if it is installed."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from jetpy.errors import BackendError
 
 
 def world() -> Any:
-    """Return the communicator of all processes, of mpi4py.
+    """Return mpi4py's communicator of all processes.
 
     Raises
     ------
     BackendError
-        If mpi4py is missing, or finds no MPI; the message says how to install both.
+        If mpi4py or an MPI library is missing; the message says how to install both.
     """
     try:
         from mpi4py import MPI

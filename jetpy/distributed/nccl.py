@@ -1,4 +1,4 @@
-"""NCCL between GPUs, through CuPy: arrays go from memory to memory, without their hosts."""
+"""NCCL between GPUs, through CuPy: transfers do not pass through the hosts."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from jetpy.distributed.communicator import Communicator, Counts, MpiCommunicator
 from jetpy.engines.base import Array, Backend
 
 _living: list[Any] = []
-"""Communicators of NCCL that have not been destroyed."""
+"""NCCL communicators that have not been destroyed."""
 
 
 class NcclCommunicator(MpiCommunicator):
-    """Processes with a GPU each; what is on the host goes through MPI.
+    """Processes with a GPU each; arrays on the host are exchanged through MPI.
 
     Parameters
     ----------
     comm : mpi4py.MPI.Comm
     gpus : tuple of str
-        Names of the GPUs of all processes; that of this one is the current one.
+        UUIDs of the GPUs of all processes. The GPU of this process is the current device.
     """
 
     is_between_gpus = True
@@ -37,7 +37,7 @@ class NcclCommunicator(MpiCommunicator):
         self._group = _group_of(comm, gpus)
 
     def allreduce(self, backend: Backend, *arrays: Array) -> None:
-        """Replace arrays, in place, by the sums of those of all processes."""
+        """Replace arrays, in place, by their sums over all processes."""
         if not backend.copies:
             super().allreduce(backend, *arrays)
             return
@@ -49,7 +49,7 @@ class NcclCommunicator(MpiCommunicator):
         self._nccl.groupEnd()
 
     def allgather(self, backend: Backend, array: Array, found: Array) -> None:
-        """Put the arrays of all processes, of equal lengths, into one, one after the other."""
+        """Write the arrays of all processes, of equal length, to `found`, in rank order."""
         if not backend.copies:
             super().allgather(backend, array, found)
             return
@@ -57,7 +57,7 @@ class NcclCommunicator(MpiCommunicator):
         self._group.allGather(*places, len(array), kind, self._stream)
 
     def gather(self, backend: Backend, array: Array) -> Array:
-        """Return the arrays of all processes, one after the other."""
+        """Return the concatenated arrays of all processes, in rank order. Lengths may differ."""
         if not backend.copies:
             return super().gather(backend, array)
         lengths = self.allgather_objects(len(array))
@@ -99,10 +99,9 @@ class NcclCommunicator(MpiCommunicator):
 
 
 def between_gpus(comm: Communicator, backend: Backend) -> Communicator:
-    """Return what processes talk through that have a GPU each; `comm` if they have not.
+    """Return an NCCL communicator if every process has a separate GPU, otherwise `comm`.
 
-    Where NCCL is missing in one of them, all talk through MPI; a warning of the logger
-    ``jetpy.distributed`` says so.
+    If a process lacks NCCL, all use MPI, and the logger ``jetpy.distributed`` warns. Collective.
     """
     if not isinstance(comm, MpiCommunicator):
         return comm
@@ -121,7 +120,7 @@ def between_gpus(comm: Communicator, backend: Backend) -> Communicator:
 
 
 def _name_of(backend: Backend) -> str | None:
-    """Return what no other GPU is called, on any machine; its number says little."""
+    """Return the UUID of the GPU, which is unique across machines; None on CPUs."""
     if backend.gpu is None:
         return None
     import cupy
@@ -138,9 +137,9 @@ def _has_nccl(backend: Backend) -> bool:
 
 
 def _group_of(comm: Any, gpus: tuple[str, ...]) -> Any:
-    """Return NCCL's communicator of some processes; it takes half a second to make.
+    """Return the NCCL communicator of these processes, which takes half a second to create.
 
-    It is kept with that of MPI, as long as this lives.
+    It is cached as an attribute of the MPI communicator.
     """
     from cupy.cuda import nccl
 
@@ -157,7 +156,7 @@ def _group_of(comm: Any, gpus: tuple[str, ...]) -> Any:
 
 @cache
 def _keyval() -> int:
-    """Return by what communicators of MPI know those of NCCL."""
+    """Return the key of the attribute of MPI communicators that stores those of NCCL."""
     from mpi4py import MPI
 
     atexit.register(_destroy_all)
@@ -166,7 +165,7 @@ def _keyval() -> int:
 
 
 def _destroy(groups: dict[tuple[str, ...], Any]) -> None:
-    """Destroy those that belong to a communicator of MPI which is being freed."""
+    """Destroy the NCCL communicators of an MPI communicator that is being freed."""
     for group in groups.values():
         if group in _living:
             _living.remove(group)
@@ -174,6 +173,6 @@ def _destroy(groups: dict[tuple[str, ...], Any]) -> None:
 
 
 def _destroy_all() -> None:
-    """Destroy what was made; processes that end without that wait for ever."""
+    """Destroy all NCCL communicators; otherwise processes hang at exit."""
     while _living:
         _living.pop().destroy()

@@ -1,4 +1,4 @@
-"""Files of ParHiP's binary format (`jetpy.io.parhip`), of which processes read shares."""
+"""Files in ParHiP's binary format (`jetpy.io.parhip`), of which each process reads its share."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ SUFFIXES = ".parhip", ".bgf"
 
 
 def arrays_of(path: Path) -> dict[str, Any]:
-    """Return the arrays of a graph, by the names that archives have for them, mapped.
+    """Return the memory-mapped arrays of a graph, with the names of `jetpy.io.npz`.
 
     Raises
     ------
     JetpyError
-        When the file cannot be read, or is shorter than it says.
+        If the file cannot be read, or is shorter than its header says.
     """
     try:
         size = path.stat().st_size
@@ -55,7 +55,7 @@ def arrays_of(path: Path) -> dict[str, Any]:
 
 
 class _Places:
-    """Places of neighbours, given in bytes, as numbers of entries."""
+    """Byte offsets of neighbours, converted to indices of entries on access."""
 
     def __init__(self, places: npt.NDArray[Any], start: int, width: int) -> None:
         self._places, self._start, self._width = places, start, width

@@ -1,4 +1,4 @@
-"""A process's piece of a graph: a block of its vertices, and the ghosts around them."""
+"""A process's piece of a graph: a block of its vertices, and their ghosts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Blocks:
 
     @classmethod
     def of(cls, comm: Communicator, n: int) -> Blocks:
-        """Return the blocks of processes that have `n` vertices each, in order of their ranks."""
+        """Return the blocks of processes of which this one has `n` vertices. Collective."""
         return cls(comm, starts_of(comm.allgather_objects(n)))
 
     @property
@@ -46,12 +46,12 @@ class Blocks:
 
     @property
     def end(self) -> int:
-        """First vertex after those of this process."""
+        """Global id after the last vertex of this process."""
         return int(self.starts[self.comm.rank + 1])
 
     @property
     def n(self) -> int:
-        """Number of vertices of all processes."""
+        """Number of vertices of the whole graph."""
         return int(self.starts[-1])
 
     def counts(self, backend: Backend, ids: Array) -> Counts:
@@ -60,7 +60,7 @@ class Blocks:
 
 
 class PieceHalo(Halo):
-    """Communication of a piece with the others, in order with launches.
+    """Communication between pieces, in launch order.
 
     Parameters
     ----------
@@ -89,11 +89,11 @@ class PieceHalo(Halo):
 
     @property
     def lower_ghosts(self) -> int:
-        """Number of ghosts whose global ids are below those of owned vertices."""
+        """Number of ghosts with smaller global ids than the owned vertices."""
         return int(self._received[: self._comm.rank].sum())
 
     def narrowed(self) -> PieceHalo:
-        """Return the same for a back end with kernels of 32 bits (`Backend.narrowed`)."""
+        """Return a copy for the back end with 32-bit kernels (`Backend.narrowed`)."""
         made = copy(self)
         made._backend, made._made_buffers = self._backend.narrowed(), {}
         made.ghost_ids = self.ghost_ids.astype(np.int32)
@@ -157,7 +157,7 @@ class PieceHalo(Halo):
         )
 
     def _buffers(self, count: int, kind: Any) -> tuple[Array, Array]:
-        """Return buffers to send and to receive `count` values of each vertex."""
+        """Return buffers to send and to receive `count` values per vertex."""
         key = count, kind
         if key not in self._made_buffers:
             lengths = count * len(self._border), count * len(self.ghosts)
@@ -218,15 +218,15 @@ class PieceHalo(Halo):
         return self._comm.size
 
     def is_everywhere(self, condition: bool) -> bool:
-        """Whether a condition holds in all pieces."""
+        """Return whether a condition holds in all pieces. Collective."""
         return self.total(condition) == self._comm.size
 
     def total(self, count: int) -> int:
-        """Return the sum of `count` over all pieces."""
+        """Return the sum of `count` over all pieces. Collective."""
         return self._comm.totals(count)[0]
 
     def totals(self, *counts: int) -> list[int]:
-        """Return the sum of each count over all pieces."""
+        """Return the sum of each count over all pieces. Collective."""
         return self._comm.totals(*counts)
 
 
@@ -252,11 +252,11 @@ class Piece(DeviceGraph):
     ----------
     around : PieceHalo
     count, entries : int
-        Number of owned vertices, and of the entries of their rows.
+        Number of owned vertices, and number of entries in their rows.
     entries_of_all : int
-        Directed edges of the whole graph.
+        Number of directed edges of the whole graph.
     degrees : of the back end's `sum_type`, shape (ghosts,)
-        Of ghosts, in the whole graph.
+        Degrees of ghosts in the whole graph.
     rows_with_ghosts : LongRows
     """
 
@@ -304,7 +304,7 @@ class Piece(DeviceGraph):
 
     @property
     def global_nnz(self) -> int:
-        """Directed edges of the whole graph."""
+        """Number of directed edges of the whole graph."""
         return self.entries_of_all
 
     @property
@@ -324,17 +324,20 @@ class Piece(DeviceGraph):
 
     @property
     def all_rows(self) -> LongRows:
-        """The long rows, with those of ghosts."""
+        """The long rows, including those of ghosts."""
         return self.rows_with_ghosts
 
     @property
     def higher_ghosts(self) -> int:
-        """The first ghost whose global id is above those of owned vertices."""
+        """Local id of the first ghost with a larger global id than the owned vertices."""
         return self.n_owned + self.around.lower_ghosts
 
 
 def narrow_piece(backend: Backend, piece: Piece, problem: Problem) -> Piece:
-    """Return a piece for `backend.narrowed()`, its weights rounded if need be (`narrow_graph`)."""
+    """Return a piece for `backend.narrowed()`, with rounded weights if necessary.
+
+    Rounding is that of `narrow_graph`.
+    """
     narrow = backend.narrowed()
     edge_weights, vertex_weights = narrow_weights(backend, piece, problem)
     indptr = piece.indptr.astype(np.int32)
@@ -355,7 +358,7 @@ def narrow_piece(backend: Backend, piece: Piece, problem: Problem) -> Piece:
 def localize(backend: Backend, blocks: Blocks, ids: Array) -> tuple[Array, Array]:
     """Return the local ids (int32) of global `ids` (int32), and the ghosts of the piece.
 
-    The ghosts are the different ids that other processes own (int32, ascending).
+    The ghosts are the distinct ids that other processes own (int32, ascending).
     """
     return global_to_local_below(backend, blocks.n, ids, blocks.first, blocks.end)
 
@@ -363,7 +366,7 @@ def localize(backend: Backend, blocks: Blocks, ids: Array) -> tuple[Array, Array
 def global_to_local_below(
     backend: Backend, n: int, ids: Array, first: int = 0, end: int = 0
 ) -> tuple[Array, Array]:
-    """Do what `localize` does, for ids in 0..n - 1 and the owned range ``first..end - 1``."""
+    """Localize ids in 0..n - 1 as `localize` does, if ``first..end - 1`` are owned."""
     count = len(ids)
     if n <= count:
         return _localize_by_marks(backend, n, ids, first, end)
@@ -385,7 +388,7 @@ def global_to_local_below(
 def _localize_by_marks(
     backend: Backend, n: int, ids: Array, first: int, end: int
 ) -> tuple[Array, Array]:
-    """Do what `global_to_local_below` does, with an array of n marks instead of sorting."""
+    """Localize ids like `global_to_local_below`, with an array of n marks instead of sorting."""
     marks, local = backend.full(n, 0), backend.empty(len(ids))
     listed, block = backend.empty(min(n, len(ids))), {"ids": ids, "first": first, "end": end}
     backend.parallel_for(len(ids), number_kernels.mark_outside, marks=marks, **block)
@@ -400,7 +403,7 @@ def _localize_by_marks(
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows of owned vertices, as kernels take them."""
+    """Rows of owned vertices, as input of the kernels."""
 
     indptr: Array
     indices: Array
@@ -418,7 +421,7 @@ def make_piece(
     vertex_weights: Array,
     total: int,
 ) -> Piece:
-    """Return the piece of a process, given the rows of its vertices.
+    """Return the piece of a process, given the rows of its vertices. Collective.
 
     Arrays have the types of a `DeviceGraph`; `indices` are local ids: owned vertices, then
     ghosts. `total` is the sum of `edge_weights`.

@@ -1,4 +1,4 @@
-"""Graphs in files of which each process reads its own share."""
+"""Distributed reading of graph files: each process reads its share."""
 
 from __future__ import annotations
 
@@ -24,18 +24,14 @@ NAMES = "indptr", "indices", "edge_weights", "vertex_weights"
 
 
 def read_block(comm: Communicator, path: str | os.PathLike[str]) -> Block:
-    """Return the share of a graph that this process has; all processes call it.
+    """Return this process's share of a graph in a file. Collective.
 
-    Shares are vertices in a row, and have about as many edges. A folder with ``indptr.npy``,
-    ``indices.npy`` and maybe ``edge_weights.npy`` and ``vertex_weights.npy``, an uncompressed
-    ``.npz`` archive of arrays of these names, ParHiP's binary format (``.parhip``, ``.bgf``) and
-    METIS (``.graph``, ``.metis``) are read in shares; other formats, and compressed files, by
-    every process as a whole.
+    See `jetpy.distributed.files.read` for the shares and formats.
 
     Raises
     ------
     JetpyError
-        In all processes, when the file cannot be read, or is not as the format wants it.
+        In all processes, if the file cannot be read, or does not match its format.
     """
     name = Path(path)
     _, suffix, compression = split_name(name)
@@ -46,7 +42,7 @@ def read_block(comm: Communicator, path: str | os.PathLike[str]) -> Block:
 
 
 def _arrays_of(path: Path) -> dict[str, Any]:
-    """Return the arrays of a graph, mapped where that is possible."""
+    """Return the arrays of a graph, memory-mapped if possible."""
     _, suffix, compression = split_name(path)
     if path.is_dir():
         return _folder(path)
@@ -60,9 +56,9 @@ def _arrays_of(path: Path) -> dict[str, Any]:
 
 
 def share_of(indptr: npt.NDArray[Any], rank: int, size: int) -> tuple[int, int]:
-    """Return the first vertex of a process's share, and that after it.
+    """Return the first vertex of a process's share, and the first vertex after it.
 
-    Vertices and directed edges together are about as many in each share.
+    The shares have about equal numbers of vertices and directed edges together.
 
     >>> share_of(np.array([0, 6, 6, 7, 8]), 0, 2), share_of(np.array([0, 6, 6, 7, 8]), 1, 2)
     ((0, 1), (1, 4))
@@ -115,7 +111,7 @@ def _folder(path: Path) -> dict[str, Any]:
 
 
 def _archive(path: Path) -> dict[str, Any] | None:
-    """Return the arrays of an archive where they lie in the file; None if that is not so."""
+    """Return the memory-mapped arrays of an uncompressed archive; None if this is impossible."""
     arrays = {}
     try:
         with zipfile.ZipFile(path) as archive, path.open("rb") as stream:
@@ -124,7 +120,7 @@ def _archive(path: Path) -> dict[str, Any] | None:
                     return None
                 arrays[member.filename.removesuffix(".npy")] = _mapped(path, stream, member)
     except (OSError, ValueError, zipfile.BadZipFile):
-        return None  # `read_graph` says why
+        return None  # `read_graph` reports the reason
     return arrays if set(NAMES[:2]) <= arrays.keys() <= set(NAMES) else None
 
 
@@ -141,9 +137,9 @@ def _mapped(path: Path, stream: BinaryIO, member: zipfile.ZipInfo) -> Any:
 
 
 def _metis(comm: Communicator, path: Path) -> Block:
-    """Return the lines that begin in this process's share of the bytes.
+    """Return the rows of the lines that begin in this process's share of the bytes.
 
-    Empty lines at the end, beyond those of vertices, are left out.
+    Surplus empty lines at the end are dropped.
     """
     header, lines = run_collectively(comm, lambda: _lines(path, comm.rank, comm.size))
     counts = comm.allgather_objects(len(lines.counts))
@@ -190,7 +186,7 @@ def _lines(path: Path, rank: int, size: int) -> tuple[Header, Lines]:
 
 
 def _next_line(stream: BinaryIO, place: int, body: int) -> int:
-    """Return where the first line begins that does so at a place or after it."""
+    """Return the offset of the first line that begins at `place` or later."""
     if place <= body:
         return body
     stream.seek(place - 1)

@@ -1,8 +1,8 @@
 """Refinement of a piece: all processes run the same iterations.
 
 Every process has the control block, the part weights and the plan of the whole partition, so all
-take the same decisions. Between GPUs, iterations are captured as on one device, communication
-included. Otherwise the host reads the task of each iteration and launches its kernels.
+make the same decisions. Between GPUs, iterations are captured as on one device, including
+communication. Otherwise the host reads the task of each iteration and launches its kernels.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from jetpy.workloads.distributed.shared_counts import AfterMoves, AfterUpdate
 
 @dataclass(frozen=True, eq=False)
 class Shared:
-    """Sums over pieces in an iteration, int64; see `jetpy.workloads.distributed.shared_counts`."""
+    """Sums over pieces in an iteration, int64 (`jetpy.workloads.distributed.shared_counts`)."""
 
     weights_before: Array
     moves: Array
@@ -34,7 +34,7 @@ class Shared:
 
 
 class PieceState(RefinementState):
-    """The state of a piece's refinement; part weights and cut are those of the whole graph."""
+    """State of a piece's refinement; part weights and cut are those of the whole graph."""
 
     graph: Any
 
@@ -52,7 +52,7 @@ class PieceState(RefinementState):
         self._common_reach = 0
 
     def start(self, parts: Array, known: Measures | None = None) -> None:
-        """Copy `parts`, of owned vertices at least."""
+        """Copy `parts`, which cover at least the owned vertices. Collective."""
         super().start(parts, known)
         self._shared.weights_before[:] = self.part_weights
         inactive = self.graph.n - int(self.counts.host[Counter.ACTIVE])
@@ -66,7 +66,7 @@ class PieceState(RefinementState):
         self.control_block.host[Control.WITHOUT_ROOM] = 0
 
     def _agree_on_reach(self, count: int) -> int:
-        """Return the sum of `count` over all pieces; make all capture launches again if one must.
+        """Return the sum of `count` over all pieces; if one must capture launches again, all do.
 
         All processes must capture NCCL calls at the same time. Collective.
         """
@@ -78,7 +78,7 @@ class PieceState(RefinementState):
         return total
 
     def share_moves(self, *, may_rebuild: bool) -> None:
-        """Exchange the moves of all pieces, before an update that may rebuild rows. Collective."""
+        """Exchange the moves of all pieces before an update that may rebuild rows. Collective."""
         graph, backend = self.graph, self.backend
         arguments = {"shared": self._shared, "state": self}
         backend.parallel_for(
@@ -118,7 +118,7 @@ class PieceRefinement(Refinement):
     state_type = PieceState
 
     def enqueue_iterations(self) -> None:
-        """Enqueue captured iterations, as on one device; or run one after reading its task."""
+        """Enqueue captured iterations as on one device, or run one after reading its task."""
         if self.state.graph.halo.can_be_recorded:
             super().enqueue_iterations()
             return
@@ -136,7 +136,7 @@ class PieceRefinement(Refinement):
         self.state.launch_update()
 
     def best(self) -> tuple[Array, Measures]:
-        """Return the best partition since the start, with the parts of ghosts."""
+        """Return the best partition since the start, including the parts of ghosts."""
         parts, measures = super().best()
         self.state.graph.halo.exchange_ghosts(parts)
         return parts, measures

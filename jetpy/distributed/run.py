@@ -1,4 +1,4 @@
-"""A run of all processes: from pieces of a graph to the parts of their vertices."""
+"""A distributed run: from the pieces of a graph to the parts of owned vertices."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from jetpy.progress import Progress, no_progress
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What a process has found.
+    """The result of a process.
 
     Attributes
     ----------
     parts : int32, shape (n_owned,)
-        Of owned vertices.
+        Parts of owned vertices.
     solution : Solution
-        All that is the same in all processes.
+        Its measures are the same in all processes.
     part_weights : int64, shape (k,)
     """
 
@@ -46,10 +46,10 @@ def partition_piece(
     small: int | None,
     progress: Progress = no_progress,
 ) -> Found:
-    """Partition the graph from scratch.
+    """Partition the graph from scratch. Collective.
 
     Levels of at most `small` vertices and directed edges together are gathered on every process;
-    None for what is best.
+    None means the default.
     """
     piece, problem = _in_units(backend, piece, problem)
     finest = _finest(backend, piece, problem, small)
@@ -62,7 +62,7 @@ def partition_piece(
 
 
 def _evolve(whole: GatheredLevel, problem: Problem, progress: Progress) -> Solution:
-    """Return the best of a population that every process has for itself: the same in all."""
+    """Return the best of a population that every process computes; all find the same."""
     pace = GenerationBudget(Effort(problem.options.generations))
     best, _ = evolve_uploaded(whole.backend, whole.graph, problem, pace, progress)
     return replace(best, refined=whole.given_out(best.refined))
@@ -76,7 +76,10 @@ def refine_piece(
     small: int | None,
     progress: Progress = no_progress,
 ) -> Found:
-    """Refine a partition on the graph itself, given the parts of owned vertices (int32)."""
+    """Refine a partition without coarsening, given the parts (int32) of owned vertices.
+
+    Collective; other arguments as for `partition_piece`.
+    """
     piece, problem = _in_units(backend, piece, problem)
     finest = _finest(backend, piece, problem, small)
     start = finest.taken(backend.from_host(parts.copy()))
@@ -84,7 +87,7 @@ def refine_piece(
 
 
 def _in_units(backend: Backend, piece: Piece, problem: Problem) -> tuple[Piece, Problem]:
-    """Divide weights of vertices, and limits, by the greatest common divisor of the weights."""
+    """Divide vertex weights and limits by the greatest common divisor of the weights."""
     weights = piece.vertex_weights[: piece.n_owned]
     own = int(np.gcd.reduce(backend.to_host(weights))) if len(weights) else 0
     unit = gcd(*piece.blocks.comm.allgather_objects(own))

@@ -1,4 +1,4 @@
-"""Two-hop matching over pieces: a process receives all vertices of a group, and pairs them.
+"""Two-hop matching over pieces: one process receives all vertices of a group, and pairs them.
 
 The group determines the rank. The process pairs vertices by their global ids, as one device does.
 """
@@ -60,7 +60,7 @@ class PairElsewhere:
         digests: Array,
         constraints: Constraints,
     ) -> None:
-        """Pair vertices within each group of keys; `match` pairs each of them with itself."""
+        """Pair vertices with equal keys; `match` pairs each of them with itself. Collective."""
         comm, count = piece.blocks.comm, len(keys)
         outgoing = OutgoingVertices(backend.empty(count, np.int64), backend.empty(count), comm.size)
         count = backend.scan(count, kernels.list_outgoing, keys=keys, outgoing=outgoing)

@@ -1,4 +1,4 @@
-"""Parts of all processes in one file: each writes its own range of it."""
+"""Distributed writing of parts to one file: each process writes its range."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jetpy.io.compression import split_name
 from jetpy.io.parts import check_parts_name
 
 HEADER = 128
-"""Bytes before the entries of a ``.npy`` file of this length."""
+"""Size in bytes of the header of a ``.npy`` file."""
 
 
 def write_parts(
@@ -25,14 +25,14 @@ def write_parts(
     first: int,
     n: int,
 ) -> None:
-    """Write the parts of owned vertices, from global id `first` of n on. Collective.
+    """Write the parts of owned vertices, whose global ids start at `first`. Collective.
 
-    The file is there when all have written.
+    The file has the parts of `n` vertices. It appears when it is complete.
 
     Raises
     ------
     JetpyError
-        In all processes, when it cannot be written.
+        In all processes, if the file cannot be written.
     """
     final = Path(os.path.realpath(path))
     partial = final.with_name(f".{final.name}.partial")
@@ -52,14 +52,14 @@ def write_parts(
 
 
 def check_target(path: str | os.PathLike[str]) -> None:
-    """Refuse a path where several processes cannot write parts.
+    """Check that several processes can write parts to a path.
 
     Raises
     ------
     FileFormatError
-        If its name promises a format that is not written in ranges.
+        If the suffix is that of a format that cannot be written in ranges.
     JetpyError
-        If there is something that is no file, or no folder for it: a new file takes its place.
+        If the path exists but is not a regular file, or its folder does not exist.
     """
     check_parts_name(path)
     _, suffix, compression = split_name(path)
@@ -75,7 +75,7 @@ def check_target(path: str | os.PathLike[str]) -> None:
 def _content(
     path: Path, parts: npt.NDArray[np.int32], first: int, n: int
 ) -> tuple[bytes, int | None]:
-    """Return what this process writes, and where, if that is known already."""
+    """Return the bytes of this process, and their offset in the file if already known."""
     if split_name(path)[1] != ".npy":
         return b"".join(b"%d\n" % part for part in parts.tolist()), None
     content = parts.astype("<i4").tobytes()
