@@ -1,1 +1,1 @@
-"""The order of the stages: hierarchies, levels, further hierarchies, generations."""
+"""Multilevel partitioning: order of the stages, hierarchies, V-cycles, generations."""

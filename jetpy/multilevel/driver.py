@@ -1,6 +1,6 @@
 """The multilevel driver: coarsen, partition the coarsest graph, project and refine.
 
-The only module that knows the order of the stages of a run (Jet, Algorithm 2.1).
+Only this module knows the order of the stages of a run (Jet, Algorithm 2.1).
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def partition_multilevel(
 ) -> Outcome:
     """Partition `graph` from scratch.
 
-    With several steps, coarse levels are cut into the parts of the first; on finer ones, the parts
-    of each step are cut into those of the next. The last step is what is asked for.
+    With several steps, the coarsest level is partitioned for the first step. On finer levels, the
+    parts of each step are divided into those of the next. The last step is the actual problem.
     """
     with Stopwatch(backend, "coarsen") as transfer:
         device = upload(backend, graph)
@@ -64,7 +64,7 @@ def partition_uploaded(
     steps: Sequence[Problem],
     progress: Progress = no_progress,
 ) -> Outcome:
-    """Partition a graph that is on the back end from scratch, as `partition_multilevel` does."""
+    """Partition a graph on the back end from scratch, as `partition_multilevel` does."""
     reduced, unit = divide_weights(backend, device)
     solution = solve(backend, reduced, [in_units(s, unit) for s in steps], None, progress)
     with Stopwatch(backend, "refine") as fetching:
@@ -85,7 +85,7 @@ def refine_partition(
     progress: Progress = no_progress,
     pinned: npt.NDArray[np.int32] | None = None,
 ) -> Outcome:
-    """Refine a given partition (int32, shape (n,)) on the graph itself; `pinned` as for `solve`."""
+    """Refine a partition (int32, shape (n,)) without coarsening; `pinned` as for `solve`."""
     with Stopwatch(backend, "refine") as transfer:
         device = upload(backend, graph)
     outcome = refine_uploaded(backend, device, parts, problem, progress, pinned)
@@ -100,7 +100,7 @@ def refine_uploaded(
     progress: Progress = no_progress,
     pinned: npt.NDArray[np.int32] | None = None,
 ) -> Outcome:
-    """Refine a partition of a graph that is on the back end, as `refine_partition` does."""
+    """Refine a partition of a graph on the back end, as `refine_partition` does."""
     with Stopwatch(backend, "refine") as watch:
         reduced, unit = divide_weights(backend, device)
         kept = None if pinned is None else backend.from_host(pinned)
@@ -119,7 +119,7 @@ def improve(
     progress: Progress,
     pinned: Array | None = None,
 ) -> Solution:
-    """Refine a partition (int32, shape (n,)) on the graph alone; the rest is as for `solve`."""
+    """Refine a partition (int32, shape (n,)) without coarsening; other arguments as for `solve`."""
     return improve_level(finest_level(backend, graph, None, pinned), parts, problem, progress)
 
 
@@ -140,10 +140,10 @@ def solve(
     progress: Progress,
     pinned: Array | None = None,
 ) -> Solution:
-    """Partition a graph that is on the back end, its vertex weights without a common divisor.
+    """Partition a graph on the back end whose vertex weights have no common divisor.
 
-    `groups` are those of the vertices (int32, shape (n,)), where the first step has several;
-    `pinned` (int32, shape (n,)) the parts of those that are to be there, -1 of others.
+    `groups` (int32, shape (n,)) are the groups of vertices if the first step has several. `pinned`
+    (int32, shape (n,)) are the parts in which vertices must be, -1 for free vertices.
     """
     return solve_level(finest_level(backend, graph, groups, pinned), steps, progress)
 
@@ -158,7 +158,7 @@ def solve_level(finest: HierarchyLevel, steps: Sequence[Problem], progress: Prog
         hierarchies = [hierarchy, *add_hierarchies(hierarchy, steps)]
     with Stopwatch(backend, "initial") as initial:
         hierarchy, start = partition_best(hierarchies, steps[0])
-    hierarchies.clear()  # refinement frees the levels that it is done with
+    hierarchies.clear()  # so that refinement frees the levels that it has finished
     with Stopwatch(backend, "refine") as refining:
         refined, levels = _refine_levels(hierarchy, steps, start.parts, start.measures, progress)
     seconds = stage_seconds(coarsening.seconds, initial.seconds, refining.seconds)
@@ -166,10 +166,10 @@ def solve_level(finest: HierarchyLevel, steps: Sequence[Problem], progress: Prog
 
 
 def _solve_wide(finest: HierarchyLevel, steps: Sequence[Problem], progress: Progress) -> Solution:
-    """Do what `solve` does with wide kernels as far as these are needed, with others from there.
+    """Solve like `solve`, with 64-bit kernels on the levels that require them.
 
-    Coarsening ends where 32 bits hold a level, if they ever do. That is partitioned as a graph of
-    its own, its weights rounded if need be, and refined as it is.
+    Coarsening ends at the first level that fits into 32 bits, if any. This level is partitioned as
+    a separate graph, with rounded weights if necessary, and then refined with its exact weights.
     """
     backend = finest.backend
     with Stopwatch(backend, "coarsen") as coarsening:
@@ -185,7 +185,7 @@ def _solve_wide(finest: HierarchyLevel, steps: Sequence[Problem], progress: Prog
 
 
 def _solve_narrow(level: HierarchyLevel, steps: Sequence[Problem]) -> Solution:
-    """Partition a level of a wide back end from scratch by kernels of 32 bits."""
+    """Partition a level of a 64-bit back end from scratch with 32-bit kernels."""
     with Stopwatch(level.backend, "coarsen") as narrowing:
         within = [narrow_problem(level.graph, step) for step in steps]
         narrowed = level.narrowed(steps[-1])
@@ -202,12 +202,13 @@ def recombine(
     other: Solution,
     pinned: Array | None = None,
 ) -> Solution:
-    """Return what two partitions of a graph make together, never worse than the better of them.
+    """Combine two partitions of a graph into one that is not worse than the better one.
 
-    Vertices become one only with those that both partitions keep in the same part: so every level
-    has the better one, from which refinement starts, and each block of vertices on which the other
-    one differs may move as a whole. There are no V-cycles on the way, as this is one itself.
-    `pinned` as for `solve`.
+    Two vertices are contracted only if they share a part in both partitions. Every level can
+    therefore represent the better partition, from which refinement starts, and each block on which
+    the other partition differs can move as a whole. There are no V-cycles, because this is one
+    itself. `pinned` as for `solve`.
+
     Source: Sanders, Schulz, "Distributed evolutionary graph partitioning", ALENEX 2012.
     """
     problem = replace(problem, options=replace(problem.options, cycles=0))
@@ -235,8 +236,8 @@ def _refine_levels(
 ) -> tuple[Refined, list[Level]]:
     """Refine on every level from the coarsest up; return the finest result and the levels.
 
-    `parts` are the coarsest level's in the first step, `known` their measures if the caller has
-    them. Empties `hierarchy` on the way.
+    `parts` are the coarsest level's in the first step, `known` their measures if available. Empties
+    `hierarchy`.
     """
     refiner = _StepRefiner(steps, hierarchy[0].graph.edge_weight // 2, known)
     _, watches = uncoarsen(hierarchy, parts, refiner.refine, progress)
@@ -245,7 +246,7 @@ def _refine_levels(
 
 
 class _StepRefiner:
-    """Refines levels by Jet, with V-cycles; on fine levels parts are cut into those of a next step.
+    """Refines levels, with V-cycles, and divides parts for the next step on fine levels.
 
     Parameters
     ----------
@@ -253,14 +254,14 @@ class _StepRefiner:
     weight : int
         Total edge weight of the graph.
     known : Measures or None
-        Those of the partition that is refined first.
+        Measures of the first partition to refine.
 
     Attributes
     ----------
     refined : Refined
         The last result.
     levels : list of Level
-        What was done, finest level first, without the times of refinement.
+        Report on each level, finest level first, without the times of refinement.
     """
 
     refined: Refined
@@ -271,7 +272,7 @@ class _StepRefiner:
         self.levels: list[Level] = []
 
     def refine(self, level: HierarchyLevel, finer: Sequence[HierarchyLevel], parts: Array) -> Array:
-        """Refine a level; go on to later steps if it is fine enough, and run its V-cycles."""
+        """Refine a level; continue with later steps if it is fine enough, and run its V-cycles."""
         depth = len(finer)
         refined = level.refine(self._problem, parts, depth, self._known)
         while self._later and (depth == 0 or self._is_time(level, refined)):
@@ -286,10 +287,10 @@ class _StepRefiner:
         return refined.parts
 
     def _is_time(self, level: HierarchyLevel, refined: Refined) -> bool:
-        """Whether a level is fine enough for the next step.
+        """Return whether a level is fine enough for the next step.
 
-        Where much is cut, coarse levels say little about fine ones, and large parts have to be
-        right before they are cut into small ones.
+        With a large cut, coarse levels say little about fine ones, and parts must be good before
+        they are divided.
         """
         step, full = self._later[0], self._problem.metric.farthest * self._weight
         share = step.options.cut_share
@@ -301,12 +302,12 @@ class _StepRefiner:
 
 
 def _extend(level: HierarchyLevel, refined: Refined, steps: Sequence[Problem]) -> Array:
-    """Cut the parts of a level into those of the next of the steps that are left.
+    """Divide the parts of a level into those of the next step.
 
-    All parts at once, as one graph without the edges between them, in which every vertex keeps to
-    the new parts of its own old one. Source: hierarchical multisection, Samoldekin, Schulz, Woydt,
+    All parts are divided at once, as one graph without the edges between them, in which every
+    vertex stays within its old part. Source: hierarchical multisection, Samoldekin, Schulz, Woydt,
     "GPU-Accelerated Algorithms for Process Mapping" (2025), section 4.1, where each part is a
-    problem of its own.
+    separate problem.
     """
     backend = level.backend
     inside = within_blocks(backend, level.graph, refined.parts)

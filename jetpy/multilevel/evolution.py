@@ -1,8 +1,8 @@
-"""A population of partitions: new ones join it, others are recombined, the best is kept.
+"""Evolutionary search: partitions are added to a population and recombined.
 
-Source: Sanders, Schulz, "Distributed evolutionary graph partitioning" (KaFFPaE), ALENEX 2012. What
-is different: the population grows for as long as the run goes on, rather than to a size that the
-time left for it allows, so that no decision depends on the clock.
+Source: Sanders, Schulz, "Distributed evolutionary graph partitioning" (KaFFPaE), ALENEX 2012. In
+contrast to the paper, the population grows during the whole run, instead of up to a size that
+depends on the time limit. No decision depends on the clock.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from jetpy.problem.problem import SEEDS, Problem, in_units
 from jetpy.progress import Progress, no_progress
 
 SEED_STEP = 0x1E3779B9
-"""Between the seeds of successive generations; large, as users choose seeds that are one apart."""
+"""Difference between seeds of successive generations; large, as users choose consecutive seeds."""
 STEPS = 1000
-"""How finely the progress of a run is told."""
+"""Resolution of the progress of a run."""
 
 
 class GenerationBudget:
-    """Tells whether there is time for another generation, from how long the last ones took."""
+    """Decides whether there is time for another generation, given the times of earlier ones."""
 
     def __init__(self, effort: Effort) -> None:
         self.effort = effort
@@ -43,7 +43,7 @@ class GenerationBudget:
         self._took: dict[bool, float] = {}
 
     def allows(self, generation: int, new: bool) -> bool:
-        """Whether a generation, which is a new partition or not, may begin; the first one may."""
+        """Return whether a generation, a `new` partition or not, may begin; the first may."""
         most, seconds = self.effort.generations, self.effort.time_limit
         if generation == 0:
             return True
@@ -53,12 +53,12 @@ class GenerationBudget:
         return seconds is None or time.perf_counter() - self._start + expected <= seconds
 
     def end(self, new: bool) -> None:
-        """Hear that a generation is over."""
+        """Record the end of a generation."""
         before, self._last = self._last, time.perf_counter()
         self._took[new] = self._last - before
 
     def share(self, done: int) -> float:
-        """Return the share of the run that is over after so many generations."""
+        """Return the fraction of the run that is over after `done` generations."""
         most, seconds = self.effort.generations, self.effort.time_limit
         of_generations = 0.0 if most is None else done / most
         of_time = 0.0 if seconds is None else (self._last - self._start) / seconds
@@ -74,12 +74,12 @@ def evolve(
     pinned: npt.NDArray[np.int32] | None = None,
     home: npt.NDArray[np.int32] | None = None,
 ) -> Outcome:
-    """Return the best of a population of partitions, after as many generations as effort allows.
+    """Return the best of a population of partitions, within the limits of `effort`.
 
-    The first generation is a multilevel run. What a generation does depends on the seed, on its
-    number, and on those before it; the clock only ends the run. `pinned` (int32, shape (n,)) are
-    the parts of vertices that are to be there, -1 of others; `home` (likewise) are the parts so
-    far: the first generation is recombined with what refinement makes of them.
+    The first generation is a multilevel run. A generation depends on the seed, its index and
+    earlier generations; the clock only ends the run. `pinned` (int32, shape (n,)) are the parts in
+    which vertices must be, -1 for free vertices. `home` (int32, shape (n,)) are the previous parts,
+    -1 for none: the first generation is recombined with their refinement.
     """
     pace = GenerationBudget(effort)
     with Stopwatch(backend, "coarsen") as transfer:
@@ -102,7 +102,7 @@ def evolve_uploaded(
     pinned: Array | None = None,
     home: npt.NDArray[np.int32] | None = None,
 ) -> tuple[Solution, int]:
-    """Do what `evolve` does with a graph that is on the back end, as `solve` takes it.
+    """Run `evolve` on a graph on the back end, in the form that `solve` takes.
 
     Returns
     -------
@@ -141,13 +141,13 @@ def evolve_uploaded(
 
 
 def is_new(generation: int) -> bool:
-    """Whether a generation, from 0 on, is a new partition: if it is a square, as 0, 1, 4 and 9."""
+    """Return whether a generation (from 0) is a new partition: 0, 1, 4, 9 and all other squares."""
     return isqrt(generation) ** 2 == generation
 
 
 def choose_parents(population: Sequence[Solution], problem: Problem) -> tuple[Solution, Solution]:
-    """Return two members, the better one first: each the better of two that the seed chooses."""
-    random = Random(problem.seed)  # of it, Python promises that random() remains as it is
+    """Return two members, the better one first; each wins a tournament of two random members."""
+    random = Random(problem.seed)  # Python guarantees the sequence of random() alone
 
     def quality(member: Solution) -> tuple[int, int]:
         return member.refined.measures.quality(problem)
@@ -160,7 +160,7 @@ def choose_parents(population: Sequence[Solution], problem: Problem) -> tuple[So
 
 
 def by_quality(one: Solution, two: Solution, problem: Problem) -> tuple[Solution, Solution]:
-    """Return two members, the better one first; the first one if they are as good."""
+    """Return two members, the better one first; `one` first if they are equally good."""
     qualities = [member.refined.measures.quality(problem) for member in (one, two)]
     return (one, two) if qualities[0] <= qualities[1] else (two, one)
 
@@ -172,9 +172,9 @@ def replace_similar(
     population: list[Solution],
     child: Solution,
 ) -> None:
-    """Replace a member by a child of two others: of those that are not better, the most similar.
+    """Replace the member most similar to a child, among the members that are not better.
 
-    There is one, as a child is not worse than its parents. Source: as above.
+    There is one, because a child is not worse than its parents. Source: Sanders, Schulz (2012).
     """
     quality = child.refined.measures.quality(problem)
     members = enumerate(population)

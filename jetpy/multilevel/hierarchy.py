@@ -1,4 +1,4 @@
-"""The levels of a graph: built by coarsening, and how parts get from one to the next."""
+"""The levels of a hierarchy: coarsening, injection and projection of parts."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from jetpy.refinement.jet import Refined, Refinement
 from jetpy.refinement.measures import Measures
 
 SMALL = 20_000
-"""Vertices of the largest levels that share a refinement: making one takes longer than using it."""
+"""Maximum size of levels that share a refinement, because creating one is slower than using it."""
 
 
 @dataclass(eq=False)
 class LastRefinement:
-    """The refinement that was used last, of one large level or of all small ones.
+    """The most recent refinement of a large level, or of all small levels.
 
     Attributes
     ----------
     room : int
-        Vertices of the largest small level; 0 if the refinement is of a large one.
+        Number of vertices of the largest small level; 0 for a large level.
     """
 
     room: int = 0
@@ -38,9 +38,9 @@ class LastRefinement:
     _refinement: Refinement | None = None
 
     def at(self, level: HierarchyLevel, problem: Problem) -> Refinement:
-        """Return the refinement, moved to a level, or a new one where that is not possible.
+        """Return the refinement moved to a level, or a new one if that is impossible.
 
-        `problem` is that of all levels.
+        `problem` is the problem of all levels.
         """
         last = self._refinement
         if (
@@ -59,12 +59,12 @@ class LastRefinement:
 
 @dataclass(frozen=True, eq=False)
 class HierarchyLevel:
-    """A level of a hierarchy, on the back end that suits its size.
+    """A level of a hierarchy, on a back end chosen by its size.
 
-    `coarse_of` maps the next finer level's vertices to this one's (None on the finest level) and
-    is on that one's back end. `watch` is that of its coarsening. `blocks` (int32, shape (n,), or
-    None for a single one) are never left: only vertices of the same one become one. `pinned`
-    (int32, shape (n,), or None) are the parts of vertices that never move, -1 of others.
+    `coarse_of` maps the next finer level's vertices to those of this level (None on the finest
+    level); it is on the finer level's back end. `watch` timed its coarsening. Only vertices of the
+    same block are contracted; `blocks` is int32, shape (n,), or None for a single block. `pinned`
+    (int32, shape (n,), or None) are the parts of vertices that never move, -1 for free vertices.
     """
 
     backend: Backend
@@ -83,7 +83,7 @@ class HierarchyLevel:
 
     @property
     def is_small(self) -> bool:
-        """Whether it shares its refinement with other levels."""
+        """Whether the level shares its refinement with other levels."""
         return (
             self.backend.prefers_lists
             and self.graph.n <= SMALL
@@ -92,21 +92,21 @@ class HierarchyLevel:
         )
 
     def own_problem(self, problem: Problem) -> Problem:
-        """Return the problem of all levels as that of this one: coarse ones have looser limits."""
+        """Return the problem of this level; coarse levels have higher limits."""
         return problem if self.coarse_of is None else loosened(problem, self.graph.global_n)
 
     def refinement(self, problem: Problem) -> Refinement:
-        """Return what refines the level: the same as the last time, if the problem is.
+        """Return the refinement of the level; it is reused while the problem is the same.
 
-        Small levels share one refinement: to ask for that of another level moves it there.
+        Small levels share one refinement, which this call moves to the level.
         """
         return (self.small if self.is_small else self.last).at(self, problem)
 
     @property
     def labels(self) -> Array | None:
-        """Only vertices of equal labels become one: those of a block, or pinned to the same part.
+        """Labels of vertices; only vertices of equal label, block and pinned part, are contracted.
 
-        Labels are int32, shape (n,); None where all are equal.
+        Labels are int32, shape (n,); None if all are equal.
         """
         if self.pinned is None:
             return self.blocks
@@ -115,40 +115,40 @@ class HierarchyLevel:
     def refine(
         self, problem: Problem, parts: Array, depth: int, known: Measures | None = None
     ) -> Refined:
-        """Refine parts (int32, shape (n,)) of the level, whose number is `depth`.
+        """Refine parts (int32, shape (n,)) on this level, whose depth is `depth`.
 
-        `known` are their measures, where the caller has them.
+        `known` are their measures, if available.
         """
         flows = problem.options.refine.has_flows(depth)
         return self.refinement(problem).refine(parts, finest=depth == 0, known=known, flows=flows)
 
     def finish(self, problem: Problem, refined: Refined) -> Refined:
-        """Do what is left when the finest level has been refined (`jetpy.refinement.finish`)."""
+        """Finish after the refinement of the finest level (`jetpy.refinement.finish`)."""
         return finish(self.refinement(problem), refined)
 
     def contract(self, options: CoarsenOptions, limit: int, salt: int) -> tuple[DeviceGraph, Array]:
-        """Return the next coarser graph, and the coarse vertex of each (int32, shape (n,)).
+        """Return the coarse graph, and the coarse vertex of each vertex (int32, shape (n,)).
 
-        Its vertices weigh at most `limit`; `salt` chooses among equals.
+        Coarse vertices weigh at most `limit`; `salt` breaks ties.
         """
         coarsening = COARSENINGS[options.method]
         return coarsening(self.backend, self.graph, options, limit, salt, self.labels)
 
     def alone(self) -> HierarchyLevel:
-        """Return the level as one that a process has for itself, with its whole graph."""
+        """Return the level with the whole graph on this process."""
         return self
 
     def taken(self, parts: Array) -> Array:
-        """Return parts that this process has as those of the level."""
+        """Return the parts of all vertices, given those of this process."""
         return parts
 
     def narrowed(self, problem: Problem) -> HierarchyLevel:
-        """Return the level as the finest one of a graph that 32 bits hold (`narrow_graph`)."""
+        """Return the level as the finest level of a 32-bit graph (`narrow_graph`)."""
         graph = narrow_graph(self.backend, self.graph, problem)
         return finest_level(self.backend.narrowed(), graph, self.blocks, self.pinned)
 
     def next_level(self, coarse: DeviceGraph, coarse_of: Array, watch: Stopwatch) -> HierarchyLevel:
-        """Return the level of the next coarser graph, on the back end that suits it."""
+        """Return the level of the next coarser graph, on a back end chosen by its size."""
         suited = self.backend.for_size(coarse.size)
         graph = carry_graph(coarse, self.backend, suited)
         level = HierarchyLevel(suited, graph, coarse_of, watch, small=self.small)
@@ -165,16 +165,16 @@ def finest_level(
     blocks: Array | None = None,
     pinned: Array | None = None,
 ) -> HierarchyLevel:
-    """Return a graph as the first level of a hierarchy; the rest as `HierarchyLevel` has it."""
+    """Return a graph as the finest level of a hierarchy; see `HierarchyLevel`."""
     return HierarchyLevel(backend, graph, None, Stopwatch(backend, "coarsen", 0), blocks, pinned)
 
 
 def coarsest_size(k: int, per_part: int | None = None) -> int:
-    """Return the number of vertices at which coarsening ends, `per_part` for each part if given.
+    """Return the number of vertices at which coarsening ends: `per_part` * k if given.
 
-    Jet's own code goes down to 8 k, from k = 128 on to max(1024, 2 k). Stopping earlier pays:
-    bisecting 32 vertices a part costs milliseconds and gives smaller cuts in the end. Dense
-    graphs are coarsened down to an eighth of that, until four tries are affordable.
+    Jet's own code coarsens to 8 k vertices, from k = 128 on to max(1024, 2 k). jetpy stops earlier:
+    bisecting 32 vertices per part takes milliseconds and leads to smaller cuts. Dense graphs are
+    coarsened to at least an eighth of this, until four tries are affordable.
     """
     if per_part is not None:
         return per_part * k
@@ -189,10 +189,10 @@ def coarsen(
     variant: int = 0,
     until: Callable[[DeviceGraph], bool] | None = None,
 ) -> list[HierarchyLevel]:
-    """Return the hierarchy of a level, that one first.
+    """Return the hierarchy of a level, finest level first.
 
-    `depth` is the number of the level that `finest` is; each `variant` makes other choices. The
-    hierarchy ends early with the first level that `until` is true of.
+    `depth` is the depth of `finest`; each `variant` breaks ties differently. The hierarchy ends
+    early at the first level for which `until` returns true.
     """
     problem = steps[-1]
     seed = problem.seed + 7919 * variant
@@ -218,13 +218,13 @@ def coarsen(
 
 
 def inject(finer: HierarchyLevel, level: HierarchyLevel, parts: Array) -> Array:
-    """Return the finer level's parts as a level's: vertices that became one share theirs."""
+    """Return parts of the finer level as parts of `level`; contracted vertices share a part."""
     coarse_parts = inject_parts(finer.backend, level.graph.n, level.coarse_of, parts)
     return carry(coarse_parts, finer.backend, level.backend)
 
 
 def project(level: HierarchyLevel, parts: Array, finer: Sequence[HierarchyLevel]) -> Array:
-    """Return a level's parts as those of the next finer level, the last of a list, if any."""
+    """Return parts of a level as parts of the next finer level, the last of `finer`, if any."""
     if not finer:
         return parts
     backend = finer[-1].backend

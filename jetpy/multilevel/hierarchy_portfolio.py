@@ -1,8 +1,8 @@
-"""Several hierarchies of one graph: that whose coarsest graph has the smallest cut goes on.
+"""Several hierarchies of one graph; the one with the smallest cut of its coarsest graph is refined.
 
-Each coarsening hides some cuts: pairs those of circuits and webs, clusters those of meshes. From
-the finest level that is small enough, others branch off; partitioning their coarsest graphs as well
-is cheap, and tells where the usual hierarchy has hidden what matters.
+Each coarsening method hides some cuts: matching in circuits and webs, clusters in meshes. Further
+hierarchies separate at the finest level that is small enough. Partitioning their coarsest graphs
+is cheap, and shows whether the default hierarchy has hidden good cuts.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from jetpy.progress import no_progress
 from jetpy.refinement.jet import Refined
 
 CONVINCING = 0.9
-"""A branch goes on if its cut is below this share of that of the hierarchy without branches: a
-cut of a coarsest graph says only about what that of the finest will be."""
+"""A branch is chosen if its cut is below this fraction of the default hierarchy's, because the cut
+of a coarsest graph predicts the cut of the finest only roughly."""
 
 
 def add_hierarchies(
     hierarchy: list[HierarchyLevel], steps: Sequence[Problem]
 ) -> list[list[HierarchyLevel]]:
-    """Return the other hierarchies that the options want; they share the finer levels of one."""
+    """Return the further hierarchies of the options; they share the fine levels of the first."""
     options = steps[-1].options
     sizes = [level.graph.global_size for level in hierarchy]
     depth = sum(size > options.portfolio_limit for size in sizes)
@@ -43,9 +43,9 @@ def add_hierarchies(
 def partition_best(
     hierarchies: Sequence[list[HierarchyLevel]], problem: Problem
 ) -> tuple[list[HierarchyLevel], Refined]:
-    """Return the hierarchy with the best partition of its coarsest level, and that partition.
+    """Return the hierarchy with the best partition of its coarsest level, and this partition.
 
-    The first of them is the usual one, which others have to beat by far.
+    The first hierarchy is the default; another one must beat it by the factor `CONVINCING`.
     """
     best, *others = hierarchies
     start = _partition(best, problem)

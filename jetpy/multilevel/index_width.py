@@ -1,4 +1,4 @@
-"""From a level that takes 64-bit kernels to a graph that does not, whose weights may be rounded."""
+"""Conversion of a level for 64-bit kernels to one for 32-bit kernels, with rounded weights."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ from jetpy.problem.problem import Problem, in_units
 
 
 def is_narrow(graph: DeviceGraph, problem: Problem) -> bool:
-    """Whether 32 bits hold a level as it is: its edges, and all sums of weights."""
+    """Return whether the edges and weight sums of a level fit into 32 bits."""
     return not is_large(graph.global_nnz, graph.edge_weight, problem.total // problem.unit)
 
 
 def narrow_graph(backend: Backend, graph: DeviceGraph, problem: Problem) -> DeviceGraph:
-    """Return a level of a back end as a graph of `backend.narrowed()`.
+    """Copy a level to the 32-bit back end, `backend.narrowed()`.
 
-    Where sums of weights are too large, these are divided by as little as it takes, rounded down,
-    to 1 at least: partitions of the result are good ones of the level, but what their parts weigh
-    and cut is known only about.
+    If a weight sum exceeds 2**31 - 1, divide the weights by an integer just large enough, rounding
+    down but not below 1. Cut and part weights computed on the copy are then approximate.
     """
     edge_weights, vertex_weights = narrow_weights(backend, graph, problem)
     indptr = graph.indptr.astype(np.int32)
@@ -38,14 +37,14 @@ def narrow_graph(backend: Backend, graph: DeviceGraph, problem: Problem) -> Devi
 
 
 def narrow_weights(backend: Backend, graph: DeviceGraph, problem: Problem) -> tuple[Array, Array]:
-    """Return the weights of edges and vertices of `narrow_graph` (int32)."""
+    """Return the edge and vertex weights of `narrow_graph`, int32."""
     unit = _unit(graph.edge_weight, graph.global_nnz)
     edge_weights = _divided(backend, graph.edge_weights, unit)
     return edge_weights, _divided(backend, graph.vertex_weights, _vertex_unit(graph, problem))
 
 
 def narrow_problem(graph: DeviceGraph, problem: Problem) -> Problem:
-    """Return the problem of a level as that of its `narrow_graph`."""
+    """Return the problem of a level for its `narrow_graph`."""
     return in_units(problem, _vertex_unit(graph, problem))
 
 
@@ -54,7 +53,7 @@ def _vertex_unit(graph: DeviceGraph, problem: Problem) -> int:
 
 
 def _unit(total: int, count: int) -> int:
-    """Return what to divide `count` weights by: their sum is then what 32 bits hold, or less.
+    """Return the divisor of `count` weights after which their sum fits into 32 bits.
 
     >>> _unit(2**31 - 1, 10), _unit(2**33, 10)
     (1, 5)

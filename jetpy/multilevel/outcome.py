@@ -1,4 +1,4 @@
-"""What the driver returns, and what it reports of stages and levels."""
+"""Results of the driver, and its report on stages and levels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STAGES = ("coarsen", "initial", "refine")
 
 @dataclass(frozen=True)
 class Level:
-    """One level of the multilevel hierarchy, as it was refined (0 is the input graph).
+    """One refined level of the multilevel hierarchy (0 is the input graph).
 
     `cut_before` and `cut_after` are the total weight of cut undirected edges before and after
     refinement on this level; `iterations` counts refinement iterations.
@@ -40,12 +40,12 @@ class Level:
     refine_launches: int
 
     def timed(self, watch: Stopwatch) -> Level:
-        """Return the same with what refinement took, by a watch."""
+        """Return a copy with the time and launches of refinement from a stopwatch."""
         return replace(self, refine_seconds=watch.seconds, refine_launches=watch.launches)
 
 
 class LevelTable(tuple[Level, ...]):
-    """The levels of a hierarchy, finest first, which print as a table with a row for each.
+    """The levels of a hierarchy, finest first; prints as a table with one row per level.
 
     The columns are numbers of vertices and undirected edges, the weight of cut edges before and
     after refinement, imbalance, refinement iterations, and seconds of coarsening and refinement.
@@ -67,9 +67,9 @@ class LevelTable(tuple[Level, ...]):
 class Outcome:
     """Parts (int32, shape (n,)), their cut, the levels (finest first) and seconds by stage.
 
-    `cost` is what refinement reduces: each cut edge times the distance of its parts. `generations`
-    are the partitions that were found or recombined; `disconnected` tells why parts that should be
-    connected are not.
+    `cost` is the objective of refinement: the sum over cut edges of weight times distance of the
+    parts. `generations` is the number of partitions found or recombined. `disconnected` has the
+    reason for each part that should be connected but is not.
     """
 
     parts: npt.NDArray[np.int32]
@@ -81,12 +81,12 @@ class Outcome:
     disconnected: Mapping[int, str] = field(default_factory=dict)
 
     def with_parts(self, graph: Graph, parts: npt.NDArray[np.int32]) -> Outcome:
-        """Return the outcome with other parts (int32, shape (n,)) of a graph, and their cut."""
+        """Return the outcome with other parts (int32, shape (n,)) and their cut."""
         cut = edge_cut(graph, parts)
         return replace(self, parts=parts, cut=cut, cost=cut)
 
     def with_more(self, stage: str, seconds: float) -> Outcome:
-        """Return the outcome of a run that spent more seconds on a stage."""
+        """Return the outcome with `seconds` added to a stage."""
         spent = {name: self.seconds[name] for name in STAGES}
         spent[stage] += seconds
         return replace(self, seconds=stage_seconds(**spent))
@@ -102,7 +102,7 @@ class Solution:
 
 
 def cpu_threads(backend: Backend) -> int:
-    """Return the number of CPU threads of a back end, on a GPU those for small levels."""
+    """Return the number of CPU threads of a back end; on a GPU, they run small levels."""
     return (backend.host_engine or backend).threads
 
 
@@ -115,17 +115,17 @@ def stage_seconds(
 
 
 def all_seconds(spent: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return the seconds by stage of several runs together."""
+    """Return the sums of the seconds by stage over several runs."""
     return stage_seconds(*(sum(s[stage] for s in spent) for stage in STAGES))
 
 
 def trivial_outcome(parts: npt.NDArray[np.int32], cut: int) -> Outcome:
-    """Return the outcome of a problem that leaves nothing to decide."""
+    """Return the outcome of a trivial problem."""
     return Outcome(parts, cut, cut, [], stage_seconds())
 
 
 def trivial_partition(n: int, total_edge_weight: int, k: int) -> Outcome | None:
-    """Return the outcome if there is nothing to decide: one part, or one for each vertex."""
+    """Return the outcome if k is 1 or each vertex gets a part; None for other problems."""
     if k == 1:
         return trivial_outcome(np.zeros(n, np.int32), 0)
     if n <= k:
@@ -134,7 +134,7 @@ def trivial_partition(n: int, total_edge_weight: int, k: int) -> Outcome | None:
 
 
 def level_report(depth: int, level: HierarchyLevel, refined: Refined, problem: Problem) -> Level:
-    """Describe level `depth`, refined; see `Level.timed` for what that took."""
+    """Describe refined level `depth`; `Level.timed` adds the time of refinement."""
     return Level(
         level=depth,
         n=level.graph.global_n,

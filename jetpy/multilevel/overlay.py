@@ -1,4 +1,4 @@
-"""Two partitions of one graph: the blocks that both keep together, and how far they are apart."""
+"""Comparison of two partitions of a graph: their overlay, and their distance."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from jetpy.workloads.multilevel import overlay as kernels
 
 
 def overlay(backend: Backend, parts: Array, others: Array, k: int) -> Array:
-    """Return the blocks of the vertices (int32, shape (n,)): pairs of parts, numbered.
+    """Return the overlay of two partitions: the pair of parts of each vertex, as one id.
 
-    Two vertices are in the same block if they are in the same part of both partitions (int32,
-    shape (n,)). Where there may be too many pairs for 32 bits, only those that occur get numbers.
+    All arrays are int32, shape (n,). If k * k exceeds 2**31 - 1, only pairs that occur get ids.
     """
     if k * k > INT32_MAX:
         pairs = backend.to_host(parts).astype(np.int64) * k + backend.to_host(others)

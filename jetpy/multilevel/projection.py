@@ -1,4 +1,4 @@
-"""Moves a partition between a graph and its contraction, which keeps to labels."""
+"""Transfer of a partition between a graph and its contraction."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def project_parts(backend: Backend, coarse_of: Array, coarse_parts: Array) -> Ar
 
 
 def inject_parts(backend: Backend, coarse_n: int, coarse_of: Array, parts: Array) -> Array:
-    """Return the coarse parts (int32, shape (coarse_n,)) of a contraction within parts."""
+    """Return the coarse parts (int32, shape (coarse_n,)); contracted vertices share a part."""
     coarse_parts = backend.empty(coarse_n)
     backend.parallel_for(
         len(coarse_of),
@@ -33,9 +33,10 @@ def inject_parts(backend: Backend, coarse_n: int, coarse_of: Array, parts: Array
 
 
 def label(backend: Backend, pinned: Array, blocks: Array | None) -> Array:
-    """Return labels (int32, shape (n,)): blocks, but others for vertices that are pinned to a part.
+    """Return labels (int32, shape (n,)): the blocks, and separate labels for pinned vertices.
 
-    `pinned` (int32, shape (n,)) are these parts, -1 of others; without `blocks` there is one.
+    `pinned` (int32, shape (n,)) are the parts of pinned vertices, -1 for free vertices. `blocks` is
+    None for a single block.
     """
     labels = backend.full(len(pinned), 0)
     if blocks is not None:

@@ -1,4 +1,4 @@
-"""Takes the edges between blocks out of a graph, on the back end."""
+"""Removal of the edges between blocks of a graph, on the back end."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from jetpy.workloads.multilevel import subgraphs as kernels
 
 
 def within_blocks(backend: Backend, graph: DeviceGraph, blocks: Array) -> DeviceGraph:
-    """Return all subgraphs that blocks (int32, shape (n,)) induce, as one graph.
+    """Return the subgraphs induced by all blocks (int32, shape (n,)), as one graph.
 
-    Vertices keep their numbers. Source: Samoldekin, Schulz, Woydt (2025), Algorithm 1, for all
-    blocks at once.
+    Vertex ids stay the same. Source: Samoldekin, Schulz, Woydt (2025), Algorithm 1, for all blocks
+    at once.
     """
     n, nnz = graph.n, graph.nnz
     marks, places = backend.empty(nnz), backend.empty(nnz)

@@ -1,4 +1,4 @@
-"""The way back up a hierarchy: every level is refined, from the coarsest to the finest."""
+"""Uncoarsening: every level is refined, from the coarsest to the finest."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jetpy.multilevel.hierarchy import HierarchyLevel, project
 from jetpy.progress import Progress, no_progress
 
 Refine = Callable[[HierarchyLevel, Sequence[HierarchyLevel], Array], Array]
-"""Takes a level, the levels finer than it, and parts; returns better parts of the level."""
+"""Called with a level, the finer levels, and parts of the level; returns refined parts."""
 
 
 def uncoarsen(
@@ -25,20 +25,20 @@ def uncoarsen(
     Parameters
     ----------
     hierarchy : list of HierarchyLevel
-        Finest level first. It is emptied on the way, which frees the coarse levels.
+        Finest level first. It is emptied, which frees coarse levels early.
     parts : int32, shape (n,)
-        Those of the coarsest level.
+        Parts of the coarsest level.
     refine : callable
         See `Refine`.
     progress : callable
-        Called with the stage refine and the number of vertices of the levels that are done.
+        Called with the stage "refine" and the number of vertices of the finished levels.
     first : int
-        Number of the finest level.
+        Depth of the finest level.
 
     Returns
     -------
     parts : int32, shape (n,)
-        Those of the finest level.
+        Parts of the finest level.
     watches : list of Stopwatch
         Time and launches of each level, the finest level first.
     """

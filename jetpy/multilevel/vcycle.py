@@ -1,4 +1,4 @@
-"""V-cycles: a level is coarsened again within its parts, which are refined on the way back.
+"""V-cycles: a level is coarsened again within its parts, and refined on the way back.
 
 Source: Walshaw, "Multilevel refinement for combinatorial optimisation problems", Annals of
 Operations Research 131 (2004), iterated multilevel.
@@ -24,7 +24,7 @@ def run_cycles(
     problem: Problem,
     refined: Refined,
 ) -> Refined:
-    """Run as many V-cycles on a level as the options want there, given the finer levels."""
+    """Run the V-cycles that the options specify for a level, given the finer levels."""
     if _is_cycled(level, finer, problem.options):
         for cycle in range(problem.options.cycles):
             refined = _run(level, problem, refined, cycle, len(finer))
