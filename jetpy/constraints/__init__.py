@@ -1,1 +1,1 @@
-"""What partitions have to keep beside the balance: each constraint, checked and brought to use."""
+"""Constraints and objectives: connected parts, fixed vertices, several weights, volume."""

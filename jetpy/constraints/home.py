@@ -1,4 +1,4 @@
-"""Numbers of parts: those that vertices had, wherever that costs no cut."""
+"""Part numbers that match the previous parts, at no cost in cut."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from jetpy.problem.fixed import NO_PART, FixedVertices
 def keep_numbers(
     parts: IntArray, places: FixedVertices, weights: IntArray, ideals: npt.NDArray[np.int64]
 ) -> IntArray:
-    """Return the same parts, numbered so that little weight is away from home.
+    """Renumber parts to reduce the vertex weight away from home.
 
-    The part and the home that have most weight in common get the same number, then the next, and so
-    on; not if anything is fixed in one of them, or if they should not weigh the same.
+    The part and the home with most common weight get the same number, then the next pair, and so
+    on. A pair is skipped if one of them has fixed vertices, or their ideal weights differ.
 
     Parameters
     ----------
     parts, weights : int32, shape (n,)
-        Of the vertices.
+        Part and weight of each vertex.
     places : FixedVertices
     ideals : int64, shape (k,)
-        What parts should weigh.
+        Ideal weight of each part.
 
     Returns
     -------
     int32, shape (n,)
-        `parts` themselves where other numbers would be no better, or there are no homes.
+        `parts` itself if renumbering does not help, or there are no homes.
     """
     if places.home is None:
         return parts

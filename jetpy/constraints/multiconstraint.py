@@ -1,9 +1,9 @@
-"""The multilevel method for vertices of several weights.
+"""The multilevel method for several weights per vertex.
 
-The hierarchy and the first partitions are those of one weight, to which all contribute the same. On
-every level one index of the host then relieves parts that are above a limit, and improves the cut
-within all limits; V-cycles do it again. Source: Karypis, Kumar, "Multilevel algorithms for
-multi-constraint graph partitioning", SC 1998.
+The hierarchy and the initial partitions use one combined weight. On every level, one task on the
+host then relieves parts above a limit, and improves the cut within all limits. V-cycles repeat
+this. Source: Karypis, Kumar, "Multilevel algorithms for multi-constraint graph partitioning", SC
+1998.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.constraints import multiconstraint as kernels
 
 PASSES = 10
-"""Most passes of refinement on a level."""
+"""Maximum number of refinement passes on a level."""
 CYCLES = 3
-"""V-cycles for each that a preset has."""
+"""Number of V-cycles per V-cycle of the preset."""
 
 Parts = npt.NDArray[np.int32]
 Quality = tuple[int, int]
-"""How far parts are above their limits, and the cut: the less, the better."""
+"""Excess above the limits, then the cut; smaller is better."""
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """What `jetpy.workloads.constraints.multiconstraint` works on."""
+    """Input and output of `jetpy.workloads.constraints.multiconstraint`."""
 
     weights: Array
     limits: Array
@@ -66,10 +66,9 @@ class State:
     def of(
         cls, host: Backend, several: MultiConstraint, parts: IntArray, pinned: IntArray
     ) -> State:
-        """Return the state of a level with a partition of it (int32, shape (n,)).
+        """Return the state of a level with this partition (int32, shape (n,)).
 
-        `pinned` (int32, shape (n,)) are the parts of vertices that are there and stay, -1 of
-        others.
+        `pinned` (int32, shape (n,)) are the parts of vertices that must stay, -1 for free vertices.
         """
         n, (k, kinds) = len(parts), several.limits.shape
         numbers = np.zeros(Field.COUNT, np.int64)
@@ -93,7 +92,7 @@ class State:
 
 
 class Levels:
-    """A hierarchy, and the weights and limits of each level; those of coarse ones are looser."""
+    """A hierarchy with the weights and limits of each level; coarse levels have higher limits."""
 
     def __init__(self, hierarchy: list[HierarchyLevel], several: MultiConstraint) -> None:
         self._host = hierarchy[0].backend.host_engine or hierarchy[0].backend
@@ -115,20 +114,20 @@ class Levels:
         return self._host.to_host(state.parts)
 
     def quality(self, depth: int, parts: IntArray) -> Quality:
-        """Return how good a partition of a level is."""
+        """Return the excess and the cut of a partition of a level."""
         level = self.hierarchy[depth]
         graph = download(level.backend, level.graph)
         return self._several[depth].excess(parts), edge_cut(graph, parts)
 
     def coarsest(self, parts: IntArray) -> Array:
-        """Return the parts of the coarsest level's vertices, which keep within parts."""
+        """Return the parts of the coarsest level; contracted vertices must share a part."""
         found = self.hierarchy[0].backend.from_host(parts)
         for finer, level in pairwise(self.hierarchy):
             found = inject(finer, level, found)
         return found
 
     def uncoarsen(self, hierarchy: list[HierarchyLevel], parts: Array, seed: int) -> Parts:
-        """Refine parts of the last of these levels on all of them; return those of the finest."""
+        """Refine parts of the last level on all levels, and return parts of the finest."""
 
         def refine(level: HierarchyLevel, finer: Sequence[HierarchyLevel], parts: Array) -> Array:
             found = self.refine(len(finer), level.backend.to_host(parts), seed)
@@ -147,9 +146,9 @@ def evolve_several(
     progress: Progress = no_progress,
     pinned: IntArray | None = None,
 ) -> Outcome:
-    """Return the best of as many partitions as effort allows, each from a seed of its own.
+    """Return the best of several partitions with different seeds, within the limits of `effort`.
 
-    `pinned` (int32, shape (n,)) are the parts of vertices that are to be there, -1 of others.
+    `pinned` (int32, shape (n,)) are the parts in which vertices must be, -1 for free vertices.
     """
     pace, several = GenerationBudget(effort), several.in_units()
     found: list[tuple[Quality, Outcome]] = []
@@ -172,7 +171,7 @@ def partition_several(
     progress: Progress = no_progress,
     pinned: IntArray | None = None,
 ) -> Outcome:
-    """Partition a graph of several weights; its own is one that stands for all of them.
+    """Partition a graph with several weights per vertex, whose own weights combine them.
 
     `pinned` as for `evolve_several`.
     """
@@ -200,7 +199,7 @@ def partition_several(
 
 
 def _pinned(level: HierarchyLevel) -> IntArray:
-    """Return the parts of a level's vertices that stay, -1 of others."""
+    """Return the parts of pinned vertices of a level, -1 for free vertices."""
     if level.pinned is None:
         return np.full(level.graph.n, NO_PART, np.int32)
     return np.asarray(level.backend.to_host(level.pinned))
@@ -218,7 +217,7 @@ def _begin(levels: Levels, problem: Problem) -> Parts:
 def _cycle(
     finest: HierarchyLevel, problem: Problem, several: MultiConstraint, parts: IntArray, number: int
 ) -> Parts:
-    """Coarsen within parts, and refine from the coarsest level up: a V-cycle."""
+    """Run a V-cycle: coarsen within parts, and refine from the coarsest level up."""
     within = replace(finest, blocks=finest.backend.from_host(parts))
     levels = Levels(coarsen(within, [problem], no_progress, variant=number), several)
     return levels.uncoarsen(levels.hierarchy, levels.coarsest(parts), problem.seed + number)

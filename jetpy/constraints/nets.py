@@ -1,4 +1,4 @@
-"""The nets of a level: sets of vertices, whose parts tell the communication volume."""
+"""The nets of a level: vertex sets whose parts determine the communication volume."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Nets:
     Attributes
     ----------
     starts : int32, shape (count + 1,)
-        Where each net begins among `pins`.
+        Start of each net in `pins`, then the end.
     pins : int32
-        The vertices of each net.
+        Vertices of each net.
     weights : int32, shape (count,)
-        How many vertices of the finest level have it as their neighbourhood.
+        Number of vertices of the finest level whose closed neighbourhood the net represents.
     n : int
         Number of vertices of the level.
     """
@@ -45,7 +45,7 @@ class Nets:
         return len(self.weights)
 
     def by_vertex(self) -> tuple[IntArray, IntArray]:
-        """Return where the nets of each vertex begin, and these nets; both int32."""
+        """Return the start of each vertex's list of nets, and these lists, both int32."""
         ones = np.ones(len(self.pins), np.int8)
         matrix = sp.csr_array((ones, self.pins, self.starts), (self.count, self.n)).tocsc()
         return matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32)
@@ -63,10 +63,10 @@ def neighbourhoods(graph: Graph) -> Nets:
 
 
 def contract(nets: Nets, coarse_of: IntArray, coarse: Graph) -> Nets:
-    """Return the nets after vertices have become those of a coarse graph (int32, shape (n,)).
+    """Return the nets on the coarse graph; `coarse_of` (int32, shape (n,)) maps its vertices.
 
-    Nets of one vertex no longer count. Those of the same vertices, as a hash of 64 bits tells,
-    become one.
+    Nets with one vertex are dropped. Nets with equal vertices, according to a 64-bit hash, are
+    merged.
     """
     ones = np.ones(len(nets.pins), np.int8)
     matrix = sp.csr_array((ones, coarse_of[nets.pins], nets.starts.copy()), (nets.count, coarse.n))
@@ -86,7 +86,7 @@ def contract(nets: Nets, coarse_of: IntArray, coarse: Graph) -> Nets:
 
 
 def _without_doubles(nets: Nets) -> Nets:
-    """Make nets of the same vertices one, but leave each vertex its own."""
+    """Merge nets with equal vertices, but keep a net for each vertex."""
     hashes = np.add.reduceat(_hashes(nets.n)[nets.pins], nets.starts[:-1])
     _, first, which = np.unique(hashes, return_index=True, return_inverse=True)
     weights = np.zeros(nets.count, np.int64)
@@ -104,7 +104,7 @@ def _without_doubles(nets: Nets) -> Nets:
 
 
 def _hashes(n: int) -> npt.NDArray[np.uint64]:
-    """Return a hash of each number below n (splitmix64)."""
+    """Return a hash of each integer below n (splitmix64)."""
     found = np.arange(1, n + 1, dtype=np.uint64) * np.uint64(STEP)
     for shift, multiplier in zip(SHIFTS, MULTIPLIERS, strict=False):
         found = (found ^ (found >> np.uint64(shift))) * np.uint64(multiplier)

@@ -1,4 +1,4 @@
-"""What partitions are for: a small cut, or a small communication volume."""
+"""Objectives of partitioning: edge cut and communication volume."""
 
 from __future__ import annotations
 
@@ -22,13 +22,12 @@ from jetpy.problem.problem import Problem
 
 
 def checked_objective(objective: str, graph: Graph, *, connected: bool) -> str:
-    """Return an objective.
+    """Return an objective after checking it.
 
     Raises
     ------
     OptionError
-        If there is none of that name, or it cannot be combined with connected parts or so large a
-        graph.
+        If it is unknown, or does not support connected parts or the size of the graph.
     """
     known = get_args(choices.Objective)
     one_of(known, "objective", objective)
@@ -42,10 +41,10 @@ def checked_objective(objective: str, graph: Graph, *, connected: bool) -> str:
 
 
 def starts_of(graph: Graph, problem: Problem, places: FixedVertices | None) -> list[Graph]:
-    """Return graphs whose partitions of small cuts are where a small volume is sought.
+    """Return graphs whose partitions of small cut are starts for small volume.
 
-    The graph itself, and one of weights by which volumes are smaller; that not where vertices have
-    homes, as to leave these costs what cut edges do.
+    They are the graph itself and, unless vertices have homes, one with degree-normalised weights,
+    which lead to smaller volume but do not match the migration cost.
     """
     if problem.k == 1 or graph.n <= problem.k or (places is not None and places.home is not None):
         return [graph]
@@ -53,7 +52,7 @@ def starts_of(graph: Graph, problem: Problem, places: FixedVertices | None) -> l
 
 
 def of_less_volume(graph: Graph, problem: Problem, found: Sequence[Outcome]) -> Outcome:
-    """Return the outcome of least volume; of those that are least above their limits."""
+    """Return the outcome with the least excess above the limits, then the least volume."""
     return min(found, key=lambda one: _quality(graph, problem, one.parts))
 
 
@@ -65,9 +64,9 @@ def with_less_volume(
     found: Outcome,
     others: Sequence[Outcome] = (),
 ) -> Outcome:
-    """Return an outcome of no larger communication volume, found with the help of others.
+    """Return an outcome of at most the same communication volume, using other outcomes.
 
-    Fixed vertices stay, and so do those with homes that are there. The time is that of all.
+    Fixed vertices stay, and so do vertices at home. The time is the total of all outcomes.
     """
     if problem.k == 1 or graph.n <= problem.k:
         return found
@@ -84,13 +83,13 @@ def with_less_volume(
 
 
 def _quality(graph: Graph, problem: Problem, parts: IntArray) -> tuple[int, int]:
-    """Return how far parts are above their limits, and the volume: the less, the better."""
+    """Return the excess above the limits, and the volume; smaller is better."""
     above = part_weights(graph, parts, problem.k) - problem.limits
     return int(np.maximum(above, 0).sum()), communication_volume(graph, parts)
 
 
 def _pinned(graph: Graph, places: FixedVertices | None, parts: IntArray) -> IntArray:
-    """Return the parts of vertices that stay, -1 of others."""
+    """Return the parts of vertices that must stay, -1 for free vertices."""
     if places is None:
         return np.full(graph.n, NO_PART, np.int32)
     stay = places.fixed != NO_PART

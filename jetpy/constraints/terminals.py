@@ -1,11 +1,11 @@
-"""Terminals: one vertex for all that are fixed in a part, which never moves.
+"""Terminals: one vertex for all fixed vertices of a part, which never moves.
 
-What is fixed in a part hangs together there whatever else happens, so that it can be one vertex
-from the start: coarsening then has not more than k vertices to go around, and no edge is lost.
-Edges between a vertex and the terminal of its home make it cost something to leave that. Sources:
-Aykanat, Cambazoglu, Uçar, "Multi-level direct k-way hypergraph partitioning with multiple
-constraints and fixed vertices", JPDC 68 (2008), section 4.2; Catalyurek et al., "Hypergraph-based
-dynamic load balancing for adaptive scientific computations", IPDPS 2007, section 3.
+Fixed vertices of a part stay together, so they can be one vertex from the start. Coarsening then
+has at most k terminals to avoid, and no edge is lost. An edge between a vertex and the terminal of
+its home models the migration cost. Sources: Aykanat, Cambazoglu, Uçar, "Multi-level direct k-way
+hypergraph partitioning with multiple constraints and fixed vertices", JPDC 68 (2008), section 4.2;
+Catalyurek et al., "Hypergraph-based dynamic load balancing for adaptive scientific computations",
+IPDPS 2007, section 3.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from jetpy.problem.problem import Problem
 
 @dataclass(frozen=True, eq=False)
 class TerminalGraph:
-    """A graph in which terminals stand for the vertices that are fixed.
+    """A graph in which terminals replace the fixed vertices.
 
     Attributes
     ----------
     origin : Graph
-        What it was made from.
+        The original graph.
     places : FixedVertices
     graph : Graph
-        The vertices that are not fixed, in their order, then the terminals.
+        The free vertices, in their order, then the terminals.
     problem : Problem
-        That of the graph: parts may be as heavy as what is fixed in them.
+        Problem for `graph`; the limit of a part is at least its fixed weight.
     pinned : int32, shape (graph.n,)
-        Parts of the terminals; -1 of other vertices.
+        Parts of the terminals; -1 for other vertices.
     numbers : int32, shape (origin.n,)
-        What each vertex has become.
+        Vertex of `graph` for each original vertex.
     """
 
     origin: Graph
@@ -53,30 +53,30 @@ class TerminalGraph:
 
     @property
     def home(self) -> IntArray | None:
-        """Parts of the graph's vertices so far, int32, shape (graph.n,), -1: none."""
+        """Previous parts of the vertices of `graph`, int32, shape (graph.n,), -1 for none."""
         return None if self.places.home is None else self.start(self.places.home)
 
     def start(self, parts: IntArray) -> IntArray:
-        """Return the parts of the graph's vertices, given those of the origin's."""
+        """Return parts of the vertices of `graph`, given those of the original graph."""
         started = self.pinned.copy()
         free = self.places.fixed == NO_PART
         started[self.numbers[free]] = parts[free]
         return started
 
     def without(self, outcome: Outcome) -> Outcome:
-        """Return what an outcome is for the origin; parts keep their numbers where they can."""
+        """Return the outcome for the original graph; parts keep their numbers if possible."""
         parts = outcome.parts[self.numbers]
         parts = keep_numbers(parts, self.places, self.origin.vertex_weights, self.problem.ideals)
         return outcome.with_parts(self.origin, parts)
 
 
 def with_terminals(graph: Graph, problem: Problem, places: FixedVertices) -> TerminalGraph:
-    """Return a graph with terminals, whose cut is that of the graph plus the cost of migration.
+    """Return a graph with terminals, whose cut is the original cut plus the migration cost.
 
     Raises
     ------
     OptionError
-        If these together may be more than 2**46.
+        If both together may exceed 2**46.
     """
     fixed, home = places.fixed, places.left
     free = fixed == NO_PART
@@ -110,7 +110,7 @@ def _rows(
 ) -> coo_array:
     """Return the adjacency of n vertices, given the terminal of each part (-1: none).
 
-    Edges between terminals, which cannot be saved, are left out.
+    Edges between terminals are omitted, because they are always cut.
     """
     home, migration = places.left, places.migration
     terminals = int(place[place != NO_PART].min(initial=n))
@@ -137,5 +137,5 @@ def _rows(
 
 
 def _compact(weights: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-    """Return weights as int32, if all of them are."""
+    """Return weights as int32 if all fit."""
     return weights.astype(np.int32) if weights.max(initial=0) <= INT32_MAX else weights

@@ -1,7 +1,7 @@
-"""Small communication volumes: partitions of small cuts, improved on every level by moves.
+"""Small communication volume: partitions of small cut, improved by moves on every level.
 
-The volume on a coarse level is exactly that of the finest, as the nets are contracted with the
-vertices, so that no level makes it larger.
+The nets are contracted with the vertices, so the volume on a coarse level equals that on the
+finest, and no level increases it.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from jetpy.progress import no_progress
 Parts = npt.NDArray[np.int32]
 
 FINENESS = 1000
-"""Weight of an edge between vertices of one neighbour each."""
+"""Weight of an edge between two vertices of degree 1."""
 VARIANT = 1
-"""Of the choices that coarsening makes, so that they are not those of the first hierarchy."""
+"""Variant of tie breaking in coarsening that differs from the first hierarchy."""
 
 
 def degree_normalised(graph: Graph) -> Graph:
-    """Return a graph with weights that let its cut tell more of the volume.
+    """Return a graph with edge weights for which the cut approximates the volume better.
 
-    That of an edge is over the fourth root of the product of its ends' degrees: of the many edges
-    of a vertex few count, as it sends to each part once only.
+    The weight of an edge is proportional to 1 over the fourth root of the product of its ends'
+    degrees: edges of vertices of high degree count less, because a vertex sends to each part once.
     """
     roots = np.sqrt(np.sqrt(graph.degrees.astype(np.float64)))
     scale = min(FINENESS, INT32_MAX // 2 // max(len(graph.indices), 1))
@@ -57,12 +57,12 @@ def reduce_volume(
     others: Sequence[Parts],
     pinned: IntArray,
 ) -> Parts:
-    """Return a partition (int32, shape (n,)) of no larger volume than that of `parts`.
+    """Return a partition (int32, shape (n,)) of at most the volume of `parts`.
 
-    With other partitions, vertices on which all agree become one on coarse levels; from the
-    coarsest up, moves of what is one vertex reduce the volume. Without, on the finest alone.
-    `pinned` (int32, shape (n,)) are the parts of vertices that are there and stay, -1 of others.
-    Limits that `parts` keep are kept, and no part gets empty.
+    With other partitions, vertices on which all agree are contracted, and moves reduce the volume
+    on all levels, from the coarsest up. Without others, moves run on the finest level only.
+    `pinned` (int32, shape (n,)) are the parts of vertices that must stay, -1 for free vertices.
+    Limits that `parts` keep are kept, and no part becomes empty.
     """
     weighted = degree_normalised(graph) if others else graph
     finest = finest_level(
@@ -78,7 +78,7 @@ def reduce_volume(
 
 
 def _blocks(backend: Backend, partitions: Sequence[Parts], k: int) -> Array:
-    """Return the blocks of vertices (int32, shape (n,)) that are together in all partitions."""
+    """Return blocks (int32, shape (n,)) of vertices that share a part in all partitions."""
     blocks, *others = (backend.from_host(parts) for parts in partitions)
     for other in others:
         blocks = overlay(backend, blocks, other, k)

@@ -1,4 +1,4 @@
-"""Communication volume: what moves of single vertices of a level make of it."""
+"""Refinement of the communication volume on a level by moves of single vertices."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PASSES = 20
 
 @dataclass(frozen=True, eq=False)
 class DeviceNets:
-    """Nets, and those of each vertex, on a back end: rows of vertices, then of nets."""
+    """Nets, and the nets of each vertex, on a back end: rows of vertices, then of nets."""
 
     indptr: Array
     indices: Array
@@ -31,7 +31,7 @@ class DeviceNets:
 
     @classmethod
     def of(cls, host: Backend, nets: Nets, vertex_weights: IntArray) -> DeviceNets:
-        """Return nets with the weights of vertices (int32, shape (n,)) on a back end."""
+        """Upload nets and the weights of vertices (int32, shape (n,)) to a back end."""
         starts, own = nets.by_vertex()
         return cls(
             host.from_host(np.concatenate([starts, nets.starts[1:] + starts[-1]])),
@@ -44,7 +44,7 @@ class DeviceNets:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """What `jetpy.workloads.constraints.volume` works on."""
+    """Input and output of `jetpy.workloads.constraints.volume`."""
 
     parts: Array
     loads: Array
@@ -68,9 +68,9 @@ def shrink_volume(
     pinned: npt.NDArray[np.bool_],
     seed: int,
 ) -> npt.NDArray[np.int32]:
-    """Return a partition (int32, shape (n,)) of no larger communication volume, found on the host.
+    """Return a partition (int32, shape (n,)) of at most the same volume, computed on the host.
 
-    Parts that keep their limits (int64, shape (k,)) still do, and none gets empty; vertices that
+    Parts that keep their limits (int64, shape (k,)) still do, and none becomes empty. Vertices that
     are `pinned` (bool, shape (n,)) stay. The cut may grow.
     """
     host, n, k = backend.host_engine or backend, nets.n, len(limits)

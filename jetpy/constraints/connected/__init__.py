@@ -1,1 +1,1 @@
-"""Parts that are connected."""
+"""Connected parts."""

@@ -1,4 +1,4 @@
-"""Bridges to the pieces of a part that hold fixed vertices: shortest paths, which it gets."""
+"""Bridges: shortest paths that connect the components of a part with fixed vertices."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from jetpy.constraints.connected.contiguity import ContiguityProblem, Mask, find
 from jetpy.graph.csr import Graph, IntArray
 
 PASSES = 3
-"""How often each part gets bridges: those of others may have broken it since."""
+"""Number of passes over all parts; bridges of other parts may disconnect a part again."""
 MAX_BRIDGES = 64
-"""Of a part in a pass."""
+"""Maximum number of bridges of a part in a pass."""
 
 
 def bridge(contiguity: ContiguityProblem, parts: IntArray) -> IntArray:
-    """Return parts (int32, shape (n,)) whose kept pieces hang together, if paths allow it.
+    """Return parts (int32, shape (n,)) in which bridges connect kept components, if possible.
 
-    One part after the other gets the vertices of the shortest path from its heaviest piece to the
-    nearest other one, until there is none, or no path that neither crosses such paths of others nor
-    takes the last vertex of a part.
+    For each part in turn, the shortest path from its heaviest kept component to the nearest other
+    one joins the part, until all are connected. A path must not cross bridges of other parts, nor
+    may it take the last vertex of a part.
     """
     result, free = parts.copy(), contiguity.movable.copy()
     for _ in range(PASSES):
@@ -33,7 +33,7 @@ def bridge(contiguity: ContiguityProblem, parts: IntArray) -> IntArray:
 
 
 def _bridge_part(contiguity: ContiguityProblem, p: int, parts: IntArray, free: Mask) -> None:
-    """Give a part its bridges: it changes the parts, and which vertices are free for bridges."""
+    """Build the bridges of a part; `parts` and `free` change in place."""
     pieces = find_components(contiguity, parts)
     kept = np.flatnonzero(pieces.kept & (pieces.parts == p))
     first = kept[pieces.weights[kept].argmax()]
@@ -53,7 +53,7 @@ def _bridge_part(contiguity: ContiguityProblem, p: int, parts: IntArray, free: M
 
 
 def _takes_the_last(parts: IntArray, path: npt.NDArray[np.intp], k: int) -> bool:
-    """Whether a path has all vertices of a part."""
+    """Return whether a path contains all vertices of a part."""
     left = np.bincount(parts, minlength=k) - np.bincount(parts[path], minlength=k)
     return bool((left[parts[path]] == 0).any())
 
@@ -61,13 +61,13 @@ def _takes_the_last(parts: IntArray, path: npt.NDArray[np.intp], k: int) -> bool
 def shortest_path(
     graph: Graph, start: Mask, goal: Mask, allowed: Mask
 ) -> npt.NDArray[np.intp] | None:
-    """Return the vertices of a shortest path from a start to a goal, the goal last; None without.
+    """Return the vertices of a shortest path from `start` to `goal`, the goal last, or None.
 
     Parameters
     ----------
     graph : Graph
     start, goal, allowed : bool, shape (n,)
-        Where it may begin and end, and which vertices may lie between. The start is left out.
+        Masks of the possible first, last and inner vertices. The result excludes the first one.
     """
     came_from = np.full(graph.n, -1, np.intp)
     seen, frontier = start.copy(), np.flatnonzero(start)

@@ -1,4 +1,4 @@
-"""Moves on the host that keep parts in one piece: for balance, and for a smaller cut."""
+"""Moves on the host that keep parts connected: for balance, and for a smaller cut."""
 
 from __future__ import annotations
 
@@ -15,21 +15,19 @@ from jetpy.workloads.constraints.component_balance import ANYWHERE, BESIDE
 from jetpy.workloads.constraints.components import ALL_NUMBERS, EFFORT, Link, Part
 
 MAX_STEPS = 20_000
-"""Edges that may be looked at to see whether a vertex can leave its part."""
+"""Maximum number of edges visited to decide whether a vertex can leave its part."""
 EFFORT_SHARE, MIN_EFFORT = 128, 1 << 27
-"""Edges that all moves may look at, about: so many for each vertex and directed edge; and on small
-graphs."""
+"""Approximate limit of edges visited by all moves: per vertex and directed edge, and at least."""
 FAILED_SHARE = 16
-"""Slots for failed pairs, for each part."""
+"""Number of slots for failed pairs per part."""
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """A partition and room for searches, as the kernels have it.
+    """A partition and buffers for searches, as input of the kernels.
 
-    They are `jetpy.workloads.constraints.components` and `component_balance`.
-
-    There is a row for one part more, whose vertices stay there.
+    The kernels are in `jetpy.workloads.constraints.components` and `component_balance`. There is a
+    row for an additional part, whose vertices never move.
     """
 
     keys: Array
@@ -51,14 +49,14 @@ class State:
 
 
 class PieceMoves:
-    """Moves on one graph; one index does them all, on the back end or that of the host beside it.
+    """Moves on one graph by a single task, on the back end or its host engine.
 
     Parameters
     ----------
     backend : Backend
     contiguity : ContiguityProblem
     seed : int
-        Chooses among equally good moves.
+        Breaks ties between moves.
     """
 
     def __init__(self, backend: Backend, contiguity: ContiguityProblem, seed: int) -> None:
@@ -69,10 +67,10 @@ class PieceMoves:
         self._effort = max(EFFORT_SHARE * self._graph.size, MIN_EFFORT)
 
     def balance(self, parts: IntArray, *, anywhere: bool = False) -> IntArray:
-        """Return parts (int32, shape (n,)) that keep their limits, if moves of weight lead there.
+        """Move weight between parts (int32, shape (n,)) until all keep their limits, if possible.
 
-        No piece is broken; parts of number k stay as they are. If vertices may go `anywhere`, also
-        to parts that they have no edges to, these get more pieces.
+        No component is disconnected; vertices of part k never move. With `anywhere`, vertices may
+        also go to parts to which they have no edges, which then get more components.
         """
         state = self._state(parts)
         self._host.run_tasks(
@@ -87,7 +85,7 @@ class PieceMoves:
         return self._result(state)
 
     def lower_cut(self, parts: IntArray) -> IntArray:
-        """Return parts (int32, shape (n,)) of a smaller cut, no worse in balance and pieces."""
+        """Return parts (int32, shape (n,)) of smaller cut, no worse in balance and components."""
         state = self._state(parts)
         self._host.run_tasks(
             1, component_refinement.lower_cut, n=self._graph.n, graph=self._graph, state=state

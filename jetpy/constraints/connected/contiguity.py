@@ -1,5 +1,6 @@
-"""Pieces of parts: those that stay, those that move to a part beside them, and those that may be
-anywhere, as no edge leads from them to others.
+"""Components of parts (pieces): kept ones, ones that join an adjacent part, and adrift ones.
+
+A piece is adrift if it has no edges to others; it can be in any part.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ Weights = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class ContiguityProblem:
-    """A graph, its components, and what its parts have to keep.
+    """A graph, its components, and the constraints on its parts.
 
     Attributes
     ----------
     graph : Graph
     limits : int64, shape (k,)
-        What parts may weigh.
+        Maximum weight of each part.
     movable : bool, shape (n,)
-        Which vertices may change their part.
+        Vertices that may change their part.
     """
 
     graph: Graph
@@ -44,30 +45,31 @@ class ContiguityProblem:
 
     @cached_property
     def components(self) -> IntArray:
-        """Component of the graph that each vertex is in, int32, shape (n,)."""
+        """Component of the graph for each vertex, int32, shape (n,)."""
         return label_components(self.graph, np.zeros(self.graph.n, np.int32))
 
     def weigh(self, parts: IntArray) -> Weights:
-        """Return the weight of each part, int64, shape (k,); vertices of part k count nowhere."""
+        """Return the weight of each part, int64, shape (k,); vertices of part k are ignored."""
         weights = np.bincount(parts, self.graph.vertex_weights, self.k)
         return weights[: self.k].astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """The pieces of the parts of a partition.
+    """The connected components of all parts, here called pieces.
 
     Attributes
     ----------
     labels : int32, shape (n,)
         Piece of each vertex.
     parts, components : int32, shape (pieces,)
+        Part, and component of the graph, of each piece.
     weights : int64, shape (pieces,)
     firsts : int64, shape (pieces,)
-        Lowest vertex of each.
+        Lowest vertex of each piece.
     kept : bool, shape (pieces,)
-        Those that stay in their parts: the heaviest of each, the first of equals, and those that
-        have vertices that are not movable.
+        Pieces that stay in their parts: the heaviest of each part (the first if tied), and all
+        with vertices that are not movable.
     """
 
     labels: IntArray
@@ -79,7 +81,7 @@ class Pieces:
 
     @cached_property
     def adrift(self) -> Mask:
-        """Pieces of components in which none is kept, bool, shape (pieces,)."""
+        """Mask of pieces in components of the graph without a kept piece, bool, shape (pieces,)."""
         return ~np.isin(self.components, self.components[self.kept])
 
 
@@ -98,11 +100,11 @@ def find_components(contiguity: ContiguityProblem, parts: IntArray) -> Pieces:
 def gather(
     contiguity: ContiguityProblem, parts: IntArray, pieces: Pieces, *, crowd: bool
 ) -> IntArray:
-    """Return parts (int32, shape (n,)) of kept pieces, and of others that have joined them.
+    """Return parts (int32, shape (n,)) after all other pieces have joined adjacent parts.
 
-    Others join a part beside them, light ones first: that of most edges which has room. If none
-    has, they join that of most edges if parts may `crowd`, and stay in their own if not. Pieces
-    that are adrift get the number k.
+    Light pieces go first. Each joins the adjacent part with the largest edge weight to it among
+    those with enough room. If there is none, it joins the one with the largest edge weight if
+    `crowd`, and stays in its part otherwise. Adrift pieces get the part k.
     """
     homes = np.where(pieces.kept, pieces.parts, np.int32(-1))
     homes[pieces.adrift] = contiguity.k
@@ -135,7 +137,7 @@ def gather(
 
 
 def _edges_of(graph: Graph, parts: IntArray, pieces: Pieces, chosen: Mask) -> csr_array:
-    """Return the weights of the edges of chosen pieces to all others, shape (pieces, pieces)."""
+    """Return the edge weights from chosen pieces to all others, shape (pieces, pieces)."""
     rows, columns, weights = [], [], []
     for u, entries in cut_entries(graph, parts):
         own = pieces.labels[u]
@@ -151,16 +153,16 @@ def _edges_of(graph: Graph, parts: IntArray, pieces: Pieces, chosen: Mask) -> cs
 
 
 def settle(contiguity: ContiguityProblem, parts: IntArray, before: IntArray) -> IntArray:
-    """Return parts in which components with the number k have one from 0 to k - 1, each a whole.
+    """Assign each adrift component (part k) to one part, and return the parts, int32, shape (n,).
 
-    Each stays in the part that has most of its weight, heavy ones first, as long as there is room;
-    others go where most room is. What has room nowhere is split.
+    Components are visited heaviest first. A component goes to the part that held most of its weight
+    if it fits there, otherwise to the part with most room. It is split if it fits nowhere.
 
     Parameters
     ----------
     contiguity : ContiguityProblem
     parts, before : int32, shape (n,)
-        Parts, and those that the partition had, all from 0 to k - 1.
+        Current parts in 0..k, and original parts in 0..k - 1.
     """
     graph, adrift = contiguity.graph, np.flatnonzero(parts == contiguity.k)
     if not len(adrift):
@@ -191,7 +193,7 @@ def settle(contiguity: ContiguityProblem, parts: IntArray, before: IntArray) -> 
 
 
 def _heaviest_shares(own: IntArray, parts: IntArray, weights: IntArray) -> IntArray:
-    """Return the part that has most weight of each of some components, the lowest of these."""
+    """Return the part with most weight of each component; the lowest if tied."""
     shape = int(own.max()) + 1, int(parts.max()) + 1
     shares = coo_array((weights.astype(np.int64), (own, parts)), shape=shape).tocsr().tocoo()
     order = np.lexsort((shares.col, -shares.data, shares.row))
@@ -200,7 +202,7 @@ def _heaviest_shares(own: IntArray, parts: IntArray, weights: IntArray) -> IntAr
 
 
 def _spread(graph: Graph, parts: IntArray, start: int, rooms: Weights) -> None:
-    """Spread a component, breadth first, over the parts with most room; it changes both arrays."""
+    """Distribute a component over the parts with most room, breadth first; both arrays change."""
     ones = np.ones(len(graph.indices), np.int8)
     rows = csr_array((ones, graph.indices, graph.indptr), shape=(graph.n, graph.n))
     order = breadth_first_order(rows, start, directed=False, return_predecessors=False)

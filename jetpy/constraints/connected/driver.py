@@ -1,8 +1,8 @@
-"""Parts in one piece: what a partition becomes if its parts have to be connected.
+"""Driver that makes the parts of a partition connected.
 
-Pieces other than the heaviest of a part join parts beside them, which lowers the cut; then weight
-is handed on until all parts keep their limits again, by moves that break no piece. What that costs,
-refinement gets back, which may break some parts again; so both take turns a few times.
+Components other than the heaviest of a part join adjacent parts, which lowers the cut. Then moves
+that disconnect no component transfer weight until all parts keep their limits again. Refinement
+recovers the increase in cut, but may disconnect parts again, so both alternate a few times.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ from jetpy.problem.metrics import edge_cut
 from jetpy.problem.problem import Problem
 
 ROUNDS = 4
-"""How often parts are made connected, at most; between these, the partition is refined."""
+"""Maximum number of times that parts are made connected, with refinement in between."""
 RELOCATIONS, FAILED_RELOCATIONS = 16, 2
-"""Most relocations in a round, and those in a row after which there are no more as none helps."""
+"""Maximum number of relocations in a round, and of consecutive ones without success."""
 Quality = tuple[int, int, int, int, int]
 
 
 class Objective(Protocol):
-    """What a partition is judged by beside balance and pieces, and how it becomes better."""
+    """The cost of a partition other than balance and connectedness, and its refinement."""
 
     def cost(self, parts: IntArray) -> int:
-        """Return what parts (int32, shape (n,)) cost: their cut, and what else counts."""
+        """Return the cost of parts (int32, shape (n,)): the cut, plus further costs."""
 
     def refine(self, parts: IntArray) -> IntArray:
-        """Return parts of less cost, connected or not, in balance if those given are."""
+        """Return parts of smaller cost, not always connected; balanced if the input is."""
 
 
 class Refining:
-    """The objective of a run: cut, and migration; refined on the graph alone."""
+    """The objective of a run, cut and migration cost; refines without coarsening."""
 
     def __init__(
         self, backend: Backend, graph: Graph, problem: Problem, terminals: TerminalGraph | None
@@ -68,7 +68,7 @@ class Refining:
         return upload(self._backend, self._graph)
 
     def cost(self, parts: IntArray) -> int:
-        """Return the cut, and the cost of migration, in the units that refinement has."""
+        """Return the cut plus the migration cost, in the units of refinement."""
         own = parts if self._terminals is None else self._terminals.start(parts)
         return edge_cut(self._graph, own)
 
@@ -89,18 +89,18 @@ def with_connected_parts(
     terminals: TerminalGraph | None,
     outcome: Outcome,
 ) -> Outcome:
-    """Return an outcome whose parts are in one piece, or that tells why some are not.
+    """Return an outcome with connected parts; `disconnected` has the reasons for exceptions.
 
     Parameters
     ----------
     backend : Backend
     graph : Graph
     problem : Problem
-        That of the graph.
+        Problem for `graph`.
     terminals : TerminalGraph or None
         The graph with terminals, if vertices are fixed or have homes.
     outcome : Outcome
-        Of the graph.
+        Outcome for `graph`.
     """
     movable, limits = np.ones(graph.n, np.bool_), problem.limits
     if terminals is not None:
@@ -125,11 +125,10 @@ def connect(
     objective: Objective,
     seed: int,
 ) -> IntArray:
-    """Return a partition whose parts are in one piece, wherever that is found to be possible.
+    """Return a partition whose parts are connected if possible.
 
-    No part is above its limit by more than the heaviest is in the partition given. If that is the
-    same, there are no more parts in several pieces or, in a graph of more components than parts,
-    no more pieces.
+    The maximum overload of a part does not increase. At equal overload, the number of disconnected
+    parts does not increase or, if the graph has more components than parts, the number of pieces.
 
     Parameters
     ----------
@@ -138,7 +137,7 @@ def connect(
     parts : int32, shape (n,)
     objective : Objective
     seed : int
-        Chooses among equally good moves.
+        Breaks ties between moves.
 
     Returns
     -------
@@ -161,9 +160,9 @@ def connect(
 
 
 def _choices(contiguity: ContiguityProblem, parts: IntArray) -> list[tuple[IntArray, Pieces]]:
-    """Return partitions with the pieces to keep when others join them; none if no piece can join.
+    """Return candidate partitions with the pieces to keep; empty if no piece can join another.
 
-    The first is the one given, with bridges; if parts can be reassigned, that is another one.
+    The first is the current one, with bridges; a second one has reassigned parts, if possible.
     """
     pieces = find_components(contiguity, parts)
     is_whole = _is_whole(pieces)
@@ -176,7 +175,7 @@ def _choices(contiguity: ContiguityProblem, parts: IntArray) -> list[tuple[IntAr
 
 
 def _is_whole(pieces: Pieces) -> bool:
-    """Whether no piece can join another: one of each part is kept, others are components."""
+    """Return whether each part keeps one piece, and all others are components of the graph."""
     if np.bincount(pieces.parts[pieces.kept]).max(initial=0) > 1:
         return False
     loose = pieces.components[~pieces.kept]
@@ -184,7 +183,7 @@ def _is_whole(pieces: Pieces) -> bool:
 
 
 def _join(moves: PieceMoves, parts: IntArray, pieces: Pieces) -> IntArray:
-    """Return parts that are balanced and in one piece, or, if that fails, in few."""
+    """Return balanced, connected parts or, if that fails, parts with few pieces."""
     contiguity = moves.contiguity
     joined = moves.balance(gather(contiguity, parts, pieces, crowd=True))
     excess, tries, failed = _excess(contiguity, joined), 0, 0
@@ -204,15 +203,15 @@ def _join(moves: PieceMoves, parts: IntArray, pieces: Pieces) -> IntArray:
 
 
 def _excess(contiguity: ContiguityProblem, parts: IntArray) -> int:
-    """Return the weight of all parts above their limits."""
+    """Return the total weight of parts above their limits."""
     return int((contiguity.weigh(parts) - contiguity.limits).clip(0).sum())
 
 
 def _quality(contiguity: ContiguityProblem, parts: IntArray, objective: Objective) -> Quality:
-    """Return what is compared: overload, pieces, parts in several pieces, their pieces, cost.
+    """Return the sort key: overload, pieces, disconnected parts, their pieces, cost.
 
-    All pieces count only if the graph has more components than parts: if not, what counts first is
-    that each part is in one piece.
+    The number of all pieces counts only if the graph has more components than parts. Otherwise it
+    matters first that each part is connected.
     """
     overload = max(0, int((contiguity.weigh(parts) - contiguity.limits).max()))
     found = find_components(contiguity, parts)
@@ -224,7 +223,7 @@ def _quality(contiguity: ContiguityProblem, parts: IntArray, objective: Objectiv
 
 
 def reasons(contiguity: ContiguityProblem, parts: IntArray) -> Mapping[int, str]:
-    """Tell why parts (int32, shape (n,)) are in several pieces, by part."""
+    """Return, for each disconnected part, the reason why it is disconnected."""
     pieces = find_components(contiguity, parts)
     count = len(np.unique(pieces.components))
     result = {}

@@ -18,23 +18,23 @@ from jetpy.graph.csr import IntArray
 def reassign_parts(
     contiguity: ContiguityProblem, parts: IntArray, pieces: Pieces
 ) -> tuple[IntArray, Pieces] | None:
-    """Give components without a kept piece a part each, and return the partition and its pieces.
+    """Give a part to each component without a kept piece; return the partition and its pieces.
 
-    Parts come from components that keep several. The heaviest components get one first. Each is
-    assigned as a whole, and becomes the only piece that its part keeps; the former piece of the
-    part is then free to join the other parts of its component.
+    The parts come from components that keep several. The heaviest components get a part first. Each
+    is assigned as a whole, and becomes the only kept piece of its part. The former piece of this
+    part can then join the other parts of its component.
 
     Parameters
     ----------
     contiguity : ContiguityProblem
     parts : int32, shape (n,)
     pieces : Pieces
-        Those of `parts`.
+        Pieces of `parts`.
 
     Returns
     -------
     tuple of int32, shape (n,), and Pieces, or None
-        None unless thereafter all components have a part, or no two parts share one.
+        None if afterwards some components would have no part while others had several.
     """
     adrift = np.unique(pieces.components[pieces.adrift])
     kept = pieces.components[pieces.kept]
@@ -61,9 +61,9 @@ def _spare_parts(
 ) -> list[int]:
     """Return up to `most` parts that can leave their components, which have these weights.
 
-    A part can leave if it keeps one piece only, without fixed vertices, and the limits of the
-    others there add up to the weight of the component. The component whose others would have most
-    room gives the next part, always the one with its lightest piece.
+    A part can leave if it keeps only one piece, without fixed vertices, and the limits of the other
+    parts of the component sum to at least its weight. The component that would retain most room
+    gives the next part, the one with its lightest piece.
     """
     kept = np.flatnonzero(pieces.kept)
     owners, components = pieces.parts[kept], pieces.components[kept]

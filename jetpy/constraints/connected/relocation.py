@@ -1,6 +1,6 @@
-"""Relocation of parts: one with much room, whose room nobody reaches, moves to where it is needed.
+"""Relocation of parts: a part whose room is out of reach moves to an overloaded part.
 
-Its vertices join the part beside it, and it gets a branch of the part that is too heavy.
+Its vertices join an adjacent part, and it gets a branch of the overloaded part.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from jetpy.graph.csr import IntArray
 
 
 def relocate(contiguity: ContiguityProblem, parts: IntArray, rank: int) -> IntArray | None:
-    """Return parts (int32, shape (n,)) in which the part of so many-th most room has moved.
+    """Return parts (int32, shape (n,)) after moving the part with the rank-th most room (from 0).
 
-    It goes to the part that is above its limit by most. None if it cannot leave, being the part too
-    heavy, alone in its component or not movable, or if nothing can be cut off there.
+    It moves to the part that exceeds its limit most. None if the part cannot leave (it is the
+    overloaded part, has no adjacent part, or is not movable), or if no branch can be split off.
     """
     graph, k = contiguity.graph, contiguity.k
     rooms = contiguity.limits - contiguity.weigh(parts)
@@ -47,11 +47,11 @@ def relocate(contiguity: ContiguityProblem, parts: IntArray, rank: int) -> IntAr
 
 
 def _branch(rows: csr_array, weights: Weights, movable: Mask, least: int, most: int) -> Mask:
-    """Return which vertices (bool) make a branch of a breadth-first tree that weighs enough.
+    """Return the mask of a branch of a breadth-first tree with suitable weight.
 
-    The tree is rooted at the vertex of most edges. The branch is the lightest one that weighs
-    `least` or more, else the heaviest one; none weighs above `most`, or has vertices that are not
-    movable.
+    The root is the vertex of highest degree. The branch is the lightest one with a weight of at
+    least `least`, otherwise the heaviest one. It weighs at most `most`, and all its vertices are
+    movable. The mask is empty if there is no such branch.
     """
     root = int(np.diff(rows.indptr).argmax())
     order, above = breadth_first_order(rows, root, directed=False)
