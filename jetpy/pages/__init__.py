@@ -1,7 +1,7 @@
-"""Pages of HTML that need nothing else: no network, no JavaScript, light and dark, phones too.
+"""Self-contained HTML pages: no network, no JavaScript, light and dark mode, readable on phones.
 
-How to make one: draw figures of at most `figures.WIDTH` inches in colours of `palette` alone, turn
-them into inline SVG, and render a template that extends ``base.html``::
+To make a page, draw figures of at most `figures.WIDTH` inches in colours of `palette` only, convert
+them to inline SVG, and render a template that extends ``base.html``::
 
     from jetpy.pages.figures import new_figure, svg_of
     from jetpy.pages.page import render
@@ -14,8 +14,8 @@ them into inline SVG, and render a template that extends ``base.html``::
         axes.plot([1, 2, 4], color=SERIES[0])
     html = render("study.html", title="A study", drawn=svg_of(figure, "Cut by run"))
 
-Templates lie in ``templates/``; ``macros.html`` has those for tables and figures. What all this
-needs comes with the extra ``report``: `page` and `figures` may be imported without it, and say so
-when they are used. The other modules are about partitions: drawings, charts, and the page of
+Templates are in ``templates/``; ``macros.html`` has macros for tables and figures. The extra
+``report`` installs the required packages. Without it, `page` and `figures` can be imported, but
+raise an error on use. The other modules are for partitions: drawings, charts, and the page of
 ``jetpy report``.
 """

@@ -1,4 +1,4 @@
-"""What lies between parts: the quotient graph drawn, and the cut matrix."""
+"""Drawings of the quotient graph and of the cut matrix."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ Weights = npt.NDArray[np.int64]
 
 MAX_PARTS = 300
 MAX_EDGES = 1200
-"""Of a quotient graph that is drawn."""
+"""Maximum sizes of a quotient graph that is drawn."""
 MAX_CELLS = 256
-"""Rows of a cut matrix that are drawn; of more parts, several share a row."""
+"""Maximum number of rows of a drawn cut matrix; with more parts, several share a row."""
 _ROUNDS = 100
 _LEAST_SHADE = 0.12
 
 
 def is_drawable(cut_matrix: sp.csr_array) -> bool:
-    """Whether the quotient graph is small enough to be drawn."""
+    """Return whether the quotient graph is small enough to be drawn."""
     return bool(cut_matrix.shape[0] <= MAX_PARTS and cut_matrix.nnz <= 2 * MAX_EDGES)
 
 
 def draw_quotient(
     figure: FigureBase, places: Floats, cut_matrix: sp.csr_array, part_weights: Weights
 ) -> None:
-    """Draw parts as circles, as large as they are heavy, and lines as wide as what they cut.
+    """Draw the quotient graph: circle areas are part weights, line widths grow with the cut.
 
     Parameters
     ----------
     figure : matplotlib.figure.FigureBase
-        An empty one.
+        An empty figure.
     places : float64, shape (k, 2)
-        As `layout` returns them.
+        Positions from `layout`.
     cut_matrix : scipy.sparse.csr_array, shape (k, k)
-        Total weight of the edges between each two parts; `is_drawable`.
+        Total weight of the edges between each pair of parts; `is_drawable`.
     part_weights : int64, shape (k,)
     """
     from matplotlib.collections import LineCollection, PatchCollection
@@ -77,14 +77,14 @@ def draw_quotient(
 
 
 def draw_cut_matrix(figure: FigureBase, cut_matrix: sp.csr_array) -> None:
-    """Draw the weight of the edges between each two parts, the heavier the darker.
+    """Draw the weight of the edges between each pair of parts; darker is heavier.
 
     Parameters
     ----------
     figure : matplotlib.figure.FigureBase
-        An empty one, about as wide as it is high.
+        An empty figure, about as wide as it is high.
     cut_matrix : scipy.sparse.csr_array, shape (k, k)
-        Total weight of the edges between each two parts; with entries.
+        Total weight of the edges between each pair of parts; at least one entry.
     """
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import ListedColormap, LogNorm, to_rgb
@@ -119,7 +119,7 @@ def draw_cut_matrix(figure: FigureBase, cut_matrix: sp.csr_array) -> None:
 
 
 def layout(cut_matrix: sp.csr_array) -> Floats:
-    """Place parts so that distances are nearly those of the quotient graph, by majorising stress.
+    """Lay out parts by stress majorisation, with distances close to those in the quotient graph.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def layout(cut_matrix: sp.csr_array) -> Floats:
     Returns
     -------
     float64, shape (k, 2)
-        The longer way of the drawing is along x.
+        The longer side of the drawing is along x.
 
     Source: Gansner, Koren, North, "Graph Drawing by Stress Majorization", GD 2004.
     """
@@ -141,7 +141,7 @@ def layout(cut_matrix: sp.csr_array) -> Floats:
     inverse = np.linalg.pinv(np.diag(weights.sum(axis=1)) - weights)
     squares = apart**2 * (1 - np.eye(k))
     centred = squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()
-    values, vectors = np.linalg.eigh(-0.5 * centred)  # classical scaling, to begin with
+    values, vectors = np.linalg.eigh(-0.5 * centred)  # classical scaling as the initial layout
     places: Floats = np.zeros((k, 2))
     largest = vectors[:, :-3:-1] * np.sqrt(np.maximum(values[:-3:-1], 0))
     places[:, : largest.shape[1]] = largest
@@ -155,7 +155,7 @@ def layout(cut_matrix: sp.csr_array) -> Floats:
 
 
 def _spacing(places: Floats) -> float:
-    """Return how near parts come to each other, with a few exceptions."""
+    """Return the lower quartile of the distances between parts and their nearest neighbours."""
     if len(places) == 1:
         return 1.0
     lengths = np.linalg.norm(places[:, None] - places, axis=2)

@@ -1,4 +1,4 @@
-"""What pages are made of: tables, and figures with what they show."""
+"""Elements of pages: tables, and figures with captions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table on a page: `left` columns of text, then numbers; `marked` rows stand out."""
+    """A table on a page: `left` columns of text, then numbers; `marked` rows are highlighted."""
 
     headers: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -25,12 +25,12 @@ class Table:
 
 
 class Drawn(NamedTuple):
-    """A figure on a page, and what it shows."""
+    """A figure on a page, and its caption."""
 
     svg: Markup
     caption: str = ""
 
 
 def drawn(figure: Figure, label: str, caption: str = "") -> Drawn:
-    """Return a figure for a page; the label is for those who do not see it."""
+    """Convert a figure for a page; `label` is its text alternative."""
     return Drawn(svg_of(figure, label), caption)

@@ -21,26 +21,26 @@ if TYPE_CHECKING:
     from jetpy.multilevel.outcome import Level
 
 MAX_BARS = 40
-"""Parts that get a bar each; more are lines, sorted by what they show."""
+"""Maximum number of parts with a bar each; more parts are drawn as a sorted line."""
 MAX_POINTS = 400
-"""Points of such a line."""
+"""Maximum number of points of a sorted line."""
 MAX_KERNELS = 10
 _HEIGHT = 2.6
 _BAR = 0.24  # inches
 _AXIS = 0.6
 _LEAST = 1.0
-"""Of axes, to either side of 0."""
+"""Minimum extent of an axis on either side of 0."""
 Numbers = npt.NDArray[Any]
 
 
 def weights_chart(weights: npt.NDArray[np.int64], ideal: int, limit: int) -> Figure:
-    """Show how far the weight of each part is from the average, and where the limit is.
+    """Plot the deviation of each part's weight from the average, and the limit.
 
     Parameters
     ----------
     weights : int64, shape (k,)
     ideal, limit : int
-        What parts should weigh, and may.
+        Ideal and maximum weight of a part.
     """
     figure, axes = _axes(_HEIGHT)
     with styled():
@@ -69,7 +69,7 @@ def weights_chart(weights: npt.NDArray[np.int64], ideal: int, limit: int) -> Fig
 
 
 def volumes_chart(evaluation: Evaluation) -> Figure:
-    """Show the boundary vertices of each part, and what it sends."""
+    """Plot the boundary vertices and the communication volume of each part."""
     figure, axes = _axes(_HEIGHT)
     both = (
         (evaluation.part_boundary_vertices, SERIES[1], "boundary vertices"),
@@ -91,7 +91,7 @@ def volumes_chart(evaluation: Evaluation) -> Figure:
 
 
 def levels_chart(levels: Sequence[Level]) -> Figure:
-    """Show the cut on each level before and after refinement, coarsest first."""
+    """Plot the cut on each level before and after refinement, coarsest level first."""
     figure, axes = _axes(_HEIGHT)
     with styled():
         ordered = sorted(levels, key=lambda level: -level.level)
@@ -111,7 +111,7 @@ def levels_chart(levels: Sequence[Level]) -> Figure:
 
 
 def stages_chart(steps: Sequence[Step]) -> Figure:
-    """Show the seconds of each stage, in kernels and besides."""
+    """Plot the seconds of each stage, in kernels and outside."""
     stages = list(dict.fromkeys(step.stage for step in steps))
     figure, axes = _axes(_AXIS + 0.3 + 1.4 * _BAR * len(stages))
     inside, besides = (
@@ -128,7 +128,7 @@ def stages_chart(steps: Sequence[Step]) -> Figure:
 
 
 def kernels_chart(kernels: Sequence[Kernel]) -> Figure:
-    """Show the seconds of the kernels that took longest."""
+    """Plot the seconds of the kernels with the longest total time."""
     longest = kernels[:MAX_KERNELS]
     figure, axes = _axes(_AXIS + _BAR * len(longest))
     with styled():
@@ -157,7 +157,7 @@ def _axes(height: float) -> tuple[Figure, Axes]:
 def _sorted_line(
     axes: Axes, numbers: Numbers, colour: str, label: str = ""
 ) -> tuple[Numbers, Numbers]:
-    """Draw numbers of parts from the largest to the smallest, of many parts some; return them."""
+    """Plot a sample of values, sorted in descending order; return the sample."""
     shown = np.unique(np.linspace(0, len(numbers) - 1, MAX_POINTS).astype(int))
     largest_first = np.sort(numbers)[::-1][shown]
     axes.plot(shown + 1, largest_first, color=colour, label=label)

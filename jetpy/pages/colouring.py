@@ -1,4 +1,4 @@
-"""Colours of parts, so that those that meet differ, as on a map."""
+"""Map colouring of parts, so that adjacent parts have different colours."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from jetpy.pages.palette import FILLS
 
 
 def colours_of(k: int, meetings: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the number of a colour of `FILLS` for each part, int64, shape (k,).
+    """Return an index into `FILLS` for each part, int64, shape (k,).
 
     Parameters
     ----------
     k : int
     meetings : int64, shape (pairs, 3)
-        Two parts that meet, and how much.
+        Two adjacent parts, and the length of their border.
 
     Notes
     -----
-    One part after the other, those that meet most others first, takes the colour that it meets
-    least, and of such the one that the fewest parts have.
+    Parts are visited by descending number of neighbours. Each takes the colour with the shortest
+    border to its own, and among equals the one used least.
 
     >>> colours_of(3, np.array([[0, 1, 5], [1, 2, 5]])).tolist()
     [1, 0, 2]

@@ -1,4 +1,4 @@
-"""A partition where its vertices are: a map of the parts, or of a small graph every edge."""
+"""Drawing of a partition by coordinates: a map of the parts, with edges if the graph is small."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MAX_DRAWN = 6000
-"""Vertices and edges together that are drawn one by one."""
+"""Maximum number of vertices and edges together for drawing edges."""
 _ROOM = 9.0
-"""Pixels around a part's number, for each of its digits."""
+"""Pixels around a part's number, per digit."""
 
 
 def draw(graph: Graph, parts: IntArray, k: int, coordinates: Coordinates) -> tuple[Figure, str]:
-    """Draw a partition, and say what the drawing shows.
+    """Draw a partition, and return the figure and its caption.
 
     Parameters
     ----------
     graph : Graph
-        Of one vertex or more.
+        With at least one vertex.
     parts : int32, shape (n,)
         In 0..k - 1.
     k : int
@@ -61,7 +61,7 @@ def draw(graph: Graph, parts: IntArray, k: int, coordinates: Coordinates) -> tup
 
 
 def _pixels(image: raster.Image, colours: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
-    """Return an image of parts as red, green, blue and opacity."""
+    """Return an image of parts as red, green, blue and alpha, uint8."""
     fills = np.array([[*bytes.fromhex(fill[1:]), 255] for fill in FILLS], np.uint8)
     seen = raster.with_gaps(image)
     return np.where((seen == raster.NOTHING)[:, :, None], np.uint8(0), fills[colours[seen]])
@@ -84,7 +84,7 @@ def _draw_edges(axes: Axes, graph: Graph, parts: IntArray, frame: raster.Frame) 
 
 
 def _blank(aspect: float) -> tuple[Figure, Axes]:
-    """Return a figure without axes, of so much height for its width."""
+    """Return a figure without axes, with this ratio of height to width."""
     figure = new_figure(WIDTH * min(aspect, 1.5))
     axes: Axes = figure.subplots()
     axes.set_axis_off()
@@ -92,9 +92,9 @@ def _blank(aspect: float) -> tuple[Figure, Axes]:
 
 
 def _number(axes: Axes, image: raster.Image, fills: Sequence[str]) -> int:
-    """Write the number of each part where there is room, and return how many there are.
+    """Write the number of each part that has room for it, and return the count.
 
-    There are none where most parts have no room.
+    No number is written if most parts lack room.
     """
     places, room = raster.roomiest(image, len(fills))
     digits = np.char.str_len(np.arange(len(room)).astype(str))

@@ -1,4 +1,4 @@
-"""Figures of matplotlib as inline SVG: readable text, colours of light or dark mode."""
+"""Matplotlib figures as inline SVG, with readable text and colours that follow the mode."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH = 4.4
-"""Inches: the widest figure whose text is readable on a phone, where it has to shrink a little."""
+"""Maximum width in inches at which text stays readable on a phone, where figures shrink."""
 
 _VARIABLES = {colour.light: f"var(--{name})" for name, colour in COLOURS.items()}
 _SUPERFLUOUS = re.compile(
@@ -33,7 +33,7 @@ _ID = re.compile(r'(\bid="|href="#|url\(#)')
 
 
 def new_figure(height: float, width: float = WIDTH) -> Figure:
-    """Return an empty figure of so many inches, whose parts do not overlap."""
+    """Return an empty figure of this size in inches, with constrained layout."""
     from jetpy.pages.shown import Shown
 
     with styled():
@@ -41,17 +41,17 @@ def new_figure(height: float, width: float = WIDTH) -> Figure:
 
 
 def svg_of(figure: Figure, label: str = "") -> Markup:
-    """Return a figure as SVG to stand in a page.
+    """Return a figure as inline SVG.
 
-    It is as wide as its inches at most, and narrower where there is less room. Text stays text,
-    in the font of the page; colours of the palette follow the mode, all others stay.
+    Its maximum width is that of the figure; it shrinks with the page. Text stays text, in the font
+    of the page. Colours of the palette follow the mode; other colours are fixed.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
-        Drawn in a block of `styled`.
+        Drawn within `styled`.
     label : str
-        What it shows, for those who do not see it.
+        Text alternative.
     """
     from markupsafe import Markup, escape
 
@@ -69,11 +69,11 @@ def svg_of(figure: Figure, label: str = "") -> Markup:
     for light, variable in _VARIABLES.items():
         svg = svg.replace(light, variable)
     own = hashlib.sha256(svg.encode()).hexdigest()[:8]
-    return Markup(_ID.sub(rf"\g<1>f{own}-", svg))  # ids of one page have to differ
+    return Markup(_ID.sub(rf"\g<1>f{own}-", svg))  # ids must be unique on a page
 
 
 def _smaller(encoded: str) -> bytes:
-    """Return a PNG image, given in base 64, with a palette if that takes its colours."""
+    """Return a PNG image, given in base 64, with a palette if it has at most 256 colours."""
     import numpy as np
     from PIL import Image
 

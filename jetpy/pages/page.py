@@ -1,4 +1,4 @@
-"""Pages from templates."""
+"""Rendering of pages from templates."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EXTRA = "report"
 
 
 def needed(package: str) -> Any:
-    """Return a module of the extra.
+    """Return a module of the extra `report`.
 
     Raises
     ------
@@ -27,25 +27,26 @@ def needed(package: str) -> Any:
 
 
 def check_installed() -> None:
-    """Refuse work that ends with a page where the packages for it are missing.
+    """Check that the packages for pages are installed, before other work starts.
 
     Raises
     ------
     JetpyError
+        If one is missing.
     """
     for package in ("jinja2", "matplotlib"):
         needed(package)
 
 
 def render(template_name: str, **context: Any) -> str:
-    """Return the page that a template of ``templates/`` makes of values.
+    """Render a template in ``templates/`` with these values.
 
-    Text is escaped; a name that the template uses and nobody gave is an error.
+    Text is escaped. An undefined name in the template is an error.
 
     Raises
     ------
     JetpyError
-        Where Jinja is missing.
+        If Jinja is not installed.
     """
     page: str = _environment().get_template(template_name).render(**context)
     return page

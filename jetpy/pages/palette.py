@@ -1,8 +1,8 @@
-"""Colours of pages and figures: told apart by colour-blind eyes, in light mode and in dark mode.
+"""Colours of pages and figures, distinguishable with colour blindness, in light and dark mode.
 
 Figures are drawn in the colours of light mode; `jetpy.pages.figures.svg_of` makes them follow the
-mode. The series are those of Okabe and Ito, some lightened or darkened so that lines and marks
-stand out from the background: contrast 3 or more.
+mode. The series are those of Okabe and Ito, some of them lightened or darkened so that lines and
+marks have a contrast of 3 or more with the background.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ COLOURS = {
     "series-7": Colour("#4a4e9c", "#9aa0ea"),
     "series-8": Colour("#757d87", "#b9c0c9"),
 }
-"""By the name of the custom property of CSS, without its ``--``; all those of light mode differ."""
+"""Colours by name of the CSS custom property, without ``--``; all light colours differ."""
 
 PAGE, PANEL, RULE, MUTED, INK = (
     COLOURS[name].light for name in ("page", "panel", "rule", "muted", "ink")
 )
 """Background, raised background, lines of tables and axes, second text, text."""
 BAD = COLOURS["bad"].light
-"""What went wrong, or is beyond a limit."""
+"""Colour of errors, and of values beyond a limit."""
 SERIES = tuple(colour.light for name, colour in COLOURS.items() if name.startswith("series-"))
-"""Colours of series, in the order to use them in."""
+"""Colours of series, in order of use."""
 FILLS = ("#eea009", "#55b7f1", "#0a9e71", "#fde959", "#d06111", "#c574a8", "#bcc1c9")
-"""Colours of areas, the same in both modes: `ON_FILL` is readable on each. Found by search near
-those of Okabe and Ito, so that the two most alike differ most for normal and colour-blind eyes."""
+"""Colours of areas, the same in both modes: `ON_FILL` is readable on each. Found by a search near
+those of Okabe and Ito that maximises the smallest difference for normal and colour-blind vision."""
 ON_FILL = "#111111"

@@ -1,4 +1,4 @@
-"""The page about one partition: what `jetpy report` writes."""
+"""The page of `jetpy report` about one partition."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ UNDRAWN = (
 
 
 def partition_page(subject: Subject) -> str:
-    """Return the page about a partition: HTML that needs nothing else.
+    """Return the page about a partition as self-contained HTML.
 
     Raises
     ------
     JetpyError
-        Where the packages for pages are missing.
+        If the packages for pages are not installed.
     """
     graph, k = subject.graph, subject.k
     found = evaluate(graph, subject.parts, k)
@@ -114,7 +114,7 @@ def _levels(run: Partition | None) -> tuple[Drawn, Table] | None:
 
 
 def _time(subject: Subject) -> dict[str, Any] | None:
-    """Return what the page tells of a run's time, if there is a run that took some."""
+    """Return the data on a run's time, or None without a profiled run with kernels."""
     run, profiled = subject.run, subject.profiled
     if run is None or profiled is None or profiled.profile is None or not profiled.profile.kernels:
         return None

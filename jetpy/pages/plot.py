@@ -1,4 +1,4 @@
-"""A partition as a figure of matplotlib: `Partition.plot`."""
+"""A partition as a matplotlib figure: `Partition.plot`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def plot(partition: Partition, coordinates: npt.ArrayLike | None = None) -> Figure:
-    """Draw a partition as `Partition.plot` says."""
+    """Draw a partition; see `Partition.plot`."""
     check_installed()
     graph = partition.graph
     if not graph.n:

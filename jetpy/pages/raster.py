@@ -1,4 +1,4 @@
-"""Which part is seen at each pixel, however many vertices there are."""
+"""Rasterisation of partitions: the visible part at each pixel, for any number of vertices."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from jetpy.graph.csr import IntArray
 from jetpy.pages.view import Floats, View
 
 Image = npt.NDArray[np.int32]
-"""The part at each pixel, from the top; `NOTHING` where there is none."""
+"""Part at each pixel, top row first; `NOTHING` for the background."""
 NOTHING = -1
 SIDE = 800
-"""Pixels of the longer side."""
+"""Length of the longer side in pixels."""
 _LEAST_SIDE = 60
 _MARGIN = 8  # pixels
 _FILLED = 2.0
-"""Holes are filled that are nowhere farther from a vertex than so many times its reach."""
+"""Holes are filled if every pixel is within this multiple of the nearest vertex's reach."""
 _AT_ONCE = 1 << 20  # pixels
 _MOST_GAPS = 0.35
-"""Of the pixels that show a part, what gaps may take."""
+"""Maximum fraction of the pixels of parts that gaps may take."""
 
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """Where vertices are in an image.
+    """Positions of vertices in an image.
 
     Attributes
     ----------
     height, width : int
         Pixels.
     rows, columns : float64, shape (n,)
-        Of the vertices, from the top and from the left.
+        Pixel coordinates of the vertices, from the top and from the left.
     scale : float
-        Pixels for a unit of coordinates.
+        Pixels per unit of the coordinates.
     """
 
     height: int
@@ -47,7 +47,7 @@ class Frame:
 
 
 def frame_of(view: View) -> Frame:
-    """Return an image's frame that holds all vertices of a view, one or more."""
+    """Return the frame of an image with all vertices of a view; there must be at least one."""
     low, extent = view.places.min(axis=0), np.ptp(view.places, axis=0)
     scale = (SIDE - 2 * _MARGIN - 1) / (extent.max() or 1.0)
     sides = np.maximum(np.rint(extent * scale) + 2 * _MARGIN + 1, _LEAST_SIDE)
@@ -57,16 +57,16 @@ def frame_of(view: View) -> Frame:
 
 
 def rasterise(view: View, frame: Frame, parts: IntArray, k: int) -> Image:
-    """Return the part that is seen at each pixel.
+    """Return the visible part at each pixel.
 
-    A pixel without a vertex shows the nearest one that reaches it, or nearly so. One with several
-    shows the part that most of them are in or, in space, that of the one in front.
+    A pixel without a vertex shows the nearest vertex if this reaches it, or nearly so. A pixel with
+    several vertices shows the most frequent part or, in 3D, the part of the frontmost vertex.
 
     Parameters
     ----------
     view : View
     frame : Frame
-        That of the view.
+        Frame of the view.
     parts : int32, shape (n,)
         In 0..k - 1.
     k : int
@@ -92,7 +92,7 @@ def _nearest(
     seen = np.full(shape, NOTHING, np.int32)
     places, counts = np.unique(pixels * k + parts, return_counts=True)
     by_count = places[np.argsort(counts, kind="stable")]
-    seen.flat[by_count // k] = by_count % k  # the last one counts
+    seen.flat[by_count // k] = by_count % k  # the last assignment wins
     reaches = np.zeros(shape)
     order = np.argsort(reach, kind="stable")
     reaches.flat[pixels[order]] = reach[order]
@@ -115,7 +115,7 @@ def _in_front(
 ) -> Image:
     order = np.argsort(depth, kind="stable")
     rows, columns, reach, parts = rows[order], columns[order], reach[order], parts[order]
-    front = np.full(shape, NOTHING, np.int64)  # by its place in the order
+    front = np.full(shape, NOTHING, np.int64)  # index in the order
     sizes = np.ceil(np.log2(reach)).astype(int)
     for size in np.unique(sizes).tolist():
         own = np.flatnonzero(sizes == size)
@@ -128,12 +128,12 @@ def _in_front(
             inside = (apart <= reach[some]) & (y >= 0) & (y < shape[0]) & (x >= 0) & (x < shape[1])
             here = y[inside], x[inside]
             nearest = np.broadcast_to(some, inside.shape)[inside]
-            front[here] = np.maximum(front[here], nearest)  # of several the last one counts
+            front[here] = np.maximum(front[here], nearest)  # the last assignment wins
     return np.where(front == NOTHING, NOTHING, parts[front])
 
 
 def adjacent(image: Image, k: int) -> npt.NDArray[np.int64]:
-    """Return pairs of parts that meet in an image, and along how many pixels, shape (pairs, 3)."""
+    """Return pairs of parts adjacent in an image, and their border in pixels, shape (pairs, 3)."""
     ends = [np.stack([image[:, 1:], image[:, :-1]]), np.stack([image[1:], image[:-1]])]
     low, high = np.sort(np.concatenate([end.reshape(2, -1) for end in ends], axis=1), axis=0)
     meet = (low != NOTHING) & (low != high)
@@ -142,7 +142,7 @@ def adjacent(image: Image, k: int) -> npt.NDArray[np.int64]:
 
 
 def with_gaps(image: Image) -> Image:
-    """Return an image with gaps between parts, unless these would leave too little of it."""
+    """Return an image with gaps between parts, unless too little would be left of it."""
     gaps = _gaps(image)
     if gaps.sum() > _MOST_GAPS * (image != NOTHING).sum():
         return image
@@ -150,7 +150,7 @@ def with_gaps(image: Image) -> Image:
 
 
 def _gaps(image: Image) -> npt.NDArray[np.bool_]:
-    """Return the pixels at which parts meet."""
+    """Return a mask of the pixels at borders between parts."""
     gaps = np.zeros(image.shape, bool)
     for one, other in ((np.s_[:, 1:], np.s_[:, :-1]), (np.s_[1:], np.s_[:-1])):
         meet = (image[one] != image[other]) & (image[one] != NOTHING) & (image[other] != NOTHING)
@@ -160,14 +160,14 @@ def _gaps(image: Image) -> npt.NDArray[np.bool_]:
 
 
 def roomiest(image: Image, k: int) -> tuple[Floats, Floats]:
-    """Return where each part has most room for its name, and how much.
+    """Return the point with most room for a label in each part, and the room.
 
     Returns
     -------
     places : float64, shape (k, 2)
         Column and row.
     room : float64, shape (k,)
-        Pixels to the nearest other part; 0 where a part is not seen.
+        Pixels to the nearest other part; 0 if the part is not visible.
     """
     inner = np.where(_gaps(image), NOTHING, image)
     distance = ndimage.distance_transform_edt(np.pad(inner != NOTHING, 1))[1:-1, 1:-1]

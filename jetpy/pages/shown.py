@@ -1,4 +1,4 @@
-"""Figures that notebooks show, whether or not pyplot is there."""
+"""Figures that notebooks show, with or without pyplot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The style of figures."""
+"""Matplotlib style of the figures."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ _STYLE: dict[Any, Any] = {
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Have figures that are made in the block look like the pages.
+    """Apply the style of the pages to figures created in the block.
 
     Raises
     ------
     JetpyError
-        Where matplotlib is missing.
+        If matplotlib is not installed.
     """
     with needed("matplotlib").rc_context(_STYLE):
         yield

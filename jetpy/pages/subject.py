@@ -1,4 +1,4 @@
-"""What a page about a partition tells in words and numbers."""
+"""Text and tables of a page about a partition."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from jetpy.result.partition import Partition
 
 MAX_LISTED = 400
-"""Parts that the table lists; of more, the heaviest."""
+"""Maximum number of parts in the table; of more parts, it lists the heaviest."""
 PACKAGES = ("numpy", "scipy", "llvmlite", "pymetis", "matplotlib")
 OF_BACKENDS = {"cuda": "cupy", "kokkos": "pykokkos"}
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A partition, and what is known of it.
+    """A partition, and data about it.
 
     Attributes
     ----------
@@ -38,17 +38,17 @@ class Subject:
     parts : int32, shape (n,)
     k : int
     ideal, limit : int
-        What a part should weigh, and may.
+        Ideal and maximum weight of a part.
     source : str
-        Where the parts come from, if not from a run.
+        Source of the parts if they do not come from a run.
     run, profiled : Partition or None
-        The run that found the parts, and the same once more with a profile.
+        The run that found the parts, and its repetition with a profile.
     read_seconds : float
     metis : Baseline or None
     no_metis : str
-        Why there is none.
+        Reason for a missing baseline.
     command : str
-        The command line that makes the page.
+        Command line that makes the page.
     """
 
     graph: Graph
@@ -66,7 +66,7 @@ class Subject:
 
 
 def verdict(subject: Subject, found: Evaluation) -> tuple[bool, str]:
-    """Say whether the parts keep their limit, and how much the heaviest weighs."""
+    """Return whether the parts keep their limit, and a sentence about the heaviest part."""
     heaviest, limit = int(found.part_weights.max()), subject.limit
     if heaviest <= limit:
         return True, f"Balanced: the heaviest part weighs {heaviest:,} of {limit:,} allowed."
@@ -78,7 +78,7 @@ def verdict(subject: Subject, found: Evaluation) -> tuple[bool, str]:
 
 
 def facts(subject: Subject, found: Evaluation) -> Rows:
-    """Describe the graph, the parts and where they come from."""
+    """Describe the graph, the parts and their source."""
     graph, run = subject.graph, subject.run
     rows = [
         ("graph", f"{graph.n:,} vertices, {graph.m:,} edges"),
@@ -96,7 +96,7 @@ def facts(subject: Subject, found: Evaluation) -> Rows:
 
 
 def parts_table(subject: Subject, found: Evaluation) -> Table:
-    """Describe each part; the heaviest alone, where there are many."""
+    """Describe each part, or the `MAX_LISTED` heaviest parts."""
     rows, weights = part_rows(found), found.part_weights
     shown, note = np.arange(found.k), ""
     if found.k > MAX_LISTED:
@@ -107,7 +107,7 @@ def parts_table(subject: Subject, found: Evaluation) -> Table:
 
 
 def comparison_table(subject: Subject, found: Evaluation) -> Table | None:
-    """Compare with METIS: a row for each number, a column for each partition."""
+    """Compare with METIS: one row per metric, one column per partition."""
     metis, run = subject.metis, subject.run
     if metis is None:
         return None
@@ -132,7 +132,7 @@ def comparison_table(subject: Subject, found: Evaluation) -> Table | None:
 
 
 def versions(subject: Subject) -> Rows:
-    """Name the versions of all that had a part in the page, and when it was made."""
+    """Return the versions of all packages used for the page, and the time."""
     backend = "cpu" if subject.run is None else subject.run.backend
     own = [package for name, package in OF_BACKENDS.items() if backend.startswith(name)]
     rows = [("Python", f"{platform.python_version()}, {platform.system()} {platform.machine()}")]

@@ -1,4 +1,4 @@
-"""How vertices in space are seen on a plane."""
+"""Projection of vertices to the drawing plane."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ Floats = npt.NDArray[np.float64]
 _TO_VIEWER = np.array([0.5, -0.75, 0.45])
 _FLAT = 1e-9
 _IN_SPACE = 0.72
-"""Of an edge: its ends cover what is between them, and outlines stay sharp."""
+"""Fraction of an edge that each end covers in 3D: no gap between them, and sharp outlines."""
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """Vertices as they are seen.
+    """Vertices projected to the drawing plane.
 
     Attributes
     ----------
     places : float64, shape (n, 2)
         To the right, and up; in units of the largest coordinate.
     depth : float64, shape (n,), or None
-        How near they are to the viewer, where some may hide others.
+        Closeness to the viewer in 3D, where vertices may hide others.
     reach : float64, shape (n,)
-        How far the surroundings of a vertex go that count as its own: as far as its longest edge
-        or, in space, most of that way.
+        Radius of the area drawn around a vertex: the length of its longest edge or, in 3D, a
+        fraction of it.
     how : str
-        What to say of the view; nothing of a plane.
+        Sentence about the projection for the caption; empty in 2D.
     """
 
     places: Floats
@@ -42,7 +42,7 @@ class View:
 
 
 def view_of(graph: Graph, coordinates: Coordinates) -> View:
-    """Look at a graph: from above at a plane, from a corner at what has three dimensions.
+    """Project a graph: orthogonally if it is planar, from a corner if it is three-dimensional.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def view_of(graph: Graph, coordinates: Coordinates) -> View:
 
 
 def longest_edges(graph: Graph, at: Floats) -> Floats:
-    """Return the length of the longest edge of each vertex; of those without, the median of all.
+    """Return the length of each vertex's longest edge; the median for isolated vertices.
 
     >>> from jetpy.graph.generators import grid
     >>> path = grid(1, 3)

@@ -1,1 +1,1 @@
-"""Times every kernel of an engine, and counts what it moves."""
+"""Profiling: the time of every kernel, and the memory traffic of launches."""

@@ -1,4 +1,4 @@
-"""Where the time of a run went: by stage and level, by kernel, and as a trace to look at."""
+"""The profile of a run: time by stage and level, and by kernel, and a trace."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from jetpy.io.compression import open_output
 from jetpy.lazy import cached_property
 
 Owner = tuple[str, int | None]
-"""A stage and a level; None where the work belongs to no level."""
+"""A stage and a level; None if the work belongs to no level."""
 
 
 class Kind(Enum):
-    """What an event is; the values are the categories of a trace."""
+    """Kind of an event; the values are the categories of a trace."""
 
     STEP = "step"
     FOR = "for"
@@ -34,17 +34,17 @@ class Kind(Enum):
 
 LAUNCHES = {Kind.FOR, Kind.REDUCE, Kind.SCAN}
 SYNCHRONISATIONS = {Kind.REDUCE, Kind.SCAN, Kind.DOWNLOAD, Kind.WAIT}
-"""What makes the host wait for the device."""
+"""Kinds of events in which the host waits for the device."""
 DOWNLOADS = {Kind.DOWNLOAD, Kind.PULL}
 
 
 class Event(NamedTuple):
-    """Something that took time: a kernel, a copy, a wait, or a step with all that it holds.
+    """A timed event: a kernel, a copy, a wait, or a step with everything in it.
 
-    `start` and `duration` are in nanoseconds, the start since that of the profile. `size` is the
-    number of indices of a launch or keys of a sort, the bytes of a copy, and 0 else. `backend`
-    is the name of the back end that did it. `traffic` is how many bytes a launch moves at least, by
-    the model of `jetpy.profiling.traffic`; 0 else.
+    `start` and `duration` are in nanoseconds; `start` counts from the start of the profile. `size`
+    is the number of indices of a launch or keys of a sort, or the bytes of a copy; otherwise 0.
+    `backend` is the name of the back end. `traffic` is the minimum number of bytes that a launch
+    moves, by the model of `jetpy.profiling.traffic`; otherwise 0.
     """
 
     kind: Kind
@@ -59,24 +59,24 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True)
 class Step:
-    """What a stage did on a level.
+    """The work of a stage on a level.
 
     Attributes
     ----------
     stage : {'coarsen', 'branch', 'initial', 'refine'}
     level : int or None
-        0 is the input graph; None stands for what belongs to no level: the way of the graph to
-        the device, and that of the parts back.
+        0 is the input graph. None means work that belongs to no level: the transfers of the graph
+        to the device and of the parts to the host.
     seconds : float
         Wall seconds.
     kernel_seconds : float
-        Those of them that kernels ran.
+        Wall seconds in kernels.
     launches : int
-        Kernels launched.
+        Number of kernel launches.
     synchronisations : int
-        How often the host waited for the device: for a sum, a total, a copy, or the end.
+        Number of times that the host waited for the device: for a sum, a total, a copy, or the end.
     uploaded, downloaded : int
-        Bytes handed over to the device, and fetched from it.
+        Bytes copied to the device, and from it.
     """
 
     stage: str
@@ -93,7 +93,7 @@ class Step:
 class Kernel:
     """All launches of one workunit on one back end.
 
-    `bytes` is what they move at least, by the model of ``jetpy.profiling.traffic``.
+    `bytes` is the minimum that they move, by the model of ``jetpy.profiling.traffic``.
     """
 
     name: str
@@ -105,13 +105,13 @@ class Kernel:
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """What happened in a run, and when.
+    """All timed events of a run.
 
     Attributes
     ----------
     title : str
     events : sequence of `Event`
-        In the order in which they ended.
+        In the order of their ends.
     seconds : mapping from stage and level to wall seconds
     """
 
@@ -121,10 +121,10 @@ class Profile:
 
     @cached_property
     def steps(self) -> list[Step]:
-        """Work by stage and level, in the order in which it began.
+        """Work by stage and level, in order of its start.
 
-        What a V-cycle does on coarser levels counts as refinement of the level that it is for, and
-        the coarsening of other hierarchies as branch of the level from which they branch off.
+        The work of a V-cycle on coarser levels counts as refinement of the V-cycle's level. The
+        coarsening of further hierarchies counts as `branch` on the level at which they separate.
         """
         events: dict[Owner, list[Event]] = {owner: [] for owner in self.seconds}
         for event in self.events:
@@ -133,7 +133,7 @@ class Profile:
 
     @cached_property
     def kernels(self) -> list[Kernel]:
-        """Launches by workunit, those that took longest first."""
+        """Launches grouped by workunit and back end, longest total time first."""
         launches: dict[tuple[str, str], list[Event]] = {}
         for event in self.events:
             if event.kind in LAUNCHES:
@@ -150,7 +150,7 @@ class Profile:
         return sorted(kernels, key=lambda kernel: -kernel.seconds)
 
     def trace(self) -> dict[str, Any]:
-        """Return the events in the form of Chrome's trace events, ready for JSON."""
+        """Return the events as Chrome trace events, ready for JSON."""
         named = {"ph": "M", "pid": 1, "tid": 1}
         return {
             "displayTimeUnit": "ms",
@@ -163,14 +163,14 @@ class Profile:
         }
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the trace; Perfetto (https://ui.perfetto.dev) and chrome://tracing open it.
+        """Write the trace for Perfetto (https://ui.perfetto.dev) or chrome://tracing.
 
-        A name that ends in .gz, .bz2, .xz or .zst has it compressed; Perfetto takes .gz, too.
+        The suffixes .gz, .bz2, .xz and .zst select a compression; Perfetto reads .gz, too.
 
         Raises
         ------
         JetpyError
-            When the file cannot be written.
+            If the file cannot be written.
         """
         with open_output(path) as stream:
             stream.write(json.dumps(self.trace(), separators=(",", ":")).encode())
@@ -192,7 +192,7 @@ def _step(owner: Owner, seconds: float, events: Sequence[Event]) -> Step:
 
 
 def _traced(event: Event) -> dict[str, Any]:
-    """Return a complete event; its times are in microseconds."""
+    """Return a complete trace event; its times are in microseconds."""
     stage, level = event.owner
     arguments: dict[str, Any] = {"stage": stage, "level": level}
     if event.kind is not Kind.STEP:

@@ -1,4 +1,4 @@
-"""A back end that passes everything on to another one and writes down what it costs."""
+"""A back end that forwards all calls to another one and records their times."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class _Log:
-    """What happens on a back end and its host engine, and which steps are open meanwhile."""
+    """Events of a back end and its host engine, and the stack of open steps."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -30,11 +30,11 @@ class _Log:
 
     @property
     def owner(self) -> Owner:
-        """Whose the work is at present."""
+        """Stage and level of the current work."""
         return self._open[-1][1] if self._open else ("besides", None)
 
     def enter(self, stage: str, level: int | None) -> None:
-        """Begin a step. One within the step of a level belongs to that level's."""
+        """Begin a step. A step within the step of a level belongs to this level."""
         now = self._charge()
         name = stage if level is None else f"{stage}, level {level}"
         owner = self.owner if self.owner[1] is not None else (stage, level)
@@ -49,7 +49,7 @@ class _Log:
     def add(
         self, kind: Kind, name: str, start: int, size: int, backend: str, traffic: int = 0
     ) -> None:
-        """Write down what began at `start` and ends now."""
+        """Record an event that began at `start` and ends now."""
         end = time.perf_counter_ns()
         self._append(kind, name, start, end, self.owner, size, backend, traffic)
 
@@ -79,16 +79,16 @@ class _Log:
 
 
 class Profiler(Backend):
-    """Times and counts what goes through it; the results are the same.
+    """Times and counts all calls to a back end; the results do not change.
 
-    A GPU is waited for before and after whatever is timed, so that kernels do not overlap with
-    the host's work, and recordings are played launch by launch: a run takes longer than without.
-    These waits do not count as synchronisations of the run.
+    The profiler synchronises a GPU before and after each timed call, so kernels do not overlap with
+    work of the host, and it runs captured launches one by one. A run therefore takes longer. These
+    synchronisations are not counted.
 
     Parameters
     ----------
     engine : Backend
-        What does the work.
+        The back end that does the work.
     """
 
     def __init__(self, engine: Backend, log: _Log | None = None) -> None:
@@ -101,15 +101,15 @@ class Profiler(Backend):
             self.host_engine = Profiler(engine.host_engine, self._log)
 
     def widened(self) -> Backend:
-        """Return what times the back end with wide kernels, and writes it down with this."""
+        """Return a profiler of the back end with 64-bit kernels, with the same log."""
         return Profiler(self._engine.widened(), self._log)
 
     def narrowed(self) -> Backend:
-        """Return what times the back end with kernels of 32 bits, and writes it down with this."""
+        """Return a profiler of the back end with 32-bit kernels, with the same log."""
         return Profiler(self._engine.narrowed(), self._log)
 
     def profile(self, title: str) -> Profile:
-        """Return what was written down."""
+        """Return the profile of all events so far."""
         seconds = {owner: spent / 1e9 for owner, spent in self._log.nanoseconds.items()}
         return Profile(title, list(self._log.events), seconds)
 
@@ -153,7 +153,7 @@ class Profiler(Backend):
         self._launched(Kind.FOR, self._engine.parallel_for, n, workunit, **arguments)
 
     def run_tasks(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
-        """Run and time a *for* workunit whose indices take long."""
+        """Run and time a *for* workunit whose indices are long tasks."""
         self._launched(Kind.FOR, self._engine.run_tasks, n, workunit, **arguments)
 
     def reduce(self, n: int, workunit: Workunit, /, **arguments: Any) -> int:
@@ -172,7 +172,7 @@ class Profiler(Backend):
         most: int = 1,
         agree: Callable[[bool], bool] = bool,
     ) -> Recorded:
-        """Return a function that makes the very calls, so that each launch is timed."""
+        """Return a function that makes the calls directly, so that each launch is timed."""
 
         def play() -> None:
             for _ in range(most):
@@ -183,11 +183,11 @@ class Profiler(Backend):
         return Recorded(play, lambda _: True)
 
     def perform(self, action: Callable[[], None], /) -> None:
-        """Do something with arrays, in order with launches."""
+        """Run an action on arrays, in launch order."""
         self._engine.perform(action)
 
     def from_host(self, array: npt.NDArray[Any]) -> Array:
-        """Hand over a NumPy array."""
+        """Copy a NumPy array to the back end."""
         return self._timed(Kind.UPLOAD, "from_host", array.nbytes, self._engine.from_host, array)
 
     def to_host(self, array: Array) -> npt.NDArray[Any]:
@@ -195,11 +195,11 @@ class Profiler(Backend):
         return self._timed(Kind.DOWNLOAD, "to_host", array.nbytes, self._engine.to_host, array)
 
     def using(self) -> AbstractContextManager[None]:
-        """Make the device the current one of this thread for a while."""
+        """Make the device current in this thread, within a context."""
         return self._engine.using()
 
     def available_bytes(self, error: MemoryError) -> int | None:
-        """Return how many bytes there were for arrays, if an error says that these are taken."""
+        """Return the number of bytes that were available for arrays, if `error` says so."""
         return self._engine.available_bytes(error)
 
     def dual_view(self, n: int) -> DualView:
@@ -207,11 +207,11 @@ class Profiler(Backend):
         return self._engine.dual_view(n)
 
     def sync_device(self, array: DualView) -> None:
-        """Copy a dual array from the host to the back end."""
+        """Copy a dual view from the host to the back end."""
         self._timed(Kind.UPLOAD, "push", array.host.nbytes, self._engine.sync_device, array)
 
     def sync_host(self, array: DualView) -> None:
-        """Copy a dual array to the host; no synchronisation by itself."""
+        """Copy a dual view to the host; does not synchronise by itself."""
         self._timed(Kind.PULL, "pull", array.host.nbytes, self._engine.sync_host, array)
 
     def synchronize(self) -> None:
@@ -219,7 +219,7 @@ class Profiler(Backend):
         self._timed(Kind.WAIT, "synchronize", 0, self._engine.synchronize)
 
     def sorted(self, keys: Array) -> Array:
-        """Return keys in ascending order."""
+        """Return the keys in ascending order."""
         return self._timed(Kind.SORT, "sorted", len(keys), self._engine.sorted, keys)
 
     def compile(
@@ -229,13 +229,13 @@ class Profiler(Backend):
         jobs: int | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> float:
-        """Make the workunits of some modules ready to launch."""
+        """Make the workunits of these modules ready to launch."""
         return self._engine.compile(modules, jobs=jobs, progress=progress)
 
     def get_ready(
         self, modules: Sequence[ModuleType], progress: Callable[[int, int], None]
     ) -> float:
-        """Compile what would keep a run waiting when it is first launched."""
+        """Compile the workunits whose first launch would delay a run."""
         return self._engine.get_ready(modules, progress)
 
     def empty(self, n: int, dtype: Any = np.int32) -> Array:

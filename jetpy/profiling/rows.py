@@ -1,4 +1,4 @@
-"""Profiles in rows of a table, on screens and pages."""
+"""Profiles as table rows, for terminals and pages."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ STEP_HEADERS = (
     *("stage", "level", "seconds", "in kernels", "launches"),
     *("host waits", "MB to device", "MB from device"),
 )
-"""What `step_row` tells."""
+"""Columns of `step_row`."""
 KERNEL_HEADERS = "kernel", "back end", "calls", "seconds", "share", "µs a call"
-"""What `kernel_rows` tells."""
+"""Columns of `kernel_rows`."""
 
 
 def step_row(step: Step) -> tuple[str, ...]:
-    """Describe what a stage did on a level, by `STEP_HEADERS`."""
+    """Describe the work of a stage on a level; `STEP_HEADERS` names the columns."""
     return (
         step.stage,
         "" if step.level is None else f"{step.level}",
@@ -31,7 +31,7 @@ def step_row(step: Step) -> tuple[str, ...]:
 
 
 def kernel_rows(profile: Profile) -> list[tuple[str, ...]]:
-    """Describe the kernels of a profile, those that took longest first, by `KERNEL_HEADERS`."""
+    """Describe kernels, longest total time first; `KERNEL_HEADERS` names the columns."""
     total = sum(kernel.seconds for kernel in profile.kernels)
     return [
         (

@@ -1,4 +1,4 @@
-"""How many bytes a launch has to move at least, if nothing of its arrays is in a cache before."""
+"""Minimum memory traffic of launches, assuming that nothing is cached before."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from jetpy.kernel_language import Signature, View
 from jetpy.kernel_language.reading import read_workunit
 
 ROWS = "indptr"
-"""The argument, or field of a group, that tells where the rows of a graph are."""
+"""The argument, or field of a group, with the starts of the rows of a graph."""
 
 
 def traffic(n: int, workunit: Workunit, arguments: Mapping[str, Any]) -> int:
     """Return the compulsory traffic of a launch by a simple model.
 
-    Each array that the kernel uses moves once; of an array with more entries than the launch has
-    indices, only their share does: that of the rows of the graph, where the kernel works on one.
-    Where kernels read neighbours' entries again and again, more moves; where most indices have
-    nothing to do, or the caches hold the arrays, less.
+    Each array that the kernel uses moves once. If an array has more entries than the launch has
+    indices, only a fraction counts: indices / entries, or indices / rows if the kernel works on a
+    graph. The true traffic is larger if kernels read neighbours' entries repeatedly, and smaller if
+    most indices have no work or the caches hold the arrays.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def traffic(n: int, workunit: Workunit, arguments: Mapping[str, Any]) -> int:
         Number of indices.
     workunit : function of `jetpy.workloads`
     arguments : mapping of str to object
-        What the launch passes.
+        Arguments of the launch.
 
     Returns
     -------
@@ -49,7 +49,7 @@ def traffic(n: int, workunit: Workunit, arguments: Mapping[str, Any]) -> int:
 
 
 def moved(n: int, arrays: Iterable[Any], rows: int | None = None) -> int:
-    """Return the bytes of arrays that n indices account for, of a graph with so many rows.
+    """Return the bytes of arrays that n indices account for, on a graph with `rows` rows.
 
     >>> import numpy as np
     >>> moved(25, [np.zeros(100, np.int64), np.zeros(10, np.int32)])
