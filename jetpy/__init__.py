@@ -1,4 +1,4 @@
-"""Graph partitioning for NVIDIA GPUs and multicore CPUs, the same on all of them."""
+"""Graph partitioning for NVIDIA GPUs and multicore CPUs, with the same result on all of them."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -104,7 +104,7 @@ _HOMES = {
     "result.partition": ("Partition",),
     "result.subdomains": ("Subgraph",),
 }
-"""Modules by what they offer to all; imported when that is asked for, as SciPy takes long."""
+"""Public names of each module, imported on first use because importing SciPy is slow."""
 
 
 def __getattr__(name: str) -> Any:

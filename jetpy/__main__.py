@@ -1,4 +1,4 @@
-"""``python -m jetpy`` is the program ``jetpy``."""
+"""Entry point of ``python -m jetpy``, the same as the command ``jetpy``."""
 
 from jetpy.cli.signals import main
 

@@ -1,4 +1,4 @@
-"""The names of all that can be chosen, as types; `jetpy` has no others in its tables."""
+"""Types of all named choices; tables elsewhere in jetpy have exactly these names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Method = Literal["im", "hm", "hm-ultra"]
 Backend = Literal["auto", "cpu", "cuda", "kokkos-cuda", "kokkos-openmp", "kokkos-serial"]
 
 RENAMED = {"numba": "cpu"}
-"""Names of back ends in earlier versions, and what they are called now."""
+"""Current names of back ends that had another name in earlier versions."""
 
 DISTRIBUTION = "jetpy-partitioner"
-"""What pip installs; on PyPI, `jetpy` is somebody else's."""
+"""Name of the distribution on PyPI, where `jetpy` is another project."""

@@ -1,7 +1,7 @@
-"""Every error that jetpy raises on purpose.
+"""Exceptions that jetpy raises deliberately.
 
-All of them derive from `JetpyError`, so ``except jetpy.JetpyError`` catches what a caller can
-act on; anything else that escapes is a defect.
+All derive from `JetpyError`, so ``except jetpy.JetpyError`` catches every error that a caller can
+handle. Any other exception is a bug in jetpy.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from errno import ENOENT
 
 
 class JetpyError(Exception):
-    """Base of all errors that jetpy raises on purpose."""
+    """Base class of all errors that jetpy raises deliberately."""
 
 
 class GraphError(JetpyError, ValueError):
@@ -19,11 +19,11 @@ class GraphError(JetpyError, ValueError):
 
 
 class FileFormatError(GraphError):
-    """A file cannot be read as the format it claims to be; the message names file and line."""
+    """A file does not match its format; the message names the file and the line."""
 
 
 class MissingFileError(JetpyError, FileNotFoundError):
-    """A file that is to be read does not exist; also a `FileNotFoundError`."""
+    """An input file does not exist; also a `FileNotFoundError`."""
 
     errno = ENOENT
 
@@ -41,17 +41,18 @@ class OutOfMemoryError(BackendError, MemoryError):
 
 
 def cannot_read(path: str | os.PathLike[str], error: OSError) -> JetpyError:
-    """Return the error to raise where the operating system refuses to read a file, and why."""
+    """Return the exception for a file that the operating system cannot read."""
     kind = MissingFileError if isinstance(error, FileNotFoundError) else JetpyError
     return kind(f"{os.fspath(path)}: cannot be read: {error.strerror}")
 
 
 def check_exists(path: str | os.PathLike[str]) -> None:
-    """Refuse the path of a file or folder that does not exist.
+    """Check that a file or folder exists.
 
     Raises
     ------
     MissingFileError
+        If it does not.
     """
     try:
         os.stat(path)

@@ -1,7 +1,7 @@
-"""`cached_property` without the lock that Python 3.11's has.
+"""`cached_property` without the lock of Python 3.11's version.
 
-All objects of a class share that lock, so that threads wait for each other's objects, and a process
-forked meanwhile waits for ever.
+That lock is shared by all objects of a class. Threads therefore wait for each other's objects, and
+a process that is forked while the lock is held deadlocks.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ if TYPE_CHECKING or sys.version_info >= (3, 12):
 else:
 
     class cached_property(functools.cached_property):
-        """A property that is computed once, or once by each of several threads at a time."""
+        """A property that is computed once, or once in each of several concurrent threads."""
 
         def __get__(self, instance: Any, owner: type | None = None) -> Any:
-            """Return the value, and keep that which came first."""
+            """Return the value; the first one computed is kept."""
             if instance is None:
                 return self
             return instance.__dict__.setdefault(self.attrname, self.func(instance))

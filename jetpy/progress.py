@@ -1,6 +1,6 @@
-"""How a run tells how far it is, and the bars that show it.
+"""Progress reports of a run, and bars that show them.
 
-Bars are for people who watch: in a terminal, on standard error; or in a notebook.
+Bars are drawn in a terminal, on standard error, or in a notebook.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from jetpy.errors import OptionError
 Progress = Callable[[str, int, int], None]
 """Called as progress(stage, done, total)."""
 ProgressOption = Progress | bool | None
-"""What callers may ask for: True shows bars, False and None nothing."""
+"""A callback, or True for bars; False and None show nothing."""
 
 STAGES = {
     "read": "Reading",
@@ -28,15 +28,15 @@ STAGES = {
     "graphs": "Partitioning",
     "study": "Running",
 }
-"""What a stage's bar is called."""
+"""Label of each stage's bar."""
 PAUSE = 0.1
-"""Seconds between two drawings in a notebook, which are messages to a browser."""
+"""Seconds between updates in a notebook; each update is a message to the browser."""
 SOON = 1.0
-"""Seconds of a stage before which nobody can say how long it takes."""
+"""Seconds of a stage before its duration is estimated."""
 
 
 _TERMINAL = threading.Lock()
-"""The bar that is drawn holds it."""
+"""Held by the bars that are being drawn."""
 
 
 def no_progress(stage: str, done: int, total: int) -> None:
@@ -44,20 +44,23 @@ def no_progress(stage: str, done: int, total: int) -> None:
 
 
 class Screen(Protocol):
-    """Where bars are drawn."""
+    """A display of bars."""
 
     def add(self, what: str) -> None:
-        """Add a bar; the ones before it are full."""
+        """Add a bar, and fill the previous ones."""
 
     def update(self, what: str, done: int, total: int | None, end: float | None) -> None:
-        """Show `done` of `total` steps of a bar, and how long it is until its end, if known.
+        """Show `done` of `total` steps of a bar, and the expected end, if known.
 
-        Without a total, show that it is at work. The end is on the clock of `time.monotonic`.
+        If `total` is None, show activity without a fraction. `end` is on the clock of
+        `time.monotonic`.
         """
 
 
 def expected_end(began: float, now: float, done: int, left: int) -> float | None:
-    """Say when `left` steps are over if `done` took from `began` to `now`; None if that is unsure.
+    """Estimate the end of `left` more steps if `done` steps took from `began` to `now`.
+
+    None if an estimate would be unreliable.
 
     >>> expected_end(100.0, 106.0, 3, 10)
     126.0
@@ -68,7 +71,7 @@ def expected_end(began: float, now: float, done: int, left: int) -> float | None
 
 
 def time_left(seconds: float) -> str:
-    """Return what a bar says of the time until its end; nothing once that is over.
+    """Return the label for the remaining time; empty if it is negative.
 
     >>> time_left(20.0), time_left(1800.0), time_left(-1.0)
     ('20 s left', '30 min left', '')
@@ -81,7 +84,7 @@ def time_left(seconds: float) -> str:
 
 
 class Bars:
-    """One bar per stage, in the order in which the stages begin.
+    """One bar per stage, in order of their start.
 
     Parameters
     ----------
@@ -94,15 +97,15 @@ class Bars:
         self._begun: dict[str, tuple[float, int]] = {}
 
     def read(self, fraction: float) -> None:
-        """Show how much of a file has been read."""
+        """Show the fraction of a file that has been read."""
         self.stage("read", round(1000 * fraction), 1000)
 
     def stage(self, name: str, done: int, total: int) -> None:
-        """Show `done` of `total` steps of a stage; the stages before it are over."""
+        """Show `done` of `total` steps of a stage; earlier stages are complete."""
         self._show(STAGES[name], done, total)
 
     def busy(self, what: str) -> None:
-        """Show that something of unknown length has begun."""
+        """Show that work of unknown duration has begun."""
         self._show(what, 0, None)
 
     def _show(self, what: str, done: int, total: int | None) -> None:
@@ -119,12 +122,12 @@ class Bars:
 
 @contextlib.contextmanager
 def telling(progress: ProgressOption) -> Iterator[Progress]:
-    """Return what a run calls while the block runs, given what its caller asked for.
+    """Yield the progress callback for a caller's `progress` option.
 
     Raises
     ------
     OptionError
-        When that is neither callable nor one of True, False and None.
+        If the option is neither callable nor True, False or None.
     """
     if progress is True:
         with progress_bars() as bars:
@@ -139,11 +142,10 @@ def telling(progress: ProgressOption) -> Iterator[Progress]:
 
 @contextlib.contextmanager
 def progress_bars(*, quiet: bool = False) -> Iterator[Bars]:
-    """Show bars while the block runs; none if `quiet`, or if nobody watches.
+    """Show bars while the block runs, in a notebook or a terminal; none if `quiet`.
 
-    Somebody watches a notebook, and standard error that is a terminal. Elsewhere one line tells
-    that kernels are compiled. A terminal shows the bars of one thread at a time: those of the run
-    that came first.
+    Elsewhere, one line reports that kernels are compiled. A terminal shows the bars of one thread
+    at a time, the first to start.
     """
     with contextlib.ExitStack() as stack:
         screen: Screen | None = None
@@ -160,7 +162,7 @@ def progress_bars(*, quiet: bool = False) -> Iterator[Bars]:
 
 
 class _Terminal:
-    """Draws by rich."""
+    """Bars drawn by rich."""
 
     def __init__(self, progress: Any) -> None:
         self._progress = progress
@@ -213,7 +215,7 @@ def _terminal() -> Iterator[_Terminal]:
 
 
 class _Notebook:
-    """Draws elements of HTML that every browser has: rich would need ipywidgets."""
+    """Bars as plain HTML elements, because rich would need ipywidgets."""
 
     def __init__(self) -> None:
         from IPython.display import HTML, display

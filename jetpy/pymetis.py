@@ -1,8 +1,8 @@
-"""A drop-in for pymetis: ``import jetpy.pymetis as pymetis``, and `part_graph` is jetpy's.
+"""Drop-in replacement for pymetis: ``import jetpy.pymetis as pymetis``; `part_graph` calls jetpy.
 
-Everything else is pymetis's own: ordering and meshes go on to METIS, and options, enumerations and
-named tuples are the same objects. What `part_graph` cannot honour it tells by a warning, each once
-in a process; errors are those of jetpy.
+Everything else comes from pymetis: ordering and meshes use METIS, and options, enumerations and
+named tuples are the same objects. `part_graph` warns, once per process, about each option that it
+does not support; errors are those of jetpy.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ __all__ = ["CSRAdjacency", "part_graph", "zero_copy_dtype"]
 __all__ += [name for name in pymetis.__all__ if name not in __all__]
 
 DEFAULT = -1
-"""What METIS takes for an option that is not set."""
+"""METIS's value of an option that is not set."""
 RECURSIVE_UFACTOR, KWAY_UFACTOR = 1, 30
-"""METIS's imbalance, in thousandths, where nothing else is asked for."""
+"""METIS's default imbalances, in thousandths."""
 WITHOUT_COUNTERPART: dict[str, int] = {
     "ctype": int(pymetis.CType.SHEM),
     "iptype": DEFAULT,
@@ -42,7 +42,7 @@ WITHOUT_COUNTERPART: dict[str, int] = {
     "minconn": 0,
     "dbglvl": 0,
 }
-"""Options of METIS's partitioning that jetpy lacks, and the values that ask for nothing special."""
+"""METIS options without a counterpart in jetpy, and their defaults."""
 
 
 def part_graph(
@@ -59,51 +59,51 @@ def part_graph(
     options: Options | None = None,
     warn_on_copies: bool = False,
 ) -> GraphPartition:
-    """Partition a graph as `pymetis.part_graph` does, by `jetpy.partition`.
+    """Partition a graph like `pymetis.part_graph`, by `jetpy.partition`.
 
     Parameters
     ----------
     nparts : int
         Number of parts.
     adjacency : CSRAdjacency, or the neighbours of each vertex, optional
-        The latter by number of the vertex: a sequence, or a mapping from 0..n - 1. Self-loops,
-        duplicate and one-directional edges are mended, with a warning.
+        The neighbours are a sequence, or a mapping from 0..n - 1. Self-loops, duplicate edges and
+        missing reverse edges are repaired, with a warning.
     xadj, adjncy : integers, shapes (n + 1,) and (2 m,), optional
         The adjacency in compressed sparse row form, instead of `adjacency`.
     vweights : positive integers, shape (n,), optional
     eweights : positive integers, shape (2 m,), optional
         In the order of the neighbours.
     tpwgts : positive numbers, shape (nparts,), optional
-        What parts should weigh, relative to each other: `targets` of `jetpy.partition`.
+        Relative ideal weights of the parts: `targets` of `jetpy.partition`.
     recursive : bool, optional
-        Only chooses the imbalance where `options` do not: 0.001 if true, else 0.03, as METIS
-        does. By default, whether there are at most 8 parts.
+        Only selects the default imbalance: 0.001 if true, otherwise 0.03, as in METIS. By default
+        true if there are at most 8 parts.
     contiguous : bool, optional
-        As option `contig`: parts in one piece.
+        Make the parts connected, like the option `contig`.
     options : Options, optional
-        `ufactor` is the imbalance in thousandths, `seed` the seed, `objtype` the objective, cut or
-        communication volume, and of `ncuts` partitions (`generations` of `jetpy.partition`) the
-        best is taken. Others that METIS would use are left out, with a warning.
+        `ufactor` is the imbalance in thousandths, `seed` the seed, `objtype` the objective (cut or
+        communication volume), and `ncuts` the number of partitions of which the best is returned
+        (`generations` of `jetpy.partition`). Other options that METIS would use are ignored, with a
+        warning.
     warn_on_copies : bool
-        Give a BytesWarning for each argument that is not a contiguous array of `zero_copy_dtype`.
+        Issue a BytesWarning for each argument that is not a contiguous array of `zero_copy_dtype`.
 
     Returns
     -------
     GraphPartition
         pymetis's named tuple: `edge_cuts`, the total weight of cut edges, or the communication
-        volume if that is the objective, and `vertex_part`, n integers in the type that the
-        installed pymetis returns them in: of version 2025.2, ``array.array`` with typecode "q", or
-        a list for `nparts` = 1.
+        volume if it is the objective, and `vertex_part`, n integers in the type of the installed
+        pymetis: in version 2025.2, ``array.array`` with typecode "q", or a list for `nparts` = 1.
 
     Raises
     ------
     TypeError
         If the graph is given twice or not at all.
     GraphError
-        If it breaks a rule that cannot be mended: a neighbour that is no vertex, a weight that is
-        not positive.
+        If the graph breaks a rule that cannot be repaired: a neighbour is not a vertex, or a weight
+        is not positive.
     OptionError
-        If a number is out of range.
+        If a value is out of range.
 
     Examples
     --------
@@ -136,13 +136,13 @@ def part_graph(
 
 @lru_cache
 def _sequence_type(single: bool) -> Callable[[list[int]], Any]:
-    """Return what makes the sequence of pymetis of a list of parts; `single` is one part alone."""
+    """Return the constructor of pymetis's sequence of parts; `single` means nparts = 1."""
     answer = pymetis.part_graph(1 if single else 2, [[1], [0]]).vertex_part
     return partial(array, answer.typecode) if isinstance(answer, array) else list
 
 
 def zero_copy_dtype() -> np.dtype[np.int32]:
-    """Return the type of integers that `part_graph` takes over without a copy."""
+    """Return the integer dtype that `part_graph` uses without a copy."""
     return np.dtype(np.int32)
 
 
@@ -152,14 +152,14 @@ def __getattr__(name: str) -> Any:
 
 @lru_cache
 def _tell(text: str) -> None:
-    """Warn the caller of `part_graph`, once."""
+    """Warn the caller of `part_graph`, once per text."""
     warnings.warn(text, stacklevel=3)
 
 
 def _rows(
     adjacency: Adjacency | None, xadj: Integers | None, adjncy: Integers | None
 ) -> tuple[Integers, Integers]:
-    """Return the adjacency in compressed sparse row form, however it is given."""
+    """Return the adjacency in compressed sparse row form."""
     if adjacency is None:
         if xadj is None or adjncy is None:
             raise TypeError("a graph is needed: give adjacency, or both xadj and adjncy")
@@ -180,7 +180,7 @@ def _rows(
 
 
 def _copied(arrays: Mapping[str, Integers | None]) -> list[str]:
-    """Return the names of arrays that jetpy cannot take over as they are."""
+    """Return the names of arrays that jetpy must copy."""
     return [
         name
         for name, values in arrays.items()
@@ -196,7 +196,7 @@ def _copied(arrays: Mapping[str, Integers | None]) -> list[str]:
 def _mended(
     starts: Integers, neighbours: Integers, eweights: Integers | None, vweights: Integers | None
 ) -> tuple[Graph, str | None]:
-    """Return the graph, and what had to be mended, by its first example; None if nothing."""
+    """Return the graph, and the first repaired defect; None if there was none."""
     data = starts, neighbours, eweights, vweights
     try:
         return jetpy.as_graph(data), None
@@ -206,7 +206,7 @@ def _mended(
 
 
 def _left_out(settings: Options) -> list[str]:
-    """Return the options that are set, and that jetpy has no counterpart of."""
+    """Return the names of options that are set but have no counterpart in jetpy."""
     return [
         name
         for name, usual in WITHOUT_COUNTERPART.items()
@@ -215,7 +215,7 @@ def _left_out(settings: Options) -> list[str]:
 
 
 def _arguments(settings: Options, recursive: bool) -> dict[str, Any]:
-    """Return the options of `jetpy.partition` that those of METIS stand for."""
+    """Return the arguments of `jetpy.partition` for METIS options."""
     ufactor = RECURSIVE_UFACTOR if recursive else KWAY_UFACTOR
     if settings.ufactor != DEFAULT:
         ufactor = settings.ufactor
