@@ -1,7 +1,7 @@
-"""Studies: the same partitions on all back ends, other partitioners beside, and a page about it.
+"""Performance studies: the same partitions on all back ends, other partitioners, and a page.
 
-`runner` makes the runs that are missing, each by `child` in a process of its own (`processes`),
-and adds what they found to the `study` in its folder (`files`); `page` tells all there is
-(`results`, `efficiency`, `launches`) by `metrics` and `figures`; `merge` joins the studies of
-several machines.
+`runner` makes the missing runs, each by `child` in a separate process (`processes`), and adds the
+results to the `study` in its folder (`files`). `page` presents all results (`results`,
+`efficiency`, `launches`) with `metrics` and `figures`. `merge` joins the studies of several
+machines.
 """

@@ -1,4 +1,4 @@
-"""How a measurement in a process of its own tells what it found: lines of JSON."""
+"""JSON lines by which a measurement in a child process returns its result."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 
 def answering() -> Callable[[Any], None]:
-    """Return the function by which this process, a child, answers.
+    """Return the function by which this process, a child, returns results.
 
-    Whatever else it prints, foreign libraries included, goes to standard error from now on.
+    All other output, including that of foreign libraries, goes to standard error from now on.
     """
     stream = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)

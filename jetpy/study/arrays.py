@@ -1,7 +1,4 @@
-"""A graph as files that NumPy reads straight into place, and what tells it from other graphs.
-
-The files are the quick way into another process.
-"""
+"""Graphs as .npy files, a fast transfer to another process, and checksums of graphs."""
 
 from __future__ import annotations
 
@@ -16,14 +13,14 @@ ARRAYS = ("indptr", "indices", "edge_weights", "vertex_weights")
 
 
 def save_arrays(folder: Path, graph: Graph) -> None:
-    """Write each array of a graph to a file of its own."""
+    """Write each array of a graph to a file."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in ARRAYS:
         np.save(folder / f"{name}.npy", getattr(graph, name))
 
 
 def load_arrays(folder: Path) -> Graph:
-    """Return the graph that `save_arrays` wrote; nothing is checked."""
+    """Return the graph written by `save_arrays`, unchecked."""
     return Graph(*(np.load(folder / f"{name}.npy") for name in ARRAYS))
 
 

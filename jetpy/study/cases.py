@@ -1,4 +1,4 @@
-"""What a study runs: its options, and the runs that these ask for."""
+"""The options of a study, and its list of runs."""
 
 from __future__ import annotations
 
@@ -12,37 +12,36 @@ from jetpy.study.tools import PEERS
 
 JETPY = "jetpy"
 SERIAL = ("kokkos-serial",)
-"""Back ends that use one thread, whatever there is; any other on CPUs counts as threaded."""
+"""Back ends that always use one thread; all others on CPUs count as threaded."""
 FAMILIES: dict[str, str] = {
     "cpu": "",
     "cuda": "",
     "kokkos-openmp": " kokkos",
     "kokkos-cuda": " kokkos",
 }
-"""What is one program on all platforms: one back end of each family runs on a platform.
-
-A back end that is not here is a family of its own name.
+"""Suffix of the application name for each back end. Back ends of equal suffix form a family, which
+counts as one program: one of them runs on each platform. Other back ends are separate families.
 """
 
 
 @dataclass(frozen=True)
 class Options:
-    """What a study compares.
+    """The options of a study.
 
     Attributes
     ----------
     ks : tuple of int
         Numbers of parts.
     backends, presets : tuple of str
-        jetpy's.
+        Back ends and presets of jetpy.
     tools : tuple of str
         Other partitioners, of `jetpy.study.tools.PEERS`.
     threads, seeds : tuple of int
     imbalance : float
     time_limit : float
-        Seconds after which a run is ended.
+        Seconds after which a run is stopped.
     repeats : int
-        How often each run is made.
+        Number of repetitions of each run.
     """
 
     ks: tuple[int, ...]
@@ -57,7 +56,7 @@ class Options:
 
 
 class Problem(NamedTuple):
-    """A graph, and into how many parts it is cut; its seeds are not problems of their own.
+    """A graph and a number of parts; seeds do not distinguish problems.
 
     >>> str(Problem("mesh", 8))
     'mesh k=8'
@@ -71,10 +70,10 @@ class Problem(NamedTuple):
 
 
 class Case(NamedTuple):
-    """A run: what it partitions, and how.
+    """A run: a problem and a configuration.
 
-    `backend` is empty for other partitioners. `threads` is how many threads a run may use, 1 for
-    a GPU.
+    `backend` is empty for other partitioners. `threads` is the maximum number of threads of a run,
+    1 for a GPU.
     """
 
     graph: str
@@ -92,23 +91,23 @@ class Case(NamedTuple):
 
     @property
     def problem(self) -> str:
-        """What is to be solved."""
+        """Name of the problem."""
         return str(Problem(self.graph, self.k))
 
     @property
     def uses_threads(self) -> bool:
-        """Whether more threads are of any use to it."""
+        """Whether the run can use more than one thread."""
         if self.tool == JETPY:
             return self.backend not in (*ON_GPU, *SERIAL)
         return PEERS[self.tool].threaded
 
     def platform(self, machine: str) -> str:
-        """Return where it runs: a machine's GPU, or so many of its processors."""
+        """Return the name of the platform: a machine's GPU, or a number of its threads."""
         return platform_of(machine, self.backend, self.threads)
 
 
 def application_of(tool: str, preset: str, backend: str) -> str:
-    """Return the name of what is compared.
+    """Return the name of an application.
 
     >>> application_of("jetpy", "fast", "kokkos-cuda"), application_of("kahip", "fast", "")
     ('jetpy/fast kokkos', 'kahip')
@@ -119,12 +118,12 @@ def application_of(tool: str, preset: str, backend: str) -> str:
 
 
 def family_of(backend: str) -> str:
-    """Return what tells a family of jetpy's back ends from others, as names of applications end."""
+    """Return the suffix of application names for a back end's family."""
     return FAMILIES.get(backend, f" {backend}")
 
 
 def runs_on(tool: str, backend: str, *, gpu: bool) -> bool:
-    """Whether the application that a run belongs to has anything for GPUs, or for CPUs.
+    """Return whether a run's application supports GPUs (`gpu`) or CPUs.
 
     >>> [runs_on("jetpy", "cpu", gpu=gpu) for gpu in (False, True)]
     [True, True]
@@ -138,7 +137,7 @@ def runs_on(tool: str, backend: str, *, gpu: bool) -> bool:
 
 
 def platform_of(machine: str, backend: str, threads: int) -> str:
-    """Return the name of what a run runs on.
+    """Return the name of the platform of a run.
 
     >>> platform_of("laptop", "cpu", 2)
     'laptop cpu-2'
@@ -147,7 +146,7 @@ def platform_of(machine: str, backend: str, threads: int) -> str:
 
 
 def device_of(backend: str, threads: int) -> str:
-    """Return which part of a machine a back end uses.
+    """Return the name of the device that a back end uses.
 
     >>> device_of("cpu", 2), device_of("cuda", 1)
     ('cpu-2', 'gpu')
@@ -156,14 +155,14 @@ def device_of(backend: str, threads: int) -> str:
 
 
 def engines(options: Options) -> Iterator[tuple[choices.Backend, int]]:
-    """Yield jetpy's back ends, each with all numbers of threads."""
+    """Yield jetpy's back ends, each with every number of threads."""
     for backend in options.backends:
         for threads in (1,) if backend in ON_GPU else options.threads:
             yield backend, threads
 
 
 def cases_of(graph: str, options: Options) -> list[Case]:
-    """Return all runs on one graph, those with few parts first."""
+    """Return all runs on one graph; runs with few parts come first."""
     ours = [
         (JETPY, preset, backend, threads)
         for preset in options.presets

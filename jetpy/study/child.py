@@ -1,6 +1,6 @@
-"""A run of a study: ``python -m jetpy.study.child TASK``, in a process of its own.
+"""One run of a study in a separate process: ``python -m jetpy.study.child TASK``.
 
-The process ends by SIGALRM where the partitioning takes longer than it may.
+SIGALRM ends the process if partitioning exceeds the time limit.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from jetpy.study.files import STAGE_COLUMNS
 from jetpy.study.tools import PEERS, Job, Solve, prepare_jetpy, run_jetpy
 
 WARM_UP = 64
-"""Rows and columns of the grid that is partitioned first: kernels and libraries are loaded."""
+"""Rows and columns of the grid of the warm-up run, which loads kernels and libraries."""
 Run = tuple[npt.ArrayLike, dict[str, Any]]
-"""Parts, and what they took."""
+"""Parts, and the cost of computing them."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a child is to do: runs on a graph that lies in a folder, each within so many seconds.
+    """The task of a child: runs on a graph in a folder, each within a time limit in seconds.
 
-    `profile` asks for one more run of jetpy, in which kernels are timed.
+    `profile` requests another run of jetpy, in which kernels are timed.
     """
 
     case: Case
@@ -50,24 +50,24 @@ class Task:
     repeats: int = 1
 
     def to_json(self) -> str:
-        """Return it as text."""
+        """Return the task as JSON text."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> Task:
-        """Return what `to_json` wrote."""
+        """Return the task in text from `to_json`."""
         fields = json.loads(text)
         return cls(**{**fields, "case": Case(*fields["case"])})
 
 
 def main() -> None:
-    """Answer with what the run found, or with why the tool is absent."""
+    """Answer with the result of the run, or with the reason why the tool is absent."""
     answer = answering()
     answer(found_by(Task.from_json(sys.argv[1])))
 
 
 def found_by(task: Task) -> dict[str, Any]:
-    """Return what a run finds, or why the tool is absent."""
+    """Return the result of a run, or the reason why the tool is absent."""
     folder = Path(task.folder)
     job = Job(load_arrays(folder), folder, _preset(task.case), task.case.threads, task.imbalance)
     try:
@@ -86,9 +86,9 @@ def found_by(task: Task) -> dict[str, Any]:
 
 
 def _median(runs: Sequence[Run], job: Job, k: int) -> dict[str, Any]:
-    """Return the run of median time, the quicker of two, and the extremes.
+    """Return the run of median time (the faster of two), with minimum and maximum.
 
-    The checksum is that of parts that differ from the first ones, if any do.
+    If the parts differ between repetitions, the checksum is one that differs from the first.
     """
     judged = [
         {**_judged(job, checked_parts(job.graph, np.asarray(parts, np.int32), k), k), **spent}
@@ -151,7 +151,7 @@ def _judged(job: Job, parts: npt.NDArray[np.int32], k: int) -> dict[str, Any]:
 
 
 def _kernels(case: Case, job: Job) -> list[dict[str, Any]]:
-    """Return what each kernel took in a run in which all are timed."""
+    """Return the times of all kernels in a profiled run."""
     profile = run_jetpy(_backend(case), job, case.k, case.seed, profile=True).profile
     assert profile is not None
     return [asdict(kernel) for kernel in profile.kernels]

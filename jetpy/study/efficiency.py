@@ -1,4 +1,4 @@
-"""Efficiencies of a study's applications, and what becomes of them over problems and platforms."""
+"""Efficiencies of a study's applications, and their means over problems and platforms."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Efficiencies:
-    """Efficiencies by application and cell, and means of them.
+    """Efficiencies by application and cell, and their means.
 
-    The one place that tells how an application's efficiency on a platform comes from several
-    problems, and the metric from that of several platforms.
+    This class alone defines how efficiencies on several problems are combined into an efficiency on
+    a platform, and how the metric is computed from several platforms.
 
     Attributes
     ----------
     cells : sequence of Cell
-        That count.
+        Cells that count.
     each : mapping of application to mapping of cell to efficiency
-        Between 0, for what failed or can't run there, and 1. What was not tried has no entry.
+        Between 0, for a failed or unsupported run, and 1. Runs not tried have no entry.
     """
 
     cells: Sequence[Cell]
@@ -40,8 +40,8 @@ class Efficiencies:
     def by_platform(self) -> dict[str, dict[str, float]]:
         """Harmonic means over the problems of a platform, 0 if one is 0.
 
-        An application that was not tried on one of the problems has no entry: a mean over others
-        is not comparable.
+        An application that was not tried on all of the problems has no entry, because its mean
+        would not be comparable.
         """
         wanted: dict[str, list[Cell]] = {}
         for cell in self.cells:
@@ -59,7 +59,7 @@ class Efficiencies:
     def metric(self) -> dict[str, float | None]:
         """Pennycook's metric: harmonic means over the platforms, 0 if one is 0.
 
-        None for an application that has no platform with all of its problems.
+        None if the application has no platform on which all problems were tried.
         """
         return {
             name: portability(own.values()) if own else None
@@ -68,7 +68,7 @@ class Efficiencies:
 
     @cached_property
     def where_it_runs(self) -> dict[str, float | None]:
-        """The metric over the platforms whose efficiency is not 0."""
+        """The metric over the platforms with an efficiency above 0."""
         return {
             name: portability(value for value in own.values() if value) if own else None
             for name, own in self.by_platform.items()

@@ -1,4 +1,4 @@
-"""Figures of a study: cascades, performance profiles, cut against time, roofs of back ends."""
+"""Figures of a study: cascades, performance profiles, cut against time, rooflines."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ _HEIGHT = 3.0
 _PER_LEGEND_ROW = 0.19
 _PER_CHART_ROW = 0.21
 _NAMED = 5
-"""Kernels whose points are named, of those that take longest."""
+"""Maximum number of kernels with a label, longest total time first."""
 _LINE = 1.8
-"""Ratio of the bandwidths of two points whose names fit one above the other."""
+"""Minimum ratio of the bandwidths of two points whose labels do not overlap."""
 _SHARES = (0.0, 0.01, 0.1)
-"""Of all the time: from which on a kernel's point is as large as `_AREAS` say, square points."""
+"""Minimum shares of the total time for each of the point sizes in `_AREAS`, in square points."""
 _AREAS = (6.0, 30.0, 120.0)
 _WIDEST_PROFILE = 100.0
 _NARROW = 3.0
-"""Ratio of the ends of a logarithmic axis up to which it gets even steps."""
+"""Ratio of the ends of a logarithmic axis below which its ticks are evenly spaced."""
 
 
 class Styles:
-    """The colour, mark and line of each application, the same in all figures."""
+    """The colour, marker and line style of each application, equal in all figures."""
 
     def __init__(self, applications: Sequence[str]) -> None:
         self._places = {name: place for place, name in enumerate(applications)}
@@ -46,27 +46,26 @@ class Styles:
         return SERIES[self._places[application] % len(SERIES)]
 
     def mark(self, application: str) -> str:
-        """Return a mark."""
+        """Return a marker."""
         return _MARKS[self._places[application] % len(_MARKS)]
 
     def line(self, application: str) -> str:
-        """Return a line that those of the same colour do not have."""
+        """Return a line style that differs from those of the same colour."""
         return _LINES[self._places[application] // len(SERIES) % len(_LINES)]
 
 
 def cascade_figure(
     found: Mapping[str, Mapping[str, float]], platforms: Sequence[str], styles: Styles
 ) -> Figure:
-    """Show each application's efficiencies from its best platform on, and the metric so far.
+    """Plot efficiencies from the best platform to the worst, and the metric up to each.
 
-    Below, as Sewall et al. have it, a chart tells which platform is where: a row for each
-    application.
+    The chart below shows the order of platforms, one row for each application (Sewall et al.).
 
     Parameters
     ----------
     found : mapping of application to mapping of platform to efficiency
     platforms : sequence of str
-        Numbered from 1 on.
+        Numbered from 1.
     styles : Styles
     """
     chart_height = _PER_CHART_ROW * len(found)
@@ -103,7 +102,7 @@ def _chart_of_platforms(
     platforms: Sequence[str],
     styles: Styles,
 ) -> None:
-    """Number the platforms of each application, from its best on, in a row for each."""
+    """Draw the numbers of each application's platforms in a row, best first."""
     for row, (application, by_platform) in enumerate(found.items()):
         for place, (platform, _, _) in enumerate(cascade(by_platform), 1):
             axes.text(
@@ -120,7 +119,7 @@ def _chart_of_platforms(
 
 
 def profile_figure(each: Mapping[str, Mapping[Cell, float]], what: str, styles: Styles) -> Figure:
-    """Show in which share of its cases an application comes within a factor of the best."""
+    """Plot the share of cases in which an application is within a factor of the best."""
     found = {name: factors(own.values()) for name, own in each.items() if own}
     finite = [f for own in found.values() for f in own if isfinite(f)]
     widest = min(max([*finite, 1.05]) * 1.02, _WIDEST_PROFILE)
@@ -151,14 +150,14 @@ def front_figure(
     platforms: Sequence[str],
     styles: Styles,
 ) -> Figure:
-    """Show the cut of each application against its time, a number for each platform.
+    """Plot the cut of each application against its time, labelled with platform numbers.
 
     Parameters
     ----------
     times, cuts : mapping of application and platform to float
-        Over the best of all.
+        Ratios to the best of all.
     platforms : sequence of str
-        Numbered from 1 on.
+        Numbered from 1.
     styles : Styles
     """
     applications = list(dict.fromkeys(application for application, _ in times))
@@ -187,9 +186,9 @@ def front_figure(
 
 
 def roof_figure(launches: Sequence[Launches], roof: Roof) -> Figure:
-    """Show the bandwidth of each kernel under the roof, against the bytes of a launch.
+    """Plot the bandwidth of each kernel against the bytes per launch, with the roofline.
 
-    Points of kernels that take more of the time are larger.
+    Points of kernels with a larger share of the time are larger.
     """
     found = [own for own in launches if own.bytes and own.seconds]
     total = sum(own.seconds for own in found)
@@ -229,12 +228,12 @@ def roof_figure(launches: Sequence[Launches], roof: Roof) -> Figure:
 
 
 def _apart(point: tuple[float, float], other: tuple[float, float]) -> bool:
-    """Whether the names of two points on logarithmic axes do not overlap."""
+    """Return whether the labels of two points on logarithmic axes do not overlap."""
     return max(point[1] / other[1], other[1] / point[1]) > _LINE
 
 
 def _plain_numbers(axes: Axes) -> None:
-    """Number a logarithmic axis like any other, at round numbers."""
+    """Format the ticks of a logarithmic axis as plain, round numbers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
     low, high = axes.get_xlim()

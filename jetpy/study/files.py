@@ -1,4 +1,4 @@
-"""The tables of a study: a row is appended at once, and rows that are there are never changed."""
+"""The tables of a study: rows are appended immediately, and existing rows never change."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from jetpy.study.cases import JETPY, Problem
 
 Row = dict[str, str]
 STAGE_COLUMNS = tuple(f"{stage}_seconds" for stage in STAGES)
-"""Of jetpy's runs: what each stage took."""
+"""Columns with the seconds of each stage of jetpy's runs."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A CSV file: its name, its columns, and those of them that tell rows apart."""
+    """A CSV file: its name, its columns, and the columns that form the key of a row."""
 
     name: str
     columns: tuple[str, ...]
     key: tuple[str, ...]
 
     def key_of(self, row: Mapping[str, str]) -> tuple[str, ...]:
-        """Return what tells a row from others."""
+        """Return the key of a row."""
         return tuple(row[column] for column in self.key)
 
     def read(self, folder: Path) -> list[Row]:
-        """Return the rows, of each key the last; none if there is no such file.
+        """Return the rows, the last one of each key; none if the file does not exist.
 
-        A last line that was not finished does not count.
+        An unfinished last line is ignored.
 
         Raises
         ------
         JetpyError
-            If the file has other columns, or a line of it has.
+            If the file or one of its lines has other columns.
         """
         path = folder / self.name
         if not path.exists():
@@ -67,7 +67,7 @@ class Table:
         return list(rows.values())
 
     def append(self, folder: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Add rows at the end of the file, begun if need be; an unfinished last line goes."""
+        """Append rows to the file, which is created if necessary; drop an unfinished last line."""
         content = io.StringIO(newline="")
         writer = csv.DictWriter(content, self.columns, lineterminator="\n")
         with open(folder / self.name, "a+b") as stream:
@@ -100,10 +100,10 @@ PERFORMANCE = Table(
     ),
     ("graph", "k", "tool", "preset", "backend", "threads", "seed", "machine"),
 )
-"""A row a run. The first seven columns are those that p3-analysis-library reads.
+"""One row per run. The first seven columns are those that p3-analysis-library reads.
 
-`measured_threads` differs from `threads` where a run stands for one that would be the same.
-`kernels` is how many rows the other table has of it; empty if its kernels were not timed.
+`measured_threads` differs from `threads` if the row is a copy of a run that would be the same.
+`kernels` is the run's number of rows in the other table; empty if its kernels were not timed.
 """
 KERNELS = Table(
     "kernels.csv",
@@ -113,31 +113,31 @@ KERNELS = Table(
     ),
     ("graph", "k", "preset", "backend", "threads", "kernel", "engine", "machine"),
 )
-"""A row for each kernel of a run; `engine` is what ran it, a GPU's host on small levels."""
+"""One row per kernel of a run; `engine` is its back end, the host of a GPU on small levels."""
 TABLES = (PERFORMANCE, KERNELS)
 CHECKSUMS = Table(
     "checksums.csv",
     ("graph", "k", "preset", "seed", "backend", "threads", "machine", "parts_sha", "equal"),
     ("graph", "k", "preset", "seed", "backend", "threads", "machine"),
 )
-"""A row for each run of jetpy's own, taken from those of the runs: `equal` to the first or not."""
+"""One row per run of jetpy, derived from `PERFORMANCE`: whether the parts `equal` the first."""
 _TIMED = ("graph", "k", "preset", "backend", "threads", "machine")
 
 
 def problem_in(row: Mapping[str, str]) -> Problem:
-    """Return the problem that a row of a table is about."""
+    """Return the problem of a row."""
     return Problem(row["graph"], int(row["k"]))
 
 
 def timed_run(row: Mapping[str, str]) -> tuple[str, ...]:
-    """Return what tells runs whose kernels are timed from others: all but the seed."""
+    """Return the key of runs whose kernels are timed: all fields but the seed."""
     return tuple(row[column] for column in _TIMED)
 
 
 def may_be_same_graph(row: Mapping[str, str], other: Mapping[str, str]) -> bool:
-    """Whether two rows are of graphs of different names, or of what may be one graph.
+    """Return whether two rows have graphs of different names, or possibly the same graph.
 
-    That is so if sizes are equal, and checksums where both are known.
+    The latter requires equal sizes, and equal checksums if both are known.
 
     >>> known = {"graph": "mesh", "n": "9", "m": "12", "graph_sha": "x"}
     >>> may_be_same_graph(known, {**known, "graph_sha": ""})
@@ -152,7 +152,7 @@ def may_be_same_graph(row: Mapping[str, str], other: Mapping[str, str]) -> bool:
 
 
 def is_copy(row: Mapping[str, str]) -> bool:
-    """Whether a run stands for one that would be the same with more threads."""
+    """Return whether a row is a copy of a run that more threads would only repeat."""
     return row["measured_threads"] != row["threads"]
 
 
@@ -182,7 +182,7 @@ def write_checksums(folder: Path, runs: Iterable[Row]) -> None:
 
 
 def without_kernels(runs: Iterable[Row], kernels: Iterable[Row]) -> list[Row]:
-    """Return runs whose kernels were timed, but are not all in the table of kernels.
+    """Return runs whose kernels were timed but are not all in the table of kernels.
 
     >>> run = {"graph": "a", "k": "2", "preset": "fast", "backend": "cpu", "threads": "1"}
     >>> run |= {"machine": "box"}

@@ -1,4 +1,4 @@
-"""Launches of kernels in a study: by engine, and which share of the bandwidth they use."""
+"""Kernel launches in a study, by engine, and their share of the memory bandwidth."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jetpy.study.triad import Roof
 
 
 class Engine(NamedTuple):
-    """A back end with so many threads, on a machine."""
+    """A back end with a number of threads, on a machine."""
 
     machine: str
     backend: str
@@ -24,7 +24,7 @@ class Engine(NamedTuple):
 
 
 class Launches(NamedTuple):
-    """All launches of a kernel by an engine; `bytes` is what they move at least."""
+    """All launches of a kernel by an engine; `bytes` is the minimum that they move."""
 
     kernel: str
     calls: int
@@ -33,7 +33,7 @@ class Launches(NamedTuple):
 
 
 def launches_by_engine(kernels: Iterable[Row]) -> dict[Engine, list[Launches]]:
-    """Return all launches by engine and kernel, those that took longest first."""
+    """Return all launches by engine and kernel, longest total time first."""
     found: dict[Engine, dict[str, Launches]] = {}
     for row in kernels:
         if row["share"]:
@@ -54,18 +54,18 @@ def launches_by_engine(kernels: Iterable[Row]) -> dict[Engine, list[Launches]]:
 def bandwidth_shares(
     kernels: Iterable[Row], roof: Callable[[Engine], Roof]
 ) -> dict[tuple[str, Cell], float]:
-    """Return the share of the bandwidth that all launches of runs use, 1 at most.
+    """Return the share of the bandwidth that all launches of each run use, at most 1.
 
     Parameters
     ----------
     kernels : iterable of rows
     roof : callable
-        Returns the roof of an engine.
+        Returns the roofline of an engine.
 
     Returns
     -------
     dict
-        By application and cell; without those whose kernels were not timed.
+        Keys are application and cell; runs whose kernels were not timed have no entry.
     """
     moved: dict[tuple[str, Cell], list[tuple[float, float]]] = {}
     for row in kernels:

@@ -1,4 +1,4 @@
-"""The machine of a study: what `jetpy doctor` tells of it, and the roofs of its back ends."""
+"""The machine of a study: the facts of `jetpy doctor`, and the rooflines of its back ends."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ FILE = "machine.json"
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine, and what its back ends can do.
+    """A machine, and the rooflines of its back ends.
 
     Attributes
     ----------
     host : str
         Hash of its name.
     facts : mapping of str to object
-        What ``jetpy doctor --json`` tells, but for the folders of the cache.
+        Output of ``jetpy doctor --json``, without the folders of the cache.
     roofs : mapping of str to Roof
         By back end and threads, as in ``cpu/2``.
     """
@@ -44,7 +44,7 @@ class Machine:
 
     @property
     def version(self) -> str:
-        """Version of jetpy; empty where it is not known."""
+        """Version of jetpy; empty if unknown."""
         return str(self.facts["version"])
 
     @property
@@ -54,31 +54,31 @@ class Machine:
 
     @property
     def works(self) -> list[str]:
-        """Back ends that compute what they should."""
+        """Back ends that compute correct results."""
         return [name for name, outcome in self.facts["back_ends"].items() if outcome["works"]]
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """What tells it from other machines."""
+        """The facts that distinguish it from other machines."""
         return self.host, self.processor, *self.gpus
 
     @property
     def id(self) -> str:
-        """A name for it, if it is given none."""
+        """Default name of the machine."""
         return _hashed("\n".join(self.identity))
 
     def with_roof(self, engine: str, found: Roof) -> Machine:
-        """Return it with what was measured."""
+        """Return the machine with a measured roofline."""
         return replace(self, roofs={**self.roofs, engine: found})
 
 
 Machines = Mapping[str, Machine]
-"""By name or id."""
+"""Machines by name or id."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What is the same for all runs of a study, and the machines that made them.
+    """The imbalance of all runs of a study, and the machines that made them.
 
     Attributes
     ----------
@@ -90,19 +90,19 @@ class Setting:
     machines: Machines = field(default_factory=dict)
 
     def with_machine(self, name: str, machine: Machine) -> Setting:
-        """Return it with a machine added, or with more known of it."""
+        """Return the setting with a machine added or replaced."""
         return replace(self, machines={**self.machines, name: machine})
 
 
 def machine_of(found: DoctorReport) -> Machine:
-    """Return the machine that was checked, with the versions of other partitioners."""
+    """Return the machine of a doctor report, with the versions of other partitioners."""
     facts = {name: fact for name, fact in found.as_dict().items() if name != "cache"}
     peers = versions(tuple(PACKAGES.values()))
     return Machine(_hashed(platform.node()), {**facts, "packages": {**facts["packages"], **peers}})
 
 
 def engine_name(backend: str, threads: int) -> str:
-    """Return the key of a roof.
+    """Return the key of a roofline.
 
     >>> engine_name("cpu", 2)
     'cpu/2'
@@ -111,12 +111,12 @@ def engine_name(backend: str, threads: int) -> str:
 
 
 def read_setting(folder: Path) -> Setting | None:
-    """Return the setting of a study; None if it has not begun.
+    """Return the setting of a study; None if the file does not exist.
 
     Raises
     ------
     JetpyError
-        If the file is not one of a study.
+        If the file is not a study's.
     """
     path = folder / FILE
     if not path.exists():
@@ -142,11 +142,12 @@ def write_setting(folder: Path, setting: Setting) -> None:
 
 
 def check_same(name: str, known: Machine, other: Machine) -> None:
-    """Refuse one name for two machines.
+    """Check that two machines of one name are the same machine.
 
     Raises
     ------
     JetpyError
+        If they are not.
     """
     if known.identity != other.identity:
         raise JetpyError(
@@ -156,11 +157,12 @@ def check_same(name: str, known: Machine, other: Machine) -> None:
 
 
 def check_version(folder: Path, known: Machine, other: Machine) -> None:
-    """Refuse to put runs of two versions of jetpy together.
+    """Check that the runs of two machines come from the same version of jetpy.
 
     Raises
     ------
     JetpyError
+        If they do not.
     """
     if known.version and other.version and known.version != other.version:
         raise JetpyError(

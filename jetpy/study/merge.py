@@ -1,4 +1,4 @@
-"""Join the studies of several machines."""
+"""Merging of the studies of several machines."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from jetpy.study.machine import (
 
 
 def merge(folders: Sequence[Path], target: Path) -> None:
-    """Write the tables and machines of studies, all together, into a folder.
+    """Write the merged tables and machines of several studies to a folder.
 
     Raises
     ------
     JetpyError
-        If a folder holds no study or has lost kernels, the target holds a study, two machines
-        have the same name, two studies the same run with other results, two graphs of one name
-        differ, or imbalances do, or versions of jetpy.
+        If a folder holds no study or has lost kernels, or the target holds a study; if two machines
+        have the same name, two studies have the same run with other results, two graphs of one
+        name differ, or imbalances or versions of jetpy differ.
     """
     if (target / PERFORMANCE.name).exists():
         raise JetpyError(f"{target} holds a study already; use another folder")

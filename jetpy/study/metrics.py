@@ -1,4 +1,4 @@
-"""What a study tells of many runs: efficiencies, performance portability, performance profiles.
+"""Metrics over many runs: efficiencies, performance portability, performance profiles.
 
 Sources: Pennycook, Sewall, Lee, "Implications of a metric for performance portability", Future
 Generation Computer Systems 92, 2019; Sewall et al., "Interpreting and visualizing performance
@@ -13,23 +13,23 @@ from math import inf
 from typing import Any, TypeVar
 
 Values = Mapping[str, Mapping[Any, float]]
-"""What each competitor reaches in each case, smaller being better; a failure has no entry."""
+"""Value of each competitor in each case, smaller is better; failures have no entry."""
 Key = TypeVar("Key", bound=Hashable)
 
 
 def itself(case: Any) -> Any:
-    """Return a case, whose best is that of no other."""
+    """Return the case, so that each case has its own best value."""
     return case
 
 
 def bests(values: Values, same: Callable[[Any], Hashable] = itself) -> dict[Hashable, float]:
-    """Return the best value of each case that somebody has solved.
+    """Return the best value of each case that a competitor has solved.
 
     Parameters
     ----------
     values : mapping of str to mapping of case to float
     same : callable, optional
-        What cases have in common whose best is the same.
+        Key of a case; cases of equal key share the best value.
 
     Examples
     --------
@@ -46,13 +46,13 @@ def bests(values: Values, same: Callable[[Any], Hashable] = itself) -> dict[Hash
 def efficiencies(
     values: Values, cases: Sequence[Key], same: Callable[[Any], Hashable] = itself
 ) -> dict[str, dict[Key, float]]:
-    """Return the best known of each case over each competitor's own: 1 is best, 0 a failure.
+    """Return the best known value of each case over each competitor's: 1 is best, 0 a failure.
 
     Parameters
     ----------
     values : mapping of str to mapping of case to float
     cases : sequence
-        All that count; none of them with a best of 0, over which nothing can be told.
+        All cases that count; their best values must not be 0.
     same : callable, optional
         As for `bests`.
 
@@ -83,7 +83,7 @@ def portability(found: Iterable[float]) -> float:
 
 
 def cascade(by_platform: Mapping[Key, float]) -> list[tuple[Key, float, float]]:
-    """Return platforms from the best efficiency on, and the metric over those so far.
+    """Return platforms by descending efficiency, with the metric up to each.
 
     >>> cascade({"cpu": 0.5, "gpu": 1.0, "tpu": 0.0})
     [('gpu', 1.0, 1.0), ('cpu', 0.5, 0.6666666666666666), ('tpu', 0.0, 0.0)]
@@ -97,7 +97,7 @@ def cascade(by_platform: Mapping[Key, float]) -> list[tuple[Key, float, float]]:
 
 
 def factors(found: Iterable[float]) -> list[float]:
-    """Return by which factors efficiencies miss the best, ascending; a failure's is infinite.
+    """Return the inverse of each efficiency, ascending; infinite for a failure.
 
     >>> factors([0.5, 0.0, 1.0])
     [1.0, 2.0, inf]

@@ -1,4 +1,4 @@
-"""The page about a study."""
+"""The page of a study."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ MAX_EFFICIENCIES = 600
 
 
 def study_page(results: Results, command: str) -> str:
-    """Return the page about a study: HTML that needs nothing else.
+    """Return the page about a study as self-contained HTML.
 
     Parameters
     ----------
     results : Results
     command : str
-        What made the page.
+        Command line that makes the page.
 
     Raises
     ------
     JetpyError
-        Where the packages for pages are missing.
+        If the packages for pages are not installed.
     """
     styles = Styles(results.applications)
     return render(
@@ -91,7 +91,7 @@ def _seeds(results: Results) -> list[int]:
 
 
 def _with_presets(results: Results) -> list[str]:
-    """Return applications, with the presets of those whose names do not tell them."""
+    """Return applications, with the preset in parentheses unless it is part of the name."""
     presets = {row["application"]: row["preset"] for row in results.runs if row["tool"] != JETPY}
     return [
         f"{name} ({presets[name]})" if presets.get(name) else name for name in results.applications
@@ -99,7 +99,7 @@ def _with_presets(results: Results) -> list[str]:
 
 
 def _repeats(results: Results) -> str:
-    """Tell how often runs were made, and how much their times differ."""
+    """Return a sentence on the number of repetitions, and the variation of their times."""
     if not results.spread:
         return "Each run was made once, so nothing here tells how much times vary: see --repeats."
     most, row = results.spread[-1]
@@ -113,7 +113,7 @@ def _repeats(results: Results) -> str:
 
 
 def _copied(results: Results) -> list[str]:
-    """Return applications some of whose runs stand for the same with more threads."""
+    """Return applications that have copies of runs that more threads would only repeat."""
     return list(dict.fromkeys(row["application"] for row in results.runs if is_copy(row)))
 
 
@@ -124,7 +124,7 @@ def _several(results: Results) -> int:
 def _portability(
     by: str, found: Efficiencies, results: Results, styles: Styles
 ) -> dict[str, object] | None:
-    """Return the metric over all platforms, its cascade, and every single efficiency."""
+    """Return the metric over all platforms, its cascade, and all efficiencies."""
     if not found.cells or not found.each:
         return None
     rows = [
@@ -146,7 +146,7 @@ def _portability(
 
 
 def _numbers(results: Results) -> list[str]:
-    """Return what platforms are called in the heads of tables."""
+    """Return the numbers of platforms for table headers."""
     return [f"{place + 1}" for place in range(len(results.platforms))]
 
 

@@ -1,4 +1,4 @@
-"""Runs in processes of their own: what comes of them, also if they crash or never end."""
+"""Runs in separate processes, with an outcome even if they crash or hang."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 PATIENCE = 1800
-"""Seconds that a process has besides what is timed: to compile kernels, to load a graph."""
+"""Seconds of a process beyond the time limit, for compiling kernels and loading a graph."""
 DONE, ABSENT, TIME_LIMIT = "done", "absent", "time limit"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a process.
+    """The outcome of a process.
 
     Attributes
     ----------
     status : str
-        `DONE`; `ABSENT` if something is not installed; `TIME_LIMIT`; or how it failed.
+        `DONE`; `ABSENT` if something is not installed; `TIME_LIMIT`; or the kind of failure.
     found : dict
-        What it answered.
+        The answer of the process.
     words : str
-        Why it is absent, or the last that it wrote before it failed.
+        Reason for absence, or the last output before a failure.
     """
 
     status: str
@@ -35,19 +35,19 @@ class Outcome:
 
 
 def run_apart(module: str, *arguments: object, threads: int, time_limit: float = 0) -> Outcome:
-    """Run ``python -m module arguments`` and return what it answers, a line of JSON.
+    """Run ``python -m module arguments``, and return its answer, a line of JSON.
 
-    It is ended with all that it has started when this process is interrupted.
+    If this process is interrupted, the child and all its descendants are killed.
 
     Parameters
     ----------
     module : str
     *arguments : object
     threads : int
-        What its thread pools get room for.
+        Maximum number of threads of its thread pools.
     time_limit : float
-        Seconds that it measures itself, ending by SIGALRM; where it does not even do that, it is
-        ended some time later.
+        Time limit in seconds, which the child enforces by SIGALRM. If it does not, it is killed
+        `PATIENCE` seconds later.
     """
     process = subprocess.Popen(
         [sys.executable, "-m", module, *map(str, arguments)],

@@ -1,4 +1,4 @@
-"""What a study has found, from its tables."""
+"""Results of a study, computed from its tables."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ class Results:
 
     @cached_property
     def problems(self) -> list[Problem]:
-        """All problems, by the order of graphs and the number of parts."""
+        """All problems, in the order of graphs, then by number of parts."""
         graphs = list(dict.fromkeys(row["graph"] for row in self.runs))
         found = {problem_in(row) for row in self.runs}
         return sorted(found, key=lambda problem: (graphs.index(problem.graph), problem.k))
 
     @cached_property
     def platforms(self) -> list[str]:
-        """All platforms, by machine; few threads first, GPUs last."""
+        """All platforms, by machine; fewer threads first, GPUs last."""
         found = {row["platform"]: row for row in self.runs}
         machines = list(dict.fromkeys(row["machine"] for row in self.runs))
 
@@ -61,7 +61,7 @@ class Results:
 
     @cached_property
     def cells(self) -> list[Cell]:
-        """Every problem on every platform on which a run of it was tried."""
+        """All pairs of a problem and a platform on which it was tried."""
         tried = {(problem_in(row), row["platform"]) for row in self.runs}
         return [
             Cell(problem, platform)
@@ -89,8 +89,8 @@ class Results:
     def seeds(self) -> dict[Problem, dict[int, bool]]:
         """All seeds of each problem, and whether they count.
 
-        Those do with which all its applications were run, on all platforms: medians over others
-        are not comparable.
+        A seed counts if every application was run with it on every platform of the problem;
+        otherwise medians would not be comparable.
         """
         own: dict[Problem, list[set[int]]] = {problem: [] for problem in self.problems}
         for cell, by_application in self.tried.items():
@@ -104,9 +104,9 @@ class Results:
         }
 
     def medians(self, column: str) -> dict[str, dict[Cell, float]]:
-        """Return a column's medians over the seeds that count, by application.
+        """Return the medians of a column over the seeds that count, by application and cell.
 
-        A cell with such a run that failed, or whose parts keep no limit, has no value.
+        A cell has no value if one of these runs failed or was not balanced.
         """
         values: dict[str, dict[Cell, float]] = {name: {} for name in self.applications}
         for cell, by_application in self.tried.items():
@@ -119,35 +119,35 @@ class Results:
 
     @cached_property
     def seconds(self) -> Values:
-        """Seconds of a run."""
+        """Median seconds of a run."""
         return self.medians("seconds")
 
     @cached_property
     def cuts(self) -> Values:
-        """Cuts."""
+        """Median cuts."""
         return self.medians("cut")
 
     @cached_property
     def solved(self) -> set[Problem]:
-        """Problems that some application has solved somewhere."""
+        """Problems that at least one application solved on a platform."""
         return {cell.problem for own in self.seconds.values() for cell in own}
 
     @cached_property
     def by_time(self) -> Efficiencies:
-        """Application efficiency: the shortest time known on the platform over the own one."""
+        """Application efficiency: shortest known time on the platform / time of the application."""
         return self._efficiencies(self.seconds, itself)
 
     @cached_property
     def by_cut(self) -> Efficiencies:
-        """Application efficiency: the smallest cut known of the problem over the own one."""
+        """Application efficiency: smallest known cut of the problem / cut of the application."""
         return self._efficiencies(self.cuts, problem_of)
 
     @cached_property
     def by_bandwidth(self) -> Efficiencies:
-        """Architectural efficiency: which share of the bandwidth jetpy's kernels use, at most 1.
+        """Architectural efficiency: share of the bandwidth that jetpy's kernels use, at most 1.
 
-        All launches of a run count, by the bytes that they move at least. A run whose kernels
-        were not timed has no entry.
+        All launches of a run count, with the minimum number of bytes that they move. A run whose
+        kernels were not timed has no entry.
         """
         shares = bandwidth_shares(self.kernels, self.roof)
         measured = [name for name in self.applications if any(name == a for a, _ in shares)]
@@ -166,7 +166,7 @@ class Results:
         )
 
     def _efficiencies(self, values: Values, same: Callable[[Cell], Hashable]) -> Efficiencies:
-        """Return efficiencies in the cells that count: of solved problems, their best not 0."""
+        """Return efficiencies in the cells of solved problems whose best value is not 0."""
         best = bests(values, same)
         cells = [c for c in self.cells if c.problem in self.solved and best.get(same(c)) != 0]
         found = efficiencies(values, cells, same)
@@ -179,7 +179,7 @@ class Results:
         )
 
     def was_asked(self, application: str, cell: Cell) -> bool:
-        """Whether an application was tried in a cell, or can't run on such a platform."""
+        """Return whether an application was tried in a cell, or does not support its platform."""
         if application in self.tried[cell]:
             return True
         one, there = self._one_of[application], self._one_of[cell.platform]
@@ -188,7 +188,7 @@ class Results:
 
     @cached_property
     def _one_of(self) -> dict[str, Row]:
-        """A run of each application, and one of each platform."""
+        """One run of each application, and one of each platform."""
         return {row[column]: row for row in self.runs for column in ("application", "platform")}
 
     @cached_property
@@ -210,7 +210,7 @@ class Results:
 
     @cached_property
     def left_out(self) -> list[str]:
-        """What does not count in comparisons, and why: a sentence each."""
+        """Sentences on the exclusions from comparisons, with reasons."""
         told = []
         for problem, counts in self.seeds.items():
             kept = [f"{seed}" for seed, does in counts.items() if does]
@@ -235,22 +235,22 @@ class Results:
         return told
 
     def roof(self, engine: Engine) -> Roof:
-        """Return the roof of an engine."""
+        """Return the roofline of an engine."""
         return self.machines[engine.machine].roofs[engine_name(engine.backend, engine.threads)]
 
     @cached_property
     def launches(self) -> dict[Engine, list[Launches]]:
-        """All launches by engine and kernel, those that took longest first."""
+        """All launches by engine and kernel, longest total time first."""
         return launches_by_engine(self.kernels)
 
     @cached_property
     def repeats(self) -> list[int]:
-        """How often runs were made that came to their end, ascending."""
+        """Numbers of repetitions of completed runs, ascending."""
         return sorted(int(row["repeats"]) for row in self.runs if row["status"] == DONE)
 
     @cached_property
     def spread(self) -> list[tuple[float, Row]]:
-        """The longest over the shortest time of each run that was repeated, ascending."""
+        """Ratio of longest to shortest time of each repeated run, ascending."""
         ratios = [
             (float(row["seconds_max"]) / float(row["seconds_min"]), row)
             for row in self.runs
@@ -260,7 +260,7 @@ class Results:
 
     @cached_property
     def failures(self) -> list[Row]:
-        """Runs that failed, or whose parts keep no limit."""
+        """Runs that failed or were not balanced."""
         return [row for row in self.runs if row["status"] != DONE or row["feasible"] != "yes"]
 
     @cached_property
@@ -279,7 +279,7 @@ class Results:
 
     @property
     def verdict(self) -> str:
-        """What became of the promise that parts are the same."""
+        """Statement on whether all runs found the same parts."""
         if self.unequal:
             return f"DIFFERENT PARTS, which is a defect: {'; '.join(self.unequal)}"
         several = [rows for rows in self.compared.values() if len(rows) > 1]
@@ -292,7 +292,7 @@ class Results:
 
     @property
     def summary(self) -> str:
-        """What there is, in a line."""
+        """Summary of the study in one line."""
         failed = ""
         if self.failures:
             who = ", ".join(dict.fromkeys(row["application"] for row in self.failures))
@@ -301,14 +301,14 @@ class Results:
         return f"{count(len(self.runs), 'run')} on {platforms}{failed}; {self.verdict}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the numbers of the page as JSON has them.
+        """Return the numbers of the page, ready for JSON.
 
         Returns
         -------
         dict
-            The numbers of runs, failures, and partitions that were compared and that differ;
-            what was `left_out`, and why; by application, `performance_portability` by time, cut
-            and bandwidth, as on the page: None for what was tried nowhere with all problems.
+            The numbers of runs, failures, and partitions that were compared and that differ; the
+            exclusions `left_out`, with reasons; by application, `performance_portability` by time,
+            cut and bandwidth, as on the page: None if no platform has all problems.
         """
         kinds = {"time": self.by_time, "cut": self.by_cut, "bandwidth": self.by_bandwidth}
         return {
@@ -323,12 +323,12 @@ class Results:
 
 
 def read_results(folder: Path) -> Results:
-    """Return what a study has found so far.
+    """Return the results of a study so far.
 
     Raises
     ------
     JetpyError
-        If the folder holds no study, or files that are not those of one.
+        If the folder holds no study, or files of another kind.
     """
     tables = [table.read(folder) for table in TABLES]
     setting = read_setting(folder)
@@ -340,9 +340,9 @@ def read_results(folder: Path) -> Results:
 
 
 def over_best(values: Values) -> dict[tuple[str, str], float]:
-    """Return geometric means of values over the best of the problem, by application and platform.
+    """Return geometric means of value / best of the problem, by application and platform.
 
-    They are over the problems that the application has solved there; cuts of 0 do not count.
+    The means are over the problems that the application solved there, except for a best cut of 0.
     """
     best = bests(values, problem_of)
     ratios: dict[tuple[str, str], list[float]] = {}
@@ -355,12 +355,12 @@ def over_best(values: Values) -> dict[tuple[str, str], float]:
 
 
 def problem_of(cell: Cell) -> Problem:
-    """Return the problem of a cell, all of whose platforms share the best cut."""
+    """Return the problem of a cell, the key of the best cut over all platforms."""
     return cell.problem
 
 
 def range_of(numbers: Sequence[int]) -> str:
-    """Return the least and the largest of numbers, as text.
+    """Return the minimum and maximum of numbers as text.
 
     >>> range_of([2, 2]), range_of([3, 1])
     ('2', '1 to 3')

@@ -1,4 +1,4 @@
-"""Make the runs that a study lacks, and add what they found to it at once."""
+"""Execution of a study's missing runs; each result is stored immediately."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from jetpy.study.tools import PACKAGES
 from jetpy.study.triad import Roof
 
 Progress = Callable[[int, int], None]
-"""Called with the runs made and the runs to make."""
+"""Called with the number of finished runs, and the number of runs to make."""
 _DETAILS = (*STAGE_COLUMNS, "launches")
 _TIMES = ("seconds", "seconds_min", "seconds_max")
 _MEASURED = ("fom", "fom_cut", "cut", "imbalance", "parts_sha", *_TIMES, *_DETAILS, "kernels")
@@ -32,18 +32,18 @@ _NOTHING = dict.fromkeys(_MEASURED, "")
 
 
 def installed(tools: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return which other partitioners are installed, and which are not."""
+    """Return the other partitioners that are installed, and those that are not."""
     found = [tool for tool in tools if find_spec(PACKAGES[tool])]
     return found, [tool for tool in tools if tool not in found]
 
 
 def names_of(files: Sequence[Path]) -> dict[str, Path]:
-    """Return files of graphs by the names that these have in tables.
+    """Return graph files by their names in tables.
 
     Raises
     ------
     JetpyError
-        If two have the same name.
+        If two files have the same name.
     """
     named: dict[str, Path] = {}
     for file in files:
@@ -55,7 +55,7 @@ def names_of(files: Sequence[Path]) -> dict[str, Path]:
 
 
 def measure_roofs(study: Study, options: Options) -> None:
-    """Run Triad on the back ends for which that has not been done.
+    """Run Triad on the back ends that have no roofline yet.
 
     Raises
     ------
@@ -72,13 +72,13 @@ def measure_roofs(study: Study, options: Options) -> None:
 
 
 def check_graphs(study: Study, files: Sequence[Path], options: Options) -> None:
-    """Read all graphs, so that one that does not fit is refused before anything is run.
+    """Read and check all graphs before any run starts.
 
     Raises
     ------
     JetpyError
-        If one cannot be read, is not the one of this name that the study has, or has fewer
-        vertices than it is to get parts.
+        If a graph cannot be read, differs from the study's graph of the same name, or has fewer
+        vertices than parts.
     """
     for name, file in names_of(files).items():
         graph = read_graph(file)
@@ -97,13 +97,13 @@ def _about(name: str, graph: Graph) -> dict[str, str]:
 def make_runs(
     study: Study, files: Sequence[Path], options: Options, progress: Progress
 ) -> list[Row]:
-    """Make all runs that are missing, and return the rows of those that failed.
+    """Make all missing runs, and return the rows of failed runs.
 
     Raises
     ------
     JetpyError
-        If a graph cannot be read, is not the one of this name that the study has, or one of
-        jetpy's back ends is not there.
+        If a graph cannot be read, or differs from the study's graph of the same name, or one of
+        jetpy's back ends is missing.
     """
     todo = {
         name: [case for case in cases_of(name, options) if study.lacks(case, options.repeats)]
@@ -131,7 +131,7 @@ def make_runs(
 
 
 def _row(study: Study, case: Case, folder: str, options: Options) -> dict[str, Any]:
-    """Make a run, or take that of a serial tool, and return its row but for its graph."""
+    """Make a run, or copy that of a serial tool, and return its row without the graph."""
     about = {
         **case._asdict(),
         "application": case.application,
@@ -160,7 +160,7 @@ def _row(study: Study, case: Case, folder: str, options: Options) -> dict[str, A
 
 
 def _same_run(study: Study, case: Case, options: Options) -> Iterator[Case]:
-    """Yield runs that more threads would only repeat."""
+    """Yield measured runs that this one would only repeat with more threads."""
     if not case.uses_threads:
         for threads in options.threads:
             other = case._replace(threads=threads)

@@ -1,4 +1,4 @@
-"""A study in its folder: what there is of it, and what is added."""
+"""A study in its folder: its current content, and additions to it."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ from jetpy.study.machine import (
 from jetpy.study.processes import DONE, TIME_LIMIT
 
 FINAL = (DONE, TIME_LIMIT)
-"""What became of runs that are not tried again."""
+"""Statuses of runs that are not repeated."""
 
 
 @dataclass(eq=False)
 class Study:
-    """A study in a folder, on a machine that it gives a name.
+    """A study in a folder, on a named machine.
 
     Attributes
     ----------
     folder : Path
     name : str
-        Of the machine, in all tables.
+        Name of the machine in all tables.
     setting : Setting
     runs : dict
-        Rows of the runs that there are, by key.
+        Rows of existing runs, by key.
     """
 
     folder: Path
@@ -56,15 +56,14 @@ class Study:
 
     @classmethod
     def opened(cls, folder: Path, name: str, machine: Machine, imbalance: float) -> Study:
-        """Begin or go on with a study.
+        """Open a study, or begin a new one.
 
-        Runs do not count as made whose kernels were timed and are lost: made again, they come
-        with their kernels.
+        Runs whose kernel timings were lost do not count as existing, so they are repeated.
 
         Raises
         ------
         JetpyError
-            If what lies in the folder is no study, one with another imbalance, by another
+            If the folder holds something else, or a study with another imbalance, by another
             version of jetpy, or of another machine of this name.
         """
         folder.mkdir(parents=True, exist_ok=True)
@@ -88,11 +87,11 @@ class Study:
 
     @property
     def machine(self) -> Machine:
-        """The machine that it runs on."""
+        """The machine of this process."""
         return self.setting.machines[self.name]
 
     def keep_machine(self, machine: Machine) -> None:
-        """Write down what is known of the machine."""
+        """Store the machine in the setting."""
         self.setting = self.setting.with_machine(self.name, machine)
         write_setting(self.folder, self.setting)
 
@@ -101,25 +100,26 @@ class Study:
         return PERFORMANCE.key_of(self._texts(case))
 
     def lacks(self, case: Case, repeats: int = 1) -> bool:
-        """Whether a run was not made that often, or has failed but for its time limit."""
+        """Return whether a run is missing, has too few repeats, or failed (but not by timeout)."""
         row = self.runs.get(self.key_of(case))
         if row is None or row["status"] not in FINAL:
             return True
         return row["status"] == DONE and int(row["repeats"]) < repeats
 
     def has_measured(self, case: Case, repeats: int = 1) -> bool:
-        """Whether a run has been made to its end, that often, rather than copied."""
+        """Return whether a run was completed with enough repeats, and is not a copy."""
         row = self.runs.get(self.key_of(case))
         if row is None or row["status"] != DONE or is_copy(row):
             return False
         return not self.lacks(case, repeats)
 
     def check_graph(self, graph: Mapping[str, str]) -> None:
-        """Refuse a graph, told as in a row, that has the name of another.
+        """Check that a graph, given as in a row, is the study's graph of this name.
 
         Raises
         ------
         JetpyError
+            If it is another graph.
         """
         if not all(may_be_same_graph(row, graph) for row in self.runs.values()):
             raise JetpyError(
@@ -128,30 +128,30 @@ class Study:
             )
 
     def append(self, row: Mapping[str, Any]) -> None:
-        """Add a run."""
+        """Append a run to the table."""
         PERFORMANCE.append(self.folder, [row])
         texts = {column: str(row[column]) for column in PERFORMANCE.columns}
         self.runs[PERFORMANCE.key_of(texts)] = texts
 
     def tidy(self) -> None:
-        """Leave one row of each key in the tables, and write what is taken from them."""
+        """Reduce the tables to one row per key, and write the checksums."""
         for table in TABLES:
             if rows := table.read(self.folder):
                 table.write(self.folder, rows)
         write_checksums(self.folder, PERFORMANCE.read(self.folder))
 
     def has_kernels(self, case: Case) -> bool:
-        """Whether kernels were timed in such a run, with whatever seed."""
+        """Return whether kernels were timed in this run with any seed."""
         own = timed_run(self._texts(case))
         return any(row["kernels"] and timed_run(row) == own for row in self.runs.values())
 
     def append_kernels(self, case: Case, kernels: Iterable[Mapping[str, Any]]) -> None:
-        """Add what the kernels of a run took."""
+        """Append the kernel timings of a run."""
         run = self._timed(case)
         KERNELS.append(self.folder, [{**run, **self._kernel(case, kernel)} for kernel in kernels])
 
     def repeat_kernels(self, same: Case, case: Case) -> None:
-        """Add what the kernels of a run took as what those of another would."""
+        """Append the kernel timings of `same` as those of `case`."""
         run, wanted = self._timed(case), timed_run(self._texts(same))
         found = (row for row in KERNELS.read(self.folder) if timed_run(row) == wanted)
         KERNELS.append(self.folder, [{**row, **run} for row in found])
@@ -160,7 +160,7 @@ class Study:
         return {name: text for name, text in self._texts(case).items() if name in KERNELS.columns}
 
     def _kernel(self, case: Case, kernel: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the cells of a kernel; no share of a bandwidth that is not that of its engine."""
+        """Return the cells of a kernel; the bandwidth share is empty for another engine."""
         seconds, moved, share = kernel["seconds"], kernel["bytes"], ""
         if moved and seconds and kernel["backend"] == case.backend:
             roof = self.machine.roofs[engine_name(case.backend, case.threads)]
@@ -175,6 +175,6 @@ class Study:
         }
 
     def _texts(self, case: Case) -> dict[str, str]:
-        """Return what tells a run from others, as it stands in tables."""
+        """Return the fields of a run's key as text."""
         fields = {name: str(value) for name, value in case._asdict().items()}
         return {**fields, "machine": self.name}

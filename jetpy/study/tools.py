@@ -1,4 +1,4 @@
-"""Partitioners, jetpy's back ends among them, that run on one graph with one preset."""
+"""Partitioners, including jetpy's back ends, prepared for one graph with one preset."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from jetpy.result.partition import Partition
 IMBALANCE = 0.03
 
 Solve = Callable[[int, int], tuple[npt.ArrayLike, float]]
-"""Partitions into k parts with a seed; returns the parts and the seconds of that alone."""
+"""Called as `solve(k, seed)`; returns the parts, and the seconds of partitioning alone."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """What a tool gets ready for: a graph, which lies in a folder, and how to partition it."""
+    """The input of a tool: a graph, a folder for its files, and options."""
 
     graph: Graph
     folder: Path
@@ -37,13 +37,13 @@ class Job:
     imbalance: float = IMBALANCE
 
     def limit(self, k: int) -> int:
-        """Return what each of k parts may weigh."""
+        """Return the maximum weight of each of k parts."""
         return make_problem(
             self.graph.total_vertex_weight, k, self.imbalance, 0, preset("default")
         ).limit
 
     def metis_file(self) -> str:
-        """Return the name of a METIS file of the graph, written by the first that asks."""
+        """Return the path of a METIS file of the graph, which the first call writes."""
         file = self.folder / "graph.graph"
         if not file.exists():
             write_graph(file, self.graph)
@@ -52,7 +52,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Tool:
-    """A partitioner: what gets it ready, whether it uses threads, and its only preset, if one."""
+    """A partitioner: its preparation, whether it uses threads, and its preset if fixed."""
 
     prepare: Callable[[Job], Solve]
     threaded: bool
@@ -60,7 +60,7 @@ class Tool:
 
 
 def run_jetpy(backend: choices.Backend, job: Job, k: int, seed: int, profile: bool) -> Partition:
-    """Partition by one of jetpy's back ends."""
+    """Partition with one of jetpy's back ends."""
     return partition(
         job.graph,
         k,
@@ -74,7 +74,7 @@ def run_jetpy(backend: choices.Backend, job: Job, k: int, seed: int, profile: bo
 
 
 def prepare_jetpy(backend: choices.Backend, job: Job) -> Solve:
-    """Get one of jetpy's back ends ready."""
+    """Prepare one of jetpy's back ends."""
     check_backend(backend, job.threads)
 
     def solve(k: int, seed: int) -> tuple[npt.ArrayLike, float]:
@@ -85,7 +85,7 @@ def prepare_jetpy(backend: choices.Backend, job: Job) -> Solve:
 
 
 def prepare_metis(job: Job) -> Solve:
-    """Get METIS ready: k-way, with the largest of its imbalances that keeps the limit."""
+    """Prepare METIS: k-way, with the largest imbalance that keeps the limit."""
 
     def solve(k: int, seed: int) -> tuple[npt.ArrayLike, float]:
         found = metis(job.graph, k, job.limit(k), seed)
@@ -95,11 +95,11 @@ def prepare_metis(job: Job) -> Solve:
 
 
 def prepare_kaminpar(job: Job) -> Solve:
-    """Get KaMinPar ready, with its default preset."""
+    """Prepare KaMinPar with its default preset."""
     import kaminpar
 
     graph = kaminpar.load_graph(job.metis_file(), kaminpar.GraphFileFormat.METIS)
-    eps = max(job.imbalance, 1e-9)  # 0 stands for no limit given
+    eps = max(job.imbalance, 1e-9)  # for KaMinPar, 0 means no limit
 
     def solve(k: int, seed: int) -> tuple[npt.ArrayLike, float]:
         kaminpar.reseed(seed)
@@ -112,7 +112,7 @@ def prepare_kaminpar(job: Job) -> Solve:
 
 
 def prepare_mtkahypar(quality: str, job: Job) -> Solve:
-    """Get Mt-KaHyPar ready, with one of its presets for graphs."""
+    """Prepare Mt-KaHyPar with one of its presets for graphs."""
     import mtkahypar
 
     library = mtkahypar.initialize(job.threads, False)
@@ -134,7 +134,7 @@ def prepare_mtkahypar(quality: str, job: Job) -> Solve:
 
 
 def prepare_kahip(mode: str, job: Job) -> Solve:
-    """Get KaHIP ready: KaFFPa in one of its modes."""
+    """Prepare KaHIP: KaFFPa in one of its modes."""
     import kahip
 
     indptr, indices, edge_weights, vertex_weights = (
@@ -160,7 +160,7 @@ PEERS = {
     ),
     "kahip": Tool(partial(prepare_kahip, "FAST"), threaded=False, preset="fast"),
 }
-"""Other partitioners by name; each is imported only when it is to get ready."""
+"""Other partitioners by name; each is imported only when it is prepared."""
 PACKAGES = {
     "metis": "pymetis",
     "kaminpar": "kaminpar",
@@ -168,4 +168,4 @@ PACKAGES = {
     "mtkahypar-quality": "mtkahypar",
     "kahip": "kahip",
 }
-"""What they are imported as."""
+"""Module of each of these partitioners."""

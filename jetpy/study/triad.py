@@ -1,8 +1,8 @@
-"""The roof of a back end: ``python -m jetpy.study.triad BACKEND THREADS``.
+"""The roofline of a back end: ``python -m jetpy.study.triad BACKEND THREADS``.
 
-Triad reads two arrays and writes a third. On large arrays it tells the bandwidth of the memory, on
-one entry what a launch takes that has nothing to do. Source: McCalpin, "Memory bandwidth and
-machine balance in current high performance computers", IEEE TCCA Newsletter, 1995.
+Triad reads two arrays and writes a third. On large arrays it measures the memory bandwidth, on one
+entry the minimum time of a launch. Source: McCalpin, "Memory bandwidth and machine balance in
+current high performance computers", IEEE TCCA Newsletter, 1995.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ TIMES = 10
 
 @dataclass(frozen=True)
 class Roof:
-    """What no launch of a back end beats.
+    """Roofline of a back end: the limits of all launches.
 
     Attributes
     ----------
     bandwidth : float
         Bytes per second, to and from memory.
     latency : float
-        Seconds of a launch over one index, the wait for its end included.
+        Seconds of a launch over one index, including the wait for its end.
     """
 
     bandwidth: float
@@ -39,12 +39,12 @@ class Roof:
 
 
 def roof(backend: Backend, entries: int = ENTRIES, times: int = TIMES) -> Roof:
-    """Measure the roof of a back end: the best of several launches.
+    """Measure the roofline of a back end: the best of several launches.
 
     Raises
     ------
     BackendError
-        If what is computed is wrong.
+        If the result is wrong.
     """
     from jetpy.workloads.common.triad import triad
 
@@ -68,7 +68,7 @@ def roof(backend: Backend, entries: int = ENTRIES, times: int = TIMES) -> Roof:
 
 
 def main() -> None:
-    """Answer with the roof, or with why the back end is absent."""
+    """Answer with the roofline, or with the reason why the back end is absent."""
     answer = answering()
     name, threads = sys.argv[1:]
     try:
