@@ -1,1 +1,1 @@
-"""The command line: one module per command; whatever takes long to import is imported late."""
+"""The command line, with one module per command; slow imports are deferred."""

@@ -1,4 +1,4 @@
-"""Lines on standard error that tell what was changed in a graph as it was read."""
+"""Lines on standard error about changes to a graph while it was read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 
 @contextlib.contextmanager
 def changes_told(*, quiet: bool = False) -> Iterator[None]:
-    """Tell after the block how graphs were repaired and weights scaled; if `quiet`, the latter."""
+    """Print, after the block, how weights were scaled and, unless `quiet`, graphs repaired."""
     level = logging.WARNING if quiet else logging.INFO
     logger = logging.getLogger("jetpy.input")
     changes = _Kept(level)
@@ -28,12 +28,12 @@ def changes_told(*, quiet: bool = False) -> Iterator[None]:
 
 
 class _Kept(logging.Handler):
-    """Keeps what is logged."""
+    """Collects log messages."""
 
     def __init__(self, level: int) -> None:
         super().__init__(level)
         self.lines: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep one message."""
+        """Store a message."""
         self.lines.append(record.getMessage())

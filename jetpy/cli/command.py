@@ -1,4 +1,4 @@
-"""How commands end: every expected error becomes one line and an exit code."""
+"""Exit of commands: every expected error becomes one line and an exit code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ INTERRUPTED = 130
 
 
 class Failure(click.ClickException):
-    """An error that is not about the command line, printed in one line; exit code 1."""
+    """An error that does not concern the command line, printed in one line; exit code 1."""
 
     def show(self, file: Any = None) -> None:
         """Print the message to standard error."""
@@ -28,13 +28,13 @@ class Failure(click.ClickException):
 
 
 class WrongUse(Failure):
-    """An error of the command line, printed in one line; exit code 2."""
+    """An error in the command line, printed in one line; exit code 2."""
 
     exit_code = WRONG_USE
 
 
 class Commands(click.Group):
-    """A group that suggests the name of a command for one that it does not have."""
+    """A group that suggests a command name if the given one does not exist."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -49,10 +49,10 @@ class Commands(click.Group):
 
 
 class Program(Commands):
-    """The outermost group: errors of the command line are printed in one line."""
+    """The outermost group, which prints errors in the command line in one line."""
 
     def make_context(self, *args: Any, **options: Any) -> click.Context:
-        """Parse the options before the name of the command."""
+        """Parse the options before the command name."""
         with _usage_errors_in_one_line():
             return super().make_context(*args, **options)
 
@@ -64,11 +64,12 @@ class Program(Commands):
 
 @contextmanager
 def _usage_errors_in_one_line() -> Iterator[None]:
-    """Raise errors of the command line as `WrongUse`, unless they print the help.
+    """Convert errors in the command line to `WrongUse`, except those that print the help.
 
     Raises
     ------
     WrongUse
+        If the block raises `click.UsageError`.
     """
     try:
         yield
@@ -82,27 +83,27 @@ def _usage_errors_in_one_line() -> Iterator[None]:
 
 
 def example(*commands: str) -> str:
-    """Return the end of a help text: command lines to begin with."""
+    """Return the end of a help text with example command lines."""
     title = "Example:" if len(commands) == 1 else "Examples:"
     return "\n".join(["\b", title, *(f"  {command}" for command in commands)])
 
 
 class Summarised(click.Command):
-    """A command that lists of commands describe by the whole first paragraph of its help."""
+    """A command whose entry in a list of commands is the first paragraph of its help."""
 
     def get_short_help_str(self, limit: int = 0) -> str:
-        """Return that paragraph, however long it is."""
+        """Return this paragraph at full length."""
         return " ".join(inspect.cleandoc(self.help or "").partition("\n\n")[0].split())
 
 
 class Command(Summarised):
-    """A command whose expected errors and interruptions leave no traceback.
+    """A command whose expected errors and interruptions print no traceback.
 
     Parameters
     ----------
     by_several : bool
-        Whether several processes of MPI may be of use. Others are warned: each does the whole
-        work, as a process has to that a program of several has started for it.
+        Whether the command supports several MPI processes. Other commands print a warning if a
+        launcher started several, because each process does all the work.
     """
 
     def __init__(self, *args: Any, by_several: bool = False, **options: Any) -> None:
@@ -124,7 +125,7 @@ class Command(Summarised):
         except MemoryError as error:
             raise Failure(f"not enough memory: {error}") from error
         except BrokenPipeError:
-            raise  # nobody reads the output: click ends the program quietly
+            raise  # the reader closed the pipe: click exits silently
         except OSError as error:
             _forget_output()
             raise Failure(str(error)) from error
@@ -145,8 +146,8 @@ def code_of(error: JetpyError | click.ClickException) -> int:
 
 
 def _forget_output() -> None:
-    """Drop what could not be written: Python would try again at its end, and fail once more."""
-    with suppress(OSError, ValueError):  # standard output that is no file has no number
+    """Discard unwritten output; otherwise Python would fail again when it flushes at exit."""
+    with suppress(OSError, ValueError):  # standard output may have no file descriptor
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)

@@ -1,4 +1,4 @@
-"""``jetpy compile``: make the kernels ready ahead of time."""
+"""``jetpy compile``: compile the kernels in advance."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def compile_command(
 
 
 def _engines(engine: Backend) -> Iterator[Backend]:
-    """Yield what compiles kernels for a back end: it and its host engine, each with both widths."""
+    """Yield the compilers of a back end: it and its host engine, each with both widths."""
     from jetpy.errors import BackendError
 
     for one in filter(None, (engine, engine.host_engine)):
@@ -122,7 +122,7 @@ def _count(compilations: list[Compilation]) -> int:
 
 
 def _report(compilations: list[Compilation], found: int, total: int) -> dict[str, Any]:
-    """Count the kernels, and name what took longest."""
+    """Count the kernels, and name the slowest compilation."""
     compiled = [c for c in compilations if c.failure is None]
     report: dict[str, Any] = {
         "kernels": total,

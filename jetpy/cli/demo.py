@@ -1,4 +1,4 @@
-"""``jetpy demo``: see it work, beside METIS, without a file of one's own."""
+"""``jetpy demo``: a demonstration that needs no file, compared with METIS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of the documentation, which every installation has."""
+"""Path of the documentation, which is part of every installation."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ FOLDER = Path(__file__).parents[1] / "docs"
 
 
 def guide(page: str) -> str:
-    """Return where a page lies, for messages that name it."""
+    """Return the path of a page, for messages."""
     return str(FOLDER / f"{page}.md")

@@ -1,4 +1,4 @@
-"""``jetpy doctor``: what works on this machine, and what to do about the rest."""
+"""``jetpy doctor``: the state of back ends on this machine, and remedies for problems."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _print(found: DoctorReport) -> None:
 
 
 def _verdict(name: str, outcome: Outcome) -> tuple[str, str]:
-    """Return whether a back end works, and how it runs or why it does not."""
+    """Return whether a back end works, and its device or the reason why it does not."""
     from jetpy.device.backends import ON_GPU
     from jetpy.evaluation.rows import count
 
@@ -87,7 +87,7 @@ def _verdict(name: str, outcome: Outcome) -> tuple[str, str]:
 
 
 def _cuda(found: Cuda) -> str:
-    """Describe an installation of CUDA."""
+    """Describe the CUDA installation."""
     from jetpy.engines.diagnosis import version_text
 
     versions = {"driver": found.driver, "CuPy's": found.cupy_cuda, "NVRTC": found.nvrtc}
@@ -98,7 +98,7 @@ def _cuda(found: Cuda) -> str:
 
 
 def _kokkos(found: Installation | None) -> list[tuple[str, str]]:
-    """Describe an installation of Kokkos, if there is one."""
+    """Describe the Kokkos installation, if any."""
     from jetpy.engines.diagnosis import version_text
 
     if found is None:
@@ -123,14 +123,14 @@ def _kokkos(found: Installation | None) -> list[tuple[str, str]]:
 
 
 def _library(level: str | None) -> str:
-    """Say whether kernels for processors came with jetpy."""
+    """Describe the precompiled CPU kernels of this installation."""
     if level is None:
         return "none came with jetpy: they are compiled when they are needed"
     return f"came with jetpy, for {level}"
 
 
 def _cache(found: Cache) -> list[tuple[str, str]]:
-    """Say where compiled kernels are kept, and whether they can be used."""
+    """Describe the folders of compiled kernels, and whether they are usable."""
     from jetpy.engines.cache import MOVE
 
     first, last = found.folders[0], found.folders[-1]

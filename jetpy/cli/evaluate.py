@@ -1,4 +1,4 @@
-"""``jetpy evaluate``: what a partition is worth, whoever made it."""
+"""``jetpy evaluate``: metrics of a partition from any tool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``jetpy generate``: one sub-command per generator, made from the generator's signature."""
+"""``jetpy generate``: one subcommand per generator, derived from its signature."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ EXAMPLES = {
     "road": "100000",
     "thinned": "100000 --keep 0.7",
 }
-"""Arguments to begin with, by kind."""
+"""Arguments of the example in the help, by kind of graph."""
 
 
 class _Generators(Summarised, Commands):
-    """The group whose commands are the generators."""
+    """The group of generator commands."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name the kinds of graphs."""
+        """Return the kinds of graphs."""
         from jetpy.graph.generators import GENERATORS
 
         return list(GENERATORS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Make the command for a kind of graph."""
+        """Return the command for a kind of graph."""
         from jetpy.graph.generators import GENERATORS
 
         return _command(cmd_name, GENERATORS[cmd_name]) if cmd_name in GENERATORS else None

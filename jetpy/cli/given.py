@@ -1,4 +1,4 @@
-"""Graphs in files, also those of meshes and sessions, and how other files number their vertices."""
+"""Input graphs, including meshes and sessions, and the vertex order of accompanying files."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class InputGraph:
-    """A graph, and the parts that it has if it is that of a session.
+    """A graph, with the parts of a session if it comes from one.
 
     Attributes
     ----------
     graph : Graph
     rows : int
-        How many vertices other files tell of: those of a session also of deleted ones, those of a
-        mesh of all cells.
+        Number of rows in accompanying files. For a session, they include deleted vertices; for a
+        mesh, they are all cells.
     numbers : int array, shape (n,), or None
-        Row of each vertex in such files, where that is not its number.
+        Row of each vertex in these files; None if it is the vertex id.
     parts : int32, shape (n,), or None
     k : int or None
-        How many parts that is.
+        Number of parts of the session.
     """
 
     graph: Graph
@@ -42,18 +42,18 @@ class InputGraph:
     k: int | None = None
 
     def pick(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return those of the rows of a file that are of the graph's vertices."""
+        """Return the rows of a file that belong to the graph's vertices."""
         return rows if self.numbers is None else rows[self.numbers]
 
     def with_weights(self, path: Path | None, *, scale: bool) -> InputGraph:
-        """Return the same with the weights of vertices that a file holds, if there is one.
+        """Return the graph with the vertex weights in a file, if `path` is not None.
 
         Raises
         ------
         FileFormatError
-            As `read_vertex_weights` does.
+            Under the conditions of `read_vertex_weights`.
         UsageError
-            If the file has several weights of a vertex.
+            If the file has several weights per vertex.
         """
         from jetpy.io.graphs import as_graph
 
@@ -66,14 +66,15 @@ class InputGraph:
         return replace(self, graph=graph)
 
     def partition(self, path: Path | None, k: int | None) -> tuple[IntArray, int | None]:
-        """Return the parts of the graph's vertices, and their number as far as it is known.
+        """Return the parts of the graph's vertices, and their number if known.
 
-        They are those of a file, or those of a session where there is none.
+        They come from a file, or from the session if `path` is None.
 
         Raises
         ------
         FileFormatError
-            As `jetpy.read_parts` does; deleted vertices of a session may have none.
+            Under the conditions of `jetpy.read_parts`; deleted vertices of a session may have part
+            -1.
         """
         if path is not None:
             return self._read_parts(path), k
@@ -94,14 +95,15 @@ class InputGraph:
 
 
 def read_input(path: Path, bars: Bars, **rules: bool) -> InputGraph:
-    """Return a graph, read by rules as of `read_graph`, or that of a session or a mesh's cells.
+    """Read a graph, with rules as for `read_graph`, a session, or the cells of a mesh.
 
     Raises
     ------
     UsageError
-        If the path is a folder, and neither has arrays of a graph nor is a case of OpenFOAM.
+        If the path is a folder without arrays of a graph that is not an OpenFOAM case.
     FileFormatError
-        As `read_graph`, `read_session` and `read_mesh` do; or if the file has the name of none.
+        Under the conditions of `read_graph`, `read_session` and `read_mesh`; or if the suffix is
+        unknown.
     """
     from jetpy.errors import FileFormatError
     from jetpy.io import FORMATS, read_graph
@@ -128,14 +130,14 @@ def read_input(path: Path, bars: Bars, **rules: bool) -> InputGraph:
 
 
 def is_session_file(path: Path) -> bool:
-    """Whether a path is that of a session."""
+    """Return whether a path is a session file."""
     from jetpy.incremental.session import is_session
 
     return path.is_file() and is_session(path)
 
 
 def name_of(path: Path) -> str:
-    """Return what the graph of a file, or of a folder, is called in reports."""
+    """Return the name in reports of the graph in a file or folder."""
     from jetpy.io.compression import split_name
 
     return path.resolve().name if path.is_dir() else split_name(path)[0]

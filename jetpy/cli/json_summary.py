@@ -1,4 +1,4 @@
-"""Results as plain dictionaries, ready for JSON."""
+"""Results as dictionaries, ready for JSON."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def stats(partition: Partition, read_seconds: float) -> dict[str, Any]:
     ----------
     partition : Partition
     read_seconds : float
-        Wall seconds that reading the graph took.
+        Wall seconds for reading the graph.
 
     Returns
     -------
     dict
-        The fields that ``docs/guide/json.md`` lists. ``seconds["total"]`` is partitioning
-        alone: neither reading nor compiling. ``profile`` is there if the run has one.
+        The fields listed in ``docs/guide/json.md``. ``seconds["total"]`` includes neither reading
+        nor compiling. ``profile`` is present if the run has one.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def stats(partition: Partition, read_seconds: float) -> dict[str, Any]:
 
 
 def mapping_stats(mapping: Mapping, read_seconds: float) -> dict[str, Any]:
-    """Describe a mapping run: the fields that ``docs/guide/json.md`` lists."""
+    """Describe a mapping run, with the fields listed in ``docs/guide/json.md``."""
     partition = mapping.partition
     return {
         **_header(partition.graph, partition.k),
@@ -82,7 +82,7 @@ def mapping_stats(mapping: Mapping, read_seconds: float) -> dict[str, Any]:
 
 
 def together_stats(result: DistributedPartition, name: str, read_seconds: float) -> dict[str, Any]:
-    """Describe a run of several processes: the fields that ``docs/guide/json.md`` lists."""
+    """Describe a run of several processes, with the fields listed in ``docs/guide/json.md``."""
     return {
         "version": jetpy.__version__,
         "graph": name,
@@ -93,7 +93,7 @@ def together_stats(result: DistributedPartition, name: str, read_seconds: float)
 
 
 def update_stats(live: IncrementalPartitioner, updates: Sequence[Update]) -> dict[str, Any]:
-    """Describe a session after batches: the fields that ``docs/guide/json.md`` lists."""
+    """Describe a session after batches, with the fields listed in ``docs/guide/json.md``."""
     return {
         "version": jetpy.__version__,
         "n": live.n,
@@ -144,7 +144,7 @@ def _effort(partition: Partition, read_seconds: float) -> dict[str, Any]:
 
 
 def cost_report(machine: Machine, cost: int, by_level: list[int]) -> dict[str, Any]:
-    """Describe a machine and what a mapping onto it costs."""
+    """Describe a machine and the cost of a mapping."""
     return {
         "hierarchy": list(machine.hierarchy),
         "distances": list(machine.distances),
@@ -154,7 +154,7 @@ def cost_report(machine: Machine, cost: int, by_level: list[int]) -> dict[str, A
 
 
 def evaluation(graph: Graph, result: Evaluation) -> dict[str, Any]:
-    """Describe the evaluation of a partition of `graph`."""
+    """Describe the metrics of a partition of `graph`."""
     costs = {}
     if result.machine is not None and result.cost is not None and result.cost_by_level is not None:
         costs = cost_report(result.machine, result.cost, result.cost_by_level.tolist())
@@ -179,7 +179,7 @@ def evaluation(graph: Graph, result: Evaluation) -> dict[str, Any]:
 
 
 def about(graph: Graph) -> dict[str, Any]:
-    """Name a graph and its size, and the version of jetpy."""
+    """Return the name and size of a graph, and the version of jetpy."""
     return {"version": jetpy.__version__, "graph": graph.name, "n": graph.n, "m": graph.m}
 
 

@@ -1,4 +1,4 @@
-"""Whether a launcher of MPI (mpiexec, srun) has started this process, and as one of several.
+"""Detection of MPI launchers (mpiexec, srun), and of the number of processes that they started.
 
 Launchers set environment variables, which child processes inherit.
 """
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from jetpy.errors import BackendError
 
 RANKS = "PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK"
-"""Variables in which launchers of MPI pass its rank to a process; one of them is always set."""
+"""Variables in which MPI launchers pass the rank to a process; one of them is always set."""
 SIZES = "PMI_SIZE", "OMPI_COMM_WORLD_SIZE"
 """Variables in which some launchers pass the number of processes."""
 TASKS = "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"
@@ -24,7 +24,7 @@ def rank_from_environment() -> int | None:
 
 
 def launcher_started_many() -> bool:
-    """Whether the environment shows that a launcher started several processes."""
+    """Return whether the environment shows that a launcher started several processes."""
     rank = rank_from_environment()
     if rank is None:
         return False
@@ -32,7 +32,7 @@ def launcher_started_many() -> bool:
 
 
 def are_several() -> bool:
-    """Whether this process is one of several that MPI knows of.
+    """Return whether this process is one of several processes of MPI.
 
     The function asks MPI, unless no launcher is found or it started one process.
 
@@ -61,14 +61,14 @@ def are_several() -> bool:
 
 
 def _first(names: Iterable[str]) -> int | None:
-    """Return the first variable among `names` that is a number; None if there is none."""
+    """Return the first of these variables that is an integer; None if there is none."""
     return next(
         (int(value) for name in names if (value := os.environ.get(name, "")).isdigit()), None
     )
 
 
 def _library() -> str:
-    """Return the name and version of the MPI library that mpi4py takes."""
+    """Return the name and version of mpi4py's MPI library."""
     from mpi4py import MPI
 
     said: str = MPI.Get_library_version()

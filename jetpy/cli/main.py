@@ -1,4 +1,4 @@
-"""The command line: one module per command; whatever takes long to import is imported late."""
+"""The command group ``jetpy``; each command's module is imported when the command is used."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COMMANDS = (
 
 
 class _Jetpy(Program):
-    """Commands whose modules are imported when they are asked for."""
+    """A group that imports the module of a command on first use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""

@@ -1,4 +1,4 @@
-"""``jetpy map``: a task graph in, a PE for each task out."""
+"""``jetpy map``: map a task graph to a machine, and write the PE of each task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``jetpy mesh``: the cells of a mesh into parts."""
+"""``jetpy mesh``: partition the cells of a mesh."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options shared by several commands."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ graph_argument = click.argument("graph", type=_GraphPath(exists=True, path_type=
 
 
 class _BackendName(click.Choice[str]):
-    """Name of a back end; those of earlier versions are refused by what they are called now."""
+    """Name of a back end; for an old name, the error gives the current one."""
 
     def convert(self, value: Any, *where: Any) -> str:
         if value in choices.RENAMED:
@@ -89,7 +89,7 @@ vertex_weights_option = click.option(
 
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that tell how to take a graph."""
+    """Add the options for reading a graph."""
     for option in (scale_option, pattern_option, repair_option):
         command = option(command)
     return command
@@ -167,7 +167,7 @@ hierarchy_option = click.option(
 
 
 def parts_option(metavar: str, meaning: str) -> Decorator:
-    """Return the option for the file of parts, given what it is for."""
+    """Return the option for the file of parts; `meaning` begins its help."""
     return click.option(
         "-o",
         "--output",
@@ -178,7 +178,7 @@ def parts_option(metavar: str, meaning: str) -> Decorator:
 
 
 def _numbers(text: str) -> float | list[float]:
-    """Return a number, or several with commas between them."""
+    """Parse a number, or several numbers separated by commas."""
     try:
         numbers = [float(part) for part in str(text).split(",")]
     except ValueError:
@@ -189,7 +189,7 @@ def _numbers(text: str) -> float | list[float]:
 
 
 def imbalance_option(meaning: str, *, several: bool = False) -> Decorator:
-    """Return the options for the imbalance, given what it means, and whether there may be more."""
+    """Return the options for the imbalance; `several` allows a list of numbers."""
     imbalance = click.option(
         "--imbalance",
         type=_numbers if several else float,
@@ -205,7 +205,7 @@ def imbalance_option(meaning: str, *, several: bool = False) -> Decorator:
 
 
 def distance_option(*, required: bool) -> Decorator:
-    """Return the option for the distances of PEs."""
+    """Return the option for the distances between PEs."""
     return click.option(
         "--distance",
         metavar="D1:D2:...",

@@ -1,4 +1,4 @@
-"""Output files: refused before the work starts, written whole or not at all."""
+"""Output files: checked before the work starts, and written atomically."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STDOUT = Path("-")
 
 
 class _OnlyTryingError(Exception):
-    """Ends a trial, so that nothing is written."""
+    """Ends a trial write, so that no file changes."""
 
 
 def check_outputs(
@@ -27,24 +27,24 @@ def check_outputs(
     inputs: Iterable[Path | None] = (),
     parts: Path | None = None,
 ) -> None:
-    """Refuse output files that could not be written at the end of the work.
+    """Check that output files can be written, before the work starts.
 
     Parameters
     ----------
     outputs : iterable of path or None
         Files to write.
     json_file : path, optional
-        One more file to write, or standard output.
+        Further file to write, or standard output.
     inputs : iterable of path or None
         Files that no output may replace.
     parts : path, optional
-        One more file to write, with a partition.
+        Further file to write, with a partition.
 
     Raises
     ------
     UsageError
-        If two of the files are the same, one other than `json_file` is standard output, or the
-        name of `parts` promises a format that partitions are not written in.
+        If two of the files are the same, a file other than `json_file` is standard output, or the
+        suffix of `parts` belongs to a format that does not hold partitions.
     JetpyError
         If a file cannot be written.
     """
@@ -64,11 +64,12 @@ def check_outputs(
 
 
 def check_cut_matrix(path: Path | None) -> None:
-    """Refuse a name, if there is one, that promises a format that cut matrices are not written in.
+    """Check that the suffix of a file, if any, is that of a cut matrix format.
 
     Raises
     ------
     UsageError
+        If it is not.
     """
     from jetpy.io.cut_matrix import check_cut_matrix_name
 
@@ -96,7 +97,7 @@ def _as_usage_error() -> Iterator[None]:
 
 def _try_to_open(path: Path) -> None:
     if path.is_fifo() or path.is_char_device():
-        return  # whoever is at its other end could notice
+        return  # a process at the other end could notice
     from jetpy.io.compression import open_output
 
     try:
@@ -108,7 +109,7 @@ def _try_to_open(path: Path) -> None:
 
 @contextlib.contextmanager
 def standard_output_kept() -> Iterator[None]:
-    """Send what libraries print on standard output to standard error while the block runs."""
+    """Redirect output of libraries from standard output to standard error in the block."""
     sys.stdout.flush()
     try:
         kept = os.dup(1)

@@ -1,4 +1,4 @@
-"""``jetpy partition``: a graph file in, a parts file out."""
+"""``jetpy partition``: partition a graph, and write the part of each vertex."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``jetpy partition`` as several processes, which ``mpiexec`` has started."""
+"""``jetpy partition`` in several processes started by ``mpiexec``."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ UNKNOWN = (
     *("targets", "fixed", "home", "connected", "coarsening", "refinement", "generations"),
     *("time_limit", "repair", "pattern", "scale", "vertex_weights", "session", "trace_file"),
 )
-"""Options of the command that go with one process alone."""
+"""Options of the command that require a single process."""
 MENDED = "a self-loop", "is there twice", "is not symmetric"
-"""What is wrong with graphs that one process can repair."""
+"""Phrases in messages about defects that a single process can repair."""
 REPAIR = (
     "one process can repair it: jetpy partition --repair, or, to keep the repaired graph, "
     "jetpy.write_graph(new, jetpy.read_graph(old, repair=True))"
@@ -33,9 +33,9 @@ REPAIR = (
 
 
 def partition_together(ctx: click.Context, graph: Path, k: int, **options: Any) -> None:
-    """Partition a graph, each process its share; the first one says what came of it.
+    """Partition a graph that is distributed over processes; rank 0 prints the result.
 
-    All end with the same exit code.
+    All processes exit with the same code. Collective.
     """
     from jetpy.distributed.mpi import world
 
@@ -49,7 +49,7 @@ def partition_together(ctx: click.Context, graph: Path, k: int, **options: Any) 
     except (JetpyError, click.ClickException) as error:
         if mine:
             raise
-        ctx.exit(code_of(error))  # the first process says why
+        ctx.exit(code_of(error))  # rank 0 prints the reason
     if mine:
         _tell(result, graph, read_seconds, json_file, quiet=quiet)
         worst = int((result.part_weights - result.limits).argmax())
@@ -68,7 +68,7 @@ def _partition(
     *,
     quiet: bool,
 ) -> tuple[DistributedPartition, float]:
-    """Return what the processes find, and the wall seconds that this one has read for.
+    """Return the result, and the wall seconds for reading in this process. Collective.
 
     Raises
     ------
@@ -101,12 +101,12 @@ def _partition(
 
 
 def _check_outputs(comm: Any, graph: Path, output: Path | None, json_file: Path | None) -> None:
-    """Refuse output files that could not be written at the end of the work, by the first process.
+    """Check, on rank 0, that output files can be written, before the work starts.
 
     Raises
     ------
     JetpyError
-        As `check_outputs` does.
+        Under the conditions of `check_outputs`.
     """
     from jetpy.distributed.writing import check_target
 
@@ -121,7 +121,7 @@ def _check_outputs(comm: Any, graph: Path, output: Path | None, json_file: Path 
 
 
 def _refuse_unknown(options: dict[str, Any]) -> None:
-    """Take options from a dictionary that go with one process alone.
+    """Remove options that require a single process from a dictionary.
 
     Raises
     ------
@@ -139,7 +139,7 @@ def _refuse_unknown(options: dict[str, Any]) -> None:
 
 @contextmanager
 def _naming(graph: Path) -> Iterator[None]:
-    """Have errors about a graph begin with the name of its file, and say what mends it."""
+    """Prepend the file name to errors about a graph, and append a remedy if there is one."""
     try:
         yield
     except GraphError as error:

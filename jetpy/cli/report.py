@@ -1,4 +1,4 @@
-"""``jetpy report``: a page about a partition, found now or given."""
+"""``jetpy report``: a page about a new or given partition."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ if TYPE_CHECKING:
     from jetpy.pages.subject import Subject
 
 OF_A_RUN = ("objective", "connected", "preset", "backend", "threads", "device")
-"""Options of a run, which is not made where parts are given."""
+"""Options of a run, which are refused if parts are given."""
 COMMAND = "jetpy.cli.report.command"
 
 
 class _Report(Command):
-    """A command that knows how it was called."""
+    """A command that stores its command line."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Keep the command line for the page."""
+        """Store the command line for the page."""
         ctx.meta[COMMAND] = shlex.join([*ctx.command_path.split(), *args])
         return super().parse_args(ctx, args)
 
@@ -209,7 +209,7 @@ def report_command(
 def _completed(
     given: InputGraph, coordinates: Path | None, vertex_weights: Path | None, *, scale: bool
 ) -> InputGraph:
-    """Return a graph with what files tell of its vertices."""
+    """Return a graph with the weights and coordinates in files."""
     from jetpy.io.coordinates import read_coordinates
 
     given = given.with_weights(vertex_weights, scale=scale)
@@ -220,7 +220,7 @@ def _completed(
 
 
 def _partitioned(graph: Graph, k: int, bars: Bars, asked: dict[str, Any]) -> Subject:
-    """Find the parts, twice: with a profile, runs take longer."""
+    """Partition twice, because a run with a profile takes longer."""
     from jetpy.api.partitioning import partition
     from jetpy.pages.subject import Subject
 
@@ -247,7 +247,7 @@ def _given(graph: Graph, parts: IntArray, k: int | None, imbalance: float, sourc
 
 
 def _numbers(subject: Subject) -> dict[str, Any]:
-    """Return what `jetpy partition` tells of a run as JSON, or `jetpy evaluate` of given parts."""
+    """Return the JSON of `jetpy partition` for a run, or of `jetpy evaluate` for given parts."""
     from jetpy.cli.json_summary import evaluation, stats
     from jetpy.evaluation.evaluate import evaluate
 
@@ -259,7 +259,7 @@ def _numbers(subject: Subject) -> dict[str, Any]:
 def _conclude(
     ctx: click.Context, subject: Subject, output: Path, size: int, *, quiet: bool
 ) -> None:
-    """Say what was written, and warn of what is wrong with the parts."""
+    """Print the name of the page, and warn about disconnected or unbalanced parts."""
     from jetpy.evaluation.rows import count
 
     if not quiet:

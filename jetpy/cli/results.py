@@ -1,4 +1,4 @@
-"""What partitioning and mapping have in common: the graph read, files, a summary, the exit code."""
+"""Common parts of partitioning and mapping commands: reading, output, summary, exit code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jetpy.cli.command import INFEASIBLE, notify
 from jetpy.cli.output import STDOUT, write_json
 
 MAX_LISTED = 8
-"""Parts that a warning names."""
+"""Maximum number of parts that a warning names."""
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def read_timed(path: Path, bars: Bars, **rules: bool) -> tuple[Graph, float]:
-    """Return a graph, read by rules as of `read_graph`, and the wall seconds that took."""
+    """Read a graph, with rules as for `read_graph`; return it and the wall seconds."""
     from jetpy.io import read_graph
 
     started = time.perf_counter()
@@ -34,7 +34,7 @@ def read_timed(path: Path, bars: Bars, **rules: bool) -> tuple[Graph, float]:
 
 
 def read_weights(path: Path | None, n: int, *, scale: bool) -> npt.NDArray[Any] | None:
-    """Return the weights of n vertices that a file holds, if there is one.
+    """Return the weights of n vertices in a file, or None without a file.
 
     `scale` as for `read_vertex_weights`.
     """
@@ -46,7 +46,7 @@ def read_weights(path: Path | None, n: int, *, scale: bool) -> npt.NDArray[Any] 
 
 
 def read_places(path: Path | None, n: int) -> IntArray | None:
-    """Return the parts of n vertices that a file holds (int32, -1: none), if there is one."""
+    """Return the parts of n vertices in a file (int32, -1: none), or None without a file."""
     if path is None:
         return None
     from jetpy.io import read_parts
@@ -55,7 +55,7 @@ def read_places(path: Path | None, n: int) -> IntArray | None:
 
 
 def write_files(partition: Partition, output: Path | None, trace_file: Path | None) -> None:
-    """Write the parts and the profile, where these are asked for."""
+    """Write the parts and the profile, if requested."""
     if output is not None:
         from jetpy.io import write_parts
 
@@ -73,9 +73,9 @@ def conclude(
     quiet: bool,
     names: tuple[str, str],
 ) -> None:
-    """Write the report, print the summary, and end the command if there is no balance.
+    """Write the report, print the summary, and exit with code 3 if the result is not balanced.
 
-    `names` are what to call the result and its parts.
+    `names` are the nouns for the result and its parts.
     """
     if json_file is not None:
         write_json(json_file, report)
@@ -94,7 +94,7 @@ def conclude(
 
 
 def warn_of_pieces(disconnected: Mapping[int, str]) -> None:
-    """Warn of parts that should be connected and are not, given why; no error."""
+    """Warn about parts that should be connected but are not, with the reasons."""
     for reason in dict.fromkeys(disconnected.values()):
         own = [f"{p}" for p, why in disconnected.items() if why == reason]
         listed = ", ".join(own[:MAX_LISTED]) + (", …" if len(own) > MAX_LISTED else "")
@@ -105,7 +105,7 @@ def warn_of_pieces(disconnected: Mapping[int, str]) -> None:
 def exit_unless_balanced(
     ctx: click.Context, heaviest: int, limit: int, names: tuple[str, str]
 ) -> None:
-    """Warn and end the command if a part weighs more than its limit; `names` as for `conclude`."""
+    """Warn and exit with code 3 if `heaviest` exceeds `limit`; `names` as for `conclude`."""
     if heaviest > limit:
         result, part = names
         notify(

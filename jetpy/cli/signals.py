@@ -1,9 +1,9 @@
-"""The program `jetpy`: the command line, and how signals end it at any moment.
+"""The program `jetpy`: the command line, and its reaction to signals.
 
-Whatever the main thread does, SIGINT (Ctrl-C), SIGTERM and SIGHUP end the program within a second:
-they end what it does by an exception, and where that comes too late, as a compiled kernel runs, a
-second thread ends the program. A signal that is ignored at the start stays ignored. This module
-imports next to nothing, so that it is in charge before anything else is imported.
+SIGINT (Ctrl-C), SIGTERM and SIGHUP end the program within a second, whatever the main thread does.
+A handler raises an exception in the main thread. If this takes too long, for example in a compiled
+kernel, a second thread ends the program. A signal that is ignored at the start stays ignored. This
+module imports very little, so that its handlers are installed before other imports.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 
 GRACE = 0.5
-"""Seconds that the main thread has to end by itself."""
+"""Seconds for the main thread to end after a signal."""
 _SHOW_CURSOR = b"\r\x1b[K\x1b[?25h"
-"""What a terminal gets where progress bars may have hidden its cursor."""
+"""Terminal sequence that shows the cursor, which progress bars may have hidden."""
 
 _FRAGILE = ("llvmlite",)
-"""Packages whose C++ calls back Python and crashes where that raises an exception."""
+"""Packages whose C++ code calls Python and crashes if it raises an exception."""
 
 _received: list[int] = []
-"""The first signal, once there is one."""
+"""The first signal received, if any."""
 _hurry = threading.Event()
 _ending = threading.Lock()
 _at_once: list[bool] = []
-"""Something, while a signal has to end the program at once."""
+"""Not empty while a signal must end the program immediately."""
 
 
 class Stopped(SystemExit):
-    """A signal has come; no error, so that nothing but cleaning up takes notice."""
+    """Raised by a signal; a `SystemExit`, so that only cleanup code handles it."""
 
 
 def main() -> None:
@@ -44,7 +44,7 @@ def main() -> None:
         from jetpy.cli.main import main as command_line
 
         command_line(prog_name="jetpy")
-    except BaseException as error:  # also what libraries make of one when they are interrupted
+    except BaseException as error:  # libraries may convert `Stopped` to another exception
         if _is_from_metis(error):
             _received.append(signal.SIGTERM)
         if not _received:
@@ -57,7 +57,7 @@ def main() -> None:
 
 @contextmanager
 def ending_at_once() -> Iterator[None]:
-    """Let signals end the program without unwinding: other processes would wait for this one."""
+    """Let signals end the program without unwinding, because other processes would wait for it."""
     _at_once.append(True)
     try:
         yield
@@ -66,7 +66,7 @@ def ending_at_once() -> Iterator[None]:
 
 
 def _is_from_metis(error: BaseException) -> bool:
-    """Whether METIS has failed, which takes SIGTERM for an error of its own while it runs."""
+    """Return whether METIS failed; while it runs, it turns SIGTERM into an error of its own."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -75,7 +75,7 @@ def _is_from_metis(error: BaseException) -> bool:
 
 
 def _signals() -> list[signal.Signals]:
-    """Return the signals that end the program, without those that are ignored."""
+    """Return the signals that end the program, except ignored ones."""
     names = ("SIGINT", "SIGHUP", "SIGTERM")
     known = [signal.Signals[name] for name in names if hasattr(signal, name)]
     return [number for number in known if signal.getsignal(number) != signal.SIG_IGN]
@@ -92,9 +92,9 @@ def _take_charge() -> None:
 
 
 def _let_go() -> None:
-    """Let signals end the process in the usual way: the work is done and its result is out.
+    """Restore the default signal handlers after the work.
 
-    The last garbage collection is left out, as it takes a sixth of the time of a short command.
+    This also skips the last garbage collection, which takes a sixth of the time of a short command.
     """
     gc.freeze()
     with suppress(OSError, ValueError):
@@ -104,7 +104,7 @@ def _let_go() -> None:
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    """Unwind the main thread; later signals must not interrupt that."""
+    """Unwind the main thread; later signals must not interrupt this."""
     if _received:
         return
     _received.append(number)
@@ -121,15 +121,15 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 
 def _watch(reader: int) -> None:
-    """Wait for a signal, which Python's handler writes here in whatever thread it comes."""
+    """Wait for a signal, whose number Python's handler writes to a pipe in any thread."""
     number = os.read(reader, 1)[0]
     _hurry.wait(GRACE)
     _end(number)
 
 
 def _end(number: int) -> None:
-    """End the program at once; nothing half-written is left."""
-    _ending.acquire()  # for good: the other thread may be about to do the same
+    """End the program immediately, without partial files."""
+    _ending.acquire()  # never released: the other thread may be about to do the same
     atomic = sys.modules.get("jetpy.io.atomic")
     if atomic is not None:
         atomic.remove_unfinished()

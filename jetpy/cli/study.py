@@ -1,4 +1,4 @@
-"""``jetpy study``: many runs on all back ends, other partitioners beside, and a page about it."""
+"""``jetpy study``: runs on all back ends and of other partitioners, and a page about them."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ BACKENDS = tuple(name for name in get_args(choices.Backend) if name != "auto")
 PAGE = "report.html"
 COMMAND = "jetpy.cli.study.command"
 WITH_MERGE = ("sources", "merge", "output", "json_file", "quiet")
-"""Parameters that mean something where studies are joined."""
+"""Parameters that are allowed with --merge."""
 
 
 def numbers(least: int) -> Callable[[str], tuple[int, ...]]:
-    """Return what reads whole numbers with commas between them, none of them twice."""
+    """Return a parser of distinct integers separated by commas, each at least `least`."""
 
     def read(text: str) -> tuple[int, ...]:
         try:
@@ -48,7 +48,7 @@ def numbers(least: int) -> Callable[[str], tuple[int, ...]]:
 
 
 def some_of(known: Collection[str]) -> Callable[[str], tuple[str, ...]]:
-    """Return what reads some of the known words with commas between them; `none` is none."""
+    """Return a parser of known words separated by commas; `none` is the empty list."""
 
     def read(text: str) -> tuple[str, ...]:
         if text == "none":
@@ -63,10 +63,10 @@ def some_of(known: Collection[str]) -> Callable[[str], tuple[str, ...]]:
 
 
 class _Study(Command):
-    """A command that knows how it was called."""
+    """A command that stores its command line."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Keep the command line for the page."""
+        """Store the command line for the page."""
         ctx.meta[COMMAND] = shlex.join([*ctx.command_path.split(), *args])
         return super().parse_args(ctx, args)
 
@@ -228,7 +228,7 @@ def study_command(
 
 
 def _refuse_options_of_runs(ctx: click.Context) -> None:
-    """Refuse what has no meaning where nothing is run, rather than ignore it."""
+    """Refuse options of runs with --merge, instead of ignoring them."""
     given = [
         option.opts[0]
         for option in ctx.command.params
@@ -248,7 +248,7 @@ def _run(
     asked: dict[str, Any],
     bars: Bars,
 ) -> list[dict[str, Any]]:
-    """Make the runs that are missing, and return the rows of those that failed."""
+    """Make the missing runs, and return the rows of failed runs."""
     from jetpy.device.doctor import run_doctor
     from jetpy.engines.threads import available_threads
     from jetpy.problem.problem import checked_imbalance
@@ -285,7 +285,7 @@ def _run(
 
 
 def _conclude(results: Results, output: Path, json_file: Path | None, *, quiet: bool) -> None:
-    """Say what the study found."""
+    """Print the summary of the study; raise BackendError if parts differ."""
     from jetpy.errors import BackendError
 
     if json_file is not None:

@@ -1,4 +1,4 @@
-"""What commands print on standard output, as rich tables."""
+"""Output of commands as rich tables."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 
 MAX_KERNELS = 12
-"""Kernels that a profile's table lists."""
+"""Maximum number of kernels in the table of a profile."""
 MAX_UPDATES = 20
-"""Batches of modifiers that a table lists, the last ones."""
+"""Maximum number of batches in a table, which lists the last ones."""
 
 
 def stdout_console() -> Console:
-    """Return a console that takes all text as it is; wide where nobody looks at it."""
+    """Return a console without markup; 120 columns wide if the output is not a terminal."""
     from rich.console import Console
 
     console = Console(markup=False, highlight=False, emoji=False)
@@ -45,7 +45,7 @@ def stdout_console() -> Console:
 
 
 def facts(rows: Sequence[tuple[str, str]]) -> Text:
-    """Return names and values, one pair a line."""
+    """Return names and values, one pair per line."""
     from rich.text import Text
 
     width = max(len(name) for name, _ in rows) + 2
@@ -54,7 +54,7 @@ def facts(rows: Sequence[tuple[str, str]]) -> Text:
 
 
 def columns(headers: Sequence[str], rows: Iterable[Sequence[str]], left: int = 0) -> Table:
-    """Return a table of columns of numbers, of which the first `left` hold text."""
+    """Return a table; the first `left` columns are text, the others right-aligned numbers."""
     from rich import box
     from rich.table import Table
 
@@ -80,7 +80,7 @@ def summary(partition: Partition, read_seconds: float) -> Text:
 
 
 def pieces_text(pieces: npt.NDArray[np.int64]) -> str:
-    """Return how many parts are in several pieces (int64, shape (k,)), and in how many.
+    """Return the number of disconnected parts, and of their components (int64, shape (k,)).
 
     >>> import numpy as np
     >>> pieces_text(np.array([1, 3, 2, 0]))
@@ -114,7 +114,7 @@ def update_summary(live: IncrementalPartitioner, updates: Sequence[Update]) -> T
 
 
 def updates_table(updates: Sequence[Update]) -> Table:
-    """Return a table of what batches of modifiers led to."""
+    """Return a table of the results of batches of modifiers."""
     first = max(0, len(updates) - MAX_UPDATES)
     rows = (
         (
@@ -132,7 +132,7 @@ def updates_table(updates: Sequence[Update]) -> Table:
 def times(
     partition: Partition | DistributedPartition, read_seconds: float
 ) -> list[tuple[str, str]]:
-    """Return rows for how long a run took, and what came before it."""
+    """Return rows with the time of a run, and of reading and compiling."""
     kernels = "compile" if partition.compiled else "load kernels"
     return [
         seconds_row(partition),
@@ -141,7 +141,7 @@ def times(
 
 
 def levels(partition: Partition) -> Table:
-    """Return a table of the levels, coarsest first, as they were refined."""
+    """Return a table of the levels, coarsest first."""
     return columns(LEVEL_HEADERS, level_rows(reversed(partition.levels)))
 
 
@@ -170,5 +170,5 @@ def _total(steps: Sequence[Step]) -> Step:
 
 
 def kernels(profile: Profile) -> Table:
-    """Return a table of the kernels that took longest."""
+    """Return a table of the kernels with the longest total time."""
     return columns(KERNEL_HEADERS, kernel_rows(profile)[:MAX_KERNELS], left=2)

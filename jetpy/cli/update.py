@@ -92,7 +92,7 @@ def update_command(
         bars.busy("Writing")
         if output is not None:
             write_parts(output, live.partition)
-        live.save(save or session)  # last: the same command applies nothing twice
+        live.save(save or session)  # last, so that a repeated command applies nothing twice
     if json_file is not None:
         write_json(json_file, update_stats(live, updates))
     if not quiet and json_file != STDOUT:

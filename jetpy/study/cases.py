@@ -86,7 +86,7 @@ class Case(NamedTuple):
 
     @property
     def application(self) -> str:
-        """What is compared: jetpy with a preset and a family of back ends, or another tool."""
+        """Name of the application: jetpy with preset and family of back ends, or a tool."""
         return application_of(self.tool, self.preset, self.backend)
 
     @property
