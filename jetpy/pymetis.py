@@ -2,7 +2,7 @@
 
 Everything else comes from pymetis: ordering and meshes use METIS, and options, enumerations and
 named tuples are the same objects. `part_graph` warns, once per process, about each option that it
-does not support; errors are those of jetpy.
+does not support. It raises the errors of jetpy.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def part_graph(
         Make the parts connected, like the option `contig`.
     options : Options, optional
         `ufactor` is the imbalance in thousandths, `seed` the seed, `objtype` the objective (cut or
-        communication volume), and `ncuts` the number of partitions of which the best is returned
+        communication volume), and `ncuts` the number of partitions from which the best is returned
         (`generations` of `jetpy.partition`). Other options that METIS would use are ignored, with a
         warning.
     warn_on_copies : bool

@@ -1,6 +1,6 @@
 """The program `jetpy`: the command line, and its reaction to signals.
 
-SIGINT (Ctrl-C), SIGTERM and SIGHUP end the program within a second, whatever the main thread does.
+SIGINT (Ctrl-C), SIGTERM and SIGHUP end the program within a second, at any point of its work.
 A handler raises an exception in the main thread. If this takes too long, for example in a compiled
 kernel, a second thread ends the program. A signal that is ignored at the start stays ignored. This
 module imports very little, so that its handlers are installed before other imports.

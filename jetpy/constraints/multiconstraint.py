@@ -171,7 +171,7 @@ def partition_several(
     progress: Progress = no_progress,
     pinned: IntArray | None = None,
 ) -> Outcome:
-    """Partition a graph with several weights per vertex, whose own weights combine them.
+    """Partition a graph with several weights per vertex; `graph` has a combined weight.
 
     `pinned` as for `evolve_several`.
     """

@@ -157,7 +157,7 @@ def partition(
     small: int | None = None,
     progress: ProgressOption = None,
 ) -> DistributedPartition:
-    """Partition a graph of which each process has a block of vertices. Collective.
+    """Partition a graph that is distributed over processes by blocks of vertices. Collective.
 
     All processes must pass the same options. The parts equal those of `jetpy.partition` for the
     whole graph, whatever the number of processes and their blocks.
@@ -221,7 +221,7 @@ def refine(
     small: int | None = None,
     progress: ProgressOption = None,
 ) -> DistributedPartition:
-    """Refine a partition of a graph of which each process has a block of vertices. Collective.
+    """Refine a partition of a graph that is distributed over processes. Collective.
 
     The parts equal those of `jetpy.refine`, whatever the number of processes.
 

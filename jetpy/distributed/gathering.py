@@ -1,4 +1,4 @@
-"""Gathering of small graphs on every process, all of which then compute the same parts."""
+"""Gathering of small graphs on every process; all processes then compute the same parts."""
 
 from __future__ import annotations
 

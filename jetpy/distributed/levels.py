@@ -85,7 +85,7 @@ class GatheredLevel(HierarchyLevel):
 
 @dataclass(frozen=True, eq=False)
 class PieceLevel(HierarchyLevel):
-    """A level of which every process has a piece.
+    """A level that is distributed over all processes in pieces.
 
     Attributes
     ----------

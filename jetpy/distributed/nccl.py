@@ -156,7 +156,7 @@ def _group_of(comm: Any, gpus: tuple[str, ...]) -> Any:
 
 @cache
 def _keyval() -> int:
-    """Return the key of the attribute of MPI communicators that stores those of NCCL."""
+    """Return the key of the attribute of MPI communicators that stores NCCL communicators."""
     from mpi4py import MPI
 
     atexit.register(_destroy_all)

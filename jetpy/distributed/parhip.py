@@ -1,4 +1,4 @@
-"""Files in ParHiP's binary format (`jetpy.io.parhip`), of which each process reads its share."""
+"""Distributed reading of files in ParHiP's binary format (`jetpy.io.parhip`)."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Blocks:
 
     @classmethod
     def of(cls, comm: Communicator, n: int) -> Blocks:
-        """Return the blocks of processes of which this one has `n` vertices. Collective."""
+        """Return the blocks of all processes; this one owns `n` vertices. Collective."""
         return cls(comm, starts_of(comm.allgather_objects(n)))
 
     @property

@@ -113,7 +113,7 @@ class PieceState(RefinementState):
 
 
 class PieceRefinement(Refinement):
-    """Refinement of a level of which every process has a piece."""
+    """Refinement of a level that is distributed over all processes in pieces."""
 
     state_type = PieceState
 

@@ -22,7 +22,7 @@ class Communication:
     ----------
     volumes : int64, shape (k,)
         Communication volume of each part: the sum over its vertices of the number of other parts
-        with a neighbour.
+        among their neighbours.
     boundary : int64, shape (k,)
         Number of vertices of each part with a neighbour in another part.
     isolated : int64, shape (k,)

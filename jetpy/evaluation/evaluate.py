@@ -50,7 +50,7 @@ class Evaluation:
         As `imbalance`.
     part_volumes : int64, shape (k,)
         Communication volume of each part: the sum over its vertices of the number of other parts
-        with a neighbour.
+        among their neighbours.
     part_boundary_vertices : int64, shape (k,)
         Number of vertices of each part with a neighbour in another part.
     part_isolated_vertices : int64, shape (k,)

@@ -1,4 +1,4 @@
-"""Search for affected vertices, and selection of those to place again (iG-kway, V-C)."""
+"""Search for affected vertices, and selection of vertices to place again (iG-kway, V-C)."""
 
 from __future__ import annotations
 

@@ -26,8 +26,8 @@ from jetpy.problem.problem import Problem, make_problem
 
 ARRAYS = ("indptr", "indices", "edge_weights", "vertex_weights", "vertices", "parts", "settings")
 PRESENT = "present"
-"""Additional array, one bit per id, if by far most vertices were deleted: it makes the file large
-enough to justify the memory of the ids."""
+"""Additional array, one bit per id, written if nearly all vertices were deleted: it makes the file
+large enough to justify the memory of the ids."""
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ TRIES = 4
 QUICK = 1 << 25
 """Swaps are fast if the number of directed edges times PEs is at most this."""
 MAX_CLOSENESS = 1 << 20
-"""Closeness of PEs of distance 0, times their number; the sum of a row fits in an int32."""
+"""Closeness of PEs of distance 0, times their number; the sum over all pairs fits in an int32."""
 
 Places = npt.NDArray[np.int32]
 

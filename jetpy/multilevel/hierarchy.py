@@ -115,7 +115,7 @@ class HierarchyLevel:
     def refine(
         self, problem: Problem, parts: Array, depth: int, known: Measures | None = None
     ) -> Refined:
-        """Refine parts (int32, shape (n,)) on this level, whose depth is `depth`.
+        """Refine parts (int32, shape (n,)) on this level, which has depth `depth`.
 
         `known` are their measures, if available.
         """
@@ -174,7 +174,7 @@ def coarsest_size(k: int, per_part: int | None = None) -> int:
 
     Jet's own code coarsens to 8 k vertices, from k = 128 on to max(1024, 2 k). jetpy stops earlier:
     bisecting 32 vertices per part takes milliseconds and leads to smaller cuts. Dense graphs are
-    coarsened to at least an eighth of this, until four tries are affordable.
+    coarsened further until four tries are affordable, but not below an eighth of this.
     """
     if per_part is not None:
         return per_part * k

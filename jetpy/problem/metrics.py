@@ -93,7 +93,7 @@ def imbalance(graph: Graph, parts: npt.ArrayLike, k: int) -> float:
 
 
 def communication_volume(graph: Graph, parts: npt.ArrayLike) -> int:
-    """Return the sum over all vertices of the number of other parts with a neighbour."""
+    """Return the sum over all vertices of the number of other parts among their neighbours."""
     ids = checked_parts(graph, parts)
     volume = 0
     for u, entries in cut_entries(graph, ids):
@@ -116,7 +116,7 @@ def components_per_part(graph: Graph, parts: npt.ArrayLike, k: int) -> npt.NDArr
 
 
 def label_components(graph: Graph, parts: IntArray) -> IntArray:
-    """Label the connected components of all parts, which are those of the graph without cut edges.
+    """Label the connected components of all parts, that is, of the graph without cut edges.
 
     Parameters
     ----------

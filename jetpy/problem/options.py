@@ -88,7 +88,7 @@ class RefineOptions:
     patience : int
         Iterations without a new best partition before a loop ends. The number doubles while a part
         is above its limit and either no balanced partition is known or the cut is smaller than
-        that of the best partition.
+        the cut of the best partition.
     tolerance : float
         A cut below this factor times the best cut resets the patience (phi in the paper): from 0 to
         1, with at most six decimal places.
@@ -102,7 +102,7 @@ class RefineOptions:
     flow_sweeps : int
         Maximum number of times that flows visit each pair of parts; 0: no flows.
     flow_hops : int
-        Maximum distance, in edges, of vertices that a flow may move from the cut between two parts.
+        Flows move vertices within this distance, in edges, of the cut between two parts.
     flow_step : int
         Flows run on every `flow_step`-th level, including the finest.
     flow_size : int
@@ -156,7 +156,7 @@ class Options:
         directed edges together.
     branch_parts_tried : int
         The coarsest graph of a further hierarchy is partitioned branch_parts_tried / k times, at
-        least once, and not more often than that of the first.
+        least once, and not more often than the first hierarchy's.
     cycles : int
         Number of V-cycles after the refinement of a level chosen by the next two options.
     cycle_limit : int or None
@@ -250,7 +250,7 @@ class IncrementalOptions:
         The first partition is the best of this number of runs with consecutive seeds. All later
         partitions depend on it, and cuts of some graphs vary by a tenth.
     extra_buckets : int
-        Number of buckets of 32 slots per vertex in addition to those that its neighbours fill
+        Number of buckets of 32 slots per vertex in addition to the buckets that its neighbours fill
         (gamma in iG-kway).
     max_degree : int
         A vertex with more neighbours keeps its part until the whole partition is refined. Most

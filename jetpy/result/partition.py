@@ -159,7 +159,7 @@ class Partition:
 
     @cached_property
     def communication_volume(self) -> int:
-        """Sum over all vertices of the number of other parts with a neighbour."""
+        """Sum over all vertices of the number of other parts among their neighbours."""
         return communication_volume(self.graph, self.parts)
 
     @cached_property

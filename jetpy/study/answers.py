@@ -11,7 +11,7 @@ from typing import Any
 def answering() -> Callable[[Any], None]:
     """Return the function by which this process, a child, returns results.
 
-    All other output, including that of foreign libraries, goes to standard error from now on.
+    All other output, also of other libraries, goes to standard error from now on.
     """
     stream = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)

@@ -32,7 +32,7 @@ _NOTHING = dict.fromkeys(_MEASURED, "")
 
 
 def installed(tools: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the other partitioners that are installed, and those that are not."""
+    """Return the installed and the missing ones among other partitioners."""
     found = [tool for tool in tools if find_spec(PACKAGES[tool])]
     return found, [tool for tool in tools if tool not in found]
 
@@ -131,7 +131,7 @@ def make_runs(
 
 
 def _row(study: Study, case: Case, folder: str, options: Options) -> dict[str, Any]:
-    """Make a run, or copy that of a serial tool, and return its row without the graph."""
+    """Make a run, or copy the run of a serial tool, and return its row without the graph."""
     about = {
         **case._asdict(),
         "application": case.application,

@@ -18,8 +18,8 @@ def bridge(contiguity: ContiguityProblem, parts: IntArray) -> IntArray:
     """Return parts (int32, shape (n,)) in which bridges connect kept components, if possible.
 
     For each part in turn, the shortest path from its heaviest kept component to the nearest other
-    one joins the part, until all are connected. A path must not cross bridges of other parts, nor
-    may it take the last vertex of a part.
+    one joins the part, until all are connected. A path must neither cross bridges of other parts
+    nor take the last vertex of a part.
     """
     result, free = parts.copy(), contiguity.movable.copy()
     for _ in range(PASSES):

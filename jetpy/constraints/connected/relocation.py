@@ -51,7 +51,7 @@ def _branch(rows: csr_array, weights: Weights, movable: Mask, least: int, most: 
 
     The root is the vertex of highest degree. The branch is the lightest one with a weight of at
     least `least`, otherwise the heaviest one. It weighs at most `most`, and all its vertices are
-    movable. The mask is empty if there is no such branch.
+    movable. The mask is empty if no branch qualifies.
     """
     root = int(np.diff(rows.indptr).argmax())
     order, above = breadth_first_order(rows, root, directed=False)

@@ -15,7 +15,7 @@ from jetpy.graph.dlpack import is_array, on_host, sparse_on_host
 from jetpy.graph.raw import Raw
 
 ONE_EDGE = ((0, 1), (1, 0))
-"""The only array of shape (2, 2) that is the same graph as an edge list and as a matrix."""
+"""An array of shape (2, 2) that means the same graph as an edge list and as a matrix."""
 
 
 def from_array(data: Any, n: int | None) -> Raw:
