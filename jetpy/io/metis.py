@@ -1,8 +1,8 @@
 """METIS graph files: ``n m [fmt [ncon]]``, then one line of 1-based neighbours per vertex.
 
 `fmt` has up to three binary digits, from the right: edge weights (after each neighbour), vertex
-weights (first on the line), vertex sizes (before those). Vertex sizes (METIS's communication
-volume of a vertex) are read but ignored, and the logger ``jetpy.input`` warns about it. Weights
+weights (first on the line), vertex sizes (before those). Vertex sizes (the amount of data that a
+vertex sends) are read but ignored, and the logger ``jetpy.input`` warns about it. Weights
 that are not 32-bit integers are read only if the rules scale or ignore weights. Several weights
 per vertex (ncon > 1) are refused. Lines that start with ``%`` are comments; an empty line is a
 vertex without neighbours.
