@@ -1,4 +1,4 @@
-"""The back end `cpp`: workunits printed as C++, compiled by g++, run by one thread."""
+"""Back end `cpp`: prints workunits as C++, compiles them with g++, runs them on one thread."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ NUMBERS = {
 
 
 def source(module: ModuleType, width: Width) -> str:
-    """Return the C++ of a module: its functions, and a loop for each workunit."""
+    """Return the C++ source of a module: its functions, and a loop for each workunit."""
     own = read_workunits(module, width).values()
     return "\n".join([HEAD, *map(print_function, with_callees(own)), *map(_loop, own)])
 
@@ -78,7 +78,7 @@ def _loop(definition: Definition) -> str:
 
 @cache
 def library(module: ModuleType, width: Width) -> ctypes.CDLL:
-    """Compile a module, and load it."""
+    """Compile a module and load the library; the library is cached for the process."""
     with tempfile.TemporaryDirectory() as folder:
         text, binary = Path(folder, "kernels.cpp"), Path(folder, "kernels.so")
         text.write_text(source(module, width))
@@ -86,14 +86,14 @@ def library(module: ModuleType, width: Width) -> ctypes.CDLL:
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False)
         except OSError:
-            raise BackendError("g++ is not installed, which cpp compiles kernels with") from None
+            raise BackendError("g++ is not installed; the back end cpp needs it") from None
         if done.returncode:
             raise BackendError(f"compiling {module.__name__} failed:\n{done.stderr}")
         return ctypes.CDLL(str(binary))
 
 
 class Launcher:
-    """A compiled workunit, loaded (`jetpy.engines.compiled_backend.Launcher`)."""
+    """A compiled workunit; implements `jetpy.engines.compiled_backend.Launcher`."""
 
     def __init__(self, definition: Definition, loaded: ctypes.CDLL, memory: Memory) -> None:
         arguments = Arguments(definition.signature, memory)
@@ -106,13 +106,13 @@ class Launcher:
         self.call: Callable[..., Any] = prototype((f"run_{definition.name}", loaded))
 
     def launch(self, n: int, arguments: Mapping[str, Any]) -> int:
-        """Run it over 0..n-1; return the total of a reduction or scan."""
+        """Run the workunit over 0..n-1; return the total of a reduction or scan."""
         total: int = self.call(*self.bind(n, arguments))
         return total
 
 
 class CppBackend(CompiledBackend):
-    """Workunits compiled by g++; arrays are NumPy's."""
+    """Back end with workunits compiled by g++ and NumPy arrays."""
 
     name = "cpp"
     threads = 1
@@ -134,7 +134,7 @@ class CppBackend(CompiledBackend):
         jobs: int | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> float:
-        """Compile every module."""
+        """Compile all modules; return the seconds this took."""
         started = time.perf_counter()
         for done, module in enumerate(modules, 1):
             library(module, self.width)

@@ -1,4 +1,4 @@
-"""How much of each part lies at its border."""
+"""Border weight of each part: the weight of its vertices with a neighbour in another part."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jetpy.workloads.multilevel import border as kernels
 def border_weights(
     backend: Backend, graph: DeviceGraph, parts: Array, k: int
 ) -> npt.NDArray[np.int64]:
-    """Return the weight of each part's vertices with a neighbour in another part.
+    """Return the border weight of each part.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Moves of positive gain, each made if a coin says so."""
+"""Moves of positive gain, each made with probability 1/2."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from jetpy.workloads.refinement import coin as kernels
 
 
 class CoinToss:
-    """Half of the moves that gain, on one level's state."""
+    """Refiner that makes about half of the moves of positive gain in each iteration."""
 
     is_monotone = False
 
@@ -15,12 +15,12 @@ class CoinToss:
         self._state = state
 
     def launch(self) -> None:
-        """Decide on moves, then make them."""
+        """Choose moves in one launch and make them in the next."""
         state = self._state
         both = {"graph": state.graph, "state": state}
         state.backend.parallel_for(state.propagating, kernels.toss, table=state.table, **both)
         state.backend.parallel_for(state.propagating, kernels.follow, **both)
 
     def launch_many(self) -> None:
-        """Never asked for."""
+        """Raise: no kernel of this refiner requests it."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""How much of each part lies at its border."""
+"""Border weight of each part: the weight of its vertices with a neighbour in another part."""
 
 import pykokkos as pk
 
@@ -7,7 +7,7 @@ from jetpy.workloads.common.groups import Graph, Weight
 
 @pk.workunit
 def weigh_border(v: int, graph: Graph, parts: pk.View1D[pk.int32], weights: pk.View1D[Weight]):
-    """Add a vertex's weight to the border of its part, if a neighbour is in another one."""
+    """Add the weight of v to the border weight of its part if a neighbour is in another part."""
     e: int = graph.indptr[v]
     end: int = graph.indptr[v + 1]
     while e < end:

@@ -1,4 +1,4 @@
-"""Moves of positive gain, each made if a coin says so: label propagation at its plainest."""
+"""Moves of positive gain, each made with probability 1/2: a simple label propagation."""
 
 import pykokkos as pk
 
@@ -13,7 +13,7 @@ from jetpy.workloads.refinement.targets import update_target
 
 @pk.workunit
 def toss(i: int, graph: Graph, table: Connectivity, state: Refinement):
-    """Choose a target for every active vertex; it wants to move for a gain, if the coin says so."""
+    """Give each active vertex a target, and a priority if it gains and the coin is heads."""
     if not propagates(state):
         return
     v: int = state.active[i]
@@ -31,7 +31,7 @@ def toss(i: int, graph: Graph, table: Connectivity, state: Refinement):
 
 @pk.workunit
 def follow(i: int, graph: Graph, state: Refinement):
-    """Move the vertices that want to."""
+    """Move each vertex that has a priority to its target."""
     if not propagates(state):
         return
     v: int = state.active[i]
