@@ -76,7 +76,7 @@ class Process:
 def test_destinations_in_dolfinx(bounds: list[int], ghosting: bool, compiled: None) -> None:
     """Each cell goes to its owner first, then to the owners of its neighbours."""
     names: dict[str, Any] = {}
-    exec(sections()["DOLFINx: a partitioner of the dual graph"][0].code, names)
+    exec(sections()["DOLFINx: custom partitioner"][0].code, names)
     graph, processes = random_graph(90, 200, 1), len(bounds) - 1
     values, barrier = [None] * processes, Barrier(processes, timeout=60)
 
