@@ -2,20 +2,21 @@
 Follow a changing circuit
 =========================
 
-For those whose graph changes while they work on it: circuits, adaptive meshes,
-networks. A circuit of 60,000 gates is simulated on 8 processors, a part of the gates
-each. A designer edits it, some wires and gates at a time. The partition follows most
-edits within milliseconds, stays balanced, and cuts about as little as one found anew.
+This tutorial is for graphs that change while you work on them: circuits, adaptive
+meshes or networks. Eight processors simulate a circuit of 60,000 gates, and each processor
+simulates one part. A designer edits a few gates and wires at a time. jetpy updates the
+partition within milliseconds after most edits. The partition stays balanced, and its
+cut stays close to the cut of a partition from scratch.
 
-Needs ``pip install '.[report]'``; run it by ``python docs/tutorials/circuit.py``.
+First run ``pip install '.[report]'``, then ``python docs/tutorials/circuit.py``.
 """
 
 # %%
 # The circuit
 # -----------
-# Gates are vertices, wires edges. The first two gates are inputs; each of the others
-# reads two earlier ones, mostly near ones. ``repair=True`` makes one wire of two
-# between the same gates.
+# Gates are vertices and wires are edges. The first two gates are inputs. Each other
+# gate reads two earlier gates, most of them near. ``repair=True`` merges two wires
+# between the same gates into one.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -32,25 +33,25 @@ circuit = jetpy.as_graph(np.stack([gate, reads]), n=GATES, repair=True, name="ci
 print(circuit)
 
 # %%
-# A live partition
-# ----------------
-# It begins with the best of three partitions.
+# Incremental partitioner
+# -----------------------
+# ``IncrementalPartitioner`` starts with the best of three partitions.
 
 live = jetpy.IncrementalPartitioner(circuit, PARTS)
-print(live.cut, "of", live.m, "wires are cut")
-print("gates of the parts:", live.part_weights)
+print("wires cut:", live.cut, "of", live.m)
+print("gates per part:", live.part_weights)
 
 # %%
-# Edits
-# -----
-# The designer works in one region: puts buffers into some wires, and takes some gates
-# out. All modifiers of a batch are applied, or none. Gates keep their numbers for good;
-# new ones get the next.
+# Batches of edits
+# ----------------
+# The designer works in one region. Each batch inserts buffers into some wires and
+# deletes some gates. jetpy applies a whole batch or nothing. Gates keep their ids, and
+# new gates get the next ids.
 
 
 def edit(buffers=20, removed=5, region=(25_000, 33_000)):
-    """Return a batch that puts gates into wires of a region, and takes others out."""
-    graph, ids = live.graph, live.vertices  # gate i of this graph has number ids[i]
+    """Return a batch that inserts buffers into wires of a region and deletes gates."""
+    graph, ids = live.graph, live.vertices  # vertex i of `graph` has id ids[i]
     gates = ids[(ids >= region[0]) & (ids < region[1])]
     gone = random.choice(gates, removed, replace=False)
     wires = np.stack([ids[graph.sources(0, graph.n)], ids[graph.indices]], axis=1)
@@ -68,24 +69,25 @@ def edit(buffers=20, removed=5, region=(25_000, 33_000)):
 
 
 update = live.update(edit())
-print(f"{update.action} within {1000 * update.seconds:.1f} ms")
+print(f"{update.action} in {1000 * update.seconds:.1f} ms")
 print("gates that moved:", update.moved)
-print("the new gates are in parts", np.unique(live.partition[update.vertices]))
+print("parts of the new gates:", np.unique(live.partition[update.vertices]))
 
 # %%
-# Many edits
-# ----------
-# Most batches are *placed*: only gates near the change are looked at. When much has
-# changed, or a part is full, the whole partition is *refined* or found anew
-# (*repartitioned*). Now and then a partition from scratch tells how good it is.
+# Many batches
+# ------------
+# After most batches, jetpy only *places* the gates near the change. When much of the
+# graph has changed, or a part is full, jetpy *refines* the whole partition or
+# partitions from scratch (*repartitions*). For comparison, the loop computes a
+# partition from scratch after every tenth batch.
 
-updates, anew = [], {}
+updates, from_scratch = [], {}
 for number in range(40):
     updates.append(live.update(edit()))
     assert live.feasible
     if number % 10 == 9:
         scratch = jetpy.partition(live.graph, PARTS)
-        anew[number] = scratch.cut
+        from_scratch[number] = scratch.cut
 
 milliseconds = np.array([1000 * update.seconds for update in updates])
 actions = np.array([update.action for update in updates])
@@ -93,21 +95,23 @@ for action in np.unique(actions):
     times = milliseconds[actions == action]
     print(f"{action:>13} {len(times):2} times, {np.median(times):.1f} ms each")
 
-print("cut of the live partition:", live.cut, "and of one from scratch:", scratch.cut)
+print("cut of the session:", live.cut)
+print("cut from scratch:", scratch.cut)
 assert live.cut < 1.1 * scratch.cut
 
 # %%
-# Each gate that gets another part has to be sent from one processor to another. To be
-# fair to the partition from scratch, its parts are numbered here so that as many gates
-# as possible stay.
+# Each gate that changes its part must be sent from one processor to another. For a fair
+# comparison, renumber the parts of the partition from scratch so that as many gates as
+# possible keep their part.
 
 overlap = crosstab(live.partition[live.vertices], scratch.parts).count
 stay = overlap[linear_sum_assignment(overlap, maximize=True)].sum()
 print("gates moved by all batches:", sum(update.moved for update in updates))
-print("gates moved by the one partition from scratch:", live.n - stay)
+print("gates moved by one partition from scratch:", live.n - stay)
 
 # %%
-# What the session says is what an evaluation of its graph and parts says.
+# The cut and part weights of the session agree with an evaluation of its graph and
+# parts.
 
 found = jetpy.evaluate(live.graph, live.partition[live.vertices])
 assert found.cut == live.cut
@@ -116,22 +120,25 @@ assert found.part_weights.max() <= live.limit
 # %%
 figure, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")
 cuts = np.array([update.cut for update in updates])
-ax.plot(cuts, label="live")
+ax.plot(cuts, label="session")
 for action, mark in {"refined": "o", "repartitioned": "s"}.items():
     when = np.flatnonzero(actions == action)
     ax.plot(when, cuts[when], mark, label=action)
-ax.plot(list(anew), list(anew.values()), "k+", label="from scratch")
+ax.plot(
+    list(from_scratch), list(from_scratch.values()), "k+", label="from scratch"
+)
 ax.set(xlabel="batch", ylabel="wires cut")
 ax.legend()
 figure.savefig("circuit.png")
 print("wrote circuit.png")
 
 # %%
-# Mistakes and pauses
-# -------------------
-# A batch with a mistake is refused as a whole: nothing has changed then. What ``save``
-# writes, ``load`` goes on with another day, or ``jetpy update circuit.npz changes.txt``
-# in a shell: see :doc:`graphs that change </guide/changing-graphs>`.
+# Errors and saved sessions
+# -------------------------
+# If a batch contains an error, jetpy refuses the whole batch and changes nothing.
+# ``save`` writes the session to a file. Continue with ``load`` in Python, or with
+# ``jetpy update circuit.npz changes.txt`` in a shell: see :doc:`graphs that change
+# </guide/changing-graphs>`.
 
 try:
     live.update(jetpy.Batch(insert_vertices=1, delete_edges=[(0, GATES - 1)]))

@@ -2,25 +2,25 @@
 Partition on several GPUs
 =========================
 
-For those whose graph is too large for one GPU or one machine, or is spread over
-processes already. Each process has a block of the vertices, and a GPU, or some of the
-CPU's threads where there is none. Together they find the parts that one process would
-find; then each vertex is sent to the process that its part belongs to.
+This tutorial is for a graph that is too large for one GPU or one machine, or that is
+already distributed over processes. Each process owns a block of the vertices. It uses a
+GPU, or some of the CPU threads if there is no GPU. The processes find the same parts as
+a single process. Then each vertex is sent to the process that owns its part.
 
-Needs ``pip install '.[mpi-cuda13,report]'``, with ``mpi-cuda12`` for drivers before
-CUDA 13, or ``'.[mpi,report]'`` for CPUs. Then ``jetpy compile`` compiles the kernels;
-without that, one process does so in the first run, and the others wait for it. Run it
-by ``mpiexec -n 4 python docs/tutorials/gpus.py``; :doc:`on a cluster </guide/cluster>`
-srun starts it.
+First run ``pip install '.[mpi-cuda13,report]'``. Use ``mpi-cuda12`` for drivers older
+than CUDA 13, or ``'.[mpi,report]'`` for CPUs. Then compile the kernels with ``jetpy
+compile``; without this step, one process compiles them in the first run while the
+others wait. Start the tutorial with ``mpiexec -n 4 python docs/tutorials/gpus.py``. On
+a :doc:`cluster </guide/cluster>`, start it with ``srun``.
 """
 
 # %%
-# Own rows
-# --------
-# The graph is a torus of 60 by 60 by 60 vertices, each with six neighbours. A process
-# has the rows of its own vertices: how many neighbours each has (``indptr`` are sums of
-# that), and which. They are called by their numbers in the whole graph; own vertices
-# are numbered on from one process to the next.
+# Distributed rows
+# ----------------
+# The graph is a torus of 60 by 60 by 60 vertices. Each vertex has six neighbours. A
+# process has the CSR rows of its owned vertices: ``indptr`` contains the offsets of the
+# rows, and ``indices`` contains the neighbours as global ids. The owned vertices of
+# consecutive processes have consecutive global ids.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -33,27 +33,28 @@ SIDE = 60
 
 
 def rows(first, end):
-    """Return the rows of the vertices from first to before end."""
-    place = np.stack(np.unravel_index(np.arange(first, end), (SIDE, SIDE, SIDE)))
+    """Return the CSR rows of the vertices first to end - 1."""
+    position = np.stack(np.unravel_index(np.arange(first, end), (SIDE, SIDE, SIDE)))
     steps = np.concatenate([np.eye(3, dtype=int), -np.eye(3, dtype=int)])
-    beside = (place[:, :, None] + steps.T[:, None, :]) % SIDE
-    indices = np.ravel_multi_index(tuple(beside), (SIDE, SIDE, SIDE)).ravel()
+    neighbours = (position[:, :, None] + steps.T[:, None, :]) % SIDE
+    indices = np.ravel_multi_index(tuple(neighbours), (SIDE, SIDE, SIDE)).ravel()
     return np.arange(0, 6 * (end - first) + 1, 6), indices
 
 
 first, end = (SIDE**3 * rank // comm.size for rank in (comm.rank, comm.rank + 1))
-own_rows = rows(first, end)
+owned_rows = rows(first, end)
 who = f"process {comm.rank} of {comm.size}"
 print(f"{who} has vertices {first:,} to {end - 1:,}", flush=True)
 
 # %%
-# The parts
-# ---------
-# All processes call ``partition`` with the same options. Each gets the parts of its own
-# vertices; the cut, the weights of parts and all else are the same in each.
+# Distributed partition
+# ---------------------
+# All processes call ``partition`` with the same options. Each process gets the parts of
+# its owned vertices. The cut, the part weights and all other results are the same in
+# every process.
 
 PARTS = 8
-result = jetpy.distributed.partition(comm, own_rows, PARTS, preset="fast")
+result = jetpy.distributed.partition(comm, owned_rows, PARTS, preset="fast")
 assert result.feasible
 assert len(result.parts) == end - first
 if comm.rank == 0:
@@ -61,8 +62,8 @@ if comm.rank == 0:
     print("vertices of the parts:", result.part_weights)
 
 # %%
-# ``save`` writes the parts of all into one file. The graph is small enough for one
-# process, which finds the same, bit for bit, whatever the number of processes.
+# ``save`` writes the parts of all vertices into one file. This graph is small enough
+# for a single process, which finds bit for bit the same parts.
 
 result.save("torus.npy")
 if comm.rank == 0:
@@ -81,20 +82,22 @@ if comm.rank == 0:
     print("wrote torus.npy and torus.png")
 
 # %%
-# To its owner
-# ------------
-# Of four processes, the first gets parts 0 and 1, and so on. Each sends the numbers of
-# its vertices to their owners; coordinates, matrix rows and other data go the same way.
+# Send vertices to their parts
+# ----------------------------
+# With four processes, rank 0 owns parts 0 and 1, rank 1 owns parts 2 and 3, and so on.
+# Each process sends the ids of its vertices to the owners of their parts. Send
+# coordinates, matrix rows and other data in the same way.
 
-own = np.arange(first, end)
+owned = np.arange(first, end)
 owner = result.parts * comm.size // PARTS
-to_send = [own[owner == rank] for rank in range(comm.size)]
+to_send = [owned[owner == rank] for rank in range(comm.size)]
 received = np.concatenate(comm.alltoall(to_send))
 print(f"{who} now has {len(received):,} vertices", flush=True)
 assert comm.allreduce(len(received)) == SIDE**3
 
 # %%
-# On this page, one process has run it. With ``mpiexec -n 2`` on a CPU it says:
+# On this page, a single process ran the tutorial. With ``mpiexec -n 2`` on a CPU, it
+# prints:
 #
 # .. code-block:: none
 #
@@ -107,6 +110,6 @@ assert comm.allreduce(len(received)) == SIDE**3
 #    process 0 of 2 now has 104,960 vertices
 #    process 1 of 2 now has 111,040 vertices
 #
-# Graphs in files need no program: ``mpiexec -n 4 jetpy partition cube.npz -k 64 -o
-# cube.part``, each process reading its share. :doc:`What several processes cost
-# </scaling>` tells when they are worth it.
+# For graphs in files, you do not need a program: in ``mpiexec -n 4 jetpy partition
+# cube.npz -k 64 -o cube.part``, each process reads its block of the file. :doc:`Scaling
+# </scaling>` lists the cost of several processes.
