@@ -3,10 +3,10 @@ Follow a changing circuit
 =========================
 
 This tutorial is for graphs that change while you work on them: circuits, adaptive
-meshes or networks. Eight processors simulate a circuit of 60,000 gates, and each processor
-simulates one part. A designer edits a few gates and wires at a time. jetpy updates the
-partition within milliseconds after most edits. The partition stays balanced, and its
-cut stays close to the cut of a partition from scratch.
+meshes or networks. Eight processors simulate a circuit of 60,000 gates, and each
+processor simulates one part. A designer edits a few gates and wires at a time. jetpy
+updates the partition within milliseconds after most edits. The partition stays
+balanced, and its cut stays close to the cut of a partition from scratch.
 
 First run ``pip install '.[report]'``, then ``python docs/tutorials/circuit.py``.
 """
@@ -124,9 +124,7 @@ ax.plot(cuts, label="session")
 for action, mark in {"refined": "o", "repartitioned": "s"}.items():
     when = np.flatnonzero(actions == action)
     ax.plot(when, cuts[when], mark, label=action)
-ax.plot(
-    list(from_scratch), list(from_scratch.values()), "k+", label="from scratch"
-)
+ax.plot(list(from_scratch), list(from_scratch.values()), "k+", label="from scratch")
 ax.set(xlabel="batch", ylabel="wires cut")
 ax.legend()
 figure.savefig("circuit.png")

@@ -2,20 +2,20 @@
 Partition a mesh for a solver
 =============================
 
-For those who write or run a solver on a mesh. A plate with a hole is cut into parts for
-16 processes. Each gets its own cells and its *ghosts*: the cells of other parts that
-are beside its own, whose values it has to be sent. A simple solver for the flow of heat
-then runs part by part, and finds what it finds on the whole plate. ParaView shows parts
-and temperatures.
+This tutorial is for authors and users of mesh solvers. It partitions a plate with a
+hole into parts for 16 processes. Each process gets its own cells and its *ghosts*:
+adjacent cells of other parts, whose values the process receives. A simple heat solver
+then runs part by part and finds the same temperatures as on the whole plate. You can
+view parts and temperatures in ParaView.
 
-Needs ``pip install '.[mesh,report]'``; run it by ``python docs/tutorials/mesh.py``.
+First run ``pip install '.[mesh,report]'``, then ``python docs/tutorials/mesh.py``.
 """
 
 # %%
 # The mesh
 # --------
-# Quadrilaterals between a circle and a square. Any mesh that `meshio
-# <https://github.com/nschloe/meshio>`_ reads does as well: ``mesh =
+# The mesh has quadrilaterals between a circle and a square. You can use any mesh that
+# `meshio <https://github.com/nschloe/meshio>`_ reads: ``mesh =
 # meshio.read("mine.msh")``.
 
 from collections import Counter
@@ -36,42 +36,44 @@ outward = np.linspace(0, 1, RINGS + 1)[:, None, None] ** 1.5
 points = (0.3 * circle * (1 - outward) + square * outward).reshape(-1, 2)
 
 corner = np.arange((RINGS + 1) * SPOKES).reshape(RINGS + 1, SPOKES)
-beside = np.roll(corner, -1, axis=1)
-quads = np.stack([corner[:-1], corner[1:], beside[1:], beside[:-1]], axis=-1)
-quads = quads.reshape(-1, 4)
+next_spoke = np.roll(corner, -1, axis=1)
+quads = [corner[:-1], corner[1:], next_spoke[1:], next_spoke[:-1]]
+quads = np.stack(quads, axis=-1).reshape(-1, 4)
 mesh = meshio.Mesh(np.pad(points, ((0, 0), (0, 1))), [("quad", quads)])
 print(mesh)
 
 # %%
-# The parts
-# ---------
+# Partition the dual graph
+# ------------------------
 # In the *dual graph*, cells are vertices, and cells with a common side are neighbours.
-# The third of the cells that is nearest to the hole shall cost the solver twice as
-# much: these get twice the weight. ``connected=True`` makes every part one piece.
+# Suppose that the solver works twice as long on the third of the cells that is nearest
+# to the hole. These cells get weight 2, all others weight 1. ``connected=True`` makes
+# every part connected.
 
 graph = jetpy.dual_graph(mesh)
 work = np.where(np.arange(graph.n) < graph.n // 3, 2, 1)
 result = jetpy.partition(graph, PROCESSES, vertex_weights=work, connected=True)
 print(result)
-print("work of the parts:", result.part_weights)
-assert result.feasible  # no part has more than 3 % above the average
+print("weights of the parts:", result.part_weights)
+assert result.feasible  # no part exceeds the average by more than 3 %
 assert result.pieces.max() == 1
 
 # %%
-# What the solver will send in each step: a part's *volume* is how many numbers it
-# sends.
+# The *communication volume* of a part is the number of values that it sends in each
+# step of the solver.
 
 found = jetpy.evaluate(graph, result.parts)
-print("numbers sent in a step:", found.communication_volume, "of", graph.n)
-print("most by one part:", found.largest_volume)
-print("neighbours of the parts:", found.part_neighbours)
+print("values sent in a step:", found.communication_volume, "of", graph.n)
+print("maximum of one part:", found.largest_volume)
+print("adjacent parts:", found.part_neighbours)
 
 # %%
-# What each process gets
-# ----------------------
+# Subgraphs with ghosts
+# ---------------------
 # ``subgraphs(halo=1)`` yields a local graph for each part. Its first ``owned`` vertices
-# are the part's own cells, all others its ghosts. ``global_ids`` are the numbers that
-# both have in the whole mesh; ``ghost_owner`` tells which part sends each ghost.
+# are the part's own cells, and all others are its ghosts. ``global_ids`` contains the
+# ids of both in the whole mesh. ``ghost_owner`` contains the part that sends each
+# ghost.
 
 parts = list(result.subgraphs(halo=1))
 for local in parts[:3]:
@@ -80,12 +82,12 @@ for local in parts[:3]:
 assert sum(local.graph.n - local.owned for local in parts) == found.communication_volume
 
 # %%
-# The solver
-# ----------
-# In each step, temperatures move towards the mean of the neighbours'; the ring at the
-# hole stays hot. Each process would hold the temperatures of its own cells and ghosts.
-# Here a loop goes through the parts, and reads both from ``temperature``; an MPI
-# program would receive the ghosts'.
+# Solve part by part
+# ------------------
+# In each step, the temperature of a cell moves towards the mean temperature of its
+# neighbours. The ring of cells at the hole stays hot. In an MPI program, each process
+# would store the temperatures of its own cells, and receive the temperatures of its
+# ghosts. In this tutorial, a loop over the parts reads both from ``temperature``.
 
 
 def averaging(graph, rows):
@@ -105,13 +107,14 @@ averages = [averaging(local.graph, local.owned) for local in parts]
 for _ in range(STEPS):
     after = np.empty(graph.n)
     for local, average in zip(parts, averages, strict=True):
-        own = local.global_ids[: local.owned]
-        after[own] = (temperature[own] + average @ temperature[local.global_ids]) / 2
+        owned = local.global_ids[: local.owned]
+        mean = average @ temperature[local.global_ids]
+        after[owned] = (temperature[owned] + mean) / 2
     after[:SPOKES] = 100.0
     temperature = after
 
 # %%
-# The same on the whole plate:
+# Compare with a run on the whole plate:
 
 whole, average = start, averaging(graph, graph.n)
 for _ in range(STEPS):
@@ -121,16 +124,16 @@ print("largest difference:", np.abs(temperature - whole).max(), "degrees")
 assert np.allclose(temperature, whole)
 
 # %%
-# To look at
-# ----------
-# Open ``plate.vtu`` in ParaView, and colour by ``part`` or by ``temperature``.
+# View the result
+# ---------------
+# Open ``plate.vtu`` in ParaView, and colour it by ``part`` or by ``temperature``.
 
 mesh.cell_data = {"part": [result.parts], "temperature": [temperature]}
 mesh.write("plate.vtu")
 
 # %%
-# The same here. ``result.plot()`` draws the parts of any graph whose vertices have
-# coordinates.
+# The same picture with Matplotlib. For graphs whose vertices have coordinates,
+# ``result.plot()`` draws the parts.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 4.5), layout="constrained")
 for ax, name, colours in zip(axes, mesh.cell_data, ["tab20", "inferno"], strict=True):
@@ -142,6 +145,6 @@ figure.savefig("plate.png")
 print("wrote plate.vtu and plate.png")
 
 # %%
-# From a shell, ``jetpy mesh plate.vtu -k 16 -o parts.vtu`` reads a mesh, and writes it
-# with the data ``part`` on its cells: see :doc:`meshes </guide/meshes>`. The
-# :doc:`recipes </recipes>` are about Gmsh, OpenFOAM, PETSc and DOLFINx.
+# In a shell, ``jetpy mesh plate.vtu -k 16 -o parts.vtu`` reads a mesh and writes it
+# with the cell data ``part``: see :doc:`meshes </guide/meshes>`. The :doc:`recipes
+# </recipes>` cover Gmsh, OpenFOAM, PETSc and DOLFINx.

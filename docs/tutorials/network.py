@@ -1,23 +1,24 @@
 """
-Feed a graph neural network
-===========================
+Train a graph neural network
+============================
 
-For those who train networks on graphs that are too large for one batch. A batch is then
-a few clusters of vertices, with the edges between them: the fewer edges clusters cut,
-the more a network sees of the graph. Here jetpy finds the clusters, a small graph
-convolutional network learns from them, and random clusters show what they are worth.
-The network is written with NumPy and SciPy alone; at the end PyTorch Geometric gets the
-same clusters.
+This tutorial is for training a network on a graph that is too large for one batch. Each
+batch consists of a few clusters of vertices, with the edges between them. If the
+clusters cut fewer edges, the network sees more of the graph. In this tutorial, jetpy
+finds the clusters, and a small graph convolutional network learns from them. A second
+run with random clusters shows the benefit. The network uses only NumPy and SciPy. At
+the end, PyTorch Geometric gets the same clusters.
 
-Needs ``pip install '.[report]'``; run it by ``python docs/tutorials/network.py``. With
-``pip install torch torch_geometric`` the last step runs, too.
+First run ``pip install '.[report]'``, then ``python docs/tutorials/network.py``. The
+last step also needs ``pip install torch torch_geometric``.
 """
 
 # %%
-# A graph
-# -------
-# 12,000 papers of 40 topics: most citations stay within a topic. A paper has 16
-# features, in which its topic is hard to see. Half of the papers are for training.
+# The graph
+# ---------
+# The graph has 12,000 papers on 40 topics. Most citations stay within a topic. Each
+# paper has 16 features, which reveal its topic only weakly. Half of the papers are
+# training data.
 
 from importlib.util import find_spec
 
@@ -48,26 +49,26 @@ training = random.random(PAPERS) < 0.5
 # %%
 # Clusters
 # --------
-# Any symmetric SciPy matrix is a graph. Its entries, how often papers cite each other,
-# are weights of edges. A part is a cluster.
+# jetpy accepts any symmetric SciPy matrix as a graph. Its entries are the edge weights:
+# the number of citations between two papers. Each part is a cluster.
 
 CLUSTERS = 80
 result = jetpy.partition(edges, CLUSTERS)
 print(result)
 assert result.feasible
-print(f"{1 - 2 * result.cut / edges.sum():.0%} of the citations are within clusters")
+print(f"{1 - 2 * result.cut / edges.sum():.0%} of the citations stay within clusters")
 
-by_chance = random.permutation(np.arange(PAPERS) % CLUSTERS)
-clusters = {"jetpy": result.parts, "random": by_chance}
+at_random = random.permutation(np.arange(PAPERS) % CLUSTERS)
+clusters = {"jetpy": result.parts, "random": at_random}
 
 # %%
 # Batches
 # -------
-# Eight clusters make a batch: their papers, and the rows and columns of these.
+# Each batch has the papers of eight clusters, and the rows and columns of these papers.
 
 
 def batches(cluster):
-    """Yield the vertices and the edges of each batch, all of them once in an epoch."""
+    """Yield the vertices and edges of each batch of an epoch."""
     for chosen in random.permutation(CLUSTERS).reshape(-1, 8):
         vertices = np.flatnonzero(np.isin(cluster, chosen))
         yield vertices, edges[vertices][:, vertices]
@@ -78,10 +79,10 @@ for name, cluster in clusters.items():
     print(f"{name:6} batches have {seen / edges.nnz:.0%} of the edges")
 
 # %%
-# A network
-# ---------
-# Two graph convolutions (Kipf and Welling, 2017): each takes the mean over a paper and
-# its neighbours, then multiplies by weights that are learned.
+# The network
+# -----------
+# The network has two graph convolutions (Kipf and Welling, 2017). Each convolution
+# takes the mean over a paper and its neighbours, and multiplies it by learned weights.
 
 
 def averaging(edges):
@@ -91,7 +92,7 @@ def averaging(edges):
 
 
 def forward(weights, average, features):
-    """Return the inputs of both products, and a score for each topic."""
+    """Return the inputs of both products, and a score per topic."""
     inner = average @ features
     outer = average @ np.maximum(inner @ weights[0], 0)
     return inner, outer, outer @ weights[1]
@@ -110,8 +111,8 @@ def gradient(weights, average, features, topic, training):
 # %%
 # Training
 # --------
-# Ten epochs, by Adam. What counts is the share of the other papers whose topic is
-# found, with all edges.
+# Train for ten epochs with Adam. After each epoch, predict the topics of the other
+# papers with all edges of the graph. The result is the share of correct topics.
 
 EPOCHS, RATE, HIDDEN = 10, 0.01, 64
 whole = averaging(edges)
@@ -132,7 +133,7 @@ for name, cluster in clusters.items():
                 weights[i] -= RATE * mean[i] / (1 - 0.9**step) / size
         guess = forward(weights, whole, features)[2].argmax(axis=1)
         right[name].append((guess == topic)[~training].mean())
-    print(f"with {name} clusters, {right[name][-1]:.0%} of the topics are right")
+    print(f"{name} clusters: {right[name][-1]:.0%} of the topics are correct")
 assert right["jetpy"][-1] > right["random"][-1]
 
 # %%
@@ -147,15 +148,16 @@ print("wrote network.png")
 # %%
 # PyTorch Geometric
 # -----------------
-# Its ``ClusterData`` has one method that finds clusters, by METIS; here it gets
-# jetpy's. ``ClusterLoader`` then makes the batches.
+# ``ClusterData`` calls METIS in one method. This subclass calls jetpy instead.
+# ``ClusterLoader`` then makes the batches.
 #
-# ``jetpy.as_graph(edge_index, n=num_nodes)`` takes the edges themselves; without ``n``,
-# vertices after the last one with an edge are not known, and get no part. Edges have to
-# be there in both directions, and none twice or from a vertex to itself, or an error
-# says so; ``repair=True`` mends that. A tensor on a GPU is partitioned there, unless it
-# needs repair, and ``device=True`` leaves the parts there. For DGL, see the
-# :doc:`recipes </recipes>`.
+# ``jetpy.as_graph(edge_index, n=num_nodes)`` takes the edges directly. Without ``n``,
+# jetpy does not know the vertices after the last one with an edge, and these vertices
+# get no part. Each edge must be present in both directions and only once, and no edge
+# may be a self-loop; otherwise, jetpy raises an error. ``repair=True`` repairs the
+# graph instead. A tensor on a GPU is partitioned on the GPU unless it needs repair.
+# With ``device=True``, the parts stay on the GPU. For DGL, see the :doc:`recipes
+# </recipes>`.
 
 if find_spec("torch_geometric"):
     import torch
@@ -164,7 +166,7 @@ if find_spec("torch_geometric"):
     from torch_geometric.utils import from_scipy_sparse_matrix, to_scipy_sparse_matrix
 
     class JetClusterData(ClusterData):
-        """Clusters of vertices as jetpy finds them."""
+        """Clusters from jetpy instead of METIS."""
 
         def _metis(self, edge_index, num_nodes):
             matrix = to_scipy_sparse_matrix(edge_index, num_nodes=num_nodes)
@@ -184,4 +186,4 @@ if find_spec("torch_geometric"):
     print(f"batches of PyTorch Geometric have {seen / data.num_edges:.0%} of the edges")
     assert papers == PAPERS
 else:
-    print("without PyTorch Geometric; it comes by pip install torch torch_geometric")
+    print("skipped PyTorch Geometric: run pip install torch torch_geometric")

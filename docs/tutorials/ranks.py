@@ -2,20 +2,20 @@
 Map MPI ranks onto a machine
 ============================
 
-For those who start MPI programs on many nodes. Where each rank runs decides how far its
-messages travel. A program of 512 ranks, which exchange halos with their neighbours in
-space, is mapped onto 16 nodes of 8 processors of 4 cores. Then the files are written by
-which Open MPI and Slurm start each rank where it belongs.
+This tutorial is for MPI programs on many nodes. The placement of the ranks determines
+how far their messages travel. 512 ranks exchange halos with their neighbours in space.
+jetpy maps them onto 16 nodes with 8 processors of 4 cores each, and writes the files
+with which Open MPI and Slurm place the ranks.
 
-Needs ``pip install '.[report]'``; run it by ``python docs/tutorials/ranks.py``.
+First run ``pip install '.[report]'``, then ``python docs/tutorials/ranks.py``.
 """
 
 # %%
-# Who talks to whom
-# -----------------
-# Each rank has a box of 64 by 64 by 16 cells, and sends each of up to six neighbours
-# the cells of a face. What a profiler has counted does as well: any symmetric matrix, a
-# row and a column for each rank.
+# Communication between ranks
+# ---------------------------
+# Each rank has a box of 64 by 64 by 16 cells. It sends the cells of a face to each of
+# up to six neighbours. You can also use the message sizes from a profiler: any
+# symmetric matrix with one row and column per rank.
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ import scipy.sparse as sp
 import jetpy
 from jetpy.mapping import write_rankfile, write_slurm_hostfile
 
-RANKS = np.arange(512).reshape(8, 8, 8)  # where each is in space
+RANKS = np.arange(512).reshape(8, 8, 8)  # position of each rank in space
 FACES = (64 * 16, 64 * 16, 64 * 64)  # cells of a face across each axis
 
 traffic = sp.csr_array((512, 512), dtype=np.int64)
@@ -40,10 +40,10 @@ print(f"{traffic.sum():,} cells are sent in a step")
 # %%
 # The machine
 # -----------
-# A hierarchy reads from the lowest level: ``4:8:16`` is 4 cores a processor, 8
-# processors a node, 16 nodes. Distances are what it costs to send a cell: 1 within a
-# processor, 10 within a node, 100 between nodes. What counts is how they compare;
-# measure your own by a ping-pong program.
+# A hierarchy starts with the lowest level: ``4:8:16`` means 4 cores per processor, 8
+# processors per node, and 16 nodes. A distance is the cost of sending a cell: 1 within
+# a processor, 10 within a node, and 100 between nodes. Only the ratios of the distances
+# matter. Measure the ratios of your machine with a ping-pong program.
 
 MACHINE = {"hierarchy": "4:8:16", "distances": "1:10:100"}
 mapping = jetpy.map_processes(traffic, *MACHINE.values())
@@ -51,10 +51,10 @@ print(mapping)
 assert len(np.unique(mapping.pe)) == 512  # a core for each rank
 
 # %%
-# Beside it, what most launchers do: rank *i* on core *i*. And what one might do by
-# hand: a block of 2 by 4 by 4 ranks for each node, as near to a cube as 32 ranks come.
-# But faces across the last axis are four times as large as others: blocks that are long
-# there send less between nodes.
+# Compare the mapping with two others. Most launchers place rank *i* on core *i*. By
+# hand, you might give each node a block of 2 by 4 by 4 ranks, which is as close to a
+# cube as 32 ranks allow. However, faces across the last axis are four times as large as
+# the others. Blocks that are long along this axis send less data between nodes.
 
 blocks = RANKS.reshape(4, 2, 2, 4, 2, 4).transpose(0, 2, 4, 1, 3, 5).ravel()
 by_hand = np.empty(512, int)
@@ -72,7 +72,7 @@ assert cost["jetpy"] == mapping.cost
 assert cost["jetpy"] < min(cost["in order"], cost["by hand"])
 
 # %%
-# Ranks in space; those of a colour share a node.
+# Plot the ranks in space. Ranks with the same colour share a node.
 
 figure, axes = plt.subplots(1, 3, figsize=(9, 3.6), subplot_kw={"projection": "3d"})
 for ax, (name, pe) in zip(axes, placements.items(), strict=True):
@@ -89,19 +89,19 @@ print("wrote ranks.png")
 # %%
 # Files for the launchers
 # -----------------------
-# Names of the hosts, in the order of their cores, come from the job: ``scontrol show
-# hostnames`` prints them under Slurm.
+# The hosts of a job, in the order of their cores, come from the job. With Slurm,
+# ``scontrol show hostnames`` prints them.
 
 hosts = [f"node{number:02}" for number in range(16)]
 write_rankfile("ranks.txt", mapping, hosts)
 write_slurm_hostfile("hosts.txt", mapping, hosts)
-print("wrote ranks.txt and hosts.txt; the first of these begins:")
+print("wrote ranks.txt and hosts.txt; ranks.txt starts with:")
 lines = Path("ranks.txt").read_text().splitlines()
 print(*lines[:3], "...", sep="\n")
 assert len(lines) == len(Path("hosts.txt").read_text().splitlines()) == 512
 
 # %%
-# Then one of these starts the program:
+# Start the program with one of these commands:
 #
 # .. code-block:: console
 #
@@ -109,7 +109,7 @@ assert len(lines) == len(Path("hosts.txt").read_text().splitlines()) == 512
 #    $ mpirun -np 512 --rankfile ranks.txt ./app                # Open MPI 4
 #    $ SLURM_HOSTFILE=hosts.txt srun -n 512 -m arbitrary ./app
 #
-# From a shell, with the matrix in a file: ``jetpy map traffic.mtx --hierarchy 4:8:16
+# In a shell, with the matrix in a file, use ``jetpy map traffic.mtx --hierarchy 4:8:16
 # --distance 1:10:100 --hosts nodes.txt --rankfile ranks.txt``. With other launchers,
-# let rank *p* do what the rank does that is mapped to core *p*. Machines of other
-# shapes are in the :doc:`recipes </recipes>`.
+# let rank *p* do the work of the rank that jetpy maps to core *p*. The :doc:`recipes
+# </recipes>` cover machines of other shapes.

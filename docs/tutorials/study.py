@@ -2,23 +2,23 @@
 Write a portability study
 =========================
 
-For those who ask how well a program does on all of their machines, rather than on its
-best one. ``jetpy study`` runs jetpy, and other partitioners beside, on every back end
-and with several numbers of threads; it checks that parts are the same everywhere, and
-writes tables and a page. Here it does so on a small mesh, with METIS beside; then S. J.
-Pennycook's metric of performance portability is computed from the table by hand.
+This tutorial measures how well a program performs on all of your machines instead of
+only the best one. ``jetpy study`` runs jetpy and other partitioners on every back end,
+with several numbers of threads. It checks that jetpy's parts are the same everywhere,
+and writes tables and a page. In this tutorial, it compares jetpy with METIS on a small
+mesh. Then you compute Pennycook's metric of performance portability from the table.
 
-Needs ``pip install '.[report]'``; run it by ``python docs/tutorials/study.py``, which
-takes half a minute: each run has a process of its own.
+First run ``pip install '.[report]'``, then ``python docs/tutorials/study.py``. It takes
+half a minute, because each run starts a process.
 """
 
 # %%
-# The study
-# ---------
-# One graph, eight parts, one and two threads, and two presets of jetpy. The graph is so
-# small that threads have little to do, and that METIS is done soonest: take graphs of
-# the size that you need. A study that was interrupted goes on where it stopped: what is
-# in its folder is not run again.
+# Run the study
+# -------------
+# The study has one graph, k = 8, one and two threads, and two presets of jetpy. The
+# graph is so small that more threads hardly help and METIS is fastest. For your own
+# study, use graphs of the size that you need. After an interruption, the same command
+# resumes the study: it does not repeat runs that are in its folder.
 
 import csv
 import subprocess
@@ -38,12 +38,12 @@ subprocess.run([sys.executable, "-m", *study.split()], check=True)
 print(*sorted(path.name for path in Path("study").iterdir()))
 
 # %%
-# The tables
-# ----------
-# ``performance.csv`` has a row for each run. What is compared is an *application*;
-# where it runs is a *platform*, here so many threads of this machine. Figures of merit
-# are seconds, ``fom``, and the cut, ``fom_cut``: less is better. They are empty where a
-# run failed, or found no balanced parts.
+# Read the tables
+# ---------------
+# ``performance.csv`` has a row for each run. The study compares *applications* on
+# *platforms*. In this study, a platform is a number of threads on this machine. The
+# figures of merit are the seconds (``fom``) and the cut (``fom_cut``); smaller is
+# better. They are empty if a run failed or did not find balanced parts.
 
 
 def table(name):
@@ -60,8 +60,8 @@ assert len(runs) == 6
 assert all(run["status"] == "done" for run in runs)
 
 # %%
-# Seconds differ from run to run, cuts of jetpy do not: its parts have the same checksum
-# with any number of threads, and on GPUs.
+# The seconds differ from run to run. The cuts of jetpy do not: its parts have the same
+# checksum with any number of threads, and on GPUs.
 
 parts = {(run["preset"], run["parts_sha"]) for run in runs if run["tool"] == "jetpy"}
 assert len(parts) == 2, "of two presets"
@@ -69,9 +69,10 @@ assert len(parts) == 2, "of two presets"
 # %%
 # Pennycook's metric
 # ------------------
-# The *efficiency* of an application on a platform is the best figure there over its
-# own: 1 is best. The metric is the harmonic mean over all platforms; it is 0 if there
-# is one where the application fails.
+# The *efficiency* of an application on a platform is the best figure on this platform
+# divided by the figure of the application. The best efficiency is 1. The metric is the
+# harmonic mean of the efficiencies over all platforms. It is 0 if the application fails
+# on any platform.
 
 
 def portability(application, figure):
@@ -92,7 +93,7 @@ for application in dict.fromkeys(run["application"] for run in runs):
 assert all(0 < value <= 1 for values in found.values() for value in values)
 
 # %%
-# Both at once; up and to the right is better.
+# Plot both metrics. The best application is at the top right.
 
 figure, ax = plt.subplots(figsize=(5, 4), layout="constrained")
 for application, (time, cut) in found.items():
@@ -103,18 +104,18 @@ figure.savefig("portability.png")
 print("wrote portability.png")
 
 # %%
-# Several machines
-# ----------------
-# ``study/report.html`` has this metric and more, for all graphs and numbers of parts.
-# To join what several machines have found, copy their folders to one of them:
+# Merge several machines
+# ----------------------
+# ``study/report.html`` has this metric and others, for all graphs and numbers of parts.
+# To merge the studies of several machines, copy their folders to one machine and run:
 #
 # .. code-block:: console
 #
 #    $ jetpy study --merge study study-of-the-gpu -o both
 #
-# Platforms are then those of both. An application that can't run on one of them gets 0;
-# what was only not tried there does not count.
-# :doc:`A study of performance portability </study>` tells what tables and page hold.
+# The merged study has the platforms of both. An application gets 0 if it cannot run on
+# one of the platforms. A platform on which it was not tried does not count. :doc:`A
+# study of performance portability </study>` describes the tables and the page.
 
 page = Path("study/report.html")
 assert page.stat().st_size > 10_000
