@@ -1,4 +1,4 @@
-"""Watches refinement at work, for docs.figures: what each iteration has done, and to whom."""
+"""Record each iteration of refinement, for docs.figures: its task, cut, part weights and moves."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ Parts = np.ndarray[tuple[int, ...], np.dtype[np.int32]]
 
 @dataclass(frozen=True, eq=False)
 class Iteration:
-    """An iteration of refinement, as it left its level.
+    """One iteration of refinement on one level.
 
     Attributes
     ----------
     level : int
-        Number of the refinement of a level, in order of time.
+        Index of the refinement of a level, in order of time.
     n : int
-        Vertices of the level.
+        Number of vertices of the level.
     task : int
-        What the iteration did (`Task`).
+        Kind of the iteration (`Task`).
     cut, heaviest : int
-        Cut and weight of the heaviest part afterwards.
+        Cut, and weight of the heaviest part, after the iteration.
     limit : int
-        What a part may weigh on the level.
+        Maximum part weight.
     before, after : int32, shape (n,)
-        The parts.
+        Part of each vertex, before and after the iteration.
     wanted : int32, shape (n,)
-        Of Jetlp: the parts if all vertices had moved that have passed the first filter.
+        For Jetlp: the parts if all vertices that passed the first filter had moved.
     """
 
     level: int
@@ -60,18 +60,18 @@ class Iteration:
 
 
 class Watched(Refinement):
-    """Refinement that makes one iteration at a time and keeps what each has done."""
+    """Refinement that runs one iteration per launch and records it in `seen`."""
 
     seen: list[Iteration]
     started = 0
 
     def start(self, *arguments: Any, **more: Any) -> Any:
-        """Begin as usual, with a number of its own."""
+        """Count this refinement and start it."""
         Watched.started += 1
         return super().start(*arguments, **more)
 
     def enqueue_iterations(self) -> None:
-        """Make one iteration."""
+        """Launch one iteration."""
         state = self.state
         self.parts_before = state.parts[: state.graph.n].copy()
         self.begin()
@@ -82,7 +82,7 @@ class Watched(Refinement):
         state.launch_update()
 
     def wait_and_serve(self) -> bool:
-        """Do what the iteration has asked the host for, and keep what became of it."""
+        """Wait for the iteration, serve its requests, and record it."""
         goes_on = super().wait_and_serve()
         state = self.state
         if state.control[Control.TASK] != Task.NOTHING and not state.counters[Counter.TOO_FEW]:
@@ -90,7 +90,7 @@ class Watched(Refinement):
         return goes_on
 
     def keep(self) -> None:
-        """Keep the iteration that is over."""
+        """Append the finished iteration to `seen`."""
         state, graph = self.state, self.state.graph
         parts = state.parts[: graph.n].copy()
         rows = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
@@ -112,25 +112,28 @@ class Watched(Refinement):
 
 @contextmanager
 def watching() -> Iterator[list[Iteration]]:
-    """Yield a list that gets every iteration of the runs inside."""
+    """Yield a list to which every run in this context appends its iterations."""
     Watched.seen = []
     with mock.patch.object(HierarchyLevel, "refinement_type", Watched):
         yield Watched.seen
 
 
 def backend() -> Any:
-    """Return the processor's back end, with one thread: the threads change nothing."""
+    """Return the back end `cpu` with one thread; more threads find the same parts."""
     return get_backend("cpu", 1)
 
 
 @cache
 def mesh(n: int) -> jetpy.Graph:
-    """Return a triangulation of random points."""
+    """Return a Delaunay triangulation of `n` random points."""
     return jetpy.generators.delaunay(n)
 
 
 def watched_run(graph: jetpy.Graph, k: int) -> tuple[jetpy.Partition, list[Iteration]]:
-    """Partition a graph, and return what its iterations did; they are those of any other run."""
+    """Partition a graph and return the partition and its iterations.
+
+    The parts are checked against a run that records nothing.
+    """
     with watching() as seen:
         result = jetpy.partition(graph, k, backend="cpu", threads=1)
     usual = jetpy.partition(graph, k, backend="cpu")
@@ -139,7 +142,7 @@ def watched_run(graph: jetpy.Graph, k: int) -> tuple[jetpy.Partition, list[Itera
 
 
 def refine_once(graph: jetpy.Graph, parts: Parts, k: int, refine: RefineOptions) -> Iteration:
-    """Return the first iteration of refinement from given parts on."""
+    """Refine `parts` for one iteration and return this iteration."""
     options = Options(refine=refine)
     problem = make_problem(graph.total_vertex_weight, k, IMBALANCE, 0, options)
     with watching() as seen:
