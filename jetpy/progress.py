@@ -137,7 +137,9 @@ def telling(progress: ProgressOption) -> Iterator[Progress]:
     elif callable(progress):
         yield progress
     else:
-        raise OptionError(f"progress must be True, False or a function, not {progress!r}")
+        raise OptionError(
+            f"progress is {progress!r}; progress must be True, False, None or a function"
+        )
 
 
 @contextlib.contextmanager

@@ -115,16 +115,20 @@ def part_graph(
     if warn_on_copies:
         arrays = {"xadj": starts, "adjncy": neighbours, "vweights": vweights, "eweights": eweights}
         for name in _copied(arrays):
-            text = f"{name} is copied; a contiguous array of {zero_copy_dtype()} is not"
+            text = (
+                f"jetpy copies {name}; it would not copy a contiguous array of {zero_copy_dtype()}"
+            )
             warnings.warn(text, BytesWarning, stacklevel=2)
     graph, defect = _mended(starts, neighbours, eweights, vweights)
     if defect is not None:
         _tell(defect)
     settings = Options() if options is None else options
     if settings.numbering not in (DEFAULT, 0):
-        raise OptionError(f"numbering is {settings.numbering}; vertices are numbered from 0 only")
+        raise OptionError(
+            f"numbering is {settings.numbering}; jetpy numbers vertices from 0, so it must be 0"
+        )
     for name in _left_out(settings):
-        _tell(f"jetpy has no counterpart of METIS's option {name}; it is left out")
+        _tell(f"jetpy ignores METIS's option {name}, for which it has no counterpart")
     arguments = _arguments(settings, nparts <= 8 if recursive is None else recursive)
     if contiguous or settings.contig > 0:
         arguments["connected"] = True
@@ -162,7 +166,7 @@ def _rows(
     """Return the adjacency in compressed sparse row form."""
     if adjacency is None:
         if xadj is None or adjncy is None:
-            raise TypeError("a graph is needed: give adjacency, or both xadj and adjncy")
+            raise TypeError("the graph is missing: give adjacency, or both xadj and adjncy")
         return xadj, adjncy
     if xadj is not None or adjncy is not None:
         raise TypeError("the graph is given twice: give adjacency, or both xadj and adjncy")
@@ -202,7 +206,7 @@ def _mended(
         return jetpy.as_graph(data), None
     except GraphError as error:
         defect = str(error).partition(";")[0]
-    return jetpy.as_graph(data, repair=True), f"{defect}; this and its like are mended"
+    return jetpy.as_graph(data, repair=True), f"{defect}; jetpy repairs this and similar defects"
 
 
 def _left_out(settings: Options) -> list[str]:

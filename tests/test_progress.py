@@ -114,7 +114,7 @@ def test_runs_show_bars_on_request(
 @pytest.mark.parametrize("wish", ["yes", 1, 0.5])
 def test_other_wishes_are_refused(run: Callable[..., Any], wish: Any) -> None:
     with pytest.raises(
-        OptionError, match=f"progress must be True, False or a function, not {wish!r}"
+        OptionError, match=f"progress is {wish!r}; progress must be True, False, None"
     ):
         run(wish)
 

@@ -173,16 +173,18 @@ def test_answers_are_of_the_types_of_the_installed_pymetis(call: Callable[[Any],
 
 def test_an_asymmetric_adjacency_is_mended() -> None:
     broken, mended = [[1, 2], [2], [3], []], [[1, 2], [0, 2], [0, 1, 3], [2]]
-    with pytest.warns(UserWarning, match=r"^edge \(0, 1\) is listed, but not its reverse.*mended"):
+    with pytest.warns(UserWarning, match=r"^edge \(0, 1\) is listed, but not its reverse.*repairs"):
         found = pymetis.part_graph(2, broken)
     assert found == pymetis.part_graph(2, mended)
     assert pymetis.part_graph(2, broken) == found  # and is told once only
 
 
 def test_loops_and_duplicates_are_mended() -> None:
-    with pytest.warns(UserWarning, match=r"^edge \(1, 1\) is a self-loop; this"):
+    with pytest.warns(UserWarning, match=r"^edge \(1, 1\) is a self-loop; jetpy repairs this"):
         assert pymetis.part_graph(2, [[1], [0, 1]]) == (1, array("q", [0, 1]))
-    with pytest.warns(UserWarning, match=r"^edge \(0, 1\) is listed more than once; this"):
+    with pytest.warns(
+        UserWarning, match=r"^edge \(0, 1\) is listed more than once; jetpy repairs this"
+    ):
         cut, _ = pymetis.part_graph(2, [[1, 1], [0, 0]])
     assert cut == 2
     found = pymetis.CSRAdjacency([0, 1, 2], [1, 0])
@@ -205,7 +207,7 @@ def test_loops_and_duplicates_are_mended() -> None:
 def test_an_option_without_counterpart_is_told_once(name: str, value: Any) -> None:
     options = pymetis.Options(**{name: int(value)})
     expected = pymetis.part_graph(2, csr(GRAPH))
-    with pytest.warns(UserWarning, match=f"option {name}; it is left out") as told:
+    with pytest.warns(UserWarning, match=f"ignores METIS's option {name}, ") as told:
         assert pymetis.part_graph(2, csr(GRAPH), options=options) == expected
     assert [record.filename for record in told] == [__file__]
     assert pymetis.part_graph(2, csr(GRAPH), options=options) == expected
@@ -236,7 +238,7 @@ def test_copies_are_told_of_on_request() -> None:
         "vweights": {"adjacency": own, "vweights": np.ones(4, dtype)[::2]},
         "eweights": {"adjacency": own, "eweights": [1, 1]},
     }.items():
-        with pytest.warns(BytesWarning, match=f"^{copied} is copied"):
+        with pytest.warns(BytesWarning, match=f"^jetpy copies {copied};"):
             pymetis.part_graph(2, **arguments, warn_on_copies=True)
         pymetis.part_graph(2, **arguments)
 
@@ -249,16 +251,16 @@ EDGE = [[1], [0]]
 @pytest.mark.parametrize(
     ("arguments", "kind", "message"),
     [
-        ({}, TypeError, "a graph is needed"),
-        ({"xadj": [0, 0]}, TypeError, "a graph is needed"),
+        ({}, TypeError, "the graph is missing"),
+        ({"xadj": [0, 0]}, TypeError, "the graph is missing"),
         ({"adjacency": EDGE, "adjncy": [1, 0]}, TypeError, "given twice"),
         ({"adjacency": [[1], [2]]}, GraphError, "2 is not a vertex"),
         ({"adjacency": {0: [2], 2: [0]}}, GraphError, "lacks vertex 1"),
         ({"xadj": [0, 2], "adjncy": [0]}, GraphError, "indptr ends with 2"),
         ({"adjacency": EDGE, "vweights": [1, 0]}, GraphError, "weights must be positive"),
-        ({"adjacency": EDGE, "vweights": [1]}, GraphError, "2 vertex weights are needed"),
+        ({"adjacency": EDGE, "vweights": [1]}, GraphError, "there must be 2 of them"),
         ({"adjacency": EDGE, "eweights": [1, 0.5]}, GraphError, "not a whole number"),
-        ({"adjacency": EDGE, "tpwgts": [1.0]}, OptionError, "targets must be 2 numbers"),
+        ({"adjacency": EDGE, "tpwgts": [1.0]}, OptionError, "it must be 2 numbers"),
         ({"adjacency": EDGE, "tpwgts": [1.0, -1.0]}, OptionError, "the target of part 1 is -1"),
         ({"adjacency": EDGE, "options": {"numbering": 1}}, OptionError, "numbering is 1"),
         ({"adjacency": EDGE, "options": {"ufactor": -5}}, OptionError, "imbalance is -0.005"),

@@ -110,7 +110,7 @@ def partition_many(
     True
     """
     if isinstance(graphs, str) or not isinstance(graphs, Iterable):
-        raise GraphError(f"graphs is a {type(graphs).__name__}, not several graphs; give a list")
+        raise GraphError(f"graphs is a {type(graphs).__name__}; graphs must be a list of graphs")
     listed = list(graphs)
     count = len(listed)
     weights = [None] * count if vertex_weights is None else list(vertex_weights)
@@ -216,7 +216,9 @@ def _rows(count: int, /, **columns: Iterable[Any] | None) -> list[dict[str, Any]
     for name, values in columns.items():
         items = [None] * count if values is None else list(values)
         if len(items) != count:
-            raise OptionError(f"{name} has {len(items)} items, but there are {count} graphs")
+            raise OptionError(
+                f"{name} has {len(items)} items; it must have one item for each of {count} graphs"
+            )
         for row, item in zip(rows, items, strict=True):
             row[name] = item
     return rows
@@ -235,7 +237,7 @@ def _shares(threads: int | None, graphs: int) -> tuple[int, int]:
     """
     most = available_threads() if threads is None else integer("threads", threads)
     if most < 1:
-        raise OptionError(f"threads is {most}; at least 1 is needed")
+        raise OptionError(f"threads is {most}; threads must be at least 1")
     workers = max(1, min(most, graphs))
     return workers, most // workers
 
@@ -248,5 +250,5 @@ def _named(i: int) -> Iterator[None]:
     except JetpyError as error:
         raise type(error)(f"graphs[{i}]: {error}") from error
     except Exception as error:
-        error.add_note(f"This is about graphs[{i}] of jetpy.partition_many.")
+        error.add_note(f"The error concerns graphs[{i}] of jetpy.partition_many.")
         raise

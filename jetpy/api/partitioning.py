@@ -206,7 +206,7 @@ def partition(
     problem = make_problem(total, k, largest, seed, options, targets, fill=True)
     several = None
     if several_weights is not None:
-        check_small(checked, "partition by several weights")
+        check_small(checked, "partition with several vertex weights")
         several = pose_several(several_weights, imbalances, problem.shares)
         if home is not None or connected:
             raise OptionError("several weights cannot be combined with home or connected")

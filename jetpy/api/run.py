@@ -101,7 +101,7 @@ def engine_for(
         As `get_backend` does; OptionError also where `device` is False.
     """
     if device is False:
-        raise OptionError("device is False; give the number of a GPU, True, or nothing")
+        raise OptionError("device is False; device must be the index of a GPU, True or None")
     on_gpu = graph.on_gpu if isinstance(graph, GraphOnGpu) else None
     number = 0 if on_gpu is None else on_gpu.number
     if device is True or (device is None and number > 0 and backend in ("auto", *ON_GPU)):

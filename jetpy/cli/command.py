@@ -113,7 +113,10 @@ class Command(Summarised):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
         if not self.by_several and rank_from_environment() == 0 and launcher_started_many():
-            notify("warning", f"{ctx.command_path} is for one process; here each does all the work")
+            notify(
+                "warning",
+                f"{ctx.command_path} runs in one process; here each process does all the work",
+            )
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()

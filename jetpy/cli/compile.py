@@ -31,16 +31,16 @@ if TYPE_CHECKING:
     "-j",
     "--jobs",
     type=click.IntRange(min=1),
-    help="For GPUs and Kokkos: threads or processes that compile at a time; as many as there are "
-    "processors by default.",
+    help="Number of threads or processes that compile at the same time, for GPUs and Kokkos; by "
+    "default the number of processors.",
 )
 @click.option(
     "--arch",
     "architectures",
     multiple=True,
     metavar="SM",
-    help="For --backend cuda: compile for GPUs of this architecture, as in sm_90; none of them has "
-    "to be here. May be given several times.",
+    help="Compile for GPUs of this architecture, for example sm_90; needs --backend cuda, but "
+    "not a GPU. May be given several times.",
 )
 @device_option
 @json_option
@@ -53,10 +53,10 @@ def compile_command(
     json_file: Path | None,
     quiet: bool,
 ) -> None:
-    """Compile the kernels now, so that the first run starts at once.
+    """Compile the kernels now, so that the first run does not have to.
 
-    Kernels that are in the cache are not compiled again: after an interruption or an error the
-    same command goes on where it was.
+    Kernels in the cache are not compiled again. After an interruption or an error, the same
+    command compiles the kernels that are missing.
     """
     check_outputs([], json_file)
 

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 @json_option
 @quiet_option
 def doctor_command(json_file: Path | None, quiet: bool) -> None:
-    """Say which back ends work here, and what is wrong with the others.
+    """Check which back ends work on this machine, and explain how to fix the others.
 
-    Each back end runs kernels whose results are known; the first time, they are compiled for up
-    to a minute. Lists versions and the machine too. Fails where no back end works, or where one
-    computes something wrong.
+    Each back end runs kernels whose results are known. On the first run, compiling them takes up
+    to a minute. The command also prints the machine and the versions of packages. It fails if no
+    back end works, or if one computes a wrong result.
     """
     check_outputs([], json_file)
 
@@ -43,7 +43,10 @@ def doctor_command(json_file: Path | None, quiet: bool) -> None:
     if not quiet and json_file != STDOUT:
         _print(found)
     if found.wrong:
-        raise BackendError(f"do not use {' and '.join(found.wrong)}: the self-check went wrong")
+        raise BackendError(
+            f"the self-check of {' and '.join(found.wrong)} failed; do not use "
+            f"{'it' if len(found.wrong) == 1 else 'them'}"
+        )
     if found.none_works:
         raise BackendError("no back end works")
 
@@ -54,7 +57,7 @@ def _print(found: DoctorReport) -> None:
 
     console = stdout_console()
     rows = [(name, *_verdict(name, outcome)) for name, outcome in found.outcomes.items()]
-    console.print(columns(("back end", "", "how, or why not"), rows, left=3))
+    console.print(columns(("back end", "", "details"), rows, left=3))
     machine = [
         ("auto takes", found.auto or "nothing"),
         ("system", f"{platform.system()} {platform.machine()}"),
@@ -69,9 +72,9 @@ def _print(found: DoctorReport) -> None:
     versions = [(name, number or "not installed") for name, number in found.packages.items()]
     console.print(facts([*machine, *versions]))
     for problem in found.problems:
-        console.print(f"\nWRONG: {problem.what}\nMEND:  {problem.mend}")
+        console.print(f"\nWRONG: {problem.what}\nFIX:   {problem.mend}")
     if found.kokkos is None or problems(found.kokkos):
-        click.echo(f"\nHow to get the kokkos back ends: {guide('kokkos')}")
+        click.echo(f"\nTo install the Kokkos back ends, see {guide('kokkos')}")
 
 
 def _verdict(name: str, outcome: Outcome) -> tuple[str, str]:
@@ -125,8 +128,8 @@ def _kokkos(found: Installation | None) -> list[tuple[str, str]]:
 def _library(level: str | None) -> str:
     """Describe the precompiled CPU kernels of this installation."""
     if level is None:
-        return "none came with jetpy: they are compiled when they are needed"
-    return f"came with jetpy, for {level}"
+        return "none in this installation; jetpy compiles each kernel when it is needed"
+    return f"installed with jetpy, for {level}"
 
 
 def _cache(found: Cache) -> list[tuple[str, str]]:
@@ -141,7 +144,7 @@ def _cache(found: Cache) -> list[tuple[str, str]]:
         rows[0] = ("cache folder", f"{first.path}, read-only ({_contents(first)})")
         rows.append(("for new kernels", f"{last.path} ({_contents(last)})"))
     if not found.writable:
-        rows.append(("NOT WRITABLE", f"{last.path}: each run compiles new kernels again; {MOVE}"))
+        rows.append(("NOT WRITABLE", f"{last.path}; each run compiles new kernels again; {MOVE}"))
     return rows
 
 
@@ -151,4 +154,4 @@ def _contents(folder: CacheFolder) -> str:
     words = f"{count(folder.files, 'file')} of kernels, {folder.bytes / 1e6:.1f} MB"
     if not folder.damaged:
         return words
-    return f"{words}; {folder.damaged} DAMAGED, to be compiled again when needed"
+    return f"{words}; {folder.damaged} DAMAGED, which jetpy compiles again when needed"

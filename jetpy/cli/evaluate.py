@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 @graph_argument
 @click.argument("parts", type=INPUT_FILE, required=False)
 @click.option(
-    "-k", type=int, metavar="K", help="Number of parts; by default the largest part id plus 1."
+    "-k", type=int, metavar="K", help="Number of parts; the default is the largest part id plus 1."
 )
 @hierarchy_option
 @distance_option(required=False)
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     "--cut-matrix",
     type=OUTPUT_FILE,
     metavar="FILE",
-    help="Write the weight of the edges between each two parts, as .npy, .mtx or .csv.",
+    help="Write the weight of the edges between each pair of parts, as .npy, .mtx or .csv.",
 )
 @json_option
 @quiet_option
@@ -69,13 +69,12 @@ def evaluate_command(
     json_file: Path | None,
     quiet: bool,
 ) -> None:
-    """Compute cut, balance, communication and connectedness.
+    """Measure the cut, balance, communication and connectedness of a partition from any tool.
 
     GRAPH is a file in one of the formats of `jetpy partition`, a mesh as for `jetpy mesh`, or a
-    session of `jetpy update`; PARTS has the part of each of its vertices, numbered from 0: one a
-    line, or as .npy, .npz, .csv or .json. Of a session it may be missing: then the session's own
-    partition is meant. Given a machine, parts are its PEs, and what the mapping costs is computed
-    as well.
+    session of `jetpy update`. PARTS contains the part of each vertex, from 0: one id on each line,
+    or .npy, .npz, .csv or .json. PARTS is optional for a session, which contains its parts. If a
+    machine is given, the parts are its PEs, and the command also prints the cost of the mapping.
     """
     from jetpy.io.distances import matrix_file, read_distances
 
@@ -93,7 +92,7 @@ def evaluate_command(
     distances = None if distance is None else read_distances(distance)
     described(hierarchy, distances, k)  # refuse wrong numbers before reading
     if parts is None and not is_session_file(graph):
-        raise click.UsageError("Missing argument 'PARTS': only sessions have parts of their own")
+        raise click.UsageError("Missing argument 'PARTS', which is optional for a session only")
     with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
         given = read_input(graph, bars, repair=repair, pattern=pattern, scale=scale)
         given = given.with_weights(vertex_weights, scale=scale)

@@ -55,7 +55,7 @@ class _Generators(Summarised, Commands):
     ),
 )
 def generate_command() -> None:
-    """Make a graph of a given kind and write it to a file."""
+    """Generate a graph and write it to a file."""
 
 
 def _command(name: str, generator: Callable[..., Graph]) -> click.Command:
@@ -74,7 +74,7 @@ def _command(name: str, generator: Callable[..., Graph]) -> click.Command:
             type=OUTPUT_FILE,
             required=True,
             metavar="FILE",
-            help="Where to write the graph; the name tells the format.",
+            help="Write the graph to this file; the suffix selects the format.",
         )
     )
 
@@ -118,7 +118,7 @@ def _generate(
     from jetpy.io.compression import split_name
 
     if split_name(output)[1] not in FORMATS:
-        raise click.UsageError(f"{output}: the name must end in one of {', '.join(FORMATS)}")
+        raise click.UsageError(f"{output}: the suffix must be one of {', '.join(FORMATS)}")
     check_outputs([output], json_file)
     with progress_bars(quiet=quiet) as bars:
         bars.busy("Generating")

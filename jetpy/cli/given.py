@@ -61,7 +61,9 @@ class InputGraph:
         if weights is None:
             return self
         if weights.ndim > 1:
-            raise click.UsageError("one weight for each vertex is needed, not several")
+            raise click.UsageError(
+                "the file has several weights for each vertex; this command needs one"
+            )
         graph = as_graph(self.graph, vertex_weights=self.pick(weights), scale=scale)
         return replace(self, graph=graph)
 
@@ -122,8 +124,8 @@ def read_input(path: Path, bars: Bars, **rules: bool) -> InputGraph:
         return InputGraph(graph, graph.n)
     if not is_mesh_name(path):
         raise FileFormatError(
-            f"{path}: {suffix or 'no suffix'!r} is no known format of graphs "
-            f"({', '.join(FORMATS)}), nor one of meshes, which meshio reads (pip install meshio)"
+            f"{path}: {suffix or 'no suffix'!r} is not a graph format ({', '.join(FORMATS)}) or a "
+            "mesh format that meshio reads (pip install meshio)"
         )
     bars.busy("Reading")
     return _mesh(path)
@@ -147,7 +149,7 @@ def _case(path: Path) -> InputGraph:
     from jetpy.meshes import openfoam
 
     if not openfoam.is_case(path):
-        raise click.UsageError(f"{path} is a folder, but no OpenFOAM case with a mesh")
+        raise click.UsageError(f"{path} is a folder, but not an OpenFOAM case with a mesh")
     graph = openfoam.read_case(path)
     return InputGraph(replace(graph, name=name_of(path)), graph.n)
 

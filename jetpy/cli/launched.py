@@ -53,9 +53,9 @@ def are_several() -> bool:
         return False
     if size == 1 and launcher_started_many():
         raise BackendError(
-            "several processes were started, but MPI finds this one alone: the launcher is of "
-            f"another MPI library than mpi4py takes ({_library()}). Take that library's mpiexec; "
-            "where each process is to work for itself, srun --mpi=none"
+            "the launcher started several processes, but MPI sees one: the launcher and mpi4py "
+            f"use different MPI libraries. mpi4py uses {_library()}: start jetpy with the mpiexec "
+            "of that library; if each process should run a job of its own, use srun --mpi=none"
         )
     return bool(size > 1)
 

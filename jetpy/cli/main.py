@@ -46,9 +46,9 @@ class _Jetpy(Program):
 @click.group(
     cls=_Jetpy,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 all is well; 1 an error, printed on standard error; 2 the command line "
-    "is wrong; 3 the result was written but no balanced one was found; 130 interrupted by Ctrl-C, "
-    "143 by SIGTERM, 129 by SIGHUP.\n\n"
+    epilog="Exit codes: 0 success; 1 an error, printed on standard error; 2 an error in the "
+    "command line; 3 the result was written, but it is not balanced; 130 interrupted by "
+    "Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.\n\n"
     + example(
         "jetpy demo",
         "jetpy generate delaunay 100000 -o mesh.graph",

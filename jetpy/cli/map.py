@@ -45,10 +45,13 @@ from jetpy.progress import progress_bars
     type=click.Choice(get_args(choices.Method)),
     default="im",
     show_default=True,
-    help="Integrated mapping is fast; hierarchical multisection takes longer and costs less, "
-    "hm-ultra in particular.",
+    help="Integrated mapping (im) is fast. Hierarchical multisection (hm) takes longer and finds "
+    "mappings of lower cost, and hm-ultra even more so.",
 )
-@imbalance_option("A PE may get (1 + this) times the average, rounded up.")
+@imbalance_option(
+    "The tasks of a PE may weigh at most (1 + imbalance) times the average; the limit is "
+    "rounded up."
+)
 @seed_option
 @backend_option
 @threads_option
@@ -60,19 +63,21 @@ from jetpy.progress import progress_bars
     "--rankfile",
     type=OUTPUT_FILE,
     metavar="FILE",
-    help="Write host, processor and core of each task, as Open MPI reads them; one on each PE.",
+    help="Write the host, processor and core of each task as a rankfile for Open MPI; needs at "
+    "most one task on each PE.",
 )
 @click.option(
     "--slurm-hostfile",
     type=OUTPUT_FILE,
     metavar="FILE",
-    help="Write the host of each task for SLURM_HOSTFILE and srun -m arbitrary; one on each PE.",
+    help="Write the host of each task for SLURM_HOSTFILE and srun -m arbitrary; needs at most one "
+    "task on each PE.",
 )
 @click.option(
     "--hosts",
     metavar="FILE|A,B,...",
-    help="Names of the hosts in the order of their PEs, or a file with one a line; for Open MPI "
-    "by default +n0, +n1 and so on.",
+    help="Host names in the order of their PEs, or a file with one name on each line; the "
+    "default for Open MPI is +n0, +n1 and so on.",
 )
 @json_option
 @profile_option
@@ -102,11 +107,11 @@ def map_command(
     trace_file: Path | None,
     quiet: bool,
 ) -> None:
-    """Place tasks on the PEs of a machine so that communication costs little.
+    """Map tasks to the PEs of a machine so that communication costs little.
 
-    GRAPH is a file in one of the formats of `jetpy partition`: vertices are tasks, edges what they
-    communicate. The cost is the sum over all ordered pairs of tasks of communication times the
-    distance of their PEs.
+    GRAPH is a file in one of the formats of `jetpy partition`. Its vertices are tasks, and an edge
+    weight is the amount of communication between two tasks. The cost is the sum, over all ordered
+    pairs of tasks, of their communication times the distance of their PEs.
     """
     from jetpy.io.distances import matrix_file, read_distances
 
@@ -145,7 +150,7 @@ def map_command(
         check_hosts(target, names_of_hosts)
     check_backend(backend, threads, device)
     if not target.is_monotone:
-        notify("warning", f"the distances {distance} do not grow from level to level")
+        notify("warning", f"the distances {distance} do not increase from level to level")
 
     with changes_told(quiet=quiet), progress_bars(quiet=quiet) as bars:
         loaded, read_seconds = read_timed(graph, bars, repair=repair, pattern=pattern, scale=scale)

@@ -37,19 +37,21 @@ from jetpy.progress import progress_bars
 @click.argument("mesh", type=click.Path(exists=True, path_type=Path))
 @click.option("-k", type=int, required=True, metavar="K", help="Number of parts.")
 @imbalance_option(
-    "A part may have (1 + this) times the average number of cells, rounded up before and down "
-    "after."
+    "A part may have at most (1 + imbalance) times the average number of cells; the average is "
+    "rounded up, the limit down."
 )
 @click.option(
     "--common-nodes",
     type=int,
     metavar="N",
-    help="Cells with so many corners in common are neighbours; by default those with a common "
-    "facet.",
+    help="Cells are neighbours if they have at least N corners in common; by default, if they "
+    "have a common facet.",
 )
 @objective_option
 @click.option(
-    "--connected", is_flag=True, help="Make every part one piece, wherever that is found."
+    "--connected",
+    is_flag=True,
+    help="Make every part connected where jetpy can; a warning lists the other parts.",
 )
 @seed_option
 @click.option(
@@ -57,7 +59,7 @@ from jetpy.progress import progress_bars
     type=click.Choice(get_args(choices.Preset)),
     default="default",
     show_default=True,
-    help="How much time to spend for a smaller cut.",
+    help="Trade-off between running time and cut, or the algorithm G-kway.",
 )
 @backend_option
 @threads_option
@@ -67,9 +69,10 @@ from jetpy.progress import progress_bars
     "--output",
     type=OUTPUT_FILE,
     metavar="FILE",
-    help="Write the mesh with the data `part` for its cells, in the format of the suffix; other "
-    "data and physical groups stay. Of an OpenFOAM case its cellDecomposition, which is written by "
-    "default. To .part, .txt, .npy, .npz, .csv or .json the part of each cell alone.",
+    help="Write the mesh with cell data `part`, in the format of the suffix; other data and "
+    "physical groups are kept. A file named .part, .txt, .npy, .npz, .csv or .json gets "
+    "only the part of each cell. For an OpenFOAM case, jetpy writes a cellDecomposition, "
+    "by default into the case.",
 )
 @json_option
 @quiet_option
@@ -92,11 +95,11 @@ def mesh_command(
     json_file: Path | None,
     quiet: bool,
 ) -> None:
-    """Cut a mesh into parts of as many cells, between which few facets lie.
+    """Partition the cells of a mesh into balanced parts with few facets between them.
 
     MESH is a file that meshio reads (.vtu, .vtk, .msh, .inp, .xdmf, ...), or the folder of an
-    OpenFOAM case. Cells of lower dimension than the others, such as those of boundaries, go with
-    the cells that they bound.
+    OpenFOAM case. A cell of lower dimension, for example on a boundary, gets the part of the cell
+    that it bounds.
     """
     from jetpy.api.partitioning import partition
     from jetpy.cli.json_summary import stats
@@ -110,9 +113,9 @@ def mesh_command(
 
     is_case = mesh.is_dir()
     if is_case and not openfoam.is_case(mesh):
-        raise click.UsageError(f"{mesh} is a folder, but no OpenFOAM case with a mesh")
+        raise click.UsageError(f"{mesh} is a folder, but not an OpenFOAM case with a mesh")
     if is_case and common_nodes is not None:
-        raise click.UsageError("--common-nodes is for files of meshes, not for OpenFOAM cases")
+        raise click.UsageError("--common-nodes applies to mesh files, not to OpenFOAM cases")
     written = output or (mesh / openfoam.DECOMPOSITION if is_case else None)
     check_outputs([written], json_file, inputs=[mesh])
     if output is not None and not is_case:

@@ -38,7 +38,7 @@ class _BackendName(click.Choice[str]):
 
     def convert(self, value: Any, *where: Any) -> str:
         if value in choices.RENAMED:
-            self.fail(f"the back end {value} is called {choices.RENAMED[value]} now", *where)
+            self.fail(f"the back end {value} is now called {choices.RENAMED[value]}", *where)
         return super().convert(value, *where)
 
 
@@ -47,44 +47,46 @@ backend_option = click.option(
     type=_BackendName(get_args(choices.Backend)),
     default="auto",
     show_default=True,
-    help="What runs the kernels; auto takes a GPU if one works and the graph is not small, else "
-    "the CPU.",
+    help="Back end that runs the kernels; auto selects a GPU if one works and the graph is not "
+    "small, otherwise the CPU.",
 )
 
 threads_option = click.option(
-    "--threads", type=int, help="CPU threads; all that the process may use by default."
+    "--threads", type=int, help="Number of CPU threads; by default all that the process may use."
 )
 
 device_option = click.option(
     "--device",
     type=int,
     metavar="N",
-    help="Number of the GPU, as CUDA counts them; the first by default.",
+    help="Index of the GPU in CUDA's order, from 0; the default is the first.",
 )
 
 repair_option = click.option(
     "--repair",
     is_flag=True,
-    help="Mend self-loops, duplicate and one-directional edges rather than refuse them.",
+    help="Repair the graph instead of refusing it: drop self-loops, merge duplicate edges, add "
+    "missing reverse edges.",
 )
 
 pattern_option = click.option(
     "--pattern",
     is_flag=True,
-    help="Take where the entries of a matrix are, whatever they are: edges of weight 1.",
+    help="Read only the positions of a matrix's entries and ignore their values: each is an "
+    "edge of weight 1.",
 )
 
 scale_option = click.option(
     "--scale",
     is_flag=True,
-    help="Turn positive weights that are no integers, or too large, into integers.",
+    help="Scale positive weights that are not integers, or are too large, to integers.",
 )
 
 vertex_weights_option = click.option(
     "--vertex-weights",
     type=INPUT_FILE,
     metavar="FILE",
-    help="Weights of the vertices, instead of the graph's: a line each, or .npy.",
+    help="Vertex weights, which replace those in the graph: one line for each vertex, or .npy.",
 )
 
 
@@ -100,14 +102,14 @@ json_option = click.option(
     "json_file",
     type=OUTPUT_FILE,
     metavar="FILE",
-    help="Write the result as JSON; with - to standard output, instead of the summary.",
+    help="Write the result as JSON; - writes it to standard output in place of the summary.",
 )
 
 targets_option = click.option(
     "--targets",
     metavar="SHARES",
-    help="What parts should weigh relative to each other, as in 2:1:1:1; or a file of such "
-    "numbers, one a line, or .npy.",
+    help="Target part weights relative to each other, for example 2:1:1:1; or a file with one "
+    "number on each line, or .npy.",
 )
 
 seed_option = click.option(
@@ -115,7 +117,7 @@ seed_option = click.option(
     type=int,
     default=0,
     show_default=True,
-    help="Chooses among equally good decisions; the same seed gives the same result.",
+    help="Seed for choosing among equally good decisions; the same seed gives the same result.",
 )
 
 objective_option = click.option(
@@ -123,21 +125,22 @@ objective_option = click.option(
     type=click.Choice(get_args(choices.Objective)),
     default="cut",
     show_default=True,
-    help="What is to become small: the weight of cut edges, or the communication volume.",
+    help="Quantity to minimize: the weight of cut edges, or the communication volume.",
 )
 
 fixed_option = click.option(
     "--fixed",
     type=INPUT_FILE,
     metavar="PARTS",
-    help="Parts in which vertices have to be, in a file of any format of --output; -1 of others.",
+    help="Part of each fixed vertex, and -1 for each other vertex, in a format of --output.",
 )
 
 home_option = click.option(
     "--home",
     type=INPUT_FILE,
     metavar="PARTS",
-    help="Parts so far, in such a file; leaving them costs as much as --migration says.",
+    help="Previous partition, in the format of --fixed. Each unit of vertex weight that leaves it "
+    "costs --migration.",
 )
 
 migration_option = click.option(
@@ -145,7 +148,7 @@ migration_option = click.option(
     type=float,
     default=1.0,
     show_default=True,
-    help="What it costs to move a unit of vertex weight away from --home, in units of edge weight.",
+    help="Cost of moving a unit of vertex weight away from --home, in units of edge weight.",
 )
 
 profile_option = click.option(
@@ -153,16 +156,19 @@ profile_option = click.option(
     "trace_file",
     type=OUTPUT_FILE,
     metavar="TRACE",
-    help="Tell where the time goes, and write a trace that Perfetto and chrome://tracing open. "
-    "The result stays the same, the run takes longer.",
+    help="Print where the time goes, and write a trace for Perfetto and chrome://tracing. The "
+    "result stays the same, but the run takes longer.",
 )
 
-quiet_option = click.option("--quiet", is_flag=True, help="No progress bars and no summary.")
+quiet_option = click.option(
+    "--quiet", is_flag=True, help="Print neither progress bars nor the summary."
+)
 
 hierarchy_option = click.option(
     "--hierarchy",
     metavar="A1:A2:...",
-    help="The machine: A1 PEs a processor, A2 processors a node and so on, as in 4:8:6.",
+    help="Machine hierarchy: A1 PEs in each processor, A2 processors in each node and so on, for "
+    "example 4:8:6.",
 )
 
 
@@ -173,7 +179,8 @@ def parts_option(metavar: str, meaning: str) -> Decorator:
         "--output",
         type=OUTPUT_FILE,
         metavar=metavar,
-        help=f"{meaning} One a line, unless the name ends in .npy, .npz, .csv or .json.",
+        help=f"{meaning} The file is text with one id on each line, unless the suffix is .npy, "
+        ".npz, .csv or .json.",
     )
 
 
@@ -183,7 +190,7 @@ def _numbers(text: str) -> float | list[float]:
         numbers = [float(part) for part in str(text).split(",")]
     except ValueError:
         raise click.BadParameter(
-            f"{text!r} is not a valid float, nor several with commas between them"
+            f"{text!r} is neither a number nor a list of numbers separated by commas"
         ) from None
     return numbers[0] if len(numbers) == 1 else numbers
 
@@ -199,7 +206,7 @@ def imbalance_option(meaning: str, *, several: bool = False) -> Decorator:
         help=meaning,
     )
     large = click.option(
-        "--large-imbalance", is_flag=True, help="Let the imbalance be 1, that is 100 %, or more."
+        "--large-imbalance", is_flag=True, help="Allow an imbalance of 1 (100 %) or more."
     )
     return lambda command: imbalance(large(command))
 
@@ -210,6 +217,7 @@ def distance_option(*, required: bool) -> Decorator:
         "--distance",
         metavar="D1:D2:...",
         required=required,
-        help="Distance of PEs of one processor, of different processors of one node and so on, as "
-        "in 1:10:100; or a file with the distances of all PEs: a matrix as text, or .npy.",
+        help="Distances: D1 between PEs of the same processor, D2 between different processors "
+        "of the same node and so on, for example 1:10:100; or a file with the distances of "
+        "all PEs as a matrix, text or .npy.",
     )

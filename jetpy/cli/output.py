@@ -53,10 +53,12 @@ def check_outputs(
         if path is None:
             continue
         if path == STDOUT:
-            raise click.UsageError("only what --json writes can go to standard output")
+            raise click.UsageError(
+                "'-' (standard output) is allowed for --json only; give a file name"
+            )
         target = os.path.realpath(path)
         if target in taken:
-            raise click.UsageError(f"{path} is given twice: each output needs a file of its own")
+            raise click.UsageError(f"{path} is given twice; each output needs its own file")
         taken.add(target)
         if path is parts:
             _check_parts_name(path)

@@ -57,8 +57,8 @@ from jetpy.progress import progress_bars
 @graph_argument
 @click.option("-k", type=int, required=True, metavar="K", help="Number of parts.")
 @imbalance_option(
-    "A part may weigh (1 + this) times the average, rounded up before and down after; with several "
-    "vertex weights one for all of them, or one for each.",
+    "A part may weigh at most (1 + imbalance) times the average; the average is rounded up, the "
+    "limit down. If vertices have several weights, give one number for all or one for each.",
     several=True,
 )
 @targets_option
@@ -69,8 +69,8 @@ from jetpy.progress import progress_bars
 @click.option(
     "--connected",
     is_flag=True,
-    help="Make every part one connected piece, wherever that is found to be possible in balance; "
-    "a warning tells of others.",
+    help="Make every part connected where jetpy can within the balance; a warning lists the other "
+    "parts.",
 )
 @seed_option
 @click.option(
@@ -78,33 +78,33 @@ from jetpy.progress import progress_bars
     type=click.Choice(get_args(choices.Preset)),
     default="default",
     show_default=True,
-    help="How much time to spend for a smaller cut; or the algorithm of G-kway.",
+    help="Trade-off between running time and cut, or the algorithm G-kway.",
 )
 @click.option(
     "--coarsening",
     type=click.Choice(get_args(choices.Coarsening)),
     help="Coarsen by pairs of vertices (Jet), subsets of any size (G-kway) or groups of up to six "
-    "vertices (iG-kway); as the preset does by default.",
+    "vertices (iG-kway); the default is that of the preset.",
 )
 @click.option(
     "--refinement",
     type=click.Choice(get_args(choices.Refinement)),
-    help="Refine by label propagation (Jet) or independent sets of moves (G-kway); as the preset "
-    "does by default.",
+    help="Refine by label propagation (Jet) or independent sets of moves (G-kway); the default is "
+    "that of the preset.",
 )
 @click.option(
     "--generations",
     type=int,
     metavar="N",
-    help="Find partitions and recombine them, N in all, and take the best; 16 with the preset max, "
-    "else 1 by default.",
+    help="Compute N partitions in all, some by recombining earlier ones, and return the best; the "
+    "default is 16 with the preset max, otherwise 1.",
 )
 @click.option(
     "--time-limit",
     type=float,
     metavar="SECONDS",
-    help="As many generations as so much time allows, one at least; reading and compiling are not "
-    "counted.",
+    help="Run as many generations as this time allows, but at least one; reading and compiling "
+    "do not count.",
 )
 @backend_option
 @threads_option
@@ -116,7 +116,7 @@ from jetpy.progress import progress_bars
     "--session",
     type=OUTPUT_FILE,
     metavar="SESSION",
-    help="Write what `jetpy update` goes on with when the graph changes.",
+    help="Write a session, which `jetpy update` updates when the graph changes.",
 )
 @json_option
 @profile_option
@@ -153,12 +153,12 @@ def partition_command(
     trace_file: Path | None,
     quiet: bool,
 ) -> None:
-    """Cut a graph into balanced parts with few cut edges.
+    """Partition a graph into balanced parts with few cut edges.
 
-    GRAPH is a file, whose name tells its format: .graph or .metis, .mtx, .npz, .npy, .parhip or
+    GRAPH is a file, whose suffix selects its format: .graph or .metis, .mtx, .npz, .npy, .parhip or
     .bgf, or an edge list (.txt, .edges, .el, .tsv, .csv), each also compressed (.gz, .bz2, .xz,
-    .zst); or a folder with indptr.npy and indices.npy. Started by mpiexec, several processes
-    partition one graph, each with its share of it.
+    .zst); or a folder with indptr.npy and indices.npy. If mpiexec starts several processes, they
+    partition one graph, and each holds its share of it.
     """
     if are_several():
         partition_together(**{"ctx": ctx, **ctx.params})
@@ -171,7 +171,7 @@ def partition_command(
         )
     if session is not None and connected:
         raise click.UsageError(
-            "--session cannot be combined with --connected: updates do not look at connectedness"
+            "--session cannot be combined with --connected: updates do not keep parts connected"
         )
     if home is None and ctx.get_parameter_source("migration") is ParameterSource.COMMANDLINE:
         raise click.UsageError("--migration needs --home")

@@ -27,8 +27,8 @@ UNKNOWN = (
 MENDED = "a self-loop", "is there twice", "is not symmetric"
 """Phrases in messages about defects that a single process can repair."""
 REPAIR = (
-    "one process can repair it: jetpy partition --repair, or, to keep the repaired graph, "
-    "jetpy.write_graph(new, jetpy.read_graph(old, repair=True))"
+    "a single process can repair it: use jetpy partition --repair, or write the repaired graph "
+    "by jetpy.write_graph(new, jetpy.read_graph(old, repair=True))"
 )
 
 
@@ -131,9 +131,9 @@ def _refuse_unknown(options: dict[str, Any]) -> None:
     for name in UNKNOWN:
         if options.pop(name):
             option = "profile" if name == "trace_file" else name.replace("_", "-")
-            raise click.UsageError(f"--{option} is for one process, not for several")
+            raise click.UsageError(f"--{option} needs a run with one process")
     if options.pop("objective") != "cut":
-        raise click.UsageError("--objective is for one process, not for several")
+        raise click.UsageError("--objective needs a run with one process")
     options.pop("migration")
 
 

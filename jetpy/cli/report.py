@@ -65,24 +65,33 @@ class _Report(Command):
     "-k",
     type=int,
     metavar="K",
-    help="Number of parts; of PARTS by default the largest part id plus 1, of a session its own.",
+    help="Number of parts; the default is the largest part id in PARTS plus 1, or the number of "
+    "parts of the session.",
 )
 @click.option(
-    "-o", "--output", type=OUTPUT_FILE, metavar="PAGE", required=True, help="Write the page, HTML."
+    "-o",
+    "--output",
+    type=OUTPUT_FILE,
+    metavar="PAGE",
+    required=True,
+    help="Write the HTML page to this file.",
 )
 @click.option(
     "--coordinates",
     type=INPUT_FILE,
     metavar="FILE",
-    help="Where the vertices are: x y or x y z a line, or .npy. Meshes, and .npz files of jetpy "
-    "generate, tell themselves.",
+    help="Vertex coordinates: x y or x y z on each line, or .npy. Meshes and .npz files from jetpy "
+    "generate contain their own coordinates.",
 )
 @imbalance_option(
-    "A part may weigh (1 + this) times the average, rounded up before and down after."
+    "A part may weigh at most (1 + imbalance) times the average; the average is rounded up, the "
+    "limit down."
 )
 @objective_option
 @click.option(
-    "--connected", is_flag=True, help="Make every part one piece, wherever that is found."
+    "--connected",
+    is_flag=True,
+    help="Make every part connected where jetpy can; a warning lists the other parts.",
 )
 @seed_option
 @click.option(
@@ -90,7 +99,7 @@ class _Report(Command):
     type=click.Choice(get_args(choices.Preset)),
     default="default",
     show_default=True,
-    help="How much time to spend for a smaller cut.",
+    help="Trade-off between running time and cut, or the algorithm G-kway.",
 )
 @backend_option
 @threads_option
@@ -123,12 +132,12 @@ def report_command(
     json_file: Path | None,
     quiet: bool,
 ) -> None:
-    """Write a page about a partition: drawn, in numbers, and METIS beside.
+    """Write a page about a partition: a drawing, tables, and a comparison with METIS.
 
-    GRAPH is a graph as for `jetpy partition`, or a mesh as for `jetpy mesh`. It is partitioned
-    twice, the second time with every kernel timed; given PARTS, these are shown as they are, and so
-    are those of a session of `jetpy update`, unless -k is given. The page is one file of HTML that
-    needs nothing else.
+    GRAPH is a graph as for `jetpy partition`, or a mesh as for `jetpy mesh`. jetpy partitions it
+    twice, the second time with every kernel timed. If PARTS is given, the page shows these parts
+    instead. For a session of `jetpy update`, it shows the parts of the session, unless -k is given.
+    The page is a single HTML file that needs no other file.
     """
     from jetpy.pages.page import check_installed
 
@@ -136,16 +145,19 @@ def report_command(
     check_outputs([output], json_file, inputs=[graph, parts, coordinates, vertex_weights])
     is_run = parts is None and not (k is None and is_session_file(graph))
     if is_run and k is None:
-        raise click.UsageError("-k is needed where no PARTS are given")
+        raise click.UsageError("-k is missing; give the number of parts, or PARTS")
     of_a_run = [
         name for name in OF_A_RUN if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
     ]
     if of_a_run and parts is not None:
         raise click.UsageError(
-            f"--{of_a_run[0]} cannot be combined with PARTS: these are shown as they are"
+            f"--{of_a_run[0]} cannot be combined with PARTS: jetpy report does not change given "
+            "parts"
         )
     if of_a_run and not is_run:
-        raise click.UsageError(f"--{of_a_run[0]} needs -k: else a session's own parts are shown")
+        raise click.UsageError(
+            f"--{of_a_run[0]} needs -k; without -k, jetpy report shows the parts of the session"
+        )
 
     from jetpy.device.backends import check_backend
     from jetpy.evaluation import metis_baseline

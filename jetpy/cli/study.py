@@ -38,10 +38,10 @@ def numbers(least: int) -> Callable[[str], tuple[int, ...]]:
             found = tuple(dict.fromkeys(int(item) for item in str(text).split(",")))
         except ValueError:
             raise click.BadParameter(
-                f"{text!r} is not a whole number, nor several with commas between them"
+                f"{text!r} is neither an integer nor a list of integers separated by commas"
             ) from None
         if min(found) < least:
-            raise click.BadParameter(f"{min(found)} is less than {least}")
+            raise click.BadParameter(f"{min(found)} is too small; it must be at least {least}")
         return found
 
     return read
@@ -56,7 +56,7 @@ def some_of(known: Collection[str]) -> Callable[[str], tuple[str, ...]]:
         found = tuple(dict.fromkeys(item.strip() for item in str(text).split(",")))
         for item in found:
             if item not in known:
-                raise click.BadParameter(f"{item!r} is none of {', '.join(known)}")
+                raise click.BadParameter(f"{item!r} is unknown; choose from {', '.join(known)}")
         return found
 
     return read
@@ -91,7 +91,7 @@ class _Study(Command):
     "--backends",
     type=some_of(BACKENDS),
     metavar="NAME,...",
-    help="jetpy's; by default all that pass the self-check of jetpy doctor.",
+    help="Back ends of jetpy; by default all that pass the self-check of jetpy doctor.",
 )
 @click.option(
     "--tools",
@@ -99,14 +99,14 @@ class _Study(Command):
     default=",".join(DEFAULT_PEERS),
     show_default=True,
     metavar="NAME,...",
-    help="Other partitioners beside, also mtkahypar-quality, or none. What is not installed is "
-    "left out.",
+    help="Other partitioners to compare with; mtkahypar-quality and none are also allowed. The "
+    "study leaves out tools that are not installed.",
 )
 @click.option(
     "--threads",
     type=numbers(1),
     metavar="N,...",
-    help="CPU threads; all that the process may use by default.",
+    help="Numbers of CPU threads; by default all that the process may use.",
 )
 @click.option(
     "--presets",
@@ -122,7 +122,7 @@ class _Study(Command):
     default="0",
     show_default=True,
     metavar="N,...",
-    help="Of several, medians are told.",
+    help="Seeds to run. With several seeds, the page reports medians.",
 )
 @click.option(
     "--repeats",
@@ -130,14 +130,16 @@ class _Study(Command):
     default=1,
     show_default=True,
     metavar="N",
-    help="How often each run is made; the one of median time is told, and the extremes.",
+    help="Number of times to make each run. The page reports the run of median time, the "
+    "shortest and the longest time.",
 )
 @click.option(
     "--imbalance",
     type=float,
     default=0.03,
     show_default=True,
-    help="A part may weigh (1 + this) times the average, rounded up before and down after.",
+    help="A part may weigh at most (1 + imbalance) times the average; the average is rounded "
+    "up, the limit down.",
 )
 @click.option(
     "--time-limit",
@@ -145,13 +147,17 @@ class _Study(Command):
     default=600.0,
     show_default=True,
     metavar="SECONDS",
-    help="After which a run is ended.",
+    help="Stop a run after this time.",
 )
 @click.option(
-    "--machine", metavar="NAME", help="What to call this machine; by default its facts, hashed."
+    "--machine",
+    metavar="NAME",
+    help="Name of this machine in the study; the default is a hash of its properties.",
 )
 @click.option(
-    "--merge", is_flag=True, help="Join studies: GRAPH... are their folders, nothing is run."
+    "--merge",
+    is_flag=True,
+    help="Merge studies: GRAPH... are their folders, and jetpy runs nothing.",
 )
 @click.option(
     "-o",
@@ -159,7 +165,7 @@ class _Study(Command):
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
     required=True,
-    help="Write the tables and report.html here; go on where a study there stopped.",
+    help="Write the tables and report.html to this folder; a study already there is continued.",
 )
 @json_option
 @quiet_option
@@ -182,10 +188,10 @@ def study_command(
     json_file: Path | None,
     quiet: bool,
 ) -> None:
-    """Compare back ends and other partitioners on graphs, and write a page about it.
+    """Compare back ends and other partitioners on graphs, and write a page with the results.
 
-    Each run is made in a process of its own and kept at once: the same command goes on where it
-    was interrupted. Fails where parts differ between back ends or numbers of threads.
+    Each run has its own process, and jetpy saves its result at once. After an interruption, the
+    same command continues. It fails if parts differ between back ends or numbers of threads.
     """
     from jetpy.pages.page import check_installed
 
@@ -194,7 +200,7 @@ def study_command(
     if merge:
         _refuse_options_of_runs(ctx)
     elif ks is None:
-        raise click.UsageError("-k is needed: numbers of parts, as in -k 8,64")
+        raise click.UsageError("-k is missing; give the numbers of parts, for example -k 8,64")
 
     from jetpy.io.atomic import atomic_write
     from jetpy.study.page import study_page
@@ -236,7 +242,7 @@ def _refuse_options_of_runs(ctx: click.Context) -> None:
         and ctx.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
     ]
     if given:
-        raise click.UsageError(f"--merge runs nothing: leave out {', '.join(given)}")
+        raise click.UsageError(f"--merge runs nothing; leave out {', '.join(given)}")
 
 
 def _run(
@@ -261,13 +267,18 @@ def _run(
     names_of(files)
     there, missing = installed(tools)
     if missing:
-        notify("note", f"without {', '.join(missing)}: pip install '{DISTRIBUTION}[{EXTRA}]'")
+        notify(
+            "note",
+            f"the study leaves out {', '.join(missing)}, which is not installed: pip install "
+            f"'{DISTRIBUTION}[{EXTRA}]'",
+        )
     most = max(asked["threads"] or (1,))
     if most > available_threads():
         notify(
             "warning",
-            f"{most} threads on a machine that has {available_threads()} for this process: times "
-            f"with so many are not those of {most} processors",
+            f"the study runs up to {most} threads, but this process may use "
+            f"{available_threads()}; times with more threads than processors do not show what "
+            f"{most} processors would reach",
         )
     here = machine_of(run_doctor(bars.busy))
     working: Any = backends or here.works
@@ -294,5 +305,5 @@ def _conclude(results: Results, output: Path, json_file: Path | None, *, quiet: 
         click.echo(f"wrote {output / PAGE}: {results.summary}")
     if results.unequal:
         raise BackendError(
-            f"parts differ on {'; '.join(results.unequal)}: a defect; run jetpy doctor"
+            f"parts differ on {'; '.join(results.unequal)}, which is a defect; run jetpy doctor"
         )

@@ -84,10 +84,10 @@ def pieces_text(pieces: npt.NDArray[np.int64]) -> str:
 
     >>> import numpy as np
     >>> pieces_text(np.array([1, 3, 2, 0]))
-    '2, in 5 pieces'
+    '2, in 5 components'
     """
     several = pieces[pieces > 1]
-    return f"{len(several):,}, in {several.sum():,} pieces" if len(several) else "0"
+    return f"{len(several):,}, in {several.sum():,} components" if len(several) else "0"
 
 
 def mapping_summary(mapping: Mapping, read_seconds: float) -> Text:
@@ -103,7 +103,7 @@ def update_summary(live: IncrementalPartitioner, updates: Sequence[Update]) -> T
     return facts(
         [
             ("graph", f"{live.n:,} vertices, {live.m:,} edges"),
-            ("batches", f"{len(updates):,}, of which {renewed:,} led to a new partition"),
+            ("batches", f"{len(updates):,}; {renewed:,} led to a new partition"),
             ("cut", f"{live.cut:,}"),
             ("limit", f"{live.limit:,}; the heaviest part weighs {heaviest:,}"),
             ("feasible", "yes" if live.feasible else "NO"),
@@ -136,7 +136,7 @@ def times(
     kernels = "compile" if partition.compiled else "load kernels"
     return [
         seconds_row(partition),
-        ("besides", f"read {read_seconds:.2f}, {kernels} {partition.seconds['compile']:.2f}"),
+        ("other seconds", f"read {read_seconds:.2f}, {kernels} {partition.seconds['compile']:.2f}"),
     ]
 
 

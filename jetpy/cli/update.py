@@ -38,9 +38,9 @@ from jetpy.progress import progress_bars
     "--save",
     type=OUTPUT_FILE,
     metavar="SESSION",
-    help="Write the session afterwards to this file, rather than back to where it was.",
+    help="Write the updated session to this file; by default, it replaces SESSION.",
 )
-@parts_option("PARTS", "Write the part of each vertex, -1 for deleted ones.")
+@parts_option("PARTS", "Write the part of each vertex, and -1 for each deleted vertex.")
 @backend_option
 @threads_option
 @device_option
@@ -59,13 +59,13 @@ def update_command(
     json_file: Path | None,
     quiet: bool,
 ) -> None:
-    """Apply modifiers of a graph to a session, and bring its partition up to date.
+    """Apply changes of a graph to a session, and update its partition.
 
-    SESSION is a file that `jetpy partition --session` has written. In the file MODIFIERS each line
-    is one: "+v [W]" inserts a vertex (of weight W), which gets the next id, "-v V" deletes vertex V
-    and its edges, "+e U V [W]" inserts an edge (of weight W), "-e U V" deletes one. A line "---"
-    ends a batch, after which the partition is brought up to date. If a modifier is wrong, no file
-    is written.
+    SESSION is a file that `jetpy partition --session` wrote. Each line of the file MODIFIERS is a
+    change: "+v [W]" inserts a vertex (of weight W), which gets the next id, "-v V" deletes vertex V
+    and its edges, "+e U V [W]" inserts an edge (of weight W), and "-e U V" deletes an edge. A line
+    "---" ends a batch; jetpy updates the partition after each batch. If a line is wrong, jetpy
+    writes no file.
     """
     check_outputs([save], json_file, inputs=[session, modifiers], parts=output)
 

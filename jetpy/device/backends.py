@@ -170,9 +170,9 @@ def _cuda_has_started() -> bool:
 
 def _check_numbers(threads: int | None, device: int | None) -> None:
     if threads is not None and integer("threads", threads) < 1:
-        raise OptionError(f"threads is {threads}; at least 1 is needed")
+        raise OptionError(f"threads is {threads}; threads must be at least 1")
     if device is not None and integer("device", device) < 0:
-        raise OptionError(f"device is {device}; GPUs are numbered from 0")
+        raise OptionError(f"device is {device}; device must be at least 0")
 
 
 def _take(
@@ -180,7 +180,7 @@ def _take(
 ) -> tuple[Choice, Backend]:
     """Take an idle back end, or make one; `turns` are left with the turn that it needs."""
     if name in RENAMED:
-        raise OptionError(f"the back end {name} is called {RENAMED[name]} now")
+        raise OptionError(f"the back end {name} is now called {RENAMED[name]}")
     one_of(["auto", *BACKENDS], "backend", name)
     _check_numbers(threads, device)
     if name != "auto":
@@ -204,7 +204,10 @@ def _take_one(
     turns: ExitStack, name: str, threads: int | None, device: int | None
 ) -> tuple[Choice, Backend]:
     if device is not None and name not in ON_GPU:
-        raise OptionError(f"{name} runs on CPUs: device is for {' and '.join(ON_GPU)}")
+        raise OptionError(
+            f"device is given, but {name} runs on CPUs; leave device out, or use "
+            f"{' or '.join(ON_GPU)}"
+        )
     if name in ON_GPU:
         threads = None
     if name == "cuda":

@@ -88,8 +88,8 @@ def _explain(cupy: Any, arrays: tuple[Any, ...]) -> str:
     entries = arrays[-1].shape[-1]
     free = cupy.cuda.runtime.memGetInfo()[0] / (1 << 30)
     return (
-        f"the memory of the GPU is full: {free:.1f} GiB are free, too little to check the "
-        f"{entries:,} directed edges that are there. torch.cuda.empty_cache() and "
-        "cupy.get_default_memory_pool().free_all_blocks() give back what is not in use; arrays of "
-        "the host are checked there"
+        f"the memory of the GPU is full: {free:.1f} GiB are free, which is too little to check "
+        f"{entries:,} directed edges. torch.cuda.empty_cache() and "
+        "cupy.get_default_memory_pool().free_all_blocks() release unused memory; jetpy checks "
+        "arrays in host memory on the host"
     )

@@ -181,7 +181,7 @@ def _compare(
             first = differs[0]
             yield (
                 f"{verb} over {n:,} indices: {len(differs):,} of {len(right):,} {NAMES[name]} are "
-                f"wrong; number {first} is {found[first]}, not {right[first]}"
+                f"wrong; the value at index {first} is {found[first]}, not {right[first]}"
             )
 
 

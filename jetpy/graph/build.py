@@ -155,8 +155,8 @@ def graph_from_pairs(
     """
     naming = naming or Naming()
     check_order(n)
-    u = checked_ids(sources, n, "sources", lambda i: f"source of edge number {i}")
-    v = checked_ids(targets, n, "targets", lambda i: f"target of edge number {i}")
+    u = checked_ids(sources, n, "sources", lambda i: f"source of edge {i}")
+    v = checked_ids(targets, n, "targets", lambda i: f"target of edge {i}")
     weights = _edge_weights(
         edge_weights,
         rules,

@@ -24,7 +24,7 @@ def integer(name: str, value: Any) -> int:
     with suppress(TypeError):
         if not isinstance(value, bool):
             return operator.index(value)
-    raise OptionError(f"{name} is {value!r:.40}; an integer is needed")
+    raise OptionError(f"{name} is {value!r:.40}; it must be an integer")
 
 
 def whole_number(name: str, value: Any, least: int = 0) -> int:
@@ -39,8 +39,8 @@ def whole_number(name: str, value: Any, least: int = 0) -> int:
         number = integer(name, value)
         if least <= number <= INT32_MAX:
             return number
-    wanted = f"a whole number from {least} to {INT32_MAX}"
-    raise OptionError(f"{name} is {value!r:.40}; {wanted} is needed")
+    wanted = f"an integer in {least}..{INT32_MAX}"
+    raise OptionError(f"{name} is {value!r:.40}; it must be {wanted}")
 
 
 def finite_number(name: str, value: Any) -> float:
@@ -56,7 +56,7 @@ def finite_number(name: str, value: Any) -> float:
             number = float(value)
             if 0 <= number < math.inf:
                 return number
-    raise OptionError(f"{name} is {value!r:.40}; a number that is not negative is needed")
+    raise OptionError(f"{name} is {value!r:.40}; it must be a finite number of at least 0")
 
 
 def flag(name: str, value: Any) -> bool:
@@ -68,7 +68,7 @@ def flag(name: str, value: Any) -> bool:
         If `value` is not a bool.
     """
     if not isinstance(value, bool):
-        raise OptionError(f"{name} is {value!r:.40}; True or False is needed")
+        raise OptionError(f"{name} is {value!r:.40}; it must be True or False")
     return value
 
 
@@ -81,4 +81,4 @@ def one_of(known: Collection[str], what: str, name: Any) -> None:
         If `name` is not in `known`.
     """
     if not isinstance(name, str) or name not in known:
-        raise OptionError(f"unknown {what} {name!r:.40}: choose one of {', '.join(known)}")
+        raise OptionError(f"unknown {what} {name!r:.40}; choose one of {', '.join(known)}")

@@ -30,13 +30,15 @@ def checked_coordinates(coordinates: npt.ArrayLike, n: int) -> Coordinates:
     array = np.asarray(coordinates)
     if array.ndim != 2 or len(array) != n or array.shape[1] not in (2, 3):
         raise GraphError(
-            f"coordinates of {n} vertices are needed, 2 or 3 of each, not an array of shape "
-            f"{array.shape}"
+            f"coordinates has shape {array.shape}; it must have 2 or 3 numbers for each of {n} "
+            "vertices"
         )
     if array.dtype.kind not in "iufb":
         raise GraphError(f"coordinates must be numbers, not {array.dtype}")
     finite = np.isfinite(array).all(axis=1)
     if not finite.all():
         v = int(finite.argmin())
-        raise GraphError(f"vertex {v} is at {array[v].tolist()}, which are no finite numbers")
+        raise GraphError(
+            f"vertex {v} has coordinates {array[v].tolist()}; coordinates must be finite"
+        )
     return array

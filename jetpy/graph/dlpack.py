@@ -68,7 +68,7 @@ def sparse_on_host(data: Any) -> Any:
     if str(data.layout) == "torch.strided":
         return None
     if data.ndim != 2:
-        raise GraphError(f"a sparse matrix is needed, not a tensor of shape {tuple(data.shape)}")
+        raise GraphError(f"the sparse tensor has shape {tuple(data.shape)}; it must be a matrix")
     entries = data.to_sparse_coo()
     places = on_host(entries._indices())
     return sp.coo_array((on_host(entries._values()), (places[0], places[1])), tuple(data.shape))
@@ -79,7 +79,7 @@ def _cupy() -> Any:
         import cupy
     except ImportError:
         raise GraphError(
-            "this array is on a GPU, from which CuPy fetches it: pip install cupy-cuda13x "
+            "the array is in GPU memory; jetpy needs CuPy to copy it: pip install cupy-cuda13x "
             "(or cupy-cuda12x)"
         ) from None
     return cupy

@@ -61,7 +61,7 @@ def random_geometric(
     if radius is None:
         radius = 0.55 * math.sqrt(math.log(n) / n)
     if not 0 < radius < math.inf:
-        raise OptionError(f"radius must be positive, not {radius}")
+        raise OptionError(f"radius is {radius}; it must be positive and finite")
     from scipy.spatial import cKDTree
 
     locate = partial(_random_points, n, seed, cell=radius if spatial_order else None)
@@ -127,7 +127,7 @@ def road(n: int, seed: int = 0) -> Graph:
 def thinned_delaunay(n: int, seed: int = 0, keep: float = 0.42) -> Graph:
     """Delaunay triangulation that keeps each edge with probability `keep`; largest component."""
     if not 0 < keep <= 1:
-        raise OptionError(f"keep must be in (0, 1], not {keep}")
+        raise OptionError(f"keep is {keep}; it must be above 0 and at most 1")
     u, v = sp.triu(_delaunay_matrix(n, seed), format="csr").nonzero()
     chosen = np.random.default_rng(seed).random(len(u)) < keep
     matrix = _symmetric(n, u[chosen], v[chosen])
@@ -238,9 +238,11 @@ def _graph(matrix: Any, name: str, locate: Locate | None = None) -> Graph:
 
 def _require(what: str, value: int, least: int) -> None:
     if integer(what, value) < least:
-        raise OptionError(f"{what} must be at least {least}, not {value}")
+        raise OptionError(f"{what} is {value}; it must be at least {least}")
 
 
 def _require_size(entries: int, most: int = INT32_MAX) -> None:
     if entries > most:
-        raise OptionError(f"the graph would have more than {most} directed edges")
+        raise OptionError(
+            f"the graph would have more than {most} directed edges, which is the limit"
+        )

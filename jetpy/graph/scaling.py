@@ -39,15 +39,15 @@ def weights_of(
     weights = number_array(values, size, what, source)
     if weights.dtype.kind not in "biuf":
         raise GraphError(
-            f"{what} must be real numbers to be scaled, not {weights.dtype}{or_pattern(what)}"
+            f"{what} must be real numbers, not {weights.dtype}, to be scaled{or_pattern(what)}"
         )
     wrong = ~((weights > 0) & (weights < LARGEST))
     if wrong.any():
         i = int(wrong.argmax())
         limit = f" below {LARGEST:.0e}" if weights[i] > 0 else ""
         raise GraphError(
-            f"{source(i)} has weight {weights[i]}; only positive ones{limit} can be scaled"
-            f"{or_pattern(what)}"
+            f"{source(i)} has weight {weights[i]}; weights must be positive{limit} to be "
+            f"scaled{or_pattern(what)}"
         )
     return weights.astype(np.float64)
 
@@ -94,11 +94,12 @@ def scaled(weights: npt.NDArray[Any], what: str) -> IntArray:
 def _largest_change(change: float) -> str:
     """Describe the effect of rounding, given the largest relative change of a weight.
 
-    >>> _largest_change(0.0025), _largest_change(129.4)
-    ('which changes one by 0.25 % at most', 'which makes the smallest 130 times as large')
+    >>> _largest_change(0.0025), _largest_change(129.4)  # doctest: +NORMALIZE_WHITESPACE
+    ('which changes a weight by at most 0.25 %',
+     'which makes the smallest weight 130 times as large')
     """
     if change < 1:
-        return f"which changes one by {100 * change:.2g} % at most"
+        return f"which changes a weight by at most {100 * change:.2g} %"
     factor = 1 + change
     told = f"{factor:,.0f}" if factor < MAX_WRITTEN_OUT else f"{factor:.0e}"
-    return f"which makes the smallest {told} times as large"
+    return f"which makes the smallest weight {told} times as large"

@@ -20,10 +20,10 @@ from jetpy.graph.checks import integer
 from jetpy.graph.csr import INT32_MAX, MAX_ENTRIES, MAX_WEIGHT, Graph, IntArray
 from jetpy.graph.dlpack import on_host
 
-SCALING = "scale=True (--scale) makes weights of any size fit"
-PATTERN = "pattern=True (--pattern) takes the places of entries alone"
-SCALED = "scale=True (--scale) turns positive weights into integers"
-HOW_ELSE = f"{SCALED}, {PATTERN}"
+SCALING = "scale=True (--scale) scales weights of any size to fit"
+PATTERN = "pattern=True (--pattern) ignores edge weights"
+SCALED = "scale=True (--scale) scales positive weights to integers"
+HOW_ELSE = f"{SCALED}, and {PATTERN}"
 EDGE_WEIGHTS = "edge weights"
 VERTEX_WEIGHTS = "vertex weights"
 _IN_WHOLE_NUMBERS = {EDGE_WEIGHTS: f"; {HOW_ELSE}", VERTEX_WEIGHTS: f"; {SCALED}"}
@@ -60,7 +60,7 @@ def check_order(n: int) -> None:
         If `n` is not in 0..2**31 - 2.
     """
     if n < 0:
-        raise GraphError(f"there cannot be {n} vertices")
+        raise GraphError(f"the number of vertices is {n}; it must be at least 0")
     if n >= INT32_MAX:
         raise GraphError(f"{n} vertices are too many; there must be fewer than 2**31 - 1")
 
@@ -77,7 +77,7 @@ def checked_n(n: Any, name: str = "n") -> int | None:
         return None
     count = integer(name, n)
     if not 0 <= count < INT32_MAX:
-        raise OptionError(f"{name} is {count}; it must lie in 0..{INT32_MAX - 1}")
+        raise OptionError(f"{name} is {count}; it must be in 0..{INT32_MAX - 1}")
     return count
 
 
@@ -105,11 +105,11 @@ def integer_array(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
     if array.ndim != 1:
         raise GraphError(f"{what} must be one-dimensional, not of shape {array.shape}")
     if array.size > MAX_ENTRIES:
-        raise GraphError(f"{what} has {array.size} entries, but may have {MAX_ENTRIES} at most")
+        raise GraphError(f"{what} has {array.size} entries, but may have at most {MAX_ENTRIES}")
     if array.size == 0:
         return array.astype(np.int32, copy=False)
     if array.dtype.kind not in "iu":
-        raise GraphError(f"{what} must hold integers, not {array.dtype}")
+        raise GraphError(f"{what} must contain integers, not {array.dtype}")
     return array
 
 
@@ -147,7 +147,7 @@ def checked_ids(values: npt.ArrayLike, n: int, what: str, source: Callable[[int]
     ids = integer_array(values, what)
     if ids.size and (ids.min() < 0 or ids.max() >= n):
         i = int(np.flatnonzero((ids < 0) | (ids >= n))[0])
-        raise GraphError(f"{source(i)}: {ids[i]} is not a vertex; ids are 0..{n - 1}")
+        raise GraphError(f"{source(i)}: {ids[i]} is not a vertex; ids must be in 0..{n - 1}")
     return np.ascontiguousarray(ids, dtype=np.int32)
 
 
@@ -165,7 +165,7 @@ def number_array(
     """
     weights = on_host(values)
     if weights.shape != (size,):
-        raise GraphError(f"{size} {what} are needed, not an array of shape {weights.shape}")
+        raise GraphError(f"the {what} have shape {weights.shape}; there must be {size} of them")
     if weights.dtype != object:
         return weights
     for i, weight in enumerate(weights):
@@ -216,7 +216,9 @@ def checked_weights(
     refuse(weights > INT32_MAX, f"which overflows: weights must be below 2**31; {SCALING}")
     total = int(weights.sum(dtype=np.int64))
     if total > MAX_WEIGHT:
-        raise GraphError(f"the {what} overflow: they sum to {total}, more than 2**46; {SCALING}")
+        raise GraphError(
+            f"the {what} overflow: their sum is {total}, but must be at most 2**46; {SCALING}"
+        )
     return np.ascontiguousarray(weights, dtype=np.int32)
 
 
@@ -230,8 +232,8 @@ def check_small(graph: Graph, what: str) -> None:
     """
     if graph.is_large:
         raise GraphError(
-            f"{what} takes graphs of fewer than 2**31 directed edges, whose weights sum to less "
-            f"than 2**31; {SCALING}"
+            f"{what} needs a graph with fewer than 2**31 directed edges and sums of weights below "
+            f"2**31; {SCALING}"
         )
 
 

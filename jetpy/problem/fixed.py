@@ -75,16 +75,17 @@ def _checked(places: npt.ArrayLike | None, n: int, k: int, what: str) -> IntArra
     array = on_host(places)
     if array.shape != (n,):
         raise OptionError(
-            f"{what} must have a part for each of {n} vertices (-1: none), "
-            f"not the shape {array.shape}"
+            f"{what} has shape {array.shape}; it must have one part for each of {n} vertices (-1 "
+            "for none)"
         )
     if n and array.dtype.kind not in "iu":
-        raise OptionError(f"{what} must hold integers, not {array.dtype}")
+        raise OptionError(f"{what} must contain integers, not {array.dtype}")
     wrong = (array < NO_PART) | (array >= k)
     if wrong.any():
         v = int(wrong.argmax())
         raise OptionError(
-            f"{what} has vertex {v} in part {array[v]}; parts are 0..{k - 1}, and -1 means none"
+            f"{what} has part {array[v]} for vertex {v}; parts must be in 0..{k - 1}, or -1 for "
+            "none"
         )
     if (array == NO_PART).all():
         return None

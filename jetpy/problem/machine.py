@@ -132,16 +132,19 @@ def machine(hierarchy: Levels | None, distances: Levels | npt.ArrayLike) -> Mach
     levels = () if hierarchy is None else _numbers("hierarchy", hierarchy, 1)
     if math.prod(levels) >= MAX_PARTS:
         raise OptionError(
-            f"the hierarchy has {math.prod(levels)} PEs; at most {MAX_PARTS - 1} are allowed"
+            f"the hierarchy has {math.prod(levels)} PEs; it may have at most {MAX_PARTS - 1}"
         )
     if _is_matrix(distances):
         return Machine(levels, (), _matrix(distances, math.prod(levels) if levels else None))
     if not levels:
-        raise OptionError("distances of levels need a hierarchy; without one, give a k x k matrix")
+        raise OptionError(
+            "distances of levels need a hierarchy; give one, or a k x k matrix of distances"
+        )
     given = _numbers("distances", distances, 0)
     if len(given) != len(levels):
         raise OptionError(
-            f"a hierarchy of {len(levels)} and distances of {len(given)} levels do not fit"
+            f"the numbers of levels differ: {len(levels)} in the hierarchy, {len(given)} in the "
+            "distances; give one distance for each level"
         )
     return Machine(levels, given)
 
@@ -159,7 +162,7 @@ def described(
     """
     if distances is None:
         if hierarchy is not None:
-            raise OptionError("a hierarchy needs distances")
+            raise OptionError("the hierarchy has no distances; give one distance for each level")
         return None
     found = machine(hierarchy, distances)
     if k not in (None, found.k):
@@ -183,13 +186,18 @@ def _numbers(name: str, value: Any, least: int) -> tuple[int, ...]:
         numbers = tuple(int(x) if isinstance(x, str) else operator.index(x) for x in items)
     except (TypeError, ValueError):
         raise OptionError(
-            f"{name} {value!r}: whole numbers with colons between them are needed, as in 4:8:6"
+            f"{name} is {value!r}; it must be integers separated by colons, for example 4:8:6"
         ) from None
     if not numbers:
-        raise OptionError(f"{name} {value!r} has no level")
+        raise OptionError(
+            f"{name} is {value!r}, which has no level; give one number for each level"
+        )
     wrong = [n for n in numbers if not least <= n <= INT32_MAX]
     if wrong:
-        raise OptionError(f"{name} {value!r}: {wrong[0]} is not in {least}..{INT32_MAX}")
+        raise OptionError(
+            f"{name} is {value!r}; each number must be in {least}..{INT32_MAX}, and {wrong[0]} "
+            "is not"
+        )
     return numbers
 
 
@@ -208,10 +216,10 @@ def _matrix(distances: npt.ArrayLike, k: int | None) -> npt.NDArray[np.int32]:
     outside = (matrix < 0) | (matrix > INT32_MAX)
     uneven = (matrix != matrix.T) | (np.eye(rows, dtype=bool) & (matrix != 0))
     for wrong, rule in (
-        (outside, f"distances must lie in 0..{INT32_MAX}"),
+        (outside, f"distances must be in 0..{INT32_MAX}"),
         (uneven, "distances must be the same in both directions, and 0 from a PE to itself"),
     ):
         if wrong.any():
             p, q = np.argwhere(wrong)[0]
-            raise OptionError(f"the distance of PEs {p} and {q} is {matrix[p, q]}: {rule}")
+            raise OptionError(f"the distance of PEs {p} and {q} is {matrix[p, q]}; {rule}")
     return np.ascontiguousarray(matrix, np.int32)

@@ -34,17 +34,20 @@ def checked_parts(graph: Graph, parts: npt.ArrayLike, k: int | None = None) -> I
         If k is below 1.
     """
     if k is not None and integer("k", k) < 1:
-        raise OptionError(f"k must be at least 1, not {k}")
+        raise OptionError(f"k is {k}; k must be at least 1")
     array = on_host(parts)
     if array.shape != (graph.n,):
-        raise GraphError(f"{graph.n} part ids are needed, not an array of shape {array.shape}")
+        raise GraphError(
+            f"the part ids have shape {array.shape}; there must be one for each of {graph.n} "
+            "vertices"
+        )
     if array.dtype.kind not in "iu" and array.size:
         raise GraphError(f"part ids must be integers, not {array.dtype}")
     last = 2**31 - 2 if k is None else k - 1
     wrong = (array < 0) | (array > last)
     if wrong.any():
         v = int(wrong.argmax())
-        raise GraphError(f"vertex {v} is in part {array[v]}; parts are numbered 0..{last}")
+        raise GraphError(f"vertex {v} is in part {array[v]}; parts must be in 0..{last}")
     return np.ascontiguousarray(array, dtype=np.int32)
 
 

@@ -100,8 +100,8 @@ def checked_weights(
     array = on_host(weights)
     if array.ndim != 2 or len(array) != n or array.shape[1] == 0:
         raise GraphError(
-            f"vertex_weights must be of shape ({n}, c), c of them for each vertex, "
-            f"not {array.shape}"
+            f"vertex_weights has shape {array.shape}; it must have shape ({n}, c), where c is the "
+            "number of weights of each vertex"
         )
     if array.dtype.kind not in "biuf":
         raise GraphError(f"vertex weights must be integers, not {array.dtype}")
@@ -110,13 +110,13 @@ def checked_weights(
         v, j = (int(i) for i in np.argwhere(wrong)[0])
         bearer = (naming or Naming()).vertex(v)
         raise GraphError(
-            f"weight {j} of {bearer} is {array[v, j]}, which is no whole number from 0 to 2**31 - 1"
+            f"weight {j} of {bearer} is {array[v, j]}; it must be an integer in 0..2**31 - 1"
         )
     totals = array.sum(axis=0, dtype=np.float64)
     if (totals > INT32_MAX).any():
         raise GraphError(
-            f"the vertex weights overflow: number {int(totals.argmax())} of all vertices sum to "
-            "2**31 or more"
+            f"the vertex weights overflow: the sum of weight {int(totals.argmax())} over all "
+            "vertices is 2**31 or more"
         )
     return np.ascontiguousarray(array, np.int32)
 

@@ -131,8 +131,8 @@ class RefineOptions:
         tolerance = finite_number("tolerance", self.tolerance)
         if tolerance > 1 or round(TOLERANCE_UNITS * tolerance) / TOLERANCE_UNITS != tolerance:
             raise OptionError(
-                f"tolerance is {self.tolerance}; a number from 0 to 1 is needed, with at most six "
-                "digits after the point"
+                f"tolerance is {self.tolerance}; it must be a number in 0..1 with at most six "
+                "decimal places"
             )
 
     def has_flows(self, depth: int) -> bool:
@@ -214,7 +214,7 @@ class Effort:
             seconds = finite_number("time_limit", self.time_limit)
             if seconds == 0:
                 raise OptionError(
-                    f"time_limit is {self.time_limit}; a number of seconds above 0 is needed"
+                    f"time_limit is {self.time_limit}; it must be a positive number of seconds"
                 )
             object.__setattr__(self, "time_limit", seconds)
 
@@ -280,4 +280,4 @@ class IncrementalOptions:
             check = {"int": whole_number, "float": finite_number, "bool": flag}[str(option.type)]
             object.__setattr__(self, option.name, check(option.name, getattr(self, option.name)))
         if self.tries < 1:
-            raise OptionError("tries is 0; one at least is needed")
+            raise OptionError("tries is 0; it must be at least 1")

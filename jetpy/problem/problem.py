@@ -145,8 +145,8 @@ def checked_imbalance(imbalance: Any, *, large: bool) -> float:
     number = finite_number("imbalance", imbalance)
     if number >= 1 and not large:
         raise OptionError(
-            f"imbalance is {imbalance}, which means {100 * number:g} %; 3 % are 0.03. If "
-            "it is meant so, say large_imbalance=True (--large-imbalance on the command line)"
+            f"imbalance is {imbalance} ({100 * number:g} %); it must be below 1 unless "
+            "large_imbalance=True (--large-imbalance). For 3 %, pass 0.03"
         )
     return number
 
@@ -161,7 +161,10 @@ def checked_imbalances(imbalance: Any, kinds: int, *, large: bool) -> list[float
     """
     given: Sequence[Any] = np.ravel(np.asarray(imbalance, object)).tolist()
     if len(given) not in (1, kinds):
-        raise OptionError(f"imbalance must be one number, or {kinds}, not {len(given)}")
+        raise OptionError(
+            f"imbalance has {len(given)} numbers; give one number, or one for each weight of a "
+            f"vertex ({kinds})"
+        )
     allowed = [checked_imbalance(number, large=large) for number in given]
     return allowed if len(allowed) == kinds else allowed * kinds
 
@@ -185,10 +188,10 @@ def make_problem(
     """
     k, seed = integer("k", k), integer("seed", seed)
     if not 1 <= k < MAX_PARTS:
-        raise OptionError(f"k is {k}; it must lie in 1..{MAX_PARTS - 1}")
+        raise OptionError(f"k is {k}; k must be in 1..{MAX_PARTS - 1}")
     imbalance = checked_imbalance(imbalance, large=True)
     if not 0 <= seed < SEEDS:
-        raise OptionError(f"seed is {seed}; it must lie in 0..{SEEDS - 1}")
+        raise OptionError(f"seed is {seed}; seed must be in 0..{SEEDS - 1}")
     most = max(INT32_MAX, total_vertex_weight)
     ideal = np.array(-(-total_vertex_weight // k), np.int64)
     limit = int(limits_of(ideal, imbalance, most))

@@ -28,14 +28,14 @@ def checked_targets(targets: npt.ArrayLike | None, k: int) -> Shares | None:
     values = np.asarray(targets)
     if values.shape != (k,):
         raise OptionError(
-            f"targets must be {k} numbers, one for each part, not of shape {values.shape}"
+            f"targets has shape {values.shape}; it must be {k} numbers, one for each part"
         )
     if values.dtype.kind not in "iuf":
         raise OptionError(f"targets must be numbers, not {values.dtype}")
     wrong = ~((values > 0) & np.isfinite(values))
     if wrong.any():
         p = int(wrong.argmax())
-        raise OptionError(f"the target of part {p} is {values[p]:g}; a positive number is needed")
+        raise OptionError(f"the target of part {p} is {values[p]:g}; targets must be positive")
     if (values == values[0]).all():
         return None
     return _whole(values)

@@ -183,13 +183,13 @@ GOOD = path(6)
         ([GOOD, GOOD], 2, {"seed": [0, -1]}, jetpy.OptionError, r"^graphs\[1\]: seed is -1"),
         ([GOOD, GOOD], 2, {"preset": "slow"}, jetpy.OptionError, r"^graphs\[0\]: unknown preset"),
         ([GOOD], 2, {"fixed": [[0] * 5]}, jetpy.OptionError, r"^graphs\[0\]: .*fixed"),
-        ([GOOD, GOOD], [2], {}, jetpy.OptionError, "^k has 1 items, but there are 2 graphs$"),
-        ([], 2, {"home": [None]}, jetpy.OptionError, "^home has 1 items, but there are 0 graphs$"),
-        (GOOD, 2, {}, jetpy.GraphError, "^graphs is a Graph, not several graphs; give a list$"),
-        ("a.graph", 2, {}, jetpy.GraphError, "^graphs is a str, not several graphs; give a list$"),
+        ([GOOD, GOOD], [2], {}, jetpy.OptionError, "^k has 1 items; it must have one item for each of 2 graphs$"),
+        ([], 2, {"home": [None]}, jetpy.OptionError, "^home has 1 items; it must have one item for each of 0 graphs$"),
+        (GOOD, 2, {}, jetpy.GraphError, "^graphs is a Graph; graphs must be a list of graphs$"),
+        ("a.graph", 2, {}, jetpy.GraphError, "^graphs is a str; graphs must be a list of graphs$"),
         ([], 2, {"threads": 0}, jetpy.OptionError, "^threads is 0"),
         ([GOOD], 2, {"threads": 1.5}, jetpy.OptionError, "^threads is 1.5"),
-        ([GOOD], 2, {"progress": 3}, jetpy.OptionError, "^progress must be"),
+        ([GOOD], 2, {"progress": 3}, jetpy.OptionError, "^progress is 3; progress must be"),
     ],
 )
 def test_errors_name_the_first_graph_that_is_wrong(
@@ -207,7 +207,7 @@ def test_an_error_that_is_no_error_of_jetpy_is_noted() -> None:
 
     with pytest.raises(RuntimeError, match="of the caller") as found:
         jetpy.partition_many([GOOD, Wrong()], 2, threads=2)
-    assert found.value.__notes__ == ["This is about graphs[1] of jetpy.partition_many."]
+    assert found.value.__notes__ == ["The error concerns graphs[1] of jetpy.partition_many."]
 
 
 def test_no_more_graphs_are_begun_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -199,11 +199,13 @@ def test_limits_beyond_32_bits_are_kept() -> None:
 
 def test_who_takes_no_large_graph_says_so() -> None:
     graph = heavy(jetpy.generators.grid(4, 4))
-    with pytest.raises(GraphError, match=r"map_processes takes graphs of fewer than .*--scale"):
+    with pytest.raises(GraphError, match=r"map_processes needs a graph with fewer than .*--scale"):
         jetpy.map_processes(graph, "2:2", "1:10", **ENGINE)
-    with pytest.raises(GraphError, match="partition by several weights takes graphs of fewer than"):
+    with pytest.raises(
+        GraphError, match="partition with several vertex weights needs a graph with fewer"
+    ):
         jetpy.partition(graph, 2, vertex_weights=np.ones((16, 2)), edge_weights=None, **ENGINE)
-    with pytest.raises(GraphError, match="IncrementalPartitioner takes graphs of fewer than"):
+    with pytest.raises(GraphError, match="IncrementalPartitioner needs a graph with fewer than"):
         jetpy.IncrementalPartitioner(graph, 2, **ENGINE)
     with pytest.raises(OptionError, match=r"may cost .* together, more than 2"):
         jetpy.partition(graph, 2, home=[0] * 16, migration=2**20, **ENGINE)

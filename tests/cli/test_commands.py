@@ -38,9 +38,9 @@ def test_help(run: Run, command: str) -> None:
 def test_help_tells_the_exit_codes(run: Run) -> None:
     words = " ".join(run("--help").stdout.split())
     for told in (
-        "0 all is well;",
+        "0 success;",
         "1 an error,",
-        "2 the command",
+        "2 an error",
         "3 the result",
         "130 inter",
         "143 by",

@@ -107,14 +107,14 @@ def test_the_cache(
     assert tells(f"{cache} (3 files of kernels, 0.0 MB)")
     (cache / "cpu" / "a.o").write_bytes(b"")
     (cache / "kokkos" / "put-0123" / "binary").mkdir(parents=True)
-    assert tells("(4 files of kernels, 0.0 MB; 2 DAMAGED, to be compiled again when needed)")
+    assert tells("(4 files of kernels, 0.0 MB; 2 DAMAGED, which jetpy compiles again when needed)")
 
     monkeypatch.setattr("jetpy.engines.cache.is_writable", lambda folder: folder != cache)
     assert tells(f"{cache}, read-only (4 files of kernels")
     assert tells(f"for new kernels {own} (0 files of kernels")
     for module in ("engines.cache", "device.doctor"):
         monkeypatch.setattr(f"jetpy.{module}.is_writable", lambda folder: False)
-    assert tells(f"NOT WRITABLE {own}: each run compiles new kernels again")
+    assert tells(f"NOT WRITABLE {own}; each run compiles new kernels again")
 
 
 def test_a_cache_that_others_can_write(
@@ -150,10 +150,10 @@ def test_problems_come_with_a_remedy(run: Run, machine: Machine) -> None:
     machine.kokkos = replace(SOUND, config=MDSPAN_20, gxx=(), missing=("patchelf",))
     words = " ".join(run("doctor").stdout.split())
     assert "compilers no g++, nvcc 13.0" in words
-    assert words.count("WRONG: ") == words.count("MEND: ") == 2
+    assert words.count("WRONG: ") == words.count("FIX: ") == 2
     assert "WRONG: Kokkos is built as C++20 with views on mdspan, for CUDA 13.0: " in words
-    assert "MEND: Build Kokkos again with -DCMAKE_CXX_STANDARD=17" in words
-    assert f"How to get the kokkos back ends: {guide('kokkos')}" in words
+    assert "FIX: Build Kokkos again with -DCMAKE_CXX_STANDARD=17" in words
+    assert f"To install the Kokkos back ends, see {guide('kokkos')}" in words
 
 
 def test_what_cuda_lacks_is_told_where_there_is_a_driver(run: Run, machine: Machine) -> None:
@@ -164,7 +164,7 @@ def test_what_cuda_lacks_is_told_where_there_is_a_driver(run: Run, machine: Mach
     machine.cuda = replace(machine.cuda, driver=(13, 0))
     words = " ".join(run("doctor").stdout.split())
     assert "CUDA driver 13.0, no CuPy's" in words
-    assert "WRONG: CuPy is not installed MEND: pip install 'cupy-cuda13x>=14'" in words
+    assert "WRONG: CuPy is not installed FIX: pip install 'cupy-cuda13x>=14'" in words
 
 
 def test_wrong_results_are_an_error(run: Run, machine: Machine) -> None:
@@ -173,7 +173,7 @@ def test_wrong_results_are_an_error(run: Run, machine: Machine) -> None:
     result = run("doctor", code=1)
     assert "kokkos-cuda    WRONG  scan over 33 indices: the total is 1, not 2" in result.stdout
     assert "Kokkos             headers not found" in result.stdout
-    assert result.stderr == "jetpy: error: do not use kokkos-cuda: the self-check went wrong\n"
+    assert result.stderr == "jetpy: error: the self-check of kokkos-cuda failed; do not use it\n"
 
 
 def test_nothing_works(run: Run, machine: Machine) -> None:

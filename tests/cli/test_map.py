@@ -149,7 +149,9 @@ def test_profile(run: Run) -> None:
 def test_distances_that_do_not_grow_are_told(run: Run) -> None:
     arguments = ("map", "mesh.graph", "--hierarchy", "2:4", "--distance", "10:1", *ENGINE)
     result = run(*arguments)
-    assert result.stderr == "jetpy: warning: the distances 10:1 do not grow from level to level\n"
+    assert (
+        result.stderr == "jetpy: warning: the distances 10:1 do not increase from level to level\n"
+    )
     assert "cost" in result.stdout
 
 
@@ -271,7 +273,7 @@ MATRIX_FILES = {
         if name.split(".")[0] not in {"ring", "wide", "uneven", "negative", "self", "loop"}
     },
     "wide.txt": (2, "the matrix of distances is 2 x 3; it must be square"),
-    "uneven.txt": (2, "the distance of PEs 0 and 1 is 1: distances must be the same in both"),
+    "uneven.txt": (2, "the distance of PEs 0 and 1 is 1; distances must be the same in both"),
     "negative.txt": (2, "the distance of PEs 0 and 1 is -1"),
     "self.txt": (2, "the distance of PEs 0 and 0 is 3"),
     "ring.txt --method hm": (2, "method hm needs a hierarchy; without one, use im"),
@@ -282,14 +284,17 @@ OPTIONS = {
     "": (2, "Missing option '--distance'"),
     "--hierarchy 2:4": (2, "Missing option '--distance'"),
     "--distance 1:10": (2, "distances of levels need a hierarchy"),
-    "--hierarchy 2:4:2 --distance 1:10": (2, "a hierarchy of 3 and distances of 2 levels"),
-    "--hierarchy 2:x --distance 1:10": (2, "hierarchy '2:x': whole numbers with colons"),
-    "--hierarchy 2:0 --distance 1:10": (2, "hierarchy '2:0': 0 is not in 1.."),
-    "--hierarchy 2.5 --distance 1": (2, "hierarchy '2.5': whole numbers"),
-    "--hierarchy 2: --distance 1:10": (2, "hierarchy '2:': whole numbers"),
-    "--hierarchy 2:4 --distance 1:": (2, "distances '1:': whole numbers"),
-    "--hierarchy 2:4 --distance 1:-10": (2, "distances '1:-10': -10 is not in 0.."),
-    "--hierarchy 4096:4096 --distance 1:10": (2, "the hierarchy has 16777216 PEs; at most"),
+    "--hierarchy 2:4:2 --distance 1:10": (
+        2,
+        "the numbers of levels differ: 3 in the hierarchy, 2 in the distances",
+    ),
+    "--hierarchy 2:x --distance 1:10": (2, "hierarchy is '2:x'; it must be integers"),
+    "--hierarchy 2:0 --distance 1:10": (2, "hierarchy is '2:0'; each number must be in 1.."),
+    "--hierarchy 2.5 --distance 1": (2, "hierarchy is '2.5'; it must be integers"),
+    "--hierarchy 2: --distance 1:10": (2, "hierarchy is '2:'; it must be integers"),
+    "--hierarchy 2:4 --distance 1:": (2, "distances is '1:'; it must be integers"),
+    "--hierarchy 2:4 --distance 1:-10": (2, "distances is '1:-10'; each number must be in 0.."),
+    "--hierarchy 4096:4096 --distance 1:10": (2, "the hierarchy has 16777216 PEs; it may have at most"),
     **{
         f"--hierarchy 2:4 --distance 1:10 {options}": case
         for options, case in {
@@ -303,7 +308,7 @@ OPTIONS = {
             "-o mesh.graph": (2, "mesh.graph is given twice"),
             "-o x --json x": (2, "x is given twice"),
             "--rankfile x -o x": (2, "x is given twice"),
-            "--rankfile -": (2, "only what --json writes can go to standard output"),
+            "--rankfile -": (2, "'-' (standard output) is allowed for --json only"),
             "--rankfile nowhere/x": (1, "nowhere/x: cannot be written"),
             "--rankfile x": (2, "1200 tasks on 8 PEs: several on one"),
             "--slurm-hostfile x": (2, "--slurm-hostfile needs --hosts"),
@@ -360,4 +365,4 @@ def test_bad_command_lines(run: Run, folder: Path, line: str) -> None:
 def test_wrong_numbers_are_refused_before_the_graph_is_read(run: Run) -> None:
     Path("bad.graph").write_text("no graph\n")
     words = run("map", "bad.graph", "--hierarchy", "2", "--distance", "1:2", code=2).stderr
-    assert "a hierarchy of 1 and distances of 2 levels" in words
+    assert "the numbers of levels differ: 1 in the hierarchy, 2 in the distances" in words

@@ -89,7 +89,7 @@ def test_what_meshio_cannot_do(run: Run, mesh: Any, tmp_path: Path) -> None:
     noise = tmp_path / "noise.vtu"
     noise.write_text("nothing")
     assert "meshio does not read this mesh" in run("mesh", noise, "-k", "2", code=1).stderr
-    assert "no OpenFOAM case" in run("mesh", ".", "-k", "2", code=2).stderr
+    assert "not an OpenFOAM case" in run("mesh", ".", "-k", "2", code=2).stderr
     mesh.cells[1].data = mesh.cells[1].data[:, :7]
     with pytest.raises(FileFormatError, match="meshio does not write this mesh"):
         files.write_mesh(tmp_path / "out.vtk", mesh, np.zeros(40, np.int32))
@@ -280,7 +280,7 @@ def test_cases_of_openfoam(run: Run, tmp_path: Path, form: str, bits: int) -> No
     run("mesh", folder, "-k", "2", *ENGINE, "-o", folder / "mine")
     assert "object      mine;" in (folder / "mine").read_text()
     words = run("mesh", folder, "-k", "2", "--common-nodes", "2", code=2).stderr
-    assert "--common-nodes is for files of meshes" in words
+    assert "--common-nodes applies to mesh files" in words
 
 
 def with_points(folder: Path, form: str) -> Path:

@@ -143,7 +143,7 @@ def test_targets(run: Run, targets: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--targets", "2:1"), "targets must be 3 numbers"),
+        (("--targets", "2:1"), "it must be 3 numbers"),
         (("--targets", "2:x:1"), "neither numbers such as 2:1:1:1 nor a file"),
         (("--targets", "2:0:1"), "the target of part 1 is 0"),
         (
@@ -190,7 +190,7 @@ def test_fixed_and_home(run: Run) -> None:
         (("--fixed", "short.txt"), 1, "2 part ids, but the graph has 1200 vertices"),
         (("--fixed", "none.txt"), 2, "none.txt"),
         (("--home", "minus.txt"), 1, "part -2 is negative"),
-        (("--home", "many.txt"), 2, "home has vertex 0 in part 7; parts are 0..2"),
+        (("--home", "many.txt"), 2, "home has part 7 for vertex 0; parts must be in 0..2"),
         (("--home", "zero.txt", "--migration", "-1"), 2, "migration is -1"),
         (("--home", "many.txt", "--session", "live.npz"), 2, "--session cannot be combined with"),
     ],

@@ -202,7 +202,7 @@ def test_without_the_extra(run: Run, package: str, monkeypatch: pytest.MonkeyPat
 
 
 MISTAKES = {
-    "mesh.graph -o x.html": (2, "-k is needed where no PARTS are given"),
+    "mesh.graph -o x.html": (2, "-k is missing; give the number of parts, or PARTS"),
     "mesh.graph -k 2": (2, "Missing option '-o'"),
     "mesh.graph -k 0 -o x.html": (2, "k is 0"),
     "mesh.graph mesh.part -k 3 -o x.html": (1, "vertex 900 is in part 3"),
@@ -213,20 +213,23 @@ MISTAKES = {
     "mesh.graph -k 2 -o mesh.graph": (2, "mesh.graph is given twice"),
     "mesh.graph mesh.part -o mesh.part": (2, "mesh.part is given twice"),
     "mesh.graph -k 2 -o no/x.html": (1, "no/x.html: cannot be written"),
-    "mesh.graph -k 2 -o -": (2, "only what --json writes can go to standard output"),
+    "mesh.graph -k 2 -o -": (2, "'-' (standard output) is allowed for --json only"),
     "mesh.graph mesh.part --coordinates few.xy -o x.html": (
         1,
-        "few.xy: coordinates of 1200 vertices are needed, 2 or 3 of each, not an array of shape",
+        "few.xy: coordinates has shape ",
     ),
     "mesh.graph mesh.part --coordinates one.xy -o x.html": (
         1,
         "one.xy: line 1: 2 or 3 numbers are expected, not 1",
     ),
     "mesh.graph mesh.part --coordinates words.xy -o x.html": (1, "words.xy: line 1"),
-    "mesh.graph mesh.part --coordinates nan.npy -o x.html": (1, "nan.npy: vertex 0 is at [nan"),
-    "mesh.graph -k 2 --vertex-weights two.txt -o x.html": (2, "one weight for each vertex"),
-    "mesh.foo -k 2 -o x.html": (1, "mesh.foo: '.foo' is no known format of graphs (.graph, "),
-    ". -k 2 -o x.html": (2, ". is a folder, but no OpenFOAM case with a mesh"),
+    "mesh.graph mesh.part --coordinates nan.npy -o x.html": (1, "nan.npy: vertex 0 has coordinates [nan"),
+    "mesh.graph -k 2 --vertex-weights two.txt -o x.html": (
+        2,
+        "the file has several weights for each vertex",
+    ),
+    "mesh.foo -k 2 -o x.html": (1, "mesh.foo: '.foo' is not a graph format (.graph, "),
+    ". -k 2 -o x.html": (2, ". is a folder, but not an OpenFOAM case with a mesh"),
     "nothing.graph -k 2 -o x.html": (2, "'nothing.graph' does not exist"),
 }
 

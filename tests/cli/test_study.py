@@ -180,7 +180,7 @@ def test_more_threads_than_there_are_are_warned_of(made: Path, run: Run) -> None
     words = ("-k", "2", "--backends", "cpu", "--tools", "none", "--machine", "box", "-o", "study")
     there = available_threads()
     told = run("study", "mesh.graph", *words, "--threads", there + 1).stderr
-    assert f"{there + 1} threads on a machine that has {there} for this process" in told
+    assert f"{there + 1} threads, but this process may use {there}; times" in told
 
 
 def test_parts_that_differ_fail(made: Path, run: Run) -> None:
@@ -188,7 +188,7 @@ def test_parts_that_differ_fail(made: Path, run: Run) -> None:
     assert first["tool"] == "jetpy"
     PERFORMANCE.write(made, [{**first, "parts_sha": "0"}, *others])
     told = run("study", "--merge", "study", "-o", "all", code=1)
-    assert "parts differ on mesh, k = 2, default, seed 0: a defect" in told.stderr
+    assert "parts differ on mesh, k = 2, default, seed 0, which is a defect" in told.stderr
     assert page("all/report.html").said("p").startswith("DIFFERENT PARTS")
 
 
@@ -241,16 +241,24 @@ def test_late_runs_are_told_and_kept(made: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (("mesh.graph",), 2, "-k is needed"),
-        (("mesh.graph", "-k", "2,x"), 2, "'2,x' is not a whole number"),
-        (("mesh.graph", "-k", "1,2"), 2, "1 is less than 2"),
+        (("mesh.graph",), 2, "-k is missing"),
+        (("mesh.graph", "-k", "2,x"), 2, "'2,x' is neither an integer nor"),
+        (("mesh.graph", "-k", "1,2"), 2, "1 is too small; it must be at least 2"),
         (
             ("mesh.graph", "-k", "2,1201", "--tools", "none", "--backends", "cpu"),
             1,
             "mesh.graph has 1200 vertices, fewer than 1201 parts: nothing to compare",
         ),
-        (("mesh.graph", "-k", "2", "--backends", "cpu,numba"), 2, "'numba' is none of cpu"),
-        (("mesh.graph", "-k", "2", "--tools", "scotch"), 2, "'scotch' is none of metis"),
+        (
+            ("mesh.graph", "-k", "2", "--backends", "cpu,numba"),
+            2,
+            "'numba' is unknown; choose from cpu",
+        ),
+        (
+            ("mesh.graph", "-k", "2", "--tools", "scotch"),
+            2,
+            "'scotch' is unknown; choose from metis",
+        ),
         (("mesh.graph", "-k", "2", "--imbalance", "-1"), 2, "imbalance"),
         (("mesh.graph", "mesh.graph", "-k", "2"), 1, "both called mesh"),
         (("mesh.part", "-k", "2", "--tools", "none", "--backends", "cpu"), 1, "mesh.part"),
@@ -258,7 +266,7 @@ def test_late_runs_are_told_and_kept(made: Path, run: Run) -> None:
         (
             ("--merge", ".", "-k", "2", "--machine", "box"),
             2,
-            "--merge runs nothing: leave out -k, --machine",
+            "--merge runs nothing; leave out -k, --machine",
         ),
         (("--merge", "."), 1, "performance.csv is missing"),
     ],

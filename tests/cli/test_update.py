@@ -94,7 +94,7 @@ def test_sessions_are_evaluated(run: Run, session: Path) -> None:
         words = "report", session, *parts, "-o", "page.html", "--json", "-"
         assert json.loads(run(*words).stdout)["cut"] == live.cut
     words = run("report", session, "--preset", "fast", "-o", "p.html", code=2).stderr
-    assert "--preset needs -k: else a session's own parts are shown" in words
+    assert "--preset needs -k; without -k, jetpy report shows the parts" in words
     told = json.loads(run("report", session, "-k", 3, "-o", "p.html", "--json", "-").stdout)
     assert (told["k"], told["n"]) == (3, 1199)
 

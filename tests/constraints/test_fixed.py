@@ -149,12 +149,12 @@ def test_refining(start: str) -> None:
 @pytest.mark.parametrize(
     ("fixed", "message"),
     [
-        ([0, 1], "fixed must have a part for each of 9 vertices (-1: none), not the shape (2,)"),
-        ([[0] * 9], "not the shape (1, 9)"),
-        ([0.0] * 9, "fixed must hold integers, not float64"),
-        ([0] * 8 + [3], "fixed has vertex 8 in part 3; parts are 0..2, and -1 means none"),
-        ([-2] + [0] * 8, "fixed has vertex 0 in part -2"),
-        ([None] * 9, "fixed must hold integers, not object"),
+        ([0, 1], "fixed has shape (2,); it must have one part for each of 9 vertices"),
+        ([[0] * 9], "fixed has shape (1, 9)"),
+        ([0.0] * 9, "fixed must contain integers, not float64"),
+        ([0] * 8 + [3], "fixed has part 3 for vertex 8; parts must be in 0..2, or -1 for none"),
+        ([-2] + [0] * 8, "fixed has part -2 for vertex 0"),
+        ([None] * 9, "fixed must contain integers, not object"),
     ],
 )
 def test_bad_parts(fixed: Any, message: str) -> None:

@@ -139,8 +139,8 @@ def test_numbers(parts: Any, home: Any, ideals: Any, fixed: Any, expected: Any) 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"home": [0] * 8}, "home must have a part for each of 9 vertices"),
-        ({"home": [3] * 9}, "home has vertex 0 in part 3; parts are 0..2"),
+        ({"home": [0] * 8}, "it must have one part for each of 9 vertices"),
+        ({"home": [3] * 9}, "home has part 3 for vertex 0; parts must be in 0..2"),
         ({"home": [0] * 9, "migration": -1}, "migration is -1"),
         ({"home": [0] * 9, "migration": float("nan")}, "migration is nan"),
         ({"home": [0] * 9, "migration": 1e13}, "cut and migration may cost"),

@@ -178,15 +178,20 @@ def test_small_graphs() -> None:
 @pytest.mark.parametrize(
     ("weights", "options", "kind", "message"),
     [
-        (np.ones((8, 2)), {}, GraphError, "vertex_weights must be of shape (9, c)"),
-        (np.ones((9, 0)), {}, GraphError, "not (9, 0)"),
-        (np.ones((9, 2, 2)), {}, GraphError, "not (9, 2, 2)"),
-        (-np.ones((9, 2)), {}, GraphError, "weight 0 of vertex 0 is -1.0, which is no whole"),
+        (np.ones((8, 2)), {}, GraphError, "it must have shape (9, c)"),
+        (np.ones((9, 0)), {}, GraphError, "vertex_weights has shape (9, 0)"),
+        (np.ones((9, 2, 2)), {}, GraphError, "vertex_weights has shape (9, 2, 2)"),
+        (-np.ones((9, 2)), {}, GraphError, "weight 0 of vertex 0 is -1.0; it must be an integer"),
         (np.full((9, 2), 0.5), {}, GraphError, "weight 0 of vertex 0 is 0.5"),
         (np.full((9, 2), np.nan), {}, GraphError, "weight 0 of vertex 0 is nan"),
-        (np.full((9, 2), 2**30), {}, GraphError, "the vertex weights overflow: number 0 of all"),
+        (
+            np.full((9, 2), 2**30),
+            {},
+            GraphError,
+            "the vertex weights overflow: the sum of weight 0 over all",
+        ),
         (np.full((9, 2), "a"), {}, GraphError, "vertex weights must be integers"),
-        (np.ones((9, 2)), {"imbalance": [0.1] * 3}, OptionError, "one number, or 2, not 3"),
+        (np.ones((9, 2)), {"imbalance": [0.1] * 3}, OptionError, "imbalance has 3 numbers; give one number"),
         (np.ones((9, 2)), {"imbalance": [0.1, -1]}, OptionError, "imbalance is -1"),
         (
             np.ones((9, 2)),
@@ -200,8 +205,8 @@ def test_small_graphs() -> None:
             OptionError,
             "cannot be combined with home or connected",
         ),
-        (np.ones(8), {}, GraphError, "9 vertex weights are needed"),
-        (None, {"imbalance": [0.1, 0.2]}, OptionError, "one number, or 1, not 2"),
+        (np.ones(8), {}, GraphError, "there must be 9 of them"),
+        (None, {"imbalance": [0.1, 0.2]}, OptionError, "imbalance has 2 numbers; give one number"),
     ],
 )
 def test_bad_weights(

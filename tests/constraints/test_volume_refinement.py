@@ -160,7 +160,7 @@ def test_refining_with_fixed_vertices() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"objective": "speed"}, "unknown objective 'speed': choose one of cut, volume"),
+        ({"objective": "speed"}, "unknown objective 'speed'; choose one of cut, volume"),
         (
             {"objective": "volume", "vertex_weights": np.ones((9, 2))},
             "several weights cannot be combined",

@@ -55,18 +55,21 @@ def test_what_differs_is_told_exactly() -> None:
     numbers = (np.arange(33, dtype=np.int64) * 40503 % 1_000_003 - 250_000).tolist()
     last = numbers[4::7]
     assert list(differences(Forgetful(1), 33))[:2] == [
-        f"for over 33 indices: 1 of 33 elements written are wrong; number 32 is 0, not "
+        f"for over 33 indices: 1 of 33 elements written are wrong; the value at index 32 is 0, not "
         f"{2 * numbers[32]}",
-        f"for over 33 indices: 1 of 7 atomic sums are wrong; number 4 is {sum(last[:-1])}, not "
-        f"{sum(last)}",
+        "for over 33 indices: 1 of 7 atomic sums are wrong; the value at index 4 is "
+        f"{sum(last[:-1])}, not {sum(last)}",
     ]
     [only] = differences(Once(1), 33)
-    assert only.startswith("recorded for over 33 indices: 7 of 7 atomic sums are wrong; number 0")
+    assert only.startswith(
+        "recorded for over 33 indices: 7 of 7 atomic sums are wrong; the value at index 0"
+    )
     total = sum(numbers)
     assert list(differences(Adding(1), 33)) == [
         f"reduce over 33 indices: the sum is {total + 2}, not {total}",
         f"scan over 33 indices: the total is {total + 1}, not {total}",
-        f"scan over 33 indices: 1 of 33 offsets are wrong; number 5 is 7, not {sum(numbers[:5])}",
+        "scan over 33 indices: 1 of 33 offsets are wrong; the value at index 5 is 7, not "
+        f"{sum(numbers[:5])}",
     ]
 
 

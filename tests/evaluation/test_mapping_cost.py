@@ -97,8 +97,8 @@ def test_large_costs_do_not_overflow() -> None:
 @pytest.mark.parametrize(
     ("pe", "words"),
     [
-        ([0, 1], "3 part ids are needed"),
-        ([0, 4, 1], r"vertex 1 is in part 4; parts are numbered 0\.\.3"),
+        ([0, 1], "there must be one for each of 3 vertices"),
+        ([0, 4, 1], r"vertex 1 is in part 4; parts must be in 0\.\.3"),
         ([0, 1, -1], "vertex 2 is in part -1"),
         ([0.0, 1.0, 2.0], "integers"),
     ],

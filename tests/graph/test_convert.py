@@ -89,13 +89,18 @@ def test_whole_weights_are_not_scaled(caplog: pytest.LogCaptureFixture) -> None:
     halves = jetpy.as_graph(sp.csr_array([[0, 0.5], [0.5, 0]]), scale=True)
     assert halves.edge_weights.tolist() == [1, 1]
     assert caplog.messages == [
-        "jetpy multiplies the edge weights by 2 and rounds them, which changes one by 0 % at most"
+        "jetpy multiplies the edge weights by 2 and rounds them, "
+        "which changes a weight by at most 0 %"
     ]
 
 
 @pytest.mark.parametrize(
     ("smallest", "told"),
-    [(1e-6, "makes the smallest 4 times as large"), (1e-9, "3,815 times"), (1e-99, "4e+93 times")],
+    [
+        (1e-6, "makes the smallest weight 4 times as large"),
+        (1e-9, "3,815 times"),
+        (1e-99, "4e+93 times"),
+    ],
 )
 def test_large_changes_by_scaling_are_factors(
     smallest: float, told: str, caplog: pytest.LogCaptureFixture
@@ -287,7 +292,7 @@ def test_tables_of_other_packages(package: str, kind: str) -> None:
     result = jetpy.partition(graph, 3, **ENGINE)
     assert result.parts_of(table["v"]).tolist() == result.parts[[1, 2]].tolist()
     lacking = getattr(module, kind)({**columns, "w": [0.5, None]})
-    with pytest.raises(GraphError, match="row 1 has nothing in column 'w'"):
+    with pytest.raises(GraphError, match="row 1 has no value in column 'w'"):
         jetpy.from_edges(lacking, "u", "v", weight="w")
     with pytest.raises(GraphError, match=r"jetpy\.from_edges"):
         jetpy.as_graph(table)
@@ -409,25 +414,29 @@ def test_weights_beside_a_graph() -> None:
 @pytest.mark.parametrize(
     ("data", "options", "message"),
     [
-        (np.zeros((3, 4)), {}, "must be an edge list of integers, of shape (2, E), or a square"),
-        (np.zeros((2, 3)), {}, "not of shape (2, 3) and float64"),
-        (np.zeros((3, 2), int), {}, "not of shape (3, 2) and int64; give the transpose, array.T"),
-        (np.zeros(3), {}, "not of shape (3,)"),
-        (np.array([[0, 9], [9, 0]]), {"n": 4}, "edge number 1: 9 is not a vertex; ids are 0..3"),
+        (np.zeros((3, 4)), {}, "it must be an edge list, integers of shape (2, E), or a square"),
+        (np.zeros((2, 3)), {}, "the array has shape (2, 3) and type float64"),
+        (np.zeros((3, 2), int), {}, "or a square matrix; give the transpose, array.T"),
+        (np.zeros(3), {}, "the array has shape (3,)"),
+        (np.array([[0, 9], [9, 0]]), {"n": 4}, "edge 1: 9 is not a vertex; ids must be in 0..3"),
         (np.array([[0, -1], [-1, 0]]), {"n": 2}, "-1 is not a vertex"),
-        (np.array([[0, 9], [9, 0]]), {}, "may be two edges or a matrix; give n="),
+        (np.array([[0, 9], [9, 0]]), {}, "is ambiguous: for two edges, also give n="),
         (np.array([[0, 0.3], [0.3, 0]]), {}, "edge (0, 1) has weight 0.3, which is not a whole"),
-        (np.array([[0, -2], [-2, 0.5]]), {"scale": True}, "only positive ones can be scaled"),
-        (np.array([[0, 1e300], [1e300, 0]]), {"scale": True}, "only positive ones below 1e+289"),
+        (np.array([[0, -2], [-2, 0.5]]), {"scale": True}, "weights must be positive to be scaled"),
+        (
+            np.array([[0, 1e300], [1e300, 0]]),
+            {"scale": True},
+            "weights must be positive below 1e+289",
+        ),
         (np.array([[0, 1j], [1j, 0]]), {}, "integers, not complex128; pattern=True"),
         (
             np.array([[0, 1j], [1j, 0]]),
             {"scale": True},
-            "to be scaled, not complex128; pattern=True",
+            "not complex128, to be scaled; pattern=True",
         ),
         (sp.csr_array((2, 3)), {}, "an adjacency matrix must be square, not of shape (2, 3)"),
-        (path(3), {"vertex_weights": [1, 2]}, "3 vertex weights are needed"),
-        (path(3), {"edge_weights": [1, 2]}, "4 edge weights are needed"),
+        (path(3), {"vertex_weights": [1, 2]}, "there must be 3 of them"),
+        (path(3), {"edge_weights": [1, 2]}, "there must be 4 of them"),
         ({"a": 1}, {}, "cannot make a graph from 'dict'"),
         ([[0, 1], [1, 0]], {}, "cannot make a graph from 'list'"),
     ],
@@ -442,8 +451,8 @@ def test_bad_graphs(data: Any, options: dict[str, Any], message: str) -> None:
     ("table", "columns", "message"),
     [
         ({"a": ["x"]}, ("a", "b"), "the table has no column 'b'"),
-        ({"a": ["x", None], "b": ["y", "z"]}, ("a", "b"), "row 1 has nothing in column 'a'"),
-        ({"a": ["x"], "b": [float("nan")]}, ("a", "b"), "row 0 has nothing in column 'b'"),
+        ({"a": ["x", None], "b": ["y", "z"]}, ("a", "b"), "row 1 has no value in column 'a'"),
+        ({"a": ["x"], "b": [float("nan")]}, ("a", "b"), "row 0 has no value in column 'b'"),
         ({"a": ["x"], "b": ["y", "z"]}, ("a", "b"), "'a' has 1 rows, but 'b' has 2"),
         ({"a": [["x"]], "b": ["y"]}, ("a", "b"), "names of vertices must be hashable"),
         ({"a": ["x"], "b": ["x"]}, ("a", "b"), "edge ('x', 'x') is a self-loop"),

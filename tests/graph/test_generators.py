@@ -106,18 +106,18 @@ def test_parameters_can_be_read_off_the_signatures() -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: grid(0, 5), "each side must be at least 1, not 0"),
-        (lambda: cube(2, -1, 5), "each side must be at least 1, not -1"),
+        (lambda: grid(0, 5), "each side is 0; it must be at least 1"),
+        (lambda: cube(2, -1, 5), "each side is -1; it must be at least 1"),
         (lambda: grid(2**20, 2**20), "more than 4292870144 directed edges"),
-        (lambda: delaunay(2), "n must be at least 3, not 2"),
-        (lambda: random_geometric(1), "n must be at least 2, not 1"),
-        (lambda: random_geometric(9, 0, 0.0), "radius must be positive, not 0.0"),
-        (lambda: random_geometric(9, 0, float("nan")), "radius must be positive"),
-        (lambda: rmat(0), "scale must be at least 1"),
-        (lambda: rmat(5, 0), "edge_factor must be at least 1"),
+        (lambda: delaunay(2), "n is 2; it must be at least 3"),
+        (lambda: random_geometric(1), "n is 1; it must be at least 2"),
+        (lambda: random_geometric(9, 0, 0.0), "radius is 0.0; it must be positive"),
+        (lambda: random_geometric(9, 0, float("nan")), "radius is nan; it must be positive"),
+        (lambda: rmat(0), "scale is 0; it must be at least 1"),
+        (lambda: rmat(5, 0), "edge_factor is 0; it must be at least 1"),
         (lambda: rmat(40), "more than 2147483647 directed edges"),
-        (lambda: road(2), "n must be at least 3"),
-        (lambda: thinned_delaunay(9, 0, 0.0), "keep must be in"),
+        (lambda: road(2), "n is 2; it must be at least 3"),
+        (lambda: thinned_delaunay(9, 0, 0.0), "keep is 0.0; it must be above 0"),
     ],
 )
 def test_bad_parameters_are_refused(make: Callable[[], Graph], words: str) -> None:

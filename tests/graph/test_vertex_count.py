@@ -86,12 +86,12 @@ def test_isolated_last_vertices(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("n", "error", "message"),
     [
-        ("5", OptionError, "n is '5'; an integer is needed"),
-        (5.0, OptionError, "n is 5.0; an integer is needed"),
-        (True, OptionError, "n is True; an integer is needed"),
-        (-1, OptionError, "n is -1; it must lie in 0..2147483646"),
-        (2**31 - 1, OptionError, "n is 2147483647; it must lie in 0..2147483646"),
-        (2, GraphError, "edge number 3: 2 is not a vertex; ids are 0..1"),
+        ("5", OptionError, "n is '5'; it must be an integer"),
+        (5.0, OptionError, "n is 5.0; it must be an integer"),
+        (True, OptionError, "n is True; it must be an integer"),
+        (-1, OptionError, "n is -1; it must be in 0..2147483646"),
+        (2**31 - 1, OptionError, "n is 2147483647; it must be in 0..2147483646"),
+        (2, GraphError, "edge 3: 2 is not a vertex; ids must be in 0..1"),
     ],
 )
 def test_bad_numbers(name: str, n: Any, error: type, message: str, tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_files_with_n(tmp_path: Path) -> None:
         jetpy.read_graph(file)
     file.write_text("1 2\n2 3\n")  # vertex 0 is meant to be isolated
     assert jetpy.read_graph(file, n=6).degrees.tolist() == [0, 1, 2, 1, 0, 0]
-    with pytest.raises(GraphError, match=r"line 2: 3 is not a vertex; ids are 0\.\.2"):
+    with pytest.raises(GraphError, match=r"line 2: 3 is not a vertex; ids must be in 0\.\.2"):
         jetpy.read_graph(file, n=3)
     with pytest.raises(OptionError, match="n is 'x'"):
         jetpy.read_graph(file, n="x")  # type: ignore[arg-type]
@@ -163,12 +163,12 @@ def test_data_is_a_graph() -> None:
     [
         (Data(None, 3), GraphError, "edge_index of 'Data' is None"),
         (Data(EDGES.T, 3), GraphError, r"edge_index of 'Data' is of shape \(4, 2\)"),
-        (Data(EDGES * 1.0, 3), GraphError, "must be an edge list of integers"),
-        (Data(EDGES, 2), GraphError, r"2 is not a vertex; ids are 0\.\.1"),
-        (Data(EDGES, "3"), OptionError, "num_nodes is '3'; an integer is needed"),
+        (Data(EDGES * 1.0, 3), GraphError, "it must be an edge list"),
+        (Data(EDGES, 2), GraphError, r"2 is not a vertex; ids must be in 0\.\.1"),
+        (Data(EDGES, "3"), OptionError, "num_nodes is '3'; it must be an integer"),
         (Data(EDGES[:, ::2], 3), GraphError, "repair=True"),
-        (Data(EDGES, 3, edge_weight=np.ones(3)), GraphError, "4 edge weights are needed"),
-        (Data(EDGES, 3, edge_weight=np.ones((4, 2))), GraphError, "4 edge weights are needed"),
+        (Data(EDGES, 3, edge_weight=np.ones(3)), GraphError, "there must be 4 of them"),
+        (Data(EDGES, 3, edge_weight=np.ones((4, 2))), GraphError, "there must be 4 of them"),
         (Data(EDGES, 3, edge_weight=np.full(4, 0.5)), GraphError, "scale=True"),
     ],
 )
@@ -204,7 +204,7 @@ def test_names_of_all_nodes() -> None:
     ("nodes", "message"),
     [
         (["a", "b"], "an edge ends at 'c', which is not in nodes"),
-        (["a", "b", "c", "b"], "nodes has 'b' more than once"),
+        (["a", "b", "c", "b"], "nodes contains 'b' more than once"),
         (["a", "b", "c", ["d"]], "names of vertices must be hashable"),
         ([], "an edge ends at 'a', which is not in nodes"),
     ],

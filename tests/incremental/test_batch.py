@@ -113,7 +113,7 @@ def test_refuses_negative_options(field: str) -> None:
         ({"max_drift": float("nan")}, "max_drift is nan"),
         ({"refine_after": float("inf")}, "refine_after is inf"),
         ({"repartition_after": "much"}, "repartition_after is 'much'"),
-        ({"tries": 2.0}, "tries is 2.0; a whole number"),
+        ({"tries": 2.0}, "tries is 2.0; it must be an integer"),
         ({"extra_buckets": True}, "extra_buckets is True"),
         ({"max_degree": 2**31}, "max_degree is 2147483648"),
         ({"on_host": "no"}, "on_host is 'no'; True or False"),

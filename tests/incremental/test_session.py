@@ -167,7 +167,7 @@ DAMAGE: dict[str, tuple[Change, str]] = {
     "k true": (goal("k", True), "k is True"),
     "k as text": (goal("k", "4"), "k is '4'"),
     "k without end": (goal("k", 10**40), "wrong settings"),
-    "fewer parts": (goal("k", 1), "parts are numbered 0..0"),
+    "fewer parts": (goal("k", 1), "parts must be in 0..0"),
     "imbalance no number": (goal("imbalance", float("nan")), "imbalance is nan"),
     "imbalance infinite": (goal("imbalance", float("inf")), "imbalance is inf"),
     "imbalance without end": (goal("imbalance", 10**400), "imbalance is 1000"),

@@ -74,7 +74,7 @@ BAD = {
     "negative id": ("0 1\n1 -2\n", "line 2: -2 is not a vertex"),
     "id past the declared": (
         "# vertices 2\n0 1\n1 2\n",
-        r"line 3: 2 is not a vertex; ids are 0..1",
+        r"line 3: 2 is not a vertex; ids must be in 0..1",
     ),
     "too many declared": ("# vertices 2147483647\n", "2147483647 vertices are too many"),
     "id too large": ("0 2147483647\n", "2147483648 vertices are too many"),
@@ -129,7 +129,7 @@ def test_ids_are_no_fractions() -> None:
 
 def test_ids_are_told_as_people_write_them() -> None:
     content = b"# vertices 3\n0 4 .5\n"
-    with pytest.raises(GraphError, match=r"line 2: 4 is not a vertex; ids are 0\.\.2"):
+    with pytest.raises(GraphError, match=r"line 2: 4 is not a vertex; ids must be in 0\.\.2"):
         edge_list.read(io.BytesIO(content), rules=Rules(scale=True), name="graph")
 
 

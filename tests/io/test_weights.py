@@ -20,7 +20,7 @@ BAD = {
     "fraction": (
         "1\n.5\n",
         "w.txt: vertex 1 on line 2 has weight 0.5, which is not a whole number; "
-        "scale=True (--scale) turns positive weights into integers",
+        "scale=True (--scale) scales positive weights to integers",
     ),
     "word": ("1\ntwo\n", "w.txt: line 2: 'two' is not a number"),
     "of several": (
@@ -52,6 +52,6 @@ def test_weights_to_be_scaled(tmp_path: Path) -> None:
     assert weights.tolist() == [0.5, 1e200]
     (tmp_path / "w.txt").write_text("-0.5\n1\n")
     with pytest.raises(
-        FileFormatError, match=r"has weight -0\.5; only positive ones can be scaled$"
+        FileFormatError, match=r"has weight -0\.5; weights must be positive to be scaled$"
     ):
         read_vertex_weights(tmp_path / "w.txt", 2, scale=True)

@@ -341,17 +341,23 @@ def test_run_is_told() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"method": "best"}, "unknown method 'best': choose one of im, hm, hm-ultra"),
+        ({"method": "best"}, "unknown method 'best'; choose one of im, hm, hm-ultra"),
         ({"imbalance": -0.1}, "imbalance is -0.1"),
         ({"imbalance": math.nan}, "imbalance is nan"),
         ({"imbalance": "much"}, "imbalance is 'much'"),
-        ({"imbalance": 1}, "imbalance is 1, which means 100 %; 3 % are 0.03"),
+        (
+            {"imbalance": 1},
+            r"imbalance is 1 \(100 %\); it must be below 1 unless large_imbalance=True",
+        ),
         ({"seed": -1}, "seed is -1"),
         ({"seed": 2**31}, "seed is 2147483648"),
-        ({"seed": 0.5}, "seed is 0.5; an integer is needed"),
+        ({"seed": 0.5}, "seed is 0.5; it must be an integer"),
         ({"backend": "x"}, "unknown backend 'x'"),
         ({"threads": 0}, "threads is 0"),
-        ({"hierarchy": "2:2:2"}, "a hierarchy of 3 and distances of 2 levels"),
+        (
+            {"hierarchy": "2:2:2"},
+            "the numbers of levels differ: 3 in the hierarchy, 2 in the distances",
+        ),
     ],
     ids=str,
 )

@@ -175,7 +175,7 @@ def test_plot(compiled: None) -> None:
     assert {"0", "1", "2"} <= set(labels)
     places = np.random.default_rng(0).random((unknown.graph.n, 2))
     assert len(unknown.plot(places).axes) == 1
-    with pytest.raises(GraphError, match=r"coordinates of \d+ vertices are needed"):
+    with pytest.raises(GraphError, match=r"numbers for each of \d+ vertices"):
         unknown.plot(places[1:])
     with pytest.raises(GraphError, match="without vertices"):
         plot(jetpy.partition(isolated(0), 2, backend="cpu", threads=1))

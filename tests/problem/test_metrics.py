@@ -132,14 +132,14 @@ def test_weights_that_fill_31_bits_do_not_overflow() -> None:
 @pytest.mark.parametrize(
     ("parts", "k", "error", "words"),
     [
-        ([0, 1], 2, GraphError, r"3 part ids are needed, not an array of shape \(2,\)"),
-        ([[0, 1, 0]], 2, GraphError, r"not an array of shape \(1, 3\)"),
-        ([0, -1, 0], 2, GraphError, r"vertex 1 is in part -1; parts are numbered 0\.\.1"),
-        ([0, 1, 2], 2, GraphError, r"vertex 2 is in part 2; parts are numbered 0\.\.1"),
+        ([0, 1], 2, GraphError, r"the part ids have shape \(2,\); there must be one for each of 3"),
+        ([[0, 1, 0]], 2, GraphError, r"the part ids have shape \(1, 3\)"),
+        ([0, -1, 0], 2, GraphError, r"vertex 1 is in part -1; parts must be in 0\.\.1"),
+        ([0, 1, 2], 2, GraphError, r"vertex 2 is in part 2; parts must be in 0\.\.1"),
         ([0, -1, 0], None, GraphError, "vertex 1 is in part -1"),
         ([0, 2**31, 0], None, GraphError, "vertex 1 is in part 2147483648"),
         ([0.0, 1.0, 0.0], 2, GraphError, "part ids must be integers, not float64"),
-        ([0, 0, 0], 0, OptionError, "k must be at least 1, not 0"),
+        ([0, 0, 0], 0, OptionError, "k is 0; k must be at least 1"),
     ],
 )
 def test_bad_partitions_are_refused(parts: Any, k: int, error: type[Exception], words: str) -> None:
@@ -182,7 +182,7 @@ def test_the_result_of_a_run(compiled: None) -> None:
     result = jetpy.partition(path(3), 5, backend="cpu", threads=1)
     found = evaluate.evaluate(path(3), result)
     assert (found.k, found.empty_parts, found.cut) == (5, 2, 2)
-    with pytest.raises(GraphError, match=r"vertex 2 is in part 2; parts are numbered 0\.\.1"):
+    with pytest.raises(GraphError, match=r"vertex 2 is in part 2; parts must be in 0\.\.1"):
         evaluate.evaluate(path(3), result, 2)
 
 

@@ -131,10 +131,10 @@ def test_the_heaviest_vertex_gets_the_largest_part() -> None:
 @pytest.mark.parametrize(
     ("targets", "message"),
     [
-        ([1, 2], "targets must be 3 numbers, one for each part, not of shape (2,)"),
-        ([[1, 2, 3]], "not of shape (1, 3)"),
+        ([1, 2], "targets has shape (2,); it must be 3 numbers, one for each part"),
+        ([[1, 2, 3]], "targets has shape (1, 3)"),
         (["a", "b", "c"], "targets must be numbers"),
-        ([1, 0, 1], "the target of part 1 is 0; a positive number is needed"),
+        ([1, 0, 1], "the target of part 1 is 0; targets must be positive"),
         ([1, 2, -3], "the target of part 2 is -3"),
         ([1, float("nan"), 1], "the target of part 1 is nan"),
         ([float("inf"), 1, 1], "the target of part 0 is inf"),

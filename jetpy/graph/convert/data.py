@@ -34,8 +34,8 @@ def unpacked(data: Any, weight: str | None) -> tuple[Any, Any, int | None]:
     if edges.ndim != 2 or edges.shape[0] != 2:
         found = "None" if given is None else f"of shape {tuple(edges.shape)}"
         raise GraphError(
-            f"edge_index of {type(data).__name__!r} is {found}; an array of integers of shape "
-            "(2, E) is needed"
+            f"edge_index of {type(data).__name__!r} is {found}; it must be an array of integers "
+            "of shape (2, E)"
         )
     weights = None if weight is None else getattr(data, "edge_weight", None)
     return edges, weights, checked_n(data.num_nodes, "num_nodes")

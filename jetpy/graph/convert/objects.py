@@ -32,8 +32,8 @@ def from_array(data: Any, n: int | None) -> Raw:
     is_list = array.ndim == 2 and array.shape[0] == 2 and array.dtype.kind in "iu"
     if is_list and n is None and array.shape[1] == 2 and not np.array_equal(array, ONE_EDGE):
         raise GraphError(
-            "an array of shape (2, 2) may be two edges or a matrix; give n=, the number of "
-            "vertices, with edges, and a SciPy matrix otherwise"
+            "an array of shape (2, 2) is ambiguous: for two edges, also give n=, the number of "
+            "vertices; for a matrix, give a SciPy matrix"
         )
     if is_list:
         largest = int(array.max()) if array.size else -1
@@ -42,8 +42,8 @@ def from_array(data: Any, n: int | None) -> Raw:
         return from_dense(array)
     remedy = "; give the transpose, array.T" if array.ndim == 2 and array.shape[1] == 2 else ""
     raise GraphError(
-        "an array must be an edge list of integers, of shape (2, E), or a square matrix, not of "
-        f"shape {array.shape} and {array.dtype}{remedy}"
+        f"the array has shape {array.shape} and type {array.dtype}; it must be an edge list, "
+        f"integers of shape (2, E), or a square matrix{remedy}"
     )
 
 
@@ -82,7 +82,7 @@ def raw_of(
         return from_networkit(data, weight)
     if hasattr(data, "columns"):
         raise GraphError(
-            "jetpy.from_edges(table, source, target) makes a graph of a table of edges"
+            "jetpy.from_edges(table, source, target) makes a graph from a table of edges"
         )
     matrix = sparse_on_host(data)
     if matrix is not None:
@@ -91,7 +91,8 @@ def raw_of(
         return from_array(data, n)
     raise GraphError(
         f"cannot make a graph from {type(data).__name__!r}; give a jetpy.Graph, the path of a "
-        "file, a SciPy sparse matrix, a tuple (indptr, indices[, edge_weights[, vertex_weights]]), "
-        "an array of shape (2, E), a square one, a graph of networkx, igraph or NetworKit, or an "
-        "object with edge_index and num_nodes; jetpy.from_edges takes tables"
+        "file, a SciPy sparse matrix, a tuple (indptr, indices[, edge_weights[, "
+        "vertex_weights]]), an edge list of shape (2, E), a square matrix, a graph of networkx, "
+        "igraph or NetworKit, or an object with edge_index and num_nodes; for a table, use "
+        "jetpy.from_edges"
     )

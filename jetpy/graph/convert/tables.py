@@ -105,7 +105,7 @@ def _numbers_in(nodes: list[Any], ends: Iterable[Any]) -> dict[Any, int]:
     number = _numbered(nodes)
     if len(number) < len(nodes):
         twice, _ = Counter(nodes).most_common(1)[0]
-        raise GraphError(f"nodes has {twice!r} more than once")
+        raise GraphError(f"nodes contains {twice!r} more than once; each name must be unique")
     unknown = next((end for end in ends if end not in number), None)
     if unknown is not None:
         raise GraphError(f"an edge ends at {unknown!r}, which is not in nodes")
@@ -135,7 +135,9 @@ def _columns(table: Any, names: list[str]) -> list[list[Any]]:
         known, found = frame.columns, {name: frame[name] for name in names if name in frame.columns}
     for name in names:
         if name not in found:
-            raise GraphError(f"the table has no column {name!r}, but {', '.join(map(repr, known))}")
+            raise GraphError(
+                f"the table has no column {name!r}; its columns are {', '.join(map(repr, known))}"
+            )
     columns = [listed(found[name]) for name in names]
     for name, column in zip(names, columns, strict=True):
         if len(column) != len(columns[0]):
@@ -144,7 +146,7 @@ def _columns(table: Any, names: list[str]) -> list[list[Any]]:
             )
         for i, value in enumerate(column):
             if value is None or type(value).__name__ == "NAType" or value != value:
-                raise GraphError(f"row {i} has nothing in column {name!r}")
+                raise GraphError(f"row {i} has no value in column {name!r}")
     return columns
 
 
@@ -154,12 +156,12 @@ def _frame(table: Any) -> Any:
         import narwhals
     except ImportError:
         raise GraphError(
-            "tables other than dicts of columns need a package: pip install narwhals"
+            "a table that is not a dict of columns needs narwhals: pip install narwhals"
         ) from None
     try:
         return narwhals.from_native(table, eager_only=True)
     except TypeError as error:
         raise GraphError(
-            f"a table in memory is needed, such as narwhals takes, not {type(table).__name__!r}: "
-            f"{error}"
+            f"the table is a {type(table).__name__!r}; it must be a table in memory that narwhals "
+            f"supports: {error}"
         ) from None
