@@ -24,7 +24,7 @@ UNKNOWN = (
     *("time_limit", "repair", "pattern", "scale", "vertex_weights", "session", "trace_file"),
 )
 """Options of the command that require a single process."""
-MENDED = "a self-loop", "is there twice", "is not symmetric"
+MENDED = "a self-loop", "is listed more than once", "is not symmetric"
 """Phrases in messages about defects that a single process can repair."""
 REPAIR = (
     "a single process can repair it: use jetpy partition --repair, or write the repaired graph "

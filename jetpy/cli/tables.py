@@ -136,7 +136,7 @@ def times(
     kernels = "compile" if partition.compiled else "load kernels"
     return [
         seconds_row(partition),
-        ("other seconds", f"read {read_seconds:.2f}, {kernels} {partition.seconds['compile']:.2f}"),
+        ("setup", f"read {read_seconds:.2f}, {kernels} {partition.seconds['compile']:.2f}"),
     ]
 
 

@@ -286,9 +286,9 @@ def evaluate(
 def _checked_parts(parts: npt.ArrayLike, blocks: Blocks, k: int) -> npt.NDArray[np.int32]:
     given, own = np.asarray(parts), blocks.end - blocks.first
     if given.shape != (own,) or (own and given.dtype.kind not in "iu"):
-        raise GraphError(f"parts must be {own} integers, one for each own vertex")
+        raise GraphError(f"parts must be {own} integers, one for each owned vertex")
     if own and not (given.min() >= 0 and given.max() < k):
-        raise GraphError(f"parts must lie in 0..{k - 1}")
+        raise GraphError(f"parts must be in 0..{k - 1}")
     return given.astype(np.int32)
 
 
@@ -419,18 +419,30 @@ def _agree(
     def check() -> Backend:
         for rank, other in enumerate(others):
             if other != others[0]:
-                raise OptionError(f"process {rank} asks for {other}, process 0 for {others[0]}")
+                raise OptionError(
+                    f"process {rank} passes {other}, but process 0 passes {others[0]}; all "
+                    "processes must pass the same arguments"
+                )
         if vtxdist is not None and not np.array_equal(np.asarray(vtxdist), blocks.starts):
-            raise GraphError(f"vtxdist should be {blocks.starts.tolist()}, as the blocks have it")
+            raise GraphError(
+                f"vtxdist does not match the blocks; it must be {blocks.starts.tolist()}"
+            )
         if blocks.n >= INT32_MAX:
-            raise GraphError(f"{blocks.n} vertices are too many; 2**31 - 2 are the most")
+            raise GraphError(
+                f"{blocks.n} vertices are too many; there must be fewer than 2**31 - 1"
+            )
         arguments.make_problem(0)
         return choose_engine(arguments.backend, device=device)
 
     engine = run_collectively(comm, check)
     if len(set(comm.allgather_objects(engine.copies))) > 1:
         if arguments.backend != "auto":
-            raise agreed(BackendError("some processes run on a GPU, others on CPUs"))
+            raise agreed(
+                BackendError(
+                    "some processes run on a GPU, others on CPUs; all must run on the same kind of "
+                    "processor"
+                )
+            )
         engine = run_collectively(comm, lambda: choose_engine("cpu", device=None))
     total, edges, entries = comm.totals(
         total_of(block.vertex_weights),
@@ -466,7 +478,8 @@ def _check_graph(comm: Communicator, rows: UploadedRows, block: Block) -> None:
     if sum(comm.allgather_objects(rows.digest)) % HASHES:
         raise agreed(
             GraphError(
-                "the graph is not symmetric: an edge has no reverse edge, or one of another weight"
+                "the graph is not symmetric: an edge has no reverse edge, or its reverse edge "
+                "has a different weight"
             )
         )
 

@@ -59,15 +59,15 @@ def as_block(given: Any) -> Block:
         return given
     if not isinstance(given, tuple) or not 2 <= len(given) <= 4:
         raise GraphError(
-            "a block is a tuple (indptr, indices[, edge_weights[, vertex_weights]]) of the own "
-            f"vertices, not {type(given).__name__}"
+            f"the block is a {type(given).__name__}; it must be a tuple (indptr, indices[, "
+            "edge_weights[, vertex_weights]]) of the owned vertices"
         )
     indptr, indices = _integers(given[0], "indptr"), _integers(given[1], "indices")
     ends = (indptr[:1].tolist(), indptr[-1:].tolist()) == ([0], [len(indices)])
     if not ends or (np.diff(indptr) < 0).any():
         raise GraphError(
-            f"indptr must begin with 0, not decrease, and end with the {len(indices)} entries of "
-            "indices"
+            f"indptr must begin with 0, must not decrease, and must end with {len(indices)}, the "
+            "number of indices"
         )
     more = [*given[2:], None, None]
     edge_weights = _weights(more[0], len(indices), "edge_weights")
@@ -102,9 +102,9 @@ def _weights(values: Any, count: int, what: str) -> npt.NDArray[np.int32]:
         return unit_weights(count)
     array = _integers(values, what)
     if len(array) != count:
-        raise GraphError(f"{what} has {len(array)} entries instead of {count}")
+        raise GraphError(f"{what} has {len(array)} entries; it must have {count}")
     if count and not (array.min() >= 1 and array.max() <= INT32_MAX):
-        raise GraphError(f"{what} must lie in 1..2**31 - 1")
+        raise GraphError(f"{what} must be in 1..2**31 - 1")
     return array.astype(np.int32)
 
 
@@ -175,17 +175,20 @@ def check_rows(rows: UploadedRows, block: Block) -> None:
         return
     for tails, heads in edges_of(block, rows.first_global_id):
         outside = (heads < 0) | (heads >= rows.n)
-        rules = (outside, f"there are {rows.n} vertices"), (heads == tails, "a self-loop")
+        rules = (
+            (outside, f"leaves the graph; vertices must be in 0..{rows.n - 1}"),
+            (heads == tails, "is a self-loop"),
+        )
         for wrong, why in rules:
             if wrong.any():
                 e = int(np.argmax(wrong))
-                raise GraphError(f"edge ({tails[e]}, {heads[e]}): {why}")
+                raise GraphError(f"edge ({tails[e]}, {heads[e]}) {why}")
         if not ((np.diff(heads) > 0) | (np.diff(tails) > 0)).all():
             order = np.lexsort((heads, tails))
             twice = (np.diff(heads[order]) == 0) & (np.diff(tails[order]) == 0)
             if twice.any():
                 e = order[int(np.argmax(twice))]
-                raise GraphError(f"edge ({tails[e]}, {heads[e]}) is there twice")
+                raise GraphError(f"edge ({tails[e]}, {heads[e]}) is listed more than once")
 
 
 def edges_of(block: Block, first: int) -> Iterator[tuple[IntArray, IntArray]]:

@@ -52,8 +52,8 @@ def rmat(comm: Any, scale: int, edge_factor: int = 16, seed: int = 0) -> Block:
     """
     if not 1 <= scale <= MAX_SCALE or edge_factor < 1 or seed < 0:
         raise OptionError(
-            f"scale must be in 1..{MAX_SCALE}, edge_factor positive and seed not negative, not "
-            f"{scale}, {edge_factor} and {seed}"
+            f"scale is {scale}, edge_factor {edge_factor} and seed {seed}; scale must be in "
+            f"1..{MAX_SCALE}, edge_factor at least 1 and seed at least 0"
         )
     group, n = communicator(comm), 1 << scale
     drawn = edge_factor << scale
@@ -99,7 +99,7 @@ def scattered(vertices: npt.NDArray[np.int64], scale: int) -> npt.NDArray[np.int
 
 def _lattice(comm: Communicator, shape: tuple[int, ...]) -> Block:
     if min(shape) < 1:
-        raise OptionError(f"each side must be at least 1, not {min(shape)}")
+        raise OptionError(f"each side must be at least 1; one is {min(shape)}")
     n = math.prod(shape)
     first, end = (n * r // comm.size for r in (comm.rank, comm.rank + 1))
     vertices = np.arange(first, end, dtype=np.int64)

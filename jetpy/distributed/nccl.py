@@ -112,8 +112,8 @@ def between_gpus(comm: Communicator, backend: Backend) -> Communicator:
     if not all(is_there for _, is_there in found):
         if comm.rank == 0:
             logging.getLogger("jetpy.distributed").warning(
-                "NCCL is missing, so that arrays go through the hosts, which is slow: "
-                "pip install nvidia-nccl-cu13 (nvidia-nccl-cu12 with cupy-cuda12x)"
+                "NCCL is missing, so jetpy copies arrays through host memory, which is slow: pip "
+                "install nvidia-nccl-cu13 (nvidia-nccl-cu12 with cupy-cuda12x)"
             )
         return comm
     return NcclCommunicator(comm.mpi_comm, gpus)

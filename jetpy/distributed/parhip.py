@@ -28,7 +28,7 @@ def arrays_of(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise cannot_read(path, error) from error
     if len(header) < 3 or header[0] >= 64:
-        raise FileFormatError(f"{path}: not in ParHiP's binary format")
+        raise FileFormatError(f"{path}: this is not ParHiP's binary format")
     version, n, m = (int(number) for number in header)
 
     def kind(name: str) -> str:
@@ -42,7 +42,10 @@ def arrays_of(path: Path) -> dict[str, Any]:
             continue
         end = place + length * int(kind(name)[-1])
         if end > size:
-            raise FileFormatError(f"{path}: {size} bytes, but {name} of {n} vertices end at {end}")
+            raise FileFormatError(
+                f"{path}: the file has {size} bytes, but {name} of {n} vertices would end at "
+                f"byte {end}"
+            )
         arrays[name] = (
             np.memmap(path, kind(name), "r", place, (length,))
             if length

@@ -106,7 +106,7 @@ def _folder(path: Path) -> dict[str, Any]:
             except (OSError, ValueError) as error:
                 raise FileFormatError(f"{file}: {error}") from error
         elif name in NAMES[:2]:
-            raise FileFormatError(f"{path}: there is no {file.name}")
+            raise FileFormatError(f"{path}: {file.name} is missing")
     return arrays
 
 
@@ -152,7 +152,10 @@ def _metis(comm: Communicator, path: Path) -> Block:
             )
         own = lines.counts[:most]
         if lines.counts[most:].any():
-            raise FileFormatError(f"{path}: more lines than the header's {header.n} vertices")
+            raise FileFormatError(
+                f"{path}: the file has more vertex lines than the {header.n} that its header "
+                "announces"
+            )
         entries = int(own.sum(dtype=np.int64))
         return as_block(
             (

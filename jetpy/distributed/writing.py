@@ -64,12 +64,17 @@ def check_target(path: str | os.PathLike[str]) -> None:
     check_parts_name(path)
     _, suffix, compression = split_name(path)
     if compression or suffix in (".npz", ".csv", ".json"):
-        raise FileFormatError(f"{path}: several processes write .npy, or text under another name")
+        raise FileFormatError(
+            f"{path}: a run with several processes writes .npy or text; use .npy, or another "
+            "name, for example mesh.part, for text"
+        )
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
-        raise JetpyError(f"{path} is no file; several processes write nothing else")
+        raise JetpyError(
+            f"{path} is not a regular file; a run with several processes writes only regular files"
+        )
     if not target.parent.is_dir():
-        raise JetpyError(f"{path}: there is no folder {target.parent}")
+        raise JetpyError(f"{path}: the folder {target.parent} does not exist")
 
 
 def _content(

@@ -158,8 +158,9 @@ class Backend(ABC):
             If it has none.
         """
         raise BackendError(
-            f"the graph has 2**31 directed edges or more, or weights of that sum, which {self.name}"
-            " cannot take: use cuda or cpu, or make weights smaller (scale=True, --scale)"
+            "the graph has 2**31 or more directed edges, or a sum of weights of 2**31 or more, "
+            f"which {self.name} does not support; use cuda or cpu, or make the weights smaller "
+            "(scale=True, --scale)"
         )
 
     def narrowed(self) -> Backend:

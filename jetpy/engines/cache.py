@@ -60,9 +60,9 @@ def prospects() -> str:
     """Return what later runs find of the kernels that are compiled now, in words."""
     last = cache_dirs()[-1]
     if not is_writable(last):
-        return f"they cannot be kept for later runs: {last} cannot be written to; {MOVE}"
+        return f"jetpy cannot keep them for later runs, because {last} is not writable; {MOVE}"
     if last == _temporary_dir():
-        return f"later runs find them in {last}, as there is no cache folder to write to; {MOVE}"
+        return f"later runs find them in {last}, because no cache folder is writable; {MOVE}"
     return "later runs find them in its cache"
 
 
@@ -119,7 +119,7 @@ def keep_entry(name: Path, content: bytes) -> None:
 @cache
 def _complain(error: str) -> None:
     logging.getLogger("jetpy").warning(
-        "compiled kernels cannot be kept for later runs: %s; %s", error, MOVE
+        "jetpy cannot keep compiled kernels for later runs: %s; %s", error, MOVE
     )
 
 
@@ -226,8 +226,8 @@ def _down_to(top: Path, below: Path) -> Iterator[Path]:
 
 def _refusal(path: Path, why: str) -> str:
     return (
-        f"compiled kernels are not loaded from {path}: {why}, and could have you run any code; "
-        f"remove it, or {MOVE}"
+        f"jetpy does not load compiled kernels from {path}: {why}, so it could contain malicious "
+        f"code; remove it, or {MOVE}"
     )
 
 

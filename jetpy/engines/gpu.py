@@ -17,8 +17,8 @@ HOST_THREADS = min(8, available_threads())
 HOST_SIZE = 50_000
 """Vertices and directed edges up to which a level is refined sooner on the host's processors."""
 LOST = (
-    "forked from one that uses {}: start processes by multiprocessing's method spawn or "
-    "forkserver, or use the back end cpu there"
+    "that was forked from a process using {}: start processes by the multiprocessing method "
+    "spawn or forkserver, or use the back end cpu there"
 )
 _is_lost = False
 
@@ -57,8 +57,8 @@ def check_device(device: int, count: int) -> None:
         If it is not among those of `count` GPUs.
     """
     if device >= count:
-        gpus = "is GPU 0 alone" if count == 1 else f"are GPUs 0 to {count - 1}"
-        raise OptionError(f"device is {device}; here {gpus}")
+        gpus = "0" if count == 1 else f"0..{count - 1}"
+        raise OptionError(f"device is {device}; it must be {gpus} on this machine")
 
 
 class LostGPU:

@@ -148,11 +148,13 @@ class Memory(ABC):
         """
         if not isinstance(array, self.xp.ndarray):
             found = type(array).__name__
-            raise TypeError(f"{what} is an array of {self.xp.__name__}, not a {found}")
+            raise TypeError(f"{what} is a {found}; it must be an array of {self.xp.__name__}")
         if array.dtype != self._types[element]:
-            raise TypeError(f"{what} is an array of {element}, not of {array.dtype}")
+            raise TypeError(
+                f"{what} is an array of {array.dtype}; it must be an array of {element}"
+            )
         if array.ndim != 1 or not array.flags.c_contiguous:
-            raise ValueError(f"{what} is a contiguous array of one dimension")
+            raise ValueError(f"{what} must be a contiguous array of one dimension")
         self._keep(array, element)
 
     def empty(self, n: int, dtype: Any) -> Array:

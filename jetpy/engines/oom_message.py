@@ -42,9 +42,9 @@ def _explain(n: int, m: int, room: int) -> str:
     needed = VERTEX_BYTES * n + EDGE_BYTES * m
     share = min(MOST, room / needed)
     return (
-        f"the memory of the GPU is full: a graph of {n:,} vertices and {m:,} edges takes more than "
-        f"the {room / (1 << 30):.1f} GiB that there are; about {_rounded(share * n):,} vertices "
-        f"and {_rounded(share * m):,} edges would have fitted"
+        f"the memory of the GPU is full: a graph of {n:,} vertices and {m:,} edges needs more "
+        f"than the {room / (1 << 30):.1f} GiB available; about {_rounded(share * n):,} vertices "
+        f"and {_rounded(share * m):,} edges would fit"
     )
 
 

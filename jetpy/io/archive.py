@@ -46,10 +46,12 @@ def read_array(stream: Any, room: float = math.inf) -> npt.NDArray[Any]:
     shape, by_columns, dtype = _read_header(stream)
     size = math.prod(shape) * dtype.itemsize
     if size > room:
-        raise FileFormatError(f"an array of {size} bytes is far too large for this file")
+        raise FileFormatError(
+            f"an array needs {size} bytes, which is more than a file of this size can contain"
+        )
     content = read_exactly(stream, size, "an array")
     if stream.read(1):
-        raise FileFormatError(f"an array should have {size} bytes, but there are more")
+        raise FileFormatError(f"an array should have {size} bytes, but has more")
     flat = np.frombuffer(content, dtype, math.prod(shape))
     return flat.reshape(shape, order="F" if by_columns else "C")
 
@@ -77,11 +79,11 @@ def _read_header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     except (MemoryError, OSError, zipfile.BadZipFile):
         raise
     except Exception as error:  # damaged headers make NumPy raise all kinds
-        raise FileFormatError(f"this is no array of NumPy: {error}") from error
+        raise FileFormatError(f"this is not a NumPy array: {error}") from error
     if dtype.hasobject:
-        raise FileFormatError("an array of Python objects is not loaded (allow_pickle=False)")
+        raise FileFormatError("jetpy does not load arrays of Python objects (allow_pickle=False)")
     if len(shape) > MAX_AXES or not all(0 <= d <= INT32_MAX for d in shape) or not dtype.itemsize:
-        raise FileFormatError(f"no array has the shape {shape} and the type {dtype}")
+        raise FileFormatError(f"an array cannot have shape {shape} and type {dtype}")
     return shape, by_columns, dtype
 
 

@@ -115,7 +115,9 @@ def _check_unpacked(stream: io.BufferedReader) -> None:
     beginning = stream.peek(max(map(len, _BEGINNINGS)))
     for magic, suffix in _BEGINNINGS.items():
         if beginning.startswith(magic):
-            raise FileFormatError(f"this file is compressed; its name has to end in {suffix}")
+            raise FileFormatError(
+                f"this file is compressed, but its name does not end in {suffix}; rename it"
+            )
 
 
 @contextlib.contextmanager
@@ -172,7 +174,7 @@ class _Unpacked(io.RawIOBase):
         size = max(self._packed.size, self._packed.done)
         if self._count > max_unpacked(size):
             raise FileFormatError(
-                f"it unpacks to more than {EXPANSION} times its {size:,} bytes; if it is meant "
-                "so, unpack it first"
+                f"it unpacks to more than {EXPANSION} times its {size:,} bytes; if this is "
+                "intended, unpack it first"
             )
         return count

@@ -49,11 +49,13 @@ def write_cut_matrix(path: str | os.PathLike[str], matrix: sp.csr_array) -> None
     suffix = split_name(path)[1]
     if suffix == ".npy" and matrix.shape[0] > MAX_DENSE:
         raise FileFormatError(
-            f"{path}: {matrix.shape[0]} parts are too many for .npy, which holds every pair; "
+            f"{path}: {matrix.shape[0]} parts are too many for .npy, which stores every pair; "
             "write .mtx or .csv"
         )
     if suffix != ".npy" and matrix.data.max(initial=0) > INT32_MAX:
-        raise FileFormatError(f"{path}: weights of 2**31 or more are written as .npy alone")
+        raise FileFormatError(
+            f"{path}: a weight is 2**31 or more, which only .npy can store; write .npy"
+        )
     with open_output(path) as stream:
         _FORMATS[suffix](stream, matrix)
 
@@ -67,7 +69,9 @@ def check_cut_matrix_name(path: str | os.PathLike[str]) -> None:
         If the suffix is unknown.
     """
     if split_name(path)[1] not in _FORMATS:
-        raise FileFormatError(f"{path}: cut matrices are written as {', '.join(_FORMATS)}")
+        raise FileFormatError(
+            f"{path}: the suffix of a cut matrix must be one of {', '.join(_FORMATS)}"
+        )
 
 
 def _write_npy(stream: BinaryIO, matrix: sp.csr_array) -> None:

@@ -28,8 +28,8 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
     matrix = read_array(stream)
     if matrix.ndim != 2 or matrix.dtype.kind not in "biufc":
         raise FileFormatError(
-            f"a graph is a square matrix here, not an array of {matrix.dtype} and shape "
-            f"{matrix.shape}"
+            f"the array has shape {matrix.shape} and type {matrix.dtype}; it must be a square "
+            "matrix of numbers"
         )
     return graph_of(from_dense(matrix), rules, name)
 
@@ -43,7 +43,7 @@ def write(stream: BinaryIO, graph: Graph) -> None:
         If the graph has vertex weights, which would be lost, or too many vertices.
     """
     if (graph.vertex_weights != 1).any():
-        raise GraphError("dense matrices cannot hold vertex weights; write .graph or .npz")
+        raise GraphError("a dense matrix cannot store vertex weights; write .graph or .npz")
     if graph.n > LARGEST:
         raise GraphError(f"{graph.n} vertices are too many for a dense matrix; write .npz")
     matrix = np.zeros((graph.n, graph.n), np.int32)

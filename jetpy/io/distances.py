@@ -39,7 +39,9 @@ def read_distances(text: str) -> str | npt.NDArray[np.int64]:
         return text
     if not path.exists():
         kind = OptionError if ":" in text else MissingFileError
-        raise kind(f"{text}: neither distances such as 1:10:100 nor a file")
+        raise kind(
+            f"{text}: this is neither a list of distances such as 1:10:100 nor an existing file"
+        )
     try:
         if path.suffix == ".npy":
             with open(path, "rb") as stream:
@@ -48,7 +50,7 @@ def read_distances(text: str) -> str | npt.NDArray[np.int64]:
             rows = path.read_text(encoding="utf-8-sig").replace(",", " ").splitlines()
             matrix = np.array([row.split() for row in rows if row.strip()], dtype=np.int64)
     except (ValueError, OverflowError) as error:
-        raise FileFormatError(f"{path}: not a matrix of whole numbers ({error})") from None
+        raise FileFormatError(f"{path}: this is not a matrix of integers ({error})") from None
     if matrix.ndim != 2 or matrix.dtype.kind not in "iu":
-        raise FileFormatError(f"{path}: not a matrix of whole numbers")
+        raise FileFormatError(f"{path}: this is not a matrix of integers")
     return np.asarray(matrix, np.int64)

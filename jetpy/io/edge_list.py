@@ -30,7 +30,7 @@ from jetpy.io.limits import check_memory, is_justified
 from jetpy.io.pairs import VERTICES_LINE, PairNaming, check_vertices, edge_tables, read_edges
 from jetpy.io.text import WordError, first_line, format_rows
 
-NAMED_VERTICES = "where vertices have names, read a table and give it to jetpy.from_edges"
+NAMED_VERTICES = "if vertices have names, read the file as a table and pass it to jetpy.from_edges"
 _COLUMN_NAMES = re.compile(rb"[A-Za-z\"']")
 
 
@@ -59,16 +59,16 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
     if not is_told and not is_justified(n, len(columns)):
         row = int(columns[:, :2].max(axis=1).argmax())
         raise FileFormatError(
-            f"line {table.lines[row]}: vertex {largest} is far beyond what {len(columns)} edges "
-            f"can justify; if it is meant, the first line must be '# vertices {n}'"
+            f"line {table.lines[row]}: vertex {largest} is too large for a graph with "
+            f"{len(columns)} edges; if it is intended, the first line must be '# vertices {n}'"
         )
     check_memory(n)
     check_vertices(table, 0, n - 1)
     u, v = columns[:, :2].astype(np.int32, copy=False).T
     if not is_told and _seems_to_begin_with_1(u, v, n):
         LOGGER.warning(
-            "jetpy numbers the vertices of edge lists from 0: in %s, vertex 0 has no edge and all "
-            "others have; if it is numbered from 1, take 1 from each number",
+            "jetpy numbers the vertices of edge lists from 0. In %s, vertex 0 has no edge and "
+            "all others have: if the file is numbered from 1, subtract 1 from each id",
             name,
         )
     naming = PairNaming(u, v, table.lines)
@@ -110,7 +110,7 @@ def write(stream: BinaryIO, graph: Graph) -> None:
         If the graph has vertex weights, which would be lost.
     """
     if (graph.vertex_weights != 1).any():
-        raise GraphError("edge lists cannot hold vertex weights; write .graph or .npz")
+        raise GraphError("an edge list cannot store vertex weights; write .graph or .npz")
     stream.write(f"# vertices {graph.n}\n".encode())
     for table in edge_tables(graph):
         stream.write(format_rows(table.ravel(), np.full(len(table), table.shape[1])))

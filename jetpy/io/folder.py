@@ -38,7 +38,7 @@ def read(path: Path, *, rules: Rules, name: str, progress: Progress | None = Non
     for array in (*NEEDED, *WEIGHTS):
         file = path / f"{array}.npy"
         if array in NEEDED and not file.exists():
-            raise FileFormatError(f"{path}: there is no {file.name}")
+            raise FileFormatError(f"{path}: {file.name} is missing")
         if file.exists():
             with open_input(file, progress) as stream:
                 arrays[array] = read_array(stream)

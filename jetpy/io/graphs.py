@@ -256,8 +256,8 @@ def _format(path: str | os.PathLike[str], suffix: str) -> Any:
         from jetpy.io.compression import COMPRESSIONS
 
         raise FileFormatError(
-            f"{path}: {suffix or 'no suffix'!r} is no known graph format; known are "
-            f"{', '.join(FORMATS)}, each also with {', '.join(COMPRESSIONS)}; jetpy mesh reads "
-            "meshes"
+            f"{path}: {suffix or 'no suffix'!r} is not a graph format; the formats are "
+            f"{', '.join(FORMATS)}, each also with {', '.join(COMPRESSIONS)}; for a mesh, use "
+            "jetpy mesh"
         )
     return import_module(f"jetpy.io.{FORMATS[suffix]}")

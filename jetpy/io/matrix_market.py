@@ -52,8 +52,8 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
     field, symmetry = found[1].lower(), found[2].lower()
     if not rules.pattern and (field == b"complex" or symmetry in (b"skew-symmetric", b"hermitian")):
         raise FileFormatError(
-            f"line 1: entries of a {(found[1] + b' ' + found[2]).decode()} matrix are no weights; "
-            "pattern=True (--pattern) takes their places alone"
+            f"line 1: entries of a {(found[1] + b' ' + found[2]).decode()} matrix are not "
+            "weights; pattern=True (--pattern) ignores them"
         )
     n, entries, line = _read_sizes(stream)
     check_memory(n)
@@ -61,7 +61,8 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
     table = read_edges(stream, (COLUMNS[field],), line=line + 1, decimals=decimals)
     if len(table.columns) != entries:
         raise FileFormatError(
-            f"line {line}: {entries} entries are promised, but the file lists {len(table.columns)}"
+            f"line {line}: the header announces {entries} entries, but the file lists "
+            f"{len(table.columns)}"
         )
     check_vertices(table, 1, n)
     u, v = table.columns[:, :2].astype(np.int32, copy=False).T
@@ -86,7 +87,7 @@ def write(stream: BinaryIO, graph: Graph) -> None:
         If the graph has vertex weights, which would be lost.
     """
     if (graph.vertex_weights != 1).any():
-        raise GraphError("Matrix Market files cannot hold vertex weights; write .graph or .npz")
+        raise GraphError("a Matrix Market file cannot store vertex weights; write .graph or .npz")
     field = "integer" if (graph.edge_weights != 1).any() else "pattern"
     banner = f"%%MatrixMarket matrix coordinate {field} symmetric\n"
     stream.write(f"{banner}{graph.n} {graph.n} {graph.m}\n".encode())
@@ -117,7 +118,7 @@ def _read_sizes(stream: BinaryIO) -> tuple[int, int, int]:
         )
     if rows != meant and not is_justified(rows, entries):
         raise FileFormatError(
-            f"line {number}: {rows} rows are far more than {entries} entries can justify; if they "
-            f"are meant, a line '% vertices {rows}' must stand before them"
+            f"line {number}: {rows} rows are too many for {entries} entries; if this is intended, "
+            f"put a line '% vertices {rows}' before it"
         )
     return rows, entries, number

@@ -96,13 +96,13 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
     except NumberError as error:
         raise FileFormatError(f"{error}{_in_integers(header)}") from None
     if header.sizes:
-        LOGGER.warning("jetpy does not use the vertex sizes of %s: all count as 1", name)
+        LOGGER.warning("jetpy ignores the vertex sizes in %s; every vertex has size 1", name)
     if len(whole.counts) < header.n:
         raise FileFormatError(f"the file ends after {len(whole.counts)} of {header.n} vertex lines")
     entries, expected = len(whole.neighbours), 2 * header.m
     wrong_count = (
-        f"line {header.line}: the header says {header.m} edges, that is {expected} neighbours "
-        f"in all, but the file lists {entries}"
+        f"line {header.line}: the header announces {header.m} edges, so {expected} neighbours in "
+        f"all, but the file lists {entries}"
     )
     try:
         graph = graph_from_csr(
@@ -117,7 +117,7 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
     except GraphError as error:
         if entries == expected:
             raise
-        raise FileFormatError(f"{wrong_count}; first problem: {error}") from error
+        raise FileFormatError(f"{wrong_count}; the first problem is: {error}") from error
     if entries != expected and not (rules.repair and header.m in (entries, graph.m)):
         raise FileFormatError(wrong_count)
     return graph
@@ -185,8 +185,8 @@ def read_header(stream: BinaryIO) -> Header:
     found = _HEADER.fullmatch(line)
     if found is None:
         raise FileFormatError(
-            f"line {number}: the header must be 'n m [fmt [ncon]]' with fmt of up to three "
-            f"binary digits, not {show(line.strip())}"
+            f"line {number}: the header is {show(line.strip())}; it must be 'n m [fmt [ncon]]', "
+            "where fmt has at most three binary digits"
         )
     n, m = int(found[1]), int(found[2])
     if n >= INT32_MAX or 2 * m > INT32_MAX:
@@ -198,8 +198,8 @@ def read_header(stream: BinaryIO) -> Header:
     constraints = int(found[4] or b"1")
     if constraints > 1:
         raise FileFormatError(
-            f"line {number}: {constraints} weights per vertex (ncon), not one; "
-            "several are given beside the graph: vertex_weights= (--vertex-weights)"
+            f"line {number}: ncon is {constraints}; a graph file may have one weight for each "
+            "vertex. Give several by vertex_weights= (--vertex-weights)"
         )
     if found[4] and vertex_weights != (constraints == 1):
         raise FileFormatError(
@@ -221,8 +221,8 @@ def _first_rows(rows: Rows, limit: int, header: Header) -> Rows:
     surplus = np.flatnonzero(rows.counts[limit:])
     if surplus.size:
         raise FileFormatError(
-            f"line {rows.lines[limit + surplus[0]]}: too many lines for the {header.n} vertices "
-            f"that the header on line {header.line} promises"
+            f"line {rows.lines[limit + surplus[0]]}: the file has more vertex lines than the "
+            f"{header.n} that the header on line {header.line} announces"
         )
     return Rows(rows.values, rows.counts[:limit], rows.lines[:limit])
 
@@ -248,7 +248,7 @@ def _split(rows: Rows, header: Header) -> Lines:
         i = int(outside.argmax())
         line = Rows(values, counts, rows.lines).line_of(i)
         raise FileFormatError(
-            f"line {line}: {plain(values[i])} is not a vertex; they are numbered 1..{header.n}"
+            f"line {line}: {plain(values[i])} is not a vertex; vertices must be in 1..{header.n}"
         )
     neighbours = values.astype(np.int32, copy=False) - np.int32(1)
     return Lines(counts.astype(np.int32), neighbours, edge_weights, vertex_weights)

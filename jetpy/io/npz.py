@@ -74,8 +74,8 @@ def _check_numbers(arrays: dict[str, Any]) -> None:
     if ids is None or "settings" not in arrays or np.array_equal(ids, np.arange(len(ids))):
         return
     raise FileFormatError(
-        "this is a session in which vertices are deleted, so that those of a graph would get other "
-        "numbers; jetpy evaluate and jetpy report take it, and IncrementalPartitioner.load has its "
+        "this is a session with deleted vertices; reading it as a graph would renumber the "
+        "others. Use jetpy evaluate or jetpy report, or IncrementalPartitioner.load for its "
         "graph and vertices"
     )
 
@@ -85,7 +85,7 @@ def _rows(arrays: dict[str, Any]) -> tuple[Any, ...]:
     missing = {"indptr", "indices"} - arrays.keys()
     if missing:
         raise FileFormatError(
-            f"no array {' or '.join(sorted(missing))} in the archive, only {', '.join(arrays)}"
+            f"the archive has no array {' or '.join(sorted(missing))}, only {', '.join(arrays)}"
         )
     edge_weights = arrays.get("edge_weights", arrays.get("data"))
     return arrays["indptr"], arrays["indices"], edge_weights, arrays.get("vertex_weights")
@@ -99,8 +99,8 @@ def _matrix(arrays: dict[str, Any]) -> Any:
         entries = arrays["data"].size
         if name not in ("csr", "csc") and not is_justified(rows, entries):
             raise FileFormatError(
-                f"{rows} rows are far more than {entries} entries can justify; if they are "
-                "meant, save the matrix as csr"
+                f"{rows} rows are too many for {entries} entries; if this is intended, save the "
+                "matrix as csr"
             )
         matrix = _FORMATS[name](_content(name, arrays), shape=(rows, columns))
         return matrix.tocsr() if name == "dia" else matrix

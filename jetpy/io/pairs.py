@@ -92,12 +92,13 @@ def read_table(blocks: Iterable[Rows], widths: tuple[int, ...]) -> Table:
             if width not in widths:
                 expected = " or ".join(map(str, widths))
                 raise FileFormatError(
-                    f"line {numbers[0]}: {expected} numbers are expected, not {width}"
+                    f"line {numbers[0]}: the line has {width} numbers; it must have {expected}"
                 )
         if (counts != width).any():
             i = int((counts != width).argmax())
             raise FileFormatError(
-                f"line {numbers[i]}: {counts[i]} numbers, but the lines before have {width}"
+                f"line {numbers[i]}: the line has {counts[i]} numbers, but the lines before it "
+                f"have {width}"
             )
         tables.append(rows.values.reshape(-1, width))
         lines.extend(numbers)
@@ -119,7 +120,8 @@ def check_vertices(table: Table, first: int, last: int) -> None:
     if wrong.any():
         i, j = np.argwhere(wrong)[0]
         raise FileFormatError(
-            f"line {table.lines[i]}: {plain(ids[i, j])} is not a vertex; ids are {first}..{last}"
+            f"line {table.lines[i]}: {plain(ids[i, j])} is not a vertex; ids must be in "
+            f"{first}..{last}"
         )
 
 

@@ -37,7 +37,7 @@ def read(stream: BinaryIO, *, rules: Rules, name: str) -> Graph:
     """
     header = np.frombuffer(stream.read(HEADER), np.uint8)
     if len(header) < HEADER or (kind := int(header.view("<u8")[0])) >= 64:
-        raise FileFormatError("not in ParHiP's binary format")
+        raise FileFormatError("this is not ParHiP's binary format")
     n, entries = (int(number) for number in header.view("<u8")[1:])
     lengths = {"indptr": n + 1, "indices": entries, "vertex_weights": n, "edge_weights": entries}
     arrays: dict[str, npt.NDArray[Any]] = {}
@@ -66,7 +66,7 @@ def _offsets(places: npt.NDArray[Any], width: int) -> npt.NDArray[np.int64]:
     offsets, beside = np.divmod(places.astype(np.int64) - (HEADER + places.nbytes), width)
     if beside.any():
         v = int(np.argmax(beside != 0))
-        raise FileFormatError(f"the neighbours of vertex {v} begin within a number")
+        raise FileFormatError(f"the neighbours of vertex {v} begin in the middle of a number")
     return offsets
 
 

@@ -37,7 +37,9 @@ TEXTS = ".part", ".txt"
 """Usual suffixes of text with one part per line."""
 BLOCK = 1 << 20  # vertices
 NO_PART = -1
-DELETED = "; jetpy update writes it for deleted vertices: such parts are those of its session"
+DELETED = (
+    "; jetpy update writes it for a deleted vertex. Evaluate these parts together with the session"
+)
 
 
 class _Format(NamedTuple):
@@ -79,7 +81,9 @@ def read_parts(
     with open_input(path) as stream:
         parts = _checked(form.read(stream, n, least), least)
         if n is not None and len(parts) != n:
-            raise FileFormatError(f"{len(parts)} part ids, but the graph has {n} vertices")
+            raise FileFormatError(
+                f"the file has {len(parts)} part ids, but the graph has {n} vertices"
+            )
     return parts
 
 
@@ -120,8 +124,8 @@ def check_parts_name(path: str | os.PathLike[str]) -> None:
     """
     if split_name(path)[1] in OTHERS:
         raise FileFormatError(
-            f"{path}: partitions are not written as {split_name(path)[1]}, but as "
-            f"{', '.join(_FORMATS)}, or as text under another name, such as mesh.part"
+            f"{path}: jetpy does not write partitions as {split_name(path)[1]}; use "
+            f"{', '.join(_FORMATS)}, or another name, for example mesh.part, for text"
         )
 
 
@@ -139,7 +143,9 @@ def _checked(parts: npt.NDArray[Any], least: int) -> IntArray:
     wrong = (parts < least) | (parts >= INT32_MAX)
     if wrong.any():
         v = int(wrong.argmax())
-        raise FileFormatError(f"vertex {v} is in part {parts[v]}; parts are {least}..2147483646")
+        raise FileFormatError(
+            f"vertex {v} is in part {parts[v]}; parts must be in {least}..2147483646"
+        )
     return np.ascontiguousarray(parts, np.int32)
 
 
@@ -150,7 +156,8 @@ def _read_text(stream: BinaryIO, n: int | None, least: int) -> IntArray:
         if wrong.any():
             i = int(wrong.argmax())
             raise FileFormatError(
-                f"line {rows.lines[i]}: one part id is expected, not {rows.counts[i]} integers"
+                f"line {rows.lines[i]}: the line has {rows.counts[i]} integers; it must have one "
+                "part id"
             )
         if rows.values.min(initial=0) < least:
             i = int((rows.values < least).argmax())
@@ -161,14 +168,14 @@ def _read_text(stream: BinaryIO, n: int | None, least: int) -> IntArray:
         if n is None or count <= n:
             found.append(rows.values)
     if n is not None and count > n:
-        raise FileFormatError(f"{count} part ids, but the graph has {n} vertices")
+        raise FileFormatError(f"the file has {count} part ids, but the graph has {n} vertices")
     return np.concatenate(found)
 
 
 def _read_npz(stream: BinaryIO, n: int | None, least: int) -> npt.NDArray[Any]:
     arrays = read_archive(stream, "an .npz archive")
     if "parts" not in arrays:
-        raise FileFormatError(f"no array parts in the archive, only {', '.join(arrays)}")
+        raise FileFormatError(f"the archive has no array parts, only {', '.join(arrays)}")
     return arrays["parts"]
 
 
@@ -191,7 +198,7 @@ def _read_csv(stream: BinaryIO, n: int | None, least: int) -> npt.NDArray[Any]:
     if wrong.any():
         i = int(wrong.argmax())
         raise FileFormatError(
-            f"line {table.lines[i]}: there is no vertex {vertices[i]} among {size}; they are "
+            f"line {table.lines[i]}: there is no vertex {vertices[i]}; vertices must be in "
             f"0..{size - 1}"
         )
     result = np.full(size, -1, np.int32)
@@ -207,13 +214,13 @@ def _read_json(stream: BinaryIO, n: int | None, least: int) -> npt.NDArray[Any]:
     try:
         parts = json.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        raise FileFormatError(f"this is no JSON: {error}") from error
+        raise FileFormatError(f"this is not JSON: {error}") from error
     if not isinstance(parts, list):
-        raise FileFormatError("this is no list of part ids")
+        raise FileFormatError("this is not a list of part ids")
     for v, part in enumerate(parts):
         if type(part) is not int or not least <= part < INT32_MAX:
             raise FileFormatError(
-                f"vertex {v} is in part {part!r:.40}; parts are {least}..2147483646"
+                f"vertex {v} is in part {part!r:.40}; parts must be in {least}..2147483646"
             )
     return np.array(parts, np.int32)
 

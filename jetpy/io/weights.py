@@ -65,7 +65,8 @@ def read_vertex_weights(
         weights, naming = _numbers(path, stream)
         if weights.ndim not in (1, 2) or len(weights) != n:
             raise FileFormatError(
-                f"weights of {n} vertices are needed, not an array of shape {weights.shape}"
+                f"the array of weights has shape {weights.shape}; there must be weights of {n} "
+                "vertices"
             )
         weights = _whole_if_all_are(weights)
         if weights.ndim == 2:
@@ -113,5 +114,5 @@ def read_targets(text: str) -> npt.NDArray[np.float64]:
         is_name = bool(text) and not path.is_file() and ":" not in text
         kind = MissingFileError if is_name else OptionError
         raise kind(
-            f"targets {text!r} are neither numbers such as 2:1:1:1 nor a file of them: {error}"
+            f"targets is {text!r}, which is neither a file nor numbers such as 2:1:1:1: {error}"
         ) from None

@@ -46,7 +46,10 @@ def read_hosts(text: str) -> list[str]:
     else:
         names = [name.strip() for name in text.split(",")]
     if not any(names):
-        raise OptionError(f"hosts {text!r}: there is no name of a host")
+        raise OptionError(
+            f"hosts is {text!r}, which has no host name; give names separated by commas, or a "
+            "file with one on each line"
+        )
     return list(dict.fromkeys(filter(None, names)))
 
 
@@ -146,8 +149,8 @@ def check_ranks(n: int, machine: Machine) -> None:
     """
     if n > machine.k:
         raise OptionError(
-            f"{n} tasks on {machine.k} PEs: several on one, but launchers start one rank on each; "
-            "use a machine with more PEs, or a graph with as many vertices as ranks"
+            f"there are {n} tasks, but {machine.k} PEs; a launcher starts one rank on each PE. "
+            "Use a machine with more PEs, or a graph with one vertex for each rank"
         )
 
 
@@ -155,16 +158,23 @@ def _node_level(machine: Machine, hosts: Sequence[str] | None) -> int:
     """Return the number of levels, from the lowest, that make up a host."""
     levels = len(machine.hierarchy)
     if not levels:
-        raise OptionError("a machine without a hierarchy has no hosts: give one, as in 4:8:6")
+        raise OptionError(
+            "the machine has no hierarchy, so it has no hosts; give a hierarchy, for example 4:8:6"
+        )
     if hosts is None:
         return min(2, levels)
     for name in hosts:
         if not name or any(letter.isspace() for letter in name) or hosts.count(name) > 1:
-            raise OptionError(f"host {name!r}: each needs a name of its own, without blanks")
+            raise OptionError(
+                f"host {name!r} is not a valid name; each must be unique and without blanks"
+            )
     fitting = [level for level in range(levels + 1) if _count(machine, level) == len(hosts)]
     if not fitting:
         counts = " or ".join(f"{_count(machine, level)}" for level in range(levels, -1, -1))
-        raise OptionError(f"{len(hosts)} hosts do not fit the hierarchy {machine}: it has {counts}")
+        raise OptionError(
+            f"there are {len(hosts)} hosts, but the hierarchy {machine} has {counts}; give one "
+            "name for each host"
+        )
     return min(fitting, key=lambda level: abs(level - 2))
 
 

@@ -60,7 +60,7 @@ def make_mapping_problem(
     """
     options = options_of(method)
     if method != "im" and not machine.hierarchy:
-        raise OptionError(f"method {method} needs a hierarchy; without one, use im")
+        raise OptionError(f"method {method} needs a hierarchy; give one, or use im")
     problem = make_problem(total_vertex_weight, machine.k, imbalance, seed, options)
     limit = limit_of_pes(total_vertex_weight, machine.k, problem.imbalance)
     steps, upper = [], machine.upper_levels()

@@ -113,5 +113,5 @@ def type_of(name: str | int) -> tuple[str, CellType]:
     else:
         plain = OF_VTK.get(int(name), "")
     if plain not in TYPES:
-        raise GraphError(f"unknown type of cells {name!r}; known are {', '.join(TYPES)}")
+        raise GraphError(f"unknown cell type {name!r}; choose one of {', '.join(TYPES)}")
     return plain, TYPES[plain]

@@ -85,8 +85,8 @@ def blocks_of(cells: Any, cell_type: str | None = None) -> list[Block]:
         listed = list(listed.items())
     if not isinstance(listed, list | tuple):
         raise GraphError(
-            f"cannot read cells from {type(cells).__name__!r}; give a mesh of meshio or PyVista, a "
-            "list of (type, array of nodes), or such an array and cell_type="
+            f"cannot read cells from {type(cells).__name__!r}; give a mesh of meshio or PyVista, "
+            "a list of (type, array of nodes), or an array of nodes and cell_type="
         )
     return list(_of_pairs([_pair(entry) for entry in listed]))
 
@@ -101,7 +101,9 @@ def _pair(entry: Any) -> tuple[str, Any]:
         return entry.type, entry.data
     if isinstance(entry, tuple) and len(entry) == 2:
         return entry
-    raise GraphError(f"cells come as (type, array of nodes), not as {type(entry).__name__!r}")
+    raise GraphError(
+        f"an entry of cells is a {type(entry).__name__!r}; each must be (type, array of nodes)"
+    )
 
 
 def _of_pairs(pairs: Sequence[tuple[str, Any]]) -> Iterator[Block]:
@@ -109,7 +111,9 @@ def _of_pairs(pairs: Sequence[tuple[str, Any]]) -> Iterator[Block]:
     for name, data in pairs:
         plain, kind = type_of(name)
         if not hasattr(data, "__len__"):
-            raise GraphError(f"cells of type {plain} are an array, not one {type(data).__name__}")
+            raise GraphError(
+                f"cells of type {plain} are a {type(data).__name__}; they must be an array"
+            )
         numbers = np.arange(first, first + len(data))
         first += len(data)
         if plain == "polyhedron":
@@ -122,7 +126,9 @@ def _faces(cells: Any) -> list[list[list[int]]]:
     try:
         faces = [[[index(node) for node in face] for face in cell] for cell in cells]
     except TypeError:
-        raise GraphError("polyhedra are lists of faces, which are lists of nodes") from None
+        raise GraphError(
+            "polyhedra must be lists of faces, and faces must be lists of nodes"
+        ) from None
     _check_nodes("polyhedron", np.array([node for cell in faces for face in cell for node in face]))
     return faces
 
@@ -135,8 +141,8 @@ def _corners(name: str, kind: CellType, data: Any) -> Ids:
     least = kind.corners or 3
     if nodes.ndim != 2 or nodes.dtype.kind not in "iu" or nodes.shape[1] < least:
         raise GraphError(
-            f"cells of type {name} are an array of integers with {least} columns or more, not of "
-            f"shape {nodes.shape} and {nodes.dtype}"
+            f"cells of type {name} have shape {nodes.shape} and type {nodes.dtype}; they must be "
+            f"an array of integers with at least {least} columns"
         )
     _check_nodes(name, nodes)
     return nodes[:, : kind.corners or None].astype(np.int64)
@@ -146,7 +152,7 @@ def _check_nodes(name: str, nodes: npt.NDArray[Any]) -> None:
     wrong = (nodes < 0) | (nodes >= MAX_NODES)
     if wrong.any():
         raise GraphError(
-            f"node {nodes[wrong][0]} of a {name} is no id; ids are 0 to {MAX_NODES - 1}"
+            f"a {name} has node {nodes[wrong][0]}; nodes must be in 0..{MAX_NODES - 1}"
         )
 
 
@@ -159,7 +165,9 @@ def _of_unstructured_grid(grid: Any) -> Iterator[Block]:
     for number in np.unique(types):
         name, kind = type_of(int(number))
         if name == "polyhedron":
-            raise GraphError("polyhedra of PyVista are not read; give them as meshio has them")
+            raise GraphError(
+                "jetpy does not read polyhedra from PyVista; give them in the format of meshio"
+            )
         of_type = np.flatnonzero(types == number)
         for size in np.unique(sizes[of_type]):
             cells = of_type[sizes[of_type] == size]

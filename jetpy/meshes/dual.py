@@ -67,7 +67,7 @@ def _dual(cells: Any, cell_type: str | None, common_nodes: int | None) -> Graph:
     n = count_cells(top)
     if common_nodes is not None:
         if common_nodes < 1:
-            raise OptionError(f"common_nodes is {common_nodes}; at least 1 is needed")
+            raise OptionError(f"common_nodes is {common_nodes}; it must be at least 1")
         shared = _incidence(top, n)
         pairs = (shared @ shared.T).tocoo()
         kept = (pairs.data >= common_nodes) & (pairs.row != pairs.col)
@@ -99,16 +99,19 @@ def dual_graph_of_faces(owner: npt.ArrayLike, neighbour: npt.ArrayLike) -> Graph
     owners, others = np.asarray(owner), np.asarray(neighbour)
     if owners.ndim != 1 or others.ndim != 1:
         raise GraphError(
-            f"owners and neighbours are arrays of one dimension, not of {owners.ndim} and "
-            f"{others.ndim}"
+            f"owners and neighbours have {owners.ndim} and {others.ndim} dimensions; they must "
+            "have one"
         )
     if len(others) > len(owners):
-        raise GraphError(f"{len(others)} neighbours are more than there are owners, {len(owners)}")
+        raise GraphError(
+            f"there are {len(others)} neighbours, but {len(owners)} owners; there must not be "
+            "more neighbours than owners"
+        )
     ids = np.concatenate([owners, others])
     if len(ids) == 0:
         ids = ids.astype(np.int64)
     if ids.dtype.kind not in "iu" or ids.min(initial=0) < 0:
-        raise GraphError("owners and neighbours of faces are cells: integers from 0 on")
+        raise GraphError("owners and neighbours of faces must be ids of cells: integers from 0")
     return _graph(int(ids.max(initial=-1)) + 1, owners[: len(others)], others)
 
 
@@ -138,7 +141,9 @@ def node_graph(cells: Any, cell_type: str | None = None, *, n: int | None = None
     blocks = blocks_of(cells, cell_type)
     incidence = _incidence(blocks, count_cells(blocks))
     if n is not None and incidence.shape[1] > n:
-        raise GraphError(f"node {incidence.shape[1] - 1} is not one of {n} nodes")
+        raise GraphError(
+            f"a cell has node {incidence.shape[1] - 1}, but n is {n}; nodes must be in 0..{n - 1}"
+        )
     n = incidence.shape[1] if n is None else n
     pairs = (incidence.T @ incidence).tocoo()
     kept = pairs.row != pairs.col
@@ -239,7 +244,8 @@ def _neighbours(nodes: Ids, cells: Ids) -> tuple[Ids, Ids]:
     if most > MAX_CELLS:
         place = int(np.searchsorted(run, np.bincount(run).argmax()))
         raise GraphError(
-            f"{most} cells share the facet of nodes {nodes[place].tolist()}; {MAX_CELLS} may"
+            f"{most} cells share the facet of nodes {nodes[place].tolist()}; at most {MAX_CELLS} "
+            "may share a facet"
         )
     u, v = [], []
     for apart in range(1, most):

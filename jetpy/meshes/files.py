@@ -45,13 +45,17 @@ def read_mesh(path: Path) -> Any:
         If meshio cannot read the file or finds no cells, or the suffix is that of a graph format.
     """
     if split_name(path)[1] in FORMATS:
-        raise FileFormatError(f"{path}: this is the name of a graph, which jetpy partition takes")
+        raise FileFormatError(
+            f"{path}: the suffix is that of a graph, not of a mesh; use jetpy partition"
+        )
     read = meshio().read
     check_exists(path)
     with _meshio_at_work(path, "read"):
         mesh = read(path)
     if not any(len(block.data) for block in mesh.cells):
-        raise FileFormatError(f"{path}: meshio finds no cells; it does not know VTK's voxels")
+        raise FileFormatError(
+            f"{path}: meshio finds no cells in this file (it does not support VTK's voxels)"
+        )
     for name in list(mesh.cell_sets):
         if name == BOUNDING or PART_GROUP.fullmatch(name):
             del mesh.cell_sets[name]
@@ -113,7 +117,7 @@ def _meshio_at_work(path: Path, what: str) -> Iterator[None]:
         If meshio raises any other error, or exits, as it does for an unreadable file.
     """
     printed = io.StringIO()
-    failed = f"{path}: meshio does not {what} this mesh"
+    failed = f"{path}: meshio cannot {what} this mesh"
     try:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
             yield

@@ -47,14 +47,13 @@ def output_format(path: Path) -> str:
         If meshio, or a package that it needs for this format, is not installed.
     """
     formats = _formats(path)
-    suffixes = "; .vtu, .vtk, .msh, .xdmf and .med do"
+    suffixes = "; use .vtu, .vtk, .msh, .xdmf or .med"
     if not formats:
         raise FileFormatError(f"{path}: meshio does not write files with this suffix{suffixes}")
     name = "gmsh" if "gmsh" in formats else formats[0]
     if name not in (*WITH_PARTS, *WITH_ONE_NUMBER):
         raise FileFormatError(
-            f"{path}: meshio does not write the part of each cell to files with this suffix"
-            f"{suffixes}"
+            f"{path}: files with this suffix cannot store the part of each cell{suffixes}"
         )
     if name in PACKAGES:
         optional_package(PACKAGES[name], f"{path}: files of this format")
@@ -75,7 +74,7 @@ def check_output_name(path: Path) -> None:
         output_format(path)
     except FileFormatError as error:
         raise FileFormatError(
-            f"{error}; .part, .npy, .npz, .csv and .json hold the parts alone"
+            f"{error}; to write only the parts, use .part, .npy, .npz, .csv or .json"
         ) from None
 
 

@@ -178,7 +178,7 @@ def _write_elements(stream: BinaryIO, mesh: Any, elements: list[Elements]) -> No
     first = 1
     for e in elements:
         if e.kind not in common._meshio_to_gmsh_type:
-            raise FileFormatError(f"Gmsh has no cells of type {e.kind}")
+            raise FileFormatError(f"the format of Gmsh cannot store cells of type {e.kind}")
         nodes = common._meshio_to_gmsh_order(e.kind, mesh.cells[e.block].data[e.cells])
         numbers = np.arange(first, first + len(nodes))
         _put(stream, np.int32, e.dimension, e.entity, common._meshio_to_gmsh_type[e.kind])

@@ -103,13 +103,13 @@ def read_listing(case: Path, name: str) -> Listing:
     """
     file = _file(case, name)
     if file is None:
-        raise FileFormatError(f"{case / POLY_MESH / name}: there is no such file")
+        raise FileFormatError(f"{case / POLY_MESH / name}: the file does not exist")
     with open_input(file) as stream:
         content = stream.read()
     header, _, _ = content.partition(b"}")
     start = _START.search(content)
     if b"FoamFile" not in header or start is None:
-        raise FileFormatError(f"{file}: not a list of labels of OpenFOAM")
+        raise FileFormatError(f"{file}: this is not an OpenFOAM list of labels")
     return Listing(file, header, int(start[1]), content[start.end() :])
 
 
@@ -128,10 +128,10 @@ def read_labels(case: Path, name: str) -> npt.NDArray[np.int64]:
         try:
             values = np.array(listing.content.partition(b")")[0].split(), np.int64)
         except ValueError:
-            raise FileFormatError(f"{listing.file}: a label is no integer") from None
+            raise FileFormatError(f"{listing.file}: a label is not an integer") from None
     if len(values) != listing.count:
         raise FileFormatError(
-            f"{listing.file}: {listing.count} labels are announced, {len(values)} are there"
+            f"{listing.file}: the file announces {listing.count} labels, but has {len(values)}"
         )
     return values.astype(np.int64)
 
@@ -154,7 +154,9 @@ def read_points(case: Path) -> npt.NDArray[np.float64]:
         )
         return values.astype(np.float64).reshape(listing.count, 3)
     except ValueError:
-        raise FileFormatError(f"{listing.file}: not {listing.count} points") from None
+        raise FileFormatError(
+            f"{listing.file}: the file does not contain {listing.count} points"
+        ) from None
 
 
 def read_faces(case: Path) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -182,7 +184,7 @@ def read_faces(case: Path) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]
         assert places.pop() == len(numbers)
         return np.delete(numbers, places), np.array(places) - np.arange(listing.count)
     except (ValueError, AssertionError, IndexError):
-        raise FileFormatError(f"{listing.file}: not a list of faces of OpenFOAM") from None
+        raise FileFormatError(f"{listing.file}: this is not an OpenFOAM list of faces") from None
 
 
 def _binary(content: bytes, count: int, kind: type[Any]) -> npt.NDArray[Any]:
@@ -200,7 +202,7 @@ def _centres(case: Path, owner: Labels, neighbour: Labels) -> Coordinates:
     """
     points, (labels, starts) = read_points(case), read_faces(case)
     if len(starts) != len(owner) or (len(labels) and labels.max() >= len(points)):
-        raise FileFormatError(f"{case / POLY_MESH}: faces, owner and points do not fit together")
+        raise FileFormatError(f"{case / POLY_MESH}: faces, owner and points are inconsistent")
     sizes = np.diff(starts, append=len(labels))
     of_faces = np.add.reduceat(points[labels], starts) / sizes[:, None]
     cells = np.concatenate([owner, neighbour])

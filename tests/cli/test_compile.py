@@ -117,6 +117,6 @@ def test_for_gpus_that_are_not_here(run: Run, cache: Path, monkeypatch: pytest.M
     assert re.fullmatch(rf"{4 * kernels}: \d+ compiled, \d+ found in the cache", found)
     assert kernels_of(run(*words).stdout) == "all found in the cache"
     words = run("compile", "--backend", "cuda", "--arch", "sm_1", code=1).stderr
-    assert "does not compile for sm_1, but for" in words
+    assert "does not support sm_1; choose one of" in words
     words = run("compile", "--backend", "cuda", "--arch", "hopper", code=2).stderr
-    assert "hopper is no architecture of GPUs; sm_90 is one" in words
+    assert "hopper is not a GPU architecture; give one like sm_90" in words

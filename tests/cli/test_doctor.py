@@ -123,7 +123,7 @@ def test_a_cache_that_others_can_write(
     monkeypatch.setenv("JETPY_CACHE_DIR", str(tmp_path))
     tmp_path.chmod(0o777)
     words = "".join(run("doctor").stdout.split())  # wherever lines are broken
-    assert f"{tmp_path}:NOTUSED,compiledkernels" in words
+    assert f"{tmp_path}:NOTUSED,jetpydoesnotload" in words
     outcome = check_apart("cpu")
     assert (outcome.threads, outcome.wrong) == (0, [])
     assert "other users can write to it" in outcome.missing
@@ -151,8 +151,8 @@ def test_problems_come_with_a_remedy(run: Run, machine: Machine) -> None:
     words = " ".join(run("doctor").stdout.split())
     assert "compilers no g++, nvcc 13.0" in words
     assert words.count("WRONG: ") == words.count("FIX: ") == 2
-    assert "WRONG: Kokkos is built as C++20 with views on mdspan, for CUDA 13.0: " in words
-    assert "FIX: Build Kokkos again with -DCMAKE_CXX_STANDARD=17" in words
+    assert "WRONG: Kokkos was built as C++20 with views on mdspan for CUDA 13.0: " in words
+    assert "FIX: Rebuild Kokkos with -DCMAKE_CXX_STANDARD=17" in words
     assert f"To install the Kokkos back ends, see {guide('kokkos')}" in words
 
 

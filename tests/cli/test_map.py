@@ -263,12 +263,12 @@ FILES = {
 }
 
 MATRIX_FILES = {
-    "missing.txt": (2, "missing.txt: neither distances such as 1:10:100 nor a file"),
-    "1.5:2": (2, "1.5:2: neither distances such as 1:10:100 nor a file"),
-    "near:far": (2, "near:far: neither distances such as 1:10:100 nor a file"),
+    "missing.txt": (2, "missing.txt: this is neither a list of distances such as 1:10:100 nor"),
+    "1.5:2": (2, "1.5:2: this is neither a list of distances such as 1:10:100 nor"),
+    "near:far": (2, "near:far: this is neither a list of distances such as 1:10:100 nor"),
     ".": (1, "Is a directory: '.'"),
     **{
-        name: (1, f"{name}: not a matrix of whole numbers")
+        name: (1, f"{name}: this is not a matrix of integers")
         for name in FILES
         if name.split(".")[0] not in {"ring", "wide", "uneven", "negative", "self", "loop"}
     },
@@ -276,7 +276,7 @@ MATRIX_FILES = {
     "uneven.txt": (2, "the distance of PEs 0 and 1 is 1; distances must be the same in both"),
     "negative.txt": (2, "the distance of PEs 0 and 1 is -1"),
     "self.txt": (2, "the distance of PEs 0 and 0 is 3"),
-    "ring.txt --method hm": (2, "method hm needs a hierarchy; without one, use im"),
+    "ring.txt --method hm": (2, "method hm needs a hierarchy; give one, or use im"),
     "ring.txt --hierarchy 2:3": (2, "matrix of distances is 4 x 4, but the hierarchy has 6 PEs"),
 }
 
@@ -294,7 +294,10 @@ OPTIONS = {
     "--hierarchy 2: --distance 1:10": (2, "hierarchy is '2:'; it must be integers"),
     "--hierarchy 2:4 --distance 1:": (2, "distances is '1:'; it must be integers"),
     "--hierarchy 2:4 --distance 1:-10": (2, "distances is '1:-10'; each number must be in 0.."),
-    "--hierarchy 4096:4096 --distance 1:10": (2, "the hierarchy has 16777216 PEs; it may have at most"),
+    "--hierarchy 4096:4096 --distance 1:10": (
+        2,
+        "the hierarchy has 16777216 PEs; it may have at most",
+    ),
     **{
         f"--hierarchy 2:4 --distance 1:10 {options}": case
         for options, case in {
@@ -310,16 +313,19 @@ OPTIONS = {
             "--rankfile x -o x": (2, "x is given twice"),
             "--rankfile -": (2, "'-' (standard output) is allowed for --json only"),
             "--rankfile nowhere/x": (1, "nowhere/x: cannot be written"),
-            "--rankfile x": (2, "1200 tasks on 8 PEs: several on one"),
+            "--rankfile x": (2, "there are 1200 tasks, but 8 PEs"),
             "--slurm-hostfile x": (2, "--slurm-hostfile needs --hosts"),
-            "--slurm-hostfile x --hosts a": (2, "1200 tasks on 8 PEs: several on one"),
+            "--slurm-hostfile x --hosts a": (2, "there are 1200 tasks, but 8 PEs"),
             "--hosts a,b": (2, "--hosts needs --rankfile or --slurm-hostfile"),
-            "--rankfile x --hosts ,": (2, "hosts ',': there is no name of a host"),
-            "--rankfile x --hosts a,b,c": (2, "3 hosts do not fit the hierarchy 2:4, distances"),
+            "--rankfile x --hosts ,": (2, "hosts is ',', which has no host name"),
+            "--rankfile x --hosts a,b,c": (
+                2,
+                "there are 3 hosts, but the hierarchy 2:4, distances",
+            ),
             "--rankfile mesh.part --hosts mesh.part": (2, "mesh.part is given twice"),
         }.items()
     },
-    "--distance ring.txt --rankfile x": (2, "a machine without a hierarchy has no hosts"),
+    "--distance ring.txt --rankfile x": (2, "the machine has no hierarchy"),
     "--distance ring.txt -o ring.txt": (2, "ring.txt is given twice"),
     "--distance ring.txt --json ring.txt": (2, "ring.txt is given twice"),
 }
@@ -332,9 +338,9 @@ EVALUATE = {
     "mesh.part --hierarchy 3 --distance 1": (1, "vertex 900 is in part 3"),
     "mesh.part --distance missing.txt": (
         2,
-        "missing.txt: neither distances such as 1:10:100 nor a file",
+        "missing.txt: this is neither a list of distances such as 1:10:100 nor",
     ),
-    "mesh.part --distance ragged.txt": (1, "ragged.txt: not a matrix of whole numbers"),
+    "mesh.part --distance ragged.txt": (1, "ragged.txt: this is not a matrix of integers"),
     "mesh.part --distance ring.txt --json ring.txt": (2, "ring.txt is given twice"),
 }
 

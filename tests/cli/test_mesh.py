@@ -88,14 +88,14 @@ def test_what_meshio_cannot_do(run: Run, mesh: Any, tmp_path: Path) -> None:
     assert "meshio does not write files with this suffix" in wrong.stderr
     noise = tmp_path / "noise.vtu"
     noise.write_text("nothing")
-    assert "meshio does not read this mesh" in run("mesh", noise, "-k", "2", code=1).stderr
+    assert "meshio cannot read this mesh" in run("mesh", noise, "-k", "2", code=1).stderr
     assert "not an OpenFOAM case" in run("mesh", ".", "-k", "2", code=2).stderr
     mesh.cells[1].data = mesh.cells[1].data[:, :7]
-    with pytest.raises(FileFormatError, match="meshio does not write this mesh"):
+    with pytest.raises(FileFormatError, match="meshio cannot write this mesh"):
         files.write_mesh(tmp_path / "out.vtk", mesh, np.zeros(40, np.int32))
     assert not list(tmp_path.glob("out*"))
     words = run("mesh", noise, "-k", "2", "-o", "out.stl", code=1).stderr
-    assert "does not write the part of each cell to files with this suffix" in words
+    assert "files with this suffix cannot store the part of each cell" in words
 
 
 def test_cells_that_meshio_leaves_out(run: Run, tmp_path: Path) -> None:
@@ -328,10 +328,10 @@ def test_centres_of_openfoams_cells(run: Run, tmp_path: Path, form: str) -> None
 @pytest.mark.parametrize(
     ("name", "body", "words"),
     [
-        ("points", "3\n((0 0 0) (1 1 1))", "not 3 points"),
-        ("points", "1\n((0 0 x))", "not 1 points"),
-        ("faces", "2\n(3(0 1 2) 4(0 1))", "not a list of faces"),
-        ("faces", "1\n(3(0 1 2))", "do not fit together"),
+        ("points", "3\n((0 0 0) (1 1 1))", "does not contain 3 points"),
+        ("points", "1\n((0 0 x))", "does not contain 1 points"),
+        ("faces", "2\n(3(0 1 2) 4(0 1))", "not an OpenFOAM list of faces"),
+        ("faces", "1\n(3(0 1 2))", "are inconsistent"),
     ],
 )
 def test_bad_points_of_openfoam(tmp_path: Path, name: str, body: str, words: str) -> None:
@@ -345,10 +345,10 @@ def test_bad_points_of_openfoam(tmp_path: Path, name: str, body: str, words: str
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("nothing", "not a list of labels"),
-        (HEADER.format("ascii", 32) + "3\n(0 1)", "3 labels are announced, 2 are there"),
-        (HEADER.format("ascii", 32) + "2\n(0 x)", "a label is no integer"),
-        (HEADER.format("binary", 32) + "2\n(abc)", "2 labels are announced, 1 are there"),
+        ("nothing", "not an OpenFOAM list of labels"),
+        (HEADER.format("ascii", 32) + "3\n(0 1)", "announces 3 labels, but has 2"),
+        (HEADER.format("ascii", 32) + "2\n(0 x)", "a label is not an integer"),
+        (HEADER.format("binary", 32) + "2\n(abc)", "announces 2 labels, but has 1"),
     ],
 )
 def test_bad_files_of_openfoam(tmp_path: Path, content: str, words: str) -> None:
@@ -357,7 +357,7 @@ def test_bad_files_of_openfoam(tmp_path: Path, content: str, words: str) -> None
     with pytest.raises(FileFormatError, match=words):
         openfoam.read_case(folder)
     (folder / openfoam.POLY_MESH / "owner").unlink()
-    with pytest.raises(FileFormatError, match="there is no such file"):
+    with pytest.raises(FileFormatError, match="the file does not exist"):
         openfoam.read_case(folder)
     (folder / openfoam.POLY_MESH / "owner.gz").write_bytes(b"spam")
     with pytest.raises(FileFormatError, match=r"owner\.gz"):

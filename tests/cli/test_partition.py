@@ -144,7 +144,7 @@ def test_targets(run: Run, targets: str) -> None:
     ("options", "message"),
     [
         (("--targets", "2:1"), "it must be 3 numbers"),
-        (("--targets", "2:x:1"), "neither numbers such as 2:1:1:1 nor a file"),
+        (("--targets", "2:x:1"), "which is neither a file nor numbers such as 2:1:1:1"),
         (("--targets", "2:0:1"), "the target of part 1 is 0"),
         (
             ("--targets", "2:1:1", "--session", "live.npz"),

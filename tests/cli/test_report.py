@@ -206,7 +206,10 @@ MISTAKES = {
     "mesh.graph -k 2": (2, "Missing option '-o'"),
     "mesh.graph -k 0 -o x.html": (2, "k is 0"),
     "mesh.graph mesh.part -k 3 -o x.html": (1, "vertex 900 is in part 3"),
-    "mesh.graph short.part -o x.html": (1, "short.part: 2 part ids, but the graph has 1200"),
+    "mesh.graph short.part -o x.html": (
+        1,
+        "short.part: the file has 2 part ids, but the graph has 1200",
+    ),
     "mesh.graph mesh.part --preset ultra -o x.html": (2, "--preset cannot be combined with PARTS"),
     "mesh.graph mesh.part --threads 1 -o x.html": (2, "--threads cannot be combined with PARTS"),
     "mesh.graph -k 2 --imbalance -1 -o x.html": (2, "imbalance is -1.0"),
@@ -220,10 +223,13 @@ MISTAKES = {
     ),
     "mesh.graph mesh.part --coordinates one.xy -o x.html": (
         1,
-        "one.xy: line 1: 2 or 3 numbers are expected, not 1",
+        "one.xy: line 1: the line has 1 numbers; it must have 2 or 3",
     ),
     "mesh.graph mesh.part --coordinates words.xy -o x.html": (1, "words.xy: line 1"),
-    "mesh.graph mesh.part --coordinates nan.npy -o x.html": (1, "nan.npy: vertex 0 has coordinates [nan"),
+    "mesh.graph mesh.part --coordinates nan.npy -o x.html": (
+        1,
+        "nan.npy: vertex 0 has coordinates [nan",
+    ),
     "mesh.graph -k 2 --vertex-weights two.txt -o x.html": (
         2,
         "the file has several weights for each vertex",

@@ -115,7 +115,7 @@ def test_files_beside_a_session_go_by_its_numbers(run: Run, session: Path) -> No
     assert "few.part: vertex 0 has no part" in words
     Path("few.part").write_text("0\n" * 1199)
     words = run("evaluate", session, "few.part", code=1).stderr
-    assert "few.part: 1199 part ids, but the graph has 1200 vertices" in words
+    assert "few.part: the file has 1199 part ids, but the graph has 1200 vertices" in words
 
 
 def test_sessions_are_graphs_until_vertices_are_deleted(run: Run, session: Path) -> None:
@@ -125,14 +125,14 @@ def test_sessions_are_graphs_until_vertices_are_deleted(run: Run, session: Path)
     Path("changes.txt").write_text("-v 17\n")
     run("update", session, "changes.txt", "--quiet", *ENGINE)
     words = run("partition", session, "-k", 2, *ENGINE, code=1).stderr
-    assert "mesh.npz: this is a session in which vertices are deleted" in words
+    assert "mesh.npz: this is a session with deleted vertices" in words
 
 
 def test_parts_of_deleted_vertices_go_with_sessions(run: Run, session: Path) -> None:
     Path("changes.txt").write_text("-v 17\n")
     run("update", session, "changes.txt", "-o", "out.part", "--quiet", *ENGINE)
     words = " ".join(run("evaluate", "mesh.graph", "out.part", code=1).stderr.split())
-    assert "out.part: line 18: part -1 is negative; jetpy update writes it for deleted" in words
+    assert "out.part: line 18: part -1 is negative; jetpy update writes it for a deleted" in words
 
 
 @pytest.mark.parametrize(

@@ -191,7 +191,12 @@ def test_small_graphs() -> None:
             "the vertex weights overflow: the sum of weight 0 over all",
         ),
         (np.full((9, 2), "a"), {}, GraphError, "vertex weights must be integers"),
-        (np.ones((9, 2)), {"imbalance": [0.1] * 3}, OptionError, "imbalance has 3 numbers; give one number"),
+        (
+            np.ones((9, 2)),
+            {"imbalance": [0.1] * 3},
+            OptionError,
+            "imbalance has 3 numbers; give one number",
+        ),
         (np.ones((9, 2)), {"imbalance": [0.1, -1]}, OptionError, "imbalance is -1"),
         (
             np.ones((9, 2)),

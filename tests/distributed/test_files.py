@@ -151,9 +151,9 @@ def test_parts_in_one_file(name: str, size: int, tmp_path: Path) -> None:
     ("content", "message"),
     [
         (b"3 2\n2\n1 3\n", "ends after 2 of 3 vertex lines"),
-        (b"3 2\n2\n1 3\n2\n1\n", "more lines than the header's 3 vertices"),
+        (b"3 2\n2\n1 3\n2\n1\n", "more vertex lines than the 3"),
         (b"3 2\n2\n1 x\n2\n", "not an integer"),
-        (b"three\n", "header must be"),
+        (b"three\n", "the header is 'three'; it must be"),
     ],
 )
 def test_bad_metis_files(content: bytes, message: str, tmp_path: Path) -> None:
@@ -169,14 +169,14 @@ def test_bad_files(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
     for path, message in (
-        (short, "24 bytes, but indptr of 5 vertices end at 72"),
+        (short, "the file has 24 bytes, but indptr of 5 vertices would end at byte 72"),
         (none, "No such file"),
-        (folder, "no indptr.npy"),
+        (folder, "indptr.npy is missing"),
     ):
         with pytest.raises(JetpyError, match=message):
             jetpy.distributed.read(None, path)
     one = from_edges(2, [(0, 1)])
-    with pytest.raises(JetpyError, match=r"several processes write \.npy"):
+    with pytest.raises(JetpyError, match=r"several processes writes \.npy"):
         jetpy.distributed.partition(
             None, (one.indptr, one.indices), 2, backend="cpu", threads=1
         ).save(tmp_path / "parts.csv")

@@ -116,12 +116,17 @@ def pair(*blocks: Any) -> Any:
 
 I32 = np.array
 BAD: dict[str, tuple[Any, dict[str, Any], type[Exception], str]] = {
-    "no tuple": (pair([0], [0]), {}, GraphError, "process 0: a block is a tuple"),
+    "no tuple": (
+        pair([0], [0]),
+        {},
+        GraphError,
+        "process 0: the block is a list; it must be a tuple",
+    ),
     "second is bad": (
         pair((I32([0, 1]), I32([1])), (I32([0, 1]), I32([0]), I32([0]))),
         {},
         GraphError,
-        r"process 1: edge_weights must lie in 1\.\.2",
+        r"process 1: edge_weights must be in 1\.\.2",
     ),
     "ends": (
         pair((I32([0, 2]), I32([1])), (I32([0, 1]), I32([0]))),
@@ -139,25 +144,25 @@ BAD: dict[str, tuple[Any, dict[str, Any], type[Exception], str]] = {
         pair((I32([0, 1]), I32([1])), (I32([0, 1]), I32([2]))),
         {},
         GraphError,
-        r"process 1: edge \(1, 2\): there are 2 vertices",
+        r"process 1: edge \(1, 2\) leaves the graph; vertices must be in 0\.\.1",
     ),
     "an id of 33 bits": (
         pair((I32([0, 1]), I32([1 + 2**32], np.int64)), (I32([0, 1]), I32([0]))),
         {},
         GraphError,
-        rf"edge \(0, {1 + 2**32}\): there are 2 vertices",
+        rf"edge \(0, {1 + 2**32}\) leaves the graph; vertices must be in 0\.\.1",
     ),
     "loop": (
         pair((I32([0, 1]), I32([0])), (I32([0, 0]), I32([], int))),
         {},
         GraphError,
-        r"edge \(0, 0\): a self-loop",
+        r"edge \(0, 0\) is a self-loop",
     ),
     "twice": (
         pair((I32([0, 2]), I32([1, 1])), (I32([0, 2]), I32([0, 0]))),
         {},
         GraphError,
-        r"edge \(0, 1\) is there twice",
+        r"edge \(0, 1\) is listed more than once",
     ),
     "one way": (
         pair((I32([0, 1]), I32([1])), (I32([0, 0]), I32([], int))),
@@ -175,7 +180,7 @@ BAD: dict[str, tuple[Any, dict[str, Any], type[Exception], str]] = {
         pair((I32([0, 1]), I32([1])), (I32([0, 1]), I32([0]))),
         {"vtxdist": [0, 2, 2]},
         GraphError,
-        r"vtxdist should be \[0, 1, 2\]",
+        r"vtxdist does not match the blocks; it must be \[0, 1, 2\]",
     ),
     "k": (
         pair((I32([0, 1]), I32([1])), (I32([0, 1]), I32([0]))),
@@ -217,7 +222,7 @@ def test_other_options_elsewhere() -> None:
     def run(comm: Communicator) -> Block:
         return partition(comm, block_of(GRID, bounds, comm.rank), 2 + comm.rank)
 
-    with pytest.raises(OptionError, match="process 1 asks for"):
+    with pytest.raises(OptionError, match="process 1 passes"):
         side_by_side(2, run)
 
 
@@ -250,5 +255,5 @@ def test_another_size_of_small_levels_elsewhere() -> None:
     def run(comm: Communicator) -> Any:
         return partition(comm, block_of(GRID, bounds, comm.rank), small=10 + comm.rank)
 
-    with pytest.raises(OptionError, match="process 1 asks for"):
+    with pytest.raises(OptionError, match="process 1 passes"):
         side_by_side(2, run)

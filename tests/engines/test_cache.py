@@ -312,7 +312,7 @@ def test_without_a_home_kernels_are_kept_among_temporary_files(
     assert cache.read_entry(NAME) == b"code"
     own = cache.cache_dirs()[-1]
     assert (own.parent, mode(own)) == (tmp_path, 0o700)
-    assert cache.prospects().startswith(f"later runs find them in {own}, as there is no cache")
+    assert cache.prospects().startswith(f"later runs find them in {own}, because no cache folder")
 
 
 def test_a_temporary_folder_of_somebody_else_is_not_used(
@@ -321,7 +321,7 @@ def test_a_temporary_folder_of_somebody_else_is_not_used(
     monkeypatch.setattr(os, "geteuid", lambda: 4242)
     (tmp_path / "jetpy-4242").mkdir()
     assert cache.cache_dirs() == [cache._own_dir()]
-    assert cache.prospects().startswith("they cannot be kept for later runs: ")
+    assert cache.prospects().startswith("jetpy cannot keep them for later runs, because ")
 
 
 def test_what_is_told_where_the_cache_can_be_written_to(folder: Path) -> None:

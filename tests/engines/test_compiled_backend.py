@@ -115,7 +115,9 @@ def test_other_objects_in_place_of_arguments(is_program: bool) -> None:
     recorded()
     assert third.doubled.tolist() == [10, 12, 14, 16, 18]
     third.doubled = np.zeros(5, np.int64)
-    with pytest.raises(TypeError, match="doubled is an array of int32, not of int64"):
+    with pytest.raises(
+        TypeError, match="doubled is an array of int64; it must be an array of int32"
+    ):
         recorded.exchange({})
 
 

@@ -165,7 +165,7 @@ def test_a_read_only_cache_is_used_as_it_is(
     other = load_workunits(PUT.format(5), tmp_path, monkeypatch)
     CpuBackend(1).parallel_for(2, other.put, out=out)
     assert out.tolist() == [5, 5]
-    assert "they cannot be kept for later runs: " in caplog.text
+    assert "jetpy cannot keep them for later runs, because " in caplog.text
     assert "later runs find them" not in caplog.text
     assert len(files_in(empty_cache)) == 1
 

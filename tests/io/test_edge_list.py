@@ -61,12 +61,15 @@ def test_only_comments_before_weighted_edges_in_the_first_chunk() -> None:
 
 
 BAD = {
-    "one integer": ("0 1\n2\n", "line 2: 1 numbers, but the lines before have 2"),
-    "one integer first": ("5\n", "line 1: 2 or 3 numbers are expected, not 1"),
-    "four integers": ("#\n0 1 2 3\n", "line 2: 2 or 3 numbers are expected, not 4"),
-    "weight missing": ("0 1 2\n\n1 2\n", "line 3: 2 numbers, but the lines before have 3"),
+    "one integer": ("0 1\n2\n", "line 2: the line has 1 numbers, but the lines before it have 2"),
+    "one integer first": ("5\n", "line 1: the line has 1 numbers; it must have 2 or 3"),
+    "four integers": ("#\n0 1 2 3\n", "line 2: the line has 4 numbers; it must have 2 or 3"),
+    "weight missing": (
+        "0 1 2\n\n1 2\n",
+        "line 3: the line has 2 numbers, but the lines before it have 3",
+    ),
     "text": ("0 1\na b\n", "line 2: 'a' is not an integer"),
-    "names": ("alice bob\nbob carol\n", "'bob' is not an integer; .* give it to jetpy.from_edges"),
+    "names": ("alice bob\nbob carol\n", "'bob' is not an integer; .* pass it to jetpy.from_edges"),
     "quoted names": ('"a","b"\n"b","c"\n', "is not an integer; .* jetpy.from_edges"),
     "fraction": ("0 1 0.5\n", r"line 1: '0.5' is not an integer; scale=True \(--scale\)"),
     "large": ("0 1 99999999999\n", r"'99999999999' does not fit in 32 bits; scale=True"),
@@ -149,7 +152,7 @@ def test_lists_that_seem_to_begin_with_1(
     content: str, is_told: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     read(content)
-    told = "jetpy numbers the vertices of edge lists from 0: in graph, vertex 0 has no edge and all"
+    told = "jetpy numbers the vertices of edge lists from 0. In graph, vertex 0 has no edge and all"
     assert [message.startswith(told) for message in caplog.messages] == [True] * is_told
 
 

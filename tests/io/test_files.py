@@ -69,7 +69,7 @@ def test_compressed_files_under_other_names(tmp_path: Path, suffix: str, compres
     packed, misnamed = tmp_path / f"a{suffix}{compression}", tmp_path / f"b{suffix}"
     write_graph(packed, path(9))
     misnamed.write_bytes(packed.read_bytes())
-    words = f"b{suffix}: this file is compressed; its name has to end in {compression}"
+    words = f"b{suffix}: this file is compressed, but its name does not end in {compression}"
     with pytest.raises(FileFormatError, match=words):
         read_graph(misnamed)
 
@@ -97,7 +97,9 @@ def test_unknown_suffixes_list_the_known_ones(tmp_path: Path, name: str) -> None
         lambda: read_graph(tmp_path / name),
         lambda: write_graph(tmp_path / name, path(2)),
     ):
-        with pytest.raises(FileFormatError, match=r"known are \.graph, .*\.csv, each also with"):
+        with pytest.raises(
+            FileFormatError, match=r"the formats are \.graph, .*\.csv, each also with"
+        ):
             action()
     assert not list(tmp_path.iterdir())
 
@@ -123,7 +125,7 @@ def test_file_errors_are_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "folder.graph").mkdir()
     with pytest.raises(JetpyError, match=r"missing\.graph: cannot be read: No such file"):
         read_graph(tmp_path / "missing.graph")
-    with pytest.raises(JetpyError, match=r"folder\.graph: there is no indptr\.npy"):
+    with pytest.raises(JetpyError, match=r"folder\.graph: indptr\.npy is missing"):
         read_graph(tmp_path / "folder.graph")
     with pytest.raises(JetpyError, match=r"folder\.graph: cannot be written: Is a directory"):
         write_graph(tmp_path / "folder.graph", path(2))
@@ -150,14 +152,14 @@ def test_errors_name_the_file(tmp_path: Path) -> None:
         read_graph(file)
     file.write_text("2 1\n2\n\n")
     with pytest.raises(
-        FileFormatError, match=r"a\.graph: line 1: .*; first problem: edge \(1, 2\)"
+        FileFormatError, match=r"a\.graph: line 1: .*; the first problem is: edge \(1, 2\)"
     ):
         read_graph(file)
 
 
 def test_formats_that_would_lose_vertex_weights_refuse(tmp_path: Path) -> None:
     for name in ("a.txt", "a.mtx"):
-        with pytest.raises(GraphError, match="cannot hold vertex weights"):
+        with pytest.raises(GraphError, match="cannot store vertex weights"):
             write_graph(tmp_path / name, from_edges(2, [(0, 1)], None, [1, 2]))
     assert not list(tmp_path.iterdir())
 
@@ -285,11 +287,20 @@ class TestMatrixMarket:
             ("{int} general\n2 3 1\n1 2 1\n", "line 2: the matrix must be square, not 2 by 3"),
             ("{int} general\n2147483648 2147483648 0\n", "line 2: .* too many"),
             ("{int} general\n3 3 2147483648\n1 2 1\n", "line 2: .* too many"),
-            ("{int} general\n3 3 2\n1 2 1\n", "line 2: 2 entries .* the file lists 1"),
-            ("{int} general\n3 3 1\n1 2 1\n2 1 1\n", "line 2: 1 entries .* the file lists 2"),
+            (
+                "{int} general\n3 3 2\n1 2 1\n",
+                "line 2: .* announces 2 entries, .* the file lists 1",
+            ),
+            (
+                "{int} general\n3 3 1\n1 2 1\n2 1 1\n",
+                "line 2: .* announces 1 entries, .* the file lists 2",
+            ),
             ("{int} general\n3 3 1\n1 x 1\n", "line 3: 'x' is not an integer"),
-            ("{int} general\n3 3 1\n1 2\n", "line 3: 3 numbers are expected, not 2"),
-            ("{int} general\n3 3 1\n%\n1 4 1\n", r"line 4: 4 is not a vertex; ids are 1\.\.3"),
+            ("{int} general\n3 3 1\n1 2\n", "line 3: the line has 2 numbers; it must have 3"),
+            (
+                "{int} general\n3 3 1\n%\n1 4 1\n",
+                r"line 4: 4 is not a vertex; ids must be in 1\.\.3",
+            ),
             ("{int} general\n3 3 1\n0 1 1\n", "line 3: 0 is not a vertex"),
             ("{int} general\n3 3 1\n1 2 9999999999\n", "line 3: '9999999999' does not fit"),
             ("{int} general\n3 3 1\n1 2 4\n", r"edge \(1, 2\) on line 3 is listed, but not its"),
@@ -348,7 +359,7 @@ class TestNpz:
         refused("not an .npz archive, or it is cut short", b"rubbish")
         refused("not an .npz archive, or it is cut short", good[:-30])
         refused("archive cannot be read: Bad CRC-32", good.replace(b"\1\0\0\0", b"\7\0\0\0", 1))
-        refused("no array indices in the archive, only indptr, x", archive(indptr=[0], x=[1]))
+        refused("the archive has no array indices, only indptr, x", archive(indptr=[0], x=[1]))
         refused("cannot be read: .*allow_pickle", archive(indptr=np.array([{}]), indices=[0]))
         refused("cannot be read", archive(format=np.array(b"zzz"), data=[1]))
         refused("1 is not a vertex", archive(indptr=[0, 1], indices=[1]))

@@ -53,26 +53,35 @@ def matrix(kind: str) -> bytes:
 
 
 REFUSED: dict[str, tuple[bytes, str]] = {
-    "a.txt": (b"0 2000000000\n", "line 1: vertex 2000000000 is far beyond what 1 edges can just"),
+    "a.txt": (b"0 2000000000\n", "line 1: vertex 2000000000 is too large for a graph with 1 edges"),
     "b.txt": (b"0 1\n\n7 2000000000 5\n".replace(b" 5", b""), "the first line must be '# vertices"),
-    "c.csv": (b"source,target\n1199999999,5\n", "line 2: vertex 1199999999 is far beyond"),
-    "d.tsv": (b"0\t10000000\n", "vertex 10000000 is far beyond"),
+    "c.csv": (
+        b"source,target\n1199999999,5\n",
+        "line 2: vertex 1199999999 is too large for a graph",
+    ),
+    "d.tsv": (b"0\t10000000\n", "vertex 10000000 is too large for a graph"),
     "e.mtx": (
         f"{BANNER}2000000000 2000000000 1\n2 1\n".encode(),
-        "line 2: 2000000000 rows are far more than 1 entries can justify; .* '% vertices 2000",
+        "line 2: 2000000000 rows are too many for 1 entries; .* '% vertices 2000",
     ),
-    "f.mtx": (f"{BANNER}2000000000 2000000000 0\n".encode(), "line 2: 2000000000 rows are far"),
+    "f.mtx": (
+        f"{BANNER}2000000000 2000000000 0\n".encode(),
+        "line 2: 2000000000 rows are too many for 0",
+    ),
     "g.mtx": (f"{BANNER}% vertices 7\n20000000 20000000 0\n".encode(), "line 3: 20000000 rows"),
     "h.graph": (b"2000000000 1\n2\n1\n", "ends after 2 of 2000000000 vertex lines"),
-    "i.npz": (matrix("coo"), "1000000000 rows are far more than 2 entries can justify; .* as csr"),
-    "j.npz": (matrix("dia"), "1000000000 rows are far more than 2 entries can justify"),
-    "k.npz": (claiming("(2000000000,)", indptr=[0], indices=[]), "far too large for this file"),
+    "i.npz": (matrix("coo"), "1000000000 rows are too many for 2 entries; .* as csr"),
+    "j.npz": (matrix("dia"), "1000000000 rows are too many for 2 entries"),
+    "k.npz": (
+        claiming("(2000000000,)", indptr=[0], indices=[]),
+        "more than a file of this size can contain",
+    ),
     "l.npz": (
         claiming("(30,)", indptr=[0], indices=[]),
         "should have 240 bytes, but there are onl",
     ),
-    "m.npz": (claiming("(-1,)", indptr=[0], indices=[]), r"no array has the shape \(-1,\)"),
-    "n.npz": (claiming("(0,10**9)", indptr=[0], indices=[]), "this is no array of NumPy"),
+    "m.npz": (claiming("(-1,)", indptr=[0], indices=[]), r"an array cannot have shape \(-1,\)"),
+    "n.npz": (claiming("(0,10**9)", indptr=[0], indices=[]), "this is not a NumPy array"),
 }
 
 
@@ -147,7 +156,9 @@ def test_archives_that_unpack_to_far_more(tmp_path: Path, monkeypatch: pytest.Mo
     np.savez_compressed(path, **arrays)
     assert read_graph(path).n == 100_000
     monkeypatch.setattr(limits, "UNPACKED", 1000)
-    with pytest.raises(FileFormatError, match="800008 bytes is far too large for this file"):
+    with pytest.raises(
+        FileFormatError, match="needs 800008 bytes, which is more than a file of this size"
+    ):
         read_graph(path)
     np.savez(path, **arrays)
     assert read_graph(path).n == 100_000
@@ -160,7 +171,7 @@ def test_distances_believe_no_header(tmp_path: Path, shape: str) -> None:
         header = {"descr": "<i8", "fortran_order": False, "shape": eval(shape)}
         np.lib.format.write_array_header_1_0(stream, header)
         stream.write(bytes(32))
-    with pytest.raises(FileFormatError, match="not a matrix of whole numbers"):
+    with pytest.raises(FileFormatError, match="this is not a matrix of integers"):
         read_distances(str(path))
 
 

@@ -100,38 +100,47 @@ def test_valid_files(case: str) -> None:
 
 
 BAD: dict[str, tuple[str | bytes, str]] = {
-    "empty file": ("", "line 1: the header must be 'n m"),
-    "empty header": ("\n2 1\n2\n1\n", "line 1: the header must be"),
-    "one number": ("% c\n5\n", "line 2: the header must be .*, not '5'"),
-    "five numbers": ("2 1 0 1 1\n2\n1\n", "line 1: the header must be"),
-    "negative": ("-2 1\n", "line 1: the header must be"),
-    "fmt not binary": ("2 1 12\n2\n1\n", "line 1: the header must be"),
-    "ncon 2": ("2 1 10 2\n1 1 2\n1 1 1\n", r"line 1: 2 weights per vertex \(ncon\)"),
+    "empty file": ("", "line 1: the header is ''; it must be 'n m"),
+    "empty header": ("\n2 1\n2\n1\n", "line 1: the header is"),
+    "one number": ("% c\n5\n", "line 2: the header is '5'; it must be 'n m"),
+    "five numbers": ("2 1 0 1 1\n2\n1\n", "line 1: the header is"),
+    "negative": ("-2 1\n", "line 1: the header is"),
+    "fmt not binary": ("2 1 12\n2\n1\n", "line 1: the header is"),
+    "ncon 2": (
+        "2 1 10 2\n1 1 2\n1 1 1\n",
+        r"line 1: ncon is 2; .* vertex_weights= \(--vertex-weights\)",
+    ),
     "ncon without weights": ("2 1 1 1\n2 1\n1 1\n", "line 1: ncon is 1, .* no vertex weights"),
     "weights without ncon": ("2 1 10 0\n1 2\n1 1\n", "line 1: ncon is 0, .* are vertex weights"),
     "too many vertices": ("4294967296 0\n", "line 1: 4294967296 vertices .* too many"),
     "too many edges": ("5 1073741824\n", "line 1: .* 1073741824 edges are too many"),
-    "binary rubbish": (bytes(range(256)) * 9, "line 1: the header must be"),
+    "binary rubbish": (bytes(range(256)) * 9, "line 1: the header is"),
     "rubbish after the header": ("2 1\n2\n\x00\xff\x80\n", r"line 3: '\\x00.* is not an integer"),
-    "compressed bytes": (b"\x1f\x8b\x08\x00 rubbish", "line 1: the header must be"),
+    "compressed bytes": (b"\x1f\x8b\x08\x00 rubbish", "line 1: the header is"),
     "fraction": ("2 1\n2\n1.0\n", "line 3: '1.0' is not an integer$"),
     "edge weight a fraction": (
         "2 1 1\n2 .5\n1 .5\n",
-        r"line 2: '.5' is not an integer; scale=True \(--scale\) .*, pattern=True \(--pattern\)",
+        r"line 2: '.5' is not an integer; scale=True \(--scale\) .*, and pattern=True",
     ),
     "vertex weight a fraction": (
         "2 1 10\n.5 2\n1 1\n",
-        r"line 2: '.5' is not an integer; scale=True \(--scale\) .* into integers$",
+        r"line 2: '.5' is not an integer; scale=True \(--scale\) .* to integers$",
     ),
     "large edge weight": ("2 1 1\n2 99999999999\n", "does not fit in 32 bits; scale=True"),
     "cut short between lines": ("3 2\n2\n1 3\n", "ends after 2 of 3 vertex lines"),
     "cut short after the header": ("3 2\n", "ends after 0 of 3 vertex lines"),
-    "cut short within a line": ("3 3\n2 3\n1 3\n1", "3 edges, .* 6 neighbours .* lists 5; first"),
-    "too many lines": ("2 1\n2\n1\n\n1\n", "line 5: too many lines for the 2 vertices"),
-    "fewer edges than promised": ("2 2\n2\n1\n", "line 1: the header says 2 edges, .* lists 2"),
-    "more edges than promised": ("3 1\n2 3\n1\n1\n", "header says 1 edges, .* lists 4"),
-    "directed edges counted": ("2 2 \n2\n1\n", "line 1: the header says 2 edges"),
-    "neighbour 0": ("2 1\n2\n0\n", "line 3: 0 is not a vertex; they are numbered 1..2"),
+    "cut short within a line": (
+        "3 3\n2 3\n1 3\n1",
+        "3 edges, .* 6 neighbours .* lists 5; the first problem",
+    ),
+    "too many lines": ("2 1\n2\n1\n\n1\n", "line 5: the file has more vertex lines than the 2"),
+    "fewer edges than promised": (
+        "2 2\n2\n1\n",
+        "line 1: the header announces 2 edges, .* lists 2",
+    ),
+    "more edges than promised": ("3 1\n2 3\n1\n1\n", "header announces 1 edges, .* lists 4"),
+    "directed edges counted": ("2 2 \n2\n1\n", "line 1: the header announces 2 edges"),
+    "neighbour 0": ("2 1\n2\n0\n", "line 3: 0 is not a vertex; vertices must be in 1..2"),
     "neighbour n + 1": ("%\n2 1\n2\n%\n3\n", "line 5: 3 is not a vertex"),
     "neighbour negative": ("2 1\n-2\n1\n", "line 2: -2 is not a vertex"),
     "neighbour past 32 bits": ("2 1\n2\n99999999999\n", "line 3: '99999999999' does not fit"),
@@ -199,7 +208,7 @@ def test_neighbours_are_no_fractions(id: str, told: str) -> None:
 @pytest.mark.parametrize("code", ["100", "111"])
 def test_sizes_are_told_not_to_be_used(code: str, caplog: pytest.LogCaptureFixture) -> None:
     read({"100": "2 1 100\n5 2\n6 1\n", "111": "2 1 111\n5 8 2 7\n6 9 1 7\n"}[code])
-    assert caplog.messages == ["jetpy does not use the vertex sizes of graph: all count as 1"]
+    assert caplog.messages == ["jetpy ignores the vertex sizes in graph; every vertex has size 1"]
 
 
 @pytest.mark.parametrize("content", ["3 5\n2\n1 3\n2\n", "3 2\n2\n1 3\n", "2 1\n2\n5\n"])

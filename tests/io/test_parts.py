@@ -100,26 +100,26 @@ BAD: dict[str, list[tuple[bytes, str]]] = {
     "p": [
         (b"0\n1\n", "2 part ids, but the graph has 5 vertices"),
         (b"0\n" * 9, "9 part ids, but the graph has 5 vertices"),
-        (b"0\n\n1\n", "line 2: one part id is expected, not 0 integers"),
-        (b"0\n1 2\n", "line 2: one part id is expected, not 2 integers"),
+        (b"0\n\n1\n", "line 2: the line has 0 integers; it must have one part id"),
+        (b"0\n1 2\n", "line 2: the line has 2 integers; it must have one part id"),
         (b"0\n-1\n1\n", "line 2: part -1 is negative"),
         (b"0\nx\n1\n", "line 2: 'x' is not an integer"),
         (b"0\n2147483647\n", "vertex 1 is in part 2147483647"),
     ],
     "p.npy": [
-        (b"", "no array of NumPy"),
-        (b"0\n1\n", "no array of NumPy"),
-        (NPZ, "no array of NumPy"),
+        (b"", "this is not a NumPy array"),
+        (b"0\n1\n", "this is not a NumPy array"),
+        (NPZ, "this is not a NumPy array"),
         (NPY[:-1], "an array should have 20 bytes, but there are only 19"),
-        (NPY + b"0", "an array should have 20 bytes, but there are more"),
+        (NPY + b"0", "an array should have 20 bytes, but has more"),
         (NPY.replace(b"(5,)", b"(9,)"), "an array should have 36 bytes, but there are only 20"),
-        (NPY.replace(b"(5,)", b"(5 )"), "no array of NumPy"),
-        (NPY.replace(b"<i4", b"<x4"), "no array of NumPy"),
+        (NPY.replace(b"(5,)", b"(5 )"), "this is not a NumPy array"),
+        (NPY.replace(b"<i4", b"<x4"), "this is not a NumPy array"),
         (saved(np.save, PARTS[:4]), "4 part ids, but the graph has 5 vertices"),
         (saved(np.save, PARTS.astype(float)), "part ids must be integers, not float64"),
         (saved(np.save, PARTS > 2), "part ids must be integers, not bool"),
         (saved(np.save, PARTS.astype(str)), "part ids must be integers"),
-        (saved(np.save, PARTS.astype(object)), "objects is not loaded"),
+        (saved(np.save, PARTS.astype(object)), "jetpy does not load arrays of Python objects"),
         (saved(np.save, PARTS[:, None]), "one-dimensional, not of shape"),
         (saved(np.save, np.int32(3)), "one-dimensional, not of shape"),
         (saved(np.save, PARTS - 1), "vertex 0 is in part -1"),
@@ -129,26 +129,29 @@ BAD: dict[str, list[tuple[bytes, str]]] = {
         (b"", "not an .npz archive, or it is cut short"),
         (NPY, "not an .npz archive, or it is cut short"),
         (NPZ[:-30], "not an .npz archive, or it is cut short"),
-        (saved(np.savez, PARTS), "no array parts in the archive, only arr_0"),
-        (saved(np.savez, parts=PARTS.astype(object)), "objects is not loaded"),
+        (saved(np.savez, PARTS), "the archive has no array parts, only arr_0"),
+        (
+            saved(np.savez, parts=PARTS.astype(object)),
+            "jetpy does not load arrays of Python objects",
+        ),
         (saved(np.savez, parts=PARTS[None]), "one-dimensional"),
     ],
     "p.csv": [
         (b"vertex,part\n0,1\n1,x\n", "line 3: 'x' is not an integer"),
-        (b"vertex,part\n0,1\n2,1\n", "line 3: there is no vertex 2 among 2; they are 0..1"),
-        (b"vertex,part\n0,1\n-1,1\n", "line 3: there is no vertex -1 among 2"),
+        (b"vertex,part\n0,1\n2,1\n", "line 3: there is no vertex 2; vertices must be in 0..1"),
+        (b"vertex,part\n0,1\n-1,1\n", "line 3: there is no vertex -1; vertices must be in 0..1"),
         (b"vertex,part\n0,1\n0,1\n", "vertex 0 is listed more than once"),
-        (b"vertex,part\n0,1,2\n", "line 2: 1 or 2 numbers are expected, not 3"),
+        (b"vertex,part\n0,1,2\n", "line 2: the line has 3 numbers; it must have 1 or 2"),
         (b"vertex,part\n0,-1\n", "vertex 0 is in part -1"),
         (b"vertex,part\n0,1\n", "1 part ids, but the graph has 5 vertices"),
     ],
     "p.json": [
-        (b"", "this is no JSON"),
-        (b"[0, 1", "this is no JSON"),
-        (b"\xff\xfe[]", "this is no JSON"),
-        (b"[" * 100_000, "this is no JSON"),
-        (b"[" + b"9" * 5000 + b"]", "this is no JSON"),
-        (b'{"parts": [0]}', "no list of part ids"),
+        (b"", "this is not JSON"),
+        (b"[0, 1", "this is not JSON"),
+        (b"\xff\xfe[]", "this is not JSON"),
+        (b"[" * 100_000, "this is not JSON"),
+        (b"[" + b"9" * 5000 + b"]", "this is not JSON"),
+        (b'{"parts": [0]}', "this is not a list of part ids"),
         (b"[0, 1.0]", "vertex 1 is in part 1.0"),
         (b"[0, true]", "vertex 1 is in part True"),
         (b"[0, null]", "vertex 1 is in part None"),
@@ -177,11 +180,13 @@ def test_bad_files(tmp_path: Path, name: str, content: bytes, words: str) -> Non
 @pytest.mark.parametrize("suffix", [*OTHERS, ".graph.gz"])
 def test_suffixes_of_other_formats(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"mesh{suffix}"
-    with pytest.raises(FileFormatError, match=r"not written as .*\.npy, .*such as mesh\.part"):
+    with pytest.raises(
+        FileFormatError, match=r"does not write partitions as .*\.npy, .*for example mesh\.part"
+    ):
         write_parts(path, PARTS)
     assert not path.exists()
     path.write_text("0\n")
-    with pytest.raises(FileFormatError, match="not written as"):
+    with pytest.raises(FileFormatError, match="does not write partitions as"):
         read_parts(path)
 
 

@@ -25,10 +25,12 @@ BAD = {
     "word": ("1\ntwo\n", "w.txt: line 2: 'two' is not a number"),
     "of several": (
         "1 2\n3 .5\n",
-        "w.txt: weight 1 of vertex 1 on line 2 is 0.5, which is no whole number from 0 to "
-        "2**31 - 1",
+        "w.txt: weight 1 of vertex 1 on line 2 is 0.5; it must be an integer in 0..2**31 - 1",
     ),
-    "too few": ("1\n", "w.txt: weights of 2 vertices are needed, not an array of shape (1,)"),
+    "too few": (
+        "1\n",
+        "w.txt: the array of weights has shape (1,); there must be weights of 2 vertices",
+    ),
 }
 
 

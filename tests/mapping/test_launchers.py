@@ -64,11 +64,11 @@ def test_levels_of_one_are_no_hosts(mapping: Mapping, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("hosts", "words"),
     [
-        (["x", "y", "z"], "3 hosts do not fit the hierarchy 2:3:2, .*: it has 1 or 2 or 6 or 12"),
-        ([], "0 hosts do not fit"),
-        (["x", "x"], "host 'x': each needs a name of its own, without blanks"),
-        (["x", "a b"], "host 'a b': each needs a name"),
-        (["x", ""], "host '': each needs a name"),
+        (["x", "y", "z"], "there are 3 hosts, but the hierarchy 2:3:2, .* has 1 or 2 or 6 or 12"),
+        ([], "there are 0 hosts"),
+        (["x", "x"], "host 'x' is not a valid name; each must be unique and without blanks"),
+        (["x", "a b"], "host 'a b' is not a valid name"),
+        (["x", ""], "host '' is not a valid name"),
     ],
 )
 def test_wrong_hosts(mapping: Mapping, hosts: list[str], words: str, tmp_path: Path) -> None:
@@ -80,10 +80,12 @@ def test_wrong_hosts(mapping: Mapping, hosts: list[str], words: str, tmp_path: P
 
 def test_what_no_launcher_starts(mapping: Mapping, tmp_path: Path) -> None:
     crowded = jetpy.map_processes(path(13), "2:3:2", "1:10:100", backend="cpu", threads=1)
-    with pytest.raises(jetpy.OptionError, match="13 tasks on 12 PEs: several on one"):
+    with pytest.raises(
+        jetpy.OptionError, match="there are 13 tasks, but 12 PEs; a launcher starts one"
+    ):
         write_rankfile(tmp_path / "file", crowded)
     matrix = replace(mapping, machine=machine(None, 1 - np.eye(12, dtype=int)))
-    with pytest.raises(jetpy.OptionError, match="a machine without a hierarchy has no hosts"):
+    with pytest.raises(jetpy.OptionError, match="the machine has no hierarchy, so it has no hosts"):
         write_rankfile(tmp_path / "file", matrix)
     with pytest.raises(jetpy.JetpyError, match="cannot be written"):
         write_rankfile(tmp_path / "nowhere" / "file", mapping)
@@ -96,5 +98,5 @@ def test_hosts_are_read(tmp_path: Path) -> None:
     assert read_hosts("a, b,a") == ["a", "b"]
     file.write_text("# none\n")
     for nothing in (str(file), "", " , "):
-        with pytest.raises(jetpy.OptionError, match="there is no name of a host"):
+        with pytest.raises(jetpy.OptionError, match="which has no host name"):
             read_hosts(nothing)

@@ -174,30 +174,45 @@ def test_names_of_types() -> None:
 
 FAN = np.array([[0, 1, 2 + i] for i in range(70)])
 BAD: dict[str, tuple[Any, str]] = {
-    "unknown type": (lambda: jetpy.dual_graph([("spam", [[0]])]), "unknown type of cells 'spam'"),
-    "number of VTK": (lambda: type_of(99), "unknown type of cells 99"),
+    "unknown type": (lambda: jetpy.dual_graph([("spam", [[0]])]), "unknown cell type 'spam'"),
+    "number of VTK": (lambda: type_of(99), "unknown cell type 99"),
     "no mesh": (lambda: jetpy.dual_graph(7), "cannot read cells from 'int'"),
-    "no pair": (lambda: jetpy.dual_graph([[0, 1]]), "cells come as .type, array"),
-    "too few nodes": (lambda: jetpy.dual_graph([[0, 1]], "triangle"), "3 columns or more, not of"),
+    "no pair": (lambda: jetpy.dual_graph([[0, 1]]), "each must be .type, array"),
+    "too few nodes": (
+        lambda: jetpy.dual_graph([[0, 1]], "triangle"),
+        "integers with at least 3 columns",
+    ),
     "floats": (lambda: jetpy.dual_graph([[0.0, 1, 2]], "triangle"), "array of integers"),
     "ragged": (lambda: jetpy.dual_graph([[0, 1, 2], [3]], "triangle"), "array of integers"),
-    "negative": (lambda: jetpy.dual_graph([[0, 1, -2]], "triangle"), "node -2 of a triangle"),
-    "large id": (lambda: jetpy.node_graph([[0, 10**12]], "line"), "node 1000000000000 of a line"),
+    "negative": (lambda: jetpy.dual_graph([[0, 1, -2]], "triangle"), "a triangle has node -2"),
+    "large id": (lambda: jetpy.node_graph([[0, 10**12]], "line"), "a line has node 1000000000000"),
     "wide id": (
         lambda: jetpy.dual_graph(np.array([[0, 1, 2**64 - 1]], np.uint64), "triangle"),
-        "node 18446744073709551615 of a triangle",
+        "a triangle has node 18446744073709551615",
     ),
-    "one number": (lambda: jetpy.dual_graph(5, "triangle"), "are an array, not one int"),
+    "one number": (lambda: jetpy.dual_graph(5, "triangle"), "are a int; they must be an array"),
     "polyhedra of nodes": (lambda: jetpy.dual_graph([("polyhedron", [[0, 1]])]), "lists of faces"),
     "negative in a polyhedron": (
         lambda: jetpy.dual_graph([("polyhedron", [[[0, 1, -2]]])]),
-        "node -2 of a polyhedron",
+        "a polyhedron has node -2",
     ),
-    "faces in rows": (lambda: jetpy.dual_graph_of_faces([[0]], [[1]]), "of one dimension, not of"),
+    "faces in rows": (
+        lambda: jetpy.dual_graph_of_faces([[0]], [[1]]),
+        "have 2 and 2 dimensions; they must have one",
+    ),
     "crowded": (lambda: jetpy.dual_graph(FAN, "triangle"), r"70 cells share .* nodes \[0, 1\]"),
-    "node beyond n": (lambda: jetpy.node_graph([[0, 7]], "line", n=7), "node 7 is not one of 7"),
-    "more neighbours": (lambda: jetpy.dual_graph_of_faces([0], [1, 2]), "2 neighbours are more"),
-    "owners of floats": (lambda: jetpy.dual_graph_of_faces([0.5], [1]), "integers from 0 on"),
+    "node beyond n": (
+        lambda: jetpy.node_graph([[0, 7]], "line", n=7),
+        "a cell has node 7, but n is 7",
+    ),
+    "more neighbours": (
+        lambda: jetpy.dual_graph_of_faces([0], [1, 2]),
+        "there are 2 neighbours, but 1 owners",
+    ),
+    "owners of floats": (
+        lambda: jetpy.dual_graph_of_faces([0.5], [1]),
+        "must be ids of cells: integers from 0",
+    ),
     "no nodes in common": (
         lambda: jetpy.dual_graph([[0, 1]], "line", common_nodes=0),
         "common_nodes is 0",

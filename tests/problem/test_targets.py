@@ -156,5 +156,5 @@ def test_targets_from_text_and_files(tmp_path: Path) -> None:
     assert read_targets(str(tmp_path / "shares.npy")).tolist() == [3, 4]
     wrong = {"2:x": OptionError, "": OptionError, str(tmp_path / "none.txt"): MissingFileError}
     for text, kind in wrong.items():
-        with pytest.raises(kind, match="neither numbers such as 2:1:1:1 nor a file"):
+        with pytest.raises(kind, match="which is neither a file nor numbers such as 2:1:1:1"):
             read_targets(text)

@@ -164,5 +164,5 @@ def test_partitions_save_themselves(tmp_path: Path, name: str) -> None:
     result = as_partition(path(4), [0, 2, 1, 1], 3)
     result.save(tmp_path / name)
     assert jetpy.read_parts(tmp_path / name, 4).tolist() == [0, 2, 1, 1]
-    with pytest.raises(jetpy.GraphError, match=r"partitions are not written as \.xlsx"):
+    with pytest.raises(jetpy.GraphError, match=r"jetpy does not write partitions as \.xlsx"):
         result.save(tmp_path / "p.xlsx")

@@ -70,7 +70,9 @@ def _flags() -> set[str]:
 def build(folder: Path, modules: Sequence[ModuleType]) -> list[Path]:
     """Make the libraries of modules for this kind of processor (x86-64); return their files."""
     if platform.machine() != "x86_64":
-        raise SystemExit(f"libraries are made on x86-64, not on {platform.machine()}")
+        raise SystemExit(
+            f"this processor is {platform.machine()}; libraries can be made on x86-64 only"
+        )
     return [_build(folder / f"kernels-{level}.so", level, modules) for level in LEVELS]
 
 

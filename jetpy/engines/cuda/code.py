@@ -85,7 +85,7 @@ class Code:
             try:
                 loaded.load(cubin)
             except self._cuda.driver.CUDADriverError as error:
-                raise BackendError(f"the driver does not load kernels: {error}") from error
+                raise BackendError(f"the CUDA driver cannot load the kernels: {error}") from error
             self._modules.append(loaded)
             for one in signatures:
                 address = loaded.get_function(symbol(one.name)).ptr

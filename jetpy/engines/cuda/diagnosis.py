@@ -31,8 +31,8 @@ def _no_driver(found: Installation) -> Problem | None:
     if found.driver:
         return None
     return Problem(
-        "no NVIDIA driver (libcuda.so.1) on this machine",
-        "With an NVIDIA GPU, install its driver; without, use cpu.",
+        "this machine has no NVIDIA driver (libcuda.so.1)",
+        "If the machine has an NVIDIA GPU, install its driver; otherwise use cpu.",
     )
 
 
@@ -56,7 +56,7 @@ def _old_driver(found: Installation) -> Problem | None:
     if not (found.driver and found.cupy_cuda) or found.driver[0] >= found.cupy_cuda[0]:
         return None
     return Problem(
-        f"the driver is for CUDA {version_text(found.driver)}, CuPy {found.cupy} for CUDA "
+        f"the driver supports CUDA {version_text(found.driver)}, but CuPy {found.cupy} needs CUDA "
         f"{version_text(found.cupy_cuda)}",
         f"Install a newer driver; or pip uninstall cupy-cuda{found.cupy_cuda[0]}x, then "
         f"{_install(found.driver[0])}.",
@@ -68,8 +68,8 @@ def _no_gpu(found: Installation) -> Problem | None:
         return None
     why = f": {found.gpu_error}" if found.gpu_error else ""
     return Problem(
-        f"no GPU that CUDA can use{why}",
-        "nvidia-smi has to list it, and CUDA_VISIBLE_DEVICES must not hide it.",
+        f"CUDA finds no usable GPU{why}",
+        "Check that nvidia-smi lists a GPU and that CUDA_VISIBLE_DEVICES does not hide it.",
     )
 
 
@@ -77,14 +77,14 @@ def _no_nvrtc(found: Installation) -> Problem | None:
     if found.nvrtc:
         return None
     major = _major(found)
-    return Problem(f"NVRTC is not found for CUDA {major}", f"{_install(major)}.")
+    return Problem(f"NVRTC for CUDA {major} is not installed", f"{_install(major)}.")
 
 
 def _no_headers(found: Installation) -> Problem | None:
     if found.headers:
         return None
     return Problem(
-        "the headers of CUDA's run-time library are not found, which CuPy compiles with",
+        "the headers of the CUDA runtime, which CuPy needs for compiling, are not installed",
         f"{_install(_major(found))}.",
     )
 
@@ -101,7 +101,7 @@ def _unknown_gpu(found: Installation) -> Problem | None:
     else:
         mend = f"pip uninstall cupy-cuda{_major(found)}x, then {_install(12)}"
     return Problem(
-        f"NVRTC {version_text(found.nvrtc)} does not compile for this GPU, sm_{unknown[0]}",
+        f"NVRTC {version_text(found.nvrtc)} does not support this GPU (sm_{unknown[0]})",
         f"{mend}.",
     )
 

@@ -96,12 +96,12 @@ class NVRTC:
         """
         found = _ARCHITECTURE.fullmatch(architecture)
         if found is None:
-            raise OptionError(f"{architecture} is no architecture of GPUs; sm_90 is one")
+            raise OptionError(f"{architecture} is not a GPU architecture; give one like sm_90")
         if int(found[1]) not in self.architectures:
             known = ", ".join(f"sm_{number}" for number in self.architectures)
             version = ".".join(map(str, self.version))
             raise BackendError(
-                f"NVRTC {version} does not compile for {architecture}, but for {known}"
+                f"NVRTC {version} does not support {architecture}; choose one of {known}"
             )
         return architecture
 
@@ -134,8 +134,8 @@ def load(majors: tuple[int, ...] = MAJORS) -> NVRTC:
             except (OSError, AttributeError):
                 continue
     raise BackendError(
-        f"NVRTC is not found for CUDA {' or '.join(map(str, majors))}: "
-        "pip install nvidia-cuda-nvrtc"
+        f"NVRTC for CUDA {' or '.join(map(str, majors))} is not installed: pip install "
+        "nvidia-cuda-nvrtc"
     )
 
 

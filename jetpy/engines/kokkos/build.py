@@ -69,7 +69,9 @@ def build_environment() -> dict[str, str]:
     if importlib.util.find_spec("pybind11") is None:
         missing.append("pybind11 (a Python package)")
     if missing:
-        raise BackendError(f"PyKokkos compiles kernels with {', '.join(missing)}: not found")
+        raise BackendError(
+            f"PyKokkos needs {', '.join(missing)} to compile kernels, which jetpy does not find"
+        )
     return environment
 
 

@@ -39,7 +39,9 @@ def kernel_folder(space: str, module: ModuleType, workunit: str) -> Path:
         if not file.exists() or file.read_bytes() != source:
             write_at_once(file, source)
     except OSError as error:
-        raise BackendError(f"no folder for compiled kernels: {error}; {MOVE}") from error
+        raise BackendError(
+            f"jetpy cannot create a folder for compiled kernels: {error}; {MOVE}"
+        ) from error
     return folder
 
 

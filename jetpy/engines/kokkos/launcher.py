@@ -45,7 +45,7 @@ class Launcher:
         try:
             self._make = ctypes.PyDLL(str(library))[symbol(folder)]
         except OSError as error:
-            raise BackendError(f"{library} cannot be loaded, remove it: {error}") from error
+            raise BackendError(f"{library} cannot be loaded: {error}; remove the file") from error
         self._make.argtypes, self._make.restype = [ctypes.py_object], ctypes.py_object
         self.kind, self.function = FOR, 0
         if memory.stream is None:

@@ -26,7 +26,7 @@ def kokkos_paths(space: str) -> tuple[Path, Path, Path]:
             getattr(pk.ExecutionSpace, space), compiler
         )
     except RuntimeError as error:
-        raise BackendError(f"PyKokkos does not find Kokkos's libraries: {error}") from error
+        raise BackendError(f"PyKokkos does not find the libraries of Kokkos: {error}") from error
     return libraries_of(libraries, Path(sys.prefix)), headers, program
 
 

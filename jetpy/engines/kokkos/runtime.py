@@ -56,14 +56,16 @@ def check_present(space: str, device: int | None = None) -> None:
         if find_spec(package) is None:
             raise BackendError(
                 f"PyKokkos is not installed: this Python ({sys.executable}) has no package "
-                f"{package!r}. It is built from source, as docs/kokkos.md describes"
+                f"{package!r}. Build it from source as docs/kokkos.md describes"
             )
     check_space(space)
     if space == "Cuda":
         _check_gpu(device)
     limit_spinning()
     if not _has(space):
-        raise BackendError(f"this machine's PyKokkos was built without Kokkos's {space} back end")
+        raise BackendError(
+            f"PyKokkos on this machine was built without the {space} back end of Kokkos"
+        )
 
 
 def _has(space: str) -> bool:
@@ -73,14 +75,14 @@ def _has(space: str) -> bool:
 
 def _check_gpu(device: int | None) -> None:
     if find_spec("cupy") is None:
-        raise BackendError("kokkos-cuda needs cupy: pip install cupy-cuda12x (or -cuda13x)")
+        raise BackendError("kokkos-cuda needs CuPy: pip install cupy-cuda12x (or cupy-cuda13x)")
     cupy = _import("cupy")
     try:
         count = cupy.cuda.runtime.getDeviceCount()
     except cupy.cuda.runtime.CUDARuntimeError as error:
-        raise BackendError(f"no GPU that CUDA can use: {error}") from error
+        raise BackendError(f"CUDA finds no usable GPU: {error}") from error
     if count == 0:
-        raise BackendError("no GPU that CUDA can use")
+        raise BackendError("CUDA finds no usable GPU")
     gpu.check_device(device or 0, count)
 
 
@@ -111,8 +113,8 @@ def start(threads: int | None, device: int | None = None) -> int:
     if _threads is None:
         if _import("kokkos").is_initialized() and threads is not None:
             raise BackendError(
-                "other code in this process has started Kokkos: leave out the number of threads, "
-                "or call jetpy before that code"
+                "other code in this process has already started Kokkos; leave out the number of "
+                "threads, or call jetpy before that code"
             )
         count = threads or available_threads()
         with _settings(count, device):
@@ -120,8 +122,8 @@ def start(threads: int | None, device: int | None = None) -> int:
         _threads = count
     if threads not in (None, _threads):
         raise BackendError(
-            f"Kokkos runs with {_threads} threads in this process and cannot change to {threads}: "
-            "use one number of threads per process"
+            f"Kokkos runs with {_threads} threads in this process and cannot change to {threads}; "
+            "use the same number of threads in the whole process"
         )
     return _threads
 
@@ -139,7 +141,7 @@ def device_of_kokkos(device: int | None) -> int:
         _device = int(_import("cupy").cuda.runtime.getDevice())
     if device not in (None, _device):
         raise BackendError(
-            f"Kokkos runs on GPU {_device} in this process and cannot change to {device}: use one "
+            f"Kokkos runs on GPU {_device} in this process and cannot change to {device}; use one "
             "GPU per process, or the back end cuda"
         )
     return _device
