@@ -1,4 +1,4 @@
-"""Many graphs at once, each partitioned as alone, side by side on threads."""
+"""Partition many graphs at once, in parallel on threads."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from jetpy import choices
 from jetpy.api.partitioning import partition
+from jetpy.api.request import split_weights
 from jetpy.device.backends import CPU
 from jetpy.engines.threads import available_threads, uninterrupted
 from jetpy.errors import GraphError, JetpyError, OptionError
@@ -60,32 +61,32 @@ def partition_many(
     progress: ProgressOption = None,
     profile: bool = False,
 ) -> list[Partition]:
-    """Partition many graphs, side by side on threads; each gets the parts that it gets alone.
+    """Partition many graphs in parallel; each gets the same parts as from `partition`.
 
-    `partition` uses all threads for one graph, which does not pay for a small one. This gives each
-    graph a thread, and a thread the next graph once it is done with one.
+    `partition` uses all threads for one graph, which does not pay off for small graphs. This
+    function runs one graph per thread; a thread that is done takes the next graph.
 
     Parameters
     ----------
     graphs : iterable of graphs
-        Each is whatever `partition` takes as a graph. They are listed first.
+        Each is a graph as for `partition`. All are collected in a list first.
     k : int or sequence of int
-        Number of parts, of all graphs or of each.
+        Number of parts, for all graphs or for each graph.
     vertex_weights, edge_weights, n, fixed, home : iterable, optional
-        As for `partition`, an item for each graph; None for a graph that has none of its own.
+        As for `partition`, one item per graph; None if a graph has none.
     seed : int or sequence of int
-        As for `partition`, for all graphs or for each.
+        As for `partition`, for all graphs or for each graph.
     weight, node_weight, imbalance, large_imbalance, targets, migration, objective, connected
     preset, coarsening, refinement, generations, time_limit, backend, device, repair, pattern
     scale, profile
         As for `partition`, for all graphs.
     threads : int, optional
-        CPU threads of the whole call; all that the process may use by default. A graph gets one
-        of them, or more where there are fewer graphs than threads. Graphs that `auto` partitions
-        on a GPU take turns there. The other back ends partition one graph after the other, each
-        with `threads` threads.
+        Number of CPU threads of the whole call; by default all that the process may use. Each graph
+        gets one thread, or more if there are fewer graphs than threads. Graphs that `auto`
+        partitions on a GPU take turns there. Other back ends partition one graph after another,
+        each with `threads` threads.
     progress : bool or callable, optional
-        As for `partition`, with the one stage graphs, which counts those that are done.
+        As for `partition`, with a single stage, graphs, which counts finished graphs.
 
     Returns
     -------
@@ -95,9 +96,9 @@ def partition_many(
     Raises
     ------
     GraphError, OptionError, BackendError
-        As for `partition`; the message names the first graph that it comes from, as ``graphs[3]``.
-        All graphs are checked before one is partitioned. GraphError also where `graphs` is one
-        graph; OptionError also where an option has more or fewer items than there are graphs.
+        As for `partition`; the message names the first graph with an error, as ``graphs[3]``. jetpy
+        checks all graphs before it partitions any. GraphError also if `graphs` is a single graph;
+        OptionError also if an option does not have one item per graph.
 
     Examples
     --------
@@ -114,9 +115,8 @@ def partition_many(
     listed = list(graphs)
     count = len(listed)
     weights = [None] * count if vertex_weights is None else list(vertex_weights)
-    one_each = [None if np.ndim(own) > 1 else own for own in weights]  # type: ignore[arg-type]
-    several = [own if np.ndim(own) > 1 else None for own in weights]  # type: ignore[arg-type]
-    of_graphs = _rows(count, vertex_weights=one_each, edge_weights=edge_weights, n=n)
+    own, several = zip(*map(split_weights, weights), strict=True) if weights else ((), ())
+    of_graphs = _rows(count, vertex_weights=own, edge_weights=edge_weights, n=n)
     of_runs = _rows(
         count,
         k=_of_each(k, count),
@@ -189,9 +189,9 @@ def partition_many(
 
 
 def _result(future: Future[Result]) -> Result:
-    """Wait for a result, and see every Ctrl-C.
+    """Wait for a result without missing a Ctrl-C.
 
-    Python does not: one that comes just before the wait begins does not end it.
+    Python misses one that comes just before the wait begins.
     """
     while not future.done():
         wait([future], WAKING)
@@ -199,18 +199,18 @@ def _result(future: Future[Result]) -> Result:
 
 
 def _of_each(number: Any, count: int) -> Iterable[Any]:
-    """Return numbers of `count` graphs, given one for all or one for each."""
+    """Return one number per graph, given one for all or one for each of `count` graphs."""
     each: Iterable[Any] = repeat(number, count) if np.ndim(number) == 0 else number
     return each
 
 
 def _rows(count: int, /, **columns: Iterable[Any] | None) -> list[dict[str, Any]]:
-    """Return the options of each of `count` graphs, given those that have an item for each.
+    """Return the options of each of `count` graphs, given options with one item per graph.
 
     Raises
     ------
     OptionError
-        If one has more or fewer items.
+        If an option has more or fewer items.
     """
     rows: list[dict[str, Any]] = [{} for _ in range(count)]
     for name, values in columns.items():
@@ -225,7 +225,7 @@ def _rows(count: int, /, **columns: Iterable[Any] | None) -> list[dict[str, Any]
 
 
 def _shares(threads: int | None, graphs: int) -> tuple[int, int]:
-    """Return how many graphs are partitioned at once, and how many threads each of them gets.
+    """Return the number of graphs to partition at once, and the number of threads of each.
 
     >>> _shares(4, 1000), _shares(16, 3), _shares(2, 0)
     ((4, 1), (3, 5), (1, 2))
@@ -244,7 +244,7 @@ def _shares(threads: int | None, graphs: int) -> tuple[int, int]:
 
 @contextmanager
 def _named(i: int) -> Iterator[None]:
-    """Have errors name the graph that they come from."""
+    """Add the index of the graph to errors."""
     try:
         yield
     except JetpyError as error:

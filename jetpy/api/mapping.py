@@ -1,4 +1,4 @@
-"""Place tasks on the PEs of a machine: the function that most people need."""
+"""Map the tasks of an application to the PEs of a machine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy import choices
-from jetpy.api.run import run
+from jetpy.api.request import Request
+from jetpy.api.run import Execution, run
 from jetpy.engines.base import Backend
 from jetpy.graph.csr import common_divisor
 from jetpy.graph.validate import check_small
@@ -47,43 +48,45 @@ def map_processes(
     progress: ProgressOption = None,
     profile: bool = False,
 ) -> Mapping:
-    """Place the tasks of an application on the PEs of a machine so that communication costs little.
+    """Map the tasks of an application to the PEs of a machine with a small communication cost.
 
-    Every PE gets nearly the same weight, and the sum over all ordered pairs of tasks of
-    communication (edge weight) times distance (of their PEs) becomes small. The same input, seed
-    and options give the same mapping on every back end. Source: Samoldekin, Schulz, Woydt,
-    "GPU-Accelerated Algorithms for Process Mapping" (2025).
+    The cost is the sum, over all ordered pairs of tasks, of their communication (edge weight) times
+    the distance of their PEs. PEs get nearly equal vertex weight. The same input, seed and options
+    give the same mapping on every back end. Source: Samoldekin, Schulz, Woydt, "GPU-Accelerated
+    Algorithms for Process Mapping" (2025).
 
-    Where there are no more tasks than PEs, no PE gets more than one, whatever they weigh, and the
-    cost is at most that of task i on PE i. Source: Schulz, Träff, "Better Process Mapping and
-    Sparse Quadratic Assignment", SEA 2017.
+    If there are at most as many tasks as PEs, each PE gets at most one task, whatever its weight.
+    The cost never exceeds that of putting task i on PE i. Source: Schulz, Träff, "Better Process
+    Mapping and Sparse Quadratic Assignment", SEA 2017.
 
     Parameters
     ----------
     graph, vertex_weights, edge_weights, weight, node_weight, n, large_imbalance, seed, backend
     threads, device, repair, pattern, scale, progress, profile
-        As for `partition`, with one weight a vertex; vertices are tasks, edge weights what they
-        communicate.
+        As for `partition`, with one weight per vertex. Vertices are tasks, and edge weights are the
+        amounts of communication between them.
     hierarchy : str or sequence of int, or None
-        a_1:...:a_l, as in "4:8:6": a_1 PEs a processor, a_2 processors a node and so on. PE p is
-        in processor p // a_1, node p // (a_1 a_2) and so on.
+        a_1:...:a_l, as in "4:8:6": a_1 PEs per processor, a_2 processors per node and so on. PE p
+        is in processor p // a_1, in node p // (a_1 a_2) and so on.
     distances : str or sequence of int, or array of int, shape (k, k)
-        d_1:...:d_l, as in "1:10:100": d_1 is the distance of PEs of one processor, d_2 that of PEs
-        of different processors of one node and so on. Or those of all PEs: symmetric, 0 from a
-        PE to itself; only such a matrix needs no hierarchy, by method `im`.
+        d_1:...:d_l, as in "1:10:100": d_1 is the distance of two PEs of one processor, d_2 the
+        distance of two PEs of one node but different processors, and so on. Or a symmetric matrix
+        of the distances of all PEs, with zeros on the diagonal; with a matrix, method `im` needs no
+        hierarchy.
     method : {'im', 'hm', 'hm-ultra'}
-        Integrated mapping: one multilevel run that reduces the cost itself. Hierarchical
-        multisection: partition along the hierarchy, from the top; slower, at less cost, in
-        particular with the preset `ultra`. With one task on each PE, `im` is the same as `hm`.
+        `im` is integrated mapping: one multilevel run that minimises the cost itself. `hm` is
+        hierarchical multisection: it partitions along the hierarchy, from the top. It is slower
+        and finds mappings of smaller cost, in particular `hm-ultra`, which uses the preset
+        `ultra`. If each PE gets at most one task, `im` is the same as `hm`.
     imbalance : float
-        Every PE may get ceil((1 + imbalance) * W / k), W being the total vertex weight; or one
-        task, where there are no more tasks than PEs.
+        A PE may get at most ceil((1 + imbalance) * W / k), where W is the total vertex weight and k
+        the number of PEs. If there are at most k tasks, a PE may always get one.
 
     Raises
     ------
     GraphError, OptionError, BackendError
-        As for `partition`; OptionError also where hierarchy and distances do not fit each other
-        or the method.
+        As for `partition`. OptionError also if hierarchy and distances do not fit each other or
+        the method.
 
     Examples
     --------
@@ -121,15 +124,6 @@ def map_processes(
             return place_one_each(engine, checked, target, method, problem.seed)
         return partition_multilevel(engine, checked, steps, tell)
 
-    found, cost = run(
-        work,
-        checked,
-        problem,
-        METHODS[method],
-        backend=backend,
-        threads=threads,
-        device=device,
-        progress=progress,
-        profile=profile,
-    )
+    request = Request(checked, problem, METHODS[method])
+    found, cost = run(work, request, Execution(backend, threads, device, progress, profile))
     return Mapping(found, target, method, 2 * cost)

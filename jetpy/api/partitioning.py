@@ -1,43 +1,25 @@
-"""The functions that most people need: partition a graph, or refine a partition of it."""
+"""Partition a graph, or refine a partition of it: the functions that most users need."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from jetpy import choices
-from jetpy.api.run import run
-from jetpy.device.device_graph import with_required_width
+from jetpy.api.request import make_request, split_weights
+from jetpy.api.run import Execution, run
 from jetpy.engines.base import Backend
-from jetpy.errors import OptionError
-from jetpy.graph.csr import Graph
-from jetpy.graph.validate import check_small
 from jetpy.io.graphs import as_graph
-from jetpy.multilevel.driver import refine_partition
-from jetpy.multilevel.evolution import evolve
-from jetpy.multilevel.outcome import Outcome, trivial_outcome, trivial_partition
-from jetpy.problem.fixed import NO_PART, FixedVertices, check_fixed
+from jetpy.multilevel.outcome import Outcome
 from jetpy.problem.metrics import checked_parts
 from jetpy.problem.options import choose_effort
 from jetpy.problem.presets import choose
 from jetpy.problem.presets import preset as preset_options
-from jetpy.problem.problem import (
-    Problem,
-    checked_imbalance,
-    checked_imbalances,
-    divided,
-    make_problem,
-)
-from jetpy.progress import Progress, ProgressOption, no_progress
+from jetpy.progress import Progress, ProgressOption
 from jetpy.result.partition import Partition
-
-if TYPE_CHECKING:
-    from jetpy.constraints.terminals import TerminalGraph
 
 
 def partition(
@@ -82,86 +64,90 @@ def partition(
     graph : Graph, path of a file, SciPy sparse matrix, tuple of arrays, or networkx.Graph
         See `as_graph`; a tuple is (indptr, indices[, edge_weights[, vertex_weights]]).
     k : int
-        Number of parts. None is empty, unless k > n: then every vertex gets a part of its own; or
-        constraints want it so.
+        Number of parts. No part is empty, unless there are fewer than k vertices (each then gets
+        a part of its own) or constraints prevent it.
     vertex_weights : array of int, shape (n,) or (n, c), optional
-        Weights of the vertices, instead of the graph's. Several for each vertex, from 0 on, are
-        constraints of their own: every part keeps a limit for each; where that was not found, the
-        result's `feasible` is false, and `part_weights` and `limits`, both of shape (k, c), tell
-        which. Source: Karypis, Kumar, "Multilevel algorithms for multi-constraint graph
-        partitioning", SC 1998.
+        Vertex weights, which replace those of the graph. With c weights per vertex, integers from
+        0 on, each part gets a limit for each of the c weights. If jetpy finds no partition within
+        all limits, `feasible` is false; compare `part_weights` and `limits`, both of shape (k, c).
+        Source: Karypis, Kumar, "Multilevel algorithms for multi-constraint graph partitioning",
+        SC 1998.
     edge_weights, weight, node_weight, n, repair, pattern, scale
         As for `as_graph`.
-    imbalance : float, or c of them
-        Every part may weigh floor((1 + imbalance) * ceil(W / k)), W being the total vertex
-        weight. That is kept wherever it can be by putting the next heaviest vertex into the
-        lightest part, again and again. Where vertices are too heavy, the result is the most
-        balanced partition found and its `feasible` is false. Limits are exact: 1 - 0.9 means 1/10.
+    imbalance : float, or sequence of c floats
+        A part may weigh at most floor((1 + imbalance) * ceil(W / k)), where W is the total vertex
+        weight. jetpy keeps this limit whenever greedy packing can (heaviest vertex first, into the
+        lightest part). Otherwise the result is the most balanced partition found, and `feasible`
+        is false. Limits are exact: 1 - 0.9 means 1/10.
     targets : array of numbers, shape (k,), optional
-        What parts should weigh, relative to each other: [2, 1, 1, 1] makes the first twice as
-        heavy as each of the others. ceil(W / k) is then each part's own share of W, rounded up;
-        what is heavy goes to the part with most room left.
+        Relative weights of the parts: with [2, 1, 1, 1], the first part is twice as heavy as each
+        of the others. The share of each part in W, rounded up, then replaces ceil(W / k), and
+        greedy packing puts a vertex into the part with the most spare weight.
     fixed : array of int, shape (n,), optional
-        Parts of vertices that have to be there; -1 of others. What they weigh may be above the
-        limit: then the result is not feasible, and all other parts are balanced.
+        Part in which each vertex must be; -1 for free vertices. Fixed vertices may exceed the limit
+        of their part: the result is then infeasible, and jetpy balances the other parts.
     home : array of int, shape (n,), optional
-        Parts of vertices so far; -1 of others. They may leave them, at a cost: the cut, plus
-        `migration` times the weight of all vertices that do, becomes small.
+        Previous part of each vertex; -1 for none. jetpy then minimises the cut plus `migration`
+        times the weight of the vertices that leave their previous part.
     migration : float
-        What it costs to move a unit of vertex weight, in units of edge weight, from 0 on. Only
-        used with `home`.
+        Cost of moving a unit of vertex weight, in units of edge weight, at least 0. Used only with
+        `home`.
     objective : {'cut', 'volume'}
-        What is to become small: the weight of cut edges, or the communication volume, which is the
-        sum over the vertices of how many other parts they have neighbours in; edge weights do not
-        count for it. Two partitions are found, of small cuts by the weights of the edges and by
-        others, and then improved together, in part on the host. The volume is never larger than
-        with 'cut', unless only that keeps no balance.
+        Quantity to minimise: the weight of the cut edges, or the communication volume. The volume
+        is the sum, over all vertices, of the number of other parts in which a vertex has
+        neighbours; edge weights do not count. For 'volume', jetpy finds two partitions of small
+        cut, with the edge weights and with degree-normalised ones, and improves them together,
+        partly on the host. The volume is at most that of objective 'cut', unless only the
+        partition for 'volume' keeps the limits.
     connected : bool
-        Make every part one connected piece, wherever that is found to be possible without losing
-        balance; the cut may become larger. The result's `disconnected` tells why other parts are
-        in several. In a graph of c connected components and at least k vertices, all parts together
-        have max(k, c) pieces if each part may have the weight of the whole graph and no vertices
-        are fixed. Under tighter limits that is tried, but not guaranteed.
+        Make each part connected if jetpy finds a way that keeps the limits; the cut may grow.
+        `disconnected` of the result has the reason for each part that is not connected. In a graph
+        of c connected components and at least k vertices, the parts have max(k, c) connected
+        components in total if each part may weigh as much as the whole graph and no vertex is
+        fixed. With lower limits, jetpy tries, but cannot guarantee it.
     large_imbalance : bool
-        Let the imbalance be 1 or more. Without this it is refused: 3, say, would mean 300 %.
+        Allow an imbalance of 1 or more. jetpy refuses these by default, because 3 means 300 %, not
+        3 %.
     seed : int
-        Chooses among equally good decisions, 0..2**31 - 1.
+        Breaks ties between equally good decisions, in 0..2**31 - 1.
     preset : {'default', 'fast', 'ultra', 'max', 'gkway'}
-        How much time to spend for a smaller cut; or the algorithm of G-kway. `max` is `ultra` for
-        16 generations.
+        `fast`, `default`, `ultra` and `max` take more and more time for a smaller cut; `max` is
+        `ultra` with 16 generations. `gkway` is the algorithm of G-kway.
     coarsening : {'two-hop', 'union-find', 'constrained'}, optional
-        How to coarsen, where not as the preset does: pairs of vertices (Jet), subsets of any size
+        Coarsening method instead of the preset's: pairs of vertices (Jet), subsets of any size
         (G-kway), or groups of up to six vertices (iG-kway).
     refinement : {'jet', 'independent-set'}, optional
-        How to refine, where not as the preset does: label propagation (Jet), or independent sets of
+        Refinement method instead of the preset's: label propagation (Jet), or independent sets of
         moves that each lower the cut (G-kway).
     generations : int, optional
-        How many partitions to find, by the preset's options, or to recombine from two of those
-        before; the best of them is the result. By default one, but for `max`. More are never
-        worse. Source: Sanders, Schulz, "Distributed evolutionary graph partitioning", ALENEX 2012.
+        Number of partitions to find; some are new, others recombine two earlier ones. The result is
+        the best of them. The default is 16 for `max`, 1 otherwise. More generations never give a
+        worse result. Source: Sanders, Schulz, "Distributed evolutionary graph partitioning",
+        ALENEX 2012.
     time_limit : float, optional
-        Seconds, above 0: as many generations as they allow, but one at least, and at most
-        `generations` where that is given, too. How many there were is the result's `generations`:
-        as many without a time limit give the same parts. Reading and compiling are not counted.
+        Seconds, above 0. jetpy runs generations until the time is over, at least one and at most
+        `generations`, if that is given. Reading the graph and compiling do not count. The same
+        number of generations (`generations` of the result) without a time limit gives the same
+        parts.
     backend : {'auto', 'cpu', 'cuda', 'kokkos-cuda', 'kokkos-openmp', 'kokkos-serial'}
-        What runs the kernels. `auto` takes a GPU if one works, else the CPU. It does not start a
-        GPU for a graph with fewer than a million vertices and directed edges: the CPU partitions
-        it before CUDA has started. It takes the GPU for small graphs, too, if their arrays are
-        there, or if this process has used the GPU before. The parts are the same.
+        Engine that runs the kernels; all give the same parts. `auto` uses a GPU if one works, and
+        the CPU otherwise. For a graph with fewer than a million vertices and directed edges, `auto`
+        does not start a GPU, because the CPU finishes before CUDA has started. It does use the GPU
+        for small graphs whose arrays are on the GPU, and in a process that has used the GPU before.
     threads : int, optional
-        CPU threads; all that the process may use by default.
+        Number of CPU threads; by default all that the process may use.
     device : int or True, optional
-        Number of the GPU, as CUDA counts them; by default that on which the arrays of `graph` are,
-        or the first. Only for back ends on GPUs: `auto` then takes one of these, or fails. True
-        asks for the parts there as well, as the result's `device_parts`.
+        Index of the GPU in CUDA's order; by default the GPU that holds the arrays of `graph`, or
+        GPU 0. Only for back ends on GPUs; `auto` then uses one of these, or fails. True also
+        leaves the parts on the GPU, as `device_parts` of the result.
     progress : bool or callable, optional
-        True shows bars, in a notebook, or on standard error if that is a terminal. A callable is
-        called as ``progress(stage, done, total)`` with stages compile, coarsen and refine, and,
-        for several generations, evolve.
+        True shows progress bars in a notebook, or on standard error if that is a terminal. jetpy
+        calls a function as ``progress(stage, done, total)``; the stages are compile, coarsen,
+        refine and, with several generations, evolve.
     profile : bool
-        Time every kernel and count launches, synchronisations and bytes: see the result's
-        `profile`. The parts stay the same; the run takes longer, on a GPU in particular, as
-        the host waits for each kernel.
+        Time every kernel and count launches, synchronisations and bytes, as `profile` of the
+        result. The parts are the same. The run takes longer, in particular on a GPU, because the
+        host waits for each kernel.
 
     Raises
     ------
@@ -170,7 +156,8 @@ def partition(
     OptionError
         If an option is out of range or unknown.
     BackendError
-        If the back end does not work here; an `OutOfMemoryError` if the memory of the GPU is full.
+        If the back end does not work on this machine. If the memory of the GPU is full, this is an
+        `OutOfMemoryError`.
 
     Examples
     --------
@@ -180,107 +167,48 @@ def partition(
     >>> result.feasible, result.part_weights.sum()
     (True, np.int64(400))
     """
-    columns = vertex_weights if np.ndim(vertex_weights) > 1 else None  # type: ignore[arg-type]
-    checked = as_graph(
-        graph,
-        vertex_weights=vertex_weights if columns is None else None,
-        edge_weights=edge_weights,
-        weight=weight,
-        node_weight=node_weight,
-        n=n,
-        repair=repair,
-        pattern=pattern,
-        scale=scale,
-    )
-    several_weights = None
-    if columns is not None:
-        from jetpy.problem.multiconstraint import checked_weights, in_one, pose_several
-
-        several_weights = checked_weights(columns, checked.n)
-        checked = replace(checked, vertex_weights=in_one(several_weights))
+    own_weights, several_weights = split_weights(vertex_weights)
     options = choose(preset, coarsening, refinement)
-    effort = choose_effort(options, generations, time_limit)
-    kinds = 1 if several_weights is None else several_weights.shape[1]
-    imbalances = checked_imbalances(imbalance, kinds, large=large_imbalance)
-    total, largest = checked.total_vertex_weight, max(imbalances)
-    problem = make_problem(total, k, largest, seed, options, targets, fill=True)
-    several = None
-    if several_weights is not None:
-        check_small(checked, "partition with several vertex weights")
-        several = pose_several(several_weights, imbalances, problem.shares)
-        if home is not None or connected:
-            raise OptionError("several weights cannot be combined with home or connected")
-        if objective != "cut":
-            raise OptionError("several weights cannot be combined with an objective other than cut")
-    shrinks = _shrinks_volume(objective, checked, connected=connected)
-    places = check_fixed(checked.n, problem.k, fixed, home, migration)
-    reduced, reduced_problem = checked, problem
-    if several is None and (connected or shrinks or places is not None):
-        reduced, reduced_problem = divided(checked, problem)
-    graphs = [reduced]
-    if shrinks:
-        from jetpy.constraints.objective import of_less_volume, starts_of, with_less_volume
-
-        graphs = starts_of(reduced, reduced_problem, places)
-    effort = effort.shared(len(graphs))
-    pins = None if k == 1 else places
-    terminals = [_terminals(weighted, reduced_problem, pins) for weighted in graphs]
-
-    def reduce_cut(
-        engine: Backend, graph: Graph, terminals: TerminalGraph | None, tell: Progress
-    ) -> Outcome:
-        if several is not None and 1 < k < graph.n:
-            from jetpy.constraints.multiconstraint import evolve_several
-
-            pinned = None if places is None else places.fixed
-            return evolve_several(engine, graph, problem, several, effort, tell, pinned)
-        if terminals is not None:
-            with_them = evolve(
-                with_required_width(engine, terminals.graph),
-                terminals.graph,
-                terminals.problem,
-                effort,
-                tell,
-                terminals.pinned,
-                terminals.home,
-            )
-            return terminals.without(with_them)
-        trivial = trivial_partition(graph.n, graph.total_edge_weight, problem.k)
-        if trivial is not None and problem.targets is not None:
-            from jetpy.refinement.packing import one_each
-
-            parts = one_each(graph.vertex_weights, problem.targets, reduced_problem.limits)
-            trivial = trivial.with_parts(graph, parts)
-        return trivial or evolve(engine, graph, reduced_problem, effort, tell)
-
-    def work(engine: Backend, tell: Progress) -> Outcome:
-        bars = [tell, *repeat(no_progress, len(graphs) - 1)]
-        found = [reduce_cut(engine, *posed) for posed in zip(graphs, terminals, bars, strict=True)]
-        if connected:
-            return _with_connected_parts(engine, reduced, reduced_problem, terminals[0], found[0])
-        if not shrinks:
-            return found[0]
-        best = of_less_volume(reduced, reduced_problem, found)
-        others = [one for one in found if one is not best]
-        return with_less_volume(engine, reduced, reduced_problem, places, best, others)
-
-    result, _ = run(
-        work,
-        checked,
-        problem,
+    request = make_request(
+        as_graph(
+            graph,
+            vertex_weights=own_weights,
+            edge_weights=edge_weights,
+            weight=weight,
+            node_weight=node_weight,
+            n=n,
+            repair=repair,
+            pattern=pattern,
+            scale=scale,
+        ),
+        k,
+        options,
         preset,
-        backend=backend,
-        threads=threads,
-        device=device,
-        progress=progress,
-        profile=profile,
-        effort=effort,
+        several_weights=several_weights,
+        imbalance=imbalance,
+        large_imbalance=large_imbalance,
+        targets=targets,
+        fixed=fixed,
+        home=home,
+        migration=migration,
         objective=objective,
+        connected=connected,
+        seed=seed,
+        fill=True,
+        effort=choose_effort(options, generations, time_limit),
     )
-    if several is not None:
-        result = replace(result, weights=several.weights)
-        return replace(result, ideals=several.ideals, limits=several.limits)
-    return result if places is None else replace(result, home=places.home)
+    solver = request.solver
+
+    def work(engine: Backend, progress: Progress) -> Outcome:
+        return solver.solve(engine, request.effort, progress)
+
+    result, _ = run(work, request, Execution(backend, threads, device, progress, profile))
+    if request.several is not None:
+        several = request.several
+        return replace(
+            result, weights=several.weights, ideals=several.ideals, limits=several.limits
+        )
+    return result if request.places is None else replace(result, home=request.places.home)
 
 
 def refine(
@@ -313,9 +241,9 @@ def refine(
 ) -> Partition:
     """Improve a given partition on the graph itself, without coarsening (Jet, section 4).
 
-    The result is never worse: if `parts` keeps the balance, so does the result, and its cut (or
-    communication volume, as `objective` has it) is at most as large; if it does not, balance is
-    sought first.
+    The result is not worse than `parts`. If `parts` keeps the limits, so does the result, and its
+    cut (or communication volume, as `objective` says) does not grow. Otherwise jetpy restores the
+    balance first.
 
     Parameters
     ----------
@@ -325,22 +253,21 @@ def refine(
     vertex_weights : array of int, shape (n,), optional
         Weights of the vertices, instead of the graph's.
     fixed : array of int, shape (n,), optional
-        As for `partition`; these vertices start where they are fixed, whatever `parts` says.
+        As for `partition`. It overrides `parts`.
     connected : bool
-        As for `partition`: then the cut may become larger than that of `parts`, if these are not
-        connected.
+        As for `partition`. If the given parts are not connected, the cut may grow.
     parts : array of int, shape (n,)
         Part of each vertex, 0..k-1.
     k : int, optional
         Number of parts; one more than the largest entry of `parts` by default.
     fill_empty : bool
-        Give each empty part a vertex of a part of two or more, after all else: that may enlarge
-        the cut.
+        After refinement, move a vertex into each empty part, from a part with at least two
+        vertices; the cut may grow.
 
     Raises
     ------
     GraphError, OptionError, BackendError
-        As for `partition`; GraphError also where `parts` does not fit the graph or `k`.
+        As for `partition`. GraphError also if `parts` does not fit the graph or `k`.
     """
     checked = as_graph(
         graph,
@@ -354,90 +281,24 @@ def refine(
         scale=scale,
     )
     given = checked_parts(checked, parts, k)
-    count = k if k is not None else int(given.max(initial=0)) + 1
-    imbalance = checked_imbalance(imbalance, large=large_imbalance)
-    options = preset_options(preset)
-    total = checked.total_vertex_weight
-    problem = make_problem(total, count, imbalance, seed, options, targets, fill=fill_empty)
-
-    shrinks = _shrinks_volume(objective, checked, connected=connected)
-    places = check_fixed(checked.n, problem.k, fixed)
-    reduced, reduced_problem = checked, problem
-    if connected or shrinks or places is not None:
-        reduced, reduced_problem = divided(checked, problem)
-    terminals = _terminals(reduced, reduced_problem, places)
-
-    def reduce_cut(engine: Backend, tell: Progress) -> Outcome:
-        if count == 1 or checked.n == 0:
-            return trivial_outcome(given, 0)
-        if terminals is not None:
-            start, pinned = terminals.start(given), terminals.pinned
-            within = with_required_width(engine, terminals.graph)
-            return terminals.without(
-                refine_partition(within, terminals.graph, start, terminals.problem, tell, pinned)
-            )
-        return refine_partition(engine, reduced, given, reduced_problem, tell)
-
-    def work(engine: Backend, tell: Progress) -> Outcome:
-        found = reduce_cut(engine, tell)
-        if connected:
-            return _with_connected_parts(engine, reduced, reduced_problem, terminals, found)
-        if not shrinks:
-            return found
-        from jetpy.constraints.objective import of_less_volume, with_less_volume
-
-        start = given if places is None else np.where(places.fixed == NO_PART, given, places.fixed)
-        if fill_empty and len(np.unique(start)) < count:
-            best = found
-        else:
-            best = of_less_volume(
-                reduced, reduced_problem, [found, found.with_parts(reduced, start)]
-            )
-        return with_less_volume(engine, reduced, reduced_problem, places, best)
-
-    result, _ = run(
-        work,
+    request = make_request(
         checked,
-        problem,
+        int(given.max(initial=0)) + 1 if k is None else k,
+        preset_options(preset),
         preset,
-        backend=backend,
-        threads=threads,
-        device=device,
-        progress=progress,
-        profile=profile,
+        imbalance=imbalance,
+        large_imbalance=large_imbalance,
+        targets=targets,
+        fixed=fixed,
         objective=objective,
+        connected=connected,
+        seed=seed,
+        fill=fill_empty,
     )
+    solver = request.refining_solver
+
+    def work(engine: Backend, progress: Progress) -> Outcome:
+        return solver.refine(engine, given, progress)
+
+    result, _ = run(work, request, Execution(backend, threads, device, progress, profile))
     return result
-
-
-def _shrinks_volume(objective: Any, graph: Graph, *, connected: bool) -> bool:
-    """Return whether an objective is the communication volume; checks it as `checked_objective`."""
-    if isinstance(objective, str) and objective == "cut":
-        return False
-    from jetpy.constraints.objective import checked_objective
-
-    return checked_objective(objective, graph, connected=connected) == "volume"
-
-
-def _terminals(
-    graph: Graph, problem: Problem, places: FixedVertices | None
-) -> TerminalGraph | None:
-    """Return the graph with a terminal for each part, or None if no vertex has a place."""
-    if places is None:
-        return None
-    from jetpy.constraints.terminals import with_terminals
-
-    return with_terminals(graph, problem, places)
-
-
-def _with_connected_parts(
-    engine: Backend,
-    graph: Graph,
-    problem: Problem,
-    terminals: TerminalGraph | None,
-    found: Outcome,
-) -> Outcome:
-    """Return `found` with connected parts, as `jetpy.constraints.connected.driver` makes them."""
-    from jetpy.constraints.connected.driver import with_connected_parts
-
-    return with_connected_parts(engine, graph, problem, terminals, found)

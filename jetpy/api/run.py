@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING
 
+from jetpy.api.request import Request
 from jetpy.device.backends import CPU, ON_GPU, is_for_cpu, lease, make_ready
 from jetpy.device.device_graph import with_required_width
 from jetpy.engines.base import Backend
@@ -17,7 +19,6 @@ from jetpy.graph.csr import Graph
 from jetpy.graph.on_gpu import GraphOnGpu
 from jetpy.multilevel.outcome import LevelTable, Outcome, cpu_threads
 from jetpy.problem.options import ONCE, Effort
-from jetpy.problem.problem import Problem
 from jetpy.progress import Progress, ProgressOption, telling
 from jetpy.result.partition import Partition
 
@@ -27,54 +28,38 @@ if TYPE_CHECKING:
 Work = Callable[[Backend, Progress], Outcome]
 
 
-def run(
-    work: Work,
-    graph: Graph,
-    problem: Problem,
-    preset: str,
-    *,
-    backend: str,
-    threads: int | None,
-    device: int | bool | None,
-    progress: ProgressOption,
-    profile: bool,
-    effort: Effort = ONCE,
-    objective: str = "cut",
-) -> tuple[Partition, int]:
+@dataclass(frozen=True)
+class Execution:
+    """How a run is carried out: `jetpy.partition` has the parameters."""
+
+    backend: str
+    threads: int | None
+    device: int | bool | None
+    progress: ProgressOption
+    profile: bool
+
+
+def run(work: Work, request: Request, execution: Execution) -> tuple[Partition, int]:
     """Lease a back end, do the work and put the result together; return it and its cost.
 
     Parameters
     ----------
     work : callable
         Is called with the back end and what shows progress.
-    graph, problem, preset
+    request : Request
         What the result says of itself.
-    backend, threads, device, progress, profile
-        As for `jetpy.partition`.
-    effort : Effort
-        How many partitions the work finds.
-    objective : str
-        What the work makes small.
+    execution : Execution
 
     Raises
     ------
     OptionError, BackendError
         As `engine_for` does.
     """
-    chosen = backend_for(graph, backend, device, effort)
-    with engine_for(graph, chosen, threads, device) as engine:
-        return _do(
-            work,
-            graph,
-            problem,
-            preset,
-            engine,
-            progress,
-            profile=profile,
-            on_device=device is True,
-            gpu_skipped=chosen != backend,
-            objective=objective,
-        )
+    graph, backend, device = request.graph, execution.backend, execution.device
+    chosen = backend_for(graph, backend, device, request.effort)
+    with engine_for(graph, chosen, execution.threads, device) as engine:
+        result, cost = _do(work, request, engine, execution)
+    return replace(result, gpu_skipped=chosen != backend), cost
 
 
 def backend_for(
@@ -116,29 +101,21 @@ def _profiler(engine: Backend) -> Profiler:
 
 
 def _do(
-    work: Work,
-    graph: Graph,
-    problem: Problem,
-    preset: str,
-    engine: Backend,
-    progress: ProgressOption,
-    *,
-    profile: bool,
-    on_device: bool,
-    gpu_skipped: bool,
-    objective: str,
+    work: Work, request: Request, engine: Backend, execution: Execution
 ) -> tuple[Partition, int]:
     """Compile what is missing, do the work and put the result together; return it and its cost."""
-    with telling(progress) as tell, watch_compilations() as compilations:
+    graph, problem = request.graph, request.problem
+    with telling(execution.progress) as tell, watch_compilations() as compilations:
         engines = dict.fromkeys((engine, with_required_width(engine, graph)))
         loading = engine.loading_seconds
         # a profile must not time compilation, so it compiles all kernels first
-        ready = make_ready(engines, tell, completely=profile)
+        ready = make_ready(engines, tell, completely=execution.profile)
         engine = list(engines)[-1]
         launches = sum(one.all_launches for one in engines)
-        profiler = _profiler(engine) if profile else None
+        profiler = _profiler(engine) if execution.profile else None
         with explain_oom(engine, graph.n, graph.m):
             outcome = work(engine if profiler is None else profiler, tell)
+            on_device = execution.device is True
             device_parts = engine.from_host(outcome.parts) if on_device else None
     title = f"{graph.name}, k = {problem.k}, {engine.name}"
     partition = Partition(
@@ -149,18 +126,17 @@ def _do(
         ideals=problem.ideals,
         limits=problem.limits,
         seed=problem.seed,
-        preset=preset,
+        preset=request.preset,
         coarsening=problem.options.coarsen.method,
         refinement=problem.options.refine.method,
         backend=engine.name,
         threads=cpu_threads(engine),
         gpu=engine.gpu,
-        gpu_skipped=gpu_skipped,
         seconds={"compile": ready + engine.loading_seconds - loading, **outcome.seconds},
         compiled=bool(compilations),
         levels=LevelTable(outcome.levels),
         launches=sum(one.all_launches for one in engines) - launches,
-        objective=objective,
+        objective=request.objective,
         generations=outcome.generations,
         disconnected=outcome.disconnected,
         device_parts=device_parts,

@@ -137,30 +137,39 @@ class Levels:
         return self.hierarchy[0].backend.to_host(found)
 
 
-def evolve_several(
-    backend: Backend,
-    graph: Graph,
-    problem: Problem,
-    several: MultiConstraint,
-    effort: Effort,
-    progress: Progress = no_progress,
-    pinned: IntArray | None = None,
-) -> Outcome:
-    """Return the best of several partitions with different seeds, within the limits of `effort`.
+@dataclass(frozen=True, eq=False)
+class MultiConstraintSolver:
+    """Partitions a graph with several weights per vertex.
 
-    `pinned` (int32, shape (n,)) are the parts in which vertices must be, -1 for free vertices.
+    Attributes
+    ----------
+    graph : Graph
+        With a combined weight.
+    problem : Problem
+    several : MultiConstraint
+    pinned : int32, shape (n,), or None
+        Part in which each vertex must be, -1 for free vertices.
     """
-    pace, several = GenerationBudget(effort), several.in_units()
-    found: list[tuple[Quality, Outcome]] = []
-    while pace.allows(len(found), new=True):
-        own = replace(problem, seed=(problem.seed + SEED_STEP * len(found)) % SEEDS)
-        told = no_progress if found else progress
-        outcome = partition_several(backend, graph, own, several, told, pinned)
-        found.append(((several.excess(outcome.parts), outcome.cut), outcome))
-        pace.end(new=True)
-    _, best = min(found, key=lambda one: one[0])
-    seconds = all_seconds([outcome.seconds for _, outcome in found])
-    return replace(best, seconds=seconds, generations=len(found))
+
+    graph: Graph
+    problem: Problem
+    several: MultiConstraint
+    pinned: IntArray | None
+
+    def solve(self, engine: Backend, effort: Effort, progress: Progress) -> Outcome:
+        """Return the best of partitions with different seeds, within the limits of `effort`."""
+        pace, several = GenerationBudget(effort), self.several.in_units()
+        found: list[tuple[Quality, Outcome]] = []
+        while pace.allows(len(found), new=True):
+            seed = (self.problem.seed + SEED_STEP * len(found)) % SEEDS
+            own = replace(self.problem, seed=seed)
+            shown = no_progress if found else progress
+            outcome = partition_several(engine, self.graph, own, several, shown, self.pinned)
+            found.append(((several.excess(outcome.parts), outcome.cut), outcome))
+            pace.end(new=True)
+        _, best = min(found, key=lambda one: one[0])
+        seconds = all_seconds([outcome.seconds for _, outcome in found])
+        return replace(best, seconds=seconds, generations=len(found))
 
 
 def partition_several(
@@ -173,7 +182,7 @@ def partition_several(
 ) -> Outcome:
     """Partition a graph with several weights per vertex; `graph` has a combined weight.
 
-    `pinned` as for `evolve_several`.
+    `pinned` as for `MultiConstraintSolver`.
     """
     cycles = CYCLES * problem.options.cycles
     with Stopwatch(backend, "coarsen") as coarsening:

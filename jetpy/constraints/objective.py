@@ -1,85 +1,100 @@
-"""Objectives of partitioning: edge cut and communication volume."""
+"""The communication volume as the objective of partitioning."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import get_args
 
 import numpy as np
 
-from jetpy import choices
 from jetpy.constraints.volume import degree_normalised, reduce_volume
 from jetpy.engines.base import Backend
 from jetpy.engines.stopwatch import Stopwatch
-from jetpy.errors import OptionError
-from jetpy.graph.checks import one_of
-from jetpy.graph.csr import INT32_MAX, Graph, IntArray
+from jetpy.graph.csr import Graph, IntArray
 from jetpy.multilevel.outcome import Outcome, all_seconds
+from jetpy.multilevel.solver import RefiningSolver
 from jetpy.problem.fixed import NO_PART, FixedVertices
 from jetpy.problem.metrics import communication_volume, part_weights
+from jetpy.problem.options import Effort
 from jetpy.problem.problem import Problem
+from jetpy.progress import Progress, no_progress
 
 
-def checked_objective(objective: str, graph: Graph, *, connected: bool) -> str:
-    """Return an objective after checking it.
+class VolumeSolver:
+    """Partitions for a small communication volume, from partitions of small cuts.
 
-    Raises
-    ------
-    OptionError
-        If it is unknown, or does not support connected parts or the size of the graph.
+    Parameters
+    ----------
+    graph, problem : Graph, Problem
+    places : FixedVertices or None
+        Fixed vertices and homes; both stay.
+    solver_of : callable
+        Makes a solver for a small cut, given a graph that differs from `graph` in edge weights.
     """
-    known = get_args(choices.Objective)
-    one_of(known, "objective", objective)
-    if connected and objective != "cut":
-        raise OptionError("connected cannot be combined with an objective other than cut")
-    if objective != "cut" and 2 * graph.m + graph.n > INT32_MAX:
-        raise OptionError(
-            "graphs of 2**31 vertices and directed edges have no objective other than cut"
+
+    def __init__(
+        self,
+        graph: Graph,
+        problem: Problem,
+        places: FixedVertices | None,
+        solver_of: Callable[[Graph], RefiningSolver],
+    ) -> None:
+        self._graph, self._problem, self._places = graph, problem, places
+        self._solver_of, self._solver = solver_of, solver_of(graph)
+
+    def solve(self, engine: Backend, effort: Effort, progress: Progress) -> Outcome:
+        """Return a partition of small volume, starting from one or two of small cut.
+
+        The second has degree-normalised edge weights, which lead to smaller volume. It is not for
+        vertices with homes, because these weights do not match the migration cost.
+        """
+        solvers = [self._solver]
+        if not self._is_trivial and (self._places is None or self._places.home is None):
+            solvers.append(self._solver_of(degree_normalised(self._graph)))
+        effort = effort.shared(len(solvers))
+        found = [solvers[0].solve(engine, effort, progress)]
+        found += [other.solve(engine, effort, no_progress) for other in solvers[1:]]
+        best = of_less_volume(self._graph, self._problem, found)
+        return self._reduce(engine, best, [one for one in found if one is not best])
+
+    def refine(self, engine: Backend, parts: IntArray, progress: Progress) -> Outcome:
+        """Return a partition of at most the volume of `parts`."""
+        found = self._solver.refine(engine, parts, progress)
+        if self._places is not None:
+            parts = np.where(self._places.fixed == NO_PART, parts, self._places.fixed)
+        candidates = [found]
+        if not self._problem.fill or len(np.unique(parts)) == self._problem.k:
+            candidates.append(found.with_parts(self._graph, parts))
+        best = of_less_volume(self._graph, self._problem, candidates)
+        return self._reduce(engine, best, [])
+
+    def cost(self, parts: IntArray) -> int:
+        """Return the communication volume."""
+        return communication_volume(self._graph, parts)
+
+    @property
+    def _is_trivial(self) -> bool:
+        return self._problem.k == 1 or self._graph.n <= self._problem.k
+
+    def _reduce(self, engine: Backend, found: Outcome, others: Sequence[Outcome]) -> Outcome:
+        """Return an outcome of at most the same volume; its time is that of all outcomes."""
+        if self._is_trivial:
+            return found
+        with Stopwatch(engine, "refine") as watch:
+            pinned = _pinned(self._graph, self._places, found.parts)
+            helpers = [other.parts for other in others]
+            parts = reduce_volume(engine, self._graph, self._problem, found.parts, helpers, pinned)
+        improved = replace(
+            found.with_parts(self._graph, parts),
+            seconds=all_seconds([one.seconds for one in (found, *others)]),
+            generations=sum(one.generations for one in (found, *others)),
         )
-    return objective
-
-
-def starts_of(graph: Graph, problem: Problem, places: FixedVertices | None) -> list[Graph]:
-    """Return graphs whose partitions of small cut are starts for small volume.
-
-    They are the graph itself and, unless vertices have homes, one with degree-normalised weights,
-    which lead to smaller volume but do not match the migration cost.
-    """
-    if problem.k == 1 or graph.n <= problem.k or (places is not None and places.home is not None):
-        return [graph]
-    return [graph, degree_normalised(graph)]
+        return improved.with_more("refine", watch.seconds)
 
 
 def of_less_volume(graph: Graph, problem: Problem, found: Sequence[Outcome]) -> Outcome:
     """Return the outcome with the least excess above the limits, then the least volume."""
     return min(found, key=lambda one: _quality(graph, problem, one.parts))
-
-
-def with_less_volume(
-    backend: Backend,
-    graph: Graph,
-    problem: Problem,
-    places: FixedVertices | None,
-    found: Outcome,
-    others: Sequence[Outcome] = (),
-) -> Outcome:
-    """Return an outcome of at most the same communication volume, using other outcomes.
-
-    Fixed vertices stay, and so do vertices at home. The time is the total of all outcomes.
-    """
-    if problem.k == 1 or graph.n <= problem.k:
-        return found
-    with Stopwatch(backend, "refine") as watch:
-        pinned = _pinned(graph, places, found.parts)
-        helpers = [other.parts for other in others]
-        parts = reduce_volume(backend, graph, problem, found.parts, helpers, pinned)
-    improved = replace(
-        found.with_parts(graph, parts),
-        seconds=all_seconds([one.seconds for one in (found, *others)]),
-        generations=sum(one.generations for one in (found, *others)),
-    )
-    return improved.with_more("refine", watch.seconds)
 
 
 def _quality(graph: Graph, problem: Problem, parts: IntArray) -> tuple[int, int]:

@@ -18,11 +18,16 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 
 from jetpy.constraints.home import keep_numbers
+from jetpy.device.device_graph import with_required_width
+from jetpy.engines.base import Backend
 from jetpy.errors import OptionError
 from jetpy.graph.csr import INT32_MAX, MAX_WEIGHT, Graph, IntArray
 from jetpy.multilevel.outcome import Outcome
+from jetpy.multilevel.solver import CutSolver
 from jetpy.problem.fixed import NO_PART, FixedVertices
+from jetpy.problem.options import Effort
 from jetpy.problem.problem import Problem
+from jetpy.progress import Progress
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +73,36 @@ class TerminalGraph:
         parts = outcome.parts[self.numbers]
         parts = keep_numbers(parts, self.places, self.origin.vertex_weights, self.problem.ideals)
         return outcome.with_parts(self.origin, parts)
+
+
+class TerminalSolver:
+    """Partitions a graph with fixed vertices and homes, through the graph with terminals.
+
+    Raises
+    ------
+    OptionError
+        If cut and migration together may exceed 2**46.
+    """
+
+    def __init__(self, graph: Graph, problem: Problem, places: FixedVertices) -> None:
+        self._with = with_terminals(graph, problem, places)
+        self._solver = CutSolver(
+            self._with.graph, self._with.problem, self._with.pinned, self._with.home
+        )
+
+    def solve(self, engine: Backend, effort: Effort, progress: Progress) -> Outcome:
+        """Return a partition of small cut and migration cost."""
+        engine = with_required_width(engine, self._with.graph)
+        return self._with.without(self._solver.solve(engine, effort, progress))
+
+    def refine(self, engine: Backend, parts: IntArray, progress: Progress) -> Outcome:
+        """Return a partition that costs at most as much as `parts`; fixed vertices are in place."""
+        engine = with_required_width(engine, self._with.graph)
+        return self._with.without(self._solver.refine(engine, self._with.start(parts), progress))
+
+    def cost(self, parts: IntArray) -> int:
+        """Return the cut plus the migration cost, in units of `FixedVertices.migration`."""
+        return self._solver.cost(self._with.start(parts))
 
 
 def with_terminals(graph: Graph, problem: Problem, places: FixedVertices) -> TerminalGraph:

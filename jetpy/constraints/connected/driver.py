@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 
@@ -24,17 +23,15 @@ from jetpy.constraints.connected.contiguity import (
 )
 from jetpy.constraints.connected.reassignment import reassign_parts
 from jetpy.constraints.connected.relocation import relocate
-from jetpy.constraints.terminals import TerminalGraph
-from jetpy.device.device_graph import DeviceGraph, upload
 from jetpy.engines.base import Backend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.graph.csr import Graph, IntArray
-from jetpy.lazy import cached_property
-from jetpy.multilevel.driver import refine_uploaded
 from jetpy.multilevel.outcome import Outcome
-from jetpy.problem.fixed import NO_PART
-from jetpy.problem.metrics import edge_cut
+from jetpy.multilevel.solver import RefiningSolver
+from jetpy.problem.fixed import NO_PART, FixedVertices
+from jetpy.problem.options import Effort
 from jetpy.problem.problem import Problem
+from jetpy.progress import Progress, no_progress
 
 ROUNDS = 4
 """Maximum number of times that parts are made connected, with refinement in between."""
@@ -43,86 +40,58 @@ RELOCATIONS, FAILED_RELOCATIONS = 16, 2
 Quality = tuple[int, int, int, int, int]
 
 
-class Objective(Protocol):
-    """The cost of a partition other than balance and connectedness, and its refinement."""
-
-    def cost(self, parts: IntArray) -> int:
-        """Return the cost of parts (int32, shape (n,)): the cut, plus further costs."""
-
-    def refine(self, parts: IntArray) -> IntArray:
-        """Return parts of smaller cost, not always connected; balanced if the input is."""
-
-
-class Refining:
-    """The objective of a run, cut and migration cost; refines without coarsening."""
-
-    def __init__(
-        self, backend: Backend, graph: Graph, problem: Problem, terminals: TerminalGraph | None
-    ) -> None:
-        self._backend, self._terminals = backend, terminals
-        self._graph = graph if terminals is None else terminals.graph
-        self._problem = problem if terminals is None else terminals.problem
-
-    @cached_property
-    def _device(self) -> DeviceGraph:
-        return upload(self._backend, self._graph)
-
-    def cost(self, parts: IntArray) -> int:
-        """Return the cut plus the migration cost, in the units of refinement."""
-        own = parts if self._terminals is None else self._terminals.start(parts)
-        return edge_cut(self._graph, own)
-
-    def refine(self, parts: IntArray) -> IntArray:
-        """Return refined parts."""
-        if self._terminals is None:
-            return refine_uploaded(self._backend, self._device, parts, self._problem).parts
-        start, pinned = self._terminals.start(parts), self._terminals.pinned
-        return self._terminals.without(
-            refine_uploaded(self._backend, self._device, start, self._problem, pinned=pinned)
-        ).parts
-
-
-def with_connected_parts(
-    backend: Backend,
-    graph: Graph,
-    problem: Problem,
-    terminals: TerminalGraph | None,
-    outcome: Outcome,
-) -> Outcome:
-    """Return an outcome with connected parts; `disconnected` has the reasons for exceptions.
+class ConnectedSolver:
+    """Makes the parts of another solver's partitions connected.
 
     Parameters
     ----------
-    backend : Backend
-    graph : Graph
-    problem : Problem
-        Problem for `graph`.
-    terminals : TerminalGraph or None
-        The graph with terminals, if vertices are fixed or have homes.
-    outcome : Outcome
-        Outcome for `graph`.
+    graph, problem : Graph, Problem
+    places : FixedVertices or None
+        Fixed vertices, which stay.
+    solver : RefiningSolver
+        Partitions the same graph; its refinement alternates with connecting parts.
     """
-    movable, limits = np.ones(graph.n, np.bool_), problem.limits
-    if terminals is not None:
-        movable = terminals.places.fixed == NO_PART
-        held = np.bincount(outcome.parts[~movable], graph.vertex_weights[~movable], problem.k)
-        limits = np.maximum(limits, held.astype(np.int64))
-    contiguity = ContiguityProblem(graph, limits, movable)
-    parts = outcome.parts
-    with Stopwatch(backend, "refine") as watch:
-        if problem.k > 1 and graph.n > 0:
-            objective = Refining(backend, graph, problem, terminals)
-            parts = connect(backend, contiguity, parts, objective, problem.seed)
-        why = reasons(contiguity, parts)
-    result = outcome.with_parts(graph, parts).with_more("refine", watch.seconds)
-    return replace(result, disconnected=why)
+
+    def __init__(
+        self, graph: Graph, problem: Problem, places: FixedVertices | None, solver: RefiningSolver
+    ) -> None:
+        self._graph, self._problem, self._solver = graph, problem, solver
+        self._fixed = None if places is None else places.fixed
+
+    def solve(self, engine: Backend, effort: Effort, progress: Progress) -> Outcome:
+        """Return a partition of connected parts; its `disconnected` has the exceptions."""
+        return self._connect(engine, self._solver.solve(engine, effort, progress))
+
+    def refine(self, engine: Backend, parts: IntArray, progress: Progress) -> Outcome:
+        """Return connected parts, whose cut may be larger than that of `parts`."""
+        return self._connect(engine, self._solver.refine(engine, parts, progress))
+
+    def cost(self, parts: IntArray) -> int:
+        """Return the cost of the other solver."""
+        return self._solver.cost(parts)
+
+    def _connect(self, engine: Backend, outcome: Outcome) -> Outcome:
+        graph, k, limits = self._graph, self._problem.k, self._problem.limits
+        movable = np.ones(graph.n, np.bool_)
+        if self._fixed is not None:
+            movable = self._fixed == NO_PART
+            held = np.bincount(outcome.parts[~movable], graph.vertex_weights[~movable], k)
+            limits = np.maximum(limits, held.astype(np.int64))
+        contiguity = ContiguityProblem(graph, limits, movable)
+        parts = outcome.parts
+        with Stopwatch(engine, "refine") as watch:
+            if k > 1 and graph.n > 0:
+                parts = connect(engine, contiguity, parts, self._solver, self._problem.seed)
+            why = reasons(contiguity, parts)
+        result = outcome.with_parts(graph, parts).with_more("refine", watch.seconds)
+        return replace(result, disconnected=why)
 
 
 def connect(
     backend: Backend,
     contiguity: ContiguityProblem,
     parts: IntArray,
-    objective: Objective,
+    solver: RefiningSolver,
     seed: int,
 ) -> IntArray:
     """Return a partition whose parts are connected if possible.
@@ -135,7 +104,8 @@ def connect(
     backend : Backend
     contiguity : ContiguityProblem
     parts : int32, shape (n,)
-    objective : Objective
+    solver : RefiningSolver
+        Measures the cost of partitions, and lowers it between rounds.
     seed : int
         Breaks ties between moves.
 
@@ -144,18 +114,18 @@ def connect(
     int32, shape (n,)
     """
     moves = PieceMoves(backend, contiguity, seed)
-    best, quality = parts, _quality(contiguity, parts, objective)
+    best, quality = parts, _quality(contiguity, parts, solver)
     for number in range(ROUNDS):
         choices = _choices(contiguity, parts)
         tried = [_join(moves, *choice) for choice in choices] or [parts]
-        qualities = [_quality(contiguity, joined, objective) for joined in tried]
+        qualities = [_quality(contiguity, joined, solver) for joined in tried]
         found = min(qualities)
         joined = tried[qualities.index(found)]
         if found < quality:
             best, quality = joined, found
         if not choices or number == ROUNDS - 1:
             break
-        parts = objective.refine(joined)
+        parts = solver.refine(backend, joined, no_progress).parts
     return best
 
 
@@ -207,7 +177,7 @@ def _excess(contiguity: ContiguityProblem, parts: IntArray) -> int:
     return int((contiguity.weigh(parts) - contiguity.limits).clip(0).sum())
 
 
-def _quality(contiguity: ContiguityProblem, parts: IntArray, objective: Objective) -> Quality:
+def _quality(contiguity: ContiguityProblem, parts: IntArray, solver: RefiningSolver) -> Quality:
     """Return the sort key: overload, pieces, disconnected parts, their pieces, cost.
 
     The number of all pieces counts only if the graph has more components than parts. Otherwise it
@@ -219,7 +189,7 @@ def _quality(contiguity: ContiguityProblem, parts: IntArray, objective: Objectiv
     several = pieces[pieces > 1]
     has_more_components = int(contiguity.components.max()) >= contiguity.k
     total = len(found.parts) if has_more_components else 0
-    return overload, total, len(several), int(several.sum()), objective.cost(parts)
+    return overload, total, len(several), int(several.sum()), solver.cost(parts)
 
 
 def reasons(contiguity: ContiguityProblem, parts: IntArray) -> Mapping[int, str]:

@@ -1,0 +1,82 @@
+"""Solvers find or refine a partition of one graph; constraints are solvers around others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from jetpy.engines.base import Backend
+from jetpy.graph.csr import Graph, IntArray
+from jetpy.multilevel.driver import refine_partition
+from jetpy.multilevel.evolution import evolve
+from jetpy.multilevel.outcome import Outcome, trivial_outcome, trivial_partition
+from jetpy.problem.metrics import edge_cut
+from jetpy.problem.options import Effort
+from jetpy.problem.problem import Problem
+from jetpy.progress import Progress
+
+
+class Solver(Protocol):
+    """Partitions one graph, which it was made for."""
+
+    def solve(self, engine: Backend, effort: Effort, progress: Progress) -> Outcome:
+        """Return a partition."""
+
+
+class RefiningSolver(Solver, Protocol):
+    """A solver that also improves a given partition."""
+
+    def refine(self, engine: Backend, parts: IntArray, progress: Progress) -> Outcome:
+        """Return a partition that is not worse than `parts` (int32, shape (n,))."""
+
+    def cost(self, parts: IntArray) -> int:
+        """Return what the solver minimises: the cut, plus other costs."""
+
+
+@dataclass(frozen=True, eq=False)
+class CutSolver:
+    """The multilevel method for a small cut.
+
+    Attributes
+    ----------
+    graph : Graph
+    problem : Problem
+    pinned : int32, shape (n,), or None
+        Part in which each vertex must be, -1 for free vertices.
+    home : int32, shape (n,), or None
+        Previous part of each vertex, -1 for none.
+    """
+
+    graph: Graph
+    problem: Problem
+    pinned: IntArray | None = None
+    home: IntArray | None = None
+
+    def solve(self, engine: Backend, effort: Effort, progress: Progress) -> Outcome:
+        """Return the best partition that an evolutionary search finds."""
+        return self._trivial() or evolve(
+            engine, self.graph, self.problem, effort, progress, self.pinned, self.home
+        )
+
+    def refine(self, engine: Backend, parts: IntArray, progress: Progress) -> Outcome:
+        """Return a partition of at most the cut of `parts`, found without coarsening."""
+        if self.problem.k == 1 or self.graph.n == 0:
+            return trivial_outcome(parts, 0)
+        return refine_partition(engine, self.graph, parts, self.problem, progress, self.pinned)
+
+    def cost(self, parts: IntArray) -> int:
+        """Return the cut."""
+        return edge_cut(self.graph, parts)
+
+    def _trivial(self) -> Outcome | None:
+        """Return the outcome if each vertex gets a part of its own, or there is one part."""
+        if self.pinned is not None:
+            return None
+        graph, problem = self.graph, self.problem
+        outcome = trivial_partition(graph.n, graph.total_edge_weight, problem.k)
+        if outcome is None or problem.targets is None:
+            return outcome
+        from jetpy.refinement.packing import one_each
+
+        parts = one_each(graph.vertex_weights, problem.targets, problem.limits)
+        return outcome.with_parts(graph, parts)
