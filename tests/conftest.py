@@ -86,7 +86,8 @@ def engine_in(mode: str, name: str, threads: int | None) -> Backend:
         return DeviceBackend(threads)
     engine = BACKENDS[name](threads, None)
     if mode != "apart":
-        engine.prefers_lists = "lists" in mode
+        engine.is_asynchronous = "lists" not in mode
+        engine.warp_size = 1 if "lists" in mode else 32
         engine.longest_row = 3 if "long rows" in mode else INT32_MAX
     return engine
 
@@ -101,7 +102,7 @@ def named(mode: str, monkeypatch: pytest.MonkeyPatch, name: str = "cpu") -> str:
         return engine
 
     monkeypatch.setitem(BACKENDS, own_name, make)
-    monkeypatch.setattr("jetpy.refinement.state.INDICES", FEW_INDICES)
+    monkeypatch.setattr("jetpy.refinement.launches.INDICES", FEW_INDICES)
     return own_name
 
 

@@ -114,6 +114,6 @@ class DeviceBackend(CpuBackend):
 
     def __init__(self, threads: int | None = None) -> None:
         super().__init__(threads, DeviceMemory())
-        self.copies, self.prefers_lists = True, False
+        self.copies, self.is_asynchronous, self.warp_size = True, True, 32
         self.longest_row = 16
         self.host_engine, self.host_size = CpuBackend(threads), 10_000

@@ -86,7 +86,7 @@ def shake_hands(
         long_rows.launch_each(kernels.compare_lanes, share=COMPARERS, **choosing)
         long_rows.launch_each(kernels.prefer_lane_best, **choosing)
         halo.exchange_ghost_vertices(handshakes.preferred)
-        if backend.prefers_lists:
+        if not backend.is_asynchronous:
             count = backend.scan(
                 count,
                 kernels.match_and_list,

@@ -57,7 +57,7 @@ class LongRows:
 
         On processors none, where one index is quicker than several that wait for each other.
         """
-        return none_of(self.backend) if self.backend.prefers_lists else self
+        return none_of(self.backend) if self.backend.warp_size == 1 else self
 
     def launch(self, n: int | Count, workunit: Workunit, **arguments: Any) -> None:
         """Run a *for* workunit over n indices, and before them with lanes over long rows."""
@@ -98,7 +98,7 @@ def none_of(backend: Backend) -> LongRows:
 
 def find_fine_rows(backend: Backend, indptr: Array, entries: int) -> LongRows:
     """List the long rows for kernels that want those of `LongRows.fine` alone."""
-    return none_of(backend) if backend.prefers_lists else find_long_rows(backend, indptr, entries)
+    return none_of(backend) if backend.warp_size == 1 else find_long_rows(backend, indptr, entries)
 
 
 def find_long_rows(backend: Backend, indptr: Array, entries: int) -> LongRows:
@@ -117,7 +117,7 @@ def find_long_rows(backend: Backend, indptr: Array, entries: int) -> LongRows:
     if count == 0:
         return none_of(backend)
     most = count + entries // CHUNK
-    bits = 0 if backend.prefers_lists else LANE_BITS
+    bits = 0 if backend.warp_size == 1 else LANE_BITS
     vertices, starts = backend.empty(most), backend.empty(most, backend.sum_type)
     chunks = Chunks(vertices, starts, longest, bits, 0)
     found = backend.scan(count, kernels.list_chunks, graph=rows, listed=listed, long_rows=chunks)

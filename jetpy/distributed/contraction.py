@@ -260,7 +260,7 @@ def _entries_of(
     )
     heads, edge_weights = backend.empty(count), backend.empty(count, backend.sum_type)
     threads_per_row = (
-        1 if backend.prefers_lists else min(MAX_THREADS_PER_ROW, INT32_MAX // max(1, len(rows)))
+        1 if backend.warp_size == 1 else min(MAX_THREADS_PER_ROW, INT32_MAX // max(1, len(rows)))
     )
     backend.parallel_for(
         len(rows) * threads_per_row,

@@ -70,11 +70,11 @@ class PieceState(RefinementState):
 
         All processes must capture NCCL calls at the same time. Collective.
         """
-        has_changed = int(self.reach != self._common_reach)
+        has_changed = int(self.launches.reach != self._common_reach)
         total: int
         total, changed = self.graph.halo.totals(count, has_changed)
         self._common_reach += changed
-        self.reach = self._common_reach
+        self.launches.reach = self._common_reach
         return total
 
     def share_moves(self, *, may_rebuild: bool) -> None:

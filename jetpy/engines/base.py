@@ -109,10 +109,11 @@ class Backend(ABC):
     loading_seconds : float
         In which it and its host engine have loaded kernels, compiled first where need be, when
         these were first launched.
-    prefers_lists : bool
-        Whether it pays to list the vertices that matter before a launch over them, and to look
-        at results between launches: where the host learns them at once. Else launches are
-        recorded, and several iterations sent off before a look.
+    is_asynchronous : bool
+        Whether launches return before they have run. The host should then enqueue many launches
+        before it reads a result.
+    warp_size : int
+        Number of consecutive indices that run in lockstep; 1 on CPUs.
     copies : bool
         Whether its arrays are copies in a memory of its own.
     gpu : int or None
@@ -135,7 +136,8 @@ class Backend(ABC):
     xp: Any
     launches: int
     loading_seconds: float = 0.0
-    prefers_lists: bool = True
+    is_asynchronous: bool = False
+    warp_size: int = 1
     copies: bool = False
     gpu: int | None = None
     longest_row: int = INT32.stop - 1

@@ -12,6 +12,7 @@ from jetpy.errors import BackendError, OptionError
 
 LONGEST_ROW = 256
 """Degree above which one thread of a GPU takes too long over a row."""
+WARP_SIZE = 32
 HOST_THREADS = min(8, available_threads())
 """More gain nothing on small levels."""
 HOST_SIZE = 50_000
@@ -44,7 +45,8 @@ def check_after_fork() -> None:
 def prefer_gpu(backend: Backend, host: Backend) -> None:
     """Have a back end treated as one on a GPU; small levels go to that of the host."""
     backend.copies = True
-    backend.prefers_lists, backend.longest_row = False, LONGEST_ROW
+    backend.is_asynchronous, backend.warp_size = True, WARP_SIZE
+    backend.longest_row = LONGEST_ROW
     backend.host_engine, backend.host_size = host, HOST_SIZE
 
 

@@ -295,4 +295,4 @@ class BucketList:
 
 def lanes_of(backend: Backend) -> int:
     """Return the number of launch indices per row on a back end."""
-    return 1 if backend.prefers_lists else WARP
+    return 1 if backend.warp_size == 1 else WARP

@@ -85,7 +85,7 @@ class HierarchyLevel:
     def is_small(self) -> bool:
         """Whether the level shares its refinement with other levels."""
         return (
-            self.backend.prefers_lists
+            not self.backend.is_asynchronous
             and self.graph.n <= SMALL
             and self.graph.long_rows.count == 0
             and self.refinement_type is Refinement

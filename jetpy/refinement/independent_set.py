@@ -58,7 +58,7 @@ class IndependentSet:
             counts=backend.full(len(Count), 0),
             keys=backend.empty(n, np.int64),
         )
-        few = 0 if backend.prefers_lists else min(n, MOST)
+        few = min(n, MOST) if backend.is_asynchronous else 0
         self._few = Sequence(
             backend.empty(few, np.int64), backend.empty(few), backend.empty(few), few
         )

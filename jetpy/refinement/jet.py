@@ -142,7 +142,7 @@ class Refinement:
 
         Launches for an iteration that is not due do nothing.
         """
-        if self.backend.prefers_lists:
+        if self.state.launches.has_any_task:
             self._iterate.play(self._launch_any)
             return
         before = self._made

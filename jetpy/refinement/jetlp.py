@@ -9,7 +9,6 @@ import numpy as np
 
 from jetpy.engines.base import Array
 from jetpy.refinement.state import RefinementState
-from jetpy.workloads.common.control_block import Control
 from jetpy.workloads.common.striped_counters import APART
 from jetpy.workloads.refinement import jetlp as kernels
 from jetpy.workloads.refinement.losses import BUCKETS
@@ -49,7 +48,7 @@ class LabelPropagation:
         self._cap = None if overfill is None else _inflow(state, overfill)
         needs_gains = state.graph.long_rows.count or self._cap is not None
         self._proposals = Proposals(
-            vertices=backend.empty(n) if backend.prefers_lists else state.active,
+            vertices=state.launches.vertices(),
             gains=backend.full(n if needs_gains else 0, 0, np.int64),
             is_capped=int(self._cap is not None),
         )
@@ -62,12 +61,9 @@ class LabelPropagation:
             count, kernels.propose, graph=state.graph, table=state.table, state=state
         )
         state.graph.halo.exchange_ghosts(state.priorities, state.targets)
-        if backend.prefers_lists:
-            listed = state.number(Control.LISTED)
-            backend.scan_into(
-                listed, count, kernels.list_proposers, state=state, proposals=self._proposals
-            )
-            count = listed
+        count = state.launches.listed(
+            count, kernels.list_proposers, state=state, proposals=self._proposals
+        )
         arguments: dict[str, Any] = {
             "graph": state.graph,
             "state": state,
@@ -89,7 +85,7 @@ class LabelPropagation:
 
 
 def _inflow(state: RefinementState, overfill: int) -> Inflow:
-    backend, k, stripes = state.backend, state.k, state.stripes
+    backend, k, stripes = state.backend, state.k, state.launches.stripes
     return Inflow(
         ranks=backend.empty(state.room),
         incoming=backend.full(k * BUCKETS * stripes, 0, backend.sum_type),

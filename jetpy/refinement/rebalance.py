@@ -9,7 +9,7 @@ import numpy as np
 from jetpy.engines.base import Array, Count
 from jetpy.refinement.plan import Plan
 from jetpy.refinement.state import RefinementState
-from jetpy.workloads.common.control_block import Control, Counter
+from jetpy.workloads.common.control_block import Counter
 from jetpy.workloads.refinement import rebalance as kernels
 from jetpy.workloads.refinement.losses import BUCKETS
 from jetpy.workloads.refinement.rebalance import REGION_BITS, REGION_SUMS
@@ -65,7 +65,7 @@ class Rebalancing:
         sums = backend.full(groups * regions * REGION_SUMS, 0, backend.sum_type)
         here, elsewhere = (backend.full(groups, 0, np.int64) for _ in range(2))
         self._evicted = EvictedSums(sums, regions, here, elsewhere)
-        self._vertices = backend.empty(n) if backend.prefers_lists else state.active
+        self._vertices = state.launches.vertices()
 
     def move(self) -> None:
         """Go to the level that the state has gone to."""
@@ -147,20 +147,15 @@ class Rebalancing:
         return count
 
     def _list_candidates(self) -> int | Count:
-        """List the candidates up to the last bucket, where lists are preferred."""
-        state, backend = self._state, self._state.backend
-        if not backend.prefers_lists:
-            return state.rebalancing
-        listed = state.number(Control.LISTED)
-        backend.scan_into(
-            listed,
+        """List the candidates up to the last bucket, if that pays."""
+        state = self._state
+        return state.launches.listed(
             state.rebalancing,
             kernels.list_candidates,
             vertices=self._vertices,
             eviction=self._eviction,
             state=state,
         )
-        return listed
 
     def _deal(self, count: int | Count) -> None:
         """Move the evicted vertices to open parts with room, if that is the task."""
@@ -186,8 +181,8 @@ def _eviction(state: RefinementState) -> Eviction:
     half_bits = _half_bits(_most_vertices(state), k)
     return Eviction(
         buckets=backend.empty(n),
-        histogram=backend.full(k * BUCKETS * state.stripes, 0, kind),
-        stripes=state.stripes,
+        histogram=backend.full(k * BUCKETS * state.launches.stripes, 0, kind),
+        stripes=state.launches.stripes,
         last_buckets=backend.empty(k),
         needed=backend.empty(k, np.int64),
         last_vertices=backend.empty(k, np.int64),

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from jetpy.engines.base import Count, Recorded
+from jetpy.engines.base import Recorded
 from jetpy.refinement.state import RefinementState
-from jetpy.workloads.common.control_block import Control
 
 MAX_VERTICES = 1 << 24
 """Vertices of a level times repetitions before the interpreter looks whether it was interrupted."""
@@ -17,16 +16,13 @@ class Recording:
     """A sequence of launches on a state, made again and again.
 
     Played from a recording, as long as launches reach as many vertices as when it was made, and on
-    other levels, too, if the back end can exchange what they work on. Where it prefers lists they
-    read what they need, and are repeated until the host is asked for something.
+    other levels, too, if the back end can exchange what they work on. Over lists, they are repeated
+    until they ask the host for something (`Launches.until`).
     """
 
     def __init__(self, state: RefinementState) -> None:
         self._state = state
         self._reach = -1
-        self._until: Count | None = None
-        if state.backend.prefers_lists:
-            self._until = state.number(Control.REQUEST)
         self._program: Recorded | None = None
 
     def move(self, others: Mapping[int, Any]) -> None:
@@ -37,11 +33,11 @@ class Recording:
     def play(self, launches: Callable[[], None]) -> None:
         """Make the launches."""
         state, backend = self._state, self._state.backend
-        if self._program is None or self._reach != state.reach:
-            self._reach = state.reach
-            most = 1
-            if self._until is not None:
+        if self._program is None or self._reach != state.launches.reach:
+            self._reach = state.launches.reach
+            until, most = state.launches.until, 1
+            if until is not None:
                 most += MAX_VERTICES // max(state.room, 1)
             agree = state.graph.halo.is_everywhere
-            self._program = backend.record(launches, self._until, most, agree)
+            self._program = backend.record(launches, until, most, agree)
         self._program()

@@ -8,8 +8,9 @@ from jetpy.device.device_graph import DeviceGraph
 from jetpy.engines.base import Array, Backend, Count
 from jetpy.graph.csr import INT32_MAX
 from jetpy.problem.problem import Problem
+from jetpy.refinement.launches import launches_for
 from jetpy.refinement.measures import Measures, measure, upload_metric
-from jetpy.workloads.common.control_block import BLOCK_BITS, COUNTER_STRIPES, Control, Counter, Task
+from jetpy.workloads.common.control_block import COUNTER_STRIPES, Control, Counter, Task
 from jetpy.workloads.common.groups import NO_VERTEX
 from jetpy.workloads.refinement import active as active_kernels
 from jetpy.workloads.refinement import connectivity as table_kernels
@@ -18,12 +19,6 @@ from jetpy.workloads.refinement.active import TIE_SCALE
 
 MAX_MOVED = 8
 """Rows are rebuilt rather than updated when more than one in so many vertices moved."""
-SHARE, INDICES = 8, 1 << 18
-"""Indices that share the edges of a moved vertex, and most of them all, in a recorded launch."""
-SPARE = 1024
-"""Active vertices that a launch from a recording has room for, beside half as many again."""
-MAX_COUNTED = 1024
-"""Parts and stripes that are worth a histogram each."""
 LOOSE = 0.75
 """A vertex without adjacent parts is active if its edges weigh at most this share of what those
 of the average vertex do, each per vertex weight."""
@@ -45,14 +40,12 @@ class Table:
 class RefinementState:
     """A partition of a level, mutable, with everything that depends on it kept up to date.
 
-    An iteration looks at the active vertices only: those that had an adjacent part at some time
-    since the start, and those that little ties to their own. It is a sequence of launches without a
-    look at any result by the host: a `Recording`. Where the back end prefers lists, the vertices
-    that matter are listed before, and launches read how many there are when they are due. Elsewhere
-    these are over all active vertices.
+    An iteration visits the active vertices only: those that had an adjacent part at some time
+    since the start, and those that few edges tie to their own part. It is a sequence of launches
+    whose results the host does not read (`CapturedLaunches`); `launches` has their indices.
 
-    What kernels work on are attributes, those of group `Refinement` in
-    `jetpy.workloads.common.groups`.
+    Kernels work on the attributes that the group `Refinement` of `jetpy.workloads.common.groups`
+    declares.
 
     Attributes
     ----------
@@ -63,11 +56,7 @@ class RefinementState:
     measures : Measures
         Of `parts` at the start.
     table : Table
-    active_count : int
-        How many of the active vertices, listed in `active`, launches reach. On a GPU they have room
-        for some more, so that recordings last.
-    reach : int
-        How often that has changed.
+    launches : Launches
     tie_limit : int
         Most weight of the edges, in 128ths per vertex weight, of a vertex that is always active.
     weights, counts, control_block : DualView
@@ -94,14 +83,11 @@ class RefinementState:
         self.control_block = backend.dual_view(len(Control))
         self.part_weights, self.counters = self.weights.device, self.counts.device
         self.control = self.control_block.device
-        self.active, self.active_count = backend.full(max(n, 1), NO_VERTEX), 0
-        self.reach = 0
-        self.stripe_bits = BLOCK_BITS
-        if backend.prefers_lists:
-            self.stripe_bits = max(0, (n - 1) // COUNTER_STRIPES).bit_length()
+        self.active = backend.full(max(n, 1), NO_VERTEX)
+        self.launches = launches_for(self, n)
+        self.share, self.stripe_bits = self.launches.share, self.launches.stripe_bits
         self.list_size = -(-n // (COUNTER_STRIPES << self.stripe_bits)) << self.stripe_bits
         self.moved = backend.empty(COUNTER_STRIPES * self.list_size)
-        self.share = 1 if backend.prefers_lists else SHARE
         self.move(graph, problem, pinned)
 
     def move(self, graph: DeviceGraph, problem: Problem, pinned: Array | None) -> None:
@@ -136,7 +122,7 @@ class RefinementState:
         self.weights.host[:] = self.measures.part_weights
         self.counts.host[Counter.ACTIVE] = self._list_active()
         self.control_block.host[Control.VERTICES] = self.graph.n
-        self.choose_room()
+        self.launches.choose_room()
         backend.sync_device(self.weights)
         backend.sync_device(self.counts)
 
@@ -148,17 +134,7 @@ class RefinementState:
         """
         if self.counts.host[Counter.ACTIVE] > self.control_block.host[Control.ROOM]:
             self._list_active()
-            self.choose_room()
-
-    def choose_room(self) -> None:
-        """Choose how many active vertices launches reach, and how many are too many."""
-        control, count = self.control_block.host, max(1, int(self.counts.host[Counter.ACTIVE]))
-        if self.backend.prefers_lists:
-            control[Control.ROOM] = count + count // 4 + SPARE
-        elif count > self.active_count:
-            reached = min(self.graph.n, count + count // 2 + SPARE)
-            self.reach += int(reached != self.active_count)
-            self.active_count = control[Control.ROOM] = reached
+            self.launches.choose_room()
 
     def resume(self) -> None:
         """Take up the task of the last iteration again, on the host's copy of the control block."""
@@ -174,16 +150,12 @@ class RefinementState:
     @property
     def propagating(self) -> int | Count:
         """Indices of a launch over the active vertices in an iteration that propagates."""
-        if self.backend.prefers_lists:
-            return self.number(Control.PROPAGATING)
-        return self.active_count
+        return self.launches.over_active(Control.PROPAGATING)
 
     @property
     def rebalancing(self) -> int | Count:
         """Indices of a launch over the active vertices in an iteration that rebalances."""
-        if self.backend.prefers_lists:
-            return self.number(Control.REBALANCING)
-        return self.active_count
+        return self.launches.over_active(Control.REBALANCING)
 
     def _list_active(self) -> int:
         """List the active vertices in ascending order, which is quicker to work on."""
@@ -195,38 +167,23 @@ class RefinementState:
             tie_limit=self.tie_limit,
         )
 
-    @property
-    def stripes(self) -> int:
-        """Counters that stand for each one where vertices are counted by part and bucket.
-
-        A thread of a processor has its own, unless there are many parts.
-        """
-        if not self.backend.prefers_lists:
-            return 1
-        most: int = min(COUNTER_STRIPES, MAX_COUNTED // self.k)
-        return max(1, min(self.backend.threads, most))
-
     def launch_update(self) -> None:
         """Bring the table, the cut and the targets up to date with moves just made.
 
         Moved vertices must be active, and `previous` be `parts` for high-degree vertices that have
         not moved.
         """
-        backend, rows, n = self.backend, self.graph.long_rows, self.graph.n
+        backend, rows, launches = self.backend, self.graph.long_rows, self.launches
         arguments = {"graph": self.graph, "table": self.table, "state": self}
-        may_rebuild = backend.prefers_lists or self.active_count == n
+        may_rebuild = launches.may_rebuild
         self.share_moves(may_rebuild=may_rebuild)
         if may_rebuild:
             backend.parallel_for(1, kernels.choose_update, state=self)
-        moves: int | Count = min(INDICES, len(self.moved) * SHARE)
-        rebuilt: int | Count = n
-        if backend.prefers_lists:
-            moves, rebuilt = self.number(Control.MOVES), self.number(Control.ROWS)
-        all_rows = self.graph.all_rows
+        moves, all_rows = launches.over_moves(), self.graph.all_rows
         all_rows.launch(moves, kernels.subtract_moves, count=moves, **arguments)
         all_rows.launch(moves, kernels.add_moves, count=moves, **arguments)
         if may_rebuild:
-            rows.fine.launch(rebuilt, kernels.rebuild_rows, **arguments)
+            rows.fine.launch(launches.over_rows(), kernels.rebuild_rows, **arguments)
             rows.fine.launch_lanes(kernels.rebuild_long_rows, **arguments)
         self.sum_up()
 

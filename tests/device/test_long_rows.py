@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("compiled")
 
 def test_rows_are_the_rows_above_the_limit() -> None:
     graph, engine = rmat(10, 8), CpuBackend(2)
-    engine.longest_row, engine.prefers_lists = 20, False
+    engine.longest_row, engine.warp_size = 20, 32
     rows = find_long_rows(engine, graph.indptr, graph.indices.size)
     expected = np.flatnonzero(graph.degrees > 20)
     assert rows.chunks.longest == 20
@@ -24,7 +24,7 @@ def test_rows_are_the_rows_above_the_limit() -> None:
 
 def test_chunks_cover_the_rows_of_rows() -> None:
     graph, engine = rmat(13, 16), CpuBackend(2)
-    engine.longest_row, engine.prefers_lists = 256, False
+    engine.longest_row, engine.warp_size = 256, 32
     rows = find_long_rows(engine, graph.indptr, graph.indices.size)
     expected = [
         (v, start)
@@ -41,7 +41,7 @@ def test_processors_have_a_lane_a_chunk() -> None:
     lanes = {}
     for lists in (True, False):
         engine = CpuBackend(2)
-        engine.longest_row, engine.prefers_lists = 256, lists
+        engine.longest_row, engine.warp_size = 256, 1 if lists else 32
         rows = find_long_rows(engine, graph.indptr, graph.indices.size)
         lanes[lists] = rows.chunks.lanes
         assert rows.fine.count == (0 if lists else rows.count)

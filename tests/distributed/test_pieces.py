@@ -118,8 +118,8 @@ def test_parts_are_those_of_one_device(
     engine: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("jetpy.refinement.state.INDICES", FEW_INDICES)
-    monkeypatch.setattr("jetpy.refinement.state.SPARE", 2)
+    monkeypatch.setattr("jetpy.refinement.launches.INDICES", FEW_INDICES)
+    monkeypatch.setattr("jetpy.refinement.launches.SPARE", 2)
     graph, expected = graph_of(name), on_one_device(name, problem, k)
     bounds = evenly(graph.n, size)
 

@@ -144,7 +144,7 @@ def forget_code(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_it_is_treated_as_a_gpu(cupy: Cupy) -> None:
     backend = get_backend("cuda")
     assert (backend.name, backend.threads, backend.copies) == ("cuda", 1, True)
-    assert not backend.prefers_lists
+    assert backend.is_asynchronous
     assert backend.host_engine is not None
     assert backend.host_engine.threads == HOST_THREADS
 

@@ -155,7 +155,7 @@ def test_sums_and_totals_are_synchronisations(result: Partition) -> None:
 
 def test_profiler_passes_on_all_that_a_back_end_can_do() -> None:
     engine = CpuBackend(1)
-    engine.prefers_lists, engine.host_size = False, 77
+    engine.is_asynchronous, engine.host_size = True, 77
     profiler = Profiler(engine)
     own = {"launches", "host_engine"}
     for attribute in Backend.__annotations__.keys() - own:

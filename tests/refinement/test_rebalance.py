@@ -77,7 +77,7 @@ def rebalance(
 
 def make_iteration(refinement: Refinement) -> None:
     """Make one iteration; a recording would go on where lists are preferred."""
-    if refinement.backend.prefers_lists:
+    if not refinement.backend.is_asynchronous:
         refinement._launch_rebalancing()
     else:
         refinement.rebalance()

@@ -1,0 +1,179 @@
+"""Which indices the launches of an iteration have: those of lists, or of all active vertices."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from jetpy.engines.base import Array, Count, Workunit
+from jetpy.workloads.common.control_block import BLOCK_BITS, COUNTER_STRIPES, Control, Counter
+
+if TYPE_CHECKING:
+    from jetpy.refinement.state import RefinementState
+
+SHARE, INDICES = 8, 1 << 18
+"""Indices that share the edges of a moved vertex; the most for all moved vertices."""
+SPARE = 1024
+"""Active vertices that a captured launch has room for, in addition to half as many again."""
+MAX_COUNTED = 1024
+"""Parts and stripes that are worth a histogram each."""
+
+
+class Launches(ABC):
+    """The indices of the launches on one refinement state.
+
+    Attributes
+    ----------
+    share : int
+        Indices that share the edges of a moved vertex.
+    stripe_bits : int
+        2**stripe_bits consecutive vertices have the same list of moved vertices.
+    stripes : int
+        Counters for each part and bucket, over which vertices are spread.
+    has_any_task : bool
+        Whether one sequence of launches can be an iteration of any kind.
+    until : Count or None
+        Number that ends repeated iterations when it is not zero.
+    reach : int
+        How often the number of indices has changed, so that captured launches are out of date.
+    """
+
+    share: int
+    stripe_bits: int
+    stripes: int
+    has_any_task: bool
+    until: Count | None = None
+    reach: int = 0
+
+    def __init__(self, state: RefinementState) -> None:
+        self._state = state
+
+    @property
+    @abstractmethod
+    def may_rebuild(self) -> bool:
+        """Whether an update may rebuild rows instead of updating them."""
+
+    @abstractmethod
+    def over_active(self, task: Control) -> int | Count:
+        """Return the indices of a launch over the active vertices, if `task` is due."""
+
+    @abstractmethod
+    def over_moves(self) -> int | Count:
+        """Return the indices of a launch over the edges of moved vertices."""
+
+    @abstractmethod
+    def over_rows(self) -> int | Count:
+        """Return the indices of a launch over the rows to rebuild."""
+
+    @abstractmethod
+    def vertices(self) -> Array:
+        """Return an array for `listed`."""
+
+    @abstractmethod
+    def listed(self, count: int | Count, workunit: Workunit, /, **arguments: Any) -> int | Count:
+        """List the vertices that matter by a *scan* workunit, if that pays; return how many."""
+
+    @abstractmethod
+    def choose_room(self) -> None:
+        """Choose how many vertices launches reach, and how many active ones are too many."""
+
+    @property
+    def active(self) -> int:
+        """Number of active vertices, at least 1."""
+        return max(1, int(self._state.counts.host[Counter.ACTIVE]))
+
+
+class ListedLaunches(Launches):
+    """For back ends where the host has results at once: launches are over lists.
+
+    Launches read the lengths of the lists when they are due.
+    """
+
+    share = 1
+    has_any_task = True
+    may_rebuild = True
+
+    def __init__(self, state: RefinementState, n: int) -> None:
+        super().__init__(state)
+        self.stripe_bits = max(0, (n - 1) // COUNTER_STRIPES).bit_length()
+        most = min(COUNTER_STRIPES, MAX_COUNTED // state.k)
+        self.stripes = max(1, min(state.backend.threads, most))
+        self.until = state.number(Control.REQUEST)
+
+    def over_active(self, task: Control) -> Count:
+        """Return the number of active vertices, or 0 if another task is due."""
+        return self._state.number(task)
+
+    def over_moves(self) -> Count:
+        """Return the number of moved vertices."""
+        return self._state.number(Control.MOVES)
+
+    def over_rows(self) -> Count:
+        """Return the number of rows, or 0 if none is rebuilt."""
+        return self._state.number(Control.ROWS)
+
+    def vertices(self) -> Array:
+        """Return a new array."""
+        return self._state.backend.empty(self._state.room)
+
+    def listed(self, count: int | Count, workunit: Workunit, /, **arguments: Any) -> Count:
+        """List vertices; return their number."""
+        number = self._state.number(Control.LISTED)
+        self._state.backend.scan_into(number, count, workunit, **arguments)
+        return number
+
+    def choose_room(self) -> None:
+        """Let a quarter more vertices become active before they are listed again."""
+        room = self.active + self.active // 4 + SPARE
+        self._state.control_block.host[Control.ROOM] = room
+
+
+class SweepingLaunches(Launches):
+    """For asynchronous back ends: launches are over all active vertices.
+
+    They have room for some more, so that captured launches last.
+    """
+
+    share = SHARE
+    stripe_bits = BLOCK_BITS
+    stripes = 1
+    has_any_task = False
+    _count = 0
+
+    @property
+    def may_rebuild(self) -> bool:
+        """Whether launches reach all vertices."""
+        return self._count == self._state.graph.n
+
+    def over_active(self, task: Control) -> int:
+        """Return the number of vertices to reach; if another task is due, kernels do nothing."""
+        return self._count
+
+    def over_moves(self) -> int:
+        """Return enough indices for a GPU."""
+        return min(INDICES, len(self._state.moved) * SHARE)
+
+    def over_rows(self) -> int:
+        """Return the number of all rows."""
+        return self._state.graph.n
+
+    def vertices(self) -> Array:
+        """Return the active vertices."""
+        return self._state.active
+
+    def listed(self, count: int | Count, workunit: Workunit, /, **arguments: Any) -> int | Count:
+        """Return `count`: nothing is listed."""
+        return count
+
+    def choose_room(self) -> None:
+        """Reach half as many vertices again as are active now."""
+        state, count = self._state, self.active
+        if count > self._count:
+            reached = min(state.graph.n, count + count // 2 + SPARE)
+            self.reach += int(reached != self._count)
+            self._count = state.control_block.host[Control.ROOM] = reached
+
+
+def launches_for(state: RefinementState, n: int) -> Launches:
+    """Return the launches on a state with room for n vertices, ghosts included."""
+    return SweepingLaunches(state) if state.backend.is_asynchronous else ListedLaunches(state, n)
