@@ -19,9 +19,9 @@ from tests.device_backend import DeviceBackend
 settings.register_profile("jetpy", derandomize=True, deadline=None)
 settings.load_profile("jetpy")
 
-MODES = ("lists", "lists and long rows", "recorded", "long rows", "apart")
+MODES = ("lists", "lists and long rows", "captured", "long rows", "apart")
 FEW_INDICES = 1 << 12
-"""Indices of recorded launches: as many as on a GPU take long one after the other."""
+"""Indices of captured launches: as many as on a GPU take long one after the other."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -110,7 +110,7 @@ def named(mode: str, monkeypatch: pytest.MonkeyPatch, name: str = "cpu") -> str:
 def backend(
     request: pytest.FixtureRequest, backend_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> Backend:
-    """Launches over lists as on a CPU, with long rows as by many threads; or recorded, as on a GPU.
+    """Launches over lists as on a CPU, with long rows as by many threads; or captured, as on a GPU.
 
     The last mode is memory apart from the host's for cpu, and for others what they are. What
     takes a back end by name gets the same mode by `backend.name`.

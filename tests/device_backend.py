@@ -92,12 +92,12 @@ class DeviceMemory(HostMemory):
     def repeatable(
         self, launches: Callable[[], None], are_loaded: Callable[[], bool]
     ) -> Callable[[], None]:
-        """As on a GPU: nobody is asked any more when launches have been recorded."""
-        is_recorded = False
+        """As on a GPU: nobody is asked any more when launches have been captured."""
+        is_captured = False
 
         def repeat() -> None:
-            nonlocal is_recorded
-            is_recorded = is_recorded or are_loaded()
+            nonlocal is_captured
+            is_captured = is_captured or are_loaded()
             launches()
 
         return repeat

@@ -87,10 +87,10 @@ def expected(case: int) -> str:
 
 
 @pytest.mark.parametrize("case", range(len(CASES)), ids=IDS)
-def test_recordings_change_nothing(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A GPU launches over all active vertices, from recordings, where a CPU makes lists."""
+def test_captured_launches_change_nothing(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A GPU launches over all active vertices, from captured launches, where a CPU makes lists."""
     expected(case)
-    name = named("recorded", monkeypatch)
+    name = named("captured", monkeypatch)
     assert digest(*CASES[case], threads=2, backend=name) == expected(case)
 
 

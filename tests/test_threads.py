@@ -131,7 +131,7 @@ def test_each_call_gets_what_it_gets_alone(
     working(backend_name)
     names: list[str] = [backend_name]
     if backend_name == "cpu":
-        names += [named(mode, monkeypatch) for mode in ("recorded", "apart")]
+        names += [named(mode, monkeypatch) for mode in ("captured", "apart")]
     rng = random.Random(1)
     jobs = [(call, name, count) for call in CALLS for name in names for count in (1, None)]
     rng.shuffle(jobs)

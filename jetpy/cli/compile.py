@@ -107,11 +107,12 @@ def compile_command(
 def _engines(engine: Backend) -> Iterator[Backend]:
     """Yield the compilers of a back end: it and its host engine, each with both widths."""
     from jetpy.errors import BackendError
+    from jetpy.kernel_language import Width
 
-    for one in filter(None, (engine, engine.host_engine)):
+    for one in dict.fromkeys((engine, engine.host)):
         yield one
         try:
-            wide = one.widened()
+            wide = one.with_width(Width.WIDE)
         except BackendError:
             continue
         yield wide

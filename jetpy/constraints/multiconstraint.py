@@ -95,7 +95,7 @@ class Levels:
     """A hierarchy with the weights and limits of each level; coarse levels have higher limits."""
 
     def __init__(self, hierarchy: list[HierarchyLevel], several: MultiConstraint) -> None:
-        self._host = hierarchy[0].backend.host_engine or hierarchy[0].backend
+        self._host = hierarchy[0].backend.host
         self.hierarchy, self._several = hierarchy, [several]
         for finer, level in pairwise(hierarchy):
             coarse_of = finer.backend.to_host(level.coarse_of)

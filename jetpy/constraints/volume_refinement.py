@@ -73,7 +73,7 @@ def shrink_volume(
     Parts that keep their limits (int64, shape (k,)) still do, and none becomes empty. Vertices that
     are `pinned` (bool, shape (n,)) stay. The cut may grow.
     """
-    host, n, k = backend.host_engine or backend, nets.n, len(limits)
+    host, n, k = backend.host, nets.n, len(limits)
     slots = np.concatenate([[0], np.minimum(np.diff(nets.starts), k).cumsum()])
     size = int(slots[-1])
     table = Table(

@@ -4,8 +4,8 @@
 Kokkos on the same hardware and compile in seconds, not minutes. Small graphs are an exception
 (`is_for_cpu`).
 
-A back end serves one run at a time: its memory, threads and recordings are that run's. A run takes
-one for itself by `lease`. Compiled code is loaded once a process, and all back ends share it.
+A back end serves one run at a time, which owns its memory, threads and captured launches. A run
+takes a back end by `lease`. Compiled code is loaded once per process, and all back ends share it.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jetpy.device.row_checks import HASHES, Rows, narrowed
+from jetpy.device.row_checks import HASHES, Rows, to_int32
 from jetpy.engines.base import Array, Backend
 from jetpy.graph.csr import MAX_NARROW
 from jetpy.graph.dlpack import is_on_gpu, on_host
@@ -138,7 +138,7 @@ def _whole_numbers(
     if not isinstance(numbers, backend.xp.ndarray):
         kind = np.float64 if numbers.dtype.kind == "f" else np.int64
         numbers = backend.from_host(numbers.astype(kind, copy=False))
-    narrow, wrong = narrowed(backend, numbers, lowest, highest)
+    narrow, wrong = to_int32(backend, numbers, lowest, highest)
     return None if wrong else narrow
 
 

@@ -12,6 +12,7 @@ from jetpy.device.long_rows import LongRows, find_long_rows
 from jetpy.engines.base import Array, Backend
 from jetpy.graph.csr import Graph, common_divisor
 from jetpy.graph.on_gpu import GraphOnGpu
+from jetpy.kernel_language import Width
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +118,7 @@ def with_required_width(backend: Backend, graph: Graph) -> Backend:
     BackendError
         If it takes these, and has none.
     """
-    return backend.widened() if graph.is_large else backend
+    return backend.with_width(Width.WIDE) if graph.is_large else backend
 
 
 def upload(backend: Backend, graph: Graph) -> DeviceGraph:

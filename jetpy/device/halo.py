@@ -14,7 +14,7 @@ class Halo:
     """The communication of a whole graph: none."""
 
     is_whole = True
-    can_be_recorded = True
+    can_be_captured = True
     """Whether the communication can be captured among the launches."""
 
     def exchange_ghosts(self, *values: Array) -> None:

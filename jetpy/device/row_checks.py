@@ -76,7 +76,7 @@ class Rows:
         )
 
 
-def narrowed(backend: Backend, numbers: Array, lowest: int, highest: int) -> tuple[Array, int]:
+def to_int32(backend: Backend, numbers: Array, lowest: int, highest: int) -> tuple[Array, int]:
     """Return numbers as int32, and how many of them are not whole or are outside a range.
 
     Parameters

@@ -112,10 +112,10 @@ def differences(backend: Backend, n: int) -> Iterator[str]:
     yield from _compare(backend, n, vars(tallies), _expected(numbers, 1), "for")
 
     tallies, launch = _tally(backend, device)
-    play = backend.record(launch)
+    play = backend.capture(launch)
     for _ in range(REPETITIONS):
         play()
-    yield from _compare(backend, n, vars(tallies), _expected(numbers, REPETITIONS), "recorded for")
+    yield from _compare(backend, n, vars(tallies), _expected(numbers, REPETITIONS), "captured for")
 
     total = int(numbers.sum(dtype=np.int64))
     found = backend.reduce(n, kernels.add_up, numbers=device)

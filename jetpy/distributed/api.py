@@ -27,6 +27,7 @@ from jetpy.engines.stopwatch import Stopwatch
 from jetpy.engines.workers import watch_compilations
 from jetpy.errors import BackendError, GraphError, OptionError
 from jetpy.graph.csr import INT32_MAX, is_large
+from jetpy.kernel_language import Width
 from jetpy.multilevel.outcome import (
     LevelTable,
     Solution,
@@ -336,7 +337,7 @@ def _run(
             watch_compilations() as compilations,
             engine.using(),
         ):
-            engines = dict.fromkeys((engine.narrowed(), engine))
+            engines = dict.fromkeys((engine.with_width(Width.NARROW), engine))
             loading = engine.loading_seconds
             ready = make_ready(engines, tell)
             blocks = replace(blocks, comm=between_gpus(group, engine))
@@ -450,7 +451,7 @@ def _agree(
         len(block.indices),
     )
     if is_large(entries, edges, total):
-        engine = run_collectively(comm, engine.widened)
+        engine = run_collectively(comm, partial(engine.with_width, Width.WIDE))
     return block, blocks, arguments.make_problem(total), engine
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.device.row_checks import Rows, narrowed
+from jetpy.device.row_checks import Rows, to_int32
 from jetpy.distributed.piece import Blocks, Piece, localize, make_piece
 from jetpy.engines.base import Array, Backend
 from jetpy.errors import GraphError
@@ -150,7 +150,7 @@ def upload_rows(backend: Backend, block: Block, blocks: Blocks) -> UploadedRows:
             return backend.full(len(values), 1, kind)
         return backend.from_host(values.astype(kind, copy=False))
 
-    indices, _ = narrowed(backend, backend.from_host(block.indices), 0, blocks.n - 1)
+    indices, _ = to_int32(backend, backend.from_host(block.indices), 0, blocks.n - 1)
     return UploadedRows(
         backend,
         backend.from_host(block.indptr.astype(kind)),

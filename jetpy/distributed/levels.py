@@ -17,6 +17,7 @@ from jetpy.distributed.refinement import PieceRefinement
 from jetpy.distributed.two_hop import PairElsewhere
 from jetpy.engines.base import Array, Backend
 from jetpy.engines.stopwatch import Stopwatch
+from jetpy.kernel_language import Width
 from jetpy.multilevel.hierarchy import HierarchyLevel
 from jetpy.problem.options import CoarsenOptions, Options
 from jetpy.problem.problem import Problem
@@ -129,9 +130,9 @@ class PieceLevel(HierarchyLevel):
         level = PieceLevel(self.backend, coarse, coarse_of, watch, gather=self.gather)
         return level if coarse.global_size > self.gather else level.alone()
 
-    def narrowed(self, problem: Problem) -> HierarchyLevel:
+    def with_narrow_kernels(self, problem: Problem) -> HierarchyLevel:
         """Return the level as the finest level of a 32-bit graph."""
-        own = self.backend.narrowed()
+        own = self.backend.with_width(Width.NARROW)
         watch = Stopwatch(own, "coarsen", 0)
         piece = narrow_piece(self.backend, self.graph, problem)
         level = PieceLevel(own, piece, None, watch, gather=self.gather)

@@ -14,6 +14,7 @@ from jetpy.device.long_rows import LongRows, find_long_rows
 from jetpy.distributed.communicator import Communicator, Counts, starts_of
 from jetpy.distributed.lists import add_to_all, counts_between, joined, picked, sorted_set
 from jetpy.engines.base import Array, Backend
+from jetpy.kernel_language import Width
 from jetpy.multilevel.index_width import narrow_weights
 from jetpy.problem.problem import Problem
 from jetpy.workloads.common import ghosts as ghost_kernels
@@ -92,10 +93,10 @@ class PieceHalo(Halo):
         """Number of ghosts with smaller global ids than the owned vertices."""
         return int(self._received[: self._comm.rank].sum())
 
-    def narrowed(self) -> PieceHalo:
-        """Return a copy for the back end with 32-bit kernels (`Backend.narrowed`)."""
+    def with_narrow_kernels(self) -> PieceHalo:
+        """Return a copy for the back end with 32-bit kernels."""
         made = copy(self)
-        made._backend, made._made_buffers = self._backend.narrowed(), {}
+        made._backend, made._made_buffers = self._backend.with_width(Width.NARROW), {}
         made.ghost_ids = self.ghost_ids.astype(np.int32)
         return made
 
@@ -207,7 +208,7 @@ class PieceHalo(Halo):
         )
 
     @property
-    def can_be_recorded(self) -> bool:  # type: ignore[override]
+    def can_be_captured(self) -> bool:  # type: ignore[override]
         """Whether the communication can be captured among the launches."""
         is_alone = self._comm.transport == "none"
         return self._comm.is_between_gpus or (is_alone and self._backend.copies)
@@ -334,11 +335,11 @@ class Piece(DeviceGraph):
 
 
 def narrow_piece(backend: Backend, piece: Piece, problem: Problem) -> Piece:
-    """Return a piece for `backend.narrowed()`, with rounded weights if necessary.
+    """Return a piece for `backend.with_width(Width.NARROW)`, with rounded weights if necessary.
 
     Rounding is that of `narrow_graph`.
     """
-    narrow = backend.narrowed()
+    narrow = backend.with_width(Width.NARROW)
     edge_weights, vertex_weights = narrow_weights(backend, piece, problem)
     indptr = piece.indptr.astype(np.int32)
     weight = int(edge_weights[: piece.nnz].sum(dtype=np.int64))
@@ -349,7 +350,7 @@ def narrow_piece(backend: Backend, piece: Piece, problem: Problem) -> Piece:
         vertex_weights=vertex_weights,
         edge_weight=piece.halo.total(weight),
         long_rows=find_long_rows(narrow, indptr[: piece.n_owned + 1], piece.nnz),
-        around=piece.around.narrowed(),
+        around=piece.around.with_narrow_kernels(),
         degrees=piece.degrees.astype(np.int32),
         rows_with_ghosts=find_long_rows(narrow, indptr, len(piece.indices)),
     )

@@ -119,7 +119,7 @@ class PieceRefinement(Refinement):
 
     def enqueue_iterations(self) -> None:
         """Enqueue captured iterations as on one device, or run one after reading its task."""
-        if self.state.graph.halo.can_be_recorded:
+        if self.state.graph.halo.can_be_captured:
             super().enqueue_iterations()
             return
         control = self.state.control_block

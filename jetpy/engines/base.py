@@ -74,25 +74,25 @@ class Count:
 
 
 @dataclass(frozen=True, eq=False)
-class Recorded:
-    """Launches that were recorded: a function that repeats them.
+class Captured:
+    """Captured launches.
 
     Attributes
     ----------
-    play : callable
+    replay : callable
         Repeats them.
     exchange : callable
-        Has them take other objects in place of some of their arguments, given by the `id` of the
-        latter, and the arrays and numbers that all these have as attributes by now. Returns
-        whether it can.
+        Replaces some of their arguments by other objects, given by the `id` of the arguments, and
+        reads again the arrays and numbers that all arguments have as attributes. Returns whether
+        it can.
     """
 
-    play: Callable[[], None]
+    replay: Callable[[], None]
     exchange: Callable[[Mapping[int, Any]], bool]
 
     def __call__(self) -> None:
         """Repeat them."""
-        self.play()
+        self.replay()
 
 
 class Backend(ABC):
@@ -121,12 +121,12 @@ class Backend(ABC):
     longest_row : int
         Degree above which a row is shared out to several indices of a launch.
     host_engine : Backend or None
-        Back end of the host that takes over where launches cost more than the work: on levels
-        of at most `host_size` vertices and directed edges.
+        Back end of the host that a GPU has for levels of at most `host_size` vertices and directed
+        edges, where launches cost more than the work.
     host_size : int
     width : Width
-        What its kernels are compiled for: `widened` returns one for graphs with more edges, or
-        weights of a larger sum, than 32 bits hold.
+        What its kernels are compiled for. Wide kernels are for graphs with more edges, or weights
+        of a larger sum, than 32 bits hold.
     sum_type : numpy.dtype
         Of what kernels call `Offset` and `Weight`.
     """
@@ -151,23 +151,26 @@ class Backend(ABC):
         """Whether its kernels are for graphs that need 64 bits."""
         return self.width is Width.WIDE
 
-    def widened(self) -> Backend:
-        """Return the same back end with wide kernels; the same object each time.
+    @property
+    def host(self) -> Backend:
+        """The back end of the host: its host engine, or itself if it runs on CPUs."""
+        return self.host_engine or self
+
+    def with_width(self, width: Width) -> Backend:
+        """Return the same back end with kernels of a width; the same object each time.
 
         Raises
         ------
         BackendError
             If it has none.
         """
+        if width is self.width:
+            return self
         raise BackendError(
             "the graph has 2**31 or more directed edges, or a sum of weights of 2**31 or more, "
             f"which {self.name} does not support; use cuda or cpu, or make the weights smaller "
             "(scale=True, --scale)"
         )
-
-    def narrowed(self) -> Backend:
-        """Return the back end that `widened` has been called of; itself, if it is none of these."""
-        return self
 
     @abstractmethod
     def parallel_for(self, n: int | Count, workunit: Workunit, /, **arguments: Any) -> None:
@@ -227,14 +230,14 @@ class Backend(ABC):
         return self.compile(modules, progress=progress)
 
     @abstractmethod
-    def record(
+    def capture(
         self,
         launches: Callable[[], None],
         /,
         until: Count | None = None,
         most: int = 1,
         agree: Callable[[bool], bool] = bool,
-    ) -> Recorded:
+    ) -> Captured:
         """Return a function that repeats what `launches` does, at less cost for each launch.
 
         `launches` makes calls of `parallel_for`, `scan_into`, `sync_device`, `sync_host` and
@@ -245,7 +248,7 @@ class Backend(ABC):
         """
 
     def perform(self, action: Callable[[], None], /) -> None:
-        """Do something with arrays, in order with launches; `record` records it as one of these."""
+        """Do something with arrays, in order with launches; `capture` captures it, too."""
         action()
 
     def using(self) -> AbstractContextManager[None]:
@@ -291,11 +294,11 @@ class Backend(ABC):
     @property
     def all_launches(self) -> int:
         """Workunits launched since the back end and its host engine were made."""
-        return self.launches + (self.host_engine.launches if self.host_engine else 0)
+        return sum(one.launches for one in {self, self.host})
 
     def for_size(self, size: int) -> Backend:
         """Return the back end for a graph of so many vertices and directed edges together."""
-        return self.host_engine if self.host_engine and size <= self.host_size else self
+        return self.host if size <= self.host_size else self
 
     def enter(self, stage: str, level: int | None) -> None:
         """Hear that a stage begins on a level (None: on several); only a profiler cares."""

@@ -15,7 +15,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.engines.base import Array, Backend, Count, DualView, Recorded, Workunit
+from jetpy.engines.base import Array, Backend, Captured, Count, DualView, Workunit
 from jetpy.engines.gpu import LostGPU, check_after_fork
 from jetpy.engines.memory import Memory
 from jetpy.kernel_language import Signature, View, Width
@@ -138,7 +138,7 @@ def _addressed(value: str, kind: str | View) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Copy:
-    """A copy of a dual array, recorded among launches."""
+    """A copy of a dual array, captured among launches."""
 
     copy: Callable[[DualView], None]
     array: DualView
@@ -150,7 +150,7 @@ class Copy:
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """A recorded launch.
+    """A captured launch.
 
     Attributes
     ----------
@@ -192,7 +192,7 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Action:
-    """Something else, recorded among launches."""
+    """Something else, captured among launches."""
 
     repeat: Callable[[], None]
 
@@ -230,6 +230,9 @@ class CompiledBackend(Backend):
         Where its arrays lie.
     """
 
+    has_wide_kernels = True
+    """Whether kernels can be compiled for wide graphs."""
+
     def __init__(self, memory: Memory) -> None:
         self.launches = 0
         self._loading = Loading()
@@ -239,12 +242,15 @@ class CompiledBackend(Backend):
         self._tape: Tape | None = None
         self._launched: set[Launcher] = set()
         self._complete = False
-        self._widened: Self | None = None
-        self._narrowed: CompiledBackend = self
+        self._of_width: dict[Width, CompiledBackend] = {self.width: self}
 
-    def narrowed(self) -> CompiledBackend:
-        """Return the back end that `widened` has been called of; itself, if it is none of these."""
-        return self._narrowed
+    def with_width(self, width: Width) -> Backend:
+        """Return the same back end with kernels of a width; the same object each time."""
+        if width not in self._of_width:
+            if not self.has_wide_kernels:
+                return super().with_width(width)
+            self._of_width[width] = self._with_wide_kernels()
+        return self._of_width[width]
 
     def _with_wide_kernels(self) -> Self:
         """Return a back end that shares all but kernels with this one."""
@@ -252,9 +258,8 @@ class CompiledBackend(Backend):
         made.width, made.sum_type, made.launches = Width.WIDE, np.dtype(np.int64), 0
         made._launchers, made._launched = {}, set()
         made._tape, made._complete = None, False
-        made._widened, made._narrowed = made, self
         if self.host_engine is not None:
-            made.host_engine = self.host_engine.widened()
+            made.host_engine = self.host_engine.with_width(Width.WIDE)
         return made
 
     @abstractmethod
@@ -268,10 +273,11 @@ class CompiledBackend(Backend):
 
     def lose_gpu(self) -> None:
         """Do without a GPU that a fork has taken away: whatever needs it is an error."""
-        lost: Any = LostGPU(self._memory)
-        self._memory = self.xp = lost
-        self._launchers.clear()
-        self._complete = False
+        for one in self._of_width.values():
+            lost: Any = LostGPU(one._memory)
+            one._memory = one.xp = lost
+            one._launchers.clear()
+            one._complete = False
 
     @contextmanager
     def using(self) -> Iterator[None]:
@@ -356,7 +362,7 @@ class CompiledBackend(Backend):
         self._copy(self._memory.sync_host, array)
 
     def perform(self, action: Callable[[], None], /) -> None:
-        """Do something with arrays, in order with launches; `record` records it as one of these."""
+        """Do something with arrays, in order with launches; `capture` captures it, too."""
         if self._tape is not None:
             self._tape.append(Action(action))
         else:
@@ -369,14 +375,14 @@ class CompiledBackend(Backend):
         else:
             copy(array)
 
-    def record(
+    def capture(
         self,
         launches: Callable[[], None],
         /,
         until: Count | None = None,
         most: int = 1,
         agree: Callable[[bool], bool] = bool,
-    ) -> Recorded:
+    ) -> Captured:
         """Return a function that repeats launches; on the GPU, as a CUDA graph."""
         tape: Tape = []
         self._tape = tape
@@ -388,16 +394,16 @@ class CompiledBackend(Backend):
         repeat, exchange = self._repeatable(tape, until, most, agree)
         launches_each_time = sum(isinstance(step, Step) for step in tape)
 
-        def play() -> None:
+        def replay() -> None:
             self._check()
             self.launches += launches_each_time * repeat()
 
-        return Recorded(play, exchange)
+        return Captured(replay, exchange)
 
     def _repeatable(
         self, tape: Tape, until: Count | None, most: int, agree: Callable[[bool], bool]
     ) -> Repeatable:
-        """Return a function that repeats a tape the quickest way, and one for `Recorded.exchange`.
+        """Return a function that repeats a tape the quickest way, and one for `Captured.exchange`.
 
         The first repeats the tape until the number `until` is not zero, but at most `most` times,
         and returns the count of repetitions.

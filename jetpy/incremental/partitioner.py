@@ -189,8 +189,7 @@ class IncrementalPartitioner:
         self._lock = fork_safe_lock()
         self._backend = get_backend(backend, threads, device)
         make_ready([self._backend], progress)
-        host_engine = self._backend.host_engine if goal.options.on_host else None
-        self._home = host_engine or self._backend
+        self._home = self._backend.host if goal.options.on_host else self._backend
         with explain_oom(self._backend, graph.n, graph.m):
             self._graph = BucketList(self._home, graph, parts, goal.options.extra_buckets)
             highest = goal.options.max_degree

@@ -124,8 +124,8 @@ def _by_bisection(
     problem, backend = refinement.problem, refinement.backend
     pinned = None if refinement.pinned is None else backend.to_host(refinement.pinned)
     host, level = backend, refinement.state.graph
-    if backend.host_engine is not None:
-        host, level = backend.host_engine, upload(backend.host_engine, graph)
+    if backend.host is not backend:
+        host, level = backend.host, upload(backend.host, graph)
 
     def solve(partitions: int, pinned: IntArray | None) -> list[Parts]:
         parts, roots = find_roots(graph, groups, problem, pinned)

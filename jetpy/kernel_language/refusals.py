@@ -34,7 +34,7 @@ def _refuse_many_arguments(definition: Definition) -> None:
     if size > MAX_BYTES:
         raise Refusal(
             f"its arguments take {size} bytes; with more than {MAX_BYTES} its launches cannot be "
-            "recorded into a CUDA graph"
+            "captured into a CUDA graph"
         )
 
 

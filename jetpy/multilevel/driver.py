@@ -188,8 +188,8 @@ def _solve_narrow(level: HierarchyLevel, steps: Sequence[Problem]) -> Solution:
     """Partition a level of a 64-bit back end from scratch with 32-bit kernels."""
     with Stopwatch(level.backend, "coarsen") as narrowing:
         within = [narrow_problem(level.graph, step) for step in steps]
-        narrowed = level.narrowed(steps[-1])
-    found = solve_level(narrowed, within, no_progress)
+        narrow = level.with_narrow_kernels(steps[-1])
+    found = solve_level(narrow, within, no_progress)
     spent = [found.seconds, stage_seconds(coarsen=narrowing.seconds)]
     return replace(found, seconds=all_seconds(spent))
 

@@ -10,6 +10,7 @@ from jetpy.coarsening.methods import COARSENINGS
 from jetpy.device.device_graph import DeviceGraph, carry, carry_graph
 from jetpy.engines.base import Array, Backend
 from jetpy.engines.stopwatch import Stopwatch
+from jetpy.kernel_language import Width
 from jetpy.multilevel.index_width import narrow_graph
 from jetpy.multilevel.projection import inject_parts, label, project_parts
 from jetpy.problem.options import CoarsenOptions
@@ -142,10 +143,10 @@ class HierarchyLevel:
         """Return the parts of all vertices, given those of this process."""
         return parts
 
-    def narrowed(self, problem: Problem) -> HierarchyLevel:
+    def with_narrow_kernels(self, problem: Problem) -> HierarchyLevel:
         """Return the level as the finest level of a 32-bit graph (`narrow_graph`)."""
         graph = narrow_graph(self.backend, self.graph, problem)
-        return finest_level(self.backend.narrowed(), graph, self.blocks, self.pinned)
+        return finest_level(self.backend.with_width(Width.NARROW), graph, self.blocks, self.pinned)
 
     def next_level(self, coarse: DeviceGraph, coarse_of: Array, watch: Stopwatch) -> HierarchyLevel:
         """Return the level of the next coarser graph, on a back end chosen by its size."""

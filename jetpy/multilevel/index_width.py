@@ -10,6 +10,7 @@ from jetpy.device.device_graph import DeviceGraph
 from jetpy.device.long_rows import find_long_rows
 from jetpy.engines.base import Array, Backend
 from jetpy.graph.csr import MAX_NARROW, is_large
+from jetpy.kernel_language import Width
 from jetpy.problem.problem import Problem, in_units
 
 
@@ -19,7 +20,7 @@ def is_narrow(graph: DeviceGraph, problem: Problem) -> bool:
 
 
 def narrow_graph(backend: Backend, graph: DeviceGraph, problem: Problem) -> DeviceGraph:
-    """Copy a level to the 32-bit back end, `backend.narrowed()`.
+    """Copy a level to the 32-bit back end, `backend.with_width(Width.NARROW)`.
 
     If a weight sum exceeds 2**31 - 1, divide the weights by an integer just large enough, rounding
     down but not below 1. Cut and part weights computed on the copy are then approximate.
@@ -32,7 +33,7 @@ def narrow_graph(backend: Backend, graph: DeviceGraph, problem: Problem) -> Devi
         edge_weights,
         vertex_weights,
         int(edge_weights.sum(dtype=np.int64)),
-        find_long_rows(backend.narrowed(), indptr, graph.nnz),
+        find_long_rows(backend.with_width(Width.NARROW), indptr, graph.nnz),
     )
 
 

@@ -103,7 +103,7 @@ class Solution:
 
 def cpu_threads(backend: Backend) -> int:
     """Return the number of CPU threads of a back end; on a GPU, they run small levels."""
-    return (backend.host_engine or backend).threads
+    return backend.host.threads
 
 
 def stage_seconds(

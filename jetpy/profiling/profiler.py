@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from jetpy.engines.base import Array, Backend, Count, DualView, Recorded, Workunit
+from jetpy.engines.base import Array, Backend, Captured, Count, DualView, Workunit
+from jetpy.kernel_language import Width
 from jetpy.profiling.profile import Event, Kind, Owner, Profile
 from jetpy.profiling.traffic import traffic
 
@@ -100,13 +101,9 @@ class Profiler(Backend):
         if engine.host_engine is not None:
             self.host_engine = Profiler(engine.host_engine, self._log)
 
-    def widened(self) -> Backend:
-        """Return a profiler of the back end with 64-bit kernels, with the same log."""
-        return Profiler(self._engine.widened(), self._log)
-
-    def narrowed(self) -> Backend:
-        """Return a profiler of the back end with 32-bit kernels, with the same log."""
-        return Profiler(self._engine.narrowed(), self._log)
+    def with_width(self, width: Width) -> Backend:
+        """Return a profiler of the same back end with kernels of a width."""
+        return Profiler(self._engine.with_width(width), self._log)
 
     def profile(self, title: str) -> Profile:
         """Return the profile of all events so far."""
@@ -164,23 +161,23 @@ class Profiler(Backend):
         """Run and time a *scan* workunit."""
         return self._launched(Kind.SCAN, self._engine.scan, n, workunit, **arguments)
 
-    def record(
+    def capture(
         self,
         launches: Callable[[], None],
         /,
         until: Count | None = None,
         most: int = 1,
         agree: Callable[[bool], bool] = bool,
-    ) -> Recorded:
+    ) -> Captured:
         """Return a function that makes the calls directly, so that each launch is timed."""
 
-        def play() -> None:
+        def replay() -> None:
             for _ in range(most):
                 launches()
                 if until is not None and operator.index(until) != 0:
                     break
 
-        return Recorded(play, lambda _: True)
+        return Captured(replay, lambda _: True)
 
     def perform(self, action: Callable[[], None], /) -> None:
         """Run an action on arrays, in launch order."""

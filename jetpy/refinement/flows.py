@@ -109,7 +109,7 @@ class Flows:
     ) -> None:
         self.problem = problem
         self._source, self._device, self._pinned = backend, graph, pinned
-        self.backend = backend.host_engine or backend
+        self.backend = backend.host
 
     @cached_property
     def graph(self) -> DeviceGraph:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.engines.base import Array, Backend
 from jetpy.problem.problem import Problem
+from jetpy.refinement.captured_launches import CapturedLaunches
 from jetpy.refinement.flows import Flows
 from jetpy.refinement.measures import Measures
 from jetpy.refinement.methods import REFINEMENTS
 from jetpy.refinement.rebalance import Rebalancing
-from jetpy.refinement.recording import Recording
 from jetpy.refinement.state import MAX_MOVED, RefinementState
 from jetpy.workloads.common.control_block import TOLERANCE_UNITS, Control, Request, Tasks
 from jetpy.workloads.refinement import iterations as kernels
@@ -61,8 +61,9 @@ class Refinement:
         self.rebalancing = Rebalancing(self.state)
         self._flows = Flows(backend, graph, problem, pinned)
         self._best_weights = backend.dual_view(problem.k)
-        self._propagate, self._rebalance = Recording(self.state), Recording(self.state)
-        self._iterate = Recording(self.state)
+        self._propagate = CapturedLaunches(self.state)
+        self._rebalance = CapturedLaunches(self.state)
+        self._iterate = CapturedLaunches(self.state)
 
     def move(self, graph: DeviceGraph, problem: Problem, pinned: Array | None) -> None:
         """Go to another level, without long rows as the last one.
@@ -74,8 +75,8 @@ class Refinement:
         self.state.move(graph, problem, pinned)
         self.rebalancing.move()
         others = {id(before): graph, id(table): self.state.table}
-        for recording in (self._propagate, self._rebalance, self._iterate):
-            recording.move(others)
+        for captured in (self._propagate, self._rebalance, self._iterate):
+            captured.move(others)
         self._flows = Flows(self.backend, graph, problem, pinned)
 
     def refine(
@@ -143,7 +144,7 @@ class Refinement:
         Launches for an iteration that is not due do nothing.
         """
         if self.state.launches.has_any_task:
-            self._iterate.play(self._launch_any)
+            self._iterate.replay(self._launch_any)
             return
         before = self._made
         self._made = self._count()
@@ -164,11 +165,11 @@ class Refinement:
 
     def propagate(self) -> None:
         """Make an iteration of Jetlp, if that is due."""
-        self._propagate.play(self._launch_propagation)
+        self._propagate.replay(self._launch_propagation)
 
     def rebalance(self) -> None:
         """Make an iteration of rebalancing, if that is due."""
-        self._rebalance.play(self._launch_rebalancing)
+        self._rebalance.replay(self._launch_rebalancing)
 
     def wait_and_serve(self) -> bool:
         """Wait for the iterations, do what the host is asked for; return whether to go on."""

@@ -16,6 +16,7 @@ from jetpy.device.device_graph import DeviceGraph, download, upload
 from jetpy.engines.base import Backend
 from jetpy.errors import BackendError, GraphError, OptionError
 from jetpy.graph.csr import INT32_MAX, Graph
+from jetpy.kernel_language import Width
 from jetpy.multilevel.hierarchy import coarsen, finest_level
 from jetpy.multilevel.index_width import is_narrow, narrow_graph, narrow_problem
 from jetpy.problem.presets import choose
@@ -29,9 +30,9 @@ ENGINE: dict[str, Any] = {"backend": "cpu", "threads": 2}
 W = INT32_MAX
 
 
-def widened(backend: Backend) -> Backend:
+def wide_one(backend: Backend) -> Backend:
     try:
-        return backend.widened()
+        return backend.with_width(Width.WIDE)
     except BackendError as error:
         pytest.skip(str(error))
 
@@ -52,7 +53,7 @@ def test_wide_kernels_do_what_narrow_ones_do(backend: Backend, make: Any, method
     graph = make(40, 30) if make is jetpy.generators.grid else make(10, 6)
     refinement: Any = "independent-set" if method == "constrained" else "jet"
     problem = make_problem(graph.n, 5, 0.03, 1, choose("default", method, refinement))
-    wide = widened(backend)
+    wide = wide_one(backend)
     with backend.using():
         hierarchies = [
             coarsen(finest_level(engine, upload(engine, graph)), [problem], no_progress)
@@ -83,7 +84,7 @@ def test_wide_kernels_do_what_narrow_ones_do(backend: Backend, make: Any, method
 def test_narrowed_weights(graph: Graph, edge_factor: int, vertex_factor: int) -> None:
     """They keep their order and about their proportions, and their sums fit."""
     backend = get_backend("cpu", 1)
-    wide = backend.widened()
+    wide = backend.with_width(Width.WIDE)
     level = upload(wide, graph)
     level.edge_weights[:] *= edge_factor << 26
     level.vertex_weights[:] *= vertex_factor << 26
@@ -119,7 +120,7 @@ def test_narrowed_weights(graph: Graph, edge_factor: int, vertex_factor: int) ->
 
 def test_narrowed_weights_of_many_light_vertices() -> None:
     """One vertex weighs nearly all; the others, which are rounded up to 1, fit as well."""
-    wide = get_backend("cpu", 1).widened()
+    wide = get_backend("cpu", 1).with_width(Width.WIDE)
     level, light = upload(wide, path(1001)), 1000
     level.vertex_weights[0] = 2 * INT32_MAX - light
     problem = make_problem(2 * INT32_MAX, 2, 0.1, 0, choose("default", None, None))
@@ -211,10 +212,10 @@ def test_who_takes_no_large_graph_says_so() -> None:
         jetpy.partition(graph, 2, home=[0] * 16, migration=2**20, **ENGINE)
 
     class Narrow(type(get_backend("cpu", 1))):  # type: ignore[misc]
-        widened = Backend.widened
+        has_wide_kernels = False
 
     with pytest.raises(BackendError, match="which cpu does not support; use cuda or cpu"):
-        Narrow(1).widened()
+        Narrow(1).with_width(Width.WIDE)
 
 
 def test_no_part_is_empty_whatever_edges_weigh() -> None:

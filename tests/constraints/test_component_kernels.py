@@ -81,7 +81,7 @@ def grown(graph: Graph, k: int, rng: np.random.Generator) -> np.ndarray:
 
 def engine_of(backend: Backend) -> Backend:
     """The engine that moves run on."""
-    return backend.host_engine or backend
+    return backend.host
 
 
 def state_of(backend: Backend, expected: Moves, effort: int = EFFORT) -> State:

@@ -111,7 +111,7 @@ def test_parts_that_vertices_choose(
     backend_name: str, probes: ModuleType, expected: Choices
 ) -> None:
     backend = working(backend_name)
-    engine, graph, n = backend.host_engine or backend, expected.graph, expected.graph.n
+    engine, graph, n = backend.host, expected.graph, expected.graph.n
     if isinstance(engine, KokkosBackend):
         engine.prepare(getattr(probes, workunit) for workunit in read_workunits(probes))
     parts = np.array(expected.parts, np.int32)

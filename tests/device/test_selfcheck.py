@@ -34,9 +34,9 @@ class Forgetful(CpuBackend):
 
 
 class Once(CpuBackend):
-    """Does not repeat what it has recorded."""
+    """Does not repeat what it has captured."""
 
-    def record(self, launches: Callable[[], None], /) -> Callable[[], None]:
+    def capture(self, launches: Callable[[], None], /) -> Callable[[], None]:
         launches()
         return lambda: None
 
@@ -62,7 +62,7 @@ def test_what_differs_is_told_exactly() -> None:
     ]
     [only] = differences(Once(1), 33)
     assert only.startswith(
-        "recorded for over 33 indices: 7 of 7 atomic sums are wrong; the value at index 0"
+        "captured for over 33 indices: 7 of 7 atomic sums are wrong; the value at index 0"
     )
     total = sum(numbers)
     assert list(differences(Adding(1), 33)) == [

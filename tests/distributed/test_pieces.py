@@ -24,6 +24,7 @@ from jetpy.distributed.run import partition_piece
 from jetpy.engines.cpu.engine import CpuBackend
 from jetpy.engines.stopwatch import Stopwatch
 from jetpy.graph.csr import Graph
+from jetpy.kernel_language import Width
 from jetpy.multilevel.evolution import evolve
 from jetpy.multilevel.hierarchy import finest_level
 from jetpy.multilevel.outcome import Outcome
@@ -102,8 +103,8 @@ def on_one_device(name: str, problem: str, k: int) -> Outcome:
     return evolve(get_backend("cpu", 1), graph, posed(name, problem, k), Effort(1))
 
 
-ENGINES = {"lists": lambda: CpuBackend(1), "recorded": lambda: DeviceBackend(1)}
-"""Back ends of processes: on a CPU; and as on a GPU, where what they say is recorded, too."""
+ENGINES = {"lists": lambda: CpuBackend(1), "captured": lambda: DeviceBackend(1)}
+"""Back ends of processes: on a CPU; and as on a GPU, where what they say is captured, too."""
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -124,7 +125,7 @@ def test_parts_are_those_of_one_device(
     bounds = evenly(graph.n, size)
 
     def run(comm: Communicator) -> tuple[npt.NDArray[np.int32], int]:
-        comm.is_between_gpus = engine == "recorded"
+        comm.is_between_gpus = engine == "captured"
         backend, block = ENGINES[engine](), block_of(graph, bounds, comm.rank)
         piece = upload_rows(backend, block, Blocks.of(comm, block.n)).as_piece()
         found = partition_piece(backend, piece, posed(name, problem, k), small=100)
@@ -199,7 +200,7 @@ def test_wide_kernels(size: int) -> None:
     bounds = evenly(graph.n, size)
 
     def run(comm: Communicator) -> Any:
-        backend = CpuBackend(1).widened()
+        backend = CpuBackend(1).with_width(Width.WIDE)
         block = block_of(heavy, bounds, comm.rank)
         piece = upload_rows(backend, block, Blocks.of(comm, block.n)).as_piece()
         posed = make_problem(heavy.total_vertex_weight, 4, 0.03, 0, preset("fast"))

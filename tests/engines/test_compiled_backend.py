@@ -1,4 +1,4 @@
-"""Recorded launches."""
+"""Captured launches."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("compiled")
 def test_numbers_are_read_when_launches_are_due(is_program: bool) -> None:
     """The number of indices with what is added to it, the same as an argument without that.
 
-    Where something else is recorded in between, launches are repeated one by one.
+    Where something else is captured in between, launches are repeated one by one.
     """
     backend, counts = CpuBackend(2), np.array([0, 5, 0])
     listed = Count(counts, 1)
@@ -41,7 +41,7 @@ def test_numbers_are_read_when_launches_are_due(is_program: bool) -> None:
             Count(counts, 2), listed, selfcheck.offset, numbers=numbers, starts=starts
         )
 
-    repeat = backend.record(launches)
+    repeat = backend.capture(launches)
     counts[1] = 4
     repeat()
     assert tallies.doubled.tolist() == [0, 2, 4, 6, 8, 10, 0, 0, 0]
@@ -66,7 +66,7 @@ def test_copies_are_made_each_time() -> None:
         backend.perform(copy)
         backend.sync_host(back)
 
-    repeat = backend.record(launches)
+    repeat = backend.capture(launches)
     for number in (3, 4):
         there.host[:] = number
         repeat()
@@ -94,9 +94,9 @@ def test_other_objects_in_place_of_arguments(is_program: bool) -> None:
             backend.perform(lambda: None)
         backend.parallel_for(5, selfcheck.tally, numbers=numbers, tallies=first, buckets=5)
 
-    recorded = backend.record(launches)
-    assert recorded.exchange({id(first): second}) is is_program
-    recorded()
+    captured = backend.capture(launches)
+    assert captured.exchange({id(first): second}) is is_program
+    captured()
     doubled = (second if is_program else first).doubled
     assert doubled.tolist() == [0, 2, 4, 6, 8]
     if not is_program:
@@ -105,20 +105,20 @@ def test_other_objects_in_place_of_arguments(is_program: bool) -> None:
 
     before, second.doubled = second.doubled, np.full(5, 9, np.int32)
     before[:] = 0
-    recorded.exchange({})
-    recorded()
+    captured.exchange({})
+    captured()
     assert second.doubled.tolist() == [0, 2, 4, 6, 8]
     assert not before.any()
 
     others = np.arange(5, 10, dtype=np.int32)
-    recorded.exchange({id(second): third, id(numbers): others})
-    recorded()
+    captured.exchange({id(second): third, id(numbers): others})
+    captured()
     assert third.doubled.tolist() == [10, 12, 14, 16, 18]
     third.doubled = np.zeros(5, np.int64)
     with pytest.raises(
         TypeError, match="doubled is an array of int64; it must be an array of int32"
     ):
-        recorded.exchange({})
+        captured.exchange({})
 
 
 def test_arrays_without_elements_are_one_of_each_type() -> None:

@@ -14,6 +14,7 @@ from jetpy.engines.cpu import SUFFIX, compiling, source
 from jetpy.engines.cpu.engine import CpuBackend
 from jetpy.engines.workers import watch_compilations
 from jetpy.errors import BackendError
+from jetpy.kernel_language import Width
 from jetpy.workloads.common import selfcheck
 from tests.modules import load_workunits
 
@@ -108,7 +109,7 @@ def test_both_widths(empty_cache: Path, tmp_path: Path, monkeypatch: pytest.Monk
         monkeypatch,
     )
     out = np.zeros(2, np.int64)
-    CpuBackend(1).widened().parallel_for(2, module.put, out=out)
+    CpuBackend(1).with_width(Width.WIDE).parallel_for(2, module.put, out=out)
     assert out.tolist() == [10**12] * 2
     CpuBackend(1).parallel_for(2, module.put, out=out)
     assert out.tolist() == [10**12 % 2**32 - 2**32] * 2

@@ -86,7 +86,7 @@ def check(fine: bool) -> None:
 
 
 @pytest.mark.parametrize("make", [CpuBackend, DeviceBackend])
-def test_recorded_launches(make: type[CpuBackend]) -> None:
+def test_captured_launches(make: type[CpuBackend]) -> None:
     n, backend = 50_000, make(2)
     numbers = backend.from_host(jetpy.generators.grid(n, 1).vertex_weights)
     sums = backend.full(7, 0, np.int64)
@@ -95,7 +95,7 @@ def test_recorded_launches(make: type[CpuBackend]) -> None:
     def launch() -> None:
         backend.parallel_for(n, kernels.tally, numbers=numbers, tallies=tallies, buckets=7)
 
-    play = backend.record(launch)
+    play = backend.capture(launch)
     play()
 
     def child() -> None:

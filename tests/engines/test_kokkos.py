@@ -269,7 +269,7 @@ def test_totals_are_of_64_bits(
         assert out.tolist() == [i * value for i in range(n)]
 
 
-def test_recorded_launches_see_what_arrays_hold_now(
+def test_captured_launches_see_what_arrays_hold_now(
     backend: KokkosBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kernels = load_workunits(NUMBERS, tmp_path, monkeypatch)
@@ -279,7 +279,7 @@ def test_recorded_launches_see_what_arrays_hold_now(
         for source, target in ((a, b), (b, a)):
             backend.parallel_for(3000, kernels.add, a=source, out=target)
 
-    play = backend.record(launches)
+    play = backend.capture(launches)
     assert a.sum() == b.sum() == 0
     for value in (1, 5):
         a[:], b[:] = value, 0
@@ -508,7 +508,7 @@ tallies = Tallies(doubled, sums, least, most)
 def launch():
     before.parallel_for(50_000, kernels.tally, numbers=ones, tallies=tallies, buckets=7)
 
-play = before.record(launch)
+play = before.capture(launch)
 play()
 if os.fork() == 0:
     try:

@@ -63,7 +63,7 @@ def test_kernels_of_the_library_are_not_compiled(tmp_path: Path) -> None:
         pytest.skip("this processor is older than those of the libraries")
     with watch_compilations() as compilations:
         for threads in (1, 3):
-            for backend in (CpuBackend(threads), CpuBackend(threads).widened()):
+            for backend in (CpuBackend(threads), CpuBackend(threads).with_width(Width.WIDE)):
                 assert totals(backend) == [49_995_000] * 2
     assert compilations == []
     assert not list(tmp_path.rglob("*"))

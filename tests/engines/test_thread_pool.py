@@ -103,7 +103,7 @@ def test_fewer_threads_than_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert backend.threads == 3
 
 
-# Recorded launches
+# Captured launches
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -120,7 +120,7 @@ def test_programs(threads: int, most: int) -> None:
         backend.scan_into(total, count, selfcheck.offset, numbers=numbers, starts=starts)
         backend.scan_into(end, total, selfcheck.offset, numbers=numbers, starts=starts)
 
-    play = backend.record(launch, end, most)
+    play = backend.capture(launch, end, most)
     assert state.tolist() == [length, 0, 0]
     before = backend.launches
     play()

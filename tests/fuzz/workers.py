@@ -10,6 +10,7 @@ from multiprocessing.connection import Connection, wait
 
 from jetpy.device.backends import get_backend, kernel_modules
 from jetpy.errors import BackendError
+from jetpy.kernel_language import Width
 from tests.fuzz.checks import Finding
 from tests.fuzz.draws import Engine
 from tests.fuzz.runs import Run, run
@@ -25,7 +26,7 @@ def prepare(engines: Sequence[Engine]) -> None:
         backend = get_backend(engine["backend"], engine["threads"])
         backend.compile(kernel_modules())
         with suppress(BackendError):  # some back ends have no wide kernels
-            backend.widened().compile(kernel_modules())
+            backend.with_width(Width.WIDE).compile(kernel_modules())
 
 
 def _work(orders: Connection, seed: int, engines: Sequence[Engine]) -> None:

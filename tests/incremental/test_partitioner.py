@@ -350,7 +350,7 @@ def test_threads_and_back_ends_do_not_show(
     working(backend_name)
     assert run(None, backend_name) == expected
     assert run(None, backend_name, on_host=False) == expected
-    assert run(2, named("recorded", monkeypatch)) == expected
+    assert run(2, named("captured", monkeypatch)) == expected
     apart = named("apart", monkeypatch)
     assert run(2, apart) == expected
     assert run(2, apart, on_host=False) == expected

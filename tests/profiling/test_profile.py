@@ -39,7 +39,7 @@ def profiled(graph: jetpy.Graph, backend: str) -> Partition:
     return jetpy.partition(graph, 6, profile=True, **{**ENGINE, "backend": backend})
 
 
-@pytest.fixture(params=["lists", "recorded"])
+@pytest.fixture(params=["lists", "captured"])
 def result(
     request: pytest.FixtureRequest, graph: jetpy.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> Partition:
@@ -126,7 +126,7 @@ def test_every_verb_is_counted() -> None:
     parts = profiler.empty(10)
     arguments = {"coarse_of": ids, "coarse_parts": ids, "parts": parts}
     profiler.parallel_for(10, projection.project, **arguments)
-    play = profiler.record(lambda: profiler.parallel_for(10, projection.project, **arguments))
+    play = profiler.capture(lambda: profiler.parallel_for(10, projection.project, **arguments))
     for _ in range(3):
         play()
     assert profiler.launches == 4

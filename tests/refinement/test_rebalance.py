@@ -76,7 +76,7 @@ def rebalance(
 
 
 def make_iteration(refinement: Refinement) -> None:
-    """Make one iteration; a recording would go on where lists are preferred."""
+    """Make one iteration; captured launches would go on where lists are preferred."""
     if not refinement.backend.is_asynchronous:
         refinement._launch_rebalancing()
     else:
@@ -167,7 +167,7 @@ def test_counters_of_digits_are_few(n: int, k: int) -> None:
 def test_strong_after_another_start(backend: Backend, first: int) -> None:
     """What was evicted before a start, from where nobody is active any more, does not count.
 
-    With few active vertices at first, launches are recorded anew when there are more.
+    With few active vertices at first, launches are captured anew when there are more.
     """
     graph = grid(300, 300)
     limit = graph.n // 4

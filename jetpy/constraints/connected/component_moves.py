@@ -62,7 +62,7 @@ class PieceMoves:
     def __init__(self, backend: Backend, contiguity: ContiguityProblem, seed: int) -> None:
         self.contiguity = contiguity
         self._seed = seed
-        self._host = backend.host_engine or backend
+        self._host = backend.host
         self._graph = upload(self._host, contiguity.graph)
         self._effort = max(EFFORT_SHARE * self._graph.size, MIN_EFFORT)
 

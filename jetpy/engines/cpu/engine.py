@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import ModuleType
-from typing import Any, Self
+from typing import Any
 
 from jetpy.engines.base import Count, Workunit
 from jetpy.engines.compiled_backend import CompiledBackend, Repeatable, Tape
@@ -56,12 +56,6 @@ class CpuBackend(CompiledBackend):
         assert isinstance(launcher, Launcher)
         self.launches += 1
         launcher.launch_tasks(n, arguments)
-
-    def widened(self) -> Self:
-        """Return the same back end with wide kernels; the same object each time."""
-        if self._widened is None:
-            self._widened = self._with_wide_kernels()
-        return self._widened
 
     @contextmanager
     def using(self) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""Programs: recorded launches that run without the interpreter, on processors."""
+"""Programs: captured launches that run without the interpreter, on processors."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Program:
         return times
 
     def exchange(self, others: Mapping[int, Any]) -> bool:
-        """Take other objects in place of some arguments, and what all have; see `Recorded`."""
+        """Take other objects in place of some arguments, and what all have; see `Captured`."""
         sources, places, numbers = self._read
         addresses, values = self._memory.addresses, []
         for number, (holder, field, element) in enumerate(sources):

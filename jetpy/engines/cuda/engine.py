@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from types import ModuleType
-from typing import Self
 from weakref import WeakSet
 
 from jetpy.engines.base import Backend, Workunit
@@ -91,13 +90,6 @@ class CudaBackend(CompiledBackend):
                 self._code.load_all(modules, jobs or available_threads(), progress)
             self._complete = True
         return time.perf_counter() - started
-
-    def widened(self) -> Self:
-        """Return the same back end with wide kernels; the same object each time."""
-        if self._widened is None:
-            self._widened = self._with_wide_kernels()
-            _living.add(self._widened)
-        return self._widened
 
     def _load(self, workunit: Workunit) -> Launcher:
         check_after_fork()

@@ -64,6 +64,8 @@ class KokkosBackend(CompiledBackend):
         If there is no such GPU.
     """
 
+    has_wide_kernels = False
+
     def __init__(
         self,
         space: str,
