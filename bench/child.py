@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from jetpy.engines.child_processes import ChildProcesses
 
 ROOT = Path(__file__).parents[1]
 PROCESSES = {
@@ -17,13 +22,33 @@ PROCESSES = {
     "PRTE_MCA_hwloc_default_binding_policy": "none",
 }
 """Lets Open MPI start more processes than there are cores, and the system place them."""
+CHILDREN = ChildProcesses()
+"""All that `answers` starts."""
 
 
 class Absent(Exception):
     """The child lacks what it was asked to run; the message says what."""
 
 
-def launcher(processes: int) -> list[str]:
+@contextmanager
+def ending_on_signals() -> Iterator[None]:
+    """Let SIGHUP and SIGTERM raise SystemExit in the main thread, so that child processes end.
+
+    In other threads this changes nothing.
+    """
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGHUP, signal.SIGTERM):
+            if signal.getsignal(number) == signal.SIG_DFL:
+                before[number] = signal.signal(number, lambda number, _: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _launcher(processes: int) -> list[str]:
     """Return what starts a command on several processes: mpiexec, if it can be beside Python."""
     beside = shutil.which("mpiexec", path=str(Path(sys.executable).parent))
     return [beside or "mpiexec", "-n", str(processes)]
@@ -47,15 +72,21 @@ def answers(
     names = ("OMP_NUM_THREADS",) if threads else ()
     command = [sys.executable, "-m", module, *map(str, arguments)]
     if processes is not None:
-        command = launcher(processes) + command
+        command = _launcher(processes) + command
     env = {**os.environ, **PROCESSES, **dict.fromkeys(names, str(threads))}
-    with subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True) as child:
+    with (
+        ending_on_signals(),
+        CHILDREN.start(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL) as child,
+    ):
         assert child.stdout is not None
-        for line in child.stdout:
-            answer = json.loads(line)
+        # Open MPI's processes see a terminal, and some write its codes before a line.
+        lines = (line[line.index("{") :] for line in child.stdout if "{" in line)
+        for answer in map(json.loads, lines):
             if "absent" in answer:
+                child.wait()
                 raise Absent(answer["absent"])
             yield answer
+        child.wait()
     if child.returncode:
         raise subprocess.CalledProcessError(child.returncode, command)
 

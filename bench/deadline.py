@@ -21,7 +21,7 @@ from subprocess import CalledProcessError
 from typing import Any
 
 import jetpy
-from bench.child import Absent, answers
+from bench.child import CHILDREN, Absent, answers, ending_on_signals
 from bench.instances import Instance, add_options, chosen
 from bench.quality import RESULTS, read_records
 from bench.tables import note, show
@@ -90,7 +90,11 @@ def last_answer(*arguments: object, threads: int) -> Record:
 
 def measure(options: argparse.Namespace, done: set[Any]) -> Iterator[Record]:
     """Run what is missing, several processes at once."""
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
+    with (
+        ending_on_signals(),
+        tempfile.TemporaryDirectory() as folder,
+        ThreadPoolExecutor(options.jobs) as pool,
+    ):
 
         def run(instance: Instance, k: int, tool: str) -> Record | None:
             note(f"{instance.name} {k} {tool}")
@@ -105,20 +109,24 @@ def measure(options: argparse.Namespace, done: set[Any]) -> Iterator[Record]:
             return {"graph": instance.name, "k": k, "tool": tool, **settings_of(options), **found}
 
         waiting = []
-        for instance in chosen(options):
-            if options.max_n and instance.n > options.max_n:
-                continue
-            save_arrays(Path(folder) / instance.name, instance.load())
-            waiting += [
-                pool.submit(run, instance, k, tool)
-                for k in options.ks
-                for tool in options.tools
-                if (instance.name, k, tool, *settings_of(options).values()) not in done
-            ]
-        for future in as_completed(waiting):
-            record = future.result()
-            if record is not None:
-                yield record
+        try:
+            for instance in chosen(options):
+                if options.max_n and instance.n > options.max_n:
+                    continue
+                save_arrays(Path(folder) / instance.name, instance.load())
+                waiting += [
+                    pool.submit(run, instance, k, tool)
+                    for k in options.ks
+                    for tool in options.tools
+                    if (instance.name, k, tool, *settings_of(options).values()) not in done
+                ]
+            for future in as_completed(waiting):
+                record = future.result()
+                if record is not None:
+                    yield record
+        except BaseException:
+            CHILDREN.give_up()
+            raise
 
 
 def settings_of(options: argparse.Namespace) -> Record:

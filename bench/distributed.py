@@ -15,8 +15,6 @@ over. --levels tells these for each level, too.
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 import sys
 import time
 from collections import defaultdict
@@ -33,13 +31,14 @@ import numpy.typing as npt
 
 import jetpy
 import jetpy.distributed
-from bench.child import launcher
+from bench.child import answers
 from bench.tables import show
 from jetpy.distributed import api
 from jetpy.distributed.block import Block
 from jetpy.distributed.communicator import MpiCommunicator
 from jetpy.distributed.levels import PieceLevel
 from jetpy.distributed.reading import read_block
+from jetpy.study.answers import answering
 
 HEADERS = ["graph", "processes", "threads", "cut", "parts", "s", "of one's", "talk", "calls", "MB"]
 EQUAL = HEADERS.index("parts")
@@ -236,17 +235,12 @@ def describe(
 
 def launch(size: int, threads: int, options: argparse.Namespace) -> list[dict[str, Any]]:
     """Return the rows that so many processes tell; of `jetpy.partition` for none."""
-    command = [sys.executable, "-m", "bench.distributed", *options.graph, "--child", str(size)]
-    command += ["--threads", str(threads), "--repeat", str(options.repeat)]
+    arguments = [*options.graph, "--child", size, "--threads", threads, "--repeat", options.repeat]
     if options.small is not None:
-        command += ["--small", str(options.small)]
-    command += ["--backend", options.backend, "--presets", *options.presets]
-    command += ["-k", *map(str, options.k), *["--weights"] * options.weights]
-    if size:
-        command = launcher(size) + command
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    # Open MPI's processes see a terminal, and some write its codes before a line.
-    return [json.loads(line[line.index("{") :]) for line in done.stdout.splitlines() if "{" in line]
+        arguments += ["--small", options.small]
+    arguments += ["--backend", options.backend, "--presets", *options.presets]
+    arguments += ["-k", *options.k, *["--weights"] * options.weights]
+    return list(answers("bench.distributed", *arguments, processes=size or None))
 
 
 def main() -> None:
@@ -268,8 +262,9 @@ def main() -> None:
     if options.graphs is not None:
         options.graph += sorted(map(str, options.graphs.glob("*.graph*")))
     if options.child is not None:
+        answer = answering()
         for row in on_several(options) if options.child else on_one(options):
-            print(json.dumps(row), flush=True)
+            answer(row)
         return
     one = {row["case"]: row for row in launch(0, max(options.threads), options)}
     rows = []

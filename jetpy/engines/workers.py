@@ -25,6 +25,7 @@ from queue import Empty, Queue
 from typing import IO
 
 from jetpy.engines.cache import prospects
+from jetpy.engines.child_processes import ChildProcesses
 from jetpy.errors import BackendError
 
 Entry = tuple[str, ...]
@@ -38,8 +39,6 @@ Compiler = Callable[..., object]
 
 MAX_FAILURES = 3
 """Failures that an error message tells in full."""
-PATIENCE = 0.3
-"""Seconds that processes have to end by themselves when the work is given up."""
 
 
 @dataclass(frozen=True)
@@ -134,64 +133,6 @@ def in_turn(compilers: Sequence[Compiler], kernels: int) -> Compiler:
     return compile_all
 
 
-class _Processes:
-    """Processes at work; when the work is given up, none is left and none starts any more."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._running: list[subprocess.Popen[str]] = []
-        self._given_up = False
-
-    @contextmanager
-    def start(
-        self, command: list[str], words: IO[str], environment: Mapping[str, str] | None
-    ) -> Iterator[subprocess.Popen[str]]:
-        """Start a process, with a group of its own for whatever it starts."""
-        pipe = subprocess.PIPE
-        with self._lock:
-            if self._given_up:
-                raise OSError("interrupted")
-            process = subprocess.Popen(
-                command,
-                stdin=pipe,
-                stdout=pipe,
-                stderr=words,
-                text=True,
-                env=environment,
-                process_group=0,
-            )
-            self._running.append(process)
-        try:
-            with process:
-                yield process
-        finally:
-            with self._lock:
-                self._running.remove(process)
-
-    def give_up(self) -> None:
-        """End all processes, by force where it takes long."""
-        with self._lock:
-            self._given_up = True
-            running = [process for process in self._running if process.poll() is None]
-        latest = time.monotonic() + PATIENCE
-        for process in running:
-            _end_group(process, by_force=False)
-        for process in running:
-            try:
-                process.wait(max(0, latest - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                _end_group(process, by_force=True)
-
-
-def _end_group(process: subprocess.Popen[str], *, by_force: bool) -> None:
-    """End a process, and those that it started where the system has groups of processes."""
-    if not hasattr(os, "killpg"):
-        process.kill()
-        return
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL if by_force else signal.SIGTERM)
-
-
 def compile_in_parallel(
     function: str, groups: list[Group], jobs: int, environment: Mapping[str, str] | None = None
 ) -> Iterator[Group]:
@@ -223,10 +164,10 @@ def compile_in_parallel(
     left = sum(map(len, groups))
     processes = min(jobs, left)
     command = [sys.executable, "-m", __name__, function]
-    explain_oom = _Processes()
+    children = ChildProcesses()
     for _ in range(processes):
         threading.Thread(
-            target=_drive, args=(command, environment, todo, done, explain_oom), daemon=True
+            target=_drive, args=(command, environment, todo, done, children), daemon=True
         ).start()
     failed: list[Compilation] = []
     try:
@@ -242,7 +183,7 @@ def compile_in_parallel(
                 failed.append(compilation)
             yield compilation.group
     except BaseException:  # Ctrl-C, say
-        explain_oom.give_up()
+        children.give_up()
         raise
     finally:
         with suppress(Empty):
@@ -268,7 +209,7 @@ def _drive(
     environment: Mapping[str, str] | None,
     todo: Queue[Group | None],
     done: Queue[Compilation],
-    explain_oom: _Processes,
+    children: ChildProcesses,
 ) -> None:
     """Compile groups until None comes; a process serves up to its first failure."""
     groups = iter(todo.get, None)
@@ -276,7 +217,9 @@ def _drive(
         try:
             with (
                 tempfile.TemporaryFile("w+", errors="replace") as words,
-                explain_oom.start(command, words, environment) as process,
+                children.start(
+                    command, stdin=subprocess.PIPE, stderr=words, env=environment
+                ) as process,
             ):
                 for group in chain([first], groups):
                     started = time.perf_counter()

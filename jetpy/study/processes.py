@@ -10,6 +10,8 @@ import sys
 from dataclasses import dataclass, field
 from typing import Any
 
+from jetpy.engines.child_processes import ChildProcesses
+
 PATIENCE = 1800
 """Seconds of a process beyond the time limit, for compiling kernels and loading a graph."""
 DONE, ABSENT, TIME_LIMIT = "done", "absent", "time limit"
@@ -49,28 +51,14 @@ def run_apart(module: str, *arguments: object, threads: int, time_limit: float =
         Time limit in seconds, which the child enforces by SIGALRM. If it does not, it is killed
         `PATIENCE` seconds later.
     """
-    process = subprocess.Popen(
-        [sys.executable, "-m", module, *map(str, arguments)],
-        env={**os.environ, "OMP_NUM_THREADS": str(threads)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    command = [sys.executable, "-m", module, *map(str, arguments)]
+    env = {**os.environ, "OMP_NUM_THREADS": str(threads)}
     try:
-        output, errors = process.communicate(timeout=time_limit + PATIENCE)
+        with ChildProcesses().start(command, env=env, stderr=subprocess.PIPE) as process:
+            output, errors = process.communicate(timeout=time_limit + PATIENCE)
     except subprocess.TimeoutExpired:
-        _end(process)
         return Outcome(TIME_LIMIT)
-    except BaseException:
-        _end(process)
-        raise
     return _outcome(process.returncode, output, errors)
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
 
 
 def _outcome(code: int, output: str, errors: str) -> Outcome:

@@ -1,0 +1,68 @@
+"""Measurements in processes of their own, which end when the benchmark is interrupted."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from subprocess import PIPE, CalledProcessError
+from time import monotonic, sleep
+
+import pytest
+
+from bench.child import ROOT, Absent, answers, run_module
+
+ANSWERS = 'print("noise"); print(\'\\x1b[?1034h{"a": 1}\', flush=True);'
+SLEEPS = """
+import json, os, time
+print(json.dumps({"pid": os.getpid()}), flush=True)
+time.sleep(60)
+"""
+BENCHMARK = """
+import time
+from bench.child import answers
+for answer in answers("measurement"):
+    print(answer["pid"], flush=True)
+    time.sleep({})
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(ROOT)]))
+    return tmp_path
+
+
+def test_answers_before_a_failure_are_yielded(folder: Path) -> None:
+    (folder / "measurement.py").write_text(f"{ANSWERS} raise SystemExit(3)")
+    found = answers("measurement")
+    assert next(found) == {"a": 1}
+    with pytest.raises(CalledProcessError) as error:
+        next(found)
+    assert error.value.returncode == 3
+
+
+def test_what_is_absent_is_raised(folder: Path) -> None:
+    (folder / "measurement.py").write_text('print(\'{"absent": "no such thing"}\')')
+    with pytest.raises(Absent, match="no such thing"):
+        run_module("measurement")
+
+
+@pytest.mark.parametrize("waits", ["for the child", "itself"])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_interrupting_a_benchmark_ends_its_children(name: str, waits: str, folder: Path) -> None:
+    (folder / "measurement.py").write_text(SLEEPS)
+    command = [sys.executable, "-c", BENCHMARK.format(60 if waits == "itself" else 0)]
+    with subprocess.Popen(command, stdout=PIPE, stderr=PIPE, text=True) as benchmark:
+        assert benchmark.stdout is not None
+        child = Path("/proc", benchmark.stdout.readline().strip())
+        assert child.exists()
+        number = signal.Signals[name]
+        benchmark.send_signal(number)
+        assert benchmark.wait(10) == (-number if name == "SIGINT" else 128 + number)
+    latest = monotonic() + 10
+    while child.exists():
+        assert monotonic() < latest
+        sleep(0.01)

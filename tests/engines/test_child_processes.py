@@ -1,0 +1,80 @@
+"""Child processes end, with all that they have started, when the work is given up."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from subprocess import Popen
+from threading import Event, Thread
+from time import monotonic, sleep
+
+import pytest
+
+from jetpy.engines.child_processes import ChildProcesses
+
+GRANDCHILD = """
+import signal, subprocess, time
+signal.signal(signal.SIGTERM, signal.{})
+print(subprocess.Popen(['sleep', '60']).pid, flush=True)
+time.sleep(60)
+"""
+
+
+def started_by(process: Popen[str]) -> Path:
+    """Return the file about the process that the child has started, which is running."""
+    assert process.stdout is not None
+    file = Path("/proc", process.stdout.readline().strip(), "stat")
+    assert is_running(file)
+    return file
+
+
+def is_running(file: Path) -> bool:
+    return file.exists() and file.read_text().split()[2] != "Z"
+
+
+def wait_for_end(file: Path) -> None:
+    latest = monotonic() + 10
+    while is_running(file):
+        assert monotonic() < latest
+        sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    ("on_sigterm", "code"), [("SIG_DFL", signal.SIGTERM), ("SIG_IGN", signal.SIGKILL)]
+)
+def test_an_exception_ends_a_process_and_its_children(on_sigterm: str, code: int) -> None:
+    command = [sys.executable, "-c", GRANDCHILD.format(on_sigterm)]
+    with suppress(ZeroDivisionError), ChildProcesses().start(command) as process:
+        grandchild = started_by(process)
+        raise ZeroDivisionError
+    assert process.returncode == -code
+    wait_for_end(grandchild)
+
+
+def test_giving_up_ends_all_and_starts_no_more() -> None:
+    children, ready = ChildProcesses(), Event()
+    codes = []
+
+    def serve() -> None:
+        with children.start(["sleep", "60"]) as process:
+            ready.set()
+            process.wait()
+        codes.append(process.returncode)
+
+    thread = Thread(target=serve)
+    thread.start()
+    assert ready.wait(10)
+    children.give_up()
+    thread.join(10)
+    assert codes == [-signal.SIGTERM]
+    with pytest.raises(OSError, match="interrupted"), children.start(["sleep", "60"]):
+        pass
+
+
+def test_a_process_that_is_done_is_left_alone() -> None:
+    with ChildProcesses().start(["echo", "done"], stdin=subprocess.DEVNULL) as process:
+        assert process.communicate()[0] == "done\n"
+    assert process.returncode == 0
