@@ -20,14 +20,12 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from pathlib import Path
 from statistics import median
 from types import FrameType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 import jetpy
 import jetpy.distributed
@@ -39,6 +37,7 @@ from jetpy.distributed.communicator import MpiCommunicator
 from jetpy.distributed.levels import PieceLevel
 from jetpy.distributed.reading import read_block
 from jetpy.study.answers import answering
+from jetpy.study.arrays import checksum_of_parts
 
 HEADERS = ["graph", "processes", "threads", "cut", "parts", "s", "of one's", "talk", "calls", "MB"]
 EQUAL = HEADERS.index("parts")
@@ -134,11 +133,6 @@ def with_weights(comm: Any, block: Block) -> Block:
     return replace(block, edge_weights=edge_weights, vertex_weights=vertex_weights)
 
 
-def digest(parts: npt.NDArray[Any]) -> str:
-    """Return a short name for parts."""
-    return sha256(parts.astype("<i4").tobytes()).hexdigest()[:16]
-
-
 def cases(options: argparse.Namespace) -> Iterator[tuple[str, bool, int, str]]:
     """Return graphs, whether they are weighted, numbers of parts and presets."""
     for spec in options.graph:
@@ -162,7 +156,9 @@ def on_one(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
             for _ in range(options.repeat)
         ]
         seconds = median(result.seconds["total"] for result in results)
-        yield describe(spec, weights, k, name, results[-1], digest(results[-1].parts), seconds)
+        yield describe(
+            spec, weights, k, name, results[-1], checksum_of_parts(results[-1].parts), seconds
+        )
 
 
 def on_several(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
@@ -188,7 +184,13 @@ def on_several(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
         parts = world.gather(result.parts)
         if parts is not None:
             told = describe(
-                spec, weights, k, name, result, digest(np.concatenate(parts)), median(seconds)
+                spec,
+                weights,
+                k,
+                name,
+                result,
+                checksum_of_parts(np.concatenate(parts)),
+                median(seconds),
             )
             yield {
                 **told,

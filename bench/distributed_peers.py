@@ -18,7 +18,7 @@ from typing import Any
 
 import jetpy.distributed
 from bench.child import Absent, answers
-from bench.distributed import block_of, digest
+from bench.distributed import block_of
 from bench.distributed_tools import TOOLS, Job
 from bench.quality import RESULTS, read_records
 from bench.tables import note, show
@@ -26,6 +26,7 @@ from bench.tools import IMBALANCE
 from jetpy.device.backends import get_backend
 from jetpy.distributed.api import communicator
 from jetpy.study.answers import answering
+from jetpy.study.arrays import checksum_of_parts
 
 FILE = "distributed_peers.jsonl"
 OWN = "jetpy/default", "jetpy/fast"
@@ -61,7 +62,7 @@ def records_of(job: Job, tool: str, ks: Sequence[int], seeds: Sequence[int]) -> 
             parts = solve(k, seed)
             seconds = max(group.allgather_objects(perf_counter() - start))
             told = jetpy.distributed.evaluate(job.comm, job.block, parts, k)
-            whole = digest(group.gather(host, parts))
+            whole = checksum_of_parts(group.gather(host, parts))
             runs.append((told.cut, round(told.imbalance, 5), round(seconds, 4), whole))
         cuts, imbalances, times, digests = zip(*runs, strict=True)
         yield {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -17,7 +16,7 @@ import jetpy
 from bench.modifiers import random_batch
 from jetpy.device.backends import get_backend
 from jetpy.study.answers import answering
-from jetpy.study.arrays import load_arrays
+from jetpy.study.arrays import checksum_of_parts, load_arrays
 
 HEAVIEST = 9
 ON_BACK_END = jetpy.IncrementalOptions(tries=1, on_host=False)
@@ -30,7 +29,7 @@ Engine = dict[str, Any]
 
 def digest(parts: Parts) -> str:
     """First 12 digits of the SHA-256 of the parts."""
-    return hashlib.sha256(parts.astype("<i4").tobytes()).hexdigest()[:12]
+    return checksum_of_parts(parts)[:12]
 
 
 def random_weights(graph: jetpy.Graph) -> jetpy.Graph:

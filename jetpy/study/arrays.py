@@ -1,4 +1,4 @@
-"""Graphs as .npy files, a fast transfer to another process, and checksums of graphs."""
+"""Graphs as .npy files, a fast transfer to another process; checksums of graphs and parts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from jetpy.graph.csr import Graph
 
@@ -37,3 +38,14 @@ def checksum(graph: Graph) -> str:
     for name in ARRAYS:
         found.update(getattr(graph, name).astype("<i8").tobytes())
     return found.hexdigest()[:16]
+
+
+def checksum_of_parts(parts: npt.NDArray[np.integer]) -> str:
+    """Return the first 16 digits of the SHA-256 of parts, shape (n,), as little-endian int32.
+
+    Examples
+    --------
+    >>> checksum_of_parts(np.array([0, 1])) == checksum_of_parts(np.array([1, 0]))
+    False
+    """
+    return hashlib.sha256(parts.astype("<i4").tobytes()).hexdigest()[:16]

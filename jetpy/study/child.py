@@ -5,7 +5,6 @@ SIGALRM ends the process if partitioning exceeds the time limit.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import signal
 import sys
@@ -24,7 +23,7 @@ from jetpy.graph.generators import grid
 from jetpy.multilevel.outcome import STAGES
 from jetpy.problem.metrics import checked_parts, edge_cut, part_weights
 from jetpy.study.answers import answering
-from jetpy.study.arrays import load_arrays
+from jetpy.study.arrays import checksum_of_parts, load_arrays
 from jetpy.study.cases import JETPY, Case
 from jetpy.study.files import STAGE_COLUMNS
 from jetpy.study.tools import PEERS, Job, Solve, prepare_jetpy, run_jetpy
@@ -146,7 +145,7 @@ def _judged(job: Job, parts: npt.NDArray[np.int32], k: int) -> dict[str, Any]:
         "cut": edge_cut(graph, parts),
         "imbalance": round(heaviest / max(share, 1) - 1, 5),
         "feasible": heaviest <= job.limit(k),
-        "sha": hashlib.sha256(parts.astype("<i4").tobytes()).hexdigest()[:16],
+        "sha": checksum_of_parts(parts),
     }
 
 

@@ -14,9 +14,9 @@ import pytest
 import jetpy
 from bench import distributed_peers as peers
 from bench.child import Absent
-from bench.distributed import digest
 from bench.distributed_peers import Record, job_of, mean_rows, records_of, results
 from bench.distributed_tools import TOOLS, Job
+from jetpy.study.arrays import checksum_of_parts
 
 DEFAULT, FAST = peers.OWN
 
@@ -83,7 +83,7 @@ def test_records_are_checked_here(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = jetpy.partition(
         jetpy.generators.cube(8, 8, 8), 4, preset="fast", backend="cpu", threads=1
     )
-    assert (own["cuts"], own["parts"]) == ((expected.cut,), (digest(expected.parts),))
+    assert (own["cuts"], own["parts"]) == ((expected.cut,), (checksum_of_parts(expected.parts),))
 
 
 @pytest.mark.parametrize("tool", ["parmetis", "ptscotch", "parhip"])
