@@ -26,11 +26,9 @@ from bench.instances import Instance, add_options, chosen
 from bench.quality import RESULTS, read_records
 from bench.tables import note, show
 from bench.tools import IMBALANCE, STRONGEST, Job
-from jetpy.problem.metrics import edge_cut, part_weights
-from jetpy.problem.presets import preset
-from jetpy.problem.problem import make_problem
 from jetpy.study.answers import answering
 from jetpy.study.arrays import load_arrays, save_arrays
+from jetpy.study.verdict import judge
 
 FILE = "deadline.jsonl"
 JETPY = "jetpy/max"
@@ -60,8 +58,6 @@ def best_of_jetpy(job: Job, k: int, seconds: float) -> Record:
 
 def best_of_seeds(tool: str, job: Job, k: int, seconds: float) -> Iterator[Record]:
     """Partition with seeds 0, 1, 2, ...; yield the best so far after each that is in time."""
-    graph = job.graph
-    limit = make_problem(graph.total_vertex_weight, k, job.imbalance, 0, preset("default")).limit
     solve = STRONGEST[tool].prepare(job)
     signal.alarm(ceil(seconds) + GRACE)
     best, spent = None, 0.0
@@ -70,9 +66,9 @@ def best_of_seeds(tool: str, job: Job, k: int, seconds: float) -> Iterator[Recor
         spent += took
         if spent > seconds:
             return
-        cut = edge_cut(graph, parts)
-        if part_weights(graph, parts, k).max() <= limit and (best is None or cut < best):
-            best = cut
+        found = judge(job, parts, k)
+        if found.feasible and (best is None or found.cut < best):
+            best = found.cut
         yield {"cut": best, "runs": seed + 1, "seconds": spent}
 
 

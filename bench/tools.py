@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 import jetpy
 from jetpy.device.backends import BACKENDS
-from jetpy.problem.metrics import edge_cut, part_weights
 from jetpy.study.answers import answering
 from jetpy.study.arrays import load_arrays
 from jetpy.study.tools import (
@@ -27,6 +26,7 @@ from jetpy.study.tools import (
     prepare_kahip,
     prepare_mtkahypar,
 )
+from jetpy.study.verdict import judge
 
 
 def _pymetis(job: Job) -> Solve:
@@ -76,23 +76,20 @@ STRONGEST = {
 
 def summary(job: Job, solve: Solve, k: int, seeds: list[int]) -> dict[str, Any]:
     """Partition into k parts once per seed and summarise the runs, which are checked here."""
-    graph = job.graph
-    limit = job.limit(k)
-    cuts, heaviest, seconds = [], [], []
+    verdicts, seconds = [], []
     for seed in seeds:
         parts, elapsed = solve(k, seed)
         seconds.append(elapsed)
-        cuts.append(edge_cut(graph, parts))
-        heaviest.append(int(part_weights(graph, parts, k).max()))
-    share = -(-graph.total_vertex_weight // k)
+        verdicts.append(judge(job, parts, k))
+    cuts, imbalances, feasible = map(list, zip(*verdicts, strict=True))
     return {
         "k": k,
         "cuts": cuts,
-        "balanced": [weight <= limit for weight in heaviest],
+        "balanced": feasible,
         "seconds": [round(elapsed, 6) for elapsed in seconds],
         "median_cut": median(cuts),
-        "max_imbalance": round(max(heaviest) / share - 1, 5),
-        "feasible": sum(weight <= limit for weight in heaviest),
+        "max_imbalance": max(imbalances),
+        "feasible": sum(feasible),
         "median_seconds": round(median(seconds), 6),
     }
 

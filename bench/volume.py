@@ -28,11 +28,11 @@ from bench.instances import Instance, add_options, chosen
 from bench.quality import RESULTS, read_records
 from bench.tables import note, show
 from bench.tools import IMBALANCE
-from jetpy.problem.metrics import communication_volume, part_weights
-from jetpy.problem.presets import preset
-from jetpy.problem.problem import make_problem
+from jetpy.problem.metrics import communication_volume
 from jetpy.study.answers import answering
 from jetpy.study.arrays import load_arrays, save_arrays
+from jetpy.study.tools import Job
+from jetpy.study.verdict import judge
 
 FILE = "volume.jsonl"
 KS = (8, 64)
@@ -102,14 +102,14 @@ def answer_for(tool: str, folder: Path, k: int, seeds: list[int]) -> Record:
     """Partition with each seed, and check the parts here."""
     graph = load_arrays(folder)
     solve = TOOLS[tool](graph, k)
-    limit = make_problem(graph.total_vertex_weight, k, IMBALANCE, 0, preset("default")).limit
+    job = Job(graph, folder, "default", 1)
     volumes, balanced, seconds = [], [], []
     for seed in seeds:
         start = perf_counter()
         parts = np.asarray(solve(seed), np.int32)
         seconds.append(round(perf_counter() - start, 6))
         volumes.append(communication_volume(graph, parts))
-        balanced.append(bool(part_weights(graph, parts, k).max() <= limit))
+        balanced.append(judge(job, parts, k).feasible)
     return {"volumes": volumes, "balanced": balanced, "seconds": seconds}
 
 

@@ -14,19 +14,17 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from jetpy.errors import BackendError
-from jetpy.graph.csr import Graph
 from jetpy.graph.generators import grid
 from jetpy.multilevel.outcome import STAGES
-from jetpy.problem.metrics import checked_parts, edge_cut, part_weights
 from jetpy.study.answers import answering
 from jetpy.study.arrays import checksum_of_parts, load_arrays
 from jetpy.study.cases import JETPY, Case
 from jetpy.study.files import STAGE_COLUMNS
 from jetpy.study.tools import PEERS, Job, Solve, prepare_jetpy, run_jetpy
+from jetpy.study.verdict import judge
 
 WARM_UP = 64
 """Rows and columns of the grid of the warm-up run, which loads kernels and libraries."""
@@ -90,7 +88,7 @@ def _median(runs: Sequence[Run], job: Job, k: int) -> dict[str, Any]:
     If the parts differ between repetitions, the checksum is one that differs from the first.
     """
     judged = [
-        {**_judged(job, checked_parts(job.graph, np.asarray(parts, np.int32), k), k), **spent}
+        {**judge(job, parts, k)._asdict(), "sha": checksum_of_parts(parts), **spent}
         for parts, spent in runs
     ]
     first = judged[0]["sha"]
@@ -134,19 +132,6 @@ def _warm_up(case: Case, job: Job) -> None:
     with tempfile.TemporaryDirectory() as folder:
         small = replace(job, graph=grid(WARM_UP, WARM_UP), folder=Path(folder))
         _prepare(case, small)(2, case.seed)
-
-
-def _judged(job: Job, parts: npt.NDArray[np.int32], k: int) -> dict[str, Any]:
-    """Return the cut, the balance and the checksum of parts."""
-    graph: Graph = job.graph
-    heaviest = int(part_weights(graph, parts, k).max())
-    share = -(-graph.total_vertex_weight // k)
-    return {
-        "cut": edge_cut(graph, parts),
-        "imbalance": round(heaviest / max(share, 1) - 1, 5),
-        "feasible": heaviest <= job.limit(k),
-        "sha": checksum_of_parts(parts),
-    }
 
 
 def _kernels(case: Case, job: Job) -> list[dict[str, Any]]:
