@@ -215,7 +215,14 @@ def main() -> None:
     """Run what the results file still lacks, and print the tables."""
     parser = argparse.ArgumentParser(prog="python -m bench.distributed_peers", description=__doc__)
     parser.add_argument("graph", nargs="*", type=generated, help="cube:SIDE, rmat:SCALE:FACTOR")
-    parser.add_argument("--libraries", type=Path, nargs="+", default=[], metavar="DIR")
+    parser.add_argument(
+        "--libraries",
+        type=Path,
+        nargs="*",
+        default=[],
+        metavar="DIR",
+        help="folders of the other tools' libraries, looked through before the system's",
+    )
     parser.add_argument("--tools", nargs="+", choices=TOOLS, default=list(TOOLS))
     parser.add_argument("--processes", type=int, nargs="+", default=[1, 2, 4])
     parser.add_argument("--ks", type=int, nargs="+", default=[8, 64])

@@ -137,6 +137,16 @@ def test_what_is_there_is_not_measured_again(
     assert "equal" in capsys.readouterr().out
 
 
+def test_folders_of_libraries_are_optional(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("mpi4py")
+    words = "peers cube:6 --tools jetpy/fast --processes 1 --ks 2"
+    monkeypatch.setattr(sys, "argv", [*words.split(), "--results", str(tmp_path)])
+    peers.main()
+    assert "cube:6 k=2 on 1: jetpy/fast: cut 36" in capsys.readouterr().err
+
+
 def test_other_graphs_are_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
