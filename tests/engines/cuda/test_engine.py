@@ -27,8 +27,8 @@ from jetpy.engines.gpu_memory import STAGE_BYTES, STAGED_BYTES, CudaMemory
 from jetpy.engines.oom_message import explain_oom
 from jetpy.errors import BackendError, JetpyError, OptionError, OutOfMemoryError
 from jetpy.workloads.common import selfcheck
-from tests.engines.test_cuda import StandIn
-from tests.engines.test_cuda_diagnosis import SOUND
+from tests.engines.cuda.test_diagnosis import SOUND
+from tests.engines.cuda.test_kernels import StandIn
 from tests.modules import modules
 
 GIB = 1 << 30

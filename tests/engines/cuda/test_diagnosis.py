@@ -98,7 +98,7 @@ def test_every_check_has_a_case() -> None:
 
 
 def test_wheels_are_those_of_the_extras() -> None:
-    file = Path(__file__).parents[2] / "pyproject.toml"
+    file = Path(__file__).parents[3] / "pyproject.toml"
     extras = tomllib.loads(file.read_text())["project"]["optional-dependencies"]
     assert {f"cuda{major}": list(wheels) for major, wheels in WHEELS.items()} == {
         name: wheels for name, wheels in extras.items() if name.startswith("cuda")
@@ -136,7 +136,7 @@ def test_a_broken_cupy(
     code: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "cupy.py").write_text(code)
-    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{Path(__file__).parents[2]}")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{Path(__file__).parents[3]}")
     assert words in examine_apart().cupy_error
 
 
@@ -154,7 +154,7 @@ class cuda:
 
 def test_a_cupy_that_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "cupy.py").write_text(CUPY)
-    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{Path(__file__).parents[2]}")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{Path(__file__).parents[3]}")
     found = examine_apart()
     assert (found.cupy, found.cupy_cuda, found.cupy_error) == ("14.0.0", (13, 2), "")
     assert found.capabilities == (90, 100)

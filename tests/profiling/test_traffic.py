@@ -1,0 +1,32 @@
+"""Bytes that launches move."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+import jetpy
+from jetpy.profiling.traffic import traffic
+from jetpy.workloads.common import triad
+
+
+def test_triad_moves_what_it_reads_and_writes() -> None:
+    left, right, total = (np.zeros(100, np.int64) for _ in range(3))
+    arguments: Mapping[str, Any] = {"left": left, "right": right, "factor": 3, "total": total}
+    assert traffic(100, triad.triad, arguments) == 2400
+    assert traffic(25, triad.triad, arguments) == 600
+    assert traffic(0, triad.triad, arguments) == 0
+
+
+def test_launches_of_a_run_move_at_most_all_that_there_is(compiled: None) -> None:
+    graph = jetpy.generators.grid(60, 50)
+    profile = jetpy.partition(graph, 4, backend="cpu", threads=1, profile=True).profile
+    assert profile is not None
+    most = 100 * (graph.indptr.nbytes + 2 * graph.indices.nbytes)
+    launches = [event for event in profile.events if event.traffic]
+    assert launches
+    assert all(event.traffic <= most for event in launches)
+    for kernel in profile.kernels:
+        assert kernel.bytes == sum(e.traffic for e in launches if e.name == kernel.name)

@@ -1,0 +1,34 @@
+"""Runs of a study, made in this process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jetpy
+from jetpy.study import child
+from jetpy.study.arrays import save_arrays
+from jetpy.study.cases import Case
+from jetpy.study.tools import Tool
+
+
+def test_of_runs_the_one_of_median_time_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Times are made up, and so are parts: those of the third run differ."""
+    graph = jetpy.generators.grid(4, 4)
+    save_arrays(tmp_path, graph)
+    halves = np.arange(16) // 8
+    made = iter([(halves, 3.0), (halves, 1.0), (1 - halves, 2.0), (halves, 9.0)])
+    solve = Tool(lambda job: lambda k, seed: next(made), threaded=False)
+    monkeypatch.setitem(child.PEERS, "made-up", solve)
+    monkeypatch.setattr(child, "_warm_up", lambda case, job: None)
+    case = Case("mesh", 2, "made-up", "", "", 1, 0)
+    found = child.found_by(child.Task(case, str(tmp_path), 0.03, 60, False, repeats=4))
+    assert [found[name] for name in ("seconds_min", "seconds", "seconds_max")] == [1.0, 2.0, 9.0]
+    assert found["cut"] == 4
+    made = iter([(1 - halves, 1.0)])
+    alone = child.found_by(child.Task(case, str(tmp_path), 0.03, 60, False))
+    assert found["sha"] == alone["sha"]

@@ -1,0 +1,49 @@
+"""Runs in processes of their own: what becomes of them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from jetpy.study.processes import ABSENT, DONE, TIME_LIMIT, run_apart
+
+PROGRAMS = {
+    "fine": "print('{\"a\": 1}')",
+    "absent": 'print(\'{"absent": "no such thing"}\')',
+    "late": "import os, signal; os.kill(os.getpid(), signal.SIGALRM)",
+    "crash": "import os; os.abort()",
+    "error": "raise ValueError('wrong')",
+    "mute": "",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "words"),
+    [
+        ("fine", DONE, ""),
+        ("absent", ABSENT, "no such thing"),
+        ("late", TIME_LIMIT, ""),
+        ("crash", "ended by SIGABRT", ""),
+        ("error", "failed with code 1", "ValueError: wrong"),
+        ("mute", "failed: it said nothing", ""),
+    ],
+)
+def test_what_becomes_of_processes(
+    name: str, status: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "program.py").write_text(PROGRAMS[name])
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    found = run_apart("program", threads=1)
+    assert (found.status, found.words) == (status, words)
+    assert found.found == ({"a": 1} if name == "fine" else {})
+
+
+def test_processes_that_never_end_are_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "program.py").write_text("import time; time.sleep(60)")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(sys.modules["jetpy.study.processes"], "PATIENCE", 0.2)
+    assert run_apart("program", threads=1, time_limit=0.1).status == TIME_LIMIT
