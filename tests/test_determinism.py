@@ -54,7 +54,18 @@ CASES = [
 ]
 """Graph, number of parts and preset, maybe with other methods than its own; or graph,
 hierarchy/distances and method of mapping."""
-IDS = [f"{name}-{k}-{preset}" for name, k, preset in CASES]
+SWEEP = pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(
+            number,
+            id=f"{name}-{k}-{preset}",
+            marks=() if name == "weighted" or "ultra" in preset else pytest.mark.slow,
+        )
+        for number, (name, k, preset) in enumerate(CASES)
+    ],
+)
+"""All cases; those of other graphs are slow, but for presets that the weighted one has not."""
 
 
 @cache
@@ -86,7 +97,7 @@ def expected(case: int) -> str:
     return digest(*CASES[case], threads=1)
 
 
-@pytest.mark.parametrize("case", range(len(CASES)), ids=IDS)
+@SWEEP
 def test_captured_launches_change_nothing(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A GPU launches over all active vertices, from captured launches, where a CPU makes lists."""
     expected(case)
@@ -94,7 +105,7 @@ def test_captured_launches_change_nothing(case: int, monkeypatch: pytest.MonkeyP
     assert digest(*CASES[case], threads=2, backend=name) == expected(case)
 
 
-@pytest.mark.parametrize("case", range(len(CASES)), ids=IDS)
+@SWEEP
 def test_memory_apart_changes_nothing(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A GPU has memory of its own, and leaves small levels to the host."""
     expected(case)
@@ -120,20 +131,21 @@ def in_another_process(threads: int) -> list[str]:
     return list(json.loads(done.stdout))
 
 
-@pytest.mark.parametrize("case", range(len(CASES)), ids=IDS)
+@SWEEP
 def test_threads_and_runs_do_not_show(case: int) -> None:
     for threads in (2, 3, 7, 2):
         assert digest(*CASES[case], threads=threads) == expected(case)
 
 
-@pytest.mark.parametrize("case", range(len(CASES)), ids=IDS)
+@pytest.mark.slow
+@SWEEP
 def test_processes_are_alike(case: int) -> None:
     """One with three real threads, the other with one."""
     assert in_another_process(3)[case] == expected(case)
     assert in_another_process(1)[case] == expected(case)
 
 
-@pytest.mark.parametrize("case", range(len(CASES)), ids=IDS)
+@SWEEP
 def test_back_ends_are_alike(case: int, backend_name: str) -> None:
     working(backend_name)
     assert digest(*CASES[case], threads=None, backend=backend_name) == expected(case)

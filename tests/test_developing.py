@@ -81,6 +81,7 @@ def test_back_end(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(differences(made.CppBackend(), 2049)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(which("g++") is None, reason="no g++")
 def test_back_end_in_a_study(
     compiled: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -16,7 +16,7 @@ import pytest
 
 from tests.markdown import packages
 
-pytestmark = pytest.mark.usefixtures("compiled")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("compiled")]
 TUTORIALS = Path(__file__).parents[1] / "docs" / "tutorials"
 WRITTEN = {
     "mesh": {"plate.vtu", "plate.png"},

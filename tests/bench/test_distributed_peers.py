@@ -137,6 +137,7 @@ def test_what_is_there_is_not_measured_again(
     assert "equal" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_folders_of_libraries_are_optional(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -142,6 +142,7 @@ def test_outcomes(
         assert str(found.noticed_by).startswith(noticed_by)
 
 
+@pytest.mark.slow
 def test_a_copy_is_broken_while_tests_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A project of one module and one test."""
     own, module = tmp_path / "own", Path("halves.py")

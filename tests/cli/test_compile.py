@@ -67,6 +67,7 @@ def kernels_of(summary: str) -> str:
     return found[1]
 
 
+@pytest.mark.slow
 def test_interrupted_and_resumed(cache: Path) -> None:
     process = start()
     while not list(cache.rglob("*_narrow-*.o")):
@@ -86,6 +87,7 @@ def test_interrupted_and_resumed(cache: Path) -> None:
     assert summary.endswith(f"cache folder  {cache}\n")
 
 
+@pytest.mark.slow
 def test_one_failure(cache: Path) -> None:
     process = start(FAILING)
     summary, words = process.communicate(timeout=120)
@@ -101,6 +103,7 @@ def test_all_are_ready(run: Run) -> None:
     assert "slowest" not in summary
 
 
+@pytest.mark.slow
 def test_for_gpus_that_are_not_here(run: Run, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     try:
         load()

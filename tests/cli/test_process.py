@@ -37,6 +37,7 @@ def test_failure() -> None:
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_progress_bars_only_where_somebody_looks() -> None:
     shown = shown_on_a_terminal([*PARTITION, "--json", "out.json"])
     assert "Reading" in shown
@@ -64,6 +65,7 @@ def test_no_space_for_the_output(options: list[str]) -> None:
     assert done.stderr == "jetpy: error: [Errno 28] No space left on device\n"
 
 
+@pytest.mark.slow
 def test_interrupted_while_reading(folder: Path) -> None:
     os.mkfifo("endless.graph")
     before = sorted(folder.iterdir())
@@ -80,6 +82,7 @@ def test_interrupted_while_reading(folder: Path) -> None:
     assert sorted(folder.iterdir()) == before
 
 
+@pytest.mark.slow
 def test_interrupted_while_writing(folder: Path) -> None:
     before = sorted(folder.iterdir())
     command = [*PROGRAM, "generate", "grid", "700", "700", "-o", "large.graph.xz"]
@@ -118,6 +121,7 @@ main(prog_name="jetpy")
 """
 
 
+@pytest.mark.slow
 def test_one_line_tells_that_kernels_are_compiled_unless_quiet() -> None:
     command = [sys.executable, "-c", COMPILING, "partition", "mesh.graph", "-k", "4", *ENGINE]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

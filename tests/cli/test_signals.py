@@ -120,6 +120,7 @@ def test_metis_takes_sigterm_for_an_error(folder: Path) -> None:
     assert (process.returncode, said) == (143, "jetpy: interrupted\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", range(MOMENTS))
 def test_at_any_moment(folder: Path, moment: int) -> None:
     rng = random.Random(moment)
@@ -148,6 +149,7 @@ def test_at_any_moment(folder: Path, moment: int) -> None:
         assert left == written
 
 
+@pytest.mark.slow
 def test_ignored_signals_stay_ignored(tmp_path: Path) -> None:
     command = ("generate", "grid", 300, 300, "-o", tmp_path / "x.graph")
     with start(*command, ignored=True) as process:
@@ -173,6 +175,7 @@ def children_of(pid: int) -> list[int]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_compiling_processes_end_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals

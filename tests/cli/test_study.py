@@ -113,6 +113,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     return found
 
 
+@pytest.mark.slow
 def test_a_study_goes_on_where_it_stopped(made: Path, run: Run, ran: list[object]) -> None:
     before = rows(made)
     PERFORMANCE.write(made, [row for row in before if row["tool"] != "metis"])
@@ -121,6 +122,7 @@ def test_a_study_goes_on_where_it_stopped(made: Path, run: Run, ran: list[object
     assert sorted(row["problem"] for row in rows(made)) == sorted(row["problem"] for row in before)
 
 
+@pytest.mark.slow
 def test_runs_that_were_not_repeated_so_often_are_made_again(
     made: Path, run: Run, ran: list[object]
 ) -> None:
@@ -142,6 +144,7 @@ def test_runs_that_were_not_repeated_so_often_are_made_again(
     assert "Each run was made 2 times, and its time is the median" in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("table", "kept"), [(KERNELS, 0.5), (PERFORMANCE, 0)])
 def test_what_is_lost_is_made_again(
     kept: float, table: Table, made: Path, run: Run, ran: list[object]
@@ -163,6 +166,7 @@ def test_what_is_lost_is_made_again(
     assert essence(rows(made), KERNELS.read(made)) == essence(*before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("status", "tried"), [("failed with code 1", 1), ("time limit", 0)])
 def test_runs_that_failed_are_tried_again(
     status: str, tried: int, made: Path, run: Run, ran: list[object]
@@ -176,6 +180,7 @@ def test_runs_that_failed_are_tried_again(
     assert ("2 runs without feasible parts" in told) == (tried == 0)
 
 
+@pytest.mark.slow
 def test_more_threads_than_there_are_are_warned_of(made: Path, run: Run) -> None:
     words = ("-k", "2", "--backends", "cpu", "--tools", "none", "--machine", "box", "-o", "study")
     there = available_threads()
@@ -225,6 +230,7 @@ def test_a_study_by_another_version_does_not_go_on(made: Path, run: Run) -> None
     assert "study has runs by jetpy 0.0.1, not" in told.stderr
 
 
+@pytest.mark.slow
 def test_late_runs_are_told_and_kept(made: Path, run: Run) -> None:
     graph = grid(300, 300)
     jetpy.write_graph("large.npz", graph)

@@ -77,6 +77,7 @@ def test_fixed_vertices_stay(
     assert (excess <= heaviest).all()
 
 
+@pytest.mark.slow
 def test_nearly_the_best_cut_on_small_graphs() -> None:
     found, best = 0, 0
     for seed in range(30):

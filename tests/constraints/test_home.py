@@ -51,6 +51,7 @@ def test_a_balanced_home_is_never_left_for_more(
         assert price(graph, result.parts, home, migration) <= edge_cut(graph, home)
 
 
+@pytest.mark.slow
 def test_nearly_the_least_price_on_small_graphs() -> None:
     found, best = 0.0, 0.0
     for seed in range(20):

@@ -116,6 +116,7 @@ def test_no_single_move_helps_any_more() -> None:
     assert helped == 40
 
 
+@pytest.mark.slow
 def test_near_the_least_on_small_graphs() -> None:
     found = least = 0
     for seed in range(15):

@@ -109,7 +109,10 @@ ENGINES = {"lists": lambda: CpuBackend(1), "captured": lambda: DeviceBackend(1)}
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("problem", PROBLEMS)
-@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=() if n == "weighted rmat" else pytest.mark.slow) for n in GRAPHS],
+)
 @pytest.mark.parametrize(("size", "k"), [(1, 8), (2, 64), (3, 2), (4, 8)])
 def test_parts_are_those_of_one_device(
     name: str,

@@ -72,6 +72,7 @@ def test_command_line(tmp_path: Path) -> None:
     assert told["levels"][0].keys() == alone["levels"][0].keys()
 
 
+@pytest.mark.slow
 def test_outputs_that_are_no_files_stay(tmp_path: Path) -> None:
     file, pipe, link = (tmp_path / name for name in ("mesh.graph", "pipe", "link.part"))
     jetpy.write_graph(file, jetpy.generators.grid(6, 5))
@@ -86,6 +87,7 @@ def test_outputs_that_are_no_files_stay(tmp_path: Path) -> None:
     assert len(jetpy.read_parts(tmp_path / "target.part")) == 30
 
 
+@pytest.mark.slow
 def test_wrong_options(tmp_path: Path) -> None:
     file = tmp_path / "mesh.graph"
     jetpy.write_graph(file, jetpy.generators.grid(6, 5))
@@ -98,6 +100,7 @@ def test_wrong_options(tmp_path: Path) -> None:
     assert done.returncode == 2
 
 
+@pytest.mark.slow
 def test_exit_codes_are_those_of_one_process(tmp_path: Path) -> None:
     bad, loop, heavy = (tmp_path / f"{name}.graph" for name in ("bad", "loop", "heavy"))
     loop.write_text("3 2\n2 1\n1 3\n2\n")
@@ -125,6 +128,7 @@ def test_one_process_of_a_launcher_is_one(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_signals_end_all(tmp_path: Path, number: signal.Signals, code: int) -> None:
     assert LAUNCHER is not None
@@ -146,10 +150,12 @@ def test_signals_end_all(tmp_path: Path, number: signal.Signals, code: int) -> N
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
-        ("block", r"process 1: edge (4000, 4000) is a self-loop"),
+        pytest.param(
+            "block", r"process 1: edge (4000, 4000) is a self-loop", marks=pytest.mark.slow
+        ),
         ("raise", "process 1 of 2 failed: broken on purpose"),
-        ("memory", "process 1 of 2 failed: Unable to allocate"),
-        ("kill", ""),
+        pytest.param("memory", "process 1 of 2 failed: Unable to allocate", marks=pytest.mark.slow),
+        pytest.param("kill", "", marks=pytest.mark.slow),
     ],
 )
 def test_a_fault_ends_all(fault: str, message: str) -> None:

@@ -41,7 +41,9 @@ def wrong(findings: Any) -> set[str]:
     return {finding.check for finding in findings if finding.wrong}
 
 
-@pytest.mark.parametrize("piece", range(PIECES))
+@pytest.mark.parametrize(
+    "piece", [pytest.param(i, marks=pytest.mark.slow if i else ()) for i in range(PIECES)]
+)
 def test_random_problems_show_no_defect(piece: int) -> None:
     for number in range(piece, RUNS, PIECES):
         done = run(0, number)

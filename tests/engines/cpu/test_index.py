@@ -77,6 +77,7 @@ def test_a_warm_start_reads_no_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (read, compilations) == ([], [])
 
 
+@pytest.mark.slow
 def test_a_process_with_a_warm_cache_imports_only_what_launches_take(
     monkeypatch: pytest.MonkeyPatch, compiled: None
 ) -> None:

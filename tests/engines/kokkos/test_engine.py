@@ -385,6 +385,7 @@ Path.hardlink_to = refuse
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("links", [True, False])
 def test_kernels_compiled_together_share_a_library(
     serial: KokkosBackend, draws: dict[Path, Workunit], links: bool
@@ -401,6 +402,7 @@ def test_kernels_compiled_together_share_a_library(
     assert all(len(list(folder.iterdir())) == 2 for folder in draws)  # source and binary
 
 
+@pytest.mark.slow
 def test_processes_that_compile_the_same_do_not_disturb_each_other(
     serial: KokkosBackend, draws: dict[Path, Workunit]
 ) -> None:
@@ -414,6 +416,7 @@ def test_processes_that_compile_the_same_do_not_disturb_each_other(
     assert all(len(list(folder.iterdir())) == 2 for folder in draws)
 
 
+@pytest.mark.slow
 def test_a_broken_kernel_does_not_keep_those_beside_it_from_being_compiled(
     serial: KokkosBackend,
     draws: dict[Path, Workunit],
@@ -602,6 +605,7 @@ def test_the_gpu_is_lost_in_forked_processes(monkeypatch: pytest.MonkeyPatch) ->
 # A damaged cache
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["emptied", "no checksum", "also its source"])
 def test_what_is_damaged_is_compiled_again(
     serial: KokkosBackend,
