@@ -23,7 +23,7 @@ PROCESSES = {
 }
 """Lets Open MPI start more processes than there are cores, and the system place them."""
 CHILDREN = ChildProcesses()
-"""All that `answers` starts."""
+"""Processes started by `answers`."""
 
 
 class Absent(Exception):
@@ -34,7 +34,7 @@ class Absent(Exception):
 def ending_on_signals() -> Iterator[None]:
     """Let SIGHUP and SIGTERM raise SystemExit in the main thread, so that child processes end.
 
-    In other threads this changes nothing.
+    In other threads, change nothing.
     """
     before = {}
     if threading.current_thread() is threading.main_thread():

@@ -65,7 +65,7 @@ SWEEP = pytest.mark.parametrize(
         for number, (name, k, preset) in enumerate(CASES)
     ],
 )
-"""All cases; those of other graphs are slow, but for presets that the weighted one has not."""
+"""All cases. Those of the weighted graph and of the preset ultra are not slow."""
 
 
 @cache

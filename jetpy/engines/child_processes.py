@@ -1,4 +1,4 @@
-"""Child processes, none of which is left when the work is given up."""
+"""Child processes that end, with all that they have started, when the work is given up."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 PATIENCE = 0.3
-"""Seconds that processes have to end by themselves when the work is given up."""
+"""Seconds between SIGTERM and SIGKILL."""
 
 
 class ChildProcesses:
-    """Running processes; when the work is given up, all are ended and none starts any more."""
+    """Running child processes. `give_up` ends all of them and prevents new ones."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -25,15 +25,15 @@ class ChildProcesses:
 
     @contextmanager
     def start(self, command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[str]]:
-        """Start a process in a session of its own; after the block, wait for its end.
+        """Start a process in a new session; after the block, wait until it ends.
 
-        If the block raises an exception, the process is ended with all that it has started.
-        Standard output is a pipe; `options` are further ones of `subprocess.Popen`.
+        If the block raises an exception, end the process and all that it has started. Standard
+        output is a pipe. `options` are passed to `subprocess.Popen`.
 
         Raises
         ------
         OSError
-            If it cannot be started, or the work has been given up.
+            If the process cannot be started, or the work has been given up.
         """
         with self._lock:
             if self._given_up:
@@ -54,7 +54,7 @@ class ChildProcesses:
                 self._running.remove(process)
 
     def give_up(self) -> None:
-        """End all processes."""
+        """End all processes; `start` raises from now on."""
         with self._lock:
             self._given_up = True
             running = [process for process in self._running if process.poll() is None]
@@ -62,7 +62,7 @@ class ChildProcesses:
 
 
 def _end(processes: Sequence[subprocess.Popen[str]]) -> None:
-    """End processes and those that they have started, by force where it takes long."""
+    """End processes and all that they have started, by SIGKILL after `PATIENCE` seconds."""
     latest = time.monotonic() + PATIENCE
     for process in processes:
         _signal_group(process, signal.SIGTERM)

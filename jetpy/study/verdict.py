@@ -1,4 +1,4 @@
-"""What partitions of all tools are judged by: the cut and the balance, computed here."""
+"""Cut and balance of partitions, computed in the same way for all tools."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from jetpy.study.tools import Job
 
 
 class Verdict(NamedTuple):
-    """The cut of a partition, its imbalance, and whether that is within the limit.
+    """Cut and imbalance of a partition, and whether its parts keep the limit.
 
-    The imbalance is the weight of the heaviest part over the mean weight, rounded up, less 1.
+    The imbalance is the weight of the heaviest part divided by the mean weight, which is rounded
+    up to an integer, minus 1; it is rounded to five digits.
     """
 
     cut: int
@@ -22,7 +23,7 @@ class Verdict(NamedTuple):
 
 
 def judge(job: Job, parts: npt.ArrayLike, k: int) -> Verdict:
-    """Return the verdict on parts, shape (n,), of a graph that a tool has cut into k.
+    """Return cut and balance of the k parts, shape (n,), that a tool found for the graph of a job.
 
     Raises
     ------
