@@ -2,8 +2,8 @@
 
 `reading` turns a module of PyKokkos workunits into definitions: groups of parameters are taken
 apart, constants are numbers, and every expression has its type (`tree`). `llvm_printer`,
-`pykokkos_printer` and `cuda_printer` print these for the engine that runs them. What one engine
-cannot do is refused for all (`refusals`).
+`pykokkos_printer` and `cuda_printer` print these for the engine that runs them; the last two are
+tables of `text_printer`. What one engine cannot do is refused for all (`refusals`).
 
 A launch takes no more than a `Signature`, which compiled code has with it. So this package imports
 no more either; what has to read kernels imports the modules that do.

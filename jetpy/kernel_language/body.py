@@ -12,32 +12,9 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
+from jetpy.kernel_language import tree
 from jetpy.kernel_language.definition import Definition
 from jetpy.kernel_language.signature import place_name
-from jetpy.kernel_language.tree import (
-    Assignment,
-    Atomic,
-    Call,
-    Comparison,
-    Conversion,
-    Declaration,
-    Element,
-    Evaluation,
-    Expression,
-    For,
-    If,
-    Jump,
-    Literal,
-    Logic,
-    Name,
-    Negation,
-    Operation,
-    Return,
-    Sign,
-    Statement,
-    Update,
-    While,
-)
 from jetpy.kernel_language.types import INT32, Group, Refusal, View, Width, common, named_type
 
 ATOMICS = {
@@ -126,14 +103,14 @@ class Body:
 
     # statements
 
-    def block(self, statements: list[ast.stmt]) -> tuple[Statement, ...]:
+    def block(self, statements: list[ast.stmt]) -> tuple[tree.Statement, ...]:
         """Read statements; what they declare cannot be seen after them."""
         outside = dict(self._visible)
         read = tuple(s for node in statements for s in self._statement(node))
         self._visible = outside
         return read
 
-    def _statement(self, node: ast.stmt) -> list[Statement]:
+    def _statement(self, node: ast.stmt) -> list[tree.Statement]:
         match node:
             case ast.AnnAssign(
                 target=ast.Name() as target, annotation=note, value=ast.expr() as value
@@ -142,19 +119,19 @@ class Body:
                 if not isinstance(kind, str):
                     raise _fail(node, f"unknown type {ast.unparse(note)!r} of a local")
                 converted = self._as(value, kind)
-                return [Declaration(self._declare(node, target.id, kind), converted)]
+                return [tree.Declaration(self._declare(node, target.id, kind), converted)]
             case ast.Assign(targets=[target], value=value):
                 place = self._target(target)
-                return [Assignment(place, self._as(value, place.type))]
+                return [tree.Assignment(place, self._as(value, place.type))]
             case ast.AugAssign(target=target, op=op, value=value):
                 place = self._target(target)
                 symbol, operand = _SYMBOLS[type(op)], self._expression(value)
                 result = _converted(self._operation(node, symbol, place, operand), place.type)
-                return [Update(place, symbol, operand, result)]
+                return [tree.Update(place, symbol, operand, result)]
             case ast.If(test=test, body=body, orelse=otherwise):
-                return [If(self._condition(test), self.block(body), self.block(otherwise))]
+                return [tree.If(self._condition(test), self.block(body), self.block(otherwise))]
             case ast.While(test=test, body=body, orelse=[]):
-                return [While(self._condition(test), self.block(body))]
+                return [tree.While(self._condition(test), self.block(body))]
             case ast.For(
                 target=ast.Name(id=name),
                 iter=ast.Call(func=ast.Name(id="range"), args=[*bounds], keywords=[]),
@@ -163,33 +140,37 @@ class Body:
             ) if len(bounds) in (1, 2):
                 return [self._loop(node, name, bounds, body)]
             case ast.Return(value=None):
-                return [Return(None)]
+                return [tree.Return(None)]
             case ast.Return(value=ast.expr() as value):
                 if self._returns is None:
                     raise _fail(node, "a workunit returns no value")
-                return [Return(self._as(value, self._returns))]
+                return [tree.Return(self._as(value, self._returns))]
             case ast.Expr(value=ast.Constant()) | ast.Pass():
                 return []
             case ast.Expr(value=ast.Call() as call):
-                return [Evaluation(self._call(call))]
+                return [tree.Evaluation(self._call(call))]
             case ast.Break():
-                return [Jump("break")]
+                return [tree.Jump("break")]
             case ast.Continue():
-                return [Jump("continue")]
+                return [tree.Jump("continue")]
         raise _fail(node, "statement outside the language of workunits")
 
-    def _loop(self, node: ast.For, name: str, bounds: list[ast.expr], body: list[ast.stmt]) -> For:
+    def _loop(
+        self, node: ast.For, name: str, bounds: list[ast.expr], body: list[ast.stmt]
+    ) -> tree.For:
         read = [self._expression(bound) for bound in bounds]
         if any(bound.type not in ("int32", self._int) for bound in read):
             raise _fail(node, f"a range of other numbers than {self._int}; write a while loop")
-        start, stop = (_converted(bound, self._int) for bound in (Literal(0, "int32"), *read)[-2:])
+        start, stop = (
+            _converted(bound, self._int) for bound in (tree.Literal(0, "int32"), *read)[-2:]
+        )
         outside = dict(self._visible)
         counter = self._declare(node, name, self._int)
         inner = self.block(body)
         self._visible = outside
-        return For(counter, start, stop, inner)
+        return tree.For(counter, start, stop, inner)
 
-    def _declare(self, node: ast.stmt, name: str, kind: str) -> Name:
+    def _declare(self, node: ast.stmt, name: str, kind: str) -> tree.Name:
         if name in self._visible or name in self._declared:
             raise _fail(
                 node,
@@ -199,14 +180,14 @@ class Body:
         if self._locals.setdefault(name, kind) != kind:
             raise _fail(node, f"{name!r} is of type {self._locals[name]} elsewhere in the function")
         self._visible[name] = kind
-        return Name(name, kind)
+        return tree.Name(name, kind)
 
-    def _target(self, node: ast.expr) -> Name | Element:
+    def _target(self, node: ast.expr) -> tree.Name | tree.Element:
         match node:
             case ast.Name(id=name) if name in self._fixed:
                 raise _fail(node, "assignment to a workunit's parameter")
             case ast.Name(id=name) if name in self._visible:
-                return Name(name, self._visible[name])
+                return tree.Name(name, self._visible[name])
             case ast.Name():
                 raise _fail(node, "assignment to an undeclared local")
             case ast.Subscript():
@@ -215,21 +196,21 @@ class Body:
 
     # expressions
 
-    def _as(self, node: ast.expr, kind: str) -> Expression:
+    def _as(self, node: ast.expr, kind: str) -> tree.Expression:
         return _converted(self._expression(node), kind)
 
-    def _condition(self, node: ast.expr) -> Expression:
+    def _condition(self, node: ast.expr) -> tree.Expression:
         read = self._expression(node)
         if read.type == "boolean":
             return read
-        return Comparison("!=", read, _converted(Literal(0, "int32"), read.type))
+        return tree.Comparison("!=", read, _converted(tree.Literal(0, "int32"), read.type))
 
-    def _expression(self, node: ast.expr) -> Expression:
+    def _expression(self, node: ast.expr) -> tree.Expression:
         match node:
             case ast.Constant(value=value):
                 return _literal(node, value)
             case ast.Name(id=name) if name in self._visible:
-                return Name(name, self._visible[name])
+                return tree.Name(name, self._visible[name])
             case ast.Name(id=name) if name not in self._declared:
                 return _literal(node, vars(self._module).get(name))
             case ast.Attribute(value=ast.Name(id=name), attr=attribute):
@@ -238,21 +219,21 @@ class Body:
                 field, kind = self._field(node, name, attribute)
                 if isinstance(kind, View):
                     raise _fail(node, "a view without an index")
-                return Name(field, kind)
+                return tree.Name(field, kind)
             case ast.Subscript():
                 return self._element(node)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return Negation(self._condition(operand))
+                return tree.Negation(self._condition(operand))
             case ast.UnaryOp(op=op, operand=operand):
                 return self._sign(node, _SYMBOLS[type(op)], self._expression(operand))
             case ast.BoolOp(op=op, values=values):
                 word = "and" if isinstance(op, ast.And) else "or"
-                return Logic(word, tuple(self._condition(value) for value in values))
+                return tree.Logic(word, tuple(self._condition(value) for value in values))
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _SYMBOLS:
                 sides = self._expression(left), self._expression(right)
                 kind = common(sides[0].type, sides[1].type)
                 a, b = (_converted(side, kind) for side in sides)
-                return Comparison(_SYMBOLS[type(op)], a, b)
+                return tree.Comparison(_SYMBOLS[type(op)], a, b)
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _SYMBOLS:
                 sides = self._expression(left), self._expression(right)
                 result = self._operation(node, _SYMBOLS[type(op)], *sides)
@@ -264,17 +245,17 @@ class Body:
                 return call
         raise _fail(node, "expression outside the language of workunits")
 
-    def _sign(self, node: ast.expr, symbol: str, operand: Expression) -> Expression:
+    def _sign(self, node: ast.expr, symbol: str, operand: tree.Expression) -> tree.Expression:
         kind = common(operand.type, "int32")
-        if isinstance(operand, Literal) and symbol == "-" and kind in ("int32", "int64"):
+        if isinstance(operand, tree.Literal) and symbol == "-" and kind in ("int32", "int64"):
             return _literal(node, -operand.value)
         if symbol in _OF_INTEGERS and kind in _FLOATS:
             raise _fail(node, f"{symbol} is for integers")
-        return Sign(symbol, _converted(operand, kind), kind)
+        return tree.Sign(symbol, _converted(operand, kind), kind)
 
     def _operation(
-        self, node: ast.AST, symbol: str, left: Expression, right: Expression
-    ) -> Operation:
+        self, node: ast.AST, symbol: str, left: tree.Expression, right: tree.Expression
+    ) -> tree.Operation:
         """Compute as C does; also the division is C's, in the type of both sides."""
         kind = common(left.type, right.type)
         if symbol in _OF_INTEGERS and kind in _FLOATS:
@@ -283,16 +264,16 @@ class Body:
             raise _fail(node, "/ is for floating point, // for integers")
         if symbol in ("<<", ">>"):
             kind = common(left.type, "int32")
-            return Operation(
+            return tree.Operation(
                 symbol, _converted(left, kind), _converted(right, common(right.type, "int32")), kind
             )
-        return Operation(symbol, _converted(left, kind), _converted(right, kind), kind)
+        return tree.Operation(symbol, _converted(left, kind), _converted(right, kind), kind)
 
-    def _element(self, node: ast.Subscript) -> Element:
+    def _element(self, node: ast.Subscript) -> tree.Element:
         name, view = self._view(node.value)
         if view is None:
             raise _fail(node, "index into something that is no view")
-        return Element(name, self._expression(node.slice), view.element)
+        return tree.Element(name, self._expression(node.slice), view.element)
 
     def _view(self, node: ast.expr) -> tuple[str, View | None]:
         """Return the name and the type of a view; None in place of this if it is none."""
@@ -315,7 +296,7 @@ class Body:
 
     # calls
 
-    def _call(self, node: ast.Call) -> Call | Atomic:
+    def _call(self, node: ast.Call) -> tree.Call | tree.Atomic:
         name = ast.unparse(node.func).removeprefix("pk.")
         if node.keywords:
             raise _fail(node, "arguments by keyword")
@@ -336,7 +317,7 @@ class Body:
                 function.places, function.parameters.values(), strict=True
             )
         )
-        return Call(name, arguments, function.returns or "none")
+        return tree.Call(name, arguments, function.returns or "none")
 
     def _check_group(self, argument: ast.expr, wanted: str | View | Group) -> None:
         given = self._declared.get(argument.id) if isinstance(argument, ast.Name) else None
@@ -347,11 +328,13 @@ class Body:
         ):
             raise _fail(argument, f"no group of type {wanted.kinds[0].__name__}")
 
-    def _argument(self, node: ast.expr, field: str | None, kind: str | View) -> Expression | str:
+    def _argument(
+        self, node: ast.expr, field: str | None, kind: str | View
+    ) -> tree.Expression | str:
         if field is not None:
             assert isinstance(node, ast.Name)
             name, _ = self._field(node, node.id, field)
-            return name if isinstance(kind, View) else Name(name, kind)
+            return name if isinstance(kind, View) else tree.Name(name, kind)
         if isinstance(kind, str):
             return self._as(node, kind)
         name, view = self._view(node)
@@ -359,16 +342,16 @@ class Body:
             raise _fail(node, f"no view of {kind.element}")
         return name
 
-    def _atomic(self, node: ast.Call, operation: str) -> Atomic:
+    def _atomic(self, node: ast.Call, operation: str) -> tree.Atomic:
         if operation == "atomic_compare_exchange" and not self._may_exchange:
             raise _fail(node, "PyKokkos has this in a @pk.function only")
         match node.args:
             case [view_node, ast.List(elts=[index]), *values] if len(values) == ATOMICS[operation]:
                 name, view = self._view(view_node)
                 if view is not None:
-                    element = Element(name, self._expression(index), view.element)
+                    element = tree.Element(name, self._expression(index), view.element)
                     operands = tuple(self._as(value, view.element) for value in values)
-                    return Atomic(operation, element, operands, view.element)
+                    return tree.Atomic(operation, element, operands, view.element)
         raise _fail(node, "atomics take a view, a list of one index and a value")
 
 
@@ -376,18 +359,18 @@ def _fail(node: ast.AST, message: str) -> Refusal:
     return Refusal(f"line {getattr(node, 'lineno', '?')}: {message}: {ast.unparse(node)}")
 
 
-def _converted(value: Expression, kind: str) -> Expression:
-    return value if value.type == kind else Conversion(value, kind)
+def _converted(value: tree.Expression, kind: str) -> tree.Expression:
+    return value if value.type == kind else tree.Conversion(value, kind)
 
 
-def _literal(node: ast.expr, value: Any) -> Literal:
+def _literal(node: ast.expr, value: Any) -> tree.Literal:
     if isinstance(value, bool):
-        return Literal(value, "boolean")
+        return tree.Literal(value, "boolean")
     if isinstance(value, float):
-        return Literal(value, "float64")
+        return tree.Literal(value, "float64")
     if isinstance(value, int) and -(2**63) <= value < 2**63:
         number = int(value)  # also of an enumeration's member, which a range looks for at length
-        return Literal(number, "int32" if number in INT32 else "int64")
+        return tree.Literal(number, "int32" if number in INT32 else "int64")
     if isinstance(node, ast.Constant):
         raise _fail(node, "expression outside the language of workunits")
     raise _fail(node, "unknown or untyped name")

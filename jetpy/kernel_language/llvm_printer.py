@@ -10,32 +10,9 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
+from jetpy.kernel_language import tree
 from jetpy.kernel_language.definition import Definition
 from jetpy.kernel_language.signature import Kind
-from jetpy.kernel_language.tree import (
-    Assignment,
-    Atomic,
-    Call,
-    Comparison,
-    Conversion,
-    Declaration,
-    Element,
-    Evaluation,
-    Expression,
-    For,
-    If,
-    Jump,
-    Literal,
-    Logic,
-    Name,
-    Negation,
-    Operation,
-    Return,
-    Sign,
-    Statement,
-    Update,
-    While,
-)
 from jetpy.kernel_language.types import View
 
 TYPES = {
@@ -129,24 +106,26 @@ class _Function:
 
     # statements
 
-    def _block(self, statements: tuple[Statement, ...]) -> bool:
+    def _block(self, statements: tuple[tree.Statement, ...]) -> bool:
         """Print statements, up to the first that nothing follows; return whether there is none."""
         return all(self._statement(statement) for statement in statements)
 
-    def _statement(self, node: Statement) -> bool:
+    def _statement(self, node: tree.Statement) -> bool:
         """Print a statement; return whether what follows it can be reached."""
         match node:
-            case Declaration(Name(name), value) if name not in self._slots:
+            case tree.Declaration(tree.Name(name), value) if name not in self._slots:
                 self._values[name] = self._value(value)
             case (
-                Declaration(target, value) | Assignment(target, value) | Update(target, value=value)
+                tree.Declaration(target, value)
+                | tree.Assignment(target, value)
+                | tree.Update(target, value=value)
             ):
                 new = self._value(value)
                 place = self._place(target)
                 self._lines.append(f"store {TYPES[target.type]} {new}, ptr {place}")
-            case If(test, body, otherwise):
+            case tree.If(test, body, otherwise):
                 return self._if(test, body, otherwise)
-            case While(test, body):
+            case tree.While(test, body):
                 again, inside, end = self._labels("again", "inside", "end")
                 self._jump(again)
                 self._begin(again)
@@ -154,20 +133,23 @@ class _Function:
                 self._begin(inside)
                 self._body(body, again, end)
                 self._begin(end)
-            case For(counter, start, stop, body):
+            case tree.For(counter, start, stop, body):
                 self._for(counter, self._value(start), self._value(stop), body)
-            case Return(value):
+            case tree.Return(value):
                 self._return(value)
                 return False
-            case Evaluation(call):
+            case tree.Evaluation(call):
                 self._value(call)
-            case Jump(word):
+            case tree.Jump(word):
                 self._jump(self._loops[-1][word == "break"])
                 return False
         return True
 
     def _if(
-        self, test: Expression, body: tuple[Statement, ...], otherwise: tuple[Statement, ...]
+        self,
+        test: tree.Expression,
+        body: tuple[tree.Statement, ...],
+        otherwise: tuple[tree.Statement, ...],
     ) -> bool:
         yes, no, end = self._labels("yes", "no", "end")
         self._branch(test, yes, no if otherwise else end)
@@ -182,7 +164,9 @@ class _Function:
             self._begin(end)
         return goes_on
 
-    def _for(self, counter: Name, start: str, stop: str, body: tuple[Statement, ...]) -> None:
+    def _for(
+        self, counter: tree.Name, start: str, stop: str, body: tuple[tree.Statement, ...]
+    ) -> None:
         kind, before = TYPES[counter.type], self._label
         again, inside, following, end = self._labels("again", "inside", "next", "end")
         self._jump(again)
@@ -201,14 +185,14 @@ class _Function:
         self._jump(again)
         self._begin(end)
 
-    def _body(self, body: tuple[Statement, ...], following: str, end: str) -> None:
+    def _body(self, body: tuple[tree.Statement, ...], following: str, end: str) -> None:
         """Print what a loop repeats, and go on at a label."""
         self._loops.append((following, end))
         if self._block(body):
             self._jump(following)
         self._loops.pop()
 
-    def _return(self, value: Expression | None) -> None:
+    def _return(self, value: tree.Expression | None) -> None:
         kind = TYPES[self._result]
         if self._sums_up:
             total = self._new("load i64, ptr %s.acc")
@@ -218,12 +202,12 @@ class _Function:
         else:
             self._lines.append("ret void" if kind == "void" else "unreachable")
 
-    def _branch(self, test: Expression, yes: str, no: str) -> None:
+    def _branch(self, test: tree.Expression, yes: str, no: str) -> None:
         """Go on at one of two labels."""
         match test:
-            case Negation(operand):
+            case tree.Negation(operand):
                 self._branch(operand, no, yes)
-            case Logic(word, operands):
+            case tree.Logic(word, operands):
                 for operand in operands[:-1]:
                     (following,) = self._labels("test")
                     self._branch(operand, *((following, no) if word == "and" else (yes, following)))
@@ -234,39 +218,39 @@ class _Function:
 
     # expressions
 
-    def _place(self, target: Name | Element) -> str:
+    def _place(self, target: tree.Name | tree.Element) -> str:
         """Return the address of a variable or element."""
-        if isinstance(target, Name):
+        if isinstance(target, tree.Name):
             return self._slots[target.name]
         index = self._converted(self._value(target.index), target.index.type, "int64")
         return self._new(
             f"getelementptr inbounds {TYPES[target.type]}, ptr %p.{target.view}, i64 {index}"
         )
 
-    def _value(self, node: Expression) -> str:
+    def _value(self, node: tree.Expression) -> str:
         match node:
-            case Literal(value, kind):
+            case tree.Literal(value, kind):
                 return _literal(value, kind)
-            case Name(name, kind):
+            case tree.Name(name, kind):
                 if name in self._slots:
                     return self._new(f"load {TYPES[kind]}, ptr {self._slots[name]}")
                 return self._values[name]
-            case Element(type=kind):
+            case tree.Element(type=kind):
                 return self._new(f"load {TYPES[kind]}, ptr {self._place(node)}")
-            case Conversion(operand, kind):
+            case tree.Conversion(operand, kind):
                 return self._converted(self._value(operand), operand.type, kind)
-            case Sign(symbol, operand, kind):
+            case tree.Sign(symbol, operand, kind):
                 return self._signed(symbol, self._value(operand), kind)
-            case Operation(symbol, left, right, kind):
+            case tree.Operation(symbol, left, right, kind):
                 return self._operation(symbol, left, right, kind)
-            case Comparison(symbol, left, right):
+            case tree.Comparison(symbol, left, right):
                 a, b = self._value(left), self._value(right)
                 return self._new(f"{_comparison(symbol, left.type)} {TYPES[left.type]} {a}, {b}")
-            case Negation(operand):
+            case tree.Negation(operand):
                 return self._new(f"xor i1 {self._value(operand)}, true")
-            case Logic():
+            case tree.Logic():
                 return self._logic(node)
-            case Call(name, arguments, kind):
+            case tree.Call(name, arguments, kind):
                 given = ", ".join(
                     f"ptr %p.{a}" if isinstance(a, str) else f"{TYPES[a.type]} {self._value(a)}"
                     for a in arguments
@@ -276,7 +260,7 @@ class _Function:
                     return self._new(call)
                 self._lines.append(call)
                 return ""
-            case Atomic():
+            case tree.Atomic():
                 return self._atomic(node)
 
     def _signed(self, symbol: str, value: str, kind: str) -> str:
@@ -288,7 +272,9 @@ class _Function:
             return self._new(f"sub {TYPES[kind]} 0, {value}")
         return self._new(f"xor {TYPES[kind]} {value}, -1")
 
-    def _operation(self, symbol: str, left: Expression, right: Expression, kind: str) -> str:
+    def _operation(
+        self, symbol: str, left: tree.Expression, right: tree.Expression, kind: str
+    ) -> str:
         a, b = self._value(left), self._value(right)
         if kind in _BITS_OF_FLOATS:
             return self._new(f"{_OF_FLOATS[symbol]} {TYPES[kind]} {a}, {b}")
@@ -298,7 +284,7 @@ class _Function:
             return self._new(f"{_BY_SIGN[symbol][_is_unsigned(kind)]} {TYPES[kind]} {a}, {b}")
         return self._new(f"{_OF_INTEGERS[symbol]} {TYPES[kind]} {a}, {b}")
 
-    def _logic(self, node: Logic) -> str:
+    def _logic(self, node: tree.Logic) -> str:
         yes, no, end = self._labels("yes", "no", "end")
         self._branch(node, yes, no)
         for label in (yes, no):
@@ -307,7 +293,7 @@ class _Function:
         self._begin(end)
         return self._new(f"phi i1 [true, %{yes}], [false, %{no}]")
 
-    def _atomic(self, node: Atomic) -> str:
+    def _atomic(self, node: tree.Atomic) -> str:
         """Print an atomic operation; it is relaxed, as a launch ends with a barrier."""
         place, kind = self._place(node.element), TYPES[node.type]
         given = [f"{kind} {self._value(operand)}" for operand in node.operands]
@@ -361,13 +347,13 @@ def _comparison(symbol: str, kind: str) -> str:
     return "icmp " + {"==": "eq", "!=": "ne"}.get(symbol, f"{sign}{_ORDERS.get(symbol)}")
 
 
-def _assigned(statements: tuple[Statement, ...]) -> Iterator[tuple[str, str]]:
+def _assigned(statements: tuple[tree.Statement, ...]) -> Iterator[tuple[str, str]]:
     """Yield the variables that statements assign to after their declaration, and their types."""
     for node in statements:
         match node:
-            case Assignment(Name(name, kind)) | Update(Name(name, kind)):
+            case tree.Assignment(tree.Name(name, kind)) | tree.Update(tree.Name(name, kind)):
                 yield name, kind
-            case If(_, body, otherwise):
+            case tree.If(_, body, otherwise):
                 yield from _assigned(body + otherwise)
-            case While(_, body) | For(_, _, _, body):
+            case tree.While(_, body) | tree.For(_, _, _, body):
                 yield from _assigned(body)
