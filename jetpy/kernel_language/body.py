@@ -25,6 +25,8 @@ ATOMICS = {
     "atomic_compare_exchange": 2,
 }
 """Atomic operations and how many operands each takes."""
+RANGE_PARTS = ("_start", "_stop", "_step")
+"""Ends of the names of functions that stand for one that returns a range."""
 _SYMBOLS: dict[type[ast.AST], str] = {
     ast.Add: "+",
     ast.Sub: "-",
@@ -64,8 +66,8 @@ class Body:
         Those that must not be assigned to.
     returns : str or None
     callee : callable
-        Returns the definition of a device function, given what its name stands for in `module`;
-        None if that is none.
+        Returns the definition of a device function, given what its name stands for in `module`,
+        and which of `RANGE_PARTS` it is to return if that returns a range; None if there is none.
     width : Width
     may_exchange : bool
         Whether `atomic_compare_exchange` is allowed.
@@ -83,7 +85,7 @@ class Body:
         declared: Mapping[str, str | View | Group],
         fixed: set[str],
         returns: str | None,
-        callee: Callable[[Any], Definition | None],
+        callee: Callable[[Any, str], Definition | None],
         width: Width,
         *,
         may_exchange: bool,
@@ -93,6 +95,7 @@ class Body:
         self._width, self._int = width, width.value
         self._visible = {name: kind for name, kind in declared.items() if isinstance(kind, str)}
         self._locals: dict[str, str] = {}
+        self._hidden: set[str] = set()
         self.used: dict[tuple[str, str], None] = {}
         self.callees: dict[Definition, None] = {}
 
@@ -132,13 +135,8 @@ class Body:
                 return [tree.If(self._condition(test), self.block(body), self.block(otherwise))]
             case ast.While(test=test, body=body, orelse=[]):
                 return [tree.While(self._condition(test), self.block(body))]
-            case ast.For(
-                target=ast.Name(id=name),
-                iter=ast.Call(func=ast.Name(id="range"), args=[*bounds], keywords=[]),
-                body=body,
-                orelse=[],
-            ) if len(bounds) in (1, 2):
-                return [self._loop(node, name, bounds, body)]
+            case ast.For(target=ast.Name(id=name), iter=ast.Call() as call, orelse=[]):
+                return self._loop(node, name, call)
             case ast.Return(value=None):
                 return [tree.Return(None)]
             case ast.Return(value=ast.expr() as value):
@@ -155,23 +153,58 @@ class Body:
                 return [tree.Jump("continue")]
         raise _fail(node, "statement outside the language of workunits")
 
-    def _loop(
-        self, node: ast.For, name: str, bounds: list[ast.expr], body: list[ast.stmt]
-    ) -> tree.For:
-        read = [self._expression(bound) for bound in bounds]
-        if any(bound.type not in ("int32", self._int) for bound in read):
+    def _loop(self, node: ast.For, name: str, call: ast.Call) -> list[tree.Statement]:
+        """Read a loop over a range; where that ends, and its step, are computed once, before it."""
+        bounds = self._bounds(node, call)
+        if any(bound.type not in ("int32", self._int) for bound in bounds):
             raise _fail(node, f"a range of other numbers than {self._int}; write a while loop")
-        start, stop = (
-            _converted(bound, self._int) for bound in (tree.Literal(0, "int32"), *read)[-2:]
-        )
+        if isinstance(bounds[2], tree.Literal) and bounds[2].value < 1:
+            raise _fail(node, "a step that is not above 0; write a while loop")
+        start, stop, step = (_converted(bound, self._int) for bound in bounds)
+        before: list[tree.Statement] = []
+        stop = self._keep(f"{name}_stop", stop, before)
+        step = self._keep(f"{name}_step", step, before)
         outside = dict(self._visible)
         counter = self._declare(node, name, self._int)
-        inner = self.block(body)
+        inner = self.block(node.body)
         self._visible = outside
-        return tree.For(counter, start, stop, inner)
+        return [*before, tree.For(counter, start, stop, step, inner)]
+
+    def _keep(
+        self, name: str, bound: tree.Expression, before: list[tree.Statement]
+    ) -> tree.Expression:
+        """Return a bound that the loop cannot change: itself, or a new local, declared before."""
+        match bound:
+            case tree.Literal():
+                return bound
+            case tree.Name(given) if given in self._fixed or given not in self._visible:
+                return bound
+        while name in self._locals:
+            name += "_"
+        self._locals[name] = bound.type
+        self._hidden.add(name)
+        before.append(tree.Declaration(tree.Name(name, bound.type), bound))
+        return tree.Name(name, bound.type)
+
+    def _bounds(self, node: ast.For, call: ast.Call) -> list[tree.Expression]:
+        """Return start, stop and step of a range, or of the one that a function returns."""
+        one = tree.Literal(1, self._int)
+        name = ast.unparse(call.func)
+        if name == "range" and len(call.args) in (1, 2, 3) and not call.keywords:
+            read = [self._expression(bound) for bound in call.args]
+            if len(read) == 1:
+                return [tree.Literal(0, "int32"), *read, one]
+        else:
+            parts = [
+                part for part in RANGE_PARTS if self._callee(vars(self._module).get(name), part)
+            ]
+            if not parts or any(isinstance(n, ast.Call) for a in call.args for n in ast.walk(a)):
+                raise _fail(node, "a loop takes a range, or a function of one with plain arguments")
+            read = [self._call(call, part) for part in parts]
+        return [*read, one][:3]
 
     def _declare(self, node: ast.stmt, name: str, kind: str) -> tree.Name:
-        if name in self._visible or name in self._declared:
+        if name in {*self._visible, *self._declared, *self._hidden}:
             raise _fail(
                 node,
                 f"{name!r} is declared twice; in C++ that would be a second variable, so assign "
@@ -296,13 +329,14 @@ class Body:
 
     # calls
 
-    def _call(self, node: ast.Call) -> tree.Call | tree.Atomic:
+    def _call(self, node: ast.Call, part: str = "") -> tree.Call | tree.Atomic:
+        """Read a call of a function, or of a part of one that returns a range."""
         name = ast.unparse(node.func).removeprefix("pk.")
         if node.keywords:
             raise _fail(node, "arguments by keyword")
         if name in ATOMICS:
             return self._atomic(node, name)
-        function = self._callee(vars(self._module).get(name))
+        function = self._callee(vars(self._module).get(name), part)
         if function is None:
             raise _fail(node, "call of something that is no @pk.function")
         if len(node.args) != len(function.declared):
@@ -317,7 +351,7 @@ class Body:
                 function.places, function.parameters.values(), strict=True
             )
         )
-        return tree.Call(name, arguments, function.returns or "none")
+        return tree.Call(function.name, arguments, function.returns or "none")
 
     def _check_group(self, argument: ast.expr, wanted: str | View | Group) -> None:
         given = self._declared.get(argument.id) if isinstance(argument, ast.Name) else None

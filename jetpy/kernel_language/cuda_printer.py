@@ -33,7 +33,8 @@ _PRINTER = TextPrinter(
         "If": "if ({test}) {{\n{body}\n}}",
         "IfElse": "if ({test}) {{\n{body}\n}} else {{\n{otherwise}\n}}",
         "While": "while ({test}) {{\n{body}\n}}",
-        "For": "for ({type} {counter} = {start}; {counter} < {stop}; ++{counter}) {{\n{body}\n}}",
+        "For": "for ({type} {counter} = {start}; {counter} < {stop}; {counter} += {step})"
+        " {{\n{body}\n}}",
         "Return": "return {value};",
         "ReturnNothing": "return;",
         "Evaluation": "{call};",

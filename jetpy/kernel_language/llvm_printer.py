@@ -133,8 +133,9 @@ class _Function:
                 self._begin(inside)
                 self._body(body, again, end)
                 self._begin(end)
-            case tree.For(counter, start, stop, body):
-                self._for(counter, self._value(start), self._value(stop), body)
+            case tree.For(counter, start, stop, step, body):
+                bounds = self._value(start), self._value(stop), self._value(step)
+                self._for(counter, *bounds, body)
             case tree.Return(value):
                 self._return(value)
                 return False
@@ -165,7 +166,7 @@ class _Function:
         return goes_on
 
     def _for(
-        self, counter: tree.Name, start: str, stop: str, body: tuple[tree.Statement, ...]
+        self, counter: tree.Name, start: str, stop: str, step: str, body: tuple[tree.Statement, ...]
     ) -> None:
         kind, before = TYPES[counter.type], self._label
         again, inside, following, end = self._labels("again", "inside", "next", "end")
@@ -181,7 +182,7 @@ class _Function:
             self._values[counter.name] = number
         self._body(body, following, end)
         self._begin(following)
-        self._lines.append(f"%{following}.i = add nsw {kind} {number}, 1")
+        self._lines.append(f"%{following}.i = add nsw {kind} {number}, {step}")
         self._jump(again)
         self._begin(end)
 
@@ -355,5 +356,5 @@ def _assigned(statements: tuple[tree.Statement, ...]) -> Iterator[tuple[str, str
                 yield name, kind
             case tree.If(_, body, otherwise):
                 yield from _assigned(body + otherwise)
-            case tree.While(_, body) | tree.For(_, _, _, body):
+            case tree.While(_, body) | tree.For(body=body):
                 yield from _assigned(body)

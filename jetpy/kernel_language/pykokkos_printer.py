@@ -55,7 +55,7 @@ _PRINTER = _Printer(
         "If": "if {test}:\n{body}",
         "IfElse": "if {test}:\n{body}\nelse:\n{otherwise}",
         "While": "while {test}:\n{body}",
-        "For": "for {counter} in range({start}, {stop}):\n{body}",
+        "For": "for {counter} in range({start}, {stop}, {step}):\n{body}",
         "Return": "return {value}",
         "ReturnNothing": "return",
         "Evaluation": "{call}",

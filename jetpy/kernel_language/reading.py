@@ -7,13 +7,14 @@ import inspect
 import os
 import sys
 from collections.abc import Mapping
+from copy import copy
 from functools import cache, partial
 from threading import RLock
 from types import FunctionType, ModuleType
 from typing import Any
 
 from jetpy.errors import BackendError
-from jetpy.kernel_language.body import Body
+from jetpy.kernel_language.body import RANGE_PARTS, Body
 from jetpy.kernel_language.definition import Definition
 from jetpy.kernel_language.refusals import refuse
 from jetpy.kernel_language.signature import Kind, place_name
@@ -71,10 +72,28 @@ def _functions(module: ModuleType) -> Mapping[str, ast.FunctionDef]:
     """Return the syntax trees of a module's workunits and device functions."""
     tree = ast.parse(inspect.getsource(module))
     return {
-        node.name: node
+        part.name: part
         for node in tree.body
         if isinstance(node, ast.FunctionDef) and _decorators(node) & {"workunit", "function"}
+        for part in _parts(node)
     }
+
+
+def _parts(node: ast.FunctionDef) -> list[ast.FunctionDef]:
+    """Return a function; in place of one that returns a range, one for each bound and the step."""
+    match node:
+        case ast.FunctionDef(
+            body=[*before, ast.Return(ast.Call(ast.Name("range"), [_, _, *_] as bounds))],
+            returns=ast.Name("range"),
+        ):
+            parts = []
+            for end, bound in zip(RANGE_PARTS, bounds, strict=False):
+                part = copy(node)
+                part.name, part.returns = node.name + end, ast.Name("int")
+                part.body = [*before, ast.copy_location(ast.Return(bound), bound)]
+                parts.append(part)
+            return parts
+    return [node]
 
 
 def _decorators(node: ast.FunctionDef) -> set[str]:
@@ -159,12 +178,13 @@ def _type(
     raise Refusal(f"line {where.lineno}: unknown type {text!r} of a parameter or result")
 
 
-def _callee(function: Any, width: Width) -> Definition | None:
-    """Return the definition of a device function; None of anything else."""
+def _callee(function: Any, part: str, width: Width) -> Definition | None:
+    """Return the definition of a device function, or of part of a range; None of anything else."""
     if not isinstance(function, FunctionType):
         return None
     module = sys.modules.get(function.__module__)
-    if module is None or function.__name__ not in _functions(module):
+    name = f"{function.__name__}{part}"
+    if module is None or name not in _functions(module):
         return None
-    definition = _read(module, function.__name__, width)
+    definition = _read(module, name, width)
     return definition if definition.kind is Kind.FUNCTION else None

@@ -170,11 +170,15 @@ class While:
 
 @dataclass(frozen=True)
 class For:
-    """A loop over the numbers from `start` to before `stop`, all of the counter's type."""
+    """A loop from `start` to before `stop` by a positive `step`, all of the counter's type.
+
+    `stop` and `step` are literals, or variables that nothing assigns to.
+    """
 
     counter: Name
     start: Expression
     stop: Expression
+    step: Expression
     body: tuple[Statement, ...]
 
 

@@ -424,6 +424,35 @@ def groups(r: int, table: Table, other: Rows, factor: int):
         table.sums[r] *= factor
 
 
+@pk.function
+def entries(r: int, rows: Rows) -> range:
+    return range(rows.starts[r], rows.starts[r + 1])
+
+
+@pk.function
+def every(r: int, step: int, rows: Rows) -> range:
+    twice: int = 2 * step
+    return range(rows.starts[r], rows.starts[r + 1], twice)
+
+
+@pk.workunit
+def ranges(r: int, table: Table, step: int):
+    total: pk.int64 = 0
+    for e in entries(r, table):
+        if e % 3 == 1:
+            continue
+        total += table.values[e]
+    for e in every(r, step, table):
+        total += 1000 * table.values[e]
+    end: int = 9
+    jump: int = step
+    for j in range(1, end, jump):
+        end = 0
+        jump += 1
+        total += 1000000 * j
+    table.sums[r] = total
+
+
 @pk.workunit
 def add_rows(r: int, acc: pk.Acc[pk.int64], rows: Rows):
     acc += sum_of_row(r, rows)

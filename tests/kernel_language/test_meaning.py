@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -340,6 +341,20 @@ def test_groups_are_taken_apart(engine: Any, kernels: ModuleType) -> None:
     launch(engine, "parallel_for", 3, kernels.groups, table=table, other=other, factor=3)
     assert table.sums.tolist() == [2**40 + 1, (5 - 7) * 3, -11]
     assert launch(engine, "reduce", 3, kernels.add_rows, rows=table) == 2**40 + 6
+
+
+def test_ranges_are_those_of_python(engine: Any, kernels: ModuleType) -> None:
+    """What a range ends at, and its step, are computed once."""
+    starts, values = [0, 0, 1, 12], list(range(12))
+    for step in (1, 2, 5):
+        table = rows(starts, values)
+        launch(engine, "parallel_for", 3, kernels.ranges, table=table, step=step)
+        assert table.sums.tolist() == [
+            sum(e for e in range(a, b) if e % 3 != 1)
+            + 1000 * sum(range(a, b, 2 * step))
+            + 1000000 * sum(range(1, 9, step))
+            for a, b in pairwise(starts)
+        ]
 
 
 def test_only_what_is_used_is_passed(kernels: ModuleType) -> None:

@@ -60,7 +60,15 @@ BROKEN = {
     "x: pk.double = k\n    a[i] = 1 << x": (3, "<< is for integers"),
     "x: pk.double = k\n    a[i] = ~x": (3, "~ is for integers"),
     "x: pk.int64 = k\n    for j in range(x):\n        a[i] = j": (3, "a range of other numbers"),
-    "for j in range(0, k, 2):\n        a[i] = j": (2, "statement outside the language"),
+    "for j in range(0, k, 2, 2):\n        a[i] = j": (2, "a loop takes a range"),
+    "for j in range(k, 0, -1):\n        a[i] = j": (2, "a step that is not above 0"),
+    "for j in range(stop=k):\n        a[i] = j": (2, "a loop takes a range"),
+    "for j in clip(i, 1):\n        a[i] = j": (2, "a loop takes a range"),
+    "for j in count(clip(i, 1)):\n        a[i] = j": (2, "a loop takes a range"),
+    "for j in count(i, 1):\n        a[i] = j": (2, "count takes 1 arguments"),
+    "for j in rows:\n        a[i] = j": (2, "statement outside the language"),
+    "a[i] = count(i)": (2, "no @pk.function"),
+    "for j in range(2 * k):\n        a[i] = j_stop": (3, "unknown or untyped name"),
     "pk.atomic_compare_exchange(a, [0], 1, 2)": (2, "in a @pk.function only"),
     "pk.atomic_fetch_add(a, [0], 1, 2)": (2, "atomics take a view"),
     "if k > 0:\n        x: int = 1\n    a[i] = x": (4, "unknown or untyped name"),
@@ -87,6 +95,11 @@ def first(rows: Rows) -> int:
 @pk.function
 def clip(x: int, most: int) -> int:
     return most
+
+
+@pk.function
+def count(most: int) -> range:
+    return range(0, most)
 
 
 @pk.function
@@ -132,6 +145,13 @@ def test_unknown_types_of_parameters_are_refused(annotation: str, read: Read) ->
         read(f"{BEFORE}@pk.workunit\ndef w(i: int, x{annotation}):\n    pass\n")
 
 
+def test_functions_return_ranges_at_their_end(read: Read) -> None:
+    function = "@pk.function\ndef f(x: int) -> range:\n    {}\n"
+    for body in ("return range(x)", "return x", "if x > 0:\n        return range(0, x)"):
+        with pytest.raises(BackendError, match="unknown type 'range' of a parameter or result"):
+            read(function.format(body) + WORKUNIT + "    a[i] = k\n")
+
+
 def test_unknown_types_of_fields_are_refused(read: Read) -> None:
     with pytest.raises(BackendError, match="group G: unknown type of field 'name'"):
         read("class G:\n    name: str\n\n\n@pk.workunit\ndef w(i: int, g: G):\n    pass\n")
@@ -143,10 +163,11 @@ def test_unknown_types_of_fields_are_refused(read: Read) -> None:
         ("x: int = 1", "if i > 0:", "    x: int = 2", "a[i] = x"),
         ("if i > 0:", "    k: int = 2", "    a[i] = k"),
         ("j: int = 1", "for j in range(k):", "    a[i] = j"),
+        ("for j in range(2 * k):", "    a[i] = j", "j_stop: int = 1"),
     ],
 )
 def test_second_declarations_are_refused(lines: tuple[str, ...], read: Read) -> None:
-    with pytest.raises(BackendError, match=r"workunit w, line \d+: '[xkj]' is declared twice"):
+    with pytest.raises(BackendError, match=r"workunit w, line \d+: '\w+' is declared twice"):
         read(WORKUNIT + "".join(f"    {line}\n" for line in lines))
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from jetpy import workloads
+from jetpy.kernel_language.body import RANGE_PARTS
 from jetpy.kernel_language.reading import read_module
 
 FILES = [Path(str(module.__file__)) for module in workloads.MODULES]
@@ -23,6 +24,12 @@ def functions(file: Path) -> Iterator[ast.FunctionDef]:
     for node in ast.parse(file.read_text()).body:
         if isinstance(node, ast.FunctionDef):
             yield node
+
+
+def names(function: ast.FunctionDef) -> list[str]:
+    """Return the names of what a function is read as: one that returns a range, as its parts."""
+    is_range = function.returns is not None and ast.unparse(function.returns) == "range"
+    return [f"{function.name}{part}" for part in (RANGE_PARTS if is_range else [""])]
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
@@ -54,7 +61,9 @@ def test_signatures_are_short(file: Path) -> None:
 
 def test_every_function_is_read() -> None:
     for module, file in zip(workloads.MODULES, FILES, strict=True):
-        assert list(read_module(module)) == [function.name for function in functions(file)]
+        read = list(read_module(module))
+        written = [name for function in functions(file) for name in names(function)]
+        assert read == [name for name in written if not name.endswith("_step") or name in read]
 
 
 def test_engines_that_read_at_the_same_time() -> None:

@@ -6,10 +6,21 @@ same as for pairs of one vertex each.
 
 import pykokkos as pk
 
-from jetpy.workloads.common.groups import NO_VERTEX, Graph, LongRows, Offset, Weight
+from jetpy.workloads.common.groups import (
+    NO_VERTEX,
+    Graph,
+    LongRows,
+    Offset,
+    Weight,
+    edges,
+)
 from jetpy.workloads.common.hash_table import FREE, claim_slot, find_slot, slot_of_claim
 from jetpy.workloads.common.hashing import spread
-from jetpy.workloads.common.long_rows import end_of, first_entry, is_left_to_lanes, row_of, step_of
+from jetpy.workloads.common.long_rows import (
+    is_left_to_lanes,
+    lane_entries,
+    row_of,
+)
 from jetpy.workloads.common.packing import lower_of, pack, upper_of
 
 LONGEST_LIST = 24
@@ -154,12 +165,9 @@ def gather_rows(i: int, graph: Graph, grouping: Grouping, gathered: Graph, long_
         return
     source: int = graph.indptr[v]
     target: int = gathered.indptr[grouping.coarse_of[v]] + grouping.places[v]
-    entry: int = first_entry(i, long_rows)
-    end: int = end_of(i, degree, long_rows)
-    while entry < end:
+    for entry in lane_entries(i, degree, long_rows):
         gathered.indices[target + entry] = grouping.coarse_of[graph.indices[source + entry]]
         gathered.edge_weights[target + entry] = graph.edge_weights[source + entry]
-        entry += step_of(i, long_rows)
 
 
 @pk.function
@@ -223,13 +231,10 @@ def merge_rows(c: int, graph: Graph, pairs: Pairs, tables: Tables, longest: int)
     u: int = pairs.representatives[c]
     partner: int = pairs.match[u]
     while u != NO_VERTEX:
-        e: int = graph.indptr[u]
-        end: int = graph.indptr[u + 1]
-        while e < end:
+        for e in edges(u, graph):
             d: int = pairs.coarse_of[graph.indices[e]]
             if d != c:
                 used = merge_edge(d, graph.edge_weights[e], start, size, used, tables)
-            e += 1
         u = partner
         partner = NO_VERTEX
     if size > LONGEST_LIST:
@@ -243,12 +248,9 @@ def clear_long_rows(i: int, tables: Tables, long_rows: LongRows):
     c: int = row_of(i, long_rows)
     start: int = tables.offsets[c]
     size: int = tables.offsets[c + 1] - start
-    slot: int = start + first_entry(i, long_rows)
-    end: int = start + end_of(i, size, long_rows)
-    while slot < end:
-        tables.keys[slot] = FREE
-        tables.sums[slot] = 0
-        slot += step_of(i, long_rows)
+    for entry in lane_entries(i, size, long_rows):
+        tables.keys[start + entry] = FREE
+        tables.sums[start + entry] = 0
     tables.counts[c] = 0
 
 
@@ -264,14 +266,11 @@ def merge_long_rows(i: int, graph: Graph, pairs: Pairs, tables: Tables, long_row
     degree: int = graph.indptr[u + 1] - graph.indptr[u]
     start: int = tables.offsets[c]
     size: int = tables.offsets[c + 1] - start
-    entry: int = first_entry(i, long_rows)
-    end: int = end_of(i, size, long_rows)
     added: int = 0
-    while entry < end:
+    for entry in lane_entries(i, size, long_rows):
         e: int = graph.indptr[u] + entry
         if entry >= degree:
             e = graph.indptr[partner] + (entry - degree)
-        entry += step_of(i, long_rows)
         d: int = pairs.coarse_of[graph.indices[e]]
         if d != c:
             claim: int = claim_slot(d, start + spread(d, size), start, size, tables.keys)
@@ -288,25 +287,19 @@ def copy_long_rows(i: int, tables: Tables, coarse: Graph, long_rows: LongRows):
     c: int = row_of(i, long_rows)
     start: int = tables.offsets[c]
     size: int = tables.offsets[c + 1] - start
-    first: int = start + first_entry(i, long_rows)
-    end: int = start + end_of(i, size, long_rows)
     used: int = 0
-    slot: int = first
-    while slot < end:
-        if tables.keys[slot] != FREE:
+    for entry in lane_entries(i, size, long_rows):
+        if tables.keys[start + entry] != FREE:
             used += 1
-        slot += step_of(i, long_rows)
     if used == 0:
         return
     left: int = pk.atomic_fetch_add(tables.counts, [c], -used)
     target: int = coarse.indptr[c] + left - used
-    slot = first
-    while slot < end:
-        if tables.keys[slot] != FREE:
-            coarse.indices[target] = tables.keys[slot]
-            coarse.edge_weights[target] = tables.sums[slot]
+    for entry in lane_entries(i, size, long_rows):
+        if tables.keys[start + entry] != FREE:
+            coarse.indices[target] = tables.keys[start + entry]
+            coarse.edge_weights[target] = tables.sums[start + entry]
             target += 1
-        slot += step_of(i, long_rows)
 
 
 @pk.workunit
@@ -331,10 +324,7 @@ def copy_rows(c: int, tables: Tables, coarse: Graph, longest: int):
     source: int = tables.offsets[c]
     if tables.offsets[c + 1] - source > longest:
         return
-    target: int = coarse.indptr[c]
-    end: int = coarse.indptr[c + 1]
-    while target < end:
+    for target in edges(c, coarse):
         coarse.indices[target] = tables.keys[source]
         coarse.edge_weights[target] = tables.sums[source]
         source += 1
-        target += 1

@@ -18,10 +18,9 @@ from jetpy.workloads.common.groups import NO_VERTEX, Constraints, Graph, LongRow
 from jetpy.workloads.common.hashing import ODD, mix, stir
 from jetpy.workloads.common.long_rows import (
     LANES,
-    edges_from,
-    edges_to,
     is_lane,
     is_left_to_lanes,
+    lane_edges,
     row_of,
     step_of,
     vertex_of,
@@ -63,13 +62,10 @@ def find_least(
     v: int = row_of(i, long_rows)
     if is_left_to_lanes(i, graph.indptr[v + 1] - graph.indptr[v], long_rows):
         return
-    e: int = edges_from(i, v, graph, long_rows)
-    end: int = edges_to(i, v, graph, long_rows)
     heaviest: int = 0
-    while e < end:
+    for e in lane_edges(i, v, graph, long_rows):
         if graph.edge_weights[e] > heaviest and not is_pinned(graph.indices[e], constraints):
             heaviest = graph.edge_weights[e]
-        e += step_of(i, long_rows)
     if is_lane(i, long_rows):
         pk.atomic_fetch_max(least, [v], heaviest - heaviest // 2)
     else:
@@ -161,10 +157,8 @@ def best_entry(
     best: int = NO_ENTRY
     best_rating: pk.double = 0.0
     is_tied: int = 0
-    place: int = first
-    while place < end:
+    for place in range(first, end, step):
         e: int = entry_at(place, of_lanes, handshakes)
-        place += step
         if of_lanes and e == NO_ENTRY:
             continue
         rating: pk.double = rate(u, e, room, part, graph, handshakes, constraints)
@@ -173,10 +167,10 @@ def best_entry(
         if rating > best_rating:
             best = e
             best_rating = rating
-    place = first
-    while is_tied == 1 and place < end:
+    if is_tied == 0:
+        return best
+    for place in range(first, end, step):
         e: int = entry_at(place, of_lanes, handshakes)
-        place += step
         if of_lanes and e == NO_ENTRY:
             continue
         rating: pk.double = rate(u, e, room, part, graph, handshakes, constraints)

@@ -9,9 +9,18 @@ import pykokkos as pk
 
 from jetpy.workloads.coarsening.constraints import may_join, room_beside
 from jetpy.workloads.common.ghosts import degree_of, global_id
-from jetpy.workloads.common.groups import NO_VERTEX, Constraints, Graph, LongRows
+from jetpy.workloads.common.groups import (
+    NO_VERTEX,
+    Constraints,
+    Graph,
+    LongRows,
+    edges,
+)
 from jetpy.workloads.common.hashing import ODD, mix, stir
-from jetpy.workloads.common.long_rows import edges_from, edges_to, row_of, step_of
+from jetpy.workloads.common.long_rows import (
+    lane_edges,
+    row_of,
+)
 from jetpy.workloads.common.packing import lower_of, pack, upper_of
 
 NO_GROUP = -1
@@ -65,18 +74,15 @@ def key_twins(
     A vertex of high degree has no group.
     """
     v: int = unmatched[i]
-    e: int = graph.indptr[v]
-    end: int = graph.indptr[v + 1]
-    if end - e > max_degree:
+    if graph.indptr[v + 1] - graph.indptr[v] > max_degree:
         keys[i] = NO_KEY
         return
     first: pk.uint32 = 0
     second: pk.uint32 = 0
-    while e < end:
+    for e in edges(v, graph):
         h: pk.uint32 = mix(global_id(graph.indices[e], graph) + 1)
         first += h
         second += stir(h, ODD)
-        e += 1
     keys[i] = key_of(first >> 1, v)
     digests[v] = second >> 1
 
@@ -96,15 +102,12 @@ def find_matchmakers(
     v: int = row_of(i, long_rows)
     if match[v] != NO_VERTEX:
         return
-    e: int = edges_from(i, v, graph, long_rows)
-    end: int = edges_to(i, v, graph, long_rows)
     best: pk.int64 = matchmakers[v]
-    while e < end:
+    for e in lane_edges(i, v, graph, long_rows):
         u: int = graph.indices[e]
         found: pk.int64 = pack(degree_of(u, graph), global_id(u, graph))
         if found < best:
             best = found
-        e += step_of(i, long_rows)
     pk.atomic_fetch_min(matchmakers, [v], best)
 
 
@@ -125,20 +128,17 @@ def key_relatives(
     v: int = unmatched[i]
     matchmaker: int = NO_GROUP
     lowest: int = max_degree + 1
-    e: int = graph.indptr[v]
-    end: int = graph.indptr[v + 1]
-    if end - e > longest:
+    if graph.indptr[v + 1] - graph.indptr[v] > longest:
         if upper_of(matchmakers[v]) < lowest:
             matchmaker = lower_of(matchmakers[v])
-        e = end
-    while e < end:
-        u: int = graph.indices[e]
-        number: int = global_id(u, graph)
-        degree: int = degree_of(u, graph)
-        if degree < lowest or (degree == lowest and number < matchmaker):
-            lowest = degree
-            matchmaker = number
-        e += 1
+    else:
+        for e in edges(v, graph):
+            u: int = graph.indices[e]
+            number: int = global_id(u, graph)
+            degree: int = degree_of(u, graph)
+            if degree < lowest or (degree == lowest and number < matchmaker):
+                lowest = degree
+                matchmaker = number
     keys[i] = key_of(matchmaker, v)
 
 

@@ -11,12 +11,10 @@ from jetpy.workloads.coarsening.constraints import may_join, room_beside
 from jetpy.workloads.common.groups import NO_VERTEX, Constraints, Graph, LongRows, Weight
 from jetpy.workloads.common.hashing import mix
 from jetpy.workloads.common.long_rows import (
-    edges_from,
-    edges_to,
     is_lane,
     is_left_to_lanes,
+    lane_edges,
     row_of,
-    step_of,
 )
 
 NO_SCORE = -1
@@ -118,20 +116,17 @@ def select_neighbours(
     u: int = row_of(i, long_rows)
     if is_left_to_lanes(i, graph.indptr[u + 1] - graph.indptr[u], long_rows):
         return
-    e: int = edges_from(i, u, graph, long_rows)
-    end: int = edges_to(i, u, graph, long_rows)
     room: int = room_beside(u, graph, constraints)
     part: int = constraints.parts[u]
     highest: pk.int64 = NO_SCORE
     best: pk.int64 = NO_CHOICE
-    while e < end:
+    for e in lane_edges(i, u, graph, long_rows):
         score: pk.int64 = score_of(e, room, part, graph, selection, constraints)
         if score != NO_SCORE and score >= highest:
             choice: pk.int64 = choice_of(graph.indices[e], selection.seed)
             if score > highest or choice > best:
                 highest = score
                 best = choice
-        e += step_of(i, long_rows)
     if is_lane(i, long_rows):
         pk.atomic_fetch_max(selection.scores, [u], highest)
     else:
@@ -147,17 +142,14 @@ def compare_choices(
     highest: pk.int64 = selection.scores[u]
     if highest == NO_SCORE:
         return
-    e: int = edges_from(i, u, graph, long_rows)
-    end: int = edges_to(i, u, graph, long_rows)
     room: int = room_beside(u, graph, constraints)
     part: int = constraints.parts[u]
     best: pk.int64 = NO_CHOICE
-    while e < end:
+    for e in lane_edges(i, u, graph, long_rows):
         if score_of(e, room, part, graph, selection, constraints) == highest:
             choice: pk.int64 = choice_of(graph.indices[e], selection.seed)
             if choice > best:
                 best = choice
-        e += step_of(i, long_rows)
     pk.atomic_fetch_max(selection.choices, [u], best)
 
 

@@ -9,7 +9,11 @@ import pykokkos as pk
 
 from jetpy.workloads.common.control_block import Counter
 from jetpy.workloads.common.groups import Graph, LongRows, Offset, Refinement
-from jetpy.workloads.common.long_rows import edges_from, edges_to, is_left_to_lanes, row_of, step_of
+from jetpy.workloads.common.long_rows import (
+    is_left_to_lanes,
+    lane_edges,
+    row_of,
+)
 from jetpy.workloads.common.striped_counters import stripe_of
 
 
@@ -64,13 +68,10 @@ def count_outward(i: int, graph: Graph, long_rows: LongRows, lengths: pk.View1D[
     if is_left_to_lanes(i, graph.indptr[v + 1] - graph.indptr[v], long_rows):
         return
     one: Offset = 1
-    e: int = edges_from(i, v, graph, long_rows)
-    end: int = edges_to(i, v, graph, long_rows)
-    while e < end:
+    for e in lane_edges(i, v, graph, long_rows):
         u: int = graph.indices[e]
         if is_ghost(u, graph):
             pk.atomic_fetch_add(lengths, [u - graph.n_owned], one)
-        e += step_of(i, long_rows)
 
 
 @pk.workunit
@@ -102,15 +103,12 @@ def turn_outward(i: int, graph: Graph, long_rows: LongRows, places: pk.View1D[Of
     if is_left_to_lanes(i, graph.indptr[v + 1] - graph.indptr[v], long_rows):
         return
     one: Offset = 1
-    e: int = edges_from(i, v, graph, long_rows)
-    end: int = edges_to(i, v, graph, long_rows)
-    while e < end:
+    for e in lane_edges(i, v, graph, long_rows):
         u: int = graph.indices[e]
         if is_ghost(u, graph):
             place: int = pk.atomic_fetch_add(places, [u - graph.n_owned], one)
             graph.indices[place] = v
             graph.edge_weights[place] = graph.edge_weights[e]
-        e += step_of(i, long_rows)
 
 
 @pk.workunit

@@ -48,6 +48,12 @@ class Graph:
     ghost_degrees: pk.View1D[Offset]  # degree of each ghost in the whole graph
 
 
+@pk.function
+def edges(v: int, graph: Graph) -> range:
+    """Return the directed edges from a vertex, as indices."""
+    return range(graph.indptr[v], graph.indptr[v + 1])
+
+
 class LongRows:
     """The rows of high-degree vertices, cut into chunks (`long_rows`)."""
 

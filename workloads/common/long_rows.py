@@ -77,6 +77,22 @@ def edges_to(i: int, v: int, graph: Graph, long_rows: LongRows) -> int:
 
 
 @pk.function
+def lane_entries(i: int, length: int, long_rows: LongRows) -> range:
+    """Return the entries that an index takes of its row of some length."""
+    return range(first_entry(i, long_rows), end_of(i, length, long_rows), step_of(i, long_rows))
+
+
+@pk.function
+def lane_edges(i: int, v: int, graph: Graph, long_rows: LongRows) -> range:
+    """Return the edges of its vertex that an index takes."""
+    return range(
+        edges_from(i, v, graph, long_rows),
+        edges_to(i, v, graph, long_rows),
+        step_of(i, long_rows),
+    )
+
+
+@pk.function
 def is_left_to_lanes(i: int, length: int, long_rows: LongRows) -> bool:
     """Whether an index has nothing to do, as lanes walk its row."""
     return i >= long_rows.lanes and length > long_rows.longest
@@ -110,10 +126,8 @@ def list_chunks(
     """List the chunks of each long row: its vertex and its first entry."""
     v: int = listed[r]
     degree: int = graph.indptr[v + 1] - graph.indptr[v]
-    start: int = 0
-    while start < degree:
+    for start in range(0, degree, CHUNK):
         if last_pass:
             long_rows.vertices[acc] = v
             long_rows.starts[acc] = start
         acc += 1
-        start += CHUNK

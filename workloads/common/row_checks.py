@@ -6,7 +6,11 @@
 import pykokkos as pk
 
 from jetpy.workloads.common.groups import Graph, LongRows, Offset
-from jetpy.workloads.common.long_rows import edges_from, edges_to, is_left_to_lanes, row_of, step_of
+from jetpy.workloads.common.long_rows import (
+    is_left_to_lanes,
+    lane_edges,
+    row_of,
+)
 
 MULTIPLIER = 0x1E3779B97F4A7C15
 """Odd, and otherwise without a pattern."""
@@ -27,16 +31,13 @@ def count_suspects(i: int, acc: pk.Acc[pk.int64], graph: Graph, n: int, long_row
     start: int = graph.indptr[v]
     if is_left_to_lanes(i, graph.indptr[v + 1] - start, long_rows):
         return
-    e: int = edges_from(i, v, graph, long_rows)
-    end: int = edges_to(i, v, graph, long_rows)
-    while e < end:
+    for e in lane_edges(i, v, graph, long_rows):
         head: int = graph.indices[e]
         before: int = -1
         if e > start:
             before = graph.indices[e - 1]
         if head <= before or head >= n or head == graph.first_global_id + v:
             acc += 1
-        e += step_of(i, long_rows)
 
 
 @pk.function
@@ -56,9 +57,7 @@ def add_hashes(i: int, acc: pk.Acc[pk.int64], graph: Graph, long_rows: LongRows)
     if is_left_to_lanes(i, graph.indptr[v + 1] - graph.indptr[v], long_rows):
         return
     tail: int = graph.first_global_id + v
-    e: int = edges_from(i, v, graph, long_rows)
-    end: int = edges_to(i, v, graph, long_rows)
-    while e < end:
+    for e in lane_edges(i, v, graph, long_rows):
         head: int = graph.indices[e]
         low: pk.uint64 = tail
         high: pk.uint64 = head
@@ -74,4 +73,3 @@ def add_hashes(i: int, acc: pk.Acc[pk.int64], graph: Graph, long_rows: LongRows)
         if head < tail:
             signed = -signed
         acc += signed
-        e += step_of(i, long_rows)

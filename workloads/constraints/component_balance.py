@@ -6,7 +6,12 @@ room; the last of them goes first, so that no other part becomes too heavy.
 
 import pykokkos as pk
 
-from jetpy.workloads.common.groups import NO_PART, NO_VERTEX, Graph
+from jetpy.workloads.common.groups import (
+    NO_PART,
+    NO_VERTEX,
+    Graph,
+    edges,
+)
 from jetpy.workloads.common.hashing import part_hash, place_of
 from jetpy.workloads.common.heaps import NOT_QUEUED, Field, insert, rekey
 from jetpy.workloads.common.packing import pack
@@ -78,7 +83,7 @@ def find_room(p: int, graph: Graph, state: FailedPairs) -> int:
         i += 1
         v: int = number_of(giver, Part.FIRST, state)
         while v != NO_VERTEX and goal == NO_PART:
-            for e in range(graph.indptr[v], graph.indptr[v + 1]):
+            for e in edges(v, graph):
                 q: int = state.parts[graph.indices[e]]
                 if (
                     number_of(q, Part.GIVER, state) == NOT_REACHED
@@ -114,7 +119,7 @@ def queue_for(v: int, p: int, q: int, where: int, graph: Graph, state: FailedPai
     gain: pk.int64 = 0
     is_beside: bool = where == ANYWHERE
     state.numbers[EFFORT] -= graph.indptr[v + 1] - graph.indptr[v]
-    for e in range(graph.indptr[v], graph.indptr[v + 1]):
+    for e in edges(v, graph):
         part: int = state.parts[graph.indices[e]]
         if part == q:
             gain += graph.edge_weights[e]
@@ -175,7 +180,7 @@ def transfer(
                 left -= weight
                 for i in range(size):
                     u: int = state.group[i]
-                    for e in range(graph.indptr[u], graph.indptr[u + 1]):
+                    for e in edges(u, graph):
                         queue_for(graph.indices[e], p, q, where, graph, state)
             elif weight < lightest:
                 heavier = v

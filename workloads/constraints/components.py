@@ -13,7 +13,11 @@ from enum import IntEnum
 
 import pykokkos as pk
 
-from jetpy.workloads.common.groups import NO_VERTEX, Graph
+from jetpy.workloads.common.groups import (
+    NO_VERTEX,
+    Graph,
+    edges,
+)
 from jetpy.workloads.common.hashing import mix
 from jetpy.workloads.common.heaps import DONE, NOT_QUEUED, Field, Heaps, remove
 
@@ -149,7 +153,7 @@ def root_of(search: int, state: Pieces) -> int:
 def begin_searches(v: int, graph: Graph, state: Pieces) -> int:
     """Begin a search at each neighbour of a vertex in its part; return how many."""
     count: int = 0
-    for e in range(graph.indptr[v], graph.indptr[v + 1]):
+    for e in edges(v, graph):
         u: int = graph.indices[e]
         if state.parts[u] == state.parts[v]:
             state.found[count] = u
@@ -198,7 +202,7 @@ def grow_tree(p: int, graph: Graph, state: Pieces):
         u: int = state.found[place]
         place += 1
         cost += graph.indptr[u + 1] - graph.indptr[u]
-        for e in range(graph.indptr[u], graph.indptr[u + 1]):
+        for e in edges(u, graph):
             w: int = graph.indices[e]
             if state.parts[w] == p and state.labels[w] == 0:
                 state.labels[w] = 1
@@ -232,7 +236,7 @@ def go_on(u: int, v: int, last: int, graph: Graph, state: Pieces) -> int:
     """
     found: int = last
     own: int = root_of(state.labels[u] - 1, state)
-    for e in range(graph.indptr[u], graph.indptr[u + 1]):
+    for e in edges(u, graph):
         w: int = graph.indices[e]
         if state.parts[w] == state.parts[v] and w != v:
             if state.labels[w] == 0:
@@ -331,7 +335,7 @@ def connect_group(size: int, graph: Graph, state: Pieces) -> int:
     touched: int = 0
     for i in range(size):
         v: int = state.group[i]
-        for e in range(graph.indptr[v], graph.indptr[v + 1]):
+        for e in edges(v, graph):
             u: int = graph.indices[e]
             if state.labels[u] == 0:
                 row: int = state.parts[u] * Part.COUNT
@@ -393,7 +397,7 @@ def graft(size: int, q: int, graph: Graph, state: Pieces):
     """Add the group to the tree of a part, which is lost if the first vertex is not beside it."""
     v: int = state.group[0]
     above: int = NO_VERTEX
-    for e in range(graph.indptr[v], graph.indptr[v + 1]):
+    for e in edges(v, graph):
         if state.parts[graph.indices[e]] == q:
             above = graph.indices[e]
     if above == NO_VERTEX:

@@ -9,7 +9,11 @@ heuristic for improving network partitions", DAC 1982, from two parts to k.
 
 import pykokkos as pk
 
-from jetpy.workloads.common.groups import NO_PART, Graph
+from jetpy.workloads.common.groups import (
+    NO_PART,
+    Graph,
+    edges,
+)
 from jetpy.workloads.common.hashing import mix
 from jetpy.workloads.common.heaps import (
     DONE,
@@ -51,14 +55,14 @@ class MultiConstraint(Heaps):
 @pk.function
 def connect(v: int, graph: Graph, state: MultiConstraint):
     """Find the connections of a vertex."""
-    for e in range(graph.indptr[v], graph.indptr[v + 1]):
+    for e in edges(v, graph):
         state.connections[state.parts[graph.indices[e]]] += graph.edge_weights[e]
 
 
 @pk.function
 def disconnect(v: int, graph: Graph, state: MultiConstraint):
     """Set the connections of a vertex to zero again."""
-    for e in range(graph.indptr[v], graph.indptr[v + 1]):
+    for e in edges(v, graph):
         state.connections[state.parts[graph.indices[e]]] = 0
 
 
@@ -146,7 +150,7 @@ def best_with_room(v: int, graph: Graph, state: MultiConstraint) -> int:
     """
     own: int = state.parts[v]
     best: int = NO_PART
-    for e in range(graph.indptr[v], graph.indptr[v + 1]):
+    for e in edges(v, graph):
         q: int = state.parts[graph.indices[e]]
         if q == own or q == best:
             continue
@@ -183,7 +187,7 @@ def improve(graph: Graph, n: int, seed: pk.uint32, state: MultiConstraint) -> bo
     clear_queue(n, state)
     for v in range(n):
         is_inside: bool = True
-        for e in range(graph.indptr[v], graph.indptr[v + 1]):
+        for e in edges(v, graph):
             if state.parts[graph.indices[e]] != state.parts[v]:
                 is_inside = False
                 break
@@ -221,7 +225,7 @@ def improve(graph: Graph, n: int, seed: pk.uint32, state: MultiConstraint) -> bo
         if total > best_total:
             best_total = total
             kept = count
-        for e in range(graph.indptr[u], graph.indptr[u + 1]):
+        for e in edges(u, graph):
             queue_by_gain(graph.indices[e], graph, seed, state)
     while count > kept:
         count -= 1
@@ -369,7 +373,7 @@ def relieve(graph: Graph, n: int, k: int, seed: pk.uint32, state: MultiConstrain
             for v in range(n):
                 if state.parts[v] == q:
                     queue_for_relief(v, widest, k, graph, seed, state)
-        for e in range(graph.indptr[u], graph.indptr[u + 1]):
+        for e in edges(u, graph):
             queue_for_relief(graph.indices[e], widest, k, graph, seed, state)
     while count > kept:
         count -= 1

@@ -65,12 +65,11 @@ def copy_entries(
 ):
     """Copy every `threads_per_row`-th entry of a row; `threads_per_row` indices share a row."""
     v: int = rows[i // threads_per_row]
-    e: int = graph.indptr[v] + i % threads_per_row
+    first: int = graph.indptr[v] + i % threads_per_row
     target: pk.int64 = offsets[i // threads_per_row] + i % threads_per_row
-    while e < graph.indptr[v + 1]:
+    for e in range(first, graph.indptr[v + 1], threads_per_row):
         heads[target] = graph.indices[e]
         edge_weights[target] = graph.edge_weights[e]
-        e += threads_per_row
         target += threads_per_row
 
 

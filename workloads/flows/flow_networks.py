@@ -8,7 +8,11 @@ from enum import IntEnum
 
 import pykokkos as pk
 
-from jetpy.workloads.common.groups import Graph, Weight
+from jetpy.workloads.common.groups import (
+    Graph,
+    Weight,
+    edges,
+)
 from jetpy.workloads.flows.regions import OUTSIDE, Pair, Pairs, is_in_pair
 
 TERMINALS = 2
@@ -105,7 +109,7 @@ def take_edges(
         a: int = node_of(v, row, pairs, parts)
         to_source: int = 0
         to_sink: int = 0
-        for e in range(graph.indptr[v], graph.indptr[v + 1]):
+        for e in edges(v, graph):
             u: int = graph.indices[e]
             if is_in_pair(parts[u], row, pairs):
                 b: int = node_of(u, row, pairs, parts)

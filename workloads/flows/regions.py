@@ -9,7 +9,10 @@ from enum import IntEnum
 
 import pykokkos as pk
 
-from jetpy.workloads.common.groups import Graph
+from jetpy.workloads.common.groups import (
+    Graph,
+    edges,
+)
 
 OUTSIDE, KEPT_OUTSIDE = -1, -2
 """The places of a vertex that is in no region, and of one that never will be."""
@@ -80,7 +83,7 @@ def list_cut_edges(
     cut_edges: pk.View1D[pk.int32],
 ):
     """List every edge between two parts once, in the row of its end in the lower part."""
-    for e in range(graph.indptr[v], graph.indptr[v + 1]):
+    for e in edges(v, graph):
         if parts[v] < parts[graph.indices[e]]:
             if last_pass:
                 cut_edges[acc] = e
@@ -138,7 +141,7 @@ def admit_neighbours(
     """
     begin: int = pairs.rows[row + Pair.FIRST] + pairs.rows[row + Pair.SIZE]
     count: int = 0
-    for e in range(graph.indptr[v], graph.indptr[v + 1]):
+    for e in edges(v, graph):
         u: int = graph.indices[e]
         if parts[u] == parts[v] and pairs.places[u] == OUTSIDE:
             pairs.order[begin + count] = u
@@ -184,7 +187,7 @@ def measure_region(row: int, graph: Graph, pairs: Pairs, parts: pk.View1D[pk.int
     last: int = first + pairs.rows[row + Pair.SIZE]
     for place in range(first, last):
         v: int = pairs.order[place]
-        for e in range(graph.indptr[v], graph.indptr[v + 1]):
+        for e in edges(v, graph):
             u: int = graph.indices[e]
             if is_in_pair(parts[u], row, pairs) and pairs.places[u] < pairs.places[v]:
                 arcs += 2

@@ -45,14 +45,12 @@ def weigh_rows(i: int, affected: Affected, max_degree: int, graph: BucketList):
         return
     row: int = row_start(v, graph)
     surplus: int = 0
-    s: int = i % graph.lanes
-    while s < graph.degrees[v]:
+    for s in range(i % graph.lanes, graph.degrees[v], graph.lanes):
         u: int = graph.slots[row + s]
         if graph.parts[u] == graph.parts[v] and affected.marks[u] != Mark.ENTERS:
             surplus -= graph.edge_weights[row + s]
         else:
             surplus += graph.edge_weights[row + s]
-        s += graph.lanes
     pk.atomic_fetch_add(affected.surplus, [j], surplus)
 
 
@@ -81,15 +79,13 @@ def find_neighbours(
     if affected.marks[v] != Mark.ENTERS:
         return
     row: int = row_start(v, graph)
-    s: int = i % graph.lanes
-    while s < graph.degrees[v]:
+    for s in range(i % graph.lanes, graph.degrees[v], graph.lanes):
         u: int = graph.slots[row + s]
         if affected.marks[u] == Mark.NONE:
             before: int = pk.atomic_fetch_max(affected.marks, [u], Mark.FOUND)
             if before == Mark.NONE:
                 place: int = pk.atomic_fetch_add(length, [0], 1)
                 found[place] = u
-        s += graph.lanes
 
 
 @pk.workunit

@@ -68,11 +68,9 @@ def lay_rows(i: int, graph: Graph, laid: BucketList):
     row: int = row_start(v, laid)
     begin: int = graph.indptr[v]
     degree: int = graph.indptr[v + 1] - begin
-    s: int = i % laid.lanes
-    while s < degree:
+    for s in range(i % laid.lanes, degree, laid.lanes):
         laid.slots[row + s] = graph.indices[begin + s]
         laid.edge_weights[row + s] = graph.edge_weights[begin + s]
-        s += laid.lanes
 
 
 @pk.workunit
@@ -82,11 +80,9 @@ def move_rows(i: int, vertices: pk.View1D[pk.int32], graph: BucketList, moved: B
     v: int = vertices[j]
     source: int = row_start(v, graph)
     target: int = row_start(j, moved)
-    s: int = i % graph.lanes
-    while s < graph.degrees[v]:
+    for s in range(i % graph.lanes, graph.degrees[v], graph.lanes):
         moved.slots[target + s] = graph.slots[source + s]
         moved.edge_weights[target + s] = graph.edge_weights[source + s]
-        s += graph.lanes
 
 
 @pk.workunit
@@ -119,13 +115,11 @@ def find_edges(i: int, edges: SoughtEdges, graph: BucketList):
     j: int = i // graph.lanes
     v: int = edges.sources[j]
     row: int = row_start(v, graph)
-    s: int = i % graph.lanes
-    while s < graph.degrees[v]:
+    for s in range(i % graph.lanes, graph.degrees[v], graph.lanes):
         if graph.slots[row + s] == edges.targets[j]:
             edges.places[j] = s
             edges.weights[j] = graph.edge_weights[row + s]
             return
-        s += graph.lanes
 
 
 @pk.workunit
@@ -137,8 +131,7 @@ def modify_rows(j: int, acc: pk.Acc[pk.int64], modifiers: EdgeModifiers, graph: 
     v: int = modifiers.vertices[j]
     row: int = row_start(v, graph)
     degree: int = graph.degrees[v]
-    c: int = modifiers.starts[j]
-    while c < modifiers.starts[j + 1]:
+    for c in range(modifiers.starts[j], modifiers.starts[j + 1]):
         u: int = modifiers.targets[c]
         place: int = modifiers.places[c]
         change: int = modifiers.weights[c]
@@ -153,7 +146,6 @@ def modify_rows(j: int, acc: pk.Acc[pk.int64], modifiers: EdgeModifiers, graph: 
             graph.edge_weights[row + place] = graph.edge_weights[row + degree]
         if graph.parts[v] != graph.parts[u]:
             acc += change
-        c += 1
     graph.degrees[v] = degree
 
 
@@ -170,10 +162,8 @@ def copy_neighbours(
     row: int = row_start(vertices[j], graph)
     begin: int = indptr[j]
     degree: int = indptr[j + 1] - begin
-    s: int = i % graph.lanes
-    while s < degree:
+    for s in range(i % graph.lanes, degree, graph.lanes):
         neighbours[begin + s] = graph.slots[row + s]
-        s += graph.lanes
 
 
 @pk.workunit
@@ -223,8 +213,6 @@ def copy_rows(
     row: int = row_start(vertices[j], graph)
     begin: int = copy.indptr[j]
     degree: int = copy.indptr[j + 1] - begin
-    s: int = i % graph.lanes
-    while s < degree:
+    for s in range(i % graph.lanes, degree, graph.lanes):
         copy.indices[begin + s] = numbers[graph.slots[row + s]]
         copy.edge_weights[begin + s] = graph.edge_weights[row + s]
-        s += graph.lanes

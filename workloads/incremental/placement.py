@@ -79,8 +79,7 @@ def choose(j: int, state: Placement, table: Connectivity, moves: VertexMoves):
     best_pull: int = 0
     best_hash: pk.uint32 = 0
     most: int = 0
-    s: int = row
-    while s < last:
+    for s in range(row, last):
         q: int = table.parts[s]
         if is_direct(degree, table.k):
             q = s - row
@@ -96,7 +95,6 @@ def choose(j: int, state: Placement, table: Connectivity, moves: VertexMoves):
                     best = q
                     best_pull = pull
                     best_hash = h
-        s += 1
     moves.targets[j] = best
     moves.pulls[j] = best_pull
     moves.losses[j] = most - best_pull
@@ -152,23 +150,20 @@ def settle(i: int, state: Placement, table: Connectivity, moves: VertexMoves):
     if i % state.lanes == 0:
         weight: pk.int64 = state.vertex_weights[j]
         pk.atomic_fetch_add(state.part_weights, [p], weight)
-    e: int = state.indptr[j] + i % state.lanes
-    while e < state.indptr[j + 1]:
+    for e in range(state.indptr[j] + i % state.lanes, state.indptr[j + 1], state.lanes):
         u: int = state.ends[e]
         if u >= 0:
             degree: int = state.indptr[u + 1] - state.indptr[u]
             add_to_row(u, degree, p, state.edge_weights[e], table)
             if u > j:
                 pk.atomic_fetch_add(state.waits, [u], -1)
-        e += state.lanes
 
 
 @pk.workunit
 def sum_change_of_cut(i: int, acc: pk.Acc[pk.int64], state: Placement):
     """Sum up, in both directions of each edge, what is cut now but was not before."""
     j: int = i // state.lanes
-    e: int = state.indptr[j] + i % state.lanes
-    while e < state.indptr[j + 1]:
+    for e in range(state.indptr[j] + i % state.lanes, state.indptr[j + 1], state.lanes):
         u: int = state.ends[e]
         weight: pk.int64 = state.edge_weights[e]
         before: int = part_of_end(u)
@@ -182,4 +177,3 @@ def sum_change_of_cut(i: int, acc: pk.Acc[pk.int64], state: Placement):
             acc += weight
         if before != state.previous[j]:
             acc -= weight
-        e += state.lanes

@@ -53,15 +53,13 @@ def gather_rows(
     row: int = row_start(vertices[j], graph)
     begin: int = pseudo.indptr[j]
     degree: int = pseudo.indptr[j + 1] - begin
-    s: int = i % graph.lanes
-    while s < degree:
+    for s in range(i % graph.lanes, degree, graph.lanes):
         u: int = graph.slots[row + s]
         number: int = numbers[u]
         if number == NO_NUMBER:
             number = end_in(graph.parts[u])
         pseudo.ends[begin + s] = number
         pseudo.edge_weights[begin + s] = graph.edge_weights[row + s]
-        s += graph.lanes
 
 
 @pk.workunit
@@ -70,13 +68,11 @@ def connect(i: int, pseudo: PseudoPartition, table: Connectivity):
     j: int = i // pseudo.lanes
     degree: int = pseudo.indptr[j + 1] - pseudo.indptr[j]
     lower: int = 0
-    e: int = pseudo.indptr[j] + i % pseudo.lanes
-    while e < pseudo.indptr[j + 1]:
+    for e in range(pseudo.indptr[j] + i % pseudo.lanes, pseudo.indptr[j + 1], pseudo.lanes):
         u: int = pseudo.ends[e]
         if u < 0:
             add_to_row(j, degree, part_of_end(u), pseudo.edge_weights[e], table)
         elif u < j:
             lower += 1
-        e += pseudo.lanes
     if lower > 0:
         pk.atomic_fetch_add(pseudo.waits, [j], lower)

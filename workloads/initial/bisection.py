@@ -9,7 +9,12 @@ from enum import IntEnum
 
 import pykokkos as pk
 
-from jetpy.workloads.common.groups import INT32_MAX, NO_VERTEX, Graph
+from jetpy.workloads.common.groups import (
+    INT32_MAX,
+    NO_VERTEX,
+    Graph,
+    edges,
+)
 from jetpy.workloads.common.hashing import mix
 from jetpy.workloads.common.heaps import MAX_LEVELS, Field
 from jetpy.workloads.initial.inner_levels import Levels, coarsen
@@ -155,7 +160,7 @@ def extract(
         levels.rows[first + j - begin] = entry
         levels.weights[first + j - begin] = graph.vertex_weights[v]
         total += graph.vertex_weights[v]
-        for e in range(graph.indptr[v], graph.indptr[v + 1]):
+        for e in edges(v, graph):
             u: int = graph.indices[e]
             if tree.parts[start + u] == own:
                 levels.ends[entry] = first + tree.places[start + u]

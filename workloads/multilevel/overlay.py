@@ -2,7 +2,10 @@
 
 import pykokkos as pk
 
-from jetpy.workloads.common.groups import Graph
+from jetpy.workloads.common.groups import (
+    Graph,
+    edges,
+)
 
 
 @pk.workunit
@@ -26,12 +29,9 @@ def weigh_difference(
     others: pk.View1D[pk.int32],
 ):
     """Sum up directed edges that one partition cuts and the other does not."""
-    e: int = graph.indptr[v]
-    end: int = graph.indptr[v + 1]
-    while e < end:
+    for e in edges(v, graph):
         u: int = graph.indices[e]
         if parts[u] == parts[v] and others[u] != others[v]:
             acc += graph.edge_weights[e]
         if parts[u] != parts[v] and others[u] == others[v]:
             acc += graph.edge_weights[e]
-        e += 1

@@ -2,7 +2,12 @@
 
 import pykokkos as pk
 
-from jetpy.workloads.common.groups import Graph, Metric, Weight
+from jetpy.workloads.common.groups import (
+    Graph,
+    Metric,
+    Weight,
+    edges,
+)
 from jetpy.workloads.common.metric import distance_of
 
 
@@ -40,12 +45,9 @@ def cost_of_vertex(
     v: int, acc: pk.Acc[pk.int64], graph: Graph, parts: pk.View1D[pk.int32], metric: Metric
 ):
     """Sum up what directed edges that leave their part cost."""
-    e: int = graph.indptr[v]
-    end: int = graph.indptr[v + 1]
-    while e < end:
+    for e in edges(v, graph):
         w: pk.int64 = graph.edge_weights[e]
         acc += w * distance_of(parts[v], parts[graph.indices[e]], metric)
-        e += 1
 
 
 @pk.workunit

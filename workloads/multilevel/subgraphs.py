@@ -3,7 +3,11 @@
 import pykokkos as pk
 
 from jetpy.workloads.common.groups import Graph, LongRows
-from jetpy.workloads.common.long_rows import edges_from, edges_to, is_left_to_lanes, row_of, step_of
+from jetpy.workloads.common.long_rows import (
+    is_left_to_lanes,
+    lane_edges,
+    row_of,
+)
 
 
 @pk.workunit
@@ -18,13 +22,10 @@ def mark_inside(
     v: int = row_of(i, long_rows)
     if is_left_to_lanes(i, graph.indptr[v + 1] - graph.indptr[v], long_rows):
         return
-    e: int = edges_from(i, v, graph, long_rows)
-    end: int = edges_to(i, v, graph, long_rows)
-    while e < end:
+    for e in lane_edges(i, v, graph, long_rows):
         marks[e] = 0
         if blocks[graph.indices[e]] == blocks[v]:
             marks[e] = 1
-        e += step_of(i, long_rows)
 
 
 @pk.workunit

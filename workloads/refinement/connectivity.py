@@ -23,13 +23,10 @@ from jetpy.workloads.common.groups import (
 from jetpy.workloads.common.hash_table import claim_slot, find_slot, next_slot, slot_of_claim
 from jetpy.workloads.common.hashing import spread
 from jetpy.workloads.common.long_rows import (
-    edges_from,
-    edges_to,
-    end_of,
-    first_entry,
     is_lane,
+    lane_edges,
+    lane_entries,
     row_of,
-    step_of,
 )
 from jetpy.workloads.common.metric import MetricKind, distance_of
 
@@ -149,11 +146,9 @@ def clear_chunk(i: int, graph: Graph, long_rows: LongRows, table: Connectivity):
     """Empty the slots that a lane has of a long row."""
     v: int = row_of(i, long_rows)
     degree: int = graph.indptr[v + 1] - graph.indptr[v]
-    s: int = first_entry(i, long_rows)
-    end: int = end_of(i, capacity(degree, table.k), long_rows)
-    while s < end:
+    size: int = capacity(degree, table.k)
+    for s in lane_entries(i, size, long_rows):
         clear_slot(s, table.rows[v], degree, table)
-        s += step_of(i, long_rows)
 
 
 @pk.workunit
@@ -177,10 +172,8 @@ def build_row(
     degree: int = end - e
     row: int = table.rows[v]
     size: int = capacity(degree, table.k)
-    s: int = 0
-    while s < size:
-        clear_slot(s, row, degree, table)
-        s += 1
+    for slot in range(size):
+        clear_slot(slot, row, degree, table)
     home: int = state.parts[v]
     internal: int = 0
     external: int = 0
@@ -197,7 +190,7 @@ def build_row(
         internal += graph.edge_weights[e]
         e += 1
     if internal > 0:
-        s = row + home
+        s: int = row + home
         if not is_direct(degree, table.k):
             s = first_slot(home, row, size)
         table.parts[s] = home
@@ -215,7 +208,7 @@ def build_row(
             if state.metric_kind != MetricKind.EDGE_CUT:
                 wide: pk.int64 = w
                 cost += wide * distance_of(home, p, state)
-        s = row + p
+        s: int = row + p
         if not is_direct(degree, table.k):
             s = find_slot(p, first_slot(p, row, size), row, size, table.parts)
             table.parts[s] = p
@@ -249,8 +242,5 @@ def build_rows(i: int, graph: Graph, long_rows: LongRows, table: Connectivity, s
             if build_row(v, False, graph, table, state) == NO_EDGES:
                 state.targets[v] = INACTIVE
         return
-    e: int = edges_from(i, v, graph, long_rows)
-    end: int = edges_to(i, v, graph, long_rows)
-    while e < end:
+    for e in lane_edges(i, v, graph, long_rows):
         add_to_row(v, degree, state.parts[graph.indices[e]], graph.edge_weights[e], table)
-        e += step_of(i, long_rows)

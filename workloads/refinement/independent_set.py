@@ -18,11 +18,9 @@ from jetpy.workloads.common.groups import (
     Refinement,
 )
 from jetpy.workloads.common.long_rows import (
-    edges_from,
-    edges_to,
     is_lane,
     is_left_to_lanes,
-    step_of,
+    lane_edges,
     vertex_of,
 )
 from jetpy.workloads.refinement.iterations import propagates
@@ -119,14 +117,11 @@ def keep_lowest(i: int, graph: Graph, long_rows: LongRows, state: Refinement, le
         return
     if is_left_to_lanes(i, graph.indptr[v + 1] - graph.indptr[v], long_rows):
         return
-    e: int = edges_from(i, v, graph, long_rows)
-    end: int = edges_to(i, v, graph, long_rows)
-    while e < end:
+    for e in lane_edges(i, v, graph, long_rows):
         u: int = graph.indices[e]
         if u < v and state.priorities[u] != NO_PRIORITY:
             legal.targets[v] = NO_PART
             break
-        e += step_of(i, long_rows)
 
 
 # Sorting them

@@ -15,11 +15,9 @@ from jetpy.workloads.common.groups import (
 )
 from jetpy.workloads.common.hashing import mix, place_of
 from jetpy.workloads.common.long_rows import (
-    edges_from,
-    edges_to,
     is_lane,
     is_left_to_lanes,
-    step_of,
+    lane_edges,
     vertex_of,
 )
 from jetpy.workloads.common.metric import MetricKind, distance_of
@@ -136,9 +134,7 @@ def afterburn(i: int, graph: Graph, long_rows: LongRows, state: Refinement, prop
         return
     ghosts: int = state.control[Control.GHOSTS]
     higher: int = state.control[Control.HIGHER_GHOSTS]
-    e: int = edges_from(i, v, graph, long_rows)
-    end: int = edges_to(i, v, graph, long_rows)
-    while e < end:
+    for e in lane_edges(i, v, graph, long_rows):
         u: int = graph.indices[e]
         p: int = state.previous[u]
         other: int = state.priorities[u]
@@ -154,7 +150,6 @@ def afterburn(i: int, graph: Graph, long_rows: LongRows, state: Refinement, prop
             nearer: int = distance_of(source, p, state)
             nearer -= distance_of(target, p, state)
             gain += w * nearer
-        e += step_of(i, long_rows)
     if is_lane(i, long_rows):
         pk.atomic_fetch_add(proposals.gains, [v], gain)
     elif proposals.is_capped == 1:
@@ -207,12 +202,10 @@ def cap_inflow(p: int, state: Refinement, cap: Inflow):
         return
     room: pk.int64 = state.limits[p] * (PERCENT + cap.overfill)
     room = room // PERCENT - state.part_weights[p]
-    stripe: int = 0
-    while stripe < cap.stripes:
+    for stripe in range(cap.stripes):
         counter: int = stripe_place(stripe, p, state.k)
         room += cap.outgoing[counter]
         cap.outgoing[counter] = 0
-        stripe += 1
     if room < 0:
         room = 0
     cap.lowest_ranks[p] = 0
@@ -220,12 +213,10 @@ def cap_inflow(p: int, state: Refinement, cap: Inflow):
     rank: int = BUCKETS - 1
     while rank >= 0:
         wanted: pk.int64 = 0
-        stripe = 0
-        while stripe < cap.stripes:
+        for stripe in range(cap.stripes):
             place: int = tally_place(stripe, p, rank, state.k)
             wanted += cap.incoming[place]
             cap.incoming[place] = 0
-            stripe += 1
         if wanted > room and room >= 0:
             cap.lowest_ranks[p] = rank
             cap.shares[p] = room * ALL // wanted

@@ -22,6 +22,7 @@ from jetpy.workloads.common.long_rows import (
     edges_to,
     is_lane,
     is_left_to_lanes,
+    lane_edges,
     row_of,
     step_of,
 )
@@ -72,13 +73,11 @@ def choose_update(i: int, state: Refinement):
         return
     moved: pk.int64 = 0
     longest: pk.int64 = 0
-    stripe: int = 0
-    while stripe < COUNTER_STRIPES:
+    for stripe in range(COUNTER_STRIPES):
         listed: pk.int64 = state.counters[Counter.MOVED + stripe]
         moved += listed
         if listed > longest:
             longest = listed
-        stripe += 1
     if moved > state.control[Control.MAX_MOVED]:
         state.counters[Counter.REBUILD] = 1
         state.control[Control.ROWS] = state.control[Control.VERTICES]
@@ -129,21 +128,20 @@ def change_of_cut(w: pk.int64, old: int, new: int, u: int, state: Refinement) ->
 def subtract_edges(
     i: int,
     v: int,
-    e: int,
+    first: int,
     end: int,
     step: int,
     graph: Graph,
     table: Connectivity,
     state: Refinement,
 ):
-    """Take every so many-th edge of a moved vertex out of its neighbours' rows."""
+    """Take every `step`-th edge of a moved vertex out of its neighbours' rows."""
     old: int = state.previous[v]
     new: int = state.parts[v]
     change: pk.int64 = 0
-    while e < end:
+    for e in range(first, end, step):
         u: int = graph.indices[e]
         w: int = graph.edge_weights[e]
-        e += step
         change += change_of_cut(w, old, new, u, state)
         if is_ghost(u, graph):
             continue
@@ -159,15 +157,14 @@ def subtract_edges(
 
 @pk.function
 def add_edges(
-    v: int, e: int, end: int, step: int, graph: Graph, table: Connectivity, state: Refinement
+    v: int, first: int, end: int, step: int, graph: Graph, table: Connectivity, state: Refinement
 ):
-    """Add every so many-th edge of a moved vertex to its neighbours' rows."""
+    """Add every `step`-th edge of a moved vertex to its neighbours' rows."""
     p: int = state.parts[v]
-    while e < end:
+    for e in range(first, end, step):
         u: int = graph.indices[e]
         if not is_ghost(u, graph):
             add_to_row(u, graph.indptr[u + 1] - graph.indptr[u], p, graph.edge_weights[e], table)
-        e += step
 
 
 @pk.function
@@ -275,9 +272,7 @@ def rebuild_long_rows(
     moved: int = 0
     if state.previous[v] != home:
         moved = 1
-    e: int = edges_from(i, v, graph, long_rows)
-    end: int = edges_to(i, v, graph, long_rows)
-    while e < end:
+    for e in lane_edges(i, v, graph, long_rows):
         u: int = graph.indices[e]
         p: int = state.parts[u]
         w: pk.int64 = graph.edge_weights[e]
@@ -285,7 +280,6 @@ def rebuild_long_rows(
         if state.previous[u] != p:
             moved = 1
         add_to_row(v, degree, p, graph.edge_weights[e], table)
-        e += step_of(i, long_rows)
     if moved == 1 and state.targets[v] != PINNED:
         state.targets[v] = UNKNOWN
     add_to_cut(i, v, cost, state)

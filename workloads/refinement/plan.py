@@ -240,7 +240,6 @@ def plan_part(p: int, plan: Plan, blocks: BlockSums, groups: GroupSums, state: R
     place: int = first
     room_before: pk.int64 = 0
     above: pk.int64 = 0
-    q: int = first
     if plan.group_size > blocks.span:
         g: int = p // plan.group_size
         at_limit = groups.at_limit[g]
@@ -253,17 +252,15 @@ def plan_part(p: int, plan: Plan, blocks: BlockSums, groups: GroupSums, state: R
         place += blocks.destination_count[b]
         room_before = blocks.room[b]
         above = blocks.above[b]
-        q += number * blocks.span
-        while q < p:
+        for q in range(first + number * blocks.span, p):
             below: pk.int64 = threshold_of(q, at_limit, plan, state)
             if state.part_weights[q] < below:
                 place += 1
                 room_before += below - state.part_weights[q]
                 above += limit_of(q, plan, state) - below
-            q += 1
     else:
         end: int = first + plan.group_size
-        while q < end:
+        for q in range(first, end):
             weight: pk.int64 = state.part_weights[q]
             group_weight += weight
             most: pk.int64 = limit_of(q, plan, state)
@@ -271,9 +268,7 @@ def plan_part(p: int, plan: Plan, blocks: BlockSums, groups: GroupSums, state: R
                 overload += weight - most
             if weight < usual_threshold(q, plan):
                 at_limit = 0
-            q += 1
-        q = first
-        while q < end:
+        for q in range(first, end):
             bound: pk.int64 = threshold_of(q, at_limit, plan, state)
             room_there: pk.int64 = bound - state.part_weights[q]
             if room_there > 0:
@@ -283,7 +278,6 @@ def plan_part(p: int, plan: Plan, blocks: BlockSums, groups: GroupSums, state: R
                     above += limit_of(q, plan, state) - bound
                 destination_count += 1
                 room += room_there
-            q += 1
     own: pk.int64 = state.part_weights[p]
     limit: pk.int64 = limit_of(p, plan, state)
     threshold: pk.int64 = threshold_of(p, at_limit, plan, state)

@@ -348,15 +348,13 @@ def is_evicted(
     if number != eviction.last_vertices[p]:
         return number < eviction.last_vertices[p]
     before: pk.int64 = 0
-    u: int = v - (owned_global_id(v, graph) & (1 << shift) - 1)
-    while u < v:
+    for u in range(v - (owned_global_id(v, graph) & (1 << shift) - 1), v):
         if (
             state.previous[u] == p
             and eviction.buckets[u] == last
             and state.destinations[u] != NO_PART
         ):
             before += graph.vertex_weights[u]
-        u += 1
     return before < eviction.needed[p]
 
 
@@ -421,11 +419,9 @@ def evicted_before(
     while place < block_of(v, group, evicted):
         before += evicted.sums[place]
         place += 1
-    u: int = (v >> BLOCK_BITS) << BLOCK_BITS
-    while u < v:
+    for u in range((v >> BLOCK_BITS) << BLOCK_BITS, v):
         if state.destinations[u] >= 0 and state.previous[u] // plan.group_size == group:
             before += graph.vertex_weights[u]
-        u += 1
     return before
 
 

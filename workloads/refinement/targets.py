@@ -47,15 +47,13 @@ def connection_to(
     if metric.metric_kind == MetricKind.EDGE_CUT:
         return connection
     connection = 0
-    s: int = row
-    while s < end:
+    for s in range(row, end):
         p: int = table.parts[s]
         if ends_row(p, row, end):
             break
         if p >= 0:
             w: pk.int64 = table.weights[s]
             connection -= w * distance_of(p, q, metric)
-        s += 1
     return connection
 
 
@@ -90,14 +88,13 @@ def best_slot(
     seed: int = state.control[Control.ITERATION_SEED]
     home: int = state.parts[v]
     row: int = table.rows[v]
-    s: int = row
     end: int = row + capacity(graph.indptr[v + 1] - graph.indptr[v], table.k)
     internal: int = 0
     best: int = NOT_ADJACENT
     best_part: int = 0
     largest: pk.int64 = 0
     best_hash: pk.uint32 = 0
-    while s < end:
+    for s in range(row, end):
         q: int = table.parts[s]
         if ends_row(q, row, end):
             break
@@ -121,7 +118,6 @@ def best_slot(
                         best_part = q
                         largest = connection
                         best_hash = h
-        s += 1
     state.internal[v] = internal
     return best
 

@@ -2,16 +2,13 @@
 
 import pykokkos as pk
 
-from jetpy.workloads.common.groups import Graph, Weight
+from jetpy.workloads.common.groups import Graph, Weight, edges
 
 
 @pk.workunit
 def weigh_border(v: int, graph: Graph, parts: pk.View1D[pk.int32], weights: pk.View1D[Weight]):
     """Add the weight of v to the border weight of its part if a neighbour is in another part."""
-    e: int = graph.indptr[v]
-    end: int = graph.indptr[v + 1]
-    while e < end:
+    for e in edges(v, graph):
         if parts[graph.indices[e]] != parts[v]:
             pk.atomic_fetch_add(weights, [parts[v]], graph.vertex_weights[v])
             return
-        e += 1
