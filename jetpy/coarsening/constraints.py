@@ -16,14 +16,14 @@ class Constraints:
     ----------
     heaviest : int
         The most that they may weigh together.
-    within_parts : int
-        1 if they must be in the same part, else 0.
+    within_parts : bool
+        Whether they must be in the same part.
     parts : int32, shape (n,), on the back end
-        Anything if `within_parts` is 0.
+        Anything if not `within_parts`.
     """
 
     heaviest: int
-    within_parts: int
+    within_parts: bool
     parts: Array
 
 
@@ -33,5 +33,5 @@ def constrain(
     """Return the constraints of a limit of weights, and of parts where they are given."""
     if parts is None:
         anything = backend.empty(graph.n) if backend.is_wide else graph.vertex_weights
-        return Constraints(heaviest, 0, anything)
-    return Constraints(heaviest, 1, parts)
+        return Constraints(heaviest, within_parts=False, parts=anything)
+    return Constraints(heaviest, within_parts=True, parts=parts)

@@ -25,7 +25,7 @@ class Handshakes:
     match, preferred : int32, shape (n,)
     lane_best : of the back end's `sum_type`, shape (LANES * number of long rows,)
     least : of this type, shape (n,), or empty unless `is_weighted`
-    is_weighted : int
+    is_weighted : bool
     seed : int
     """
 
@@ -33,7 +33,7 @@ class Handshakes:
     preferred: Array
     lane_best: Array
     least: Array
-    is_weighted: int
+    is_weighted: bool
     seed: int
 
 
@@ -70,7 +70,7 @@ def shake_hands(
         backend.full(graph.n_with_ghosts, NOT_CHOSEN),
         backend.empty(LANES * long_rows.count, backend.sum_type),
         _find_least(backend, graph, constraints),
-        int(graph.is_weighted),
+        graph.is_weighted,
         seed,
     )
     choosing: dict[str, Any] = {

@@ -25,15 +25,15 @@ class Selection:
     ----------
     selected : int32, shape (n,)
     scores, choices : int64, shape (n,) if there are long rows
-    by_degree : int
-        1 if degrees count, else 0.
+    by_degree : bool
+        Whether degrees count.
     seed : int
     """
 
     selected: Array
     scores: Array
     choices: Array
-    by_degree: int
+    by_degree: bool
     seed: int
 
 
@@ -102,14 +102,14 @@ def group_vertices(
     given.
     """
     constraints = constrain(backend, graph, heaviest, parts)
-    selected = _select(backend, graph, constraints, int(options.score), seed)
+    selected = _select(backend, graph, constraints, options.score, seed)
     subsets = _unite(backend, selected)
     _split(backend, graph, subsets, most, heaviest)
     return subsets.names
 
 
 def _select(
-    backend: Backend, graph: DeviceGraph, constraints: Constraints, by_degree: int, seed: int
+    backend: Backend, graph: DeviceGraph, constraints: Constraints, by_degree: bool, seed: int
 ) -> Array:
     """Return the neighbour that each vertex selects (int32, shape (n,)), `NO_VERTEX` for none."""
     long_rows, n = graph.long_rows, graph.n
@@ -145,7 +145,7 @@ def _unite(backend: Backend, selected: Array) -> Subsets:
             kernels.join_subsets,
             selected=selected,
             subsets=subsets,
-            shortcut=int(label > FAITHFUL),
+            shortcut=label > FAITHFUL,
         )
         changed = backend.reduce(n, kernels.take_subsets, subsets=subsets, label=label)
     return subsets

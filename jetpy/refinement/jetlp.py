@@ -20,7 +20,7 @@ class Proposals:
 
     vertices: Array
     gains: Array
-    is_capped: int
+    is_capped: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class LabelPropagation:
         self._proposals = Proposals(
             vertices=state.launches.vertices(),
             gains=backend.full(n if needs_gains else 0, 0, np.int64),
-            is_capped=int(self._cap is not None),
+            is_capped=self._cap is not None,
         )
 
     def launch(self) -> None:

@@ -458,6 +458,21 @@ def add_rows(r: int, acc: pk.Acc[pk.int64], rows: Rows):
     acc += sum_of_row(r, rows)
 
 
+@pk.workunit
+def flags(i: int, a: pk.View1D[pk.int32], inverted: bool, out: pk.View1D[pk.int32]):
+    is_odd: bool = (a[i] & 1) == 1
+    if inverted:
+        is_odd = not is_odd
+    found: bool = False
+    for j in range(i):
+        if a[j] == a[i]:
+            found = True
+    out[i] = 7
+    if is_odd and not found:
+        out[i] = is_odd
+    out[i] += found
+
+
 # Names that C++, or PyKokkos's dispatch, has for its own
 
 

@@ -316,6 +316,17 @@ def test_precedence(engine: Any, kernels: ModuleType, pairs: list[tuple[int, int
     ]
 
 
+@pytest.mark.parametrize("inverted", [False, True])
+def test_booleans(engine: Any, kernels: ModuleType, inverted: bool) -> None:
+    a, out = numbers(50, -9, 9), np.empty(50, np.int32)
+    launch(engine, "parallel_for", 50, kernels.flags, a=a, inverted=inverted, out=out)
+    found = [value in a[:i] for i, value in enumerate(a)]
+    assert out.tolist() == [
+        int(again) + (1 if (value % 2 == 1) != inverted and not again else 7)
+        for value, again in zip(a, found, strict=True)
+    ]
+
+
 # Words and groups
 
 

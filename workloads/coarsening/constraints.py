@@ -14,7 +14,7 @@ def room_beside(u: int, graph: Graph, constraints: Constraints) -> int:
 @pk.function
 def is_pinned(v: int, constraints: Constraints) -> bool:
     """Whether a vertex has the label of those that are pinned to a part."""
-    return constraints.within_parts == 1 and constraints.parts[v] < 0
+    return constraints.within_parts and constraints.parts[v] < 0
 
 
 @pk.function
@@ -22,4 +22,4 @@ def may_join(v: int, room: int, part: int, graph: Graph, constraints: Constraint
     """Whether a vertex weighs at most `room`, and is in a part, if parts are kept."""
     if graph.vertex_weights[v] > room:
         return False
-    return constraints.within_parts == 0 or constraints.parts[v] == part
+    return not constraints.within_parts or constraints.parts[v] == part

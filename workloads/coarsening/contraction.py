@@ -14,7 +14,7 @@ from jetpy.workloads.common.groups import (
     Weight,
     edges,
 )
-from jetpy.workloads.common.hash_table import FREE, claim_slot, find_slot, slot_of_claim
+from jetpy.workloads.common.hash_table import FREE, claim_slot, find_slot, slot_of_claim, was_free
 from jetpy.workloads.common.hashing import spread
 from jetpy.workloads.common.long_rows import (
     is_left_to_lanes,
@@ -185,7 +185,7 @@ def merge_edge(d: int, weight: int, start: int, size: int, used: int, tables: Ta
     """
     slot: int = start
     end: int = start + used
-    is_new: int = 0
+    is_new: bool = False
     if size <= LONGEST_LIST:
         slot = end
         for s in range(start, end):
@@ -195,7 +195,7 @@ def merge_edge(d: int, weight: int, start: int, size: int, used: int, tables: Ta
     else:
         slot = find_slot(d, start + spread(d, size), start, size, tables.keys)
         is_new = tables.keys[slot] != d
-    if is_new == 0:
+    if not is_new:
         tables.sums[slot] += weight
         return used
     tables.keys[slot] = d
@@ -274,7 +274,7 @@ def merge_long_rows(i: int, graph: Graph, pairs: Pairs, tables: Tables, long_row
         d: int = pairs.coarse_of[graph.indices[e]]
         if d != c:
             claim: int = claim_slot(d, start + spread(d, size), start, size, tables.keys)
-            if claim < 0:
+            if was_free(claim):
                 added += 1
             pk.atomic_fetch_add(tables.sums, [slot_of_claim(claim)], graph.edge_weights[e])
     if added > 0:

@@ -43,7 +43,7 @@ class Handshakes:
     preferred: pk.View1D[pk.int32]  # the neighbour that it prefers; NO_VERTEX, NOT_CHOSEN
     lane_best: pk.View1D[Offset]  # the entry of the best edge that each lane has found
     least: pk.View1D[Weight]  # half the weight of each vertex's heaviest edge, rounded up
-    is_weighted: int  # 0 if all edges weigh 1, so that none is too light
+    is_weighted: bool  # if not, all edges weigh 1, and none is too light
     seed: int
 
 
@@ -105,13 +105,13 @@ def rate(
         rating = NO_RATING
     if graph.vertex_weights[v] > room:
         rating = NO_RATING
-    if handshakes.is_weighted == 1:
+    if handshakes.is_weighted:
         least: int = handshakes.least[u]
         if handshakes.least[v] < least:
             least = handshakes.least[v]
         if graph.edge_weights[e] < least:
             rating = NO_RATING
-    if constraints.within_parts == 1:
+    if constraints.within_parts:
         if constraints.parts[v] != part:
             rating = NO_RATING
     return rating
@@ -156,18 +156,18 @@ def best_entry(
     part: int = constraints.parts[u]
     best: int = NO_ENTRY
     best_rating: pk.double = 0.0
-    is_tied: int = 0
+    is_tied: bool = False
     for place in range(first, end, step):
         e: int = entry_at(place, of_lanes, handshakes)
         if of_lanes and e == NO_ENTRY:
             continue
         rating: pk.double = rate(u, e, room, part, graph, handshakes, constraints)
         if rating == best_rating:
-            is_tied = 1
+            is_tied = True
         if rating > best_rating:
             best = e
             best_rating = rating
-    if is_tied == 0:
+    if not is_tied:
         return best
     for place in range(first, end, step):
         e: int = entry_at(place, of_lanes, handshakes)

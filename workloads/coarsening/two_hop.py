@@ -145,14 +145,11 @@ def key_relatives(
 @pk.workunit
 def rank_groups(i: int, acc: pk.Acc[pk.int64], last_pass: bool, grouped: Grouped):
     """Number the groups of sorted keys, and note where each begins."""
-    begins: int = 1
-    if i > 0:
-        if upper_of(grouped.keys[i]) == upper_of(grouped.keys[i - 1]):
-            begins = 0
+    begins: bool = i == 0 or upper_of(grouped.keys[i]) != upper_of(grouped.keys[i - 1])
     acc += begins
     if last_pass:
         grouped.numbers[i] = acc - 1
-        if begins == 1:
+        if begins:
             grouped.starts[acc - 1] = i
 
 

@@ -34,7 +34,7 @@ class Selection:
     selected: pk.View1D[pk.int32]  # NO_VERTEX if there is no candidate
     scores: pk.View1D[pk.int64]  # the highest score of the neighbours in a long row
     choices: pk.View1D[pk.int64]  # the first choice among those that have it
-    by_degree: int  # 1 if low degrees are preferred, else 0
+    by_degree: bool  # whether low degrees are preferred
     seed: int
 
 
@@ -80,7 +80,7 @@ def score_of(
     if score > LAST_VERTEX:
         score = LAST_VERTEX
     score = (score << VERTEX_BITS) + LAST_VERTEX
-    if selection.by_degree == 1:
+    if selection.by_degree:
         score -= graph.indptr[v + 1] - graph.indptr[v]
     return score
 
@@ -161,11 +161,11 @@ def select_chosen(r: int, selection: Selection, long_rows: LongRows):
 
 
 @pk.workunit
-def join_subsets(v: int, selected: pk.View1D[pk.int32], subsets: Subsets, shortcut: int):
+def join_subsets(v: int, selected: pk.View1D[pk.int32], subsets: Subsets, shortcut: bool):
     """Give the lower of two subsets to a vertex and the one that it selects.
 
-    Subsets are read as they were before the round, so that order does not show. With `shortcut` =
-    1 whole subsets are joined, as well as they are known, and vertices catch up with the one that
+    Subsets are read as they were before the round, so that order does not show. With `shortcut`
+    whole subsets are joined, as well as they are known, and vertices catch up with the one that
     names theirs: the number of rounds becomes logarithmic in the length of chains.
     """
     u: int = selected[v]
@@ -175,13 +175,13 @@ def join_subsets(v: int, selected: pk.View1D[pk.int32], subsets: Subsets, shortc
     b: int = subsets.names[u]
     if a > b:
         pk.atomic_fetch_min(subsets.joined, [v], b)
-        if shortcut == 1:
+        if shortcut:
             pk.atomic_fetch_min(subsets.joined, [a], b)
     elif a < b:
         pk.atomic_fetch_min(subsets.joined, [u], a)
-        if shortcut == 1:
+        if shortcut:
             pk.atomic_fetch_min(subsets.joined, [b], a)
-    if shortcut == 1:
+    if shortcut:
         if subsets.names[a] < a:
             pk.atomic_fetch_min(subsets.joined, [v], subsets.names[a])
 
@@ -298,16 +298,16 @@ def split_subsets(
     """
     first: int = crowded.firsts[subset_in(crowded.keys[i], crowded.bits)]
     first += (i - first) // most * most
-    begins: int = 1
+    begins: bool = True
     if i > first:
         number: pk.int64 = bin_of(i, first, graph, crowded, heaviest)
         if number != BETWEEN:
             if bin_of(i - 1, first, graph, crowded, heaviest) == number:
-                begins = 0
+                begins = False
     acc += begins
     if last_pass:
         groups.numbers[i] = acc - 1
-        if begins == 1:
+        if begins:
             groups.representatives[acc - 1] = vertex_in(crowded.keys[i], crowded.bits)
 
 

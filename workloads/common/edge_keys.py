@@ -32,11 +32,7 @@ def key_rows(i: int, graph: Graph, first: int, end: int, keys: pk.View1D[pk.int6
 @pk.workunit
 def count_wrong_keys(i: int, acc: pk.Acc[pk.int64], keys: pk.View1D[pk.int64]):
     """Count the sorted keys of loops, and of edges that are there twice."""
-    is_repeated: int = 0
-    if i > 0:
-        if keys[i] == keys[i - 1]:
-            is_repeated = 1
-    if is_repeated == 1 or upper_of(keys[i]) == lower_of(keys[i]):
+    if (i > 0 and keys[i] == keys[i - 1]) or upper_of(keys[i]) == lower_of(keys[i]):
         acc += 1
 
 

@@ -68,7 +68,7 @@ class Constraints:
     """Which vertices coarsening may put together (`constraints`)."""
 
     heaviest: int  # the most that they may weigh together
-    within_parts: int  # 1 if they must be in the same part, else 0
+    within_parts: bool  # whether they must be in the same part
     parts: pk.View1D[pk.int32]
 
 
@@ -96,7 +96,7 @@ class Partition:
 
     parts: pk.View1D[pk.int32]
     previous: pk.View1D[pk.int32]  # parts before the moves of the iteration
-    destinations: pk.View1D[pk.int32]  # of vertices that rebalancing may evict; NO_PART of others
+    destinations: pk.View1D[pk.int32]  # of candidates and evicted vertices (`rebalance`); NO_PART
     best_parts: pk.View1D[pk.int32]  # parts of the best partition so far
     part_weights: pk.View1D[pk.int64]
     limits: pk.View1D[pk.int64]  # largest part weights

@@ -33,7 +33,8 @@ def find_slot(key: int, first: int, start: int, size: int, keys: pk.View1D[pk.in
 def claim_slot(key: int, first: int, start: int, size: int, keys: pk.View1D[pk.int32]) -> int:
     """Find the slot of a key in a row that other threads change, or take the first free one for it.
 
-    Returns minus one minus the slot if it was free (`slot_of_claim`). One of them must exist.
+    One of them must exist. Returns minus one minus the slot if it was free (`was_free`,
+    `slot_of_claim`).
     """
     slot: int = first
     while True:
@@ -49,8 +50,14 @@ def claim_slot(key: int, first: int, start: int, size: int, keys: pk.View1D[pk.i
 
 
 @pk.function
+def was_free(claim: int) -> bool:
+    """Whether the slot that `claim_slot` returns was free before."""
+    return claim < 0
+
+
+@pk.function
 def slot_of_claim(claim: int) -> int:
     """Return the slot that `claim_slot` has found or taken."""
-    if claim < 0:
+    if was_free(claim):
         return -1 - claim
     return claim

@@ -72,11 +72,7 @@ def list_different(
     listed: pk.View1D[pk.int32],
 ):
     """List each of some ascending numbers once."""
-    is_new: int = 1
-    if i > 0:
-        if ascending[i] == ascending[i - 1]:
-            is_new = 0
-    if is_new == 1:
+    if i == 0 or ascending[i] != ascending[i - 1]:
         if last_pass:
             listed[acc] = ascending[i]
         acc += 1

@@ -109,15 +109,14 @@ def add_row(u: int, c: int, first: int, entry: int, levels: Levels) -> int:
     for e in range(levels.rows[u], levels.rows[u + 1]):
         d: int = levels.coarse_of[levels.ends[e]]
         slot: int = levels.moved[d]
-        is_new: int = 0
-        if slot < first:
-            is_new = 1
+        is_new: bool = slot < first
+        if is_new:
             slot = last
         before: int = levels.edge_weights[slot]
-        if is_new == 1:
+        if is_new:
             before = 0
         if d == c:
-            is_new = 0
+            is_new = False
         levels.edge_weights[slot] = before + levels.edge_weights[e]
         levels.ends[slot] = d
         if d == c:

@@ -178,15 +178,13 @@ def build_row(
     internal: int = 0
     external: int = 0
     cost: pk.int64 = 0
-    moved: int = 0
-    if after_moves and state.previous[v] != home:
-        moved = 1
+    moved: bool = after_moves and state.previous[v] != home
     while e < end:
         u: int = graph.indices[e]
         if state.parts[u] != home:
             break
         if after_moves and state.previous[u] != home:
-            moved = 1
+            moved = True
         internal += graph.edge_weights[e]
         e += 1
     if internal > 0:
@@ -200,7 +198,7 @@ def build_row(
         p: int = state.parts[u]
         w: int = graph.edge_weights[e]
         if after_moves and state.previous[u] != p:
-            moved = 1
+            moved = True
         if p == home:
             internal += w
         else:
@@ -215,7 +213,7 @@ def build_row(
         table.weights[s] += w
         e += 1
     state.internal[v] = internal
-    if moved == 1 and state.targets[v] > INACTIVE:
+    if moved and state.targets[v] > INACTIVE:
         state.targets[v] = UNKNOWN
     if external == 0:
         return NO_EDGES

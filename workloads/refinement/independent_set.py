@@ -208,28 +208,28 @@ def weigh_moves(i: int, graph: Graph, state: Refinement, legal: Legal, sequence:
     target: int = legal.targets[v]
     from_excess: pk.int64 = state.part_weights[source] - state.limits[source]
     to_excess: pk.int64 = state.part_weights[target] - state.limits[target]
-    from_counts: int = 0
-    to_counts: int = 0
+    from_counts: bool = False
+    to_counts: bool = False
     for j in range(i):
         u: int = vertex_of_key(sequence.keys[j])
         weight: pk.int64 = graph.vertex_weights[u]
         if state.parts[u] == source:
             from_excess -= weight
-            from_counts = 1
+            from_counts = True
         elif state.parts[u] == target:
             to_excess -= weight
-            to_counts = 1
+            to_counts = True
         if legal.targets[u] == source:
             from_excess += weight
-            from_counts = 1
+            from_counts = True
         elif legal.targets[u] == target:
             to_excess += weight
-            to_counts = 1
+            to_counts = True
     change: int = 0
-    if from_excess > 0:
-        change -= from_counts
-    if to_excess > 0:
-        change -= to_counts
+    if from_excess > 0 and from_counts:
+        change -= 1
+    if to_excess > 0 and to_counts:
+        change -= 1
     if from_excess > graph.vertex_weights[v]:
         change += 1
     if to_excess + graph.vertex_weights[v] > 0:
@@ -271,8 +271,8 @@ def admit_moves(i: int, graph: Graph, state: Refinement, legal: Legal, sequence:
 
 
 @pk.function
-def event_of(p: pk.int64, j: pk.int64, arrives: int) -> pk.int64:
-    """Return what move j means to part p: that its vertex arrives there, or leaves (0)."""
+def event_of(p: pk.int64, j: pk.int64, arrives: bool) -> pk.int64:
+    """Return what move j means to part p: that its vertex arrives there, or leaves."""
     return (p << NUMBER_BITS) + 2 * j + arrives
 
 
@@ -301,8 +301,8 @@ def list_events(
     """List what move j of the sequence means to two parts."""
     v: int = vertex_of_key(sequence.keys[j])
     place: pk.int64 = j
-    listed[2 * place] = event_of(state.parts[v], place, 0)
-    listed[2 * place + 1] = event_of(legal.targets[v], place, 1)
+    listed[2 * place] = event_of(state.parts[v], place, False)
+    listed[2 * place + 1] = event_of(legal.targets[v], place, True)
 
 
 @pk.function
@@ -330,11 +330,8 @@ def add_up_events(
     events: Events,
 ):
     """Sum up the changes to the end of each event, of which only so many moves are certain."""
-    begins: int = 1
-    if i > 0:
-        if part_of(events.ordered[i]) == part_of(events.ordered[i - 1]):
-            begins = 0
-    if last_pass and begins == 1:
+    begins: bool = i == 0 or part_of(events.ordered[i]) != part_of(events.ordered[i - 1])
+    if last_pass and begins:
         events.bases[part_of(events.ordered[i])] = acc
     acc += change_of(events.ordered[i], certain[0], graph, sequence)
     if last_pass:
@@ -370,11 +367,7 @@ def find_balanced(
     """Find the longest beginning of the sequence after which no part is overweight."""
     acc += sequence.changes[j]
     if last_pass and acc == 0:
-        ends: int = 1
-        if j + 1 < sequence.most:
-            if sequence.changes[j + 1] == 0:
-                ends = 0
-        if ends == 1:
+        if j + 1 >= sequence.most or sequence.changes[j + 1] != 0:
             pk.atomic_fetch_max(balanced, [0], j + 1)
 
 

@@ -37,7 +37,7 @@ class Proposals:
 
     vertices: pk.View1D[pk.int32]  # those that may have been proposed to move
     gains: pk.View1D[pk.int64]  # gain of each vertex behind the afterburner
-    is_capped: int  # whether the inflow of parts is capped
+    is_capped: bool  # whether the inflow of parts is capped
 
 
 class Inflow:
@@ -152,7 +152,7 @@ def afterburn(i: int, graph: Graph, long_rows: LongRows, state: Refinement, prop
             gain += w * nearer
     if is_lane(i, long_rows):
         pk.atomic_fetch_add(proposals.gains, [v], gain)
-    elif proposals.is_capped == 1:
+    elif proposals.is_capped:
         proposals.gains[v] = gain
     elif gain >= 0:
         accept(v, graph, state)

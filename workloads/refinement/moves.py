@@ -269,17 +269,15 @@ def rebuild_long_rows(
     degree: int = graph.indptr[v + 1] - graph.indptr[v]
     home: int = state.parts[v]
     cost: pk.int64 = 0
-    moved: int = 0
-    if state.previous[v] != home:
-        moved = 1
+    moved: bool = state.previous[v] != home
     for e in lane_edges(i, v, graph, long_rows):
         u: int = graph.indices[e]
         p: int = state.parts[u]
         w: pk.int64 = graph.edge_weights[e]
         cost += w * distance_of(home, p, state)
         if state.previous[u] != p:
-            moved = 1
+            moved = True
         add_to_row(v, degree, p, graph.edge_weights[e], table)
-    if moved == 1 and state.targets[v] != PINNED:
+    if moved and state.targets[v] != PINNED:
         state.targets[v] = UNKNOWN
     add_to_cut(i, v, cost, state)

@@ -81,6 +81,12 @@ class GroupSums:
 
 
 @pk.function
+def is_open(p: int, plan: Plan, state: Refinement) -> bool:
+    """Whether rebalancing may fill a part, by the plan."""
+    return plan.numbers[Row.HEAVIEST * state.k + p] < 0
+
+
+@pk.function
 def is_to_rebalance(state: Refinement) -> bool:
     """Whether the iteration that begins needs a plan."""
     return (
@@ -115,9 +121,9 @@ def share_of(p: int, plan: Plan) -> pk.int64:
 
 
 @pk.function
-def threshold_of(p: int, at_limit: int, plan: Plan, state: Refinement) -> pk.int64:
+def threshold_of(p: int, at_limit: bool, plan: Plan, state: Refinement) -> pk.int64:
     """Return the weight below which a part is open."""
-    if at_limit == 1:
+    if at_limit:
         return limit_of(p, plan, state)
     return usual_threshold(p, plan)
 
@@ -178,12 +184,12 @@ def add_up_blocks(g: int, plan: Plan, blocks: BlockSums, groups: GroupSums, stat
     first: int = g * per_group
     weight: pk.int64 = 0
     overload: pk.int64 = 0
-    at_limit: int = 1
+    at_limit: bool = True
     for b in range(first, first + per_group):
         weight += blocks.weight[b]
         overload += blocks.overload[b]
         if blocks.destination_count[b] > 0:
-            at_limit = 0
+            at_limit = False
     count: pk.int64 = 0
     room: pk.int64 = 0
     above: pk.int64 = 0
@@ -191,7 +197,7 @@ def add_up_blocks(g: int, plan: Plan, blocks: BlockSums, groups: GroupSums, stat
         count_here: pk.int64 = blocks.destination_count[b]
         room_here: pk.int64 = blocks.room[b]
         above_here: pk.int64 = blocks.above[b]
-        if at_limit == 1:
+        if at_limit:
             count_here = blocks.count_at_limit[b]
             room_here = blocks.room_at_limit[b]
         blocks.destination_count[b] = count
@@ -232,7 +238,7 @@ def heaviest_to_leave(p: int, group_weight: pk.int64, plan: Plan, state: Refinem
 def plan_part(p: int, plan: Plan, blocks: BlockSums, groups: GroupSums, state: Refinement):
     """Write the plan's numbers of a part, and those of its place if it is open."""
     first: int = p // plan.group_size * plan.group_size
-    at_limit: int = 1
+    at_limit: bool = True
     group_weight: pk.int64 = 0
     overload: pk.int64 = 0
     destination_count: int = 0
@@ -242,7 +248,7 @@ def plan_part(p: int, plan: Plan, blocks: BlockSums, groups: GroupSums, state: R
     above: pk.int64 = 0
     if plan.group_size > blocks.span:
         g: int = p // plan.group_size
-        at_limit = groups.at_limit[g]
+        at_limit = groups.at_limit[g] == 1
         group_weight = groups.weight[g]
         overload = groups.overload[g]
         destination_count = groups.destination_count[g]
@@ -267,7 +273,7 @@ def plan_part(p: int, plan: Plan, blocks: BlockSums, groups: GroupSums, state: R
             if weight > most:
                 overload += weight - most
             if weight < usual_threshold(q, plan):
-                at_limit = 0
+                at_limit = False
         for q in range(first, end):
             bound: pk.int64 = threshold_of(q, at_limit, plan, state)
             room_there: pk.int64 = bound - state.part_weights[q]

@@ -16,11 +16,11 @@ from jetpy.workloads.refinement.connectivity import capacity, ends_row
 from jetpy.workloads.refinement.iterations import rebalances
 from jetpy.workloads.refinement.losses import BUCKETS, NO_BUCKET, loss_bucket, tally_place
 from jetpy.workloads.refinement.moves import begin_vertex, move
-from jetpy.workloads.refinement.plan import NO_LIMIT, Plan, Row
+from jetpy.workloads.refinement.plan import NO_LIMIT, Plan, Row, is_open
 from jetpy.workloads.refinement.targets import NOT_ADJACENT, Wanted, best_slot, connection_to
 
-CANDIDATE = NO_PART - 1
-"""Destination, minus a part, of a candidate for that part until it is evicted."""
+DEALT_LATER = 0
+"""Destination of a vertex that strong rebalancing evicts, until it gets its own."""
 REGION_BITS = BLOCK_BITS + 6
 """Regions are of 2^15 vertices in a row."""
 REGION_BLOCKS = 1 << REGION_BITS - BLOCK_BITS
@@ -64,6 +64,24 @@ def block_of(v: int, group: int, evicted: EvictedSums) -> pk.int64:
 
 
 @pk.function
+def candidate_for(q: int) -> int:
+    """Return the destination of a candidate for part q until it is evicted: below `NO_PART`."""
+    return NO_PART - 1 - q
+
+
+@pk.function
+def part_of_candidate(destination: int) -> int:
+    """Return the part that a candidate is for."""
+    return NO_PART - 1 - destination
+
+
+@pk.function
+def is_marked(v: int, state: Refinement) -> bool:
+    """Whether a vertex is evicted, and has a part as destination."""
+    return state.destinations[v] >= 0
+
+
+@pk.function
 def is_candidate(v: int, eviction: Eviction) -> bool:
     """Whether a vertex of an overweight part may leave it."""
     return eviction.buckets[v] != NO_BUCKET
@@ -82,7 +100,7 @@ def mean_connection(
     internal: int = 0
     external: pk.int64 = 0
     destination_count: int = 0
-    is_adjacent: int = 0
+    is_adjacent: bool = False
     for s in range(row, end):
         q: int = table.parts[s]
         if ends_row(q, row, end):
@@ -90,12 +108,12 @@ def mean_connection(
         if q == state.parts[v]:
             internal = table.weights[s]
         elif q >= 0 and table.weights[s] > 0:
-            is_adjacent = 1
-            if plan.numbers[Row.HEAVIEST * state.k + q] < 0:
+            is_adjacent = True
+            if is_open(q, plan, state):
                 external += table.weights[s]
                 destination_count += 1
     state.internal[v] = internal
-    if is_adjacent == 0:
+    if not is_adjacent:
         return NOT_ADJACENT
     if destination_count > 0:
         external //= destination_count
@@ -130,7 +148,7 @@ def lose_weakly(
         count: int = plan.numbers[Row.OPEN_COUNT * state.k + p]
         place: int = first + place_of(mix(owned_global_id(v, graph) ^ seed), count)
         q = plan.numbers[Row.OPEN_PART * state.k + place]
-    state.destinations[v] = CANDIDATE - q
+    state.destinations[v] = candidate_for(q)
     row: int = table.rows[v]
     end: int = row + capacity(graph.indptr[v + 1] - graph.indptr[v], table.k)
     loss: pk.int64 = connection_to(p, state.internal[v], row, end, table, state)
@@ -163,9 +181,8 @@ def rate_losses(
     begin_vertex(v, state)
     state.destinations[v] = NO_PART
     p: int = state.parts[v]
-    strong: int = 0
-    if state.control[Control.TASK] == Task.REBALANCE_STRONGLY:
-        strong = 1
+    strong: bool = state.control[Control.TASK] == Task.REBALANCE_STRONGLY
+    if strong:
         group: int = p // plan.group_size
         evicted.sums[region_of(v, group, evicted)] = 0
         evicted.sums[block_of(v, group, evicted)] = 0
@@ -177,7 +194,7 @@ def rate_losses(
         return
     found: int = NOT_ADJACENT
     if state.targets[v] != NO_PART:
-        if strong == 1:
+        if strong:
             found = mean_connection(v, graph, table, plan, state)
         else:
             found = best_slot(v, Wanted.OPEN, graph, table, state, plan.numbers, plan.numbers)
@@ -187,13 +204,13 @@ def rate_losses(
         if is_tied(state.internal[v], graph.vertex_weights[v], limit):
             return
     loss: pk.int64 = 0
-    if strong == 0:
-        loss = lose_weakly(v, found, graph, table, plan, state)
-    else:
-        state.destinations[v] = CANDIDATE
+    if strong:
+        state.destinations[v] = candidate_for(DEALT_LATER)
         loss = state.internal[v]
         if found > 0:
             loss -= found
+    else:
+        loss = lose_weakly(v, found, graph, table, plan, state)
     bucket: int = loss_bucket(loss, graph.vertex_weights[v], state.scale)
     eviction.buckets[v] = bucket
     tally(i, v, p, bucket, graph, eviction, state)
@@ -384,7 +401,7 @@ def evict(
         return
     if not is_evicted(v, p, shift, graph, eviction, state):
         return
-    state.destinations[v] = CANDIDATE - state.destinations[v]
+    state.destinations[v] = part_of_candidate(state.destinations[v])
     if state.control[Control.TASK] == Task.REBALANCE_WEAKLY:
         move(v, state.destinations[v], graph, state)
     else:
@@ -420,7 +437,7 @@ def evicted_before(
         before += evicted.sums[place]
         place += 1
     for u in range((v >> BLOCK_BITS) << BLOCK_BITS, v):
-        if state.destinations[u] >= 0 and state.previous[u] // plan.group_size == group:
+        if is_marked(u, state) and state.previous[u] // plan.group_size == group:
             before += graph.vertex_weights[u]
     return before
 
@@ -443,7 +460,7 @@ def deal_evicted(
     v: int = vertices[i]
     if v < 0:
         return
-    if state.destinations[v] < 0:
+    if not is_marked(v, state):
         return
     group: int = state.previous[v] // plan.group_size
     before: pk.int64 = evicted_before(v, group, graph, plan, evicted, state)
