@@ -179,7 +179,7 @@ class Body:
                 return bound
             case tree.Name(given) if given in self._fixed or given not in self._visible:
                 return bound
-        while name in self._locals:
+        while name in {*self._locals, *self._declared}:
             name += "_"
         self._locals[name] = bound.type
         self._hidden.add(name)
@@ -198,7 +198,9 @@ class Body:
             parts = [
                 part for part in RANGE_PARTS if self._callee(vars(self._module).get(name), part)
             ]
-            if not parts or any(isinstance(n, ast.Call) for a in call.args for n in ast.walk(a)):
+            if len(parts) < 2 or any(
+                isinstance(n, ast.Call) for a in call.args for n in ast.walk(a)
+            ):
                 raise _fail(node, "a loop takes a range, or a function of one with plain arguments")
             read = [self._call(call, part) for part in parts]
         return [*read, one][:3]

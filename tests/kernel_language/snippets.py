@@ -436,7 +436,7 @@ def every(r: int, step: int, rows: Rows) -> range:
 
 
 @pk.workunit
-def ranges(r: int, table: Table, step: int):
+def ranges(r: int, table: Table, step: int, e_stop: int):
     total: pk.int64 = 0
     for e in entries(r, table):
         if e % 3 == 1:
@@ -450,7 +450,7 @@ def ranges(r: int, table: Table, step: int):
         end = 0
         jump += 1
         total += 1000000 * j
-    table.sums[r] = total
+    table.sums[r] = total + e_stop
 
 
 @pk.workunit

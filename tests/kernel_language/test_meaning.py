@@ -359,9 +359,10 @@ def test_ranges_are_those_of_python(engine: Any, kernels: ModuleType) -> None:
     starts, values = [0, 0, 1, 12], list(range(12))
     for step in (1, 2, 5):
         table = rows(starts, values)
-        launch(engine, "parallel_for", 3, kernels.ranges, table=table, step=step)
+        launch(engine, "parallel_for", 3, kernels.ranges, table=table, step=step, e_stop=3)
         assert table.sums.tolist() == [
-            sum(e for e in range(a, b) if e % 3 != 1)
+            3
+            + sum(e for e in range(a, b) if e % 3 != 1)
             + 1000 * sum(range(a, b, 2 * step))
             + 1000000 * sum(range(1, 9, step))
             for a, b in pairwise(starts)

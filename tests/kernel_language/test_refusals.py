@@ -64,6 +64,7 @@ BROKEN = {
     "for j in range(k, 0, -1):\n        a[i] = j": (2, "a step that is not above 0"),
     "for j in range(stop=k):\n        a[i] = j": (2, "a loop takes a range"),
     "for j in clip(i, 1):\n        a[i] = j": (2, "a loop takes a range"),
+    "for j in row(i):\n        a[i] = j": (2, "a loop takes a range"),
     "for j in count(clip(i, 1)):\n        a[i] = j": (2, "a loop takes a range"),
     "for j in count(i, 1):\n        a[i] = j": (2, "count takes 1 arguments"),
     "for j in rows:\n        a[i] = j": (2, "statement outside the language"),
@@ -100,6 +101,16 @@ def clip(x: int, most: int) -> int:
 @pk.function
 def count(most: int) -> range:
     return range(0, most)
+
+
+@pk.function
+def row(r: int) -> int:
+    return r
+
+
+@pk.function
+def row_start(r: int) -> int:
+    return r
 
 
 @pk.function
