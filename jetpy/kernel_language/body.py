@@ -198,10 +198,10 @@ class Body:
             parts = [
                 part for part in RANGE_PARTS if self._callee(vars(self._module).get(name), part)
             ]
-            if len(parts) < 2 or any(
-                isinstance(n, ast.Call) for a in call.args for n in ast.walk(a)
-            ):
-                raise _fail(node, "a loop takes a range, or a function of one with plain arguments")
+            if len(parts) < 2:
+                raise _fail(node, "a loop over something that is not a range")
+            if any(isinstance(n, ast.Call) for given in call.args for n in ast.walk(given)):
+                raise _fail(node, "a call in the arguments of a range; assign it to a local first")
             read = [self._call(call, part) for part in parts]
         return [*read, one][:3]
 

@@ -13,6 +13,12 @@ TIE_SCALE = 128
 
 
 @pk.function
+def is_active(v: int, state: Refinement) -> bool:
+    """Whether iterations look at a vertex: it has a target, or `NO_PART`, `UNWANTED`, `UNKNOWN`."""
+    return state.targets[v] > INACTIVE
+
+
+@pk.function
 def is_tied(internal: int, weight: int, limit: pk.int64) -> bool:
     """Whether internal weight per vertex weight is above a limit, in 128ths (negative: none)."""
     tie: pk.int64 = internal
@@ -41,7 +47,7 @@ def list_active(
     v: int, acc: pk.Acc[pk.int64], last_pass: bool, graph: Graph, state: Refinement, tie_limit: int
 ):
     """List the active vertices in ascending order, and those that little ties to their part."""
-    if state.targets[v] > INACTIVE or (
+    if is_active(v, state) or (
         state.targets[v] == INACTIVE
         and not is_tied(state.internal[v], graph.vertex_weights[v], tie_limit)
     ):

@@ -29,6 +29,7 @@ from jetpy.workloads.common.long_rows import (
     row_of,
 )
 from jetpy.workloads.common.metric import MetricKind, distance_of
+from jetpy.workloads.refinement.active import is_active
 
 UNUSED, FREED = -1, -2
 LONGEST_LIST = 16
@@ -213,7 +214,7 @@ def build_row(
         table.weights[s] += w
         e += 1
     state.internal[v] = internal
-    if moved and state.targets[v] > INACTIVE:
+    if moved and is_active(v, state):
         state.targets[v] = UNKNOWN
     if external == 0:
         return NO_EDGES
