@@ -170,7 +170,8 @@ def _check_combination(
         raise OptionError("connected cannot be combined with an objective other than cut")
     if objective != "cut" and 2 * graph.m + graph.n > INT32_MAX:
         raise OptionError(
-            "graphs of 2**31 vertices and directed edges have no objective other than cut"
+            f"the graph has {2 * graph.m + graph.n} vertices and directed edges; an objective "
+            "other than cut needs fewer than 2**31"
         )
 
 

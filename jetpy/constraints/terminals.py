@@ -159,8 +159,8 @@ def _rows(
     total = int(edges.sum() + 2 * costs.sum())
     if total > MAX_WEIGHT:
         raise OptionError(
-            f"cut and migration may cost {total} together, more than 2**46; choose a migration "
-            "that is smaller, or a fraction of a smaller denominator"
+            f"the cost of cut and migration may reach {total}, but must be at most 2**46; choose "
+            "a smaller migration, or a fraction with a smaller denominator"
         )
     entries = np.concatenate([edges, costs, costs])
     tails = np.concatenate([u[kept], movers, homes])

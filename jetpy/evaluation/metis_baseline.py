@@ -27,7 +27,7 @@ def unsupported_reason(graph: Graph, k: int) -> str:
     if graph.is_large:
         return "the graph is too large for METIS"
     if not 1 < k <= graph.n or graph.m == 0:
-        return "METIS needs edges, two parts or more, and a vertex for each"
+        return "METIS needs at least one edge, at least two parts, and a vertex for each part"
     return ""
 
 

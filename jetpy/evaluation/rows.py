@@ -50,7 +50,11 @@ def together_rows(result: DistributedPartition, name: str) -> Rows:
     """Describe a run of several processes, in the format of `partition_rows`."""
     run = f"k = {result.k}, seed {result.seed}, preset {result.preset}"
     engine = _engine(result)
-    means = {"nccl": ", which talk through NCCL", "mpi": ", which talk through MPI", "none": ""}
+    means = {
+        "nccl": ", communicating through NCCL",
+        "mpi": ", communicating through MPI",
+        "none": "",
+    }
     return [
         ("graph", f"{name}: {result.n:,} vertices, {result.m:,} edges"),
         ("run", f"{run}, each with {engine}"),
@@ -221,7 +225,7 @@ def _migration(partition: Partition) -> Rows:
         return []
     total = partition.graph.total_vertex_weight
     share = 100 * partition.moved_weight / max(total, 1)
-    weight = f"weight {partition.moved_weight:,}, {share:.1f} % of all"
+    weight = f"weight {partition.moved_weight:,} ({share:.1f} % of the total)"
     return [("moved vertices", f"{len(partition.moved):,}; {weight}")]
 
 

@@ -179,9 +179,9 @@ def _vertex_weights(given: int | npt.ArrayLike, most: int) -> IntArray:
     weights = np.empty(0, np.int32) if is_number else np.asarray(given)
     number = int(given) if is_number else weights.size  # type: ignore[arg-type]
     if number < 0:
-        raise GraphError(f"{number} vertices cannot be inserted")
+        raise GraphError(f"the number of vertices to insert is {number}; it must be at least 0")
     if number > most:
-        raise GraphError(f"{number} new vertices are too many: ids stay below 2**31 - 1")
+        raise GraphError(f"{number} new vertices are too many; ids must be below 2**31 - 1")
     return weights_of(
         None if is_number else weights,
         number,
@@ -196,12 +196,14 @@ def _edges(given: npt.ArrayLike, verb: str, known: _Known) -> npt.NDArray[np.int
     if pairs.size == 0:
         return np.empty(0, np.int64)
     if pairs.ndim != 2 or pairs.shape[1] != 2:
-        raise GraphError(f"edges to {verb} must have the shape (b, 2), not {pairs.shape}")
+        raise GraphError(f"edges to {verb} have shape {pairs.shape}; the shape must be (b, 2)")
     ends = integer_array(pairs.ravel(), f"edges to {verb}")
-    known.check(ends, lambda i: f"edges to {verb}, number {i // 2}")
+    known.check(ends, lambda i: f"edges to {verb}, row {i // 2}")
     low, high = pairs.min(axis=1).astype(np.int64), pairs.max(axis=1).astype(np.int64)
     if (low == high).any():
-        raise GraphError(f"vertex {low[low == high][0]} cannot have an edge to itself")
+        raise GraphError(
+            f"vertex {low[low == high][0]} has an edge to itself; self-loops are not allowed"
+        )
     edges: npt.NDArray[np.int64] = (low << 32) + high
     first = _first_repeated(edges)
     if first is not None:

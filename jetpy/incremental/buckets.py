@@ -272,7 +272,7 @@ class BucketList:
         buckets = self._used + self._used // SPARE_SHARE + 1
         slots = BUCKET_SLOTS * buckets
         if slots > INT32_MAX:
-            raise GraphError(f"{slots} slots are needed for edges; there must be fewer than 2**31")
+            raise GraphError(f"the edges need {slots} slots; there must be fewer than 2**31")
         return self.backend.empty(slots), self.backend.empty(slots)
 
     def _move(

@@ -74,8 +74,8 @@ def _batches(stream: BinaryIO) -> Iterator[Batch]:
             lines[first].append(_numbers(first, words[1:], number))
         else:
             raise FileFormatError(
-                f"line {number}: {first!r} is no modifier; "
-                f"lines begin with {', '.join(NUMBERS)} or {END}"
+                f"line {number}: {first!r} is not a modifier; a line must begin with "
+                f"{', '.join(NUMBERS)} or {END}"
             )
     if any(lines.values()):
         yield _batch(lines)
@@ -86,14 +86,14 @@ def _numbers(word: str, words: list[bytes], line: int) -> list[int]:
     least, most = NUMBERS[word]
     if not least <= len(words) <= most:
         wanted = str(least) if least == most else f"{least} or {most}"
-        raise FileFormatError(f"line {line}: {word} takes {wanted} numbers, not {len(words)}")
+        raise FileFormatError(
+            f"line {line}: {word} has {len(words)} numbers; it must have {wanted}"
+        )
     values = []
     for given in words:
         if not given.isdigit() or len(given) > 10 or int(given) > INT32_MAX:
             shown = given.decode("utf-8", "replace")
-            raise FileFormatError(
-                f"line {line}: {shown!r} is not a whole number from 0 to 2147483647"
-            )
+            raise FileFormatError(f"line {line}: {shown!r} is not an integer in 0..2147483647")
         values.append(int(given))
     return values + [1] * (most - len(values))
 

@@ -391,7 +391,7 @@ class IncrementalPartitioner:
     def __repr__(self) -> str:
         size = f"k={self.k}, n={self.n}, m={self.m}"
         if not self._intact:
-            return f"IncrementalPartitioner({size}, interrupted half-way through a batch)"
+            return f"IncrementalPartitioner({size}, interrupted during a batch)"
         imbalance = int(self._part_weights.max()) / max(self._problem.ideal, 1) - 1
         state = "feasible" if self.feasible else "NOT feasible"
         kept = f"cut={self.cut}, imbalance={max(imbalance, 0):.4f}, {state}"
@@ -406,7 +406,10 @@ class IncrementalPartitioner:
 
     def _check_intact(self) -> None:
         if not self._intact:
-            raise JetpyError("a batch was interrupted half-way: load a session saved before it")
+            raise JetpyError(
+                "a batch was interrupted, so the partition is unusable; load a session that "
+                "was saved before this batch"
+            )
 
     @_on_device
     def _find_whole(self) -> None:

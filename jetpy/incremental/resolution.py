@@ -93,17 +93,20 @@ def _check_edges(
 ) -> None:
     if not is_there.all():
         edge = deleted[is_there.argmin()]
-        raise GraphError(f"{name(edge)} cannot be deleted: it is not there")
+        raise GraphError(f"{name(edge)} cannot be deleted: it does not exist")
     if was_there.any():
         stays = was_there & ~is_among(inserted, deleted)
         if stays.any():
             edge = inserted[stays.argmax()]
-            raise GraphError(f"{name(edge)} cannot be inserted: it is there")
+            raise GraphError(
+                f"{name(edge)} cannot be inserted: it already exists; to change its weight, "
+                "also delete it in the same batch"
+            )
 
 
 def _check_sum(what: str, total: int) -> None:
     if total > INT32_MAX:
-        raise GraphError(f"{what} overflow: they sum to {total}, 2**31 or more")
+        raise GraphError(f"{what} overflow: their sum is {total}, but must be below 2**31")
 
 
 def _sum(weights: IntArray) -> int:

@@ -200,8 +200,7 @@ def _check_ids(
         return
     if present is None or not np.array_equal(present, _present(vertices, settings.ids)):
         raise FileFormatError(
-            f"the session is damaged: {settings.ids} ids are far more than its {graph.n} vertices "
-            "can justify"
+            f"the session is damaged: {settings.ids} ids are too many for its {graph.n} vertices"
         )
 
 
@@ -215,7 +214,7 @@ def _present(vertices: IntArray, ids: int) -> npt.NDArray[np.uint8]:
 def _settings(array: npt.NDArray[Any]) -> Settings:
     try:
         if array.dtype.kind != "U" or array.shape != ():
-            raise ValueError("they are no text")
+            raise ValueError("they are not text")
         given = json.loads(str(array[()]))
         goal = given.pop("goal")
         options = IncrementalOptions(**goal.pop("options"))
@@ -229,10 +228,13 @@ def _settings(array: npt.NDArray[Any]) -> Settings:
 def _check_counts(settings: Settings) -> None:
     counts = settings.ids, settings.lost, settings.unrefined, settings.unpartitioned
     if not all(type(count) is int and 0 <= count < 2**63 for count in counts):
-        raise ValueError(f"counts must be whole numbers, not {counts!r:.80}")
+        raise ValueError(f"counts are {counts!r:.80}; they must be integers of at least 0")
     if settings.ids >= INT32_MAX:
-        raise ValueError(f"{settings.ids} ids are too many")
+        raise ValueError(f"{settings.ids} ids are too many; there must be fewer than 2**31 - 1")
     if settings.unrefined > settings.unpartitioned:
-        raise ValueError("the partition was found anew, but not refined")
+        raise ValueError(
+            f"unrefined is {settings.unrefined}; it must be at most unpartitioned, "
+            f"{settings.unpartitioned}"
+        )
     if settings.lost > 2 * INT32_MAX:
-        raise ValueError("more of the cut is lost than there is")
+        raise ValueError(f"lost is {settings.lost}; it must be at most 2**32 - 2")

@@ -120,7 +120,7 @@ def stages_chart(steps: Sequence[Step]) -> Figure:
     )
     with styled():
         axes.barh(stages, inside, color=SERIES[0], label="in kernels")
-        axes.barh(stages, besides, left=inside, color=SERIES[7], label="besides")
+        axes.barh(stages, besides, left=inside, color=SERIES[7], label="outside kernels")
         axes.invert_yaxis()
         _seconds(axes)
         figure.legend(loc="outside upper left", ncols=2)
@@ -161,7 +161,7 @@ def _sorted_line(
     shown = np.unique(np.linspace(0, len(numbers) - 1, MAX_POINTS).astype(int))
     largest_first = np.sort(numbers)[::-1][shown]
     axes.plot(shown + 1, largest_first, color=colour, label=label)
-    axes.set_xlabel("parts, most first")
+    axes.set_xlabel("parts, largest value first")
     return shown + 1, largest_first
 
 

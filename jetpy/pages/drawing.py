@@ -49,14 +49,18 @@ def draw(graph: Graph, parts: IntArray, k: int, coordinates: Coordinates) -> tup
     has_edges = view.depth is None and graph.n + graph.m <= MAX_DRAWN
     if has_edges:
         _draw_edges(axes, graph, parts, frame)
-    what = "Each vertex with its surroundings in the colour of its part"
+    what = "The area around each vertex has the colour of its part"
     if graph.n > np.count_nonzero(image != raster.NOTHING):
-        shown = "the part of most vertices there" if view.depth is None else "the vertex in front"
-        what = f"Each pixel shows {shown}, in the colour of its part"
-    room = {0: "", k: ", with its number"}.get(numbered, ", with its number where there is room")
+        shown = (
+            "the part of most of its vertices"
+            if view.depth is None
+            else "the part of the vertex in front"
+        )
+        what = f"The colour of each pixel shows {shown}"
+    room = {0: "", k: ", with its number"}.get(numbered, ", with its number where it fits")
     clash = bool((colours[meetings[:, 0]] == colours[meetings[:, 1]]).any())
-    differ = f"{'most ' if clash else ''}parts that meet have different colours"
-    edges = "Lines are edges, heavy ones cut." if has_edges else ""
+    differ = f"{'most ' if clash else ''}adjacent parts have different colours"
+    edges = "Lines are edges; heavy lines are cut edges." if has_edges else ""
     return figure, " ".join(filter(None, (f"{what}{room}; {differ}.", edges, view.how)))
 
 

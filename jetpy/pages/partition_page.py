@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from jetpy.result.partition import Partition
 
 QUOTIENT = (
-    "The quotient graph: circles are parts, as large as they are heavy; lines join those that cut "
-    "edges run between, the wider the more weight is cut. It is drawn as nobody said where the "
-    "vertices are; the option --coordinates does."
+    "The quotient graph: each circle is a part, and its area shows the part weight. Each line "
+    "joins two parts with edges between them, and its width shows the weight of these edges. The "
+    "graph has no coordinates; pass --coordinates to draw the partition itself."
 )
 UNDRAWN = (
-    "Nobody said where the vertices are, which the option --coordinates does; and the quotient "
-    "graph has too many edges, or parts, to be drawn."
+    "The graph has no coordinates, and the quotient graph has too many parts or edges to draw. "
+    "Pass --coordinates to draw the partition itself."
 )
 
 
@@ -86,12 +86,12 @@ def _drawing(subject: Subject, found: Evaluation) -> Drawn | None:
 
 def _weights(subject: Subject, found: Evaluation) -> Drawn:
     chart = charts.weights_chart(found.part_weights, subject.ideal, subject.limit)
-    caption = f"The average is {subject.ideal:,}, rounded up."
+    caption = f"The average part weight is {subject.ideal:,} (rounded up)."
     return drawn(chart, "Weight of each part", caption)
 
 
 def _volumes(found: Evaluation) -> Drawn:
-    caption = "Each line is sorted by itself." if found.k > charts.MAX_BARS else ""
+    caption = "Each line is sorted independently." if found.k > charts.MAX_BARS else ""
     return drawn(charts.volumes_chart(found), "Boundary and volume of each part", caption)
 
 
@@ -102,8 +102,8 @@ def _matrix(found: Evaluation) -> Drawn | None:
     with styled():
         between.draw_cut_matrix(figure, found.cut_matrix)
     several = -(-found.k // between.MAX_CELLS)
-    sharing = f"; {several} parts share a row and a column" if several > 1 else ""
-    return drawn(figure, "Cut matrix", f"What is cut between each two parts{sharing}.")
+    sharing = f"; each row and column stands for {several} parts" if several > 1 else ""
+    return drawn(figure, "Cut matrix", f"Weight of the edges between each pair of parts{sharing}.")
 
 
 def _levels(run: Partition | None) -> tuple[Drawn, Table] | None:

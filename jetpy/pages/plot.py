@@ -25,7 +25,7 @@ def plot(partition: Partition, coordinates: npt.ArrayLike | None = None) -> Figu
     check_installed()
     graph = partition.graph
     if not graph.n:
-        raise GraphError("a graph without vertices cannot be drawn")
+        raise GraphError("the graph has no vertices; plot needs at least one")
     if coordinates is not None:
         graph = graph.with_coordinates(coordinates)
     if graph.coordinates is not None:
@@ -33,7 +33,10 @@ def plot(partition: Partition, coordinates: npt.ArrayLike | None = None) -> Figu
     found = evaluate(graph, partition.parts, partition.k)
     has_quotient, has_matrix = between.is_drawable(found.cut_matrix), found.cut_matrix.nnz > 0
     if not (has_quotient or has_matrix):
-        raise GraphError("there is nothing to draw: no coordinates, and no edges between parts")
+        raise GraphError(
+            "there is nothing to draw: the graph has no coordinates and no edges between "
+            "parts; give coordinates"
+        )
     figure = new_figure(WIDTH, WIDTH * (has_quotient + has_matrix))
     panels = figure.subfigures(1, has_quotient + has_matrix, squeeze=False).flat
     with styled():

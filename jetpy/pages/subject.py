@@ -72,8 +72,8 @@ def verdict(subject: Subject, found: Evaluation) -> tuple[bool, str]:
         return True, f"Balanced: the heaviest part weighs {heaviest:,} of {limit:,} allowed."
     beyond = int((found.part_weights > limit).sum())
     return False, (
-        f"Not balanced: {count(beyond, 'part')} of {subject.k:,} beyond the limit of {limit:,}; "
-        f"the heaviest weighs {heaviest:,}."
+        f"Not balanced: {count(beyond, 'part')} of {subject.k:,} above the limit of {limit:,}; "
+        f"the heaviest part weighs {heaviest:,}."
     )
 
 
@@ -101,7 +101,7 @@ def parts_table(subject: Subject, found: Evaluation) -> Table:
     shown, note = np.arange(found.k), ""
     if found.k > MAX_LISTED:
         shown = np.argsort(-weights, kind="stable")[:MAX_LISTED]
-        note = f"The {MAX_LISTED} heaviest of {found.k:,} parts."
+        note = f"The table lists the {MAX_LISTED} heaviest of {found.k:,} parts."
     beyond = np.flatnonzero(weights[shown] > subject.limit).tolist()
     return Table(PART_HEADERS, [rows[part] for part in shown.tolist()], 0, beyond, note)
 
@@ -128,7 +128,7 @@ def comparison_table(subject: Subject, found: Evaluation) -> Table | None:
         ("seconds", "" if run is None else f"{run.seconds['total']:.3f}", f"{metis.seconds:.3f}")
     )
     rows.append(("CPU threads", "" if run is None else f"{run.threads}", "1"))
-    return Table(("", "these" if run is None else "jetpy", "METIS"), rows)
+    return Table(("", "given" if run is None else "jetpy", "METIS"), rows)
 
 
 def versions(subject: Subject) -> Rows:

@@ -64,8 +64,8 @@ def view_of(graph: Graph, coordinates: Coordinates) -> View:
     right /= np.linalg.norm(right)
     up = np.cross(to_viewer, right)
     how = (
-        "Seen from outside without perspective, z upwards, x to the right and y away from the "
-        "viewer; what lies behind is hidden."
+        "The view is a parallel projection from outside: x points right, y away from the viewer "
+        "and z up. Vertices behind others are hidden."
     )
     return View(at @ np.stack([right, up], axis=1), at @ to_viewer, _IN_SPACE * reach, how)
 

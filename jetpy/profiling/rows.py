@@ -12,7 +12,7 @@ STEP_HEADERS = (
     *("host waits", "MB to device", "MB from device"),
 )
 """Columns of `step_row`."""
-KERNEL_HEADERS = "kernel", "back end", "calls", "seconds", "share", "µs a call"
+KERNEL_HEADERS = "kernel", "back end", "calls", "seconds", "share", "µs per call"
 """Columns of `kernel_rows`."""
 
 

@@ -177,7 +177,9 @@ def check_halo(halo: int) -> None:
         If it is not.
     """
     if halo not in (0, 1):
-        raise OptionError(f"halo must be 0, no ghosts, or 1, neighbours in other parts; not {halo}")
+        raise OptionError(
+            f"halo is {halo}; it must be 0 (no ghosts) or 1 (neighbours in other parts)"
+        )
 
 
 def _rows(graph: Graph, parts: IntArray, members: VerticesByPart, part: int) -> _Rows:

@@ -115,7 +115,7 @@ def _chart_of_platforms(
     axes.grid(visible=False)
     axes.tick_params(left=False, bottom=False, labelbottom=False, labelsize=7)
     axes.spines[["left", "bottom"]].set_visible(False)
-    axes.set_xlabel("platforms, the best of each first")
+    axes.set_xlabel("platforms, best first for each application")
 
 
 def profile_figure(each: Mapping[str, Mapping[Cell, float]], what: str, styles: Styles) -> Figure:
@@ -138,8 +138,8 @@ def profile_figure(each: Mapping[str, Mapping[Cell, float]], what: str, styles: 
         axes.set_xlim(1, widest)
         axes.set_ylim(-0.03, 1.03)
         _plain_numbers(axes)
-        axes.set_xlabel(f"{what} over the best")
-        axes.set_ylabel("share of the cases")
+        axes.set_xlabel(f"{what} / best {what}")
+        axes.set_ylabel("share of cases")
         figure.legend(loc="outside upper left", ncols=2)
     return figure
 
@@ -179,8 +179,8 @@ def front_figure(
         axes.set_xscale("log")
         _plain_numbers(axes)
         axes.margins(0.12)
-        axes.set_xlabel("time over the shortest")
-        axes.set_ylabel("cut over the smallest")
+        axes.set_xlabel("time / shortest time")
+        axes.set_ylabel("cut / smallest cut")
         figure.legend(loc="outside upper left", ncols=2)
     return figure
 
@@ -222,7 +222,7 @@ def roof_figure(launches: Sequence[Launches], roof: Roof) -> Figure:
             textcoords="offset points", ha="right", size=8,
         )  # fmt: skip
         axes.set(xscale="log", yscale="log", xlim=(low, high))
-        axes.set_xlabel("bytes of a launch")
+        axes.set_xlabel("bytes per launch")
         axes.set_ylabel("GB/s")
     return figure
 

@@ -52,15 +52,14 @@ class Table:
             return []
         if tuple(header) != self.columns:
             raise JetpyError(
-                f"{path}: its columns are not those of a study by this version of jetpy; use "
-                "another folder"
+                f"{path}: the columns do not match this version of jetpy; use another folder"
             )
         rows = {}
         for cells in reader:
             if len(cells) != len(self.columns):
                 raise JetpyError(
-                    f"{path}, line {reader.line_num}: {len(cells)} cells, not "
-                    f"{len(self.columns)}; remove the line"
+                    f"{path}, line {reader.line_num}: the line has {len(cells)} cells, but must "
+                    f"have {len(self.columns)}; remove the line"
                 )
             row = dict(zip(self.columns, cells, strict=True))
             rows[self.key_of(row)] = row

@@ -127,7 +127,7 @@ def read_setting(folder: Path) -> Setting | None:
         assert all(machine.identity and machine.works for machine in machines.values())
         return Setting(float(content["imbalance"]), machines)
     except (ValueError, KeyError, TypeError, AttributeError, AssertionError) as error:
-        message = f"{path}: not written by jetpy study; remove it, or use another folder"
+        message = f"{path}: jetpy study did not write this file; remove it, or use another folder"
         raise JetpyError(message) from error
 
 
@@ -151,8 +151,8 @@ def check_same(name: str, known: Machine, other: Machine) -> None:
     """
     if known.identity != other.identity:
         raise JetpyError(
-            f"two machines are called {name}: give one another name by --machine, and run its "
-            "study again"
+            f"two machines have the name {name}; run the study of one again with another name "
+            "(--machine)"
         )
 
 
@@ -166,7 +166,8 @@ def check_version(folder: Path, known: Machine, other: Machine) -> None:
     """
     if known.version and other.version and known.version != other.version:
         raise JetpyError(
-            f"{folder} has runs by jetpy {known.version}, not {other.version}: use another folder"
+            f"{folder} has runs of jetpy {known.version}, but this is {other.version}; use "
+            "another folder"
         )
 
 

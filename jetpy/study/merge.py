@@ -39,7 +39,7 @@ def merge(folders: Sequence[Path], target: Path) -> None:
         name differ, or imbalances or versions of jetpy differ.
     """
     if (target / PERFORMANCE.name).exists():
-        raise JetpyError(f"{target} holds a study already; use another folder")
+        raise JetpyError(f"{target} already contains a study; use another folder")
     for folder in folders:
         _check_whole(folder)
     setting = _setting(folders)
@@ -54,13 +54,13 @@ def merge(folders: Sequence[Path], target: Path) -> None:
 
 def _check_whole(folder: Path) -> None:
     if not (folder / PERFORMANCE.name).exists():
-        raise JetpyError(f"{folder} holds no study: {PERFORMANCE.name} is missing")
+        raise JetpyError(f"{folder} is not the folder of a study: {PERFORMANCE.name} is missing")
     runs, kernels = PERFORMANCE.read(folder), KERNELS.read(folder)
     if lost := without_kernels(runs, kernels):
         raise JetpyError(
-            f"{folder / KERNELS.name} lacks kernels of {count(len(lost), 'run')}, such as "
-            f"{lost[0]['problem']} on {lost[0]['platform']}: give the command that made the "
-            "study again"
+            f"{folder / KERNELS.name} lacks the kernels of {count(len(lost), 'run')}, for example "
+            f"{lost[0]['problem']} on {lost[0]['platform']}; repeat the command that made the "
+            "study"
         )
 
 
@@ -69,12 +69,12 @@ def _setting(folders: Sequence[Path]) -> Setting:
     for folder in folders:
         own = read_setting(folder)
         if own is None:
-            raise JetpyError(f"{folder} holds no study: {FILE} is missing")
+            raise JetpyError(f"{folder} is not the folder of a study: {FILE} is missing")
         joined = joined or Setting(own.imbalance)
         if joined.imbalance != own.imbalance:
             raise JetpyError(
-                f"{folder}: an imbalance of {own.imbalance}, not {joined.imbalance} as in a folder "
-                "before it"
+                f"{folder} has an imbalance of {own.imbalance}, but an earlier folder has "
+                f"{joined.imbalance}; merge studies with the same imbalance"
             )
         for name, machine in own.machines.items():
             check_same(name, joined.machines.get(name, machine), machine)
@@ -92,8 +92,9 @@ def _joined(table: Table, folders: Sequence[Path]) -> list[Row]:
             key = table.key_of(row)
             if found.setdefault(key, row) != row:
                 raise JetpyError(
-                    f"{folder}: {table.name} has another row for {' '.join(filter(None, key))} "
-                    "than a folder before it; name machines by --machine"
+                    f"{folder}: {table.name} and the table of an earlier folder have different "
+                    f"rows for {' '.join(filter(None, key))}; give each machine its own name "
+                    "(--machine)"
                 )
     return list(found.values())
 
@@ -105,6 +106,6 @@ def _check_graphs(rows: Sequence[Row]) -> None:
     for one, other in combinations(found.values(), 2):
         if not may_be_same_graph(one, other):
             raise JetpyError(
-                f"two graphs are called {one['graph']}, which differ in size, edges, weights or "
-                "the order of vertices: rename the file of one, and make its study again"
+                f"two different graphs have the name {one['graph']}: size, edges, weights or the "
+                "order of vertices differ. Rename the file of one, and run its study again"
             )

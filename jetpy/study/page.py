@@ -80,9 +80,9 @@ def _facts(results: Results) -> list[tuple[str, str]]:
         ("imbalance", f"{results.setting.imbalance:g}"),
         ("applications", ", ".join(_with_presets(results))),
         ("runs", f"{len(results.runs):,}"),
-        ("without feasible parts", f"{len(results.failures):,}"),
+        ("runs without feasible parts", f"{len(results.failures):,}"),
         ("partitions found more than once", f"{_several(results):,}"),
-        ("of these, with different parts", f"{len(results.unequal):,}"),
+        ("partitions with different parts", f"{len(results.unequal):,}"),
     ]
 
 
@@ -101,14 +101,16 @@ def _with_presets(results: Results) -> list[str]:
 def _repeats(results: Results) -> str:
     """Return a sentence on the number of repetitions, and the variation of their times."""
     if not results.spread:
-        return "Each run was made once, so nothing here tells how much times vary: see --repeats."
+        return (
+            "Each run was made once, so this page does not show how much times vary; see --repeats."
+        )
     most, row = results.spread[-1]
     middle = median(ratio for ratio, _ in results.spread)
     where = f"{row['problem']} seed={row['seed']}, {row['application']}, {row['platform']}"
     return (
-        f"Each run was made {range_of(results.repeats)} times, and its time is the median of "
-        f"these. The longest over the shortest is {middle:.2f} in the median, and {most:.2f} at "
-        f"most ({where})."
+        f"Each run was made {range_of(results.repeats)} times, and its time is the median. The "
+        f"ratio of the longest to the shortest time has median {middle:.2f} and maximum "
+        f"{most:.2f} ({where})."
     )
 
 
@@ -157,7 +159,7 @@ def _each(found: Efficiencies, results: Results) -> Table:
         for name, own in found.each.items():
             values = (_number(own.get(cell)) for cell in on)
             rows.append((f"{problem}", name, _number(found.of_problem(name, problem)), *values))
-    note = f"The first {MAX_EFFICIENCIES} rows." * (len(rows) > MAX_EFFICIENCIES)
+    note = f"The table lists the first {MAX_EFFICIENCIES} rows." * (len(rows) > MAX_EFFICIENCIES)
     headers = ("problem", "application", "all", *_numbers(results))
     return Table(headers, rows[:MAX_EFFICIENCIES], 2, note=note)
 
@@ -185,10 +187,17 @@ def _roof(results: Results, engine: Engine, launches: Sequence[Launches]) -> dic
         if own.seconds
     ]
     caption = (
-        f"{engine}: Triad moves {roof.bandwidth / 1e9:,.1f} GB/s, a launch takes "
-        f"{roof.latency * 1e6:,.1f} µs at least."
+        f"{engine}: Triad moves {roof.bandwidth / 1e9:,.1f} GB/s, and a launch takes at least "
+        f"{roof.latency * 1e6:,.1f} µs."
     )
-    headers = ("kernel", "launches", "seconds", "% of all", "bytes a launch", "of the bandwidth")
+    headers = (
+        "kernel",
+        "launches",
+        "seconds",
+        "% of total",
+        "bytes per launch",
+        "share of bandwidth",
+    )
     return {
         "name": f"{engine}",
         "figure": drawn(roof_figure(launches, roof), f"Kernels of {engine}", caption),
@@ -215,7 +224,9 @@ def _runs(results: Results) -> Table:
         for row in shown
     ]
     marked = [place for place, row in enumerate(shown) if id(row) in failed]
-    note = f"The first {MAX_RUNS} of {len(results.runs):,}." * (len(results.runs) > MAX_RUNS)
+    note = f"The table lists the first {MAX_RUNS} of {len(results.runs):,} runs." * (
+        len(results.runs) > MAX_RUNS
+    )
     return Table(headers, rows, 5, marked, note)
 
 

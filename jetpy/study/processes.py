@@ -70,7 +70,7 @@ def _outcome(code: int, output: str, errors: str) -> Outcome:
     if code > 0:
         return Outcome(f"failed with code {code}", words=last)
     if not output.strip():
-        return Outcome("failed: it said nothing", words=last)
+        return Outcome("failed without a message", words=last)
     found = json.loads(output)
     if "absent" in found:
         return Outcome(ABSENT, words=found["absent"])

@@ -215,23 +215,26 @@ class Results:
         for problem, counts in self.seeds.items():
             kept = [f"{seed}" for seed, does in counts.items() if does]
             if not kept:
-                told.append(f"{problem} does not count: its runs have no seed in common.")
+                told.append(
+                    f"The comparison leaves out {problem}: its runs have no seed in common."
+                )
             elif len(kept) < len(counts):
                 told.append(
-                    f"{problem}: only seed {', '.join(kept)} counts, of "
-                    f"{', '.join(map(str, counts))}; not all applications and platforms have the "
+                    f"Of the seeds {', '.join(map(str, counts))} of {problem}, only "
+                    f"{', '.join(kept)} counts: not all applications and platforms have the "
                     "others."
                 )
             if kept and problem not in self.solved:
-                told.append(f"{problem} does not count: no application has solved it.")
+                told.append(f"The comparison leaves out {problem}: no application solved it.")
         for what, values, same in (("time", self.seconds, itself), ("cut", self.cuts, problem_of)):
             best = bests(values, same)
             zero = dict.fromkeys(c.problem for c in self.cells if best.get(same(c)) == 0)
             told += [
-                f"By {what}, {problem} does not count: the best {what} is 0." for problem in zero
+                f"The comparison by {what} leaves out {problem}: its best {what} is 0."
+                for problem in zero
             ]
         for name, platforms in self.not_asked.items():
-            told.append(f"{name} was not tried with all problems on {', '.join(platforms)}.")
+            told.append(f"{name} did not run on all problems on {', '.join(platforms)}.")
         return told
 
     def roof(self, engine: Engine) -> Roof:
@@ -333,9 +336,9 @@ def read_results(folder: Path) -> Results:
     tables = [table.read(folder) for table in TABLES]
     setting = read_setting(folder)
     if setting is None or not tables[0]:
-        raise JetpyError(f"{folder} holds no study, or none with runs")
+        raise JetpyError(f"{folder} does not contain a study with runs")
     if unknown := {row["machine"] for own in tables for row in own} - setting.machines.keys():
-        raise JetpyError(f"{folder / FILE} does not tell of the machine {min(unknown)}")
+        raise JetpyError(f"{folder / FILE} does not describe the machine {min(unknown)}")
     return Results(setting, *tables)
 
 

@@ -49,7 +49,7 @@ def names_of(files: Sequence[Path]) -> dict[str, Path]:
     for file in files:
         name = split_name(file)[0]
         if name in named:
-            raise JetpyError(f"{named[name]} and {file} are both called {name}: rename one")
+            raise JetpyError(f"{named[name]} and {file} have the same name, {name}; rename one")
         named[name] = file
     return named
 
@@ -85,8 +85,8 @@ def check_graphs(study: Study, files: Sequence[Path], options: Options) -> None:
         study.check_graph(_about(name, graph))
         if max(options.ks) > graph.n:
             raise JetpyError(
-                f"{file} has {graph.n} vertices, fewer than {max(options.ks)} parts: nothing to "
-                "compare; leave out one of them"
+                f"{file} has {graph.n} vertices, but k is {max(options.ks)}; each part needs a "
+                "vertex. Leave out the graph or this k"
             )
 
 

@@ -70,7 +70,8 @@ class Study:
         setting = read_setting(folder) or Setting(imbalance)
         if setting.imbalance != imbalance:
             raise JetpyError(
-                f"{folder} is a study with an imbalance of {setting.imbalance}: use another folder"
+                f"{folder} contains a study with an imbalance of {setting.imbalance}; use another "
+                "folder"
             )
         for known in setting.machines.values():
             check_version(folder, known, machine)
@@ -123,8 +124,8 @@ class Study:
         """
         if not all(may_be_same_graph(row, graph) for row in self.runs.values()):
             raise JetpyError(
-                f"{self.folder} has runs of another graph called {graph['graph']}: rename the "
-                "file, or use another folder"
+                f"{self.folder} has runs of a different graph with the name {graph['graph']}; "
+                "rename the file, or use another folder"
             )
 
     def append(self, row: Mapping[str, Any]) -> None:

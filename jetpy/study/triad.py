@@ -63,7 +63,7 @@ def roof(backend: Backend, entries: int = ENTRIES, times: int = TIMES) -> Roof:
 
     whole, single = best(entries), best(1)
     if not (backend.to_host(total) == 7).all():
-        raise BackendError(f"{backend.name} computes Triad wrong: run jetpy doctor")
+        raise BackendError(f"{backend.name} computes a wrong result for Triad; run jetpy doctor")
     return Roof(bandwidth=float(3 * total.nbytes / whole), latency=single)
 
 

@@ -208,7 +208,7 @@ def test_who_takes_no_large_graph_says_so() -> None:
         jetpy.partition(graph, 2, vertex_weights=np.ones((16, 2)), edge_weights=None, **ENGINE)
     with pytest.raises(GraphError, match="IncrementalPartitioner needs a graph with fewer than"):
         jetpy.IncrementalPartitioner(graph, 2, **ENGINE)
-    with pytest.raises(OptionError, match=r"may cost .* together, more than 2"):
+    with pytest.raises(OptionError, match=r"may reach .*, but must be at most 2"):
         jetpy.partition(graph, 2, home=[0] * 16, migration=2**20, **ENGINE)
 
     class Narrow(type(get_backend("cpu", 1))):  # type: ignore[misc]

@@ -355,7 +355,7 @@ def test_profile(run: Run) -> None:
     assert json.loads(Path("trace.json").read_text())["otherData"]["run"] == "mesh, k = 4, cpu"
     words = " ".join(result.stdout.split())
     assert "stage level seconds in kernels launches host waits MB to device MB from device" in words
-    assert "kernel back end calls seconds share µs a call" in words
+    assert "kernel back end calls seconds share µs per call" in words
     expected = jetpy.partition(jetpy.read_graph("mesh.graph"), 4, backend="cpu", threads=1)
     [total] = [line for line in result.stdout.splitlines() if line.startswith(" total ")]
     assert total.split()[3] == f"{expected.launches:,}"

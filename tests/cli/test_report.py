@@ -80,7 +80,7 @@ def test_a_run(run: Run) -> None:
     command = "jetpy report mesh.npz -k 6 --seed 3 -o page.html --backend cpu --threads 1"
     assert told.said("pre") == command
     assert told.facts["jetpy-partitioner"] == jetpy.__version__
-    assert "Each vertex with its surroundings" in told.said("figcaption")
+    assert "The area around each vertex" in told.said("figcaption")
     numbers = {word for words in told.words["text"] for word in words.split()}
     assert {str(part) for part in range(6)} <= numbers
 
@@ -113,7 +113,7 @@ def test_given_parts(run: Run) -> None:
     assert told.said("pre") == "jetpy report '<b>&.graph' mesh.part -o page.html --quiet"
     assert told.facts["parts"] == "4, from mesh.part"
     assert number(told.facts["cut"]) == 90
-    assert told.said("h2") == "Parts Between parts METIS beside How this page was made"
+    assert told.said("h2") == "Parts Between parts Comparison with METIS How this page was made"
     assert "The quotient graph" in told.said("figcaption")
     assert "Balanced: the heaviest part weighs 300 of 309 allowed." in told.said("p")
     assert told.table("")[0][1] == "90"
@@ -123,7 +123,7 @@ def test_given_parts_beyond_the_limit(run: Run) -> None:
     Path("lame.part").write_text("0\n" * 800 + "1\n" * 400)
     run("report", "mesh.graph", "lame.part", "-k", 3, "-o", "page.html")
     told = page()
-    words = "Not balanced: 1 part of 3 beyond the limit of 412; the heaviest weighs 800."
+    words = "Not balanced: 1 part of 3 above the limit of 412; the heaviest part weighs 800."
     assert words in told.said("p")
     assert [row[:2] for row in told.marked] == [["0", "800"]]
     assert told.facts["empty parts"] == "1"
@@ -145,7 +145,7 @@ def test_coordinates(run: Run) -> None:
     run("report", "mesh.graph", "mesh.part", "--coordinates", "mesh.xy", "-o", "page.html")
     words = page().said("figcaption")
     assert "with its number" in words
-    assert "Lines are edges, heavy ones cut." in words
+    assert "Lines are edges; heavy lines are cut edges." in words
 
 
 def test_a_mesh(run: Run) -> None:
@@ -158,7 +158,7 @@ def test_a_mesh(run: Run) -> None:
     run("report", "block.vtu", "-k", 4, "-o", "page.html", *ENGINE)
     told = page()
     assert told.facts["graph"] == "512 vertices, 1,344 edges"
-    assert "what lies behind is hidden" in told.said("figcaption")
+    assert "Vertices behind others are hidden" in told.said("figcaption")
 
 
 def test_many_parts(run: Run) -> None:
@@ -168,11 +168,11 @@ def test_many_parts(run: Run) -> None:
     jetpy.write_parts("noise.part", parts)
     run("report", "grid.npz", "noise.part", "-k", 500, "-o", "page.html")
     told = page()
-    assert "The 400 heaviest of 500 parts." in told.said("p")
+    assert "The table lists the 400 heaviest of 500 parts." in told.said("p")
     weights = np.sort(np.bincount(parts, minlength=500))[::-1]
     assert [number(row[1]) for row in told.table("part")] == weights[:400].tolist()
-    assert "most parts that meet have different colours" in told.said("figcaption")
-    assert "2 parts share a row and a column" in told.said("figcaption")
+    assert "most adjacent parts have different colours" in told.said("figcaption")
+    assert "each row and column stands for 2 parts" in told.said("figcaption")
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_awkward_graphs(run: Run, graph: Graph, k: int) -> None:
     result = jetpy.partition(graph, k, backend="cpu", threads=1)
     assert number(told.facts["cut"]) == result.cut
     assert number(told.facts["empty parts"]) == result.empty_parts
-    assert ("METIS was not run" in told.said("p")) == bool(
+    assert ("METIS did not run" in told.said("p")) == bool(
         metis_baseline.unsupported_reason(graph, k)
     )
 

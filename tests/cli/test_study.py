@@ -219,7 +219,7 @@ def renumbered() -> jetpy.Graph:
 def test_another_graph_of_the_name_is_refused(other: jetpy.Graph, made: Path, run: Run) -> None:
     jetpy.write_graph("mesh.graph", other)
     told = run("study", "mesh.graph", "--backends", "cpu", *WORDS, code=1)
-    assert "runs of another graph called mesh" in told.stderr
+    assert "runs of a different graph with the name mesh" in told.stderr
 
 
 def test_a_study_by_another_version_does_not_go_on(made: Path, run: Run) -> None:
@@ -227,7 +227,7 @@ def test_a_study_by_another_version_does_not_go_on(made: Path, run: Run) -> None
     setting["machines"]["box"]["facts"]["version"] = "0.0.1"
     (made / FILE).write_text(json.dumps(setting))
     told = run("study", "mesh.graph", "--backends", "cpu", *WORDS, code=1)
-    assert "study has runs by jetpy 0.0.1, not" in told.stderr
+    assert "study has runs of jetpy 0.0.1, but" in told.stderr
 
 
 @pytest.mark.slow
@@ -253,7 +253,7 @@ def test_late_runs_are_told_and_kept(made: Path, run: Run) -> None:
         (
             ("mesh.graph", "-k", "2,1201", "--tools", "none", "--backends", "cpu"),
             1,
-            "mesh.graph has 1200 vertices, fewer than 1201 parts: nothing to compare",
+            "mesh.graph has 1200 vertices, but k is 1201; each part needs a vertex",
         ),
         (
             ("mesh.graph", "-k", "2", "--backends", "cpu,numba"),
@@ -266,7 +266,7 @@ def test_late_runs_are_told_and_kept(made: Path, run: Run) -> None:
             "'scotch' is unknown; choose from metis",
         ),
         (("mesh.graph", "-k", "2", "--imbalance", "-1"), 2, "imbalance"),
-        (("mesh.graph", "mesh.graph", "-k", "2"), 1, "both called mesh"),
+        (("mesh.graph", "mesh.graph", "-k", "2"), 1, "have the same name, mesh"),
         (("mesh.part", "-k", "2", "--tools", "none", "--backends", "cpu"), 1, "mesh.part"),
         (("--merge", "mesh.graph"), 1, "mesh.graph"),
         (

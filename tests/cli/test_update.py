@@ -140,7 +140,7 @@ def test_parts_of_deleted_vertices_go_with_sessions(run: Run, session: Path) -> 
     [
         (("none.npz", "changes.txt"), "does not exist"),
         (("mesh.graph", "changes.txt"), "mesh.graph: this is not a session"),
-        (("mesh.npz", "mesh.graph"), "mesh.graph: line 1: '1200' is no modifier"),
+        (("mesh.npz", "mesh.graph"), "mesh.graph: line 1: '1200' is not a modifier"),
         (("mesh.npz", "changes.txt", "-o", "mesh.npz"), "given twice"),
         (("mesh.npz", "changes.txt", "--save", "no/where.npz"), "cannot be written"),
     ],

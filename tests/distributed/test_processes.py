@@ -118,7 +118,7 @@ def test_exit_codes_are_those_of_one_process(tmp_path: Path) -> None:
     done = launched(2, *command, str(heavy))
     assert done.stderr.count("no balanced partition was found: the heaviest part weighs 9") == 1
     assert done.returncode == 3
-    assert "each with cpu, 1 thread\nprocesses    2, which talk through MPI\n" in done.stdout
+    assert "each with cpu, 1 thread\nprocesses    2, communicating through MPI\n" in done.stdout
 
 
 def test_one_process_of_a_launcher_is_one(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def test_partition(graph: Graph, compiled: None) -> None:
 def test_partition_with_homes_and_several_weights(graph: Graph, compiled: None) -> None:
     home = np.arange(graph.n) // 20
     moved = jetpy.partition(graph, 2, home=home, **ENGINE)
-    assert facts(moved)["moved vertices"] == "0; weight 0, 0.0 % of all"
+    assert facts(moved)["moved vertices"] == "0; weight 0 (0.0 % of the total)"
     two = jetpy.partition(graph, 2, vertex_weights=np.ones((graph.n, 2)), **ENGINE)
     assert facts(two)["limit, weight 1"] == "20; the heaviest part weighs 20"
 

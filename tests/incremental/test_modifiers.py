@@ -45,18 +45,18 @@ def test_reads_batches(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("v 3", "'v' is no modifier; lines begin with +v, -v, +e, -e or ---"),
-        ("+e 1", "+e takes 2 or 3 numbers, not 1"),
-        ("+e 1 2 3 4", "+e takes 2 or 3 numbers, not 4"),
-        ("-e 1 2 3", "-e takes 2 numbers, not 3"),
-        ("-v", "-v takes 1 numbers, not 0"),
-        ("+v 1 2", "+v takes 0 or 1 numbers, not 2"),
-        ("-v 1.5", "'1.5' is not a whole number"),
-        ("-v -1", "'-1' is not a whole number"),
-        ("+v 2147483648", "'2147483648' is not a whole number"),
-        ("+v 99999999999999999999", "is not a whole number"),
-        ("--- 3", "'---' is no modifier"),
-        ("\u00fc 3", "is no modifier"),
+        ("v 3", "'v' is not a modifier; a line must begin with +v, -v, +e, -e or ---"),
+        ("+e 1", "+e has 1 numbers; it must have 2 or 3"),
+        ("+e 1 2 3 4", "+e has 4 numbers; it must have 2 or 3"),
+        ("-e 1 2 3", "-e has 3 numbers; it must have 2"),
+        ("-v", "-v has 0 numbers; it must have 1"),
+        ("+v 1 2", "+v has 2 numbers; it must have 0 or 1"),
+        ("-v 1.5", "'1.5' is not an integer in 0..2147483647"),
+        ("-v -1", "'-1' is not an integer in 0..2147483647"),
+        ("+v 2147483648", "'2147483648' is not an integer in 0..2147483647"),
+        ("+v 99999999999999999999", "is not an integer in 0..2147483647"),
+        ("--- 3", "'---' is not a modifier"),
+        ("\u00fc 3", "is not a modifier"),
     ],
 )
 def test_refuses_other_lines(tmp_path: Path, line: str, message: str) -> None:
@@ -71,5 +71,5 @@ def test_refuses_other_lines(tmp_path: Path, line: str, message: str) -> None:
 def test_refuses_what_is_no_text(tmp_path: Path) -> None:
     path = tmp_path / "changes.txt"
     path.write_bytes(bytes(range(256)) * 10)
-    with pytest.raises(FileFormatError, match=r"line 1: .* is no modifier"):
+    with pytest.raises(FileFormatError, match=r"line 1: .* is not a modifier"):
         read_modifiers(path)

@@ -273,7 +273,7 @@ def test_is_unusable_when_a_batch_was_interrupted(
         with pytest.raises(KeyboardInterrupt):
             live.delete_vertices([3])
     for use in live.rebuild, lambda: live.save(tmp_path / "s.npz"), lambda: live.insert_vertices(1):
-        with pytest.raises(jetpy.JetpyError, match="interrupted half-way"):
+        with pytest.raises(jetpy.JetpyError, match="a batch was interrupted"):
             use()
 
 

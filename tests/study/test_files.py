@@ -41,10 +41,10 @@ def test_an_unfinished_line_does_not_count_and_is_written_over(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a,b\n1,2\n", "its columns are not those of a study"),
+        ("a,b\n1,2\n", "the columns do not match this version of jetpy"),
         (
             ",".join(PERFORMANCE.columns) + "\n1,2\n",
-            "line 2: 2 cells, not [0-9]+; remove the line",
+            "line 2: the line has 2 cells, but must have [0-9]+; remove the line",
         ),
     ],
 )
@@ -64,7 +64,7 @@ def test_settings_are_read_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"machines": {"a": {}}, "imbalance": 1}'])
 def test_other_settings_are_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / FILE).write_text(text)
-    with pytest.raises(JetpyError, match="not written by jetpy study"):
+    with pytest.raises(JetpyError, match="jetpy study did not write this file"):
         read_setting(tmp_path)
 
 
@@ -166,15 +166,15 @@ def _no_machine(here: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
-        (_other_machine, "two machines are called gpu"),
-        (_other_graph, "two graphs are called mesh"),
-        (_other_edges, "two graphs are called mesh"),
-        (_other_version, "has runs by jetpy 1, not 2"),
-        (_other_imbalance, "an imbalance of 0.03, not 0.1"),
-        (_other_result, "another row for mesh 8 jetpy default cuda 1 0 gpu"),
+        (_other_machine, "two machines have the name gpu"),
+        (_other_graph, "two different graphs have the name mesh"),
+        (_other_edges, "two different graphs have the name mesh"),
+        (_other_version, "has runs of jetpy 1, but this is 2"),
+        (_other_imbalance, "an imbalance of 0.03, but an earlier folder has 0.1"),
+        (_other_result, "different rows for mesh 8 jetpy default cuda 1 0 gpu"),
         (_nothing, "performance.csv is missing"),
         (_no_machine, "machine.json is missing"),
-        (_no_kernels, "kernels.csv lacks kernels of 1 run, such as mesh k=8 on box cpu-2"),
+        (_no_kernels, "kernels.csv lacks the kernels of 1 run, for example mesh k=8 on box cpu-2"),
     ],
 )
 def test_what_does_not_fit_is_not_merged(spoil, words: str, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
@@ -187,14 +187,14 @@ def test_what_does_not_fit_is_not_merged(spoil, words: str, tmp_path: Path) -> N
 
 def test_a_study_is_not_merged_over(tmp_path: Path) -> None:
     here, there = both(tmp_path)
-    with pytest.raises(JetpyError, match="holds a study already"):
+    with pytest.raises(JetpyError, match="already contains a study"):
         merge([there], here)
 
 
 def test_results_need_their_machines(tmp_path: Path) -> None:
     here, _ = both(tmp_path)
     write_setting(here, replace(Setting(0.03), machines={"other": machine()}))
-    with pytest.raises(JetpyError, match="does not tell of the machine box"):
+    with pytest.raises(JetpyError, match="does not describe the machine box"):
         read_results(here)
-    with pytest.raises(JetpyError, match="holds no study"):
+    with pytest.raises(JetpyError, match="does not contain a study with runs"):
         read_results(tmp_path)

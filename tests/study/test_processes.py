@@ -27,7 +27,7 @@ PROGRAMS = {
         ("late", TIME_LIMIT, ""),
         ("crash", "ended by SIGABRT", ""),
         ("error", "failed with code 1", "ValueError: wrong"),
-        ("mute", "failed: it said nothing", ""),
+        ("mute", "failed without a message", ""),
     ],
 )
 def test_what_becomes_of_processes(

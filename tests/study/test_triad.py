@@ -21,7 +21,7 @@ def test_roofs_are_measured(backend_name: str) -> None:
 def test_a_wrong_triad_is_told(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
     backend = working("cpu")
     monkeypatch.setattr(type(backend), "parallel_for", lambda *args, **kwargs: None)
-    with pytest.raises(BackendError, match="cpu computes Triad wrong"):
+    with pytest.raises(BackendError, match="cpu computes a wrong result for Triad"):
         roof(backend, 10, 1)
 
 

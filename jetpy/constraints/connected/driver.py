@@ -201,12 +201,12 @@ def reasons(contiguity: ContiguityProblem, parts: IntArray) -> Mapping[int, str]
         own = pieces.parts == p
         if len(np.unique(pieces.components[own])) == own.sum():
             result[p] = (
-                f"the graph is in {count:,} pieces, more than there are parts"
+                f"the graph has {count:,} components, more than there are parts"
                 if count > contiguity.k
-                else f"the graph is in {count:,} pieces, which do not fit into parts of their own"
+                else f"the graph has {count:,} components, and they do not fit into separate parts"
             )
         elif pieces.kept[own].sum() > 1:
-            result[p] = "no way to join its fixed vertices was found"
+            result[p] = "jetpy found no way to connect the fixed vertices of the part"
         else:
-            result[p] = "no way to connect it within the limits was found"
+            result[p] = "jetpy found no way to connect the part within the limits"
     return result
