@@ -38,7 +38,8 @@ TEXTS = ".part", ".txt"
 BLOCK = 1 << 20  # vertices
 NO_PART = -1
 DELETED = (
-    "; jetpy update writes it for a deleted vertex. Evaluate these parts together with the session"
+    "; jetpy update writes it for a deleted vertex. Use these parts with the session, not with a "
+    "graph"
 )
 
 
