@@ -114,7 +114,7 @@ class _Study(Command):
     default="default",
     show_default=True,
     metavar="NAME,...",
-    help="jetpy's.",
+    help="Presets of jetpy to run.",
 )
 @click.option(
     "--seeds",
@@ -191,7 +191,8 @@ def study_command(
     """Compare back ends and other partitioners on graphs, and write a page with the results.
 
     Each run has its own process, and jetpy saves its result at once. After an interruption, the
-    same command continues. It fails if parts differ between back ends or numbers of threads.
+    same command continues. The command fails if parts differ between back ends or numbers of
+    threads.
     """
     from jetpy.pages.page import check_installed
 

@@ -51,9 +51,9 @@ def random_geometric(
     n : int
         Number of points; the component has a few vertices fewer.
     seed : int
-        Of the random points.
+        Seed of the random points.
     radius : float, optional
-        By default ``0.55 * sqrt(log(n) / n)``, about where the graph becomes connected.
+        The default is ``0.55 * sqrt(log(n) / n)``, close to the connectivity threshold.
     spatial_order : bool
         Number the points by the cells of a square grid instead of at random.
     """
@@ -79,9 +79,9 @@ def rmat(scale: int, edge_factor: int = 16, seed: int = 0) -> Graph:
     scale : int
         There are ``2**scale`` vertices before small components are left out, scale <= 30.
     edge_factor : int
-        Edges drawn per vertex; self-loops and duplicates are left out afterwards.
+        Edges drawn per vertex, before self-loops and duplicates are dropped.
     seed : int
-        Of the random edges and of the random numbering of the vertices.
+        Seed of the random edges and of the random order of the vertices.
     """
     _require("scale", scale, 1)
     _require("edge_factor", edge_factor, 1)

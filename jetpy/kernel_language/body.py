@@ -141,7 +141,7 @@ class Body:
                 return [tree.Return(None)]
             case ast.Return(value=ast.expr() as value):
                 if self._returns is None:
-                    raise _fail(node, "a workunit returns no value")
+                    raise _fail(node, "a workunit must not return a value")
                 return [tree.Return(self._as(value, self._returns))]
             case ast.Expr(value=ast.Constant()) | ast.Pass():
                 return []
@@ -151,15 +151,15 @@ class Body:
                 return [tree.Jump("break")]
             case ast.Continue():
                 return [tree.Jump("continue")]
-        raise _fail(node, "statement outside the language of workunits")
+        raise _fail(node, "workunits do not support this statement")
 
     def _loop(self, node: ast.For, name: str, call: ast.Call) -> list[tree.Statement]:
         """Read a loop over a range; where that ends, and its step, are computed once, before it."""
         bounds = self._bounds(node, call)
         if any(bound.type not in ("int32", self._int) for bound in bounds):
-            raise _fail(node, f"a range of other numbers than {self._int}; write a while loop")
+            raise _fail(node, f"the bounds of a range must be {self._int}; write a while loop")
         if isinstance(bounds[2], tree.Literal) and bounds[2].value < 1:
-            raise _fail(node, "a step that is not above 0; write a while loop")
+            raise _fail(node, "the step of a range must be above 0; write a while loop")
         start, stop, step = (_converted(bound, self._int) for bound in bounds)
         before: list[tree.Statement] = []
         stop = self._keep(f"{name}_stop", stop, before)
@@ -199,9 +199,9 @@ class Body:
                 part for part in RANGE_PARTS if self._callee(vars(self._module).get(name), part)
             ]
             if len(parts) < 2:
-                raise _fail(node, "a loop over something that is not a range")
+                raise _fail(node, "only a range can be looped over")
             if any(isinstance(n, ast.Call) for given in call.args for n in ast.walk(given)):
-                raise _fail(node, "a call in the arguments of a range; assign it to a local first")
+                raise _fail(node, "the arguments of a range must not be calls; assign them to locals first")
             read = [self._call(call, part) for part in parts]
         return [*read, one][:3]
 
@@ -210,7 +210,7 @@ class Body:
             raise _fail(
                 node,
                 f"{name!r} is declared twice; in C++ that would be a second variable, so assign "
-                "without a type or take another name",
+                "without a type or use another name",
             )
         if self._locals.setdefault(name, kind) != kind:
             raise _fail(node, f"{name!r} is of type {self._locals[name]} elsewhere in the function")
@@ -220,14 +220,14 @@ class Body:
     def _target(self, node: ast.expr) -> tree.Name | tree.Element:
         match node:
             case ast.Name(id=name) if name in self._fixed:
-                raise _fail(node, "assignment to a workunit's parameter")
+                raise _fail(node, "a workunit must not assign to a parameter")
             case ast.Name(id=name) if name in self._visible:
                 return tree.Name(name, self._visible[name])
             case ast.Name():
                 raise _fail(node, "assignment to an undeclared local")
             case ast.Subscript():
                 return self._element(node)
-        raise _fail(node, "assignment to this target")
+        raise _fail(node, "workunits do not support this target")
 
     # expressions
 
@@ -276,7 +276,7 @@ class Body:
             case ast.Call():
                 call = self._call(node)
                 if call.type == "none":
-                    raise _fail(node, "a value of a function that returns none")
+                    raise _fail(node, "the function returns no value")
                 return call
         raise _fail(node, "expression outside the language of workunits")
 
@@ -307,7 +307,7 @@ class Body:
     def _element(self, node: ast.Subscript) -> tree.Element:
         name, view = self._view(node.value)
         if view is None:
-            raise _fail(node, "index into something that is no view")
+            raise _fail(node, "only a view can be indexed")
         return tree.Element(name, self._expression(node.slice), view.element)
 
     def _view(self, node: ast.expr) -> tuple[str, View | None]:
@@ -335,12 +335,12 @@ class Body:
         """Read a call of a function, or of a part of one that returns a range."""
         name = ast.unparse(node.func).removeprefix("pk.")
         if node.keywords:
-            raise _fail(node, "arguments by keyword")
+            raise _fail(node, "calls must not have keyword arguments")
         if name in ATOMICS:
             return self._atomic(node, name)
         function = self._callee(vars(self._module).get(name), part)
         if function is None:
-            raise _fail(node, "call of something that is no @pk.function")
+            raise _fail(node, "only a @pk.function can be called")
         if len(node.args) != len(function.declared):
             raise _fail(node, f"{name} takes {len(function.declared)} arguments")
         self.callees[function] = None
@@ -358,11 +358,13 @@ class Body:
     def _check_group(self, argument: ast.expr, wanted: str | View | Group) -> None:
         given = self._declared.get(argument.id) if isinstance(argument, ast.Name) else None
         if isinstance(given, Group) and not isinstance(wanted, Group):
-            raise _fail(argument, "a group where none is taken")
+            raise _fail(argument, "the argument must not be a group")
         if isinstance(wanted, Group) and not (
             isinstance(given, Group) and wanted.kinds[0] in given.kinds
         ):
-            raise _fail(argument, f"no group of type {wanted.kinds[0].__name__}")
+            raise _fail(
+                argument, f"the argument must be a group of type {wanted.kinds[0].__name__}"
+            )
 
     def _argument(
         self, node: ast.expr, field: str | None, kind: str | View
@@ -375,12 +377,12 @@ class Body:
             return self._as(node, kind)
         name, view = self._view(node)
         if view != kind:
-            raise _fail(node, f"no view of {kind.element}")
+            raise _fail(node, f"the argument must be a view of {kind.element}")
         return name
 
     def _atomic(self, node: ast.Call, operation: str) -> tree.Atomic:
         if operation == "atomic_compare_exchange" and not self._may_exchange:
-            raise _fail(node, "PyKokkos has this in a @pk.function only")
+            raise _fail(node, "PyKokkos supports this in a @pk.function only")
         match node.args:
             case [view_node, ast.List(elts=[index]), *values] if len(values) == ATOMICS[operation]:
                 name, view = self._view(view_node)

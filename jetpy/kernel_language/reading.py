@@ -129,7 +129,7 @@ def _define(module: ModuleType, node: ast.FunctionDef, kind: Kind, width: Width)
     if kind is Kind.FUNCTION and node.returns is not None and ast.unparse(node.returns) != "None":
         returned = _type(module, node.returns, node, width)
         if not isinstance(returned, str):
-            raise Refusal(f"line {node.lineno}: only scalars are returned")
+            raise Refusal(f"line {node.lineno}: a function must return a scalar")
         returns = returned
     fixed = set() if kind is Kind.FUNCTION else declared.keys() - {"acc"}
     callee = partial(_callee, width=width)
@@ -145,7 +145,7 @@ def _define(module: ModuleType, node: ast.FunctionDef, kind: Kind, width: Width)
     clashing |= functions & (parameters.keys() | body.local_names)
     if clashing:
         what = "function" if clashing & functions else "field"
-        raise Refusal(f"line {node.lineno}: {clashing.pop()!r} is the name of a {what}, too")
+        raise Refusal(f"line {node.lineno}: {clashing.pop()!r} is also the name of a {what}")
     return Definition(
         node.name, kind, declared, places, parameters, returns, statements, tuple(body.callees)
     )

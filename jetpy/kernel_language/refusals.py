@@ -33,8 +33,8 @@ def _refuse_many_arguments(definition: Definition) -> None:
     )
     if size > MAX_BYTES:
         raise Refusal(
-            f"its arguments take {size} bytes; with more than {MAX_BYTES} its launches cannot be "
-            "captured into a CUDA graph"
+            f"its arguments take {size} bytes; they must take at most {MAX_BYTES}, so that a CUDA "
+            "graph can capture its launches"
         )
 
 
@@ -47,7 +47,7 @@ def _refuse_conflicting_names(used: list[Definition]) -> None:
     elements: dict[str, str] = {}
     for definition in used:
         if names.setdefault(definition.name, definition) is not definition:
-            raise Refusal(f"it calls two functions of the name {definition.name!r}")
+            raise Refusal(f"it calls two functions with the name {definition.name!r}")
         for name, kind in definition.parameters.items():
             if isinstance(kind, View) and elements.setdefault(name, kind.element) != kind.element:
                 raise Refusal(

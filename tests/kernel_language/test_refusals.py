@@ -24,51 +24,51 @@ def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
 HEAD = "@pk.workunit\ndef w(i: int, a: pk.View1D[pk.int32], k: int{}):\n"
 WORKUNIT = HEAD.format("")
 BROKEN = {
-    "b: int = 1\n    del b": (3, "statement outside the language"),
-    "with a: pass": (2, "statement outside the language"),
+    "b: int = 1\n    del b": (3, "do not support this statement"),
+    "with a: pass": (2, "do not support this statement"),
     "a[i] = [1, 2]": (2, "expression outside the language"),
     "a[i] = 1 if i else 2": (2, "expression outside the language"),
     "a[i] = (0 < i < 3)": (2, "expression outside the language"),
     "x = 1\n    a[i] = x": (2, "undeclared local"),
     "a[i] = nobody": (2, "unknown or untyped name"),
     "a[i] = a": (2, "expression outside the language"),
-    "a[i] = k[i]": (2, "no view"),
-    "a[i] = nobody[i]": (2, "no view"),
-    "a[i] = print(i)": (2, "no @pk.function"),
-    "a[i] = other(i)": (2, "no @pk.function"),
-    "w2(i, a)": (2, "no @pk.function"),
+    "a[i] = k[i]": (2, "only a view can be indexed"),
+    "a[i] = nobody[i]": (2, "only a view can be indexed"),
+    "a[i] = print(i)": (2, "only a @pk.function can be called"),
+    "a[i] = other(i)": (2, "only a @pk.function can be called"),
+    "w2(i, a)": (2, "only a @pk.function can be called"),
     "pk.atomic_fetch_add(k, [0], 1)": (2, "atomics take a view"),
     "pk.atomic_fetch_add(a, 0, 1)": (2, "atomics take a view"),
-    "return 1": (2, "returns no value"),
-    "i.x = 1": (2, "assignment to this target"),
-    "k = 1": (2, "assignment to a workunit's parameter"),
-    "rows.count = 1": (2, "assignment to this target"),
+    "return 1": (2, "must not return a value"),
+    "i.x = 1": (2, "do not support this target"),
+    "k = 1": (2, "a workunit must not assign to a parameter"),
+    "rows.count = 1": (2, "do not support this target"),
     "a[i] = rows.lengths[i]": (2, "rows has no field lengths"),
     "a[i] = rows.starts": (2, "a view without an index"),
     "a[i] = k.count": (2, "k has no field count"),
-    "a[i] = first(k)": (2, "no group of type Rows"),
-    "a[i] = first(other)": (2, "no group of type Rows"),
-    "a[i] = clip(rows, 1)": (2, "a group where none is taken"),
+    "a[i] = first(k)": (2, "must be a group of type Rows"),
+    "a[i] = first(other)": (2, "must be a group of type Rows"),
+    "a[i] = clip(rows, 1)": (2, "must not be a group"),
     "a[i] = clip(1)": (2, "clip takes 2 arguments"),
-    "a[i] = clip(x=1, most=1)": (2, "arguments by keyword"),
-    "a[i] = get(rows.wide, 0)": (2, "no view of int32"),
-    "put(a, 1)\n    a[i] = put(a, 1)": (3, "a value of a function that returns none"),
+    "a[i] = clip(x=1, most=1)": (2, "must not have keyword arguments"),
+    "a[i] = get(rows.wide, 0)": (2, "must be a view of int32"),
+    "put(a, 1)\n    a[i] = put(a, 1)": (3, "the function returns no value"),
     "a[i] = Rows": (2, "unknown or untyped name"),
     "a[i] = Rows.starts": (2, "unknown or untyped name"),
     "a[i] = k / 2": (2, "/ is for floating point"),
     "x: pk.double = k\n    a[i] = x // 2": (3, "// is for integers"),
     "x: pk.double = k\n    a[i] = 1 << x": (3, "<< is for integers"),
     "x: pk.double = k\n    a[i] = ~x": (3, "~ is for integers"),
-    "x: pk.int64 = k\n    for j in range(x):\n        a[i] = j": (3, "a range of other numbers"),
-    "for j in range(0, k, 2, 2):\n        a[i] = j": (2, "something that is not a range"),
-    "for j in range(k, 0, -1):\n        a[i] = j": (2, "a step that is not above 0"),
-    "for j in range(stop=k):\n        a[i] = j": (2, "something that is not a range"),
-    "for j in clip(i, 1):\n        a[i] = j": (2, "something that is not a range"),
-    "for j in row(i):\n        a[i] = j": (2, "something that is not a range"),
-    "for j in count(clip(i, 1)):\n        a[i] = j": (2, "a call in the arguments of a range"),
+    "x: pk.int64 = k\n    for j in range(x):\n        a[i] = j": (3, "the bounds of a range must be int32"),
+    "for j in range(0, k, 2, 2):\n        a[i] = j": (2, "only a range can be looped over"),
+    "for j in range(k, 0, -1):\n        a[i] = j": (2, "the step of a range must be above 0"),
+    "for j in range(stop=k):\n        a[i] = j": (2, "only a range can be looped over"),
+    "for j in clip(i, 1):\n        a[i] = j": (2, "only a range can be looped over"),
+    "for j in row(i):\n        a[i] = j": (2, "only a range can be looped over"),
+    "for j in count(clip(i, 1)):\n        a[i] = j": (2, "the arguments of a range must not be calls"),
     "for j in count(i, 1):\n        a[i] = j": (2, "count takes 1 arguments"),
-    "for j in rows:\n        a[i] = j": (2, "statement outside the language"),
-    "a[i] = count(i)": (2, "no @pk.function"),
+    "for j in rows:\n        a[i] = j": (2, "do not support this statement"),
+    "a[i] = count(i)": (2, "only a @pk.function can be called"),
     "for j in range(2 * k):\n        a[i] = j_stop": (3, "unknown or untyped name"),
     "pk.atomic_compare_exchange(a, [0], 1, 2)": (2, "in a @pk.function only"),
     "pk.atomic_fetch_add(a, [0], 1, 2)": (2, "atomics take a view"),
@@ -204,7 +204,9 @@ def test_more_arguments_than_a_graph_can_record_are_refused(read: Read) -> None:
     text = "@pk.workunit\ndef w(i: int, {}):\n    a0[i] = 1\n"
     assert "n1" in read(text.format(", ".join([*views, "n0: int", "n1: int"]))).arguments
     for more in (["n0: int", "n1: int", "n2: int"], ["n0: int", "n1: pk.int64"]):
-        with pytest.raises(BackendError, match="its arguments take 468 bytes; with more than 464"):
+        with pytest.raises(
+            BackendError, match="its arguments take 468 bytes; they must take at most 464"
+        ):
             read(text.format(", ".join([*views, *more])))
 
 
@@ -224,5 +226,5 @@ def test_names_that_clash_are_refused(parameters: str, line: str, what: str, rea
     if not what:
         assert read(f"{BEFORE}{head}    {line}\n").name == "w"
         return
-    with pytest.raises(BackendError, match=f"is the name of a {what}, too"):
+    with pytest.raises(BackendError, match=f"is also the name of a {what}"):
         read(f"{BEFORE}{head}    {line}\n")
