@@ -201,7 +201,9 @@ class Body:
             if len(parts) < 2:
                 raise _fail(node, "only a range can be looped over")
             if any(isinstance(n, ast.Call) for given in call.args for n in ast.walk(given)):
-                raise _fail(node, "the arguments of a range must not be calls; assign them to locals first")
+                raise _fail(
+                    node, "the arguments of a range must not be calls; assign them to locals first"
+                )
             read = [self._call(call, part) for part in parts]
         return [*read, one][:3]
 
