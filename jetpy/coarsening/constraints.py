@@ -2,29 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.engines.base import Array, Backend
-
-
-@dataclass(frozen=True, eq=False)
-class Constraints:
-    """Which vertices may become one.
-
-    Attributes
-    ----------
-    heaviest : int
-        The most that they may weigh together.
-    within_parts : bool
-        Whether they must be in the same part.
-    parts : int32, shape (n,), on the back end
-        Anything if not `within_parts`.
-    """
-
-    heaviest: int
-    within_parts: bool
-    parts: Array
+from jetpy.workloads.common.groups import Constraints
 
 
 def constrain(

@@ -2,65 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from jetpy.device.device_graph import Adjacency, DeviceGraph
 from jetpy.device.long_rows import find_fine_rows, find_long_rows
 from jetpy.engines.base import Array, Backend
 from jetpy.workloads.coarsening import contraction as kernels
+from jetpy.workloads.coarsening.contraction import Grouping, Pairs, Tables
 from jetpy.workloads.common.groups import NO_VERTEX
 from jetpy.workloads.common.packing import LOWER_BITS
 from jetpy.workloads.common.values import add_weights
-
-
-@dataclass(frozen=True, eq=False)
-class Pairs:
-    """Pairs of fine vertices, as kernels take them: arrays of int32, on the back end.
-
-    Attributes
-    ----------
-    match, coarse_of : int32, shape (n,)
-    representatives : int32, at least one for each coarse vertex
-    """
-
-    match: Array
-    coarse_of: Array
-    representatives: Array
-
-
-@dataclass(frozen=True, eq=False)
-class Grouping:
-    """Groups of fine vertices, as kernels take them, on the back end.
-
-    Attributes
-    ----------
-    group_of, coarse_of : int32, shape (n,)
-    places : of its `sum_type`, shape (n,)
-    lengths : of this type, shape (coarse n,)
-    """
-
-    group_of: Array
-    coarse_of: Array
-    places: Array
-    lengths: Array
-
-
-@dataclass(frozen=True, eq=False)
-class Tables:
-    """Coarse rows while edges merge, as kernels take them, on the back end.
-
-    Attributes
-    ----------
-    offsets : of its `sum_type`, shape (coarse n + 1,)
-    keys : int32, shape (offsets[-1],)
-    sums : of `sum_type`, of the same shape
-    counts : of `sum_type`, shape (coarse n,)
-    """
-
-    offsets: Array
-    keys: Array
-    sums: Array
-    counts: Array
 
 
 def contract(backend: Backend, graph: DeviceGraph, match: Array) -> tuple[DeviceGraph, Array]:

@@ -2,39 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from jetpy.coarsening.constraints import Constraints, constrain
+from jetpy.coarsening.constraints import constrain
 from jetpy.coarsening.two_hop import match_two_hop
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.engines.base import Array, Backend
 from jetpy.problem.options import CoarsenOptions
 from jetpy.workloads.coarsening import matching as kernels
-from jetpy.workloads.coarsening.matching import COMPARERS, NOT_CHOSEN
-from jetpy.workloads.common.groups import NO_VERTEX
+from jetpy.workloads.coarsening.matching import COMPARERS, NOT_CHOSEN, Handshakes
+from jetpy.workloads.common.groups import NO_VERTEX, Constraints
 from jetpy.workloads.common.long_rows import LANES
-
-
-@dataclass(frozen=True, eq=False)
-class Handshakes:
-    """Rounds of handshakes, as kernels take them, on the back end.
-
-    Attributes
-    ----------
-    match, preferred : int32, shape (n,)
-    lane_best : of the back end's `sum_type`, shape (LANES * number of long rows,)
-    least : of this type, shape (n,), or empty unless `is_weighted`
-    is_weighted : bool
-    seed : int
-    """
-
-    match: Array
-    preferred: Array
-    lane_best: Array
-    least: Array
-    is_weighted: bool
-    seed: int
 
 
 def match_vertices(

@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
-from jetpy.coarsening.constraints import Constraints
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.engines.base import Array, Backend, Workunit
 from jetpy.problem.options import CoarsenOptions
 from jetpy.workloads.coarsening import matching as matching_kernels
 from jetpy.workloads.coarsening import two_hop as kernels
-
-
-@dataclass(frozen=True, eq=False)
-class Grouped:
-    """Vertices in groups, as kernels take them.
-
-    Attributes
-    ----------
-    keys : int64, on the back end
-    numbers, starts : int32, of the shape of `keys`, on the back end
-    """
-
-    keys: Array
-    numbers: Array
-    starts: Array
+from jetpy.workloads.coarsening.two_hop import Grouped
+from jetpy.workloads.common.groups import Constraints
 
 
 class Weighted(Protocol):

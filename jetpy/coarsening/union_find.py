@@ -2,86 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from jetpy.coarsening.constraints import Constraints, constrain
+from jetpy.coarsening.constraints import constrain
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.engines.base import Array, Backend
 from jetpy.problem.options import CoarsenOptions
 from jetpy.workloads.coarsening import union_find as kernels
-from jetpy.workloads.coarsening.union_find import NO_CHOICE, NO_SCORE
+from jetpy.workloads.coarsening.union_find import (
+    NO_CHOICE,
+    NO_SCORE,
+    Crowded,
+    Groups,
+    Selection,
+    Subsets,
+)
+from jetpy.workloads.common.groups import Constraints
 
 FAITHFUL = 16
 """Rounds of joining as in the paper; then those with shortcuts, which only long chains need."""
-
-
-@dataclass(frozen=True, eq=False)
-class Selection:
-    """Which neighbour each vertex selects, as kernels take it.
-
-    Attributes
-    ----------
-    selected : int32, shape (n,)
-    scores, choices : int64, shape (n,) if there are long rows
-    by_degree : bool
-        Whether degrees count.
-    seed : int
-    """
-
-    selected: Array
-    scores: Array
-    choices: Array
-    by_degree: bool
-    seed: int
-
-
-@dataclass(frozen=True, eq=False)
-class Subsets:
-    """Subsets of vertices, as kernels take them: arrays of int32, shape (n,).
-
-    `totals` is of the back end's `sum_type`.
-    """
-
-    names: Array
-    joined: Array
-    labels: Array
-    sizes: Array
-    totals: Array
-
-
-@dataclass(frozen=True, eq=False)
-class Crowded:
-    """The vertices of subsets that are to be split, as kernels take them.
-
-    Attributes
-    ----------
-    keys : int64, one for each vertex
-    firsts : int32, shape (n,)
-    sums : int64, one for each vertex
-    bits : int
-        Of the number of vertices.
-    """
-
-    keys: Array
-    firsts: Array
-    sums: Array
-    bits: int
-
-
-@dataclass(frozen=True, eq=False)
-class Groups:
-    """Groups of listed vertices, as kernels take them: int32, at least of the length of the list.
-
-    Attributes
-    ----------
-    numbers : the group of each vertex
-    representatives : the first vertex of each group
-    """
-
-    numbers: Array
-    representatives: Array
 
 
 def group_vertices(

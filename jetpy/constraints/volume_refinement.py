@@ -10,36 +10,13 @@ import numpy.typing as npt
 from jetpy.constraints.nets import Nets
 from jetpy.engines.base import Array, Backend
 from jetpy.graph.csr import IntArray
-from jetpy.refinement.state import Table
+from jetpy.workloads.common.groups import Connectivity
 from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.constraints import volume as kernels
 from jetpy.workloads.constraints.volume import STAYS
 from jetpy.workloads.refinement.connectivity import UNUSED
 
 PASSES = 20
-
-
-@dataclass(frozen=True, eq=False)
-class DeviceNets:
-    """Nets, and the nets of each vertex, on a back end: rows of vertices, then of nets."""
-
-    indptr: Array
-    indices: Array
-    weights: Array
-    n: int
-    count: int
-
-    @classmethod
-    def of(cls, host: Backend, nets: Nets, vertex_weights: IntArray) -> DeviceNets:
-        """Upload nets and the weights of vertices (int32, shape (n,)) to a back end."""
-        starts, own = nets.by_vertex()
-        return cls(
-            host.from_host(np.concatenate([starts, nets.starts[1:] + starts[-1]])),
-            host.from_host(np.concatenate([own, nets.pins])),
-            host.from_host(np.concatenate([vertex_weights, nets.weights]).astype(host.sum_type)),
-            nets.n,
-            nets.count,
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +53,7 @@ def shrink_volume(
     host, n, k = backend.host, nets.n, len(limits)
     slots = np.concatenate([[0], np.minimum(np.diff(nets.starts), k).cumsum()])
     size = int(slots[-1])
-    table = Table(
+    table = Connectivity(
         rows=host.from_host(slots[:-1].astype(host.sum_type)),
         parts=host.full(size, UNUSED),
         weights=host.full(size, 0, host.sum_type),
@@ -104,8 +81,20 @@ def shrink_volume(
         kernels.shrink,
         passes=PASSES,
         seed=seed,
-        nets=DeviceNets.of(host, nets, vertex_weights),
+        nets=_upload(host, nets, vertex_weights),
         table=table,
         state=state,
     )
     return host.to_host(found)
+
+
+def _upload(host: Backend, nets: Nets, vertex_weights: IntArray) -> kernels.Nets:
+    """Upload nets and the weights of vertices (int32, shape (n,)) to a back end."""
+    starts, own = nets.by_vertex()
+    return kernels.Nets(
+        host.from_host(np.concatenate([starts, nets.starts[1:] + starts[-1]])),
+        host.from_host(np.concatenate([own, nets.pins])),
+        host.from_host(np.concatenate([vertex_weights, nets.weights]).astype(host.sum_type)),
+        nets.n,
+        nets.count,
+    )

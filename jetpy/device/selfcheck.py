@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from jetpy.engines.base import Array, Backend
 from jetpy.errors import BackendError
+from jetpy.workloads.common.selfcheck import Tallies
 
 SIZES = (1, 33, 2049, 1_000_003)
 """Within a warp, across several blocks, and across many with a ragged end."""
@@ -44,23 +45,6 @@ class Outcome:
     missing: str = ""
     wrong: list[str] = field(default_factory=list)
     threads: int = 0
-
-
-@dataclass(frozen=True, eq=False)
-class Tallies:
-    """What is made of n numbers, as kernels take it (`jetpy.workloads.common.selfcheck`).
-
-    Attributes
-    ----------
-    doubled : int32, shape (n,)
-    sums : int64, shape (BUCKETS,)
-    least, most : int32, shape (BUCKETS,)
-    """
-
-    doubled: Array
-    sums: Array
-    least: Array
-    most: Array
 
 
 def check_apart(name: str) -> Outcome:

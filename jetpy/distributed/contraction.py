@@ -12,41 +12,24 @@ from itertools import pairwise
 
 import numpy as np
 
-from jetpy.coarsening.contraction import Pairs, merge
+from jetpy.coarsening.contraction import merge
 from jetpy.device.device_graph import Adjacency, DeviceGraph
 from jetpy.distributed.communicator import Counts, starts_of
 from jetpy.distributed.lists import add_to_all, joined, ordered, picked, put
 from jetpy.distributed.piece import Blocks, Piece, global_to_local_below, localize, make_piece
 from jetpy.engines.base import Array, Backend
 from jetpy.graph.csr import INT32_MAX
-from jetpy.workloads.coarsening.contraction import offset_rows
+from jetpy.workloads.coarsening.contraction import Pairs, offset_rows
 from jetpy.workloads.common.groups import NO_VERTEX
 from jetpy.workloads.distributed import piece_contraction as kernels
 from jetpy.workloads.distributed import row_migration as row_kernels
 from jetpy.workloads.distributed.global_to_local import list_outside
+from jetpy.workloads.distributed.piece_contraction import Meeting, Numbering
 
 MAX_THREADS_PER_ROW = 32
 """Maximum number of threads that copy a row on a GPU."""
 MAX_UNEVEN = 1.1
 """Maximum ratio of a block's work to the average before new block boundaries are chosen."""
-
-
-@dataclass(frozen=True, eq=False)
-class Numbering:
-    """Ids of coarse vertices; see `jetpy.workloads.distributed.piece_contraction`."""
-
-    partners: Array
-    places: Array
-    coarse: Array
-
-
-@dataclass(frozen=True, eq=False)
-class Meeting:
-    """Rows to merge; see `jetpy.workloads.distributed.piece_contraction`."""
-
-    lower: Array
-    upper: Array
-    match: Array
 
 
 @dataclass(frozen=True, eq=False)

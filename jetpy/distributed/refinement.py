@@ -7,7 +7,6 @@ communication. Otherwise the host reads the task of each iteration and launches 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,16 +20,7 @@ from jetpy.refinement.state import MAX_MOVED, RefinementState
 from jetpy.workloads.common import ghosts as ghost_kernels
 from jetpy.workloads.common.control_block import Control, Counter, Task
 from jetpy.workloads.distributed import shared_counts as kernels
-from jetpy.workloads.distributed.shared_counts import AfterMoves, AfterUpdate
-
-
-@dataclass(frozen=True, eq=False)
-class Shared:
-    """Sums over pieces in an iteration, int64 (`jetpy.workloads.distributed.shared_counts`)."""
-
-    weights_before: Array
-    moves: Array
-    updates: Array
+from jetpy.workloads.distributed.shared_counts import AfterMoves, AfterUpdate, Shared
 
 
 class PieceState(RefinementState):

@@ -5,38 +5,15 @@ The group determines the rank. The process pairs vertices by their global ids, a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from jetpy.coarsening.constraints import Constraints
 from jetpy.coarsening.two_hop import pair_sorted
 from jetpy.distributed.lists import counts_between, ordered
 from jetpy.distributed.piece import Piece
 from jetpy.engines.base import Array, Backend
-from jetpy.workloads.common.groups import NO_VERTEX
+from jetpy.workloads.common.groups import NO_VERTEX, Constraints
 from jetpy.workloads.distributed import two_hop_exchange as kernels
-
-
-@dataclass(frozen=True, eq=False)
-class OutgoingVertices:
-    """Vertices that this process sends; see `jetpy.workloads.distributed.two_hop_exchange`."""
-
-    keys: Array
-    target_ranks: Array
-    processes: int
-
-
-@dataclass(frozen=True, eq=False)
-class ReceivedVertices:
-    """Vertices that this process has received, as `jetpy.coarsening.two_hop` pairs them."""
-
-    recv_buffer: Array
-    order: Array
-    keys: Array
-    ids: Array
-    vertex_weights: Array
-    digests: Array
+from jetpy.workloads.distributed.two_hop_exchange import OutgoingVertices, ReceivedVertices
 
 
 class PairElsewhere:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from jetpy.engines.base import Array
@@ -11,15 +9,7 @@ from jetpy.graph.csr import IntArray
 from jetpy.incremental.buckets import BucketList
 from jetpy.incremental.column import BlankColumn
 from jetpy.workloads.incremental import affected as kernels
-
-
-@dataclass(frozen=True, eq=False)
-class _Affected:
-    """Affected vertices, as input of the kernels (`jetpy.workloads.incremental.affected`)."""
-
-    vertices: Array
-    surplus: Array
-    marks: Array
+from jetpy.workloads.incremental.affected import Affected
 
 
 def find_entering(
@@ -41,8 +31,8 @@ def find_entering(
     """
     backend, rows, count = graph.backend, graph.device, len(modified)
 
-    def weighed(vertices: Array) -> _Affected:
-        affected = _Affected(vertices, backend.full(len(vertices), 0), marks.for_size(graph.ids))
+    def weighed(vertices: Array) -> Affected:
+        affected = Affected(vertices, backend.full(len(vertices), 0), marks.for_size(graph.ids))
         backend.parallel_for(
             len(vertices) * graph.lanes,
             kernels.weigh_rows,

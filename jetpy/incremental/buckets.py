@@ -16,28 +16,23 @@ from jetpy.engines.base import Array, Backend
 from jetpy.errors import GraphError
 from jetpy.graph.csr import INT32_MAX, Graph, IntArray
 from jetpy.incremental.column import Column, HostColumn, row_offsets, upload_together
-from jetpy.incremental.edits import EdgeModifiers, Edits
+from jetpy.incremental.edits import Edits
 from jetpy.workloads.common.groups import NO_PART
 from jetpy.workloads.incremental import buckets as kernels
-from jetpy.workloads.incremental.buckets import BUCKET_SLOTS, NO_NUMBER, NO_PLACE, WARP
+from jetpy.workloads.incremental.buckets import (
+    BUCKET_SLOTS,
+    NO_NUMBER,
+    NO_PLACE,
+    WARP,
+    EdgeModifiers,
+    SoughtEdges,
+)
+from jetpy.workloads.incremental.buckets import BucketList as DeviceBuckets
 
 SPARE_SHARE = 8
 """Number of buckets in use per spare bucket in a new layout."""
 ROW_GROWTH = 1.25
 """Growth factor of a row that no longer fits its buckets."""
-
-
-@dataclass(frozen=True, eq=False)
-class DeviceBuckets:
-    """A graph in buckets on a back end (`jetpy.workloads.incremental.buckets`)."""
-
-    bucket_ptr: Array
-    degrees: Array
-    slots: Array
-    edge_weights: Array
-    vertex_weights: Array
-    parts: Array
-    lanes: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,16 +42,6 @@ class _Csr:
     indptr: Array
     indices: Array
     edge_weights: Array
-
-
-@dataclass(frozen=True, eq=False)
-class _SoughtEdges:
-    """Edges to look up, as input of the kernels."""
-
-    sources: Array
-    targets: Array
-    places: Array
-    weights: Array
 
 
 class BucketList:
@@ -139,7 +124,7 @@ class BucketList:
             return np.empty(0, np.int32), np.empty(0, np.int32)
         u, v = upload_together(backend, sources, targets)
         found = backend.full(2 * count, NO_PLACE)
-        edges = _SoughtEdges(u, v, found[:count], found[count:])
+        edges = SoughtEdges(u, v, found[:count], found[count:])
         backend.parallel_for(count * self.lanes, kernels.find_edges, edges=edges, graph=self.device)
         result = backend.to_host(found)
         return result[:count], result[count:]

@@ -4,29 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jetpy.engines.base import Array
 from jetpy.graph.csr import IntArray
-
-
-@dataclass(frozen=True, eq=False)
-class EdgeModifiers:
-    """Edges to delete and to insert, in the rows of both ends, on the host or a back end.
-
-    Attributes
-    ----------
-    vertices : int32, ascending
-        Vertices whose rows change.
-    starts : int32, shape (len(vertices) + 1,)
-        Start of each row's modifiers, then the end.
-    places, targets, weights : int32
-        The modifiers, in the order and encoding of `jetpy.workloads.incremental.buckets`.
-    """
-
-    vertices: Array
-    starts: Array
-    places: Array
-    targets: Array
-    weights: Array
+from jetpy.workloads.incremental.buckets import EdgeModifiers
 
 
 @dataclass(frozen=True, eq=False)

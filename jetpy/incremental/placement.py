@@ -13,13 +13,13 @@ from jetpy.incremental.affected import find_entering
 from jetpy.incremental.buckets import BucketList
 from jetpy.incremental.column import BlankColumn
 from jetpy.incremental.pseudo_partition import PseudoPartition, gather
-from jetpy.refinement.state import Table
-from jetpy.workloads.common.groups import NO_PART
+from jetpy.workloads.common.groups import NO_PART, Connectivity
 from jetpy.workloads.common.values import add_weights
 from jetpy.workloads.incremental import placement as kernels
 from jetpy.workloads.incremental import pseudo_partition as pseudo_kernels
 from jetpy.workloads.incremental.affected import Mark
 from jetpy.workloads.incremental.buckets import NO_NUMBER
+from jetpy.workloads.incremental.placement import VertexMoves
 from jetpy.workloads.refinement import connectivity as table_kernels
 from jetpy.workloads.refinement.connectivity import UNUSED
 
@@ -93,20 +93,6 @@ class _State(PseudoPartition):
     k: int
 
 
-@dataclass(frozen=True, eq=False)
-class _VertexMoves:
-    """The moves of a round, for `jetpy.workloads.incremental.placement`."""
-
-    targets: Array
-    pulls: Array
-    losses: Array
-    keys: Array
-    pull_bits: int
-    number_bits: int
-    weights_before: Array
-    weights_before_part: Array
-
-
 def place(
     pseudo: PseudoPartition, part_weights: npt.NDArray[np.int64], limit: int, seed: int
 ) -> tuple[IntArray, int, int]:
@@ -148,20 +134,21 @@ def place(
     return backend.to_host(state.parts), growth // 2, loss
 
 
-def _connect(state: _State) -> Table:
+def _connect(state: _State) -> Connectivity:
     """Return the table of edges into each part, and count the neighbours that vertices wait for."""
     backend, n, k = state.backend, state.n, state.k
     rows, none = backend.empty(n), backend.empty(0)
-    size = backend.scan(n, table_kernels.place_rows, graph=state, table=Table(rows, none, none, k))
-    table = Table(rows, backend.full(size, UNUSED), backend.full(size, 0), k)
+    empty = Connectivity(rows, none, none, k)
+    size = backend.scan(n, table_kernels.place_rows, graph=state, table=empty)
+    table = Connectivity(rows, backend.full(size, UNUSED), backend.full(size, 0), k)
     backend.parallel_for(n * state.lanes, pseudo_kernels.connect, pseudo=state, table=table)
     return table
 
 
-def _room_for_moves(state: _State) -> _VertexMoves:
+def _room_for_moves(state: _State) -> VertexMoves:
     backend, n, k = state.backend, state.n, state.k
     number_bits = n.bit_length()
-    return _VertexMoves(
+    return VertexMoves(
         targets=backend.empty(n),
         pulls=backend.empty(n),
         losses=backend.empty(n),
@@ -173,7 +160,7 @@ def _room_for_moves(state: _State) -> _VertexMoves:
     )
 
 
-def _place_some(state: _State, table: Table, moves: _VertexMoves) -> int:
+def _place_some(state: _State, table: Connectivity, moves: VertexMoves) -> int:
     """Run a round, and return the number of vertices placed, at least one."""
     backend, n = state.backend, state.n
     backend.parallel_for(1, kernels.find_lightest, state=state)

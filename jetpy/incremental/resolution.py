@@ -9,8 +9,8 @@ from jetpy.errors import GraphError
 from jetpy.graph.csr import INT32_MAX, IntArray
 from jetpy.incremental.batch import Modifiers, begins_of, ends_of, is_among, name
 from jetpy.incremental.buckets import BucketList
-from jetpy.incremental.edits import EdgeModifiers, Edits
-from jetpy.workloads.incremental.buckets import NO_PLACE
+from jetpy.incremental.edits import Edits
+from jetpy.workloads.incremental.buckets import NO_PLACE, EdgeModifiers
 
 
 def resolve(graph: BucketList, modifiers: Modifiers) -> Edits:

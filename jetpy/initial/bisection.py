@@ -15,7 +15,7 @@ from jetpy.initial.roots import Root
 from jetpy.workloads.common.groups import NO_PART
 from jetpy.workloads.common.heaps import Field
 from jetpy.workloads.initial import bisection as kernels
-from jetpy.workloads.initial.bisection import VERTEX_ROOM, Node
+from jetpy.workloads.initial.bisection import VERTEX_ROOM, Node, Tree
 
 GROWINGS = 3
 """Bisections that are grown on the coarsest level of a try; the best one is kept."""
@@ -23,19 +23,6 @@ PASSES = 8
 """Most passes of Fiduccia and Mattheyses on a level."""
 ENTRY_ROOM = 3
 """Room of a node for the entries of its levels, per entry."""
-
-
-@dataclass(frozen=True, eq=False)
-class Tree:
-    """The nodes of a depth, as `jetpy.workloads.initial.bisection` has them."""
-
-    nodes: Array
-    order: Array
-    parts: Array
-    places: Array
-    shares: Array
-    rooms: Array
-    pinned: Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,26 +19,15 @@ from jetpy.problem.problem import EDGE_CUT, Problem
 from jetpy.refinement.measures import Measures
 from jetpy.workloads.common.groups import NO_PART
 from jetpy.workloads.flows import flow_cuts, flow_networks, regions
+from jetpy.workloads.flows.flow_cuts import Moves
 from jetpy.workloads.flows.flow_networks import NODES_BESIDE
-from jetpy.workloads.flows.regions import KEPT_OUTSIDE, OUTSIDE, Pair
+from jetpy.workloads.flows.regions import KEPT_OUTSIDE, OUTSIDE, Pair, Pairs
 
 MAX_CUT, MAX_CUT_COARSE = 0.1, 0.05
 """Share of the edge weight that is cut above which there are no flows, on the finest level and on
 others: they gain little there, and take long."""
 REGION_SHARE = 4
 """A region has at most one in so many of the weight of a part."""
-
-
-@dataclass(frozen=True, eq=False)
-class Pairs:
-    """Pairs of parts and their regions, as kernels take them."""
-
-    rows: Array
-    tails: Array
-    heads: Array
-    order: Array
-    hops: Array
-    places: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,14 +55,6 @@ class Trees:
         arrays += [backend.empty(arcs, t) for t in types]
         arrays.append(backend.full(1, 0, np.int64))
         return cls(*arrays)
-
-
-@dataclass(frozen=True, eq=False)
-class Moves:
-    """What flows change, as kernels take it."""
-
-    vertex_weights: Array
-    parts: Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,46 +3,16 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
 
 import numpy as np
 
 from jetpy.engines.base import Array
 from jetpy.refinement.state import RefinementState
 from jetpy.workloads.refinement import independent_set as kernels
-from jetpy.workloads.refinement.independent_set import Count
+from jetpy.workloads.refinement.independent_set import Count, Events, Legal, Sequence
 
 MOST = 2048
 """Moves that are sorted by looking at each pair of them: then launches need not know how many."""
-
-
-@dataclass(frozen=True, eq=False)
-class Legal:
-    """The legal moves of an iteration, for `jetpy.workloads.refinement.independent_set`."""
-
-    targets: Array
-    counts: Array
-    keys: Array
-
-
-@dataclass(frozen=True, eq=False)
-class Sequence:
-    """Moves by falling gain, as `jetpy.workloads.refinement.independent_set` takes them."""
-
-    keys: Array
-    changes: Array
-    admitted: Array
-    most: int
-
-
-@dataclass(frozen=True, eq=False)
-class Events:
-    """What moves mean to parts, as `jetpy.workloads.refinement.independent_set` takes it."""
-
-    ordered: Array
-    sums: Array
-    bases: Array
-    count: int
 
 
 class IndependentSet:

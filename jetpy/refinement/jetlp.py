@@ -2,38 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from jetpy.engines.base import Array
 from jetpy.refinement.state import RefinementState
 from jetpy.workloads.common.striped_counters import APART
 from jetpy.workloads.refinement import jetlp as kernels
+from jetpy.workloads.refinement.jetlp import Inflow, Proposals
 from jetpy.workloads.refinement.losses import BUCKETS
-
-
-@dataclass(frozen=True, eq=False)
-class Proposals:
-    """What an iteration proposes, as `jetpy.workloads.refinement.jetlp` takes it."""
-
-    vertices: Array
-    gains: Array
-    is_capped: bool
-
-
-@dataclass(frozen=True, eq=False)
-class Inflow:
-    """How the inflow of parts is capped, as `jetpy.workloads.refinement.jetlp` takes it."""
-
-    ranks: Array
-    incoming: Array
-    outgoing: Array
-    lowest_ranks: Array
-    shares: Array
-    stripes: int
-    overfill: int
 
 
 class LabelPropagation:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.engines.base import Array, Backend
 from jetpy.problem.problem import Metric, Problem
+from jetpy.workloads.common.groups import Metric as DeviceMetric
 from jetpy.workloads.multilevel import projection as kernels
 
 COARSEST_SCALE_BITS = 10
@@ -39,17 +40,6 @@ class Measures:
     def quality(self, problem: Problem) -> tuple[int, int]:
         """Return what is smaller of the better partition: weight above a limit, then the cut."""
         return max(self.overload(problem), 0), self.cut
-
-
-@dataclass(frozen=True, eq=False)
-class DeviceMetric:
-    """A metric on a back end, as kernels take it."""
-
-    metric_kind: int
-    distances: Array
-    k: int
-    unit: int
-    scale: int
 
 
 def upload_metric(backend: Backend, graph: DeviceGraph, metric: Metric, k: int) -> DeviceMetric:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,38 +11,13 @@ from jetpy.problem.problem import Problem
 from jetpy.refinement.state import RefinementState
 from jetpy.workloads.common.control_block import Counter
 from jetpy.workloads.refinement import plan as kernels
-from jetpy.workloads.refinement.plan import DIFFERENT, Row
+from jetpy.workloads.refinement.plan import DIFFERENT, GroupSums, Row
 
 PERCENT_OPEN, MAX_BELOW_LIMIT = 99, 100
 """Parts are usually open below so many percent of their limit, or so much below it if that is
 more."""
 WIDE, SPAN = 512, 64
 """Size of a group up to which each part looks at all; else blocks of so many are summed up."""
-
-
-@dataclass(frozen=True, eq=False)
-class BlockSums:
-    """Sums over blocks of parts, int64, as `jetpy.workloads.refinement.plan` takes them."""
-
-    span: int
-    weight: Array
-    overload: Array
-    destination_count: Array
-    room: Array
-    above: Array
-    count_at_limit: Array
-    room_at_limit: Array
-
-
-@dataclass(frozen=True, eq=False)
-class GroupSums:
-    """Sums over groups of parts, int64, as `jetpy.workloads.refinement.plan` takes them."""
-
-    at_limit: Array
-    weight: Array
-    overload: Array
-    destination_count: Array
-    room: Array
 
 
 class Plan:
@@ -76,7 +50,7 @@ class Plan:
         self._groups = k // group_size if is_wide else 0
         self._blocks = self._groups * -(-group_size // span)
         self._sums = {
-            "blocks": BlockSums(span, *_arrays(backend, 7, self._blocks)),
+            "blocks": BlockSums(*_arrays(backend, 7, self._blocks), span),
             "groups": GroupSums(*_arrays(backend, 5, self._groups)),
         }
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from jetpy.engines.base import Array, Count
+from jetpy.engines.base import Count
 from jetpy.refinement.plan import Plan
 from jetpy.refinement.state import RefinementState
 from jetpy.workloads.common.control_block import Counter
 from jetpy.workloads.refinement import rebalance as kernels
 from jetpy.workloads.refinement.losses import BUCKETS
-from jetpy.workloads.refinement.rebalance import REGION_BITS, REGION_SUMS
+from jetpy.workloads.refinement.rebalance import REGION_BITS, REGION_SUMS, EvictedSums, Eviction
 
 MAX_HALF_BITS = 5
 """`tally_digits` and `narrow_down` get nearer to the last vertex by at most twice so many bits of
@@ -20,31 +18,6 @@ its number."""
 LAST_BITS = 6
 """Bits of it, or fewer, that are left to `evict`, which looks at all vertices with the others;
 none where these may be in different pieces."""
-
-
-@dataclass(frozen=True, eq=False)
-class Eviction:
-    """Whom the overweight parts evict, as `jetpy.workloads.refinement.rebalance` takes it."""
-
-    buckets: Array
-    histogram: Array
-    stripes: int
-    last_buckets: Array
-    needed: Array
-    last_vertices: Array
-    upper_digits: Array
-    lower_digits: Array
-    half_bits: int
-
-
-@dataclass(frozen=True, eq=False)
-class EvictedSums:
-    """Weights of evicted vertices, as `jetpy.workloads.refinement.rebalance` takes them."""
-
-    sums: Array
-    regions: int
-    here: Array
-    elsewhere: Array
 
 
 class Rebalancing:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from jetpy.device.device_graph import DeviceGraph
 from jetpy.engines.base import Array, Backend, Count
 from jetpy.graph.csr import INT32_MAX
@@ -11,7 +9,7 @@ from jetpy.problem.problem import Problem
 from jetpy.refinement.launches import launches_for
 from jetpy.refinement.measures import Measures, measure, upload_metric
 from jetpy.workloads.common.control_block import COUNTER_STRIPES, Control, Counter, Task
-from jetpy.workloads.common.groups import NO_VERTEX
+from jetpy.workloads.common.groups import NO_VERTEX, Connectivity
 from jetpy.workloads.refinement import active as active_kernels
 from jetpy.workloads.refinement import connectivity as table_kernels
 from jetpy.workloads.refinement import moves as kernels
@@ -22,19 +20,6 @@ MAX_MOVED = 8
 LOOSE = 0.75
 """A vertex without adjacent parts is active if its edges weigh at most this share of what those
 of the average vertex do, each per vertex weight."""
-
-
-@dataclass(frozen=True, eq=False)
-class Table:
-    """The connectivity table (`jetpy.workloads.refinement.connectivity`).
-
-    `parts` is int32, `rows` and `weights` are of the back end's `sum_type`.
-    """
-
-    rows: Array
-    parts: Array
-    weights: Array
-    k: int
 
 
 class RefinementState:
@@ -55,7 +40,7 @@ class RefinementState:
         Parts of vertices that never move, in which they are; `NO_PART` of others.
     measures : Measures
         Of `parts` at the start.
-    table : Table
+    table : Connectivity
     launches : Launches
     tie_limit : int
         Most weight of the edges, in 128ths per vertex weight, of a vertex that is always active.
@@ -194,10 +179,10 @@ class RefinementState:
         """Sum up, over all pieces, what an update has counted."""
 
 
-def make_table(backend: Backend, graph: DeviceGraph, k: int) -> Table:
+def make_table(backend: Backend, graph: DeviceGraph, k: int) -> Connectivity:
     """Allocate a connectivity table."""
     kind = backend.sum_type
     rows = backend.empty(graph.n, kind)
-    empty = Table(rows, backend.empty(0), backend.empty(0, kind), k)
+    empty = Connectivity(rows, backend.empty(0), backend.empty(0, kind), k)
     size = backend.scan(graph.n, table_kernels.place_rows, graph=graph, table=empty)
-    return Table(rows, backend.empty(size), backend.empty(size, kind), k)
+    return Connectivity(rows, backend.empty(size), backend.empty(size, kind), k)

@@ -4,6 +4,8 @@ The members of a group are first put together, edges and all, in one row; mergin
 same as for pairs of one vertex each.
 """
 
+from dataclasses import dataclass
+
 import pykokkos as pk
 
 from jetpy.workloads.common.groups import (
@@ -28,6 +30,7 @@ LONGEST_LIST = 24
 quicker than a hash table; a longer one is such a table."""
 
 
+@dataclass(frozen=True, eq=False)
 class Pairs:
     """Fine vertices that become coarse ones, two at most."""
 
@@ -36,6 +39,7 @@ class Pairs:
     representatives: pk.View1D[pk.int32]  # the lower vertex of each coarse one
 
 
+@dataclass(frozen=True, eq=False)
 class Grouping:
     """Fine vertices that become coarse ones, any number of them."""
 
@@ -45,6 +49,7 @@ class Grouping:
     lengths: pk.View1D[Offset]  # of the rows of groups
 
 
+@dataclass(frozen=True, eq=False)
 class Tables:
     """Coarse rows while edges merge: that of c has the slots ``offsets[c]..offsets[c + 1] - 1``."""
 

@@ -10,6 +10,8 @@ whose heavy neighbours are taken stay alone, rather than being put together with
 cut parts them from.
 """
 
+from dataclasses import dataclass
+
 import pykokkos as pk
 
 from jetpy.workloads.coarsening.constraints import is_pinned, room_beside
@@ -36,6 +38,7 @@ COMPARERS = 16
 COMPARED = LANES // COMPARERS
 
 
+@dataclass(frozen=True, eq=False)
 class Handshakes:
     """Rounds of handshakes."""
 

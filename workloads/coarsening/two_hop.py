@@ -5,6 +5,8 @@ group are then paired in ascending order. Groups are found by sorting keys, grou
 one number, which leaves no room for races.
 """
 
+from dataclasses import dataclass
+
 import pykokkos as pk
 
 from jetpy.workloads.coarsening.constraints import may_join, room_beside
@@ -29,6 +31,7 @@ NO_MATCHMAKER = (1 << 63) - 1
 """Above all that `find_matchmakers` compares."""
 
 
+@dataclass(frozen=True, eq=False)
 class Grouped:
     """Unmatched vertices in groups, in order of their keys."""
 

@@ -5,6 +5,8 @@ together by selections is a subset, named by its lowest vertex. Subsets that are
 split: Lee et al., "iG-kway", DAC 2025, section IV.
 """
 
+from dataclasses import dataclass
+
 import pykokkos as pk
 
 from jetpy.workloads.coarsening.constraints import may_join, room_beside
@@ -28,6 +30,7 @@ BETWEEN = -1
 """The bin of a vertex that lies between two."""
 
 
+@dataclass(frozen=True, eq=False)
 class Selection:
     """Which neighbour each vertex selects; long rows are walked twice, for score and choice."""
 
@@ -38,6 +41,7 @@ class Selection:
     seed: int
 
 
+@dataclass(frozen=True, eq=False)
 class Subsets:
     """Subsets of vertices as they grow, and then their sizes, each at its name."""
 
@@ -48,6 +52,7 @@ class Subsets:
     totals: pk.View1D[Weight]  # weights
 
 
+@dataclass(frozen=True, eq=False)
 class Crowded:
     """The vertices of subsets that are to be split, in order of their keys."""
 
@@ -57,6 +62,7 @@ class Crowded:
     bits: int  # of a subset and of a vertex; a label has what is left of KEY_BITS
 
 
+@dataclass(frozen=True, eq=False)
 class Groups:
     """What crowded subsets are split into."""
 

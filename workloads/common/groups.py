@@ -4,6 +4,8 @@ A kernel names a group in its signature; engines are passed those of its fields 
 uses. The host passes any object that has them as attributes.
 """
 
+from dataclasses import dataclass
+
 import pykokkos as pk
 
 NO_PART = -1
@@ -64,6 +66,7 @@ class LongRows:
     lane_bits: int  # of them for each chunk: a power of two, its exponent
 
 
+@dataclass(frozen=True, eq=False)
 class Constraints:
     """Which vertices coarsening may put together (`constraints`)."""
 
@@ -72,6 +75,7 @@ class Constraints:
     parts: pk.View1D[pk.int32]
 
 
+@dataclass(frozen=True, eq=False)
 class Metric:
     """What an edge between two parts costs, per weight (`metric`)."""
 
@@ -82,6 +86,7 @@ class Metric:
     scale: int  # losses are sorted into buckets from this on
 
 
+@dataclass(frozen=True, eq=False)
 class Connectivity:
     """The connectivity table (`connectivity`): a row of slots for each vertex, from `rows` on."""
 

@@ -14,6 +14,8 @@ heuristic for improving network partitions", DAC 1982; Akhremtsev, Sanders, Schl
 shared-memory graph partitioning", IEEE TPDS 31 (2020), for gains that are kept.
 """
 
+from dataclasses import dataclass
+
 import pykokkos as pk
 
 from jetpy.workloads.common.groups import NO_PART, Connectivity, Weight
@@ -44,6 +46,7 @@ STAYS = -2
 """Home of a vertex that never moves."""
 
 
+@dataclass(frozen=True, eq=False)
 class Nets:
     """The nets of each vertex, and the vertices of each net: rows of vertices, then of nets."""
 

@@ -5,12 +5,15 @@ of the coarse vertex, in the order of the lower vertices. The owner of the coars
 rows.
 """
 
+from dataclasses import dataclass
+
 import pykokkos as pk
 
 from jetpy.workloads.common.ghosts import owned_global_id
 from jetpy.workloads.common.groups import NO_VERTEX, Graph, Offset, Weight
 
 
+@dataclass(frozen=True, eq=False)
 class Numbering:
     """How the coarse vertices of a piece are numbered."""
 
@@ -19,6 +22,7 @@ class Numbering:
     coarse: pk.View1D[pk.int32]  # global id of each vertex's coarse vertex
 
 
+@dataclass(frozen=True, eq=False)
 class Meeting:
     """Rows that become those of coarse vertices: one or two each.
 

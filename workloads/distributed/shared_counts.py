@@ -4,6 +4,7 @@ Every piece has the control block, the part weights and the plan of the whole pa
 packs the changes of its owned vertices, an allreduce sums them, and the piece unpacks the sums.
 """
 
+from dataclasses import dataclass
 from enum import IntEnum
 
 import pykokkos as pk
@@ -35,6 +36,7 @@ class AfterUpdate(IntEnum):
     """Number of pieces whose launches reach fewer than their active vertices."""
 
 
+@dataclass(frozen=True, eq=False)
 class Shared:
     """Buffers that an allreduce sums in place."""
 

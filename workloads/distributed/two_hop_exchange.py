@@ -4,6 +4,8 @@ The record of a vertex has its key, its weight and its digest. The key packs the
 global id.
 """
 
+from dataclasses import dataclass
+
 import pykokkos as pk
 
 from jetpy.workloads.coarsening.two_hop import NO_KEY
@@ -17,6 +19,7 @@ DIGEST = RECORD_WORDS - 1
 """Index of the digest in a record."""
 
 
+@dataclass(frozen=True, eq=False)
 class OutgoingVertices:
     """Vertices that this process sends to others, or to itself."""
 
@@ -25,6 +28,7 @@ class OutgoingVertices:
     processes: int  # number of processes
 
 
+@dataclass(frozen=True, eq=False)
 class ReceivedVertices:
     """Vertices that this process has received, in order of their keys."""
 

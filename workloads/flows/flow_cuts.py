@@ -6,6 +6,8 @@ Strasser, "Graph bisection with Pareto optimization", JEA 23 (2018)), as in k-wa
 (Gottesbüren, Heuer, Sanders, "Parallel flow-based hypergraph partitioning", SEA 2022).
 """
 
+from dataclasses import dataclass
+
 import pykokkos as pk
 
 from jetpy.workloads.common.groups import INT32_MAX, Weight
@@ -22,6 +24,7 @@ UNWANTED = -FULL
 """Below all preferences."""
 
 
+@dataclass(frozen=True, eq=False)
 class Moves:
     """What flows change: parts, by the weights of vertices."""
 

@@ -5,6 +5,7 @@ the weight of each. Source: Sanders, Schulz, "Engineering multilevel graph parti
 algorithms", ESA 2011, section 4.1. No part is in two pairs of one launch.
 """
 
+from dataclasses import dataclass
 from enum import IntEnum
 
 import pykokkos as pk
@@ -62,6 +63,7 @@ class Pair(IntEnum):
     COUNT = 25
 
 
+@dataclass(frozen=True, eq=False)
 class Pairs:
     """Pairs of parts, and the regions between them."""
 

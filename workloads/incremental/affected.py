@@ -5,6 +5,7 @@ pseudo-partition. It enters if it is new, or more weight of its edges leaves its
 it. In the paper it is edges that count, not their weight.
 """
 
+from dataclasses import dataclass
 from enum import IntEnum
 
 import pykokkos as pk
@@ -24,6 +25,7 @@ class Mark(IntEnum):
     """Affected, but not weighed yet."""
 
 
+@dataclass(frozen=True, eq=False)
 class Affected:
     """Affected vertices, listed."""
 

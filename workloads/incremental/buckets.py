@@ -6,6 +6,8 @@ search for one: the last neighbour takes the slot of a deleted one. Rows of seve
 walked by `lanes` indices each, of which every one takes every `lanes`-th slot.
 """
 
+from dataclasses import dataclass
+
 import pykokkos as pk
 
 from jetpy.workloads.common.groups import NO_PART, Graph
@@ -20,6 +22,7 @@ NO_NUMBER = -1
 """Number of a vertex that is not listed."""
 
 
+@dataclass(frozen=True, eq=False)
 class BucketList:
     """A graph in buckets and its partition, by vertex."""
 
@@ -32,6 +35,7 @@ class BucketList:
     lanes: int  # indices that share a row
 
 
+@dataclass(frozen=True, eq=False)
 class SoughtEdges:
     """Edges that are looked up."""
 
@@ -41,6 +45,7 @@ class SoughtEdges:
     weights: pk.View1D[pk.int32]
 
 
+@dataclass(frozen=True, eq=False)
 class EdgeModifiers:
     """Edges to delete and to insert, in the rows of both their ends.
 

@@ -5,6 +5,8 @@ The moves are sorted by part, then by falling weight of the edges into it; each 
 first of those that chose it, until it is full. In the paper all parts stop where one is full.
 """
 
+from dataclasses import dataclass
+
 import pykokkos as pk
 
 from jetpy.workloads.common.groups import NO_PART, Connectivity, Partition
@@ -24,6 +26,7 @@ class Placement(PseudoPartition, Partition):
     seed: int
 
 
+@dataclass(frozen=True, eq=False)
 class VertexMoves:
     """What vertices choose in a round, by number; and the sequence of these moves, sorted."""
 

@@ -5,6 +5,7 @@ is bisected several times, and the best bisection divides it: an index works on 
 which are `tries` in a row for each node, and on its own stretches of all arrays.
 """
 
+from dataclasses import dataclass
 from enum import IntEnum
 
 import pykokkos as pk
@@ -54,6 +55,7 @@ class Node(IntEnum):
     COUNT = 6
 
 
+@dataclass(frozen=True, eq=False)
 class Tree:
     """Nodes of one depth and their vertices, of all partitions one after the other."""
 

@@ -3,6 +3,7 @@
 Lee et al., "G-kway", TODAES 2025, section 3.2.
 """
 
+from dataclasses import dataclass
 from enum import IntEnum
 
 import pykokkos as pk
@@ -40,6 +41,7 @@ class Count(IntEnum):
     """Moves in the longest beginning of the sequence after which no part is overweight."""
 
 
+@dataclass(frozen=True, eq=False)
 class Legal:
     """The legal moves of an iteration: positive gain, and room in the destination."""
 
@@ -48,6 +50,7 @@ class Legal:
     keys: pk.View1D[pk.int64]  # of the moves (`key_of`), in any order
 
 
+@dataclass(frozen=True, eq=False)
 class Sequence:
     """The moves by falling gain."""
 
@@ -57,6 +60,7 @@ class Sequence:
     most: int  # moves that there is room for
 
 
+@dataclass(frozen=True, eq=False)
 class Events:
     """What the moves mean to parts (`event_of`)."""
 

@@ -1,5 +1,7 @@
 """Jetlp: unconstrained label propagation with two filters and locks (Jet, section 4.1)."""
 
+from dataclasses import dataclass
+
 import pykokkos as pk
 
 from jetpy.workloads.common.control_block import Control
@@ -32,6 +34,7 @@ ALL = 65536
 """Shares of a rank that a part admits are given in parts of this."""
 
 
+@dataclass(frozen=True, eq=False)
 class Proposals:
     """What the iteration has proposed."""
 
@@ -40,6 +43,7 @@ class Proposals:
     is_capped: bool  # whether the inflow of parts is capped
 
 
+@dataclass(frozen=True, eq=False)
 class Inflow:
     """How the inflow of parts is capped."""
 

@@ -4,6 +4,7 @@ Each group of parts in a row has a plan of its own. A part is open if it weighs 
 max(0.99 limit, limit - 100); if none of the group does, every part of it below its limit is.
 """
 
+from dataclasses import dataclass
 from enum import IntEnum
 
 import pykokkos as pk
@@ -55,6 +56,7 @@ class Plan:
     thresholds: pk.View1D[pk.int64]  # the weight for each part, where limits are different
 
 
+@dataclass(frozen=True, eq=False)
 class BlockSums:
     """Sums over blocks of at most `span` parts in a row of a group, where groups are large."""
 
@@ -70,6 +72,7 @@ class BlockSums:
     span: int
 
 
+@dataclass(frozen=True, eq=False)
 class GroupSums:
     """Sums over large groups."""
 

@@ -4,6 +4,8 @@ Losses are sorted into buckets (`losses`). What may leave which part, and for wh
 the plan (`plan`), the task one of the control block (`control_block`).
 """
 
+from dataclasses import dataclass
+
 import pykokkos as pk
 
 from jetpy.workloads.common.control_block import BLOCK_BITS, Control, Counter, Task
@@ -27,6 +29,7 @@ REGION_BLOCKS = 1 << REGION_BITS - BLOCK_BITS
 REGION_SUMS = 1 + REGION_BLOCKS
 
 
+@dataclass(frozen=True, eq=False)
 class Eviction:
     """Whom the overweight parts evict: the first of the candidates, by bucket and number."""
 
@@ -41,6 +44,7 @@ class Eviction:
     half_bits: int
 
 
+@dataclass(frozen=True, eq=False)
 class EvictedSums:
     """Weights of the evicted vertices of a group of parts, by regions and blocks of vertices."""
 
