@@ -127,7 +127,7 @@ def test_graphs_that_have_another_number(name: str, form: str, tmp_path: Path) -
 def test_files_with_n(tmp_path: Path) -> None:
     file = tmp_path / "far.txt"
     file.write_text("0 1\n1 40000000\n")
-    with pytest.raises(GraphError, match="far beyond"):
+    with pytest.raises(GraphError, match="is too large for a graph with 2 edges"):
         jetpy.read_graph(file)
     file.write_text("1 2\n2 3\n")  # vertex 0 is meant to be isolated
     assert jetpy.read_graph(file, n=6).degrees.tolist() == [0, 1, 2, 1, 0, 0]
