@@ -11,7 +11,7 @@ from jetpy.problem.problem import Problem
 from jetpy.refinement.state import RefinementState
 from jetpy.workloads.common.control_block import Counter
 from jetpy.workloads.refinement import plan as kernels
-from jetpy.workloads.refinement.plan import DIFFERENT, GroupSums, Row
+from jetpy.workloads.refinement.plan import DIFFERENT, BlockSums, GroupSums, Row
 
 PERCENT_OPEN, MAX_BELOW_LIMIT = 99, 100
 """Parts are usually open below so many percent of their limit, or so much below it if that is
