@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from jetpy.engines.base import Array, Count, Workunit
+from jetpy.device.device_graph import DeviceGraph
+from jetpy.engines.base import Array, Backend, Count, DualView, Workunit
 from jetpy.workloads.common.control_block import BLOCK_BITS, COUNTER_STRIPES, Control, Counter
-
-if TYPE_CHECKING:
-    from jetpy.refinement.state import RefinementState
 
 SHARE, INDICES = 8, 1 << 18
 """Indices that share the edges of a moved vertex; the most for all moved vertices."""
@@ -17,6 +15,20 @@ SPARE = 1024
 """Active vertices that a captured launch has room for, in addition to half as many again."""
 MAX_COUNTED = 1024
 """Parts and stripes that are worth a histogram each."""
+
+
+class State(Protocol):
+    """The attributes of a `RefinementState` that launches depend on."""
+
+    backend: Backend
+    graph: DeviceGraph
+    k: int
+    room: int
+    control_block: DualView
+    counts: DualView
+    control: Array
+    active: Array
+    moved: Array
 
 
 class Launches(ABC):
@@ -45,7 +57,7 @@ class Launches(ABC):
     until: Count | None = None
     reach: int = 0
 
-    def __init__(self, state: RefinementState) -> None:
+    def __init__(self, state: State) -> None:
         self._state = state
 
     @property
@@ -93,24 +105,28 @@ class ListedLaunches(Launches):
     has_any_task = True
     may_rebuild = True
 
-    def __init__(self, state: RefinementState, n: int) -> None:
+    def __init__(self, state: State, n: int) -> None:
         super().__init__(state)
         self.stripe_bits = max(0, (n - 1) // COUNTER_STRIPES).bit_length()
         most = min(COUNTER_STRIPES, MAX_COUNTED // state.k)
         self.stripes = max(1, min(state.backend.threads, most))
-        self.until = state.number(Control.REQUEST)
+        self.until = self._number(Control.REQUEST)
+
+    def _number(self, place: Control) -> Count:
+        """Return a number of the control block that launches read when they are due."""
+        return Count(self._state.control, place)
 
     def over_active(self, task: Control) -> Count:
         """Return the number of active vertices, or 0 if another task is due."""
-        return self._state.number(task)
+        return self._number(task)
 
     def over_moves(self) -> Count:
         """Return the number of moved vertices."""
-        return self._state.number(Control.MOVES)
+        return self._number(Control.MOVES)
 
     def over_rows(self) -> Count:
         """Return the number of rows, or 0 if none is rebuilt."""
-        return self._state.number(Control.ROWS)
+        return self._number(Control.ROWS)
 
     def vertices(self) -> Array:
         """Return a new array."""
@@ -118,7 +134,7 @@ class ListedLaunches(Launches):
 
     def listed(self, count: int | Count, workunit: Workunit, /, **arguments: Any) -> Count:
         """List vertices; return their number."""
-        number = self._state.number(Control.LISTED)
+        number = self._number(Control.LISTED)
         self._state.backend.scan_into(number, count, workunit, **arguments)
         return number
 
@@ -174,6 +190,6 @@ class SweepingLaunches(Launches):
             self._count = state.control_block.host[Control.ROOM] = reached
 
 
-def launches_for(state: RefinementState, n: int) -> Launches:
+def launches_for(state: State, n: int) -> Launches:
     """Return the launches on a state with room for n vertices, ghosts included."""
     return SweepingLaunches(state) if state.backend.is_asynchronous else ListedLaunches(state, n)

@@ -128,10 +128,6 @@ class RefinementState:
         control[Control.PROPAGATING] = active if task == Task.PROPAGATE else 0
         control[Control.REBALANCING] = 0 if task == Task.PROPAGATE else active
 
-    def number(self, place: Control) -> Count:
-        """Return a number of the control block that launches read when they are due."""
-        return Count(self.control, place)
-
     @property
     def propagating(self) -> int | Count:
         """Indices of a launch over the active vertices in an iteration that propagates."""
