@@ -1,4 +1,4 @@
-"""The immutable graph in CSR form with integer weights, used throughout jetpy."""
+"""The graph in CSR form with integer weights, used throughout jetpy."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ class Graph:
 
     Every edge {u, v} is stored twice, as (u, v) and (v, u), with equal weights. There are no
     self-loops and no duplicate edges. Use `jetpy.as_graph` or `jetpy.read_graph` to build one
-    from untrusted input: this constructor trusts its arguments.
+    from untrusted input: this constructor trusts its arguments. jetpy never changes a graph. Do not
+    write to its arrays: jetpy does not check them again.
 
     Attributes
     ----------
