@@ -17,7 +17,26 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pymetis
-from pymetis import CSRAdjacency, GraphPartition, Options
+from pymetis import (
+    CSRAdjacency,
+    CType,
+    DebugLevel,
+    GraphPartition,
+    GType,
+    IPType,
+    MeshPartition,
+    ObjType,
+    OptionKey,
+    Options,
+    OPType,
+    PType,
+    RType,
+    nested_dissection,
+    part_mesh,
+    verify_nd,
+    version,
+    version_tuple,
+)
 
 import jetpy
 from jetpy.errors import GraphError, OptionError
@@ -26,7 +45,29 @@ from jetpy.graph.csr import INT32_MAX, Graph
 Integers = Sequence[int] | npt.NDArray[Any]
 Adjacency = CSRAdjacency | Sequence[Integers] | Mapping[int, Integers]
 
-__all__ = ["CSRAdjacency", "part_graph", "zero_copy_dtype"]
+__all__ = [
+    "CSRAdjacency",
+    "CType",
+    "DebugLevel",
+    "GType",
+    "GraphPartition",
+    "IPType",
+    "MeshPartition",
+    "OPType",
+    "ObjType",
+    "OptionKey",
+    "Options",
+    "PType",
+    "RType",
+    "nested_dissection",
+    "part_graph",
+    "part_mesh",
+    "verify_nd",
+    "version",
+    "version_tuple",
+    "zero_copy_dtype",
+]
+# Names that only some versions of pymetis have. Type checkers read the literal list above.
 __all__ += [name for name in pymetis.__all__ if name not in __all__]
 
 DEFAULT = -1
@@ -34,7 +75,7 @@ DEFAULT = -1
 RECURSIVE_UFACTOR, KWAY_UFACTOR = 1, 30
 """METIS's default imbalances, in thousandths."""
 WITHOUT_COUNTERPART: dict[str, int] = {
-    "ctype": int(pymetis.CType.SHEM),
+    "ctype": int(CType.SHEM),
     "iptype": DEFAULT,
     "rtype": DEFAULT,
     "niter": 10,
@@ -224,7 +265,7 @@ def _arguments(settings: Options, recursive: bool) -> dict[str, Any]:
     if settings.ufactor != DEFAULT:
         ufactor = settings.ufactor
     arguments: dict[str, Any] = {"imbalance": ufactor / 1000, "large_imbalance": True}
-    if settings.objtype == int(pymetis.ObjType.VOL):
+    if settings.objtype == int(ObjType.VOL):
         arguments["objective"] = "volume"
     if settings.seed != DEFAULT:
         arguments["seed"] = settings.seed & INT32_MAX

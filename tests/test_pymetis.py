@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import warnings
 from array import array
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -293,3 +295,15 @@ def test_everything_else_is_pymetis_own() -> None:
         pymetis.yoink  # noqa: B018
     lists = rows(isolated(3))
     assert pymetis.nested_dissection(lists) == original.nested_dissection(lists)
+
+
+def test_type_checkers_see_the_names_of_pymetis() -> None:
+    """They read a literal `__all__`, and of imported names only those in it."""
+    tree = ast.parse(Path(pymetis.__file__).read_text("utf-8"))
+    [literal] = [
+        {*ast.literal_eval(node.value)}
+        for node in tree.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+    ]
+    assert {*original.__all__} - {"Status"} <= literal  # pymetis 2025.2 has Status
+    assert literal <= vars(pymetis).keys()
