@@ -1,7 +1,8 @@
 """Exceptions that jetpy raises deliberately.
 
 All derive from `JetpyError`, so ``except jetpy.JetpyError`` catches every error that a caller can
-handle. Any other exception is a bug in jetpy.
+handle. Python raises others itself: TypeError or AttributeError if an argument has the wrong type
+or is missing, MemoryError if the memory of the host is full, and KeyboardInterrupt.
 """
 
 from __future__ import annotations
@@ -37,7 +38,10 @@ class BackendError(JetpyError, RuntimeError):
 
 
 class OutOfMemoryError(BackendError, MemoryError):
-    """A GPU has too little memory; the message says how large a graph would have fitted."""
+    """A GPU has too little memory; the message says how large a graph would have fitted.
+
+    ``except MemoryError`` also catches it, and so handles a full GPU and a full host alike.
+    """
 
 
 def cannot_read(path: str | os.PathLike[str], error: OSError) -> JetpyError:

@@ -40,6 +40,7 @@ from pymetis import (
 
 import jetpy
 from jetpy.errors import GraphError, OptionError
+from jetpy.graph.checks import integer
 from jetpy.graph.csr import INT32_MAX, Graph
 
 Integers = Sequence[int] | npt.NDArray[Any]
@@ -141,10 +142,10 @@ def part_graph(
     TypeError
         If the graph is given twice or not at all.
     GraphError
-        If the graph breaks a rule that cannot be repaired: a neighbour is not a vertex, or a weight
-        is not positive.
+        If the graph breaks a rule that cannot be repaired: a neighbour is not an integer or not a
+        vertex, or a weight is not positive.
     OptionError
-        If a value is out of range.
+        If a value is out of range, or `nparts` is not an integer.
 
     Examples
     --------
@@ -152,6 +153,7 @@ def part_graph(
     >>> pymetis.part_graph(2, [[1, 2], [0, 2], [0, 1, 3], [2, 4, 5], [3, 5], [3, 4]])
     GraphPartition(edge_cuts=1, vertex_part=array('q', [0, 0, 0, 1, 1, 1]))
     """
+    nparts = integer("nparts", nparts)
     starts, neighbours = _rows(adjacency, xadj, adjncy)
     if warn_on_copies:
         arrays = {"xadj": starts, "adjncy": neighbours, "vweights": vweights, "eweights": eweights}
@@ -221,7 +223,21 @@ def _rows(
             "a vertex without neighbours needs an empty list"
         ) from None
     starts = np.cumsum([0, *map(len, rows)])
-    return starts, np.fromiter(chain.from_iterable(rows), np.int64, int(starts[-1]))
+    try:
+        return starts, np.fromiter(chain.from_iterable(rows), np.int64, int(starts[-1]))
+    except (TypeError, ValueError, OverflowError):
+        raise GraphError(_wrong_neighbour(rows)) from None
+
+
+def _wrong_neighbour(rows: Sequence[Integers]) -> str:
+    """Return the message about the first neighbour that does not convert to int64."""
+    for v, row in enumerate(rows):
+        for u in row:
+            try:
+                np.fromiter([u], np.int64)
+            except (TypeError, ValueError, OverflowError):
+                return f"vertex {v} has the neighbour {u!r:.40}; neighbours must be integers"
+    raise AssertionError("all neighbours are integers")
 
 
 def _copied(arrays: Mapping[str, Integers | None]) -> list[str]:

@@ -258,6 +258,12 @@ EDGE = [[1], [0]]
         ({"adjacency": EDGE, "adjncy": [1, 0]}, TypeError, "given twice"),
         ({"adjacency": [[1], [2]]}, GraphError, "2 is not a vertex"),
         ({"adjacency": {0: [2], 2: [0]}}, GraphError, "lacks vertex 1"),
+        ({"adjacency": [[1], ["a"]]}, GraphError, "^vertex 1 has the neighbour 'a'; .* integers$"),
+        ({"adjacency": [[None], [0]]}, GraphError, "^vertex 0 has the neighbour None;"),
+        ({"adjacency": [[2**70], [0]]}, GraphError, f"^vertex 0 has the neighbour {2**70};"),
+        ({"nparts": "2", "adjacency": EDGE}, OptionError, "^nparts is '2'; it must be an integer$"),
+        ({"nparts": None, "adjacency": EDGE}, OptionError, "^nparts is None;"),
+        ({"nparts": 0, "adjacency": EDGE}, OptionError, "^k is 0;"),
         ({"xadj": [0, 2], "adjncy": [0]}, GraphError, "indptr ends with 2"),
         ({"adjacency": EDGE, "vweights": [1, 0]}, GraphError, "weights must be positive"),
         ({"adjacency": EDGE, "vweights": [1]}, GraphError, "there must be 2 of them"),
@@ -273,7 +279,7 @@ def test_bad_input(arguments: dict[str, Any], kind: type[Exception], message: st
     if "options" in arguments:
         arguments = {**arguments, "options": pymetis.Options(**arguments["options"])}
     with pytest.raises(kind, match=message):
-        pymetis.part_graph(2, **arguments)
+        pymetis.part_graph(**{"nparts": 2, **arguments})
 
 
 # METIS's own
