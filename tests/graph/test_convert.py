@@ -438,7 +438,9 @@ def test_weights_beside_a_graph() -> None:
         (path(3), {"vertex_weights": [1, 2]}, "there must be 3 of them"),
         (path(3), {"edge_weights": [1, 2]}, "there must be 4 of them"),
         ({"a": 1}, {}, "cannot make a graph from 'dict'"),
-        ([[0, 1], [1, 0]], {}, "cannot make a graph from 'list'"),
+        ({"a": 1}, {}, "edge_index and num_nodes; for a table, use jetpy.from_edges"),
+        ([[1], [0]], {}, "cannot make a graph from 'list'"),
+        ([[1], [0]], {}, "give (indptr, indices) or use jetpy.pymetis; for a list of edges, give"),
     ],
 )
 def test_bad_graphs(data: Any, options: dict[str, Any], message: str) -> None:

@@ -89,10 +89,15 @@ def raw_of(
         return from_scipy(matrix)
     if is_array(data):
         return from_array(data, n)
+    hint = "for a table, use jetpy.from_edges"
+    if isinstance(data, list):
+        hint = (
+            "for the neighbours of each vertex, give (indptr, indices) or use jetpy.pymetis; for "
+            "a list of edges, give numpy.array(edges).T"
+        )
     raise GraphError(
         f"cannot make a graph from {type(data).__name__!r}; give a jetpy.Graph, the path of a "
         "file, a SciPy sparse matrix, a tuple (indptr, indices[, edge_weights[, "
         "vertex_weights]]), an edge list of shape (2, E), a square matrix, a graph of networkx, "
-        "igraph or NetworKit, or an object with edge_index and num_nodes; for a table, use "
-        "jetpy.from_edges"
+        f"igraph or NetworKit, or an object with edge_index and num_nodes; {hint}"
     )
