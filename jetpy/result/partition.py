@@ -84,6 +84,7 @@ class Partition:
         Index of the GPU in CUDA's order; None on CPUs.
     gpu_skipped : bool
         Whether `auto` chose the CPU without looking for a GPU, because the graph is small.
+        For such graphs it is also true without a GPU or CuPy.
     profile : Profile or None
         Profile of the run, if requested.
     """
