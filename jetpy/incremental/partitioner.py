@@ -24,7 +24,7 @@ from jetpy.graph.validate import check_small
 from jetpy.incremental.batch import Batch, checked_batch
 from jetpy.incremental.buckets import BucketList
 from jetpy.incremental.column import row_offsets
-from jetpy.incremental.placement import Placement
+from jetpy.incremental.placement import Placed, Placement, changed_parts
 from jetpy.incremental.renewal import best, partition_anew, refine_again, renumbered
 from jetpy.incremental.resolution import resolve
 from jetpy.incremental.session import Session, SessionOptions, Settings, read_session, write_session
@@ -85,7 +85,8 @@ class Update:
     cut : int
         Weight of undirected edges between parts after the batch.
     moved : int
-        Number of vertices whose part has changed; new vertices do not count.
+        Number of vertices whose part differs from that before the batch; new vertices do not
+        count.
     action : {'placed', 'refined', 'repartitioned'}
         Whether the whole partition was then refined or recomputed.
     reason : {'', 'changes', 'drift', 'balance'}
@@ -375,9 +376,9 @@ class IncrementalPartitioner:
             placed = self._placement.update(modified, self._part_weights, self._roomy.limit)
             self._cut += change + placed.growth
             self._lost += placed.loss
-        action, reason, moved_again = self._renew()
+        moved, action, reason = self._renew(placed)
         seconds = time.perf_counter() - started
-        return Update(new, self._cut, placed.moved + moved_again, action, reason, seconds)
+        return Update(new, self._cut, moved, action, reason, seconds)
 
     @_on_device
     def rebuild(self) -> None:
@@ -434,27 +435,36 @@ class IncrementalPartitioner:
         room = max(divided.limit - divided.ideal_in_units, 0)
         return replace(problem, limit=unit * (divided.limit - room // SHRINKAGE))
 
-    def _renew(self) -> tuple[str, str, int]:
-        """Refine or recompute the whole partition if necessary.
-
-        Return the action, its reason, and the number of vertices that moved.
-        """
+    def _renewal(self) -> tuple[str, str]:
+        """Return the action that the whole partition needs, and its reason."""
         options, size = self.options, self.n + self.m
         if self._lost > options.max_drift * (self._cut - self._lost):
-            return "repartitioned", "drift", self._renew_whole(anew=True)
+            return "repartitioned", "drift"
         if self._unpartitioned > options.repartition_after * size:
-            return "repartitioned", "changes", self._renew_whole(anew=True)
+            return "repartitioned", "changes"
         if self._unrefined > options.refine_after * size:
-            return "refined", "changes", self._renew_whole(anew=False)
-        if self.feasible:
-            return "placed", "", 0
-        moved = self._renew_whole(anew=False)
-        if self.feasible:
-            return "refined", "balance", moved
-        return "repartitioned", "balance", moved + self._renew_whole(anew=True)
+            return "refined", "changes"
+        return ("placed", "") if self.feasible else ("refined", "balance")
 
-    def _renew_whole(self, *, anew: bool) -> int:
-        """Refine the whole partition, or adopt a new one if better; return the number of moves."""
+    def _renew(self, placed: Placed) -> tuple[int, str, str]:
+        """Refine or recompute the whole partition if necessary.
+
+        Return the number of vertices that changed parts in the batch, placed ones included, the
+        action, and its reason.
+        """
+        action, reason = self._renewal()
+        if action == "placed":
+            return placed.moved, action, reason
+        before = self._graph.parts.host.copy()
+        before[placed.vertices] = placed.previous
+        self._renew_whole(anew=action == "repartitioned")
+        if reason == "balance" and not self.feasible:
+            action = "repartitioned"
+            self._renew_whole(anew=True)
+        return changed_parts(before, self._graph.parts.host, self.k), action, reason
+
+    def _renew_whole(self, *, anew: bool) -> None:
+        """Refine the whole partition, or adopt a new one if better."""
         graph, ids = self._whole()
         before, weights = self._graph.parts.host[ids], self._graph.vertex_weights.host[ids]
         problem = self._roomy
@@ -462,7 +472,7 @@ class IncrementalPartitioner:
         if anew:
             other = partition_anew(self._backend, graph, problem, self._progress)
             outcome = best([outcome, other], weights, problem)
-        return self._adopt(ids, weights, outcome, anew=anew)
+        self._adopt(ids, weights, outcome, anew=anew)
 
     def _whole(self) -> tuple[DeviceGraph, IntArray]:
         """Return the graph on the back end, and the id of each vertex."""
@@ -470,8 +480,8 @@ class IncrementalPartitioner:
         ids = self._home.to_host(vertices)
         return carry_graph(graph, self._home, self._backend), ids
 
-    def _adopt(self, ids: IntArray, weights: IntArray, outcome: Outcome, *, anew: bool) -> int:
-        """Adopt a partition of the whole graph; return the number of vertices that moved."""
+    def _adopt(self, ids: IntArray, weights: IntArray, outcome: Outcome, *, anew: bool) -> None:
+        """Adopt a partition of the whole graph."""
         before = self._graph.parts.host[ids]
         parts = renumbered(outcome.parts, before, weights, self.k) if anew else outcome.parts
         with self._half_way():
@@ -480,7 +490,6 @@ class IncrementalPartitioner:
             self._begin(outcome.cut)
             if anew:
                 self._unpartitioned = 0
-        return int(((parts != before) & (before < self.k)).sum())
 
     def _begin(self, cut: int) -> None:
         """Reset the counters of changes and of the drift of the cut."""

@@ -27,12 +27,16 @@ KEY_BITS, PULL_BITS = 63, 31
 """Bits of the sort keys of moves, and the maximum number of them for an edge weight."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Placed:
     """The result of a placement.
 
     Attributes
     ----------
+    vertices : int32
+        Vertices that were placed.
+    previous : int32
+        Part of each of them before; k for new vertices.
     moved : int
         Number of vertices whose part has changed; new vertices do not count.
     growth : int
@@ -42,9 +46,16 @@ class Placed:
         part minus that to the actual part.
     """
 
+    vertices: IntArray
+    previous: IntArray
     moved: int
     growth: int
     loss: int
+
+
+def changed_parts(before: IntArray, after: IntArray, k: int) -> int:
+    """Return the number of vertices whose part differs; k in `before` marks new vertices."""
+    return int(((before != after) & (before < k)).sum())
 
 
 class Placement:
@@ -71,14 +82,14 @@ class Placement:
         graph, k = self._graph, self._k
         vertices = find_entering(graph, modified, self._marks, k, self._highest_degree)
         if len(vertices) == 0:
-            return Placed(0, 0, 0)
+            return Placed(vertices, vertices, 0, 0, 0)
         weights, previous = graph.vertex_weights.host[vertices], graph.parts.host[vertices]
         old = previous < k
         np.subtract.at(part_weights, previous[old], weights[old])
         pseudo = gather(graph, vertices, self._numbers)
         parts, growth, loss = place(pseudo, part_weights, limit, self._seed)
         graph.parts.set(vertices, parts)
-        return Placed(int((parts[old] != previous[old]).sum()), growth, loss)
+        return Placed(vertices, previous, changed_parts(previous, parts, k), growth, loss)
 
 
 @dataclass(frozen=True, eq=False)

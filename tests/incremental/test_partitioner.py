@@ -260,6 +260,32 @@ def test_balance_is_mended_where_a_region_vanishes() -> None:
     assert update.moved > 0
 
 
+@pytest.mark.parametrize(
+    ("action", "options"),
+    [
+        ("placed", LOCAL),
+        ("refined", replace(LOCAL, refine_after=0)),
+        ("repartitioned", replace(LOCAL, repartition_after=0)),
+    ],
+)
+def test_counts_old_vertices_that_moved_once_each(
+    action: str, options: jetpy.IncrementalOptions
+) -> None:
+    graph = delaunay(1000)
+    live = jetpy.IncrementalPartitioner(graph, 8, options=options, **ENGINE)
+    rng, model, moved = random.Random(1), as_networkx(graph), 0
+    for _ in range(5):
+        before = live.partition
+        batch = random_batch(rng, model, len(before), 60)
+        apply(model, batch, len(before))
+        update = live.update(batch)
+        after = live.partition[: len(before)]
+        assert update.action == action
+        assert update.moved == ((before != after) & (after >= 0)).sum()
+        moved += update.moved
+    assert moved > 0
+
+
 def interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
