@@ -28,6 +28,10 @@ EDGE_WEIGHTS = "edge weights"
 VERTEX_WEIGHTS = "vertex weights"
 _IN_WHOLE_NUMBERS = {EDGE_WEIGHTS: f"; {HOW_ELSE}", VERTEX_WEIGHTS: f"; {SCALED}"}
 """Remedies for weights that are not integers; weights in a batch of changes have none."""
+_INSTEAD_OF_0 = {
+    VERTEX_WEIGHTS: "; use 1 instead, or several weights per vertex, which may be 0",
+}
+"""Remedies for weights that are 0."""
 
 Matrix = Any  # a SciPy sparse array; SciPy has no types of its own
 
@@ -212,7 +216,7 @@ def checked_weights(
         remedies = _IN_WHOLE_NUMBERS.get(what, "")
         refuse(weights != np.rint(weights), f"which is not a whole number{remedies}")
     refuse(weights < 0, f"but weights must be positive{or_pattern(what)}")
-    refuse(weights < 1, "but weights must be positive")
+    refuse(weights < 1, f"but weights must be positive{_INSTEAD_OF_0.get(what, '')}")
     refuse(weights > INT32_MAX, f"which overflows: weights must be below 2**31; {SCALING}")
     total = int(weights.sum(dtype=np.int64))
     if total > MAX_WEIGHT:

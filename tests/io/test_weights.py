@@ -12,7 +12,11 @@ from jetpy.errors import FileFormatError
 from jetpy.io.weights import read_vertex_weights
 
 BAD = {
-    "0": ("1\n# two\n0\n", "w.txt: vertex 1 on line 3 has weight 0, but weights must be positive"),
+    "0": (
+        "1\n# two\n0\n",
+        "w.txt: vertex 1 on line 3 has weight 0, but weights must be positive; use 1 instead, or "
+        "several weights per vertex, which may be 0",
+    ),
     "negative": (
         "-1\n2\n",
         "w.txt: vertex 0 on line 1 has weight -1, but weights must be positive",
