@@ -15,7 +15,6 @@ from jetpy.graph.csr import Graph, IntArray
 from jetpy.graph.raw import PLAIN, Raw, Rules
 from jetpy.graph.scaling import LOGGER, scaled, weights_of
 from jetpy.graph.validate import (
-    EDGE_WEIGHTS,
     VERTEX_WEIGHTS,
     Naming,
     check_order,
@@ -99,6 +98,7 @@ def graph_from_csr(
         rules,
         lambda: np.repeat(np.arange(n, dtype=np.int32), np.diff(starts)) == neighbours,
         len(neighbours),
+        naming.edge_weights,
         lambda i: naming.edge(row_of(starts, i), int(neighbours[i])),
     )
     own = weights_of(vertex_weights, n, VERTEX_WEIGHTS, naming.vertex, scale=rules.scale)
@@ -110,7 +110,7 @@ def graph_from_csr(
         return Graph(matrix.indptr, matrix.indices, matrix.data, masses, name)
     defect = find_defect(matrix, naming)
     if defect is None:
-        return Graph(starts, neighbours, scaled(weights, EDGE_WEIGHTS), masses, name)
+        return Graph(starts, neighbours, scaled(weights, naming.edge_weights), masses, name)
     if not rules.repair:
         raise GraphError(defect)
     once = merged(matrix)
@@ -118,7 +118,7 @@ def graph_from_csr(
     LOGGER.info("jetpy repairs the graph: %s", what_is_repaired(matrix, once, both))
     integer_array(both.indices, "the repaired adjacency")
     if rules.scale:
-        weights = scaled(both.data, EDGE_WEIGHTS)
+        weights = scaled(both.data, naming.edge_weights)
     else:
         weights = checked_weights(
             both.data,
@@ -162,6 +162,7 @@ def graph_from_pairs(
         rules,
         lambda: u == v,
         len(u),
+        naming.edge_weights,
         lambda i: naming.edge(int(u[i]), int(v[i])),
     )
     matrix = sorted_pairs(n, u, v, weights)
@@ -181,10 +182,10 @@ def _edge_weights(
     rules: Rules,
     find_loops: Callable[[], npt.NDArray[np.bool_]],
     size: int,
+    what: str,
     source: Callable[[int], str],
 ) -> npt.NDArray[Any]:
     """Return checked edge weights; with `rules.repair`, self-loops may have any weight."""
-    what = EDGE_WEIGHTS
     if rules.pattern:
         values = None
     if values is not None and rules.repair:

@@ -26,7 +26,12 @@ SCALED = "scale=True (--scale) scales positive weights to integers"
 HOW_ELSE = f"{SCALED}, and {PATTERN}"
 EDGE_WEIGHTS = "edge weights"
 VERTEX_WEIGHTS = "vertex weights"
-_IN_WHOLE_NUMBERS = {EDGE_WEIGHTS: f"; {HOW_ELSE}", VERTEX_WEIGHTS: f"; {SCALED}"}
+ROW_WEIGHTS = "weights of the rows"
+_IN_WHOLE_NUMBERS = {
+    EDGE_WEIGHTS: f"; {HOW_ELSE}",
+    VERTEX_WEIGHTS: f"; {SCALED}",
+    ROW_WEIGHTS: "; scale=True scales positive weights to integers",
+}
 """Remedies for weights that are not integers; weights in a batch of changes have none."""
 _INSTEAD_OF_0 = {
     VERTEX_WEIGHTS: "; use 1 instead, or several weights per vertex, which may be 0",
@@ -37,9 +42,24 @@ Matrix = Any  # a SciPy sparse array; SciPy has no types of its own
 
 
 class Naming:
-    """Names of vertices and edges in messages; file readers override it to add line numbers."""
+    """Names of vertices, edges and options in messages; readers of graphs override them.
+
+    Attributes
+    ----------
+    base : int
+        Id of the first vertex.
+    edge_weights : str
+        Name of the edge weights; it selects the remedies for wrong ones.
+    repeated : str
+        What is wrong with duplicate edges.
+    repair : str
+        The option that repairs a graph.
+    """
 
     base = 0
+    edge_weights = EDGE_WEIGHTS
+    repeated = "is listed more than once"
+    repair = "repair=True (--repair on the command line)"
 
     def vertex(self, v: int) -> str:
         """Return the name of the vertex with 0-based id `v`."""
@@ -174,7 +194,10 @@ def number_array(
         return weights
     for i, weight in enumerate(weights):
         if not isinstance(weight, Real | Decimal):
-            raise GraphError(f"{source(i)} has weight {weight!r}, which is not a whole number")
+            what_else = (
+                "text; convert it to a number" if isinstance(weight, str) else "not a number"
+            )
+            raise GraphError(f"{source(i)} has weight {weight!r}, which is {what_else}")
     plain = np.array(weights.tolist())
     try:
         return plain.astype(np.float64) if plain.dtype == object else plain
@@ -256,17 +279,18 @@ def find_defect(matrix: Matrix, naming: Naming) -> str | None:
     loops = np.flatnonzero(matrix.diagonal())
     if loops.size:
         v = int(loops[0])
-        return f"{naming.edge(v, v)} is a self-loop; {_hint('drops self-loops')}"
+        return f"{naming.edge(v, v)} is a self-loop; {naming.repair} drops self-loops"
     reverse = matrix.T.tocsr()
     forward = matrix if matrix.has_sorted_indices else reverse.T.tocsr()
     if not forward.has_canonical_format:
         edge = naming.edge(*_first_duplicate(forward.indptr, forward.indices))
-        return f"{edge} is listed more than once; {_hint('merges duplicates')}"
+        return f"{edge} {naming.repeated}; {naming.repair} merges duplicates"
     missing = _first_unmatched(forward, reverse)
     if missing is not None:
         u, v = missing
-        return f"{naming.edge(u, v)} is listed, but not its reverse, {naming.edge(v, u)}; " + _hint(
-            "adds missing directions"
+        return (
+            f"{naming.edge(u, v)} is listed, but not its reverse, {naming.edge(v, u)}; "
+            f"{naming.repair} adds missing directions"
         )
     unequal = np.flatnonzero(forward.data != reverse.data)
     if unequal.size:
@@ -274,8 +298,8 @@ def find_defect(matrix: Matrix, naming: Naming) -> str | None:
         u, v = row_of(forward.indptr, i), int(forward.indices[i])
         return (
             f"{naming.edge(u, v)} has weight {forward.data[i]}, but its reverse, "
-            f"{naming.edge(v, u)}, has weight {reverse.data[i]}; "
-            + _hint("takes the larger weight")
+            f"{naming.edge(v, u)}, has weight {reverse.data[i]}; {naming.repair} takes the larger "
+            "weight"
         )
     return None
 
@@ -340,10 +364,6 @@ def what_is_repaired(given: Matrix, once: Matrix, both: Matrix) -> str:
         f"{added} missing directions added, {(both != once).nnz - added} weights raised to those "
         "of the other direction"
     )
-
-
-def _hint(what: str) -> str:
-    return f"repair=True (--repair on the command line) {what}"
 
 
 def _first_duplicate(indptr: IntArray, indices: IntArray) -> tuple[int, int]:

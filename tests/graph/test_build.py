@@ -223,7 +223,7 @@ BAD = {
     "networkx loop": (loop_at_b(), r"edge \('b', 'b'\) is a self-loop"),
     "networkx weight zero": (weight_of_b(0), "node 'b' has weight 0"),
     "networkx weight missing": (weight_of_b(None), "node 'b' has weight None"),
-    "networkx weight text": (weighted_edge("2"), r"edge \('a', 'b'\) has weight '2', .* whole"),
+    "networkx weight text": (weighted_edge("2"), r"edge \('a', 'b'\) has weight '2', .* text;"),
 }
 
 NEVER_REPAIRED = [name for name in BAD if "weight" in name and name != "unequal weights"]

@@ -458,10 +458,33 @@ def test_bad_graphs(data: Any, options: dict[str, Any], message: str) -> None:
         ({"a": ["x"], "b": ["y", "z"]}, ("a", "b"), "'a' has 1 rows, but 'b' has 2"),
         ({"a": [["x"]], "b": ["y"]}, ("a", "b"), "names of vertices must be hashable"),
         ({"a": ["x"], "b": ["x"]}, ("a", "b"), "edge ('x', 'x') is a self-loop"),
-        ({"a": ["x", "y"], "b": ["y", "x"]}, ("a", "b"), "is listed more than once"),
+        (
+            {"a": ["x", "y"], "b": ["y", "x"]},
+            ("a", "b"),
+            "is listed more than once, in either direction; repair=True merges duplicates",
+        ),
+        ("edges.csv", ("a", "b"), "the path 'edges.csv'; it must be a table in memory: read the"),
+        (Path("edges.csv"), ("a", "b"), "the path 'edges.csv'; it must be a table in memory"),
     ],
 )
 def test_bad_tables(table: Any, columns: tuple[str, str], message: str) -> None:
     with pytest.raises(GraphError) as error:
         jetpy.from_edges(table, *columns)
     assert message in str(error.value)
+    assert "--" not in str(error.value)  # no command reads tables
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        ("6", "has weight '6', which is text; convert it to a number"),
+        (0.5, "which is not a whole number; scale=True scales positive weights to integers"),
+        (-1, "has weight -1, but weights must be positive"),
+    ],
+)
+def test_bad_weights_of_tables(weight: Any, message: str) -> None:
+    """Messages name options of `from_edges` alone."""
+    with pytest.raises(GraphError) as error:
+        jetpy.from_edges({"a": ["x"], "b": ["y"], "w": [weight]}, "a", "b", weight="w")
+    assert str(error.value).startswith("edge ('x', 'y') ")
+    assert str(error.value).endswith(message)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import chain
@@ -14,6 +15,15 @@ from jetpy.graph.build import graph_of
 from jetpy.graph.convert.networks import both_ways
 from jetpy.graph.csr import Graph
 from jetpy.graph.raw import Names, Raw, Rules
+from jetpy.graph.validate import ROW_WEIGHTS
+
+
+class _NamesInRows(Names):
+    """Names in messages about a table, whose options are those of `from_edges`."""
+
+    edge_weights = ROW_WEIGHTS
+    repeated = "is listed more than once, in either direction"
+    repair = "repair=True"
 
 
 def from_edges(
@@ -83,7 +93,7 @@ def from_edges(
         sources=u,
         n=len(names),
         edge_weights=weights,
-        naming=Names(names, "vertex"),
+        naming=_NamesInRows(names, "vertex"),
         names=names,
     )
     return graph_of(raw, Rules(repair=repair, scale=scale), name)
@@ -152,6 +162,11 @@ def _columns(table: Any, names: list[str]) -> list[list[Any]]:
 
 def _frame(table: Any) -> Any:
     """Return a table as a narwhals data frame."""
+    if isinstance(table, str | os.PathLike):
+        raise GraphError(
+            f"the table is the path {os.fspath(table)!r}; it must be a table in memory: read the "
+            "file first, for example with pandas.read_csv"
+        )
     try:
         import narwhals
     except ImportError:
