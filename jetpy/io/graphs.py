@@ -258,6 +258,6 @@ def _format(path: str | os.PathLike[str], suffix: str) -> Any:
         raise FileFormatError(
             f"{path}: {suffix or 'no suffix'!r} is not a graph format; the formats are "
             f"{', '.join(FORMATS)}, each also with {', '.join(COMPRESSIONS)}; for a mesh, use "
-            "jetpy mesh"
+            "jetpy mesh, or jetpy.dual_graph in Python"
         )
     return import_module(f"jetpy.io.{FORMATS[suffix]}")

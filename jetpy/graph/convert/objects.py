@@ -89,7 +89,7 @@ def raw_of(
         return from_scipy(matrix)
     if is_array(data):
         return from_array(data, n)
-    hint = "for a table, use jetpy.from_edges"
+    hint = "for a table, use jetpy.from_edges; for a mesh, jetpy.dual_graph"
     if isinstance(data, list):
         hint = (
             "for the neighbours of each vertex, give (indptr, indices) or use jetpy.pymetis; for "
