@@ -1,4 +1,4 @@
-"""Exceptions that jetpy raises deliberately.
+"""Exceptions that jetpy raises deliberately, and numbers in messages.
 
 All derive from `JetpyError`, so ``except jetpy.JetpyError`` catches every error that a caller can
 handle. Python raises others itself: TypeError or AttributeError if an argument has the wrong type
@@ -42,6 +42,15 @@ class OutOfMemoryError(BackendError, MemoryError):
 
     ``except MemoryError`` also catches it, and so handles a full GPU and a full host alike.
     """
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun in singular or plural.
+
+    >>> count(1, "thread"), count(2, "thread")
+    ('1 thread', '2 threads')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def cannot_read(path: str | os.PathLike[str], error: OSError) -> JetpyError:

@@ -80,7 +80,7 @@ def _print(found: DoctorReport) -> None:
 def _verdict(name: str, outcome: Outcome) -> tuple[str, str]:
     """Return whether a back end works, and its device or the reason why it does not."""
     from jetpy.device.backends import ON_GPU
-    from jetpy.evaluation.rows import count
+    from jetpy.errors import count
 
     if outcome.missing:
         return "-", outcome.missing
@@ -149,7 +149,7 @@ def _cache(found: Cache) -> list[tuple[str, str]]:
 
 
 def _contents(folder: CacheFolder) -> str:
-    from jetpy.evaluation.rows import count
+    from jetpy.errors import count
 
     words = f"{count(folder.files, 'file')} of kernels, {folder.bytes / 1e6:.1f} MB"
     if not folder.damaged:

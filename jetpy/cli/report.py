@@ -272,11 +272,11 @@ def _conclude(
     ctx: click.Context, subject: Subject, output: Path, size: int, *, quiet: bool
 ) -> None:
     """Print the name of the page, and warn about disconnected or unbalanced parts."""
-    from jetpy.evaluation.rows import count
+    from jetpy.errors import count
 
     if not quiet:
         parts = count(subject.k, "part")
-        click.echo(f"wrote {output}: {subject.graph.name} in {parts}, {size / 1e3:.0f} kB")
+        click.echo(f"wrote {output}: {subject.graph.name}: {parts}, {size / 1e3:.0f} kB")
     if subject.run is None:
         return
     warn_of_pieces(subject.run.disconnected)

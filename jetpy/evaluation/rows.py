@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from jetpy.errors import count
 from jetpy.problem.presets import preset
 
 if TYPE_CHECKING:
@@ -227,15 +228,6 @@ def _migration(partition: Partition) -> Rows:
     share = 100 * partition.moved_weight / max(total, 1)
     weight = f"weight {partition.moved_weight:,} ({share:.1f} % of the total)"
     return [("moved vertices", f"{len(partition.moved):,}; {weight}")]
-
-
-def count(number: int, noun: str) -> str:
-    """Return a number with its noun in singular or plural.
-
-    >>> count(1, "thread"), count(2, "thread")
-    ('1 thread', '2 threads')
-    """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _range(numbers: npt.NDArray[np.int64]) -> str:

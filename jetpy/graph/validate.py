@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from jetpy.errors import GraphError, OptionError
+from jetpy.errors import GraphError, OptionError, count
 from jetpy.graph.checks import integer
 from jetpy.graph.csr import INT32_MAX, MAX_ENTRIES, MAX_WEIGHT, Graph, IntArray
 from jetpy.graph.dlpack import on_host
@@ -359,11 +359,13 @@ def what_is_repaired(given: Matrix, once: Matrix, both: Matrix) -> str:
     rows = np.repeat(np.arange(given.shape[0], dtype=np.int32), np.diff(given.indptr))
     loops = int((rows == given.indices).sum())
     added = both.nnz - once.nnz
-    return (
-        f"{loops} self-loops dropped, {given.nnz - loops - once.nnz} duplicate edges merged, "
-        f"{added} missing directions added, {(both != once).nnz - added} weights raised to those "
-        "of the other direction"
+    repairs = (
+        (loops, "self-loop", "dropped"),
+        (given.nnz - loops - once.nnz, "duplicate edge", "merged"),
+        (added, "missing direction", "added"),
+        ((both != once).nnz - added, "weight", "raised to that of the other direction"),
     )
+    return ", ".join(f"{count(number, noun)} {verb}" for number, noun, verb in repairs if number)
 
 
 def _first_duplicate(indptr: IntArray, indices: IntArray) -> tuple[int, int]:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jetpy.errors import count
 from jetpy.evaluation.evaluate import Evaluation, evaluate
-from jetpy.evaluation.rows import LEVEL_HEADERS, count, level_rows
+from jetpy.evaluation.rows import LEVEL_HEADERS, level_rows
 from jetpy.pages import between, charts
 from jetpy.pages.blocks import Drawn, Table, drawn
 from jetpy.pages.drawing import draw
@@ -26,6 +27,7 @@ from jetpy.pages.subject import (
 from jetpy.profiling.rows import KERNEL_HEADERS, STEP_HEADERS, kernel_rows, step_row
 
 if TYPE_CHECKING:
+    from jetpy.graph.csr import Graph
     from jetpy.result.partition import Partition
 
 QUOTIENT = (
@@ -51,7 +53,7 @@ def partition_page(subject: Subject) -> str:
     found = evaluate(graph, subject.parts, k)
     return render(
         "report.html",
-        title=f"{graph.name} in {count(k, 'part')}",
+        title=_title(graph, k),
         verdict=verdict(subject, found),
         facts=facts(subject, found),
         drawn=_drawing(subject, found),
@@ -69,11 +71,15 @@ def partition_page(subject: Subject) -> str:
     )
 
 
+def _title(graph: Graph, k: int) -> str:
+    return f"{graph.name}: {count(k, 'part')}"
+
+
 def _drawing(subject: Subject, found: Evaluation) -> Drawn | None:
     graph = subject.graph
     if graph.n and graph.coordinates is not None:
         figure, caption = draw(graph, subject.parts, subject.k, graph.coordinates)
-        return drawn(figure, f"{graph.name} in {count(subject.k, 'part')}", caption)
+        return drawn(figure, _title(graph, subject.k), caption)
     if not graph.n or not between.is_drawable(found.cut_matrix):
         return None
     places = between.layout(found.cut_matrix)

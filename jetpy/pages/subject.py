@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from jetpy.choices import DISTRIBUTION
+from jetpy.errors import count
 from jetpy.evaluation.evaluate import Evaluation, evaluate
 from jetpy.evaluation.metis_baseline import Baseline
-from jetpy.evaluation.rows import PART_HEADERS, Rows, count, cut_text, part_rows, run_text
+from jetpy.evaluation.rows import PART_HEADERS, Rows, cut_text, part_rows, run_text
 from jetpy.graph.csr import Graph
 from jetpy.pages.blocks import Table
 

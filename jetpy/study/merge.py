@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
-from jetpy.errors import JetpyError
-from jetpy.evaluation.rows import count
+from jetpy.errors import JetpyError, count
 from jetpy.study.files import (
     KERNELS,
     PERFORMANCE,

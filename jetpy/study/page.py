@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from statistics import median
 
-from jetpy.evaluation.rows import count
+from jetpy.errors import count
 from jetpy.pages.blocks import Drawn, Table, drawn
 from jetpy.pages.page import render
 from jetpy.study.cases import JETPY

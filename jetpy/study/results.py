@@ -8,8 +8,7 @@ from pathlib import Path
 from statistics import geometric_mean, median
 from typing import Any
 
-from jetpy.errors import JetpyError
-from jetpy.evaluation.rows import count
+from jetpy.errors import JetpyError, count
 from jetpy.lazy import cached_property
 from jetpy.study.cases import (
     JETPY,

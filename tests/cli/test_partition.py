@@ -253,7 +253,7 @@ def test_matrices_by_pattern_and_by_scale(run: Run) -> None:
     scaled = run("partition", "a.mtx", "-k", 2, *options, *ENGINE)
     assert json.loads(scaled.stdout)["m"] == 3
     repair, scale = scaled.stderr.splitlines()[-2:]
-    assert repair.startswith("jetpy repairs the graph: 1 self-loops dropped, 0 duplicate edges")
+    assert repair == "jetpy repairs the graph: 1 self-loop dropped"
     assert scale.startswith("jetpy multiplies the edge weights by 2 and rounds them")
     quiet = run("partition", "a.mtx", "-k", 2, "--quiet", *options, *ENGINE)
     assert quiet.stderr.splitlines() == [scale]

@@ -54,7 +54,7 @@ def test_a_run(run: Run) -> None:
     jetpy.write_graph("mesh.npz", graph)
     words = run("report", "mesh.npz", "-k", 6, "--seed", 3, "-o", "page.html", *ENGINE).stdout
     size = Path("page.html").stat().st_size
-    assert words == f"wrote page.html: mesh in 6 parts, {size / 1e3:.0f} kB\n"
+    assert words == f"wrote page.html: mesh: 6 parts, {size / 1e3:.0f} kB\n"
     told = page()
     result = jetpy.partition(graph, 6, seed=3, backend="cpu", threads=1, profile=True)
     found = jetpy.evaluate(graph, result.parts, 6)
@@ -109,7 +109,7 @@ def test_given_parts(run: Run) -> None:
     Path("mesh.graph").rename("<b>&.graph")
     run("report", "<b>&.graph", "mesh.part", "-o", "page.html", "--quiet")
     told = page()
-    assert told.said("h1") == "<b>& in 4 parts"
+    assert told.said("h1") == "<b>&: 4 parts"
     assert told.said("pre") == "jetpy report '<b>&.graph' mesh.part -o page.html --quiet"
     assert told.facts["parts"] == "4, from mesh.part"
     assert number(told.facts["cut"]) == 90

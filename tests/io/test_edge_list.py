@@ -165,7 +165,9 @@ def test_repair_tells_what_it_merges(caplog: pytest.LogCaptureFixture) -> None:
     """The direction that an edge list leaves out is nothing to mend."""
     with caplog.at_level("INFO", "jetpy.input"):
         read("0 1\n1 2\n0 1\n", repair=True)
+        read("0 0 1\n1 1 1\n0 1 2\n1 0 5\n1 2 3\n2 1 1\n", repair=True)
     assert caplog.messages == [
-        "jetpy repairs the graph: 0 self-loops dropped, 1 duplicate edges merged, 0 missing "
-        "directions added, 0 weights raised to those of the other direction"
+        "jetpy repairs the graph: 1 duplicate edge merged",
+        "jetpy repairs the graph: 2 self-loops dropped, 2 weights raised to that of the other "
+        "direction",
     ]
