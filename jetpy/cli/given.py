@@ -28,6 +28,7 @@ class InputGraph:
     rows : int
         Number of rows in accompanying files. For a session, they include deleted vertices; for a
         mesh, they are all cells.
+    is_mesh : bool
     numbers : int array, shape (n,), or None
         Row of each vertex in these files; None if it is the vertex id.
     parts : int32, shape (n,), or None
@@ -37,6 +38,7 @@ class InputGraph:
 
     graph: Graph
     rows: int
+    is_mesh: bool = False
     numbers: npt.NDArray[Any] | None = None
     parts: IntArray | None = None
     k: int | None = None
@@ -89,10 +91,34 @@ class InputGraph:
 
         if self.numbers is None:
             return read_parts(path, self.rows)
-        parts: IntArray = self.pick(read_parts(path, self.rows, partial=True))
+        parts: IntArray = self.pick(
+            self._read_cell_parts(path)
+            if self.is_mesh
+            else read_parts(path, self.rows, partial=True)
+        )
         without = (parts < 0).nonzero()[0]
         if len(without):
             raise FileFormatError(f"{path}: vertex {self.numbers[without[0]]} has no part")
+        return parts
+
+    def _read_cell_parts(self, path: Path) -> IntArray:
+        """Read the parts of all cells of a mesh."""
+        from jetpy.errors import FileFormatError
+        from jetpy.io import read_parts
+        from jetpy.io.parts import is_parts_name
+        from jetpy.meshes.formats import is_mesh_name
+
+        if not is_parts_name(path) and is_mesh_name(path):
+            raise FileFormatError(
+                f"{path}: this is a mesh, not a file of parts; jetpy mesh -o out.part writes the "
+                "parts alone"
+            )
+        parts = read_parts(path, partial=True)
+        if len(parts) != self.rows:
+            raise FileFormatError(
+                f"{path}: the file has {len(parts)} part ids, but the mesh has {self.rows} cells; "
+                "cells of lower dimension, such as boundary cells, need a part, too"
+            )
         return parts
 
 
@@ -162,7 +188,8 @@ def _mesh(path: Path) -> InputGraph:
     with standard_output_kept():
         cells = read_mesh(path)
         graph = replace(dual_graph(cells), name=name_of(path))
-    return InputGraph(graph, count_cells(blocks_of(cells)), cells_of_vertices(cells))
+    rows, numbers = count_cells(blocks_of(cells)), cells_of_vertices(cells)
+    return InputGraph(graph, rows, is_mesh=True, numbers=numbers)
 
 
 def _session(path: Path, **rules: bool) -> InputGraph:
@@ -172,4 +199,10 @@ def _session(path: Path, **rules: bool) -> InputGraph:
     session = read_session(path)
     graph = as_graph(session.graph, pattern=rules.get("pattern", False))
     graph, settings = replace(graph, name=name_of(path)), session.settings
-    return InputGraph(graph, settings.ids, session.vertices, session.parts, settings.goal.k)
+    return InputGraph(
+        graph,
+        settings.ids,
+        numbers=session.vertices,
+        parts=session.parts,
+        k=settings.goal.k,
+    )

@@ -28,6 +28,10 @@ from jetpy.cli.output import check_outputs, standard_output_kept
 from jetpy.cli.results import conclude, warn_of_pieces
 from jetpy.progress import progress_bars
 
+NO_OUTPUT = (
+    "no output file; use -o out.vtu for the mesh with its parts, or -o out.part for the parts alone"
+)
+
 
 @click.command(
     "mesh",
@@ -160,5 +164,6 @@ def mesh_command(
                 write_mesh(output, cells, parts)
         report = {} if json_file is None else stats(result, read_seconds)
     warn_of_pieces(result.disconnected)
-    labels = "partition", "part"
-    conclude(ctx, result, summary(result, read_seconds), report, json_file, quiet, labels)
+    last_line = NO_OUTPUT if written is None else f"wrote {written}"
+    text = summary(result, read_seconds).append(f"\n{last_line}")
+    conclude(ctx, result, text, report, json_file, quiet, ("partition", "part"))

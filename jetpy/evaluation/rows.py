@@ -42,6 +42,7 @@ def partition_rows(partition: Partition) -> Rows:
         ("graph", graph_text(partition.graph)),
         ("run", run_text(partition)),
         ("cut", cut_text(partition.cut, partition.graph)),
+        *_volume(partition),
         *_balance(partition, "part"),
         *_migration(partition),
     ]
@@ -219,6 +220,13 @@ def _limit(weights: npt.NDArray[np.int64], limits: npt.NDArray[np.int64], noun: 
         return f"{limits[p]:,}; the heaviest {noun} weighs {weights[p]:,}"
     range_of = f"{limits.min():,} to {limits.max():,}"
     return f"{range_of}; {noun} {p} weighs {weights[p]:,} of {limits[p]:,}"
+
+
+def _volume(partition: Partition) -> Rows:
+    """Return a row with the communication volume if it was the objective."""
+    if partition.objective != "volume":
+        return []
+    return [("communication volume", f"{partition.communication_volume:,}")]
 
 
 def _migration(partition: Partition) -> Rows:

@@ -71,6 +71,7 @@ def test_parts_of_all_cells_alone(run: Run, mesh: Any, tmp_path: Path, suffix: s
     mesh.write(source)
     words = run("mesh", source, "-k", "3", *ENGINE, "-o", target).stdout
     assert words.startswith("graph               in: 36 vertices, ")
+    assert words.endswith(f"\nwrote {target}\n")
     graph = jetpy.dual_graph([("hexahedron", mesh.cells[1].data)])
     expected = jetpy.partition(graph, 3, backend="cpu", threads=2)
     parts = jetpy.read_parts(target)
@@ -79,6 +80,25 @@ def test_parts_of_all_cells_alone(run: Run, mesh: Any, tmp_path: Path, suffix: s
         output = ("-o", "page.html") if command == "report" else ()
         told = json.loads(run(command, source, target, *output, "--json", "-").stdout)
         assert (told["graph"], told["n"], told["cut"]) == ("in", 36, expected.cut)
+
+
+def test_says_that_nothing_is_written(run: Run, mesh: Any, tmp_path: Path) -> None:
+    mesh.write(tmp_path / "in.vtu")
+    words = run("mesh", "in.vtu", "-k", "3", *ENGINE).stdout
+    assert words.splitlines()[-1].startswith("no output file; use -o out.vtu")
+
+
+@pytest.mark.parametrize("command", [("evaluate",), ("report", "-o", "page.html")])
+def test_parts_that_are_not_those_of_all_cells(
+    run: Run, mesh: Any, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    mesh.write(tmp_path / "in.vtu")
+    mesh.write(tmp_path / "out.vtu")
+    jetpy.write_parts("top.part", [0] * 36)
+    refused = run(*command, "in.vtu", "top.part", code=1).stderr
+    assert "top.part: the file has 36 part ids, but the mesh has 40 cells; cells of" in refused
+    refused = run(*command, "in.vtu", "out.vtu", code=1).stderr
+    assert "out.vtu: this is a mesh, not a file of parts; jetpy mesh -o out.part" in refused
 
 
 def test_what_meshio_cannot_do(run: Run, mesh: Any, tmp_path: Path) -> None:

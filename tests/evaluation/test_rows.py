@@ -24,6 +24,14 @@ def test_a_gpu_is_named_and_its_host_threads_are_counted() -> None:
         assert (found["gpu"], found["threads"]) == (gpu, result.threads)
 
 
+def test_the_volume_is_told_if_it_was_the_objective() -> None:
+    result = jetpy.partition(jetpy.generators.grid(4, 4), 2, backend="cpu", threads=1)
+    assert "communication volume" not in dict(partition_rows(result))
+    by_volume = replace(result, objective="volume")
+    told = dict(partition_rows(by_volume))["communication volume"]
+    assert told == str(result.communication_volume) != "0"
+
+
 def test_threads_of_a_back_end_with_a_host_engine() -> None:
     device = DeviceBackend(1)
     device.host_engine = CpuBackend(2)
