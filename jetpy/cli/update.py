@@ -83,12 +83,12 @@ def update_command(
             session, backend=backend, threads=threads, device=device, progress=bars.stage
         )
         updates = []
-        for number, batch in enumerate(batches, 1):
+        for number, (batch, lines) in enumerate(batches, 1):
             try:
                 with standard_output_kept():
                     updates.append(live.update(batch))
             except GraphError as error:
-                raise GraphError(f"{modifiers}: batch {number}: {error}") from error
+                raise GraphError(f"{modifiers}: batch {number}, {lines}: {error}") from error
         bars.busy("Writing")
         if output is not None:
             write_parts(output, live.partition)

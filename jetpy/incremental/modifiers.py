@@ -19,7 +19,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from jetpy.errors import FileFormatError
 from jetpy.graph.csr import INT32_MAX
@@ -34,8 +34,20 @@ LONGEST_LINE = 1 << 12
 """Maximum length of a line in bytes, except for comments."""
 
 
-def read_modifiers(path: str | os.PathLike[str]) -> Iterator[Batch]:
-    """Read batches of modifiers; all lines are checked before the first batch is returned.
+class Lines(NamedTuple):
+    """The first and the last modifier of a batch, as line numbers from 1."""
+
+    first: int
+    last: int
+
+    def __str__(self) -> str:
+        if self.first == self.last:
+            return f"line {self.first}"
+        return f"lines {self.first} to {self.last}"
+
+
+def read_modifiers(path: str | os.PathLike[str]) -> Iterator[tuple[Batch, Lines]]:
+    """Read batches of modifiers and their lines; all lines are checked before the first batch.
 
     Parameters
     ----------
@@ -56,9 +68,10 @@ def read_modifiers(path: str | os.PathLike[str]) -> Iterator[Batch]:
     return _batches(io.BytesIO(text))
 
 
-def _batches(stream: BinaryIO) -> Iterator[Batch]:
+def _batches(stream: BinaryIO) -> Iterator[tuple[Batch, Lines]]:
     """Yield the batches that are not empty, one at a time, because there may be millions."""
     lines: dict[str, list[list[int]]] = {word: [] for word in NUMBERS}
+    first_of_batch = last_of_batch = 0
     for number, line in enumerate(stream, 1):
         if line.lstrip()[:1] in (b"", b"#", b"%"):
             continue
@@ -67,18 +80,20 @@ def _batches(stream: BinaryIO) -> Iterator[Batch]:
         words = line.split()
         first = words[0].decode("utf-8", "replace")
         if first == END and len(words) == 1:
-            if any(lines.values()):
-                yield _batch(lines)
+            if first_of_batch:
+                yield _batch(lines), Lines(first_of_batch, last_of_batch)
                 lines = {word: [] for word in NUMBERS}
+                first_of_batch = 0
         elif first in NUMBERS:
             lines[first].append(_numbers(first, words[1:], number))
+            first_of_batch, last_of_batch = first_of_batch or number, number
         else:
             raise FileFormatError(
                 f"line {number}: {first!r} is not a modifier; a line must begin with "
                 f"{', '.join(NUMBERS)} or {END}"
             )
-    if any(lines.values()):
-        yield _batch(lines)
+    if first_of_batch:
+        yield _batch(lines), Lines(first_of_batch, last_of_batch)
 
 
 def _numbers(word: str, words: list[bytes], line: int) -> list[int]:

@@ -73,7 +73,7 @@ def test_a_wrong_modifier_writes_nothing(run: Run, session: Path) -> None:
     before = session.read_bytes()
     Path("changes.txt").write_text("-v 5\n---\n-v 5\n")
     result = run("update", session, "changes.txt", "-o", "out.part", *ENGINE, code=1)
-    assert "changes.txt: batch 2: vertices to delete: vertex 5 is deleted" in result.stderr
+    assert "changes.txt: batch 2, line 3: vertices to delete: vertex 5 is deleted" in result.stderr
     assert session.read_bytes() == before
     assert not Path("out.part").exists()
 

@@ -32,7 +32,8 @@ def test_reads_batches(tmp_path: Path) -> None:
     plain.write_text(TEXT)
     packed.write_bytes(lzma.compress(TEXT.encode()))
     for path in (plain, packed):
-        first, second = read_modifiers(path)
+        (first, first_lines), (second, second_lines) = read_modifiers(path)
+        assert (str(first_lines), str(second_lines)) == ("lines 2 to 7", "line 12")
         assert first.insert_vertices == [1, 5]
         assert first.delete_vertices == [3]
         assert first.insert_edges == [[0, 7], [7, 8]]
