@@ -1,1 +1,1 @@
-"""Refinement: Jetlp or independent sets, and rebalancing, over a connectivity table."""
+"""Refinement: Jetlp or independent sets, and rebalancing, with a connectivity table."""

@@ -1,4 +1,4 @@
-"""Sequences of launches that are captured once and replayed."""
+"""Launch sequences that the back end captures once and replays."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from jetpy.engines.base import Captured
 from jetpy.refinement.state import RefinementState
 
 MAX_VERTICES = 1 << 24
-"""Vertices of a level times repetitions before the interpreter looks whether it was interrupted."""
+"""Bound of (vertices of a level) * (repetitions) before Python can handle an interrupt."""
 
 
 class CapturedLaunches:
-    """A sequence of launches on a state, captured once and replayed.
+    """A launch sequence on a state, captured once and replayed.
 
-    It is captured again if launches reach another number of vertices. It serves other levels if the
-    back end can exchange the arguments. Launches over lists are repeated until they have a request
-    to the host (`Launches.until`).
+    The sequence is captured again if `Launches.reach` changes. After a change of level it is reused
+    if the back end can exchange its arguments. If `Launches.until` is set, the sequence is repeated
+    until a kernel requests the host.
     """
 
     def __init__(self, state: RefinementState) -> None:
@@ -26,12 +26,12 @@ class CapturedLaunches:
         self._program: Captured | None = None
 
     def move(self, others: Mapping[int, Any]) -> None:
-        """Go to the level that the state has gone to, given its objects by `id` of those before."""
+        """Adapt to the state's new level, given its new objects by `id` of the old ones."""
         if self._program is not None and not self._program.exchange(others):
             self._program = None
 
     def replay(self, launches: Callable[[], None]) -> None:
-        """Make the launches."""
+        """Replay the captured launches; capture them first if necessary."""
         state, backend = self._state, self._state.backend
         if self._program is None or self._reach != state.launches.reach:
             self._reach = state.launches.reach

@@ -1,4 +1,4 @@
-"""Filling empty parts."""
+"""Filling of empty parts."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from jetpy.graph.csr import IntArray
 from jetpy.workloads.refinement import balance as kernels
 
 HELD_FOR_EVER, MAX_HELD = 2**62, 2**61
-"""Internal weight of a vertex that is pinned to its part, and most of another one. Weights of edges
-may be subtracted from either, and are together much less than the difference."""
+"""Internal weight of a pinned vertex, and the maximum of any other. All edge weights together are
+much less than the difference, so the two stay distinct when edge weights are subtracted."""
 FEW = 256
-"""Up to so many empty parts, a GPU's host fetches the rows of vertices that it moves, one by one;
-if there are more, it fetches all."""
+"""Maximum count of empty parts for which the rows of moved vertices are fetched from a GPU one by
+one. If there are more, the whole graph is fetched."""
 
 
 class Held(NamedTuple):
-    """What holds a vertex in a part: the weight of its edges there."""
+    """A vertex, its part, and the weight of its edges to that part."""
 
     weight: int
     vertex: int
@@ -31,7 +31,7 @@ class Held(NamedTuple):
 
 
 class Filled(NamedTuple):
-    """Vertices (int32), the empty parts that they go to (int32), and by how much the cut grows."""
+    """Moved vertices (int32), their new parts (int32), and the increase of the cut."""
 
     vertices: npt.NDArray[np.int32]
     parts: npt.NDArray[np.int32]
@@ -46,12 +46,12 @@ def fill(
     pinned: Array | None = None,
     limits: npt.NDArray[np.int64] | None = None,
 ) -> Filled:
-    """Return which vertices the empty parts of a partition (int32, shape (n,)) get.
+    """Return the vertices to move into the empty parts of a partition (int32, shape (n,)).
 
-    Each gets a vertex of a part of two or more: the one that has least edges to its own part, by
-    weight. With fewer vertices than parts, some stay empty. `pinned` (int32, shape (n,)) is not
-    negative for vertices that stay. Where `limits` are given (int64, shape (k,)), vertices that
-    weigh more do not go to a part.
+    Each empty part gets one vertex from a part of at least two vertices: the vertex with the least
+    internal weight. If there are fewer vertices than parts, some parts stay empty. `pinned` (int32,
+    shape (n,)) is -1 for vertices that may move. A part gets only vertices that weigh at most its
+    entry of `limits` (int64, shape (k,)), if given.
     """
     counts = backend.full(k, 0)
     backend.parallel_for(graph.n, kernels.count_vertices, parts=parts, sizes=counts)
@@ -94,7 +94,7 @@ def fill(
 
 
 def internal_weights(backend: Backend, graph: DeviceGraph, parts: Array) -> Array:
-    """Return the weight of the edges of each vertex to its own part, int64, shape (n,)."""
+    """Return the weight of each vertex's edges to its own part, int64, shape (n,)."""
     internal = backend.empty(graph.n, np.int64)
     backend.parallel_for(
         graph.n, kernels.weigh_internal, graph=graph, parts=parts, internal=internal
@@ -105,7 +105,7 @@ def internal_weights(backend: Backend, graph: DeviceGraph, parts: Array) -> Arra
 def _loosest(
     backend: Backend, parts: Array, sizes: Array, internal: Array, count: int
 ) -> list[Held]:
-    """Return the first `count` vertices of parts of two or more, as they are held, or all."""
+    """Return the `count` vertices of least internal weight in parts of at least two vertices."""
     n = len(parts)
     host_sizes = backend.to_host(sizes)
     count = min(count, int(host_sizes[host_sizes > 1].sum()))
@@ -131,7 +131,7 @@ def _loosest(
 
 
 def _smallest(values: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.intp]:
-    """Return the places of the first `count` by value, then place."""
+    """Return the indices of the `count` smallest values; ties go to the lower index."""
     if len(values) <= count:
         return np.arange(len(values))
     most = np.partition(values, count - 1)[count - 1]
@@ -141,7 +141,7 @@ def _smallest(values: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.intp]
 
 
 class _Neighbours:
-    """The neighbours of a vertex within its part, from the back end or, `whole`, from the host."""
+    """Rows of the graph within parts, read from the back end or, if `whole`, from a host copy."""
 
     def __init__(
         self, backend: Backend, graph: DeviceGraph, parts: Array, internal: Array, *, whole: bool
@@ -151,7 +151,7 @@ class _Neighbours:
         self._arrays = tuple(map(backend.to_host, arrays)) if whole else arrays
 
     def inside(self, held: Held) -> Iterator[tuple[int, int, int]]:
-        """Return those neighbours, their internal weights, and the weights of the edges."""
+        """Return the neighbours in the same part, their internal weights and the edge weights."""
         indptr, indices, edge_weights, parts, internal = self._arrays
         begin, end = self._fetch(indptr[held.vertex : held.vertex + 2]).tolist()
         row = indices[begin:end]

@@ -1,4 +1,4 @@
-"""What is done to the partition of the input graph when it has been refined."""
+"""Final steps on the partition of the input graph, after its refinement."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from jetpy.workloads.common.groups import NO_PART
 
 
 def finish(refinement: Refinement, refined: Refined) -> Refined:
-    """Return a partition that keeps the limit, if packing can, and without empty parts, if asked.
+    """Return a partition that keeps the limits, if packing can, and has no empty part, if required.
 
-    Neither is needed often. What was packed is refined again; what was filled is not, as refinement
-    may empty parts.
+    Both steps are rarely needed. A packed partition is refined again. A filled one is not, because
+    refinement may empty parts.
     """
     problem = refinement.problem
     if problem.groups == 1 and refined.measures.overload(problem) > 0:
@@ -29,7 +29,7 @@ def finish(refinement: Refinement, refined: Refined) -> Refined:
 
 
 def _pack(refinement: Refinement, refined: Refined) -> Refined:
-    """Return what packing makes of a partition, refined again; the same if nothing can be done."""
+    """Return the packed partition, refined again, or `refined` if packing changes nothing."""
     backend, problem, device = refinement.backend, refinement.problem, refinement.state.graph
     graph = download(backend, device)
     is_plain = problem.targets is None and refinement.pinned is None
@@ -48,7 +48,7 @@ def _pack(refinement: Refinement, refined: Refined) -> Refined:
 
 
 def _fill(refinement: Refinement, refined: Refined) -> Refined:
-    """Return the partition with a vertex in each part, if there are vertices enough."""
+    """Return the partition with a vertex in each part, if there are enough vertices."""
     backend, device, problem = refinement.backend, refinement.state.graph, refinement.problem
     own = refinement.pinned, problem.part_limits
     vertices, new, growth = fill(backend, device, refined.parts, problem.k, *own)

@@ -1,8 +1,8 @@
-"""Maximum flows between pairs of parts: cuts that single moves do not find.
+"""Maximum flows between pairs of parts; they find cuts that single moves do not find.
 
-Source: Sanders, Schulz, "Engineering multilevel graph partitioning algorithms", ESA 2011; the
-order of the pairs: Gottesbüren, Heuer, Sanders, "Parallel flow-based hypergraph partitioning",
-SEA 2022. The host does it beside a GPU, too: a thread has a whole pair.
+Source: Sanders, Schulz, "Engineering multilevel graph partitioning algorithms", ESA 2011; the order
+of the pairs: Gottesbüren, Heuer, Sanders, "Parallel flow-based hypergraph partitioning", SEA 2022.
+The host computes flows, also for a GPU, because one thread processes a whole pair.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from jetpy.workloads.flows.flow_networks import NODES_BESIDE
 from jetpy.workloads.flows.regions import KEPT_OUTSIDE, OUTSIDE, Pair, Pairs
 
 MAX_CUT, MAX_CUT_COARSE = 0.1, 0.05
-"""Share of the edge weight that is cut above which there are no flows, on the finest level and on
-others: they gain little there, and take long."""
+"""Maximum cut, as a share of the edge weight, for flows on the finest level and on coarse levels.
+Above it, flows gain little and take long."""
 REGION_SHARE = 4
-"""A region has at most one in so many of the weight of a part."""
+"""A region weighs at most 1 / REGION_SHARE of each part."""
 
 
 @dataclass(frozen=True, eq=False)
 class Trees:
-    """Room for the flow networks of all regions, and their trees, as kernels take it."""
+    """Storage for the flow networks of all regions and their search trees, passed to kernels."""
 
     rows: Array
     sides: Array
@@ -49,7 +49,7 @@ class Trees:
 
     @classmethod
     def with_room(cls, backend: Backend, nodes: int, arcs: int) -> Trees:
-        """Allocate networks of so many nodes and arcs together."""
+        """Allocate storage for `nodes` nodes and `arcs` arcs in total."""
         types = np.int32, np.int32, backend.sum_type
         arrays = [backend.empty(nodes) for _ in range(8)]
         arrays += [backend.empty(arcs, t) for t in types]
@@ -59,14 +59,14 @@ class Trees:
 
 @dataclass(frozen=True, eq=False)
 class CutEdges:
-    """The edges between parts, pair by pair.
+    """The edges between parts, grouped by pair of parts.
 
     Attributes
     ----------
     pairs : int32, shape (pairs, 2)
         Parts, the lower one first.
     starts : int64, shape (pairs + 1,)
-        Where the edges of each pair begin.
+        First edge of each pair, then the number of edges.
     weights : int64, shape (pairs,)
     tails, heads : int32, shape (edges,)
     """
@@ -79,7 +79,7 @@ class CutEdges:
 
 
 class Flows:
-    """Flows on one level, any number of times."""
+    """Flow refinement of one level, for any number of partitions."""
 
     def __init__(
         self,
@@ -94,17 +94,17 @@ class Flows:
 
     @cached_property
     def graph(self) -> DeviceGraph:
-        """The level, where flows are found."""
+        """The level, on the back end that computes flows."""
         return carry_graph(self._device, self._source, self.backend)
 
     @cached_property
     def trees(self) -> Trees:
-        """Room for the networks of the pairs of a turn, which share no vertex and no edge."""
+        """Storage for the networks of the pairs of a turn, which share no vertex and no edge."""
         nodes = self.graph.n + NODES_BESIDE * (self.problem.k // 2)
         return Trees.with_room(self.backend, nodes, self.graph.nnz)
 
     def are_due(self, measures: Measures, *, finest: bool) -> bool:
-        """Whether the level is one for flows, given the measures of a partition."""
+        """Return whether flows should run on this level, given the measures of a partition."""
         options, graph = self.problem.options.refine, self._device
         share = MAX_CUT if finest else MAX_CUT_COARSE
         return (
@@ -116,7 +116,7 @@ class Flows:
     def improve(self, parts: Array, measures: Measures) -> tuple[Array, Measures]:
         """Return a partition (int32, shape (n,)) with smaller cuts between pairs, and its measures.
 
-        `parts` may be overwritten.
+        `parts` may be changed in place.
         """
         found = carry(parts, self._source, self.backend)
         weights = measures.part_weights.copy()
@@ -134,7 +134,7 @@ class Flows:
     def _sweep(
         self, parts: Array, weights: npt.NDArray[np.int64], unsettled: npt.NDArray[np.bool_]
     ) -> npt.NDArray[np.int64]:
-        """Improve each pair with an unsettled part once; return what each part's cuts gained."""
+        """Improve each pair with an unsettled part once; return the gains by part, shape (k,)."""
         backend, k = self.backend, self.problem.k
         edges = find_cut_edges(backend, self.graph, parts, k)
         sizes = np.bincount(backend.to_host(parts), minlength=k)
@@ -163,7 +163,7 @@ class Flows:
         return self.backend.from_host(places)
 
     def improve_pairs(self, pairs: Pairs, parts: Array) -> npt.NDArray[np.int64]:
-        """Improve pairs without a common part at once; return their rows after that."""
+        """Improve pairs without a common part, all in parallel; return their updated rows."""
         backend, graph = self.backend, self.graph
         count = len(pairs.rows) // Pair.COUNT
         hops = self.problem.options.refine.flow_hops
@@ -187,7 +187,7 @@ class Flows:
 
 
 def find_cut_edges(backend: Backend, graph: DeviceGraph, parts: Array, k: int) -> CutEdges:
-    """Return the edges between parts, those of a pair in the order of their ends."""
+    """Return the edges between parts, ordered by pair, tail and head."""
     found = backend.empty(graph.nnz // 2)
     count = backend.scan(graph.n, regions.list_cut_edges, graph=graph, parts=parts, cut_edges=found)
     edges = backend.to_host(found[:count])
@@ -213,7 +213,7 @@ def find_cut_edges(backend: Backend, graph: DeviceGraph, parts: Array, k: int) -
 def turns(
     pairs: npt.NDArray[np.int32], weights: npt.NDArray[np.int64]
 ) -> list[npt.NDArray[np.int64]]:
-    """Return numbers of pairs in as many turns as it takes: none has two pairs with a common part.
+    """Return the indices of all pairs, divided into turns in which no two pairs share a part.
 
     Pairs (int32, shape (count, 2)) of larger weight (int64, shape (count,)) come first.
     """
@@ -238,7 +238,7 @@ def region_rows(
     weights: npt.NDArray[np.int64],
     limits: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.int64]:
-    """Return the rows of pairs, given how many vertices parts have, their weights and limits."""
+    """Return the `Pair` rows of chosen pairs, given the parts' sizes, weights and limits."""
     pairs = edges.pairs[chosen]
     rows = np.zeros((len(chosen), Pair.COUNT), np.int64)
     rows[:, Pair.PARTS : Pair.PARTS + 2] = pairs

@@ -1,4 +1,4 @@
-"""Moves of independent sets of vertices (G-kway, section 3.2)."""
+"""Refinement by independent sets of moves (G-kway, section 3.2)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from jetpy.workloads.refinement import independent_set as kernels
 from jetpy.workloads.refinement.independent_set import Count, Events, Legal, Sequence
 
 MOST = 2048
-"""Moves that are sorted by looking at each pair of them: then launches need not know how many."""
+"""Maximum number of moves ranked by comparing all pairs, which needs no count on the host."""
 
 
 class IndependentSet:
-    """Moves, on a state, that each lower the cut, and together keep the balance."""
+    """Refiner whose moves each lower the cut and together keep the balance."""
 
     is_monotone = True
 
@@ -35,16 +35,16 @@ class IndependentSet:
         self._bases = backend.empty(state.k, np.int64)
 
     def launch(self) -> None:
-        """Move an independent set: those of highest gain, as many as balance allows.
+        """Move an independent set: the moves of highest gain, as far as the balance allows.
 
-        A fixed sequence of launches does so if they are few; else, or where lists are preferred,
-        the control block asks for `launch_many`.
+        A fixed sequence of launches makes the moves if there are at most `MOST`. Otherwise, and
+        always on back ends that are not asynchronous, the kernels request `launch_many`.
         """
         self._find()
         self._make_few()
 
     def launch_many(self) -> None:
-        """Make those that were found, however many there are: the host learns how many."""
+        """Make the moves that `launch` found, any number of them; the host reads their number."""
         state, backend = self._state, self._state.backend
         count = backend.scan(
             operator.index(state.propagating), kernels.list_moves, state=state, legal=self._legal
@@ -53,7 +53,7 @@ class IndependentSet:
             self._make(backend.sorted(self._legal.keys[:count]))
 
     def _find(self) -> None:
-        """Find moves of vertices that are no neighbours (3.2.1)."""
+        """Find moves of vertices that are not adjacent to each other (3.2.1)."""
         state = self._state
         shared = {"graph": state.graph, "state": state, "legal": self._legal}
         state.backend.parallel_for(
@@ -62,7 +62,7 @@ class IndependentSet:
         state.graph.long_rows.launch(state.propagating, kernels.keep_lowest, **shared)
 
     def _make_few(self) -> None:
-        """Make moves as `_make` does, in time quadratic in their number."""
+        """Make the moves as `_make` does, in time quadratic in their number."""
         state, backend, most = self._state, self._state.backend, self._few.most
         legal = {"state": state, "legal": self._legal}
         sequence = {"sequence": self._few, **legal}
@@ -74,12 +74,12 @@ class IndependentSet:
         backend.parallel_for(most, kernels.make_moves, graph=state.graph, **sequence)
 
     def _make(self, keys: Array) -> None:
-        """Make the longest beginning of a sequence of moves that ends in balance, and some more.
+        """Make the longest prefix of the moves that ends in balance, and later moves that fit.
 
-        Weights may be above a limit on the way there. Takes the time of sorting two events for
-        each move, whatever the number of parts (3.2.2 and 3.2.3, for any number of moves). Not in
-        the paper: moves after it that fit anyway are made, too. Where parts are full, beginnings
-        are short, and there would be ten times as many iterations.
+        Parts may exceed their limits within the prefix. The time is that of sorting two events for
+        each move, for any number of parts (3.2.2 and 3.2.3, for any number of moves). The moves
+        after the prefix are not in the paper: if parts are full, prefixes are short, and without
+        these moves there would be ten times as many iterations.
         """
         state, backend, count = self._state, self._state.backend, len(keys)
         sequence = Sequence(keys, backend.full(count, 0), backend.empty(count), count)

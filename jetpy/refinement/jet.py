@@ -1,4 +1,4 @@
-"""The refinement loop of one level (Jet, Algorithm 4.1), with Jetlp or what else lowers the cut."""
+"""The refinement loop of one level (Jet, Algorithm 4.1), with Jetlp or another `Refiner`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from jetpy.workloads.common.control_block import TOLERANCE_UNITS, Control, Reque
 from jetpy.workloads.refinement import iterations as kernels
 
 STEPS = 4
-"""Iterations, at least, that a back end that runs ahead of its host is sent at a time."""
+"""Minimum number of iterations that the host enqueues at a time on an asynchronous back end."""
 
 
 @dataclass(frozen=True, eq=False)
 class Refined:
-    """The best partition that a level's refinement met, and what it took.
+    """The best partition found by the refinement of a level, its measures and the iterations.
 
     `parts` are overwritten when the same object refines again.
     """
@@ -34,15 +34,15 @@ class Refined:
 
 
 class Refinement:
-    """Refinement of a level, any number of times, or of several, one after the other.
+    """Refinement of one level at a time, for any number of partitions and levels.
 
-    `pinned` (int32, shape (n,), or None) are the parts of vertices that never move, -1 of others;
-    partitions have them there. There is room for levels of as many vertices as its first has, or as
-    `room` says.
+    `pinned` (int32, shape (n,), or None) has the parts of vertices that never move, -1 for others;
+    the given partitions must agree with it. Levels have at most as many vertices as the first
+    level, or `room` if that is more.
 
-    The back end goes from one iteration to the next by itself
-    (`jetpy.workloads.refinement.iterations`); the host is asked for what has to be launched
-    differently.
+    The back end proceeds from one iteration to the next without the host
+    (`jetpy.workloads.refinement.iterations`). It requests the host only if the launches have to
+    change.
     """
 
     state_type = RefinementState
@@ -66,9 +66,9 @@ class Refinement:
         self._iterate = CapturedLaunches(self.state)
 
     def move(self, graph: DeviceGraph, problem: Problem, pinned: Array | None) -> None:
-        """Go to another level, without long rows as the last one.
+        """Move to another level; both levels must be without long rows.
 
-        The problem has as many parts as before, and the same options.
+        The problem must have the same number of parts and the same options as before.
         """
         self.problem, self.pinned = problem, pinned
         before, table = self.state.graph, self.state.table
@@ -82,9 +82,9 @@ class Refinement:
     def refine(
         self, parts: Array, *, finest: bool, known: Measures | None = None, flows: bool = False
     ) -> Refined:
-        """Refine `parts` (int32, shape (n,)) until patience runs out, and by flows after that.
+        """Refine `parts` (int32, shape (n,)) until patience runs out, then by flows if `flows`.
 
-        `known` are the measures of `parts`, where the caller has them.
+        `known` are the measures of `parts`, if the caller has them.
         """
         options = self.problem.options.refine
         self.state.control_block.host[Control.ITERATIONS] = 0
@@ -104,7 +104,7 @@ class Refinement:
         return Refined(parts, measures, cut_before, iterations)
 
     def start(self, parts: Array, ratio: int, known: Measures | None) -> Measures:
-        """Begin with a partition and a filter ratio in percent; return its measures."""
+        """Start with a partition and a filter ratio in percent; return the partition's measures."""
         state, options = self.state, self.problem.options.refine
         state.start(parts, known)
         self.rebalancing.start()
@@ -139,7 +139,7 @@ class Refinement:
         return measures
 
     def enqueue_iterations(self) -> None:
-        """Make iterations; or send off some, in proportion to those of each kind just made.
+        """Enqueue iterations, in proportion to the recent ones if each kind has its own launches.
 
         Launches for an iteration that is not due do nothing.
         """
@@ -159,20 +159,20 @@ class Refinement:
                 self.rebalance()
 
     def _count(self) -> tuple[int, int]:
-        """Return how many iterations were made, of either kind and of Jetlp."""
+        """Return the number of iterations made so far, and the number of those that propagate."""
         control = self.state.control_block.host
         return int(control[Control.ITERATIONS]), int(control[Control.LOCK])
 
     def propagate(self) -> None:
-        """Make an iteration of Jetlp, if that is due."""
+        """Launch an iteration of the refiner; it does nothing if none is due."""
         self._propagate.replay(self._launch_propagation)
 
     def rebalance(self) -> None:
-        """Make an iteration of rebalancing, if that is due."""
+        """Launch an iteration of rebalancing; it does nothing if none is due."""
         self._rebalance.replay(self._launch_rebalancing)
 
     def wait_and_serve(self) -> bool:
-        """Wait for the iterations, do what the host is asked for; return whether to go on."""
+        """Wait for the iterations and serve a request; return False if refinement has ended."""
         state, backend = self.state, self.backend
         backend.sync_host(state.control_block)
         backend.synchronize()
@@ -186,7 +186,7 @@ class Refinement:
         return True
 
     def best(self) -> tuple[Array, Measures]:
-        """Return the best partition since the start."""
+        """Return the best partition since the start, and its measures."""
         state, backend = self.state, self.backend
         backend.sync_host(self._best_weights)
         backend.synchronize()
@@ -197,7 +197,7 @@ class Refinement:
         return parts, Measures(int(control[Control.BEST_CUT]), self._best_weights.host.copy())
 
     def _answer(self, request: Request) -> None:
-        """Do what the back end asks for."""
+        """Serve a request of the back end."""
         state, control = self.state, self.state.control_block
         control.host[Control.REQUEST] = Request.NOTHING
         if request == Request.ROOM:

@@ -1,4 +1,4 @@
-"""One Jetlp iteration (Jet, Algorithm 4.2)."""
+"""Refinement by Jetlp (Jet, Algorithm 4.2)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jetpy.workloads.refinement.losses import BUCKETS
 
 
 class LabelPropagation:
-    """Jetlp on a state."""
+    """Refiner by Jetlp: unconstrained label propagation with two filters and locks."""
 
     is_monotone = False
 
@@ -57,7 +57,7 @@ class LabelPropagation:
             backend.parallel_for(count, kernels.admit, cap=self._cap, **arguments)
 
     def launch_many(self) -> None:
-        """Never asked for."""
+        """Raise an error: Jetlp's kernels never request it."""
         raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""Which indices the launches of an iteration have: those of lists, or of all active vertices."""
+"""Index ranges of an iteration's launches: over lists, or over all active vertices."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from jetpy.engines.base import Array, Backend, Count, DualView, Workunit
 from jetpy.workloads.common.control_block import BLOCK_BITS, COUNTER_STRIPES, Control, Counter
 
 SHARE, INDICES = 8, 1 << 18
-"""Indices that share the edges of a moved vertex; the most for all moved vertices."""
+"""Indices that share the edges of one moved vertex; maximum for all moved vertices."""
 SPARE = 1024
-"""Active vertices that a captured launch has room for, in addition to half as many again."""
+"""Active vertices that a captured launch has room for, in addition to a fixed share."""
 MAX_COUNTED = 1024
-"""Parts and stripes that are worth a histogram each."""
+"""Maximum product of parts and stripes: each stripe has a histogram for each part."""
 
 
 class State(Protocol):
@@ -32,22 +32,22 @@ class State(Protocol):
 
 
 class Launches(ABC):
-    """The indices of the launches on one refinement state.
+    """Index ranges of the launches on one refinement state.
 
     Attributes
     ----------
     share : int
-        Indices that share the edges of a moved vertex.
+        Indices that share the edges of one moved vertex.
     stripe_bits : int
-        2**stripe_bits consecutive vertices have the same list of moved vertices.
+        2**stripe_bits consecutive vertices share one list of moved vertices.
     stripes : int
-        Counters for each part and bucket, over which vertices are spread.
+        Counters for each part and bucket; the vertices are distributed over them.
     has_any_task : bool
-        Whether one sequence of launches can be an iteration of any kind.
+        Whether one launch sequence can be an iteration of any kind.
     until : Count or None
-        Number that ends repeated iterations when it is not zero.
+        Repeated iterations end when this number is not zero.
     reach : int
-        How often the number of indices has changed, so that captured launches are out of date.
+        How many times the number of indices has changed; each change invalidates captured launches.
     """
 
     share: int
@@ -67,27 +67,27 @@ class Launches(ABC):
 
     @abstractmethod
     def over_active(self, task: Control) -> int | Count:
-        """Return the indices of a launch over the active vertices, if `task` is due."""
+        """Return the index count of a launch over the active vertices, if `task` is due."""
 
     @abstractmethod
     def over_moves(self) -> int | Count:
-        """Return the indices of a launch over the edges of moved vertices."""
+        """Return the index count of a launch over the edges of moved vertices."""
 
     @abstractmethod
     def over_rows(self) -> int | Count:
-        """Return the indices of a launch over the rows to rebuild."""
+        """Return the index count of a launch over the rows to rebuild."""
 
     @abstractmethod
     def vertices(self) -> Array:
-        """Return an array for `listed`."""
+        """Return an int32 array for `listed`."""
 
     @abstractmethod
     def listed(self, count: int | Count, workunit: Workunit, /, **arguments: Any) -> int | Count:
-        """List the vertices that matter by a *scan* workunit, if that pays; return how many."""
+        """List vertices by a *scan* workunit, if that saves time; return the index count."""
 
     @abstractmethod
     def choose_room(self) -> None:
-        """Choose how many vertices launches reach, and how many active ones are too many."""
+        """Choose how many vertices launches cover, and at how many active ones to choose again."""
 
     @property
     def active(self) -> int:
@@ -96,9 +96,9 @@ class Launches(ABC):
 
 
 class ListedLaunches(Launches):
-    """For back ends where the host has results at once: launches are over lists.
+    """Launches over lists, for back ends where the host has results at once.
 
-    Launches read the lengths of the lists when they are due.
+    Launches read the lengths of the lists when they run.
     """
 
     share = 1
@@ -139,15 +139,15 @@ class ListedLaunches(Launches):
         return number
 
     def choose_room(self) -> None:
-        """Let a quarter more vertices become active before they are listed again."""
+        """Allow a quarter more active vertices, and `SPARE`, before they are listed again."""
         room = self.active + self.active // 4 + SPARE
         self._state.control_block.host[Control.ROOM] = room
 
 
 class SweepingLaunches(Launches):
-    """For asynchronous back ends: launches are over all active vertices.
+    """Launches over all active vertices, for asynchronous back ends.
 
-    They have room for some more, so that captured launches last.
+    They cover more vertices than are active, so that captured launches stay valid.
     """
 
     share = SHARE
@@ -158,15 +158,15 @@ class SweepingLaunches(Launches):
 
     @property
     def may_rebuild(self) -> bool:
-        """Whether launches reach all vertices."""
+        """Whether launches cover all vertices."""
         return self._count == self._state.graph.n
 
     def over_active(self, task: Control) -> int:
-        """Return the number of vertices to reach; if another task is due, kernels do nothing."""
+        """Return the number of vertices to cover; kernels do nothing if another task is due."""
         return self._count
 
     def over_moves(self) -> int:
-        """Return enough indices for a GPU."""
+        """Return an index count that keeps a GPU busy."""
         return min(INDICES, len(self._state.moved) * SHARE)
 
     def over_rows(self) -> int:
@@ -178,11 +178,11 @@ class SweepingLaunches(Launches):
         return self._state.active
 
     def listed(self, count: int | Count, workunit: Workunit, /, **arguments: Any) -> int | Count:
-        """Return `count`: nothing is listed."""
+        """Return `count`; nothing is listed."""
         return count
 
     def choose_room(self) -> None:
-        """Reach half as many vertices again as are active now."""
+        """Cover half as many vertices again as are active, plus `SPARE`, if too few are covered."""
         state, count = self._state, self.active
         if count > self._count:
             reached = min(state.graph.n, count + count // 2 + SPARE)

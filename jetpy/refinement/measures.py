@@ -1,4 +1,4 @@
-"""The cut and the part weights of a partition, and what a metric makes of its edges."""
+"""The cut and part weights of a partition, and metrics on the back end."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from jetpy.workloads.common.groups import Metric as DeviceMetric
 from jetpy.workloads.multilevel import projection as kernels
 
 COARSEST_SCALE_BITS = 10
-"""Losses are sorted into buckets from the largest distance over 2^10 on."""
+"""Loss buckets distinguish losses down to the largest distance divided by 2^10."""
 
 
 @dataclass(frozen=True, eq=False)
 class Measures:
-    """Cut and part weights (int64, shape (k,), host).
+    """Cut and part weights (int64, shape (k,), on the host).
 
-    The cut is the weight of the undirected edges between parts, each times the distance of these.
-    Projection to a finer level leaves both as they are.
+    The cut is the weight of the undirected edges between parts, each times the distance of the two
+    parts. Projection to a finer level changes neither.
     """
 
     cut: int
@@ -34,18 +34,18 @@ class Measures:
         return int(self.part_weights.max())
 
     def overload(self, problem: Problem) -> int:
-        """Return the most that a part weighs above its limit; not positive where none does."""
+        """Return the largest part weight above its limit; negative if all parts weigh less."""
         return int((self.part_weights - problem.limits).max())
 
     def quality(self, problem: Problem) -> tuple[int, int]:
-        """Return what is smaller of the better partition: weight above a limit, then the cut."""
+        """Return a sort key, smaller for better partitions: weight above a limit, then the cut."""
         return max(self.overload(problem), 0), self.cut
 
 
 def upload_metric(backend: Backend, graph: DeviceGraph, metric: Metric, k: int) -> DeviceMetric:
-    """Hand a metric over, with the units of gains, and from where on losses are sorted.
+    """Copy a metric to a back end, with the unit of gains and the scale of the loss buckets.
 
-    Gains are kept as 32-bit numbers, at most the weight of all edges times the largest distance.
+    Gains are 32-bit numbers of this unit; none exceeds the edge weight times the largest distance.
     """
     most = graph.edge_weight * metric.farthest
     return DeviceMetric(
@@ -78,7 +78,7 @@ def cost_of(backend: Backend, graph: DeviceGraph, parts: Array, metric: Metric, 
 
 
 def cost(backend: Backend, graph: DeviceGraph, parts: Array, metric: DeviceMetric) -> int:
-    """Do what `cost_of` does with a metric that is on the back end."""
+    """Compute `cost_of` with a metric that is on the back end already."""
     directed = backend.reduce(
         graph.n, kernels.cost_of_vertex, graph=graph, parts=parts, metric=metric
     )

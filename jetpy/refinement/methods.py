@@ -1,4 +1,4 @@
-"""The refinements by name."""
+"""Refinement methods by name."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from jetpy.refinement.state import RefinementState
 
 
 class Refiner(Protocol):
-    """What makes an iteration while the partition is balanced.
+    """Makes the iterations while the partition is balanced.
 
     Attributes
     ----------
     is_monotone : bool
-        Whether every iteration that moves anything lowers the cut and keeps the balance. Then
-        refinement ends with the first that is not better, by the tolerance in its options (which
-        should be 1, every gain counts), whatever the patience.
+        Whether every iteration with a move lowers the cut and keeps the balance. Then refinement
+        ends with the first iteration that is not better by the tolerance in the options, whatever
+        the patience. The tolerance should be 1, so that every gain counts.
     """
 
     is_monotone: bool
@@ -25,10 +25,10 @@ class Refiner(Protocol):
     def __init__(self, state: RefinementState) -> None: ...
 
     def launch(self) -> None:
-        """Decide on moves and make them, or have the host asked for `launch_many`."""
+        """Choose moves and make them, or request `launch_many` from the host."""
 
     def launch_many(self) -> None:
-        """Do the same, however many moves there are; if a kernel has asked (`Request.MOVES`)."""
+        """Make the moves, any number of them, after a kernel has requested it (`Request.MOVES`)."""
 
 
 REFINEMENTS: dict[str, type[Refiner]] = {

@@ -1,4 +1,4 @@
-"""Packing vertices into parts by weight: what keeps the limits where refinement found no way."""
+"""Packing of vertices into parts by weight, to keep limits that refinement cannot keep."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Vertices = npt.NDArray[np.intp]
 
 
 def pack(weights: IntArray | Weights, limits: Weights) -> npt.NDArray[np.int32]:
-    """Return parts (int32, shape (n,)): the next heaviest vertex goes where most room is left.
+    """Return parts (int32, shape (n,)): heaviest vertex first, each into the part with most room.
 
-    `limits` are what parts may weigh, int64, shape (k,). If they are the same, that is the lightest
-    part.
+    `limits` (int64, shape (k,)) are the maximum part weights. If they are equal, the part with most
+    room is the lightest part.
 
     Source: Graham, "Bounds on multiprocessing timing anomalies", SIAM Journal on Applied
     Mathematics 17 (1969), longest processing time first.
@@ -34,10 +34,10 @@ def pack(weights: IntArray | Weights, limits: Weights) -> npt.NDArray[np.int32]:
 
 
 def one_each(weights: IntArray, shares: Weights, limits: Weights) -> npt.NDArray[np.int32]:
-    """Return a part (int32, shape (n,)) for each of no more vertices than parts.
+    """Return a separate part (int32, shape (n,)) for each vertex; n is at most k.
 
-    The heaviest vertex gets the part of the largest share; unless limits (int64, shape (k,)) are
-    kept only where parts share vertices and others are empty.
+    The heaviest vertex gets the part of the largest share. If that exceeds a limit (int64, shape
+    (k,)) and `pack` does not, return the packed parts, in which vertices may share a part.
     """
     parts = np.empty(len(weights), np.int32)
     heaviest_first = np.argsort(-weights.astype(np.int64), kind="stable")
@@ -56,17 +56,17 @@ def fit(
     limits: Weights,
     free: npt.NDArray[np.bool_] | None = None,
 ) -> npt.NDArray[np.int32]:
-    """Return parts (int32, shape (n,)) that keep their limits, most of them as they were.
+    """Return parts (int32, shape (n,)) that keep their limits and differ little from `parts`.
 
-    `internal` (int64, shape (n,)) are the weights of the edges of each vertex to its own part,
-    `limits` (int64, shape (k,)) what parts may weigh; `free` (bool, shape (n,)) tells which
-    vertices may move, all by default.
+    `internal` (int64, shape (n,)) has the weight of each vertex's edges to its own part, `limits`
+    (int64, shape (k,)) the maximum part weights. `free` (bool, shape (n,)) marks the vertices that
+    may move; by default all may.
 
-    Where `pack` does not keep these, neither need they, but no part is above its limit by more.
+    If `pack` exceeds the limits, the result may exceed them, but by no more than `pack` does.
 
-    The lightest vertices of overweight parts are put where they have most edges, if there is room,
-    else where most is left. Where that fails, it is done with more of them, and with those of other
-    parts, first of those with most room; at last with all vertices, as `pack` does.
+    The lightest vertices of overweight parts move to the part with most of their edges if it has
+    room, else to the part with most room. If that fails, more vertices take part, also from other
+    parts, those with most room first. In the end all vertices take part, as in `pack`.
     """
     weights, k = graph.vertex_weights, len(limits)
     free = np.ones(graph.n, np.bool_) if free is None else free
@@ -94,15 +94,15 @@ def _heaviest_first(weights: IntArray | Weights) -> list[int]:
 
 
 def _degrees(graph: Graph) -> Weights:
-    """Return the weight of the edges of each vertex."""
+    """Return the total edge weight of each vertex, int64, shape (n,)."""
     sums = np.concatenate([[0], np.cumsum(graph.edge_weights, dtype=np.int64)])
     return np.diff(sums[graph.indptr])
 
 
 def _lightest(parts: IntArray, weights: IntArray, losses: Weights, amounts: Weights) -> Vertices:
-    """Return the lightest vertices of each part, and of least loss, that weigh an amount.
+    """Return the lightest vertices of each part, ties by least loss, up to a total weight per part.
 
-    `amounts` (int64, shape (n,)) are those of the vertices' parts; 0 of vertices that stay.
+    `amounts` (int64, shape (n,)) has this weight for each vertex's part; 0 for vertices that stay.
     """
     inside = np.flatnonzero(amounts > 0)
     ordered = inside[np.lexsort((losses[inside], weights[inside], parts[inside]))]
@@ -115,10 +115,10 @@ def _lightest(parts: IntArray, weights: IntArray, losses: Weights, amounts: Weig
 def _place(
     graph: Graph, parts: IntArray, vertices: Vertices, limits: Weights, *, near: bool
 ) -> npt.NDArray[np.int32] | None:
-    """Return the parts after some vertices were put anew, heaviest first; None without room.
+    """Return the parts after reassigning `vertices`, heaviest first; None if one does not fit.
 
-    Each goes where most room is left; if `near`, rather to the part of the most edges, if that has
-    room.
+    Each vertex goes to the part with most room. If `near`, the part with most of its edges comes
+    first, if it has room.
     """
     result = parts.astype(np.int32)
     result[vertices] = -1
@@ -144,7 +144,7 @@ def _place(
 
 
 def _nearest(graph: Graph, parts: IntArray, v: int, weight: int, room: list[int]) -> int:
-    """Return the part with room for a vertex to which it has most edges by weight; -1: none."""
+    """Return the part with most edge weight to v among the parts with room; -1 if there is none."""
     row = slice(graph.indptr[v], graph.indptr[v + 1])
     ties: dict[int, int] = {}
     neighbours: Sequence[int] = parts[graph.indices[row]].tolist()

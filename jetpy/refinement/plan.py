@@ -1,4 +1,4 @@
-"""The plan of an iteration: what may leave which part, and for where."""
+"""The plan of an iteration: which vertices may leave each part, and for which parts."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from jetpy.workloads.refinement import plan as kernels
 from jetpy.workloads.refinement.plan import DIFFERENT, BlockSums, GroupSums, Row
 
 PERCENT_OPEN, MAX_BELOW_LIMIT = 99, 100
-"""Parts are usually open below so many percent of their limit, or so much below it if that is
-more."""
+"""A part is usually open if it weighs less than PERCENT_OPEN of its limit, or less than the limit
+minus MAX_BELOW_LIMIT if that is more."""
 WIDE, SPAN = 512, 64
-"""Size of a group up to which each part looks at all; else blocks of so many are summed up."""
+"""Maximum size of a group whose parts each read all others; size of blocks in larger groups."""
 
 
 class Plan:
-    """The plan for k parts, in groups.
+    """The plan for k parts in groups of `group_size`.
 
     Attributes
     ----------
     numbers : int64, shape (6 k,)
-        Rows of k numbers, by `Row`.
+        Rows of k numbers, indexed by `Row`.
     group_size : int
     limit, threshold : int
-        Limit of all parts, and weight below which they are usually open; `DIFFERENT` where parts
-        have their own.
+        Limit of all parts, and weight below which they are usually open; `DIFFERENT` if the parts
+        have limits of their own.
     shares, thresholds : int64, shape (k,), or empty
-        Then what each part should weigh relative to the others of its group, and that weight.
+        Relative target weight of each part, and its threshold, if the parts have their own limits.
     all_shares : int
-        The shares of a group together.
+        Sum of the shares of a group.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Plan:
         }
 
     def take_limits(self, problem: Problem) -> None:
-        """Take over the limits of parts."""
+        """Read the limits of the parts from a problem."""
         backend = self._backend
         self.limit, self.threshold = problem.limit, int(destination_below(problem.limit))
         self.shares = self.thresholds = backend.empty(0, np.int64)
@@ -67,9 +67,9 @@ class Plan:
             self.thresholds = backend.from_host(destination_below(problem.part_limits))
 
     def draw_up(self, state: RefinementState, best_weights: Array) -> None:
-        """Launch what draws up the plan, if the iteration that begins needs one.
+        """Launch the kernels that compute the plan, if the iteration that begins needs one.
 
-        `best_weights` (int64, shape (k,)) become the part weights if the partition is the best so
+        `best_weights` (int64, shape (k,)) receives the part weights if the partition is the best so
         far.
         """
         backend = self._backend
@@ -101,7 +101,7 @@ def destination_below(limits: Any) -> Any:
 
 
 def _arrays(backend: Backend, count: int, size: int) -> list[Array]:
-    """Return int64 arrays of shape (size,); where that is 0, the same `count` times."""
+    """Return `count` int64 arrays of shape (size,); one shared empty array if `size` is 0."""
     if size == 0:
         return count * [backend.empty(0, np.int64)]
     return [backend.empty(size, np.int64) for _ in range(count)]

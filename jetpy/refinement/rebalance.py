@@ -13,11 +13,11 @@ from jetpy.workloads.refinement.losses import BUCKETS
 from jetpy.workloads.refinement.rebalance import REGION_BITS, REGION_SUMS, EvictedSums, Eviction
 
 MAX_HALF_BITS = 5
-"""`tally_digits` and `narrow_down` get nearer to the last vertex by at most twice so many bits of
-its number."""
+"""Each pass of `tally_digits` and `narrow_down` determines at most 2 * MAX_HALF_BITS bits of the
+last vertex's id."""
 LAST_BITS = 6
-"""Bits of it, or fewer, that are left to `evict`, which looks at all vertices with the others;
-none where these may be in different pieces."""
+"""Maximum number of id bits left to `evict`, which compares the vertices that share all other bits.
+None are left in a piece of a graph, because these vertices may be in different pieces."""
 
 
 class Rebalancing:
@@ -41,25 +41,25 @@ class Rebalancing:
         self._vertices = state.launches.vertices()
 
     def move(self) -> None:
-        """Go to the level that the state has gone to."""
+        """Adapt to the new level of the state."""
         self.plan.take_limits(self._state.problem)
 
     def start(self) -> None:
-        """Forget what was summed up before a start, over vertices that may be active no more."""
+        """Clear the sums of earlier iterations, whose vertices may no longer be active."""
         self._evicted.sums.fill(0)
 
     def launch(self) -> None:
         """Move vertices out of overweight parts.
 
-        Nobody moves where too few vertices of a part may leave; then a counter says so. With weak
-        rebalancing, each goes to its best open part, with strong rebalancing the vertices that
-        lose least on average fill up the open parts.
+        If too few active vertices may leave a part, a counter is set and no vertex moves. In weak
+        rebalancing, each vertex goes to its best open part. In strong rebalancing, the vertices
+        with the least mean loss fill the open parts.
         """
         self._rate()
         self._deal(self._evict())
 
     def activate_more(self) -> None:
-        """Activate all vertices of parts that too few of the active ones may leave."""
+        """Activate all vertices of the parts that too few active vertices may leave."""
         state, backend = self._state, self._state.backend
         state.counts.host[Counter.TOO_FEW] = 0
         backend.sync_device(state.counts)
@@ -75,7 +75,7 @@ class Rebalancing:
         state.make_room()
 
     def _rate(self) -> None:
-        """Sort those who may leave into buckets, by what is lost."""
+        """Sort the vertices that may leave into buckets by loss."""
         state = self._state
         state.backend.parallel_for(
             state.rebalancing,
@@ -90,9 +90,9 @@ class Rebalancing:
         state.graph.halo.allreduce(self._eviction.histogram, stripes=self._eviction.stripes)
 
     def _evict(self) -> int | Count:
-        """Move the first candidates that weigh enough, by bucket and number, or mark them.
+        """Move or mark the first candidates, by bucket and id, that weigh enough.
 
-        Returns how many vertices are listed, which are all the candidates and maybe others.
+        Return the number of listed vertices: all candidates and possibly others.
         """
         state, backend = self._state, self._state.backend
         digit_bits = 2 * self._eviction.half_bits
@@ -120,7 +120,7 @@ class Rebalancing:
         return count
 
     def _list_candidates(self) -> int | Count:
-        """List the candidates up to the last bucket, if that pays."""
+        """List the candidates up to the last bucket, if that saves time."""
         state = self._state
         return state.launches.listed(
             state.rebalancing,
@@ -131,7 +131,7 @@ class Rebalancing:
         )
 
     def _deal(self, count: int | Count) -> None:
-        """Move the evicted vertices to open parts with room, if that is the task."""
+        """Assign the evicted vertices to open parts with room, in strong rebalancing."""
         state, evicted = self._state, self._evicted
         if not state.graph.halo.is_whole:
             regions = len(evicted.here) * evicted.regions
@@ -166,11 +166,11 @@ def _eviction(state: RefinementState) -> Eviction:
 
 
 def _most_vertices(state: RefinementState) -> int:
-    """Return how many vertices the whole graph of a level has at most."""
+    """Return the maximum number of vertices of the whole graph of a level."""
     return max(state.room, state.graph.global_n)
 
 
 def _half_bits(n: int, k: int) -> int:
-    """Return half the bits of a digit: many, but not many more counters than vertices."""
+    """Return half the bits of a digit, so that counters are not many more than vertices."""
     most = max(n // k, 1).bit_length() // 2 + 1
     return max(1, min(MAX_HALF_BITS, most))

@@ -1,4 +1,4 @@
-"""The state of one level's refinement: the partition, its table and the update of both."""
+"""The refinement state of one level: the partition, its connectivity table, and their update."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ from jetpy.workloads.refinement import moves as kernels
 from jetpy.workloads.refinement.active import TIE_SCALE
 
 MAX_MOVED = 8
-"""Rows are rebuilt rather than updated when more than one in so many vertices moved."""
+"""Rows are rebuilt instead of updated if more than one vertex in MAX_MOVED moved."""
 LOOSE = 0.75
-"""A vertex without adjacent parts is active if its edges weigh at most this share of what those
-of the average vertex do, each per vertex weight."""
+"""A vertex without adjacent parts is active if its edge weight per vertex weight is at most this
+share of the graph's."""
 
 
 class RefinementState:
-    """A partition of a level, mutable, with everything that depends on it kept up to date.
+    """The current partition of a level and the data derived from it, updated in place.
 
-    An iteration visits the active vertices only: those that had an adjacent part at some time
-    since the start, and those that few edges tie to their own part. It is a sequence of launches
-    whose results the host does not read (`CapturedLaunches`); `launches` has their indices.
+    An iteration visits only the active vertices: those that have had an adjacent part since the
+    start, and those whose edges to their own part are few. An iteration is a sequence of launches
+    whose results the host does not read (`CapturedLaunches`); `launches` has their index ranges.
 
-    Kernels work on the attributes that the group `Refinement` of `jetpy.workloads.common.groups`
+    Kernels use the attributes that the group `Refinement` of `jetpy.workloads.common.groups`
     declares.
 
     Attributes
     ----------
     room : int
-        Vertices, without ghosts, of a level that there is room for.
+        Maximum number of vertices of a level, without ghosts.
     pinned : int32, shape (n,), or None
-        Parts of vertices that never move, in which they are; `NO_PART` of others.
+        Parts of vertices that never move; `NO_PART` for others. Partitions agree with it.
     measures : Measures
-        Of `parts` at the start.
+        Measures of `parts` at the start.
     table : Connectivity
     launches : Launches
     tie_limit : int
-        Most weight of the edges, in 128ths per vertex weight, of a vertex that is always active.
+        Maximum edge weight, in 128ths per vertex weight, of a vertex that is always active.
     weights, counts, control_block : DualView
-        Of `part_weights`, `counters` and `control`.
+        Dual views of `part_weights`, `counters` and `control`.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class RefinementState:
         self.move(graph, problem, pinned)
 
     def move(self, graph: DeviceGraph, problem: Problem, pinned: Array | None) -> None:
-        """Go to a level, which there is room for."""
+        """Move to a level of at most `room` vertices."""
         self.graph, self.problem, self.pinned = graph, problem, pinned
         self.metric = upload_metric(self.backend, graph, problem.metric, self.k)
         self.metric_kind, self.distances = self.metric.metric_kind, self.metric.distances
@@ -85,9 +85,9 @@ class RefinementState:
         self.table = make_table(self.backend, graph, self.k)
 
     def start(self, parts: Array, known: Measures | None = None) -> None:
-        """Take over the contents of `parts` (int32, shape (n,)).
+        """Start with a copy of `parts` (int32, shape (n,)).
 
-        `known` are its measures, where the caller has them.
+        `known` are its measures, if the caller has them.
         """
         backend, rows = self.backend, self.graph.long_rows.fine
         n = self.graph.n_with_ghosts
@@ -112,17 +112,17 @@ class RefinementState:
         backend.sync_device(self.counts)
 
     def make_room(self) -> None:
-        """Let launches reach all active vertices, for as long as they are few enough.
+        """Let launches cover all active vertices, until there are too many again.
 
-        Those that became active last are out of order; launches that read how many there are reach
-        them all the same.
+        Recently activated vertices are listed out of order. Launches that read the number of active
+        vertices cover them nevertheless.
         """
         if self.counts.host[Counter.ACTIVE] > self.control_block.host[Control.ROOM]:
             self._list_active()
             self.launches.choose_room()
 
     def resume(self) -> None:
-        """Take up the task of the last iteration again, on the host's copy of the control block."""
+        """Set the task of the last iteration again, in the host's copy of the control block."""
         control, active = self.control_block.host, self.counts.host[Counter.ACTIVE]
         control[Control.TASK] = task = control[Control.LAST_TASK]
         control[Control.PROPAGATING] = active if task == Task.PROPAGATE else 0
@@ -130,16 +130,16 @@ class RefinementState:
 
     @property
     def propagating(self) -> int | Count:
-        """Indices of a launch over the active vertices in an iteration that propagates."""
+        """Index count of a launch over the active vertices in an iteration that propagates."""
         return self.launches.over_active(Control.PROPAGATING)
 
     @property
     def rebalancing(self) -> int | Count:
-        """Indices of a launch over the active vertices in an iteration that rebalances."""
+        """Index count of a launch over the active vertices in an iteration that rebalances."""
         return self.launches.over_active(Control.REBALANCING)
 
     def _list_active(self) -> int:
-        """List the active vertices in ascending order, which is quicker to work on."""
+        """List the active vertices, ascending, which makes kernels faster; return their number."""
         return self.backend.scan(
             self.graph.n,
             active_kernels.list_active,
@@ -149,10 +149,10 @@ class RefinementState:
         )
 
     def launch_update(self) -> None:
-        """Bring the table, the cut and the targets up to date with moves just made.
+        """Update the table, the cut and the targets after moves.
 
-        Moved vertices must be active, and `previous` be `parts` for high-degree vertices that have
-        not moved.
+        Moved vertices must be active. `previous` must equal `parts` for high-degree vertices that
+        have not moved.
         """
         backend, rows, launches = self.backend, self.graph.long_rows, self.launches
         arguments = {"graph": self.graph, "table": self.table, "state": self}
@@ -169,10 +169,10 @@ class RefinementState:
         self.sum_up()
 
     def share_moves(self, *, may_rebuild: bool) -> None:
-        """Hear of the moves of other pieces, before an update that may build rows anew."""
+        """Exchange moves between pieces before an update; on a whole graph, do nothing."""
 
     def sum_up(self) -> None:
-        """Sum up, over all pieces, what an update has counted."""
+        """Sum the counters of an update over all pieces; on a whole graph, do nothing."""
 
 
 def make_table(backend: Backend, graph: DeviceGraph, k: int) -> Connectivity:
