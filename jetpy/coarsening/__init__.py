@@ -1,1 +1,1 @@
-"""Coarsening, level by level: two-hop matching or union-find, and contraction."""
+"""Coarsening, level by level: two-hop matching or union-find, then contraction."""

@@ -1,4 +1,4 @@
-"""Constraints of coarsening as kernels take them (`jetpy.workloads.coarsening.constraints`)."""
+"""Constraints of coarsening (`jetpy.workloads.coarsening.constraints`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jetpy.workloads.common.groups import Constraints
 def constrain(
     backend: Backend, graph: DeviceGraph, heaviest: int, parts: Array | None
 ) -> Constraints:
-    """Return the constraints of a limit of weights, and of parts where they are given."""
+    """Return the constraints: a maximum weight and, if `parts` is given, equal parts."""
     if parts is None:
         anything = backend.empty(graph.n) if backend.is_wide else graph.vertex_weights
         return Constraints(heaviest, within_parts=False, parts=anything)

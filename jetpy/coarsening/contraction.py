@@ -13,10 +13,10 @@ from jetpy.workloads.common.values import add_weights
 
 
 def contract(backend: Backend, graph: DeviceGraph, match: Array) -> tuple[DeviceGraph, Array]:
-    """Return the coarse graph and the coarse vertex of each fine one (int32, shape (n,)).
+    """Return the coarse graph, and the coarse vertex of each vertex (int32, shape (n,)).
 
-    `match` (int32, shape (n,)) has each vertex's partner, `NO_VERTEX` for none. Vertex weights add
-    up; parallel edges merge into one with their summed weight; edges inside a pair vanish.
+    `match` (int32, shape (n,)) has each vertex's partner, or `NO_VERTEX`. Vertex weights add up.
+    Parallel edges merge into one with their summed weight; edges within a pair disappear.
     """
     pairs = Pairs(match, backend.empty(graph.n), backend.empty(graph.n))
     rows = {"graph": graph, "pairs": pairs, "offsets": backend.empty(graph.n + 1, backend.sum_type)}
@@ -33,10 +33,10 @@ def contract(backend: Backend, graph: DeviceGraph, match: Array) -> tuple[Device
 def contract_groups(
     backend: Backend, graph: DeviceGraph, group_of: Array
 ) -> tuple[DeviceGraph, Array]:
-    """Contract groups of any size as `contract` does pairs.
+    """Contract groups of any size; return the same values as `contract`.
 
-    `group_of` (int32, shape (n,)) has the vertex that names each vertex's group, its own in that
-    one. The coarse graph with all its parallel edges needs memory once more, for a while.
+    `group_of` (int32, shape (n,)) has the vertex that identifies each vertex's group and is in it.
+    For a while, memory holds a second graph: the coarse graph with all parallel edges.
     """
     coarse_of, places = backend.empty(graph.n), backend.empty(graph.n, backend.sum_type)
     n = backend.scan(graph.n, kernels.number_groups, group_of=group_of, coarse_of=coarse_of)
@@ -65,7 +65,7 @@ def merge(
     offsets: Array,
     vertex_weights: Array,
 ) -> DeviceGraph:
-    """Merge the rows of pairs into those of the coarse graph; these have room from `offsets` on."""
+    """Merge the rows of pairs into the coarse graph; coarse row c has room from `offsets[c]` on."""
     n, room = len(vertex_weights), len(graph.indices)
     kind = backend.sum_type
     tables = Tables(offsets, backend.empty(room), backend.empty(room, kind), backend.empty(n, kind))

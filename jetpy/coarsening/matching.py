@@ -1,4 +1,4 @@
-"""Heavy-edge matching by handshakes, two-hop matching where it leaves too many alone."""
+"""Heavy-edge matching by handshakes, then two-hop matching if too many vertices are unmatched."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def match_vertices(
     seed: int,
     parts: Array | None = None,
 ) -> Array:
-    """Return each vertex's partner (int32, shape (n,)), `NO_VERTEX` for none.
+    """Return each vertex's partner (int32, shape (n,)), or `NO_VERTEX`.
 
-    No pair weighs more than `heaviest`; both vertices of a pair are in the same part where
-    `parts` (int32, shape (n,)) are given.
+    A pair weighs at most `heaviest`. If `parts` (int32, shape (n,)) are given, the vertices of a
+    pair are in one part.
     """
     constraints = constrain(backend, graph, heaviest, parts)
     match = shake_hands(backend, graph, options, constraints, seed)
@@ -41,7 +41,7 @@ def shake_hands(
     constraints: Constraints,
     seed: int,
 ) -> Array:
-    """Return each vertex's partner among its neighbours, `NO_VERTEX` for none."""
+    """Return each vertex's partner among its neighbours (int32, shape (n,)), or `NO_VERTEX`."""
     n, long_rows, halo = graph.n, graph.long_rows.fine, graph.halo
     handshakes = Handshakes(
         backend.full(graph.n_with_ghosts, NO_VERTEX),
@@ -82,7 +82,7 @@ def shake_hands(
 
 
 def _find_least(backend: Backend, graph: DeviceGraph, constraints: Constraints) -> Array:
-    """Return what an edge of each vertex should weigh at least (shape (n,)), where that matters."""
+    """Return the minimum weight of edges that a vertex selects, shape (n,); empty if unweighted."""
     if not graph.is_weighted:
         return backend.empty(0, backend.sum_type)
     least = backend.full(graph.n_with_ghosts, 0, backend.sum_type)

@@ -1,4 +1,4 @@
-"""The coarsenings by name."""
+"""Coarsening methods by name."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from jetpy.problem.options import CoarsenOptions
 Coarsening = Callable[
     [Backend, DeviceGraph, CoarsenOptions, int, int, Array | None], tuple[DeviceGraph, Array]
 ]
-"""Takes a graph, options, the most that vertices may weigh together, a seed, and parts to keep
-vertices within or None; returns the coarse graph and the coarse vertex of each fine one."""
+"""Takes a back end, a graph, options, the maximum weight of a coarse vertex, a seed, and parts that
+contracted vertices share, or None. Returns the coarse graph, and each vertex's coarse vertex."""
 
 
 def two_hop(
@@ -26,7 +26,7 @@ def two_hop(
     seed: int,
     parts: Array | None,
 ) -> tuple[DeviceGraph, Array]:
-    """Coarsen by pairs, at distance one or two (Jet, section 3.1)."""
+    """Coarsen by pairs of vertices at distance one or two (Jet, section 3.1)."""
     return contract(backend, graph, match_vertices(backend, graph, options, heaviest, seed, parts))
 
 
@@ -38,7 +38,7 @@ def by_subsets(
     seed: int,
     parts: Array | None,
 ) -> tuple[DeviceGraph, Array]:
-    """Coarsen by subsets of any size (G-kway, 3.1), or constrained ones (iG-kway, section IV)."""
+    """Coarsen by subsets of any size (G-kway, 3.1) or of limited size (iG-kway, section IV)."""
     most = options.group_size if options.method == "constrained" else graph.n
     groups = group_vertices(backend, graph, options, heaviest, seed, parts, most)
     return contract_groups(backend, graph, groups)

@@ -1,4 +1,4 @@
-"""Two-hop matching: leaves, then twins, then relatives, each only while too many are unmatched."""
+"""Two-hop matching: leaves, twins, relatives; each step runs only if too many are unmatched."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from jetpy.workloads.common.groups import Constraints
 
 
 class Weighted(Protocol):
-    """What the pairing of groups knows of a graph."""
+    """A graph, as far as pairing reads it."""
 
     @property
     def vertex_weights(self) -> Array:
-        """Weights, by the numbers in keys."""
+        """Vertex weights, indexed by the vertices in the keys."""
 
 
 Pairing = Callable[[Backend, Any, Array, Array, Array, Constraints], None]
@@ -37,7 +37,7 @@ def match_two_hop(
 ) -> None:
     """Match unmatched vertices at distance two, in place (Jet, section 3.1).
 
-    `pair` does what `pair_sorted` does, where vertices of a group may be in several pieces.
+    `pair` replaces `pair_sorted` if the vertices of a group may be in several pieces.
     """
     n, pair = graph.n, pair or pair_sorted
     unmatched, digests = backend.empty(n), backend.full(n, 0)
@@ -64,7 +64,7 @@ def match_two_hop(
 
 
 def find_matchmakers(backend: Backend, graph: DeviceGraph, match: Array) -> Array:
-    """Return those of high-degree vertices (int64, shape (n,)), as `key_relatives` takes them."""
+    """Return the matchmakers of high-degree vertices (int64, shape (n,)), for `key_relatives`."""
     n = graph.n if graph.long_rows.count else 0
     matchmakers = backend.full(n, kernels.NO_MATCHMAKER, np.int64)
     graph.long_rows.launch_lanes(
@@ -81,7 +81,7 @@ def pair_sorted(
     digests: Array,
     constraints: Constraints,
 ) -> None:
-    """Match neighbours within each group of keys, in order of their numbers."""
+    """Match consecutive vertices of each group, in ascending order, in place in `match`."""
     count = len(keys)
     grouped = Grouped(backend.sorted(keys), backend.empty(count), backend.empty(count))
     backend.scan(count, kernels.rank_groups, grouped=grouped)

@@ -1,4 +1,4 @@
-"""Union-find coarsening: groups of vertices of any size in one go, or of a few vertices each."""
+"""Union-find coarsening: groups of any size in one step, or groups of a few vertices."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from jetpy.workloads.coarsening.union_find import (
 from jetpy.workloads.common.groups import Constraints
 
 FAITHFUL = 16
-"""Rounds of joining as in the paper; then those with shortcuts, which only long chains need."""
+"""Rounds of joining as in the paper. Later rounds take shortcuts, which only long chains need."""
 
 
 def group_vertices(
@@ -32,13 +32,12 @@ def group_vertices(
     parts: Array | None,
     most: int,
 ) -> Array:
-    """Return the vertex that names each vertex's group (int32, shape (n,)).
+    """Return the vertex that identifies each vertex's group (int32, shape (n,)).
 
-    Vertices and the neighbours that they select make subsets (G-kway, section 3.1). Subsets of
-    more than `most` vertices, or heavier than `heaviest`, are split in the order in which their
-    vertices joined (iG-kway, section IV): no group is larger, and only single vertices are
-    heavier. All vertices of a group are in the same part where `parts` (int32, shape (n,)) are
-    given.
+    Each vertex selects a neighbour; selections form subsets (G-kway, section 3.1). A subset of more
+    than `most` vertices, or heavier than `heaviest`, is split in the order in which its vertices
+    joined (iG-kway, section IV). No group has more vertices, and only single vertices are heavier.
+    If `parts` (int32, shape (n,)) are given, the vertices of a group are in one part.
     """
     constraints = constrain(backend, graph, heaviest, parts)
     selected = _select(backend, graph, constraints, options.score, seed)
@@ -50,7 +49,7 @@ def group_vertices(
 def _select(
     backend: Backend, graph: DeviceGraph, constraints: Constraints, by_degree: bool, seed: int
 ) -> Array:
-    """Return the neighbour that each vertex selects (int32, shape (n,)), `NO_VERTEX` for none."""
+    """Return the neighbour that each vertex selects (int32, shape (n,)), or `NO_VERTEX`."""
     long_rows, n = graph.long_rows, graph.n
     size = n if long_rows.count else 0
     selection = Selection(
@@ -68,9 +67,9 @@ def _select(
 
 
 def _unite(backend: Backend, selected: Array) -> Subsets:
-    """Return the subsets of vertices that hang together by selections, sizes and weights not yet.
+    """Return the subsets of vertices connected by selections, without sizes and weights.
 
-    The label of a vertex is the round in which it joined its subset, 0 for the one that names it.
+    A vertex's label is the round in which it joined its subset; 0 if it identifies the subset.
     """
     n = len(selected)
     names = backend.xp.arange(n, dtype=selected.dtype)
@@ -93,7 +92,7 @@ def _unite(backend: Backend, selected: Array) -> Subsets:
 def _split(
     backend: Backend, graph: DeviceGraph, subsets: Subsets, most: int, heaviest: int
 ) -> None:
-    """Turn subsets into groups, in place: those that are too large or too heavy become several."""
+    """Divide subsets that are too large or too heavy into groups, in place."""
     n, limits = graph.n, {"most": most, "heaviest": heaviest}
     backend.parallel_for(n, kernels.weigh_subsets, graph=graph, subsets=subsets)
     none = backend.empty(0)
