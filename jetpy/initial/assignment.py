@@ -1,4 +1,4 @@
-"""Which part goes where: parts of a small graph are put on the places of a distance matrix."""
+"""Assignment of the parts of a small graph to the positions of a distance matrix."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Matrix = npt.NDArray[np.int64]
 
 
 def assign_parts(graph: Graph, parts: IntArray, problem: Problem) -> npt.NDArray[np.int32]:
-    """Return the parts (int32, shape (n,)) renumbered, so that the edges between them cost less.
+    """Return the parts (int32, shape (n,)) renumbered to reduce the cost of the edges between them.
 
-    Greedy construction (Mueller-Merbach, "Optimale Reihenfolgen", 1970), then the best exchange of
-    two parts, again and again, while that helps (Heider, "A computationally simplified
+    Greedy construction (Mueller-Merbach, "Optimale Reihenfolgen", 1970), then repeatedly the best
+    exchange of two parts while it reduces the cost (Heider, "A computationally simplified
     pair-exchange algorithm for the quadratic assignment problem", 1972).
     """
     k = problem.k
@@ -27,14 +27,14 @@ def assign_parts(graph: Graph, parts: IntArray, problem: Problem) -> npt.NDArray
 
 
 def _flows(graph: Graph, parts: IntArray, k: int) -> csr_array:
-    """Return the weight of the directed edges between every two parts; none within a part."""
+    """Return the weight of the directed edges between each two parts, shape (k, k), diagonal 0."""
     p, q = parts[graph.sources(0, graph.n)], parts[graph.indices]
     weights = graph.edge_weights.astype(np.int64)
     return coo_array((weights[p != q], (p[p != q], q[p != q])), shape=(k, k)).tocsr()
 
 
 def _construct(flows: csr_array, distances: Matrix) -> npt.NDArray[np.int64]:
-    """Return the place of each part: next is always the one with the heaviest edges to others."""
+    """Return each part's position; the part with most edges to assigned parts is assigned next."""
     k = flows.shape[0]
     places = np.full(k, -1)
     is_free = np.ones(k, bool)
@@ -55,7 +55,7 @@ def _construct(flows: csr_array, distances: Matrix) -> npt.NDArray[np.int64]:
 
 
 def _row(flows: csr_array, part: int) -> tuple[IntArray, npt.NDArray[np.int64]]:
-    """Return the parts that a part has edges to, and the weights of these."""
+    """Return the parts adjacent to a part, and the weights of the edges to them."""
     entries = slice(flows.indptr[part], flows.indptr[part + 1])
     return flows.indices[entries], flows.data[entries]
 
@@ -63,7 +63,7 @@ def _row(flows: csr_array, part: int) -> tuple[IntArray, npt.NDArray[np.int64]]:
 def _exchange(
     flows: csr_array, distances: Matrix, places: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
-    """Return the places after all exchanges that help."""
+    """Return the positions after all exchanges that reduce the cost."""
     near = distances[np.ix_(places, places)]
     sums = flows @ near
     dense = flows.toarray()

@@ -1,4 +1,4 @@
-"""Recursive bisection by the back end: all partitions, nodes of a depth and tries at once."""
+"""Recursive bisection on the back end; each launch covers all partitions, nodes and tries."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from jetpy.workloads.initial import bisection as kernels
 from jetpy.workloads.initial.bisection import VERTEX_ROOM, Node, Tree
 
 GROWINGS = 3
-"""Bisections that are grown on the coarsest level of a try; the best one is kept."""
+"""Bisections grown on the coarsest level of a try; the best one is kept."""
 PASSES = 8
-"""Most passes of Fiduccia and Mattheyses on a level."""
+"""Maximum number of Fiduccia-Mattheyses passes on a level."""
 ENTRY_ROOM = 3
-"""Room of a node for the entries of its levels, per entry."""
+"""Capacity of a node for the entries of its levels, per entry."""
 
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """Room for the levels of all tries of a depth, for `jetpy.workloads.initial.inner_levels`."""
+    """Storage for the levels of all tries of a depth (`jetpy.workloads.initial.inner_levels`)."""
 
     rows: Array
     weights: Array
@@ -46,7 +46,7 @@ class Levels:
 
     @classmethod
     def with_room(cls, backend: Backend, vertices: int, entries: int, rows: int) -> Levels:
-        """Allocate levels of so many vertices and entries together."""
+        """Allocate levels of `vertices` vertices, `entries` entries and `rows` rows in total."""
         return cls(
             rows=backend.empty(vertices),
             weights=backend.empty(vertices),
@@ -75,12 +75,12 @@ def bisect(
     seed: int,
     pinned: npt.NDArray[np.int32] | None = None,
 ) -> list[npt.NDArray[np.int32]]:
-    """Return partitions (int32, shape (n,)) in which roots are cut into their parts.
+    """Return `partitions` partitions (int32, shape (n,)) in which each root is divided into parts.
 
-    There are `partitions` of them. The last bisections are tried `tries` times, those before once
-    less, and so on: the more follow, the less a small cut says. `parts` (int32, shape (n,)) are
-    those of the vertices that no root has, `pinned` (int32, shape (n,)) those that vertices have to
-    be in, -1 of others.
+    Bisections of the last depth are tried `tries` times, those of each depth before once less: the
+    more bisections follow, the less a small cut predicts. `parts` (int32, shape (n,)) has the parts
+    of vertices outside all roots, `pinned` (int32, shape (n,)) the required parts, -1 for other
+    vertices.
     """
     if not roots or not partitions:
         return [parts] * partitions
@@ -124,7 +124,7 @@ def plant(
     partitions: int,
     pinned: npt.NDArray[np.int32] | None = None,
 ) -> Tree:
-    """Return the roots as nodes, in each partition."""
+    """Return the tree whose nodes are the roots, in each partition."""
     degrees = np.diff(backend.to_host(graph.indptr)).astype(np.int64)
     starts, places = parts.copy(), np.zeros(graph.n, np.int32)
     rows = np.zeros((partitions, len(roots), Node.COUNT), np.int64)
@@ -153,7 +153,7 @@ def plant(
 
 
 def _sums(roots: list[Root], numbers: list[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
-    """Return the sum over the parts before each, given numbers of the parts of roots."""
+    """Return the sums over the parts before each part, given a value for each part of each root."""
     sums = np.zeros(1 + max(root.first + root.parts for root in roots), np.int64)
     for root, own in zip(roots, numbers, strict=True):
         sums[root.first + 1 : root.first + root.parts + 1] = own

@@ -1,4 +1,4 @@
-"""Cutting the blocks of a small graph into parts."""
+"""Division of the blocks of a small graph into parts."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from jetpy.problem.problem import Problem
 def split_blocks(
     graph: Graph, blocks: IntArray, problem: Problem, seed: int
 ) -> npt.NDArray[np.int32]:
-    """Return parts (int32, shape (n,)) of a graph whose blocks are cut into a group of parts each.
+    """Return parts (int32, shape (n,)): each block is divided into the parts of its group.
 
-    `blocks` are the groups of the vertices (int32, shape (n,)).
+    `blocks` (int32, shape (n,)) has the group of each vertex.
     """
     arity = problem.group_size
     rooms = problem.limits.reshape(problem.groups, arity).sum(1)

@@ -1,4 +1,4 @@
-"""Initial partition of the coarsest graph: several tries, the best refined, the best kept."""
+"""Initial partition of the coarsest graph: several tries; the most promising are refined."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ from jetpy.refinement.measures import cost
 
 Parts = npt.NDArray[np.int32]
 REFINED_SHARE, MIN_REFINED = 4, 2
-"""A quarter of the tries is refined, those with the smallest cuts, and two at least."""
+"""One try in REFINED_SHARE is refined, but at least MIN_REFINED: those with the smallest cuts."""
 MIN_TRIES = 3
-"""Tries where there are many parts, unless the options or the number of edges allow fewer."""
+"""Tries for large k, unless the options or the number of edges allow fewer."""
 MAX_BISECTIONS = 3
-"""Tries of a bisection; the best one is kept."""
+"""Maximum number of tries of a bisection; the best one is kept."""
 
 
 @dataclass(frozen=True)
 class Tries:
-    """Partitions of the coarsest graph, and how often the last of their bisections are tried."""
+    """Number of partitions of the coarsest graph, and of tries of their last bisections."""
 
     partitions: int
     bisections: int
 
     @classmethod
     def divide(cls, count: int) -> Tries:
-        """Return half of the tries as partitions: about two tries of each of their bisections."""
+        """Return `count` tries as half as many partitions, with about two tries per bisection."""
         return cls(max(1, count // 2), min(count, MAX_BISECTIONS))
 
 
 def partition_coarsest(
     refinement: Refinement, groups: Array | None, max_tries: int | None = None
 ) -> Refined:
-    """Return the best partition found, given what refines the coarsest level.
+    """Return the best partition found, given the refinement of the coarsest level.
 
-    `groups` are those of its vertices (int32, shape (n,)), where there are several. `max_tries`
-    limits the number of tries further than the options do. The best partition has the least weight
-    of a part above its limit, then the smallest cut, then the smallest cut before refinement.
+    `groups` (int32, shape (n,)) has the group of each vertex, if there are several groups.
+    `max_tries` limits the number of tries, in addition to the options. The best partition has the
+    least weight above a limit, then the smallest cut, then the smallest cut before refinement.
     """
     backend, problem = refinement.backend, refinement.problem
     count = count_tries(refinement)
@@ -64,9 +64,9 @@ def partition_coarsest(
 def starting_partitions(
     refinement: Refinement, tries: Tries, groups: Array | None = None
 ) -> list[Parts]:
-    """Return partitions (int32, shape (n,)) of the coarsest level, the smallest cuts first.
+    """Return partitions (int32, shape (n,)) of the coarsest level, smallest cut first.
 
-    `groups` as for `partition_coarsest`. METIS is not asked where parts should not weigh the same,
+    `groups` as for `partition_coarsest`. METIS is not used if parts have different target weights
     or vertices are pinned.
     """
     backend, problem, state = refinement.backend, refinement.problem, refinement.state
@@ -88,10 +88,10 @@ def starting_partitions(
 
 
 def count_tries(refinement: Refinement) -> int:
-    """Return how often the coarsest graph is cut into parts.
+    """Return the number of tries for the coarsest graph.
 
-    The number of tries falls with k and the number of edges, as each takes longer; more parts
-    average out luck.
+    It falls with k and the number of edges, because each try takes longer. Besides, chance matters
+    less with more parts.
     """
     problem = refinement.problem
     initial = problem.options.initial
@@ -116,10 +116,10 @@ def _by_metis(
 def _by_bisection(
     refinement: Refinement, graph: Graph, groups: IntArray | None, tries: Tries
 ) -> list[Parts]:
-    """Partition on the host: an index bisects a whole node, which is no work for a GPU's thread.
+    """Partition on the host, because an index bisects a whole node, which is slow on a GPU.
 
-    Half of the partitions leave it open where pinned vertices are: bisections have to part them
-    early, by the numbers of their parts, whether these are neighbours or not.
+    Half of the partitions ignore pinned vertices. In the others, bisections separate pinned
+    vertices early by part number, whether these parts are adjacent or not.
     """
     problem, backend = refinement.problem, refinement.backend
     pinned = None if refinement.pinned is None else backend.to_host(refinement.pinned)
@@ -147,5 +147,5 @@ METHODS: dict[str, Callable[[Refinement, Graph, IntArray | None, Tries], list[Pa
     "bisection": _by_bisection,
     "metis": _by_metis,
 }
-"""Given what refines the coarsest level, that level on the host, the groups of its vertices and
-tries, each returns as many partitions as the tries have."""
+"""Called with the refinement of the coarsest level, that level on the host, the groups of its
+vertices or None, and tries; each returns `tries.partitions` partitions."""

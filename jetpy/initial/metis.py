@@ -1,4 +1,4 @@
-"""METIS on a small graph, through pymetis."""
+"""METIS on small graphs, through pymetis."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from jetpy.initial.pairing import pair
 from jetpy.initial.subgraphs import subgraphs
 
 HEAVIEST = 1.5
-"""METIS gets no vertex that weighs more than so many average parts."""
+"""Maximum weight of a vertex that is given to METIS, in average part weights."""
 MAX_IMBALANCE = 1.0
-"""METIS gets no more to use up, or sides of a bisection would come to have no vertices."""
+"""Maximum imbalance given to METIS; with more, one side of a bisection could have no vertices."""
 MAX_PARTS = 1024
-"""More parts are found in two steps, as bisections that err add up."""
+"""Above this number, parts are found in two steps, because errors of bisections accumulate."""
 
 
 def with_sorted_rows(graph: Graph) -> Graph:
-    """Return a graph with the entries of each row in ascending order."""
+    """Return the graph with the entries of each row in ascending order."""
     entries = graph.edge_weights, graph.indices, graph.indptr
     rows = csr_array(entries, shape=(graph.n, graph.n)).sorted_indices()
     return Graph(rows.indptr, rows.indices, rows.data, graph.vertex_weights)
@@ -30,13 +30,13 @@ def with_sorted_rows(graph: Graph) -> Graph:
 def bisect_recursively(graph: Graph, k: int, imbalance: float, seed: int) -> npt.NDArray[np.int32]:
     """Return a partition (int32, shape (n,)) by METIS's recursive bisection.
 
-    Faster and better than METIS's k-way on graphs as small as these. Each of the log2(k)
-    bisections gets an equal share of the imbalance. The result depends on the order of a row's
-    entries.
+    On small graphs, it is faster and better than METIS's k-way method. Each of the log2(k)
+    bisections gets an equal share of the imbalance. The result depends on the order of the entries
+    of a row.
 
-    METIS is not asked for what would leave it a graph of no vertices to bisect, of which it
-    complains on standard output: much heavier vertices than the average part get a part each, less
-    than two vertices a part are paired, and many parts are cut in two steps.
+    METIS prints complaints if it has to bisect a graph without vertices. To avoid that, each vertex
+    much heavier than the average part gets its own part, graphs with less than two vertices per
+    part are paired, and many parts are found in two steps.
     """
     if graph.n <= k:
         return np.arange(graph.n, dtype=np.int32)
@@ -55,7 +55,7 @@ def bisect_recursively(graph: Graph, k: int, imbalance: float, seed: int) -> npt
 
 
 def heaviest_vertices(weights: IntArray, k: int) -> npt.NDArray[np.intp]:
-    """Return those that each need one of k parts for themselves, heaviest first; fewer than k."""
+    """Return the vertices that need one of k parts each, heaviest first; fewer than k."""
     count, rest = 0, int(weights.sum(dtype=np.int64))
     if int(weights.max(initial=0)) * k <= HEAVIEST * rest:
         return np.empty(0, np.intp)
@@ -68,7 +68,7 @@ def heaviest_vertices(weights: IntArray, k: int) -> npt.NDArray[np.intp]:
 
 
 def apportion(k: int, weights: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Share k parts out in proportion to weights, int64; what is left goes to largest remainders.
+    """Distribute k parts in proportion to weights (int64); the rest goes to the largest remainders.
 
     >>> apportion(5, np.array([10, 20, 30]))
     array([1, 2, 2])
@@ -80,7 +80,7 @@ def apportion(k: int, weights: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 def _bisect(graph: Graph, k: int, share: float, seed: int) -> npt.NDArray[np.int32]:
-    """Return a partition by bisections that each may be so much out of balance."""
+    """Return a partition by bisections, each with an imbalance of at most `share`."""
     if graph.n <= k:
         return np.arange(graph.n, dtype=np.int32)
     if k == 1:
@@ -104,7 +104,7 @@ def _bisect(graph: Graph, k: int, share: float, seed: int) -> npt.NDArray[np.int
 
 
 def _bisect_blocks(graph: Graph, k: int, share: float, seed: int) -> npt.NDArray[np.int32]:
-    """Return a partition of blocks, each of which gets as many parts as it is heavy."""
+    """Return a partition in which each block is divided into parts in proportion to its weight."""
     count = -(-k // MAX_PARTS)
     blocks = _bisect(graph, count, share, seed)
     weights = np.bincount(blocks, graph.vertex_weights, count).astype(np.int64)

@@ -1,4 +1,4 @@
-"""A partition into parts of one or two vertices."""
+"""Partition into parts of one or two vertices."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from jetpy.refinement.packing import pack
 
 
 def pair(graph: Graph, k: int) -> npt.NDArray[np.int32]:
-    """Return a partition (int32, shape (n,)) into more than n / 2 parts, but not more than n.
+    """Return a partition (int32, shape (n,)) into k parts, n / 2 < k <= n.
 
-    The heaviest edges without a common vertex, then those of lowest numbers, join pairs that weigh
-    no more than the average part, until there are k pairs and single vertices; if there are still
-    more, these are packed by weight.
+    Edges without a common vertex join pairs that weigh at most the average part, until there are k
+    pairs and single vertices. The heaviest edges come first, then those of lower ids. If there are
+    more than k pairs and single vertices, they are packed by weight.
     """
     weights = graph.vertex_weights.astype(np.int64)
     most = -(-int(weights.sum()) // k)

@@ -1,4 +1,4 @@
-"""Numbers for the parts of a partition that was made without regard to pinned vertices."""
+"""Relabelling of a partition that was found without regard to pinned vertices."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import numpy.typing as npt
 from jetpy.graph.csr import Graph, IntArray
 
 MAX_PARTS = 2048
-"""Of more parts, numbers are not matched: that takes time in proportion to their cube."""
+"""Partitions with more parts are not relabelled, because the time grows with the cube of k."""
 
 
 def relabel_to_fixed(
     graph: Graph, parts: IntArray, pinned: IntArray, k: int
 ) -> npt.NDArray[np.int32]:
-    """Return parts (int32, shape (n,)) with the numbers that save most, pinned vertices in theirs.
+    """Return parts (int32, shape (n,)) relabelled to reduce the cut; pinned vertices keep theirs.
 
-    `pinned` (int32, shape (n,)) are the parts of these vertices, -1 of others. Parts that have many
-    edges to what is pinned to p, by weight, or contain it, get the number p: an assignment problem.
-    Source: Aykanat, Cambazoglu, Uçar, "Multi-level direct k-way hypergraph partitioning with
-    multiple constraints and fixed vertices", JPDC 68 (2008), initial partitioning.
+    `pinned` (int32, shape (n,)) has the parts of pinned vertices, -1 for others. An assignment
+    problem gives the label p to a part with a large edge weight to vertices pinned to p. Source:
+    Aykanat, Cambazoglu, Uçar, "Multi-level direct k-way hypergraph partitioning with multiple
+    constraints and fixed vertices", JPDC 68 (2008), initial partitioning.
     """
     from scipy.optimize import linear_sum_assignment  # takes long to import
 

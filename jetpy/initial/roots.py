@@ -1,4 +1,4 @@
-"""What recursive bisection begins with, and what needs none."""
+"""Roots of recursive bisection, and parts that need no bisection."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Root:
-    """Vertices (in ascending order) that are to be cut into `parts` parts, from `first` on.
+    """Vertices (ascending) to be divided into `parts` parts, numbered from `first`.
 
-    `shares` and `limits` (int64, shape (parts,)) are what these should weigh, relative to each
-    other, and at most.
+    `shares` and `limits` (int64, shape (parts,)) are the relative target weights and the maximum
+    weights of the parts.
     """
 
     members: Vertices
@@ -39,10 +39,10 @@ def find_roots(
 ) -> tuple[npt.NDArray[np.int32], list[Root]]:
     """Return parts (int32, shape (n,)) of vertices that need no bisection, and roots of the others.
 
-    There is a root for each block (int32, shape (n,)), or one for all vertices. Much heavier
-    vertices than the average part get a part each; less than two vertices a part are paired. If
-    parts should not weigh the same, or vertices are pinned to parts (int32, shape (n,), -1 of
-    others), there are no heavy vertices, and such few are packed.
+    There is a root for each block (int32, shape (n,)), or one for all vertices. Vertices much
+    heavier than the average part get a part each. Blocks of less than two vertices per part are
+    paired. If target weights differ, or vertices are pinned to parts (int32, shape (n,), -1 for
+    others), heavy vertices get no separate parts, and these blocks are packed.
     """
     is_plain = problem.targets is None and pinned is None
     arity = problem.group_size
@@ -73,7 +73,7 @@ def find_roots(
 
 
 def _members(graph: Graph, blocks: IntArray | None, count: int) -> list[tuple[int, Vertices]]:
-    """Return the blocks that have vertices, and these."""
+    """Return the blocks that have vertices, with their vertices in ascending order."""
     if blocks is None:
         return [(0, np.arange(graph.n))]
     order = np.argsort(blocks, kind="stable")
@@ -93,14 +93,14 @@ def _root(graph: Graph, members: Vertices, first: int, k: int, problem: Problem)
 def _without_heavy(
     graph: Graph, members: Vertices, first: int, k: int, parts: npt.NDArray[np.int32]
 ) -> tuple[Vertices, int]:
-    """Give the heaviest vertices a part each; return those that are left, and their first part."""
+    """Give each of the heaviest vertices a part; return the other vertices and their first part."""
     heavy = heaviest_vertices(graph.vertex_weights[members], k)
     parts[members[heavy]] = first + np.arange(len(heavy))
     return np.delete(members, heavy), first + len(heavy)
 
 
 def _packed(graph: Graph, problem: Problem, pinned: IntArray | None) -> npt.NDArray[np.int32]:
-    """Return parts (int32, shape (n,)) of the only block, by weight."""
+    """Return the parts (int32, shape (n,)) of the only block, packed by weight."""
     parts = np.full(graph.n, NO_PART, np.int32) if pinned is None else pinned.copy()
     free, weights = parts == NO_PART, graph.vertex_weights
     held = np.bincount(parts[~free], weights[~free], problem.k).astype(np.int64)

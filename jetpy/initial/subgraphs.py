@@ -1,4 +1,4 @@
-"""The subgraphs that the blocks of a small graph induce."""
+"""Subgraphs induced by the blocks of a small graph."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from jetpy.graph.csr import Graph, IntArray
 def subgraphs(
     graph: Graph, blocks: IntArray, count: int
 ) -> Iterator[tuple[int, npt.NDArray[np.intp], Graph]]:
-    """Yield each block that has vertices, these, and the subgraph that they induce.
+    """Yield each block that has vertices, with its vertices and its induced subgraph.
 
-    `blocks` are those of the vertices (int32, shape (n,)), in 0..count - 1; rows are sorted.
+    `blocks` (int32, shape (n,)) has each vertex's block, in 0..count - 1. Rows are sorted.
     """
     order = np.argsort(blocks, kind="stable")
     ranks = np.empty(graph.n, np.int32)
