@@ -1,4 +1,4 @@
-"""One run: a back end for it, kernels compiled, the work, and the result with what it took."""
+"""One run: lease a back end, compile kernels, do the work, and return the result and its cost."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Work = Callable[[Backend, Progress], Outcome]
 
 @dataclass(frozen=True)
 class Execution:
-    """How a run is carried out: `jetpy.partition` has the parameters."""
+    """Execution options of a run, as documented for `jetpy.partition`."""
 
     backend: str
     threads: int | None
@@ -40,14 +40,14 @@ class Execution:
 
 
 def run(work: Work, request: Request, execution: Execution) -> tuple[Partition, int]:
-    """Lease a back end, do the work and put the result together; return it and its cost.
+    """Lease a back end, do the work, and return the partition and its cost.
 
     Parameters
     ----------
     work : callable
-        Is called with the back end and what shows progress.
+        Called with the back end and a progress function.
     request : Request
-        What the result says of itself.
+        Describes the problem; the result repeats it.
     execution : Execution
 
     Raises
@@ -65,9 +65,9 @@ def run(work: Work, request: Request, execution: Execution) -> tuple[Partition, 
 def backend_for(
     graph: Graph, backend: str, device: int | bool | None, effort: Effort = ONCE
 ) -> str:
-    """Return the back end to ask for: the CPU's instead of `auto` where no GPU should be started.
+    """Return the name of the back end to use: `cpu` instead of `auto` if a GPU would not pay.
 
-    A time limit is for as many partitions as possible, so that a GPU is worth its start.
+    Under a time limit, the GPU is worth its start, because the run makes many partitions.
     """
     if isinstance(graph, GraphOnGpu) and graph.on_gpu is not None:
         return backend
@@ -78,12 +78,12 @@ def backend_for(
 def engine_for(
     graph: Graph, backend: str, threads: int | None, device: int | bool | None
 ) -> AbstractContextManager[Backend]:
-    """Lease the back end that was asked for, on the GPU where the graph is if that is not said.
+    """Lease the back end; without `device`, on the GPU that has the graph, if any.
 
     Raises
     ------
     OptionError, BackendError
-        As `get_backend` does; OptionError also where `device` is False.
+        As `get_backend` does; OptionError also if `device` is False.
     """
     if device is False:
         raise OptionError("device is False; device must be the index of a GPU, True or None")
@@ -103,7 +103,7 @@ def _profiler(engine: Backend) -> Profiler:
 def _do(
     work: Work, request: Request, engine: Backend, execution: Execution
 ) -> tuple[Partition, int]:
-    """Compile what is missing, do the work and put the result together; return it and its cost."""
+    """Compile missing kernels, do the work, and return the partition and its cost."""
     graph, problem = request.graph, request.problem
     with telling(execution.progress) as tell, watch_compilations() as compilations:
         engines = dict.fromkeys((engine, with_required_width(engine, graph)))
