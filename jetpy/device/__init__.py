@@ -1,1 +1,1 @@
-"""Engines, kernels and graphs together: back ends by name, and graphs on them."""
+"""Back ends by name, and graphs on back ends."""

@@ -1,8 +1,8 @@
 """Back ends by name.
 
-`auto` takes a GPU where one works, and the processor elsewhere: `cuda` and `cpu` are faster than
-Kokkos on the same hardware and compile in seconds, not minutes. Small graphs are an exception
-(`is_for_cpu`).
+`auto` uses a GPU if one works, and the CPU otherwise. On the same hardware, it prefers `cuda` and
+`cpu` to Kokkos, because they are faster and compile in seconds, not minutes. Small graphs are an
+exception (`is_for_cpu`).
 
 A back end serves one run at a time, which owns its memory, threads and captured launches. A run
 takes a back end by `lease`. Compiled code is loaded once per process, and all back ends share it.
@@ -25,7 +25,7 @@ from jetpy.errors import BackendError, OptionError
 from jetpy.graph.checks import integer, one_of
 
 Make = Callable[[int | None, int | None], Backend]
-"""Makes a back end, given numbers of threads and of a GPU."""
+"""Creates a back end from a number of threads and the index of a GPU."""
 Choice = tuple[str, int | None, int | None]
 """Name, threads and device of a back end."""
 
@@ -37,7 +37,7 @@ def _cpu(threads: int | None, device: int | None) -> Backend:
 
 
 def _host() -> Backend:
-    """Make the back end to which one on a GPU leaves small levels."""
+    """Create the CPU back end on which a GPU back end runs small levels."""
     return _cpu(HOST_THREADS, None)
 
 
@@ -64,45 +64,45 @@ BACKENDS: dict[str, Make] = {
     "kokkos-serial": _kokkos("Serial"),
 }
 CPU = "cpu"
-"""The one that `auto` takes where it takes no GPU."""
+"""The back end that `auto` uses without a GPU."""
 ON_GPU = ("cuda", "kokkos-cuda")
-"""Those that run on a GPU."""
+"""The back ends that run on a GPU."""
 AUTO = (*ON_GPU, CPU)
-"""What `auto` tries, in this order."""
+"""The back ends that `auto` tries, in this order."""
 MIN_GPU_WORK = 1_000_000
-"""Vertices and directed edges from which `auto` starts a GPU for one partition.
+"""Minimum of vertices plus directed edges for which `auto` starts a GPU for one partition.
 
 Importing CuPy and starting CUDA takes 1 to 1.5 seconds. One CPU thread partitions a mesh of this
-size in 0.2 seconds, and an R-MAT graph in 0.6. `bench/NOTES.md` says how that was measured.
+size in 0.2 seconds, and an R-MAT graph in 0.6. `bench/NOTES.md` describes the measurement.
 """
 MAX_IDLE = 16
-"""Back ends that are kept for later runs; their threads sleep."""
+"""Maximum number of back ends kept for later runs; their threads sleep."""
 
 _idle: list[tuple[Choice, Backend]] = []
-"""Back ends that no run uses, the one used last at the end."""
+"""Idle back ends, the most recently used last."""
 _keeping = fork_safe_lock()
 
 
 def get_backend(
     name: str = "auto", threads: int | None = None, device: int | None = None
 ) -> Backend:
-    """Return a back end of that name for the caller alone.
+    """Return a back end for exclusive use by the caller.
 
     Parameters
     ----------
     name : str
     threads : int, optional
-        CPU threads; all that this process may use by default.
+        CPU threads; by default all that this process may use.
     device : int, optional
-        Number of the GPU; `auto` then takes no other back end than those on GPUs.
+        Index of the GPU; `auto` then considers only back ends on GPUs.
 
     Raises
     ------
     OptionError
-        If there is no back end of that name or no such GPU, `threads` is less than 1, or a back
-        end on CPUs is given a device.
+        If there is no back end of that name or no such GPU, `threads` is less than 1, or `device`
+        is given for a back end on CPUs.
     BackendError
-        If it does not work on this machine; the message says why.
+        If the back end does not work on this machine; the message gives the reason.
     """
     with ExitStack() as turns:
         return _take(turns, name, threads, device)[1]
@@ -112,10 +112,10 @@ def get_backend(
 def lease(
     name: str = "auto", threads: int | None = None, device: int | None = None
 ) -> Iterator[Backend]:
-    """Give the block a back end of its own, and keep it for later runs if the block succeeds.
+    """Lend the block a back end for exclusive use; keep it for later runs if the block succeeds.
 
-    The back ends of one GPU take turns, and so do those of Kokkos: the block waits until no other
-    thread has one. Parameters and errors are those of `get_backend`.
+    The back ends of one GPU take turns, and so do the back ends of Kokkos: the block waits until no
+    other thread uses one. Parameters and errors are as for `get_backend`.
     """
     with ExitStack() as turns:
         choice, backend = _take(turns, name, threads, device)
@@ -126,10 +126,10 @@ def lease(
 def check_backend(
     name: str = "auto", threads: int | None = None, device: int | None = None
 ) -> None:
-    """Raise what `get_backend` raises, before other work is done for nothing.
+    """Raise the errors of `get_backend`, before other work is done in vain.
 
-    `auto` without a device always finds a back end. It is not started here, as the choice depends
-    on the size of the graph.
+    `auto` without a device always finds a back end. It is not started here, because the choice
+    depends on the size of the graph.
     """
     if name == "auto" and device is None:
         _check_numbers(threads, device)
@@ -139,24 +139,24 @@ def check_backend(
 
 
 def is_for_cpu(name: str, device: int | bool | None, work: float) -> bool:
-    """Return whether `auto` leaves work to the CPU, which is done sooner than CUDA has started.
+    """Return whether `auto` leaves work to the CPU, which finishes before CUDA has started.
 
-    That is not so if the process has started CUDA already, or the user asks for a device.
+    The result is False if the process has started CUDA already, or the user specifies a device.
 
     Parameters
     ----------
     name : str
-        Back end that the user asks for.
+        Back end that the user specifies.
     device : int or True, optional
-        GPU that the user asks for.
+        GPU that the user specifies.
     work : float
-        Vertices and directed edges of the graph, times the number of partitions to find.
+        Vertices plus directed edges of the graph, times the number of partitions to find.
     """
     return name == "auto" and device is None and work < MIN_GPU_WORK and not _cuda_has_started()
 
 
 def _cuda_has_started() -> bool:
-    """Return whether this process has used a GPU, by jetpy or by CuPy."""
+    """Return whether this process has used a GPU, through jetpy or CuPy."""
     with _keeping:
         if any(choice[0] in ON_GPU for choice, _ in _idle):
             return True
@@ -178,7 +178,7 @@ def _check_numbers(threads: int | None, device: int | None) -> None:
 def _take(
     turns: ExitStack, name: str, threads: int | None, device: int | None
 ) -> tuple[Choice, Backend]:
-    """Take an idle back end, or make one; `turns` are left with the turn that it needs."""
+    """Take an idle back end or create one; enter its turn in `turns`."""
     if name in RENAMED:
         raise OptionError(f"the back end {name} is now called {RENAMED[name]}")
     one_of(["auto", *BACKENDS], "backend", name)
@@ -193,7 +193,7 @@ def _take(
 
 
 def _check_present(name: str, device: int | None) -> None:
-    """Raise a BackendError if Kokkos has no GPU here, without waiting for a turn."""
+    """Raise a BackendError if Kokkos finds no GPU, without waiting for a turn."""
     if name == "kokkos-cuda":
         from jetpy.engines.kokkos.runtime import check_present
 
@@ -221,7 +221,7 @@ def _take_one(
 
 
 def _idle_one(choice: Choice) -> Backend | None:
-    """Take the back end of a choice that was used last."""
+    """Remove and return the most recently used idle back end of a choice; None if there is none."""
     with _keeping:
         for place in reversed(range(len(_idle))):
             if _idle[place][0] == choice:
@@ -230,12 +230,12 @@ def _idle_one(choice: Choice) -> Backend | None:
 
 
 def _keep(choice: Choice, backend: Backend) -> None:
-    """Keep a back end, and one less of those used longest ago."""
+    """Keep a back end; drop the least recently used ones above `MAX_IDLE`."""
     with _keeping:
         _idle.append((choice, backend))
         dropped = _idle[:-MAX_IDLE]
         del _idle[:-MAX_IDLE]
-    del dropped  # without the lock: their threads are waited for
+    del dropped  # outside the lock, because this waits for their threads
 
 
 def kernel_modules() -> list[ModuleType]:
@@ -252,9 +252,9 @@ def make_ready(
     *,
     completely: bool = False,
 ) -> float:
-    """Compile what would keep a run waiting, and show it as the stage compile; return seconds.
+    """Compile kernels that a run would wait for, and report the stage "compile"; return seconds.
 
-    If `completely`, nothing is left to be compiled later.
+    If `completely`, compile all kernels.
     """
     modules, tell = kernel_modules(), partial(progress, "compile")
     if completely:
@@ -264,5 +264,5 @@ def make_ready(
 
 @after_fork
 def forget_backends() -> None:
-    """Have back ends made anew when they are asked for."""
+    """Drop the idle back ends of the parent process after a fork."""
     _idle.clear()

@@ -1,4 +1,4 @@
-"""The adjacency of arrays on a GPU, checked there by kernels and left where it is."""
+"""Adjacency from arrays on a GPU, checked there by kernels and not copied."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from jetpy.workloads.common.row_checks import count_decreases
 from jetpy.workloads.common.values import add_weights, fill
 
 MIN_ENTRIES, MAX_SLICES = 1 << 22, 16
-"""Directed edges up to which unsorted rows are sorted at once, and in how many slices at most."""
+"""Maximum number of directed edges whose unsorted rows are sorted at once, and of slices."""
 
 
 def check(
@@ -30,18 +30,18 @@ def check(
     edges: Any,
     vertices: Any,
 ) -> OnGpu | None:
-    """Return the arrays of a graph if nothing is wrong with it, else None.
+    """Return the arrays of a graph on the GPU, or None if they are not a valid graph.
 
     Parameters
     ----------
     backend : Backend
-        Of the GPU where the arrays are.
+        Back end of the GPU that has the arrays.
     make : callable
-        Returns `Rows` without loops and duplicates, or None: `rows_of` or `rows_of_pairs`.
+        `rows_of` or `rows_of_pairs`; returns `Rows` without loops and duplicates, or None.
     given : tuple
-        The arguments of `make` between `backend` and the edge weights.
+        Arguments of `make` between `backend` and the edge weights.
     edges, vertices : arrays on the GPU or the host, or None
-        Weights; None is all 1.
+        Weights; None means that all are 1.
 
     Raises
     ------
@@ -66,9 +66,9 @@ def check(
 
 
 def rows_of(backend: Backend, indptr: Array, indices: Array, weights: Array | None) -> Rows | None:
-    """Return a CSR adjacency in the order that it has; None if it is not one, or not of a graph.
+    """Return a CSR adjacency with rows in the given order, or None if it is not valid.
 
-    Whether it is symmetric is not checked.
+    Symmetry is not checked.
     """
     n, count = indptr.size - 1, indices.size
     if not 1 <= n < MAX_NARROW or not 1 <= count <= MAX_NARROW:
@@ -89,9 +89,9 @@ def rows_of(backend: Backend, indptr: Array, indices: Array, weights: Array | No
 def rows_of_pairs(
     backend: Backend, pairs: Array, n: int | None, weights: Array | None
 ) -> Rows | None:
-    """Return the sorted rows of an edge list; None if it is not one, or has loops or duplicates.
+    """Return the sorted rows of an edge list, or None if it is invalid or has loops or duplicates.
 
-    Whether it is symmetric is not checked. `n` is the largest id plus 1 where it is None.
+    Symmetry is not checked. If `n` is None, it is the largest id plus 1.
     """
     count = pairs.shape[1]
     if not 0 < count <= MAX_NARROW or (n is not None and n > MAX_NARROW):
@@ -126,9 +126,9 @@ def rows_of_pairs(
 def _whole_numbers(
     backend: Backend, values: Any, kinds: str, lowest: int, highest: int
 ) -> Array | None:
-    """Return whole numbers in a range as int32 on the back end; None if they are anything else.
+    """Return integers within a range as int32 on the back end, or None if some are not.
 
-    `kinds` are NumPy's kinds of types that are accepted.
+    `kinds` has the accepted kinds of NumPy types, such as "iu".
     """
     numbers = backend.xp.asarray(values) if is_on_gpu(values) else values
     if not isinstance(numbers, backend.xp.ndarray) or _is_elsewhere(backend, numbers):
@@ -143,7 +143,7 @@ def _whole_numbers(
 
 
 def _is_elsewhere(backend: Backend, array: Array) -> bool:
-    """Whether an array is on another GPU than the back end."""
+    """Return whether an array is on a different GPU than the back end."""
     return backend.gpu is not None and array.device.id != backend.gpu
 
 
@@ -155,7 +155,7 @@ def _ones(backend: Backend, count: int) -> Array:
 
 
 def _has_wrong_edges(rows: Rows) -> bool:
-    """Whether rows in any order have loops or duplicates; some rows are looked at together."""
+    """Return whether unsorted rows have loops or duplicates; checks them slice by slice."""
     backend = rows.backend
     for first, end in _slices(rows):
         count = int(rows.indptr[end]) - int(rows.indptr[first])
@@ -168,7 +168,7 @@ def _has_wrong_edges(rows: Rows) -> bool:
 
 
 def _slices(rows: Rows) -> Iterator[tuple[int, int]]:
-    """Yield the first row and that after the last of slices with about as many entries each."""
+    """Yield the first row and the end of slices with about equal numbers of entries."""
     backend, entries = rows.backend, len(rows.indices)
     count = max(1, min(MAX_SLICES, entries // MIN_ENTRIES))
     wanted = np.array([entries * i // count for i in range(1, count)], np.int64)

@@ -1,4 +1,4 @@
-"""A graph whose arrays live on a back end: what the stages of the multilevel method work on."""
+"""Graphs whose arrays are on a back end, for the stages of the multilevel method."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from jetpy.kernel_language import Width
 
 @dataclass(frozen=True, eq=False)
 class Adjacency:
-    """CSR arrays of a graph that is being made: shapes (n + 1,), (2 m,), (2 m,).
+    """CSR arrays of a graph under construction: shapes (n + 1,), (2 m,), (2 m,).
 
-    Neighbours are int32, offsets and weights of the back end's `sum_type`.
+    Neighbours are int32; offsets and weights have the back end's `sum_type`.
     """
 
     indptr: Array
@@ -29,10 +29,10 @@ class Adjacency:
 
 @dataclass(frozen=True, eq=False)
 class DeviceGraph:
-    """CSR arrays of one level: shapes (n + 1,), (2 m,), (2 m,), (n,); and its long rows.
+    """CSR arrays of one level, shapes (n + 1,), (2 m,), (2 m,), (n,), and its long rows.
 
-    Neighbours are int32, offsets and weights of the back end's `sum_type`. `edge_weight` is the sum
-    of `edge_weights`.
+    Neighbours are int32; offsets and weights have the back end's `sum_type`. `edge_weight` is the
+    sum of `edge_weights`, each undirected edge counted twice.
     """
 
     indptr: Array
@@ -51,7 +51,7 @@ class DeviceGraph:
 
     @property
     def global_n(self) -> int:
-        """Number of vertices of the whole graph, if this is a piece of one."""
+        """Number of vertices of the whole graph, of which this graph may be a piece."""
         return self.n
 
     @property
@@ -61,12 +61,12 @@ class DeviceGraph:
 
     @property
     def global_size(self) -> int:
-        """Number of vertices and directed edges together of the whole graph."""
+        """Number of vertices plus directed edges of the whole graph."""
         return self.global_n + self.global_nnz
 
     @property
     def n_with_ghosts(self) -> int:
-        """Number of vertices and ghosts together: the length of arrays with an entry for each."""
+        """Number of vertices and ghosts: the length of arrays with one entry for each."""
         return self.n
 
     @property
@@ -76,22 +76,22 @@ class DeviceGraph:
 
     @property
     def higher_ghosts(self) -> int:
-        """The first ghost whose global id is above those of owned vertices."""
+        """Index of the first ghost whose global id is above those of owned vertices."""
         return self.n
 
     @property
     def ghost_ids(self) -> Array:
-        """Global ids of ghosts, of the back end's `sum_type`; any array if the graph is whole."""
+        """Global ids of ghosts, of the back end's `sum_type`; unused if the graph is whole."""
         return self.indptr
 
     @property
     def ghost_degrees(self) -> Array:
-        """Degrees of ghosts in the whole graph; any array if the graph is whole."""
+        """Degrees of ghosts in the whole graph; unused if the graph is whole."""
         return self.indptr
 
     @property
     def all_rows(self) -> LongRows:
-        """The long rows, with those of ghosts."""
+        """The long rows, those of ghosts included."""
         return self.long_rows
 
     @property
@@ -106,25 +106,25 @@ class DeviceGraph:
 
     @property
     def size(self) -> int:
-        """Number of vertices and directed edges together."""
+        """Number of vertices plus directed edges."""
         return self.n + self.nnz
 
 
 def with_required_width(backend: Backend, graph: Graph) -> Backend:
-    """Return the back end that takes a graph: `backend`, or that with wide kernels.
+    """Return the back end for a graph: `backend`, or its variant with wide kernels.
 
     Raises
     ------
     BackendError
-        If it takes these, and has none.
+        If the graph needs wide kernels and the back end has none.
     """
     return backend.with_width(Width.WIDE) if graph.is_large else backend
 
 
 def upload(backend: Backend, graph: Graph) -> DeviceGraph:
-    """Hand a graph's arrays over to a back end; weights that are all 1 need not travel.
+    """Copy a graph to a back end; arrays of weights 1 are filled there instead of copied.
 
-    Arrays that are on its GPU already are used as they are.
+    Arrays that are already on the back end's GPU are used in place.
     """
     there = graph.on_gpu if isinstance(graph, GraphOnGpu) else None
     if there is not None and there.number == backend.gpu and not backend.is_wide:
@@ -151,7 +151,7 @@ def upload(backend: Backend, graph: Graph) -> DeviceGraph:
 
 
 def divide_weights(backend: Backend, graph: DeviceGraph) -> tuple[DeviceGraph, int]:
-    """Divide the vertex weights by their greatest common divisor; return the graph and that."""
+    """Divide the vertex weights by their greatest common divisor; return the graph and divisor."""
     weights = graph.vertex_weights
     if not len(weights) or int(weights.min()) == 1:
         return graph, 1
@@ -160,7 +160,7 @@ def divide_weights(backend: Backend, graph: DeviceGraph) -> tuple[DeviceGraph, i
 
 
 def download(backend: Backend, graph: DeviceGraph) -> Graph:
-    """Fetch a graph's arrays from a back end."""
+    """Copy a graph from a back end to the host."""
     return Graph(
         backend.to_host(graph.indptr),
         backend.to_host(graph.indices),
@@ -170,10 +170,10 @@ def download(backend: Backend, graph: DeviceGraph) -> Graph:
 
 
 def carry(array: Array, source: Backend, target: Backend) -> Array:
-    """Return an array of one back end as one of another."""
+    """Copy an array from one back end to another; return it unchanged if they are the same."""
     return array if source is target else target.from_host(source.to_host(array))
 
 
 def carry_graph(graph: DeviceGraph, source: Backend, target: Backend) -> DeviceGraph:
-    """Return a graph on one back end as one on another."""
+    """Copy a graph from one back end to another; return it unchanged if they are the same."""
     return graph if source is target else upload(target, download(source, graph))

@@ -1,4 +1,4 @@
-"""What works on this machine, what stands in the way of the rest, and how to mend it."""
+"""Report of the back ends that work on this machine, the problems of others, and their fixes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class CacheFolder:
     ----------
     path : str
     files : int
-        Files of kernels in it, damaged ones included.
+        Number of kernel files, damaged ones included.
     damaged : int
     bytes : int
         Size of all files.
@@ -54,16 +54,16 @@ class CacheFolder:
 
 @dataclass(frozen=True)
 class Cache:
-    """Where compiled kernels are kept.
+    """The cache folders for compiled kernels.
 
     Attributes
     ----------
     folders : sequence of CacheFolder
-        As they are looked through: new kernels go to the last.
+        In search order; new kernels are written to the last.
     writable : bool
-        Whether the last can be written to.
+        Whether the last folder is writable.
     refused : str
-        Why the folders are not used at all; empty where they are.
+        Reason why jetpy does not use the folders; empty if it does.
     """
 
     folders: Sequence[CacheFolder]
@@ -73,27 +73,27 @@ class Cache:
 
 @dataclass(frozen=True)
 class DoctorReport:
-    """What a check of the machine has found.
+    """The results of a check of this machine.
 
     Attributes
     ----------
     outcomes : dict
-        What became of the self-check of each back end, by name.
+        Outcome of the self-check of each back end, by name.
     cuda : jetpy.engines.cuda.installation.Installation
     kokkos : jetpy.engines.diagnosis.Installation or None
-        None where PyKokkos is not installed.
+        None if PyKokkos is not installed.
     library : str or None
-        What processors the kernels were compiled for that came with jetpy, such as x86-64-v3; None
-        where none is used.
+        Processor level of the compiled kernels that came with jetpy, such as x86-64-v3; None if
+        none are used.
     cache : Cache
-        As it was before the self-checks.
+        State before the self-checks.
     processor : str
     threads : int
-        That this process may use.
+        Number of processors that this process may use.
     gpus : sequence of str
-        Name, memory and driver of each GPU, as nvidia-smi tells them, or its error.
+        Name, memory and driver of each GPU as reported by nvidia-smi, or its error.
     packages : dict
-        Versions by package; empty where it is not installed.
+        Version of each package; empty if it is not installed.
     """
 
     outcomes: Mapping[str, Outcome]
@@ -108,7 +108,7 @@ class DoctorReport:
 
     @property
     def auto(self) -> str | None:
-        """The back end that ``auto`` takes; None where it finds none."""
+        """The back end that ``auto`` uses for large graphs; None if none works."""
         return next((name for name in AUTO if not self.outcomes[name].missing), None)
 
     @property
@@ -118,17 +118,17 @@ class DoctorReport:
 
     @property
     def wrong(self) -> list[str]:
-        """Back ends that compute something wrong."""
+        """Back ends that compute wrong results."""
         return [name for name, outcome in self.outcomes.items() if outcome.wrong]
 
     @property
     def problems(self) -> list[Problem]:
-        """What is known to be wrong with the installations, and how to mend it."""
+        """Known problems of the installations, with fixes."""
         known = of_cuda.problems(self.cuda) if self.cuda.driver else []
         return [*known, *(problems(self.kokkos) if self.kokkos is not None else [])]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return all of it as JSON has it; the fields are those of ``jetpy doctor --json``."""
+        """Return the report as a dict for JSON, with the fields of ``jetpy doctor --json``."""
         return {
             "version": self.packages[DISTRIBUTION],
             "auto": self.auto,
@@ -154,14 +154,14 @@ class DoctorReport:
 
 
 def run_doctor(tell: Callable[[str], None] = lambda doing: None) -> DoctorReport:
-    """Run the self-check of every back end, and look at what is installed.
+    """Run the self-check of every back end, and examine the installed packages.
 
     Parameters
     ----------
     tell : callable, optional
-        Called with what is done next.
+        Called with a description of each step before it.
     """
-    cache = _cache()  # before the self-checks mend what is damaged
+    cache = _cache()  # before the self-checks fix damaged files
     outcomes = {}
     for name in BACKENDS:
         tell(f"Checking {name}")
@@ -195,7 +195,7 @@ def _kokkos(found: Installation) -> dict[str, Any]:
 
 
 def versions(packages: Sequence[str] = PACKAGES) -> dict[str, str]:
-    """Return the versions of Python and of packages, by name; empty where one is not installed."""
+    """Return the versions of Python and of packages, by name; empty if one is not installed."""
     found = {"python": platform.python_version()}
     distributions = packages_distributions()
     for package in packages:
@@ -236,7 +236,7 @@ def _cache() -> Cache:
 
 
 def _folder(folder: Path) -> CacheFolder:
-    """Count the files of kernels in a cache folder, and those that are damaged."""
+    """Count the kernel files in a cache folder, and the damaged ones."""
     files = [*folder.glob(f"cpu/*{SUFFIX}"), *folder.glob(f"cuda/*/*{cuda.SUFFIX}")]
     intact = [intact_content(path) is not None for path in files]
     intact += [is_built(path.parent) for path in folder.glob(f"kokkos/*/{BINARY}")]

@@ -1,8 +1,8 @@
 """Communication of a stage with the other pieces of its graph.
 
-Each stage is written once, for pieces and whole graphs. After a stage has changed values of owned
-vertices, it calls `exchange_ghosts`; after it has counted, `allreduce`. On a whole graph both do
-nothing.
+The code of a stage is the same for pieces and whole graphs. After a stage has changed values of
+owned vertices, it calls `exchange_ghosts`; after it has counted, `allreduce`. On a whole graph both
+do nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from jetpy.engines.base import Array
 
 
 class Halo:
-    """The communication of a whole graph: none."""
+    """The communication of a whole graph, which does nothing."""
 
     is_whole = True
     can_be_captured = True
@@ -27,7 +27,7 @@ class Halo:
         """Write the sums of the counts of lower ranks to `before`, and set `counts` to 0."""
 
     def is_everywhere(self, condition: bool) -> bool:
-        """Whether a condition holds in all pieces."""
+        """Return whether a condition holds in all pieces."""
         return condition
 
     def total(self, count: int) -> int:

@@ -1,7 +1,7 @@
-"""Graphs whose arrays are on a GPU: checked there, and used in place.
+"""Graphs from arrays on a GPU, checked and used in place.
 
-What is not plainly a graph of integers, such as one that needs repair, is left to the host, which
-says what is wrong with it, or mends it.
+Input that is not clearly a valid graph with integer weights is left to the host, which reports the
+error or repairs the graph.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from jetpy.graph.on_gpu import GraphOnGpu, OnGpu
 def graph_on_gpu(
     data: Any, edge_weights: Any, vertex_weights: Any, n: int | None, name: str
 ) -> Graph | None:
-    """Return a graph of arrays on a GPU; None where there are none, or the host has to look.
+    """Return a graph from arrays on a GPU; None if there are none, or the host has to check them.
 
     Parameters
     ----------
     data : tuple of arrays, edge list of shape (2, E), or a sparse matrix of CuPy
         As for `jetpy.as_graph`.
     edge_weights, vertex_weights : arrays on the GPU or the host, or None
-        Instead of those of `data`.
+        Replace the weights in `data`.
     n : int or None
         Number of vertices of an edge list; by default the largest id plus 1.
     name : str
@@ -32,7 +32,7 @@ def graph_on_gpu(
     Raises
     ------
     OutOfMemoryError
-        If the GPU has no memory left for the check.
+        If the GPU has not enough memory for the check.
     """
     if isinstance(data, tuple) and 2 <= len(data) <= 4 and all(map(is_on_gpu, data[:2])):
         indptr, indices, *weights = data
@@ -63,9 +63,9 @@ def graph_on_gpu(
 def _checked(
     cupy: Any, arrays: tuple[Any, ...], n: int | None, edges: Any, vertices: Any
 ) -> OnGpu | None:
-    """Check offsets and neighbours, or an edge list, by the back end of the GPU that they are on.
+    """Check an adjacency or an edge list on the GPU that has it.
 
-    None if something is wrong with them, or the back end does not work.
+    Return None if it is invalid or the back end does not work.
     """
     from jetpy.device.backends import lease
     from jetpy.device.checked_rows import check, rows_of, rows_of_pairs
@@ -84,7 +84,7 @@ def _checked(
 
 
 def _explain(cupy: Any, arrays: tuple[Any, ...]) -> str:
-    """Tell that the memory of the current GPU does not suffice to check a graph, and what may."""
+    """Return an error message: GPU memory is too small to check a graph, and possible remedies."""
     entries = arrays[-1].shape[-1]
     free = cupy.cuda.runtime.memGetInfo()[0] / (1 << 30)
     return (

@@ -1,4 +1,4 @@
-"""Rows of high-degree vertices, which a launch shares out (`jetpy.workloads.common.long_rows`)."""
+"""Rows of high-degree vertices, shared by several indices (`jetpy.workloads.common.long_rows`)."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from jetpy.workloads.common.long_rows import CHUNK, LANE_BITS
 
 @dataclass(frozen=True, eq=False)
 class Chunks:
-    """The chunks that long rows are cut into, as kernels take them.
+    """Chunks of long rows, passed to kernels.
 
     Attributes
     ----------
     vertices : int32, on the back end
     starts : of its `sum_type`
-        Vertex and first entry of each.
+        Vertex and first entry of each chunk.
     longest : int
-        No row is longer that is not cut.
+        Maximum length of a row that is not divided into chunks.
     lane_bits, lanes : int
-        How many indices walk a chunk, as the exponent of a power of two, and how many all chunks.
+        A chunk has 2**lane_bits indices; all chunks together have `lanes`.
     """
 
     vertices: Array
@@ -42,7 +42,7 @@ class LongRows:
     ----------
     count : int
     whole : Chunks
-        A row each, without `starts`.
+        One chunk per row, without `starts`.
     chunks : Chunks
     """
 
@@ -53,31 +53,31 @@ class LongRows:
 
     @cached_property
     def fine(self) -> LongRows:
-        """For kernels that want 128 lanes a chunk, or whose lanes meet at few counters.
+        """The long rows for kernels that need 128 lanes a chunk, or whose lanes share few counters.
 
-        On processors none, where one index is quicker than several that wait for each other.
+        On CPUs there are none, because one index is faster than several that contend.
         """
         return none_of(self.backend) if self.backend.warp_size == 1 else self
 
     def launch(self, n: int | Count, workunit: Workunit, **arguments: Any) -> None:
-        """Run a *for* workunit over n indices, and before them with lanes over long rows."""
+        """Run a *for* workunit over n indices, preceded by lanes over long rows."""
         self.backend.parallel_for(
             n + self.chunks.lanes, workunit, long_rows=self.chunks, **arguments
         )
 
     def launch_whole(self, n: int, workunit: Workunit, **arguments: Any) -> None:
-        """Run a *for* workunit over n indices, and with lanes over long rows of one chunk each."""
+        """Run a *for* workunit over n indices and lanes over long rows, each row as one chunk."""
         self.backend.parallel_for(n + self.whole.lanes, workunit, long_rows=self.whole, **arguments)
 
     def launch_lanes(self, workunit: Workunit, **arguments: Any) -> None:
-        """Run a *for* workunit with lanes over long rows alone, if there are any."""
+        """Run a *for* workunit with lanes over long rows only, if there are any."""
         if self.count > 0:
             self.backend.parallel_for(
                 self.chunks.lanes, workunit, long_rows=self.chunks, **arguments
             )
 
     def launch_each(self, workunit: Workunit, share: int = 1, **arguments: Any) -> None:
-        """Run a *for* workunit over long rows alone, if there are any, `share` indices for each."""
+        """Run a *for* workunit over long rows only, if there are any, `share` indices per row."""
         if self.count > 0:
             indices = share * self.count
             self.backend.parallel_for(indices, workunit, long_rows=self.whole, **arguments)
@@ -91,21 +91,21 @@ class _Rows:
 
 
 def none_of(backend: Backend) -> LongRows:
-    """Return what a graph without long rows has."""
+    """Return the long rows of a graph that has none."""
     none = Chunks(backend.empty(0), backend.empty(0, backend.sum_type), INT32_MAX, 0, 0)
     return LongRows(backend, 0, none, none)
 
 
 def find_fine_rows(backend: Backend, indptr: Array, entries: int) -> LongRows:
-    """List the long rows for kernels that want those of `LongRows.fine` alone."""
+    """List the long rows for kernels that need only `LongRows.fine`."""
     return none_of(backend) if backend.warp_size == 1 else find_long_rows(backend, indptr, entries)
 
 
 def find_long_rows(backend: Backend, indptr: Array, entries: int) -> LongRows:
     """List the long rows of a graph, given the offsets of its rows (shape (n + 1,)).
 
-    `entries` is the sum of their lengths. Lanes are 128 a chunk on a GPU, where 32 in a row read
-    entries in a row, and one on processors.
+    `entries` is the sum of the row lengths. A chunk has 128 lanes on a GPU, so that 32 consecutive
+    lanes read consecutive entries, and one lane on CPUs.
     """
     longest, rows = backend.longest_row, _Rows(indptr)
     if entries <= longest:

@@ -1,4 +1,4 @@
-"""Checks of rows and of numbers on a back end, by kernels."""
+"""Checks of rows and numbers by kernels, on a back end."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from jetpy.workloads.common import row_checks as kernels
 from jetpy.workloads.common import values as value_kernels
 
 SLICE = 1 << 22
-"""Numbers that are converted together."""
+"""Numbers converted at a time."""
 HASHES = 1 << 64
-"""Number of different hashes."""
+"""Number of distinct hashes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows of a graph on a back end, neighbours by their global ids.
+    """Rows of a graph on a back end, with global ids as neighbours.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Rows:
     n : int
         Number of vertices of the whole graph.
     first_global_id : int
-        Global id of the vertex of the first row.
+        Global id of the first row's vertex.
     """
 
     backend: Backend
@@ -46,12 +46,12 @@ class Rows:
 
     @cached_property
     def long_rows(self) -> LongRows:
-        """The long ones among the rows."""
+        """The long rows."""
         return find_long_rows(self.backend, self.indptr, len(self.indices))
 
     @property
     def are_suspicious(self) -> bool:
-        """Whether a neighbour may be there twice, be its own, or be no vertex."""
+        """Whether a row may have a duplicate, a loop, or a neighbour that is not a vertex."""
         chunks = self.long_rows.chunks
         return (
             self.backend.reduce(
@@ -66,9 +66,9 @@ class Rows:
 
     @property
     def digest(self) -> int:
-        """A number; those of all rows of a symmetric graph add up to 0, modulo `HASHES`.
+        """Hash of the rows; over all rows of a symmetric graph, the sum is 0 modulo `HASHES`.
 
-        Otherwise they do not, but for a chance of one in 2**64.
+        For other graphs the sum is 0 with a probability of one in 2**64.
         """
         chunks = self.long_rows.chunks
         return self.backend.reduce(
@@ -77,14 +77,14 @@ class Rows:
 
 
 def to_int32(backend: Backend, numbers: Array, lowest: int, highest: int) -> tuple[Array, int]:
-    """Return numbers as int32, and how many of them are not whole or are outside a range.
+    """Return numbers as int32, and count those that are fractional or outside a range.
 
     Parameters
     ----------
     backend : Backend
     numbers : array of integers or floating-point numbers, on the back end
-        Those that are int32 are returned themselves. In the copy of others, `OUTSIDE` is in the
-        place of each number that is counted.
+        An int32 array is returned without a copy. In a copy, `OUTSIDE` replaces each counted
+        number.
     lowest, highest : int
         The range, within 0..2**31 - 1.
     """

@@ -1,7 +1,7 @@
-"""Whether a back end computes what it should: each verb and atomics, compared with NumPy.
+"""Self-check of a back end: compare each verb and atomic with NumPy.
 
-``python -m jetpy.device.selfcheck BACKEND`` does that in a process of its own, which a broken
-back end may end, and prints the outcome as JSON.
+``python -m jetpy.device.selfcheck BACKEND`` runs it in a separate process, because a broken back
+end may end the process, and prints the outcome as JSON.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from jetpy.errors import BackendError
 from jetpy.workloads.common.selfcheck import Tallies
 
 SIZES = (1, 33, 2049, 1_000_003)
-"""Within a warp, across several blocks, and across many with a ragged end."""
+"""Less than two warps, several thread blocks, and many thread blocks with a partial last one."""
 BUCKETS = 7
 REPETITIONS = 3
 PATIENCE = 900
@@ -31,14 +31,14 @@ PATIENCE = 900
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a self-check.
+    """The outcome of a self-check.
 
     Attributes
     ----------
     missing : str
-        Why the back end cannot run at all; empty where it can.
+        Reason why the back end cannot run; empty if it can.
     wrong : list of str
-        What it did wrong, if anything.
+        Wrong results and other failures.
     threads : int
     """
 
@@ -48,7 +48,7 @@ class Outcome:
 
 
 def check_apart(name: str) -> Outcome:
-    """Check a back end in another process."""
+    """Check a back end in a separate process."""
     command = [sys.executable, "-m", __name__, name]
     try:
         done = subprocess.run(
@@ -85,7 +85,7 @@ def check(name: str) -> Outcome:
 
 
 def differences(backend: Backend, n: int) -> Iterator[str]:
-    """Run the self-check's workunits over `n` indices and tell what is not as it should be."""
+    """Run the self-check's workunits over `n` indices; yield a sentence for each wrong result."""
     from jetpy.workloads.common import selfcheck as kernels
 
     numbers = (np.arange(n) * 40503 % 1_000_003 - 250_000).astype(np.int32)
@@ -115,7 +115,7 @@ def differences(backend: Backend, n: int) -> Iterator[str]:
 
 
 def _tally(backend: Backend, numbers: Array) -> tuple[Tallies, Callable[[], None]]:
-    """Return fresh tallies, and what launches the workunit that fills them."""
+    """Return new tallies, and a function that launches the workunit that fills them."""
     from jetpy.workloads.common import selfcheck as kernels
 
     n = len(numbers)
