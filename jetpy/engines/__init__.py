@@ -1,1 +1,1 @@
-"""Run kernels on a processor or GPU; they know neither graphs nor which kernels there are."""
+"""Engines compile and run kernels on a processor or GPU; they do not depend on graphs."""

@@ -1,9 +1,9 @@
-"""What every back end offers to the rest of the program: an array module and three verbs.
+"""The interface of all back ends: an array module and three verbs.
 
-A stage of the partitioner gets a `Backend`, allocates arrays through it and launches workunits;
-it never knows which back end that is. A workunit is a function of `jetpy.workloads`; its first
-parameter is the index, a *reduce* workunit has an accumulator after it, a *scan* workunit an
-accumulator and a flag that says whether this pass writes. All others are passed by keyword.
+A stage of the partitioner allocates arrays and launches workunits through a `Backend`; its code
+does not depend on the back end. A workunit is a function of `jetpy.workloads`. Its first parameter
+is the index. A *reduce* workunit has an accumulator next; a *scan* workunit has an accumulator and
+a flag that says whether this pass writes. All other parameters are passed by keyword.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Array = Any
 
 @dataclass(frozen=True, eq=False)
 class DualView:
-    """A small array on the host and on a back end: two copies, or one where those are the same.
+    """A small array on the host and on a back end: two copies, or one array if they share memory.
 
     Attributes
     ----------
@@ -43,23 +43,24 @@ class DualView:
 
     @classmethod
     def of_one(cls, n: int) -> DualView:
-        """Return one array of zeros as both."""
+        """Return a view of zeros whose host and device arrays are one array."""
         array = np.zeros(n, np.int64)
         return cls(array, array)
 
 
 @dataclass(frozen=True, eq=False)
 class Count:
-    """A number that launches read when they are due: of indices, and as an argument, without more.
+    """A number that launches read when they run, as index count or, without `more`, as argument.
 
-    For back ends on the host, where the results of one launch are there before the next.
+    Only for back ends on the host, where a launch finishes before the next begins.
 
     Attributes
     ----------
     array : int64, on the back end
     place : int
+        Index of the number in `array`.
     more : int
-        What is added to the number there.
+        Added to the number for an index count.
     """
 
     array: Array
@@ -80,55 +81,55 @@ class Captured:
     Attributes
     ----------
     replay : callable
-        Repeats them.
+        Repeats the launches.
     exchange : callable
-        Replaces some of their arguments by other objects, given by the `id` of the arguments, and
-        reads again the arrays and numbers that all arguments have as attributes. Returns whether
-        it can.
+        Takes a mapping from the `id` of some arguments to their replacements. Replaces these
+        arguments, and reads again the arrays and numbers that are attributes of any argument.
+        Returns whether it can.
     """
 
     replay: Callable[[], None]
     exchange: Callable[[Mapping[int, Any]], bool]
 
     def __call__(self) -> None:
-        """Repeat them."""
+        """Repeat the launches."""
         self.replay()
 
 
 class Backend(ABC):
-    """Runs workunits over index ranges and owns the arrays that they work on.
+    """Runs workunits over index ranges and allocates the arrays that they use.
 
     Attributes
     ----------
     name : str
-        Name as given on the command line.
+        Name as on the command line.
     threads : int
         Threads that a launch uses (1 for a GPU).
     launches : int
-        Workunits launched since the back end was made.
+        Number of workunits launched since the back end was created.
     loading_seconds : float
-        In which it and its host engine have loaded kernels, compiled first where need be, when
-        these were first launched.
+        Seconds in which the back end and its host engine have loaded kernels at their first
+        launches, including compilation.
     is_asynchronous : bool
         Whether launches return before they have run. The host should then enqueue many launches
         before it reads a result.
     warp_size : int
         Number of consecutive indices that run in lockstep; 1 on CPUs.
     copies : bool
-        Whether its arrays are copies in a memory of its own.
+        Whether its arrays are in a memory of its own, so that `from_host` copies.
     gpu : int or None
-        Number of the GPU that memory is of.
+        Index of the GPU that has the arrays; None on the host.
     longest_row : int
-        Degree above which a row is shared out to several indices of a launch.
+        Degree above which several indices of a launch share a row.
     host_engine : Backend or None
-        Back end of the host that a GPU has for levels of at most `host_size` vertices and directed
-        edges, where launches cost more than the work.
+        Host back end on which a GPU back end runs levels of at most `host_size` vertices plus
+        directed edges, where launches cost more than the work.
     host_size : int
     width : Width
-        What its kernels are compiled for. Wide kernels are for graphs with more edges, or weights
-        of a larger sum, than 32 bits hold.
+        Width of its kernels. Wide kernels are for graphs whose directed edges or sums of weights
+        exceed 32 bits.
     sum_type : numpy.dtype
-        Of what kernels call `Offset` and `Weight`.
+        Type of `Offset` and `Weight` in kernels.
     """
 
     name: str
@@ -153,16 +154,16 @@ class Backend(ABC):
 
     @property
     def host(self) -> Backend:
-        """The back end of the host: its host engine, or itself if it runs on CPUs."""
+        """The back end of the host: the host engine, or this back end if it runs on CPUs."""
         return self.host_engine or self
 
     def with_width(self, width: Width) -> Backend:
-        """Return the same back end with kernels of a width; the same object each time.
+        """Return this back end with kernels of another width; the same object at each call.
 
         Raises
         ------
         BackendError
-            If it has none.
+            If it has no kernels of this width.
         """
         if width is self.width:
             return self
@@ -182,29 +183,29 @@ class Backend(ABC):
 
     @abstractmethod
     def scan(self, n: int, workunit: Workunit, /, **arguments: Any) -> int:
-        """Run an exclusive prefix sum over ``workunit(i, acc, last_pass, ...)``.
+        """Run an exclusive prefix sum over ``workunit(i, acc, last_pass, ...)``; return the total.
 
-        Returns the total, an int64. The workunit may be called twice for each i; it writes
-        only when ``last_pass`` is true.
+        The total is an int64. The workunit may be called twice for each i; it writes only when
+        ``last_pass`` is true.
         """
 
     def run_tasks(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
-        """Run a *for* workunit whose indices take long, few as they may be."""
+        """Run a *for* workunit whose indices take long; even a few may use all threads."""
         self.parallel_for(n, workunit, **arguments)
 
     def scan_into(
         self, total: Count, n: int | Count, workunit: Workunit, /, **arguments: Any
     ) -> None:
-        """Run a *scan* workunit, and leave the total where launches that follow read it."""
+        """Run a *scan* workunit, and store the total where later launches read it."""
         total.array[total.place] = self.scan(operator.index(n), workunit, **arguments)
 
     @abstractmethod
     def from_host(self, array: npt.NDArray[Any]) -> Array:
-        """Hand over a NumPy array (copied only where needed); never written to by the caller."""
+        """Return an array with a NumPy array's contents, perhaps its memory: do not write to it."""
 
     @abstractmethod
     def to_host(self, array: Array) -> npt.NDArray[Any]:
-        """Return the NumPy array with the same contents."""
+        """Return a NumPy array with the same contents."""
 
     @abstractmethod
     def compile(
@@ -214,18 +215,18 @@ class Backend(ABC):
         jobs: int | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> float:
-        """Make the workunits of some modules ready to launch, compiling what the cache lacks.
+        """Make the workunits of some modules ready to launch, compiling any that the cache lacks.
 
-        `progress` is called with (done, total) workunits, and only if the cache lacks some.
-        Returns seconds.
+        `progress` is called with (done, total) workunits, and only if the cache lacks some. Returns
+        seconds.
         """
 
     def get_ready(
         self, modules: Sequence[ModuleType], progress: Callable[[int, int], None]
     ) -> float:
-        """Compile what would keep a run waiting when it is first launched; return seconds.
+        """Compile kernels that would otherwise delay a run at their first launch; return seconds.
 
-        The parameters are those of `compile`.
+        The parameters are as for `compile`.
         """
         return self.compile(modules, progress=progress)
 
@@ -238,41 +239,40 @@ class Backend(ABC):
         most: int = 1,
         agree: Callable[[bool], bool] = bool,
     ) -> Captured:
-        """Return a function that repeats what `launches` does, at less cost for each launch.
+        """Return a function that repeats the launches of `launches`, at less cost per launch.
 
-        `launches` makes calls of `parallel_for`, `scan_into`, `sync_device`, `sync_host` and
-        `perform` and nothing else, with the same numbers and the same arrays each time. The
-        function repeats it until a number is not zero, if that is given, but at most `most` times.
-        Other processes do so at the same time: `agree` returns whether something is so in all of
-        them.
+        `launches` only calls `parallel_for`, `scan_into`, `sync_device`, `sync_host` and `perform`,
+        with the same numbers and the same arrays each time. The function repeats them until the
+        number `until`, if given, is not zero, but at most `most` times. Other processes repeat
+        theirs at the same time: `agree` returns whether a condition holds in all of them.
         """
 
     def perform(self, action: Callable[[], None], /) -> None:
-        """Do something with arrays, in order with launches; `capture` captures it, too."""
+        """Call a function that uses arrays, in order with launches; `capture` captures the call."""
         action()
 
     def using(self) -> AbstractContextManager[None]:
-        """Take its turn at what it shares with runs of other threads, and make its device current.
+        """Wait for a turn at resources shared with runs of other threads, and select the device.
 
-        A GPU and Kokkos serve one run after the other; runs on processors share these out. Whatever
-        uses the back end does so within, unless it is the only run of the process.
+        A GPU and Kokkos serve one run at a time; runs on CPUs divide the processors among
+        themselves. Use the back end only within this context, unless the process has no other run.
         """
         return nullcontext()
 
     def available_bytes(self, error: MemoryError) -> int | None:
-        """Return how many bytes there were for arrays, if an error says that these are taken."""
+        """Return the bytes for arrays, if `error` says that the memory is full; else None."""
         return None
 
     def dual_view(self, n: int) -> DualView:
-        """Return a small int64 array of zeros that exists on the host and on the back end."""
+        """Return a dual view of zeros, int64, shape (n,), on the host and the back end."""
         return DualView.of_one(n)
 
     def sync_device(self, array: DualView) -> None:
-        """Copy a dual array from the host to the back end, in order with launches."""
+        """Copy a dual view from the host to the back end, in order with launches."""
         return
 
     def sync_host(self, array: DualView) -> None:
-        """Copy a dual array to the host, in order with launches; there after `synchronize`."""
+        """Copy a dual view to the host, in order with launches; complete after `synchronize`."""
         return
 
     @abstractmethod
@@ -284,26 +284,26 @@ class Backend(ABC):
         """Return an array of shape (n,) filled with `value`."""
 
     def synchronize(self) -> None:
-        """Wait until every launch has finished; a back end that never runs ahead need not."""
+        """Wait until all launches have finished; on a synchronous back end, do nothing."""
         return
 
     def sorted(self, keys: Array) -> Array:
-        """Return int64 `keys` in ascending order."""
+        """Return a sorted copy of int64 `keys`."""
         return self.xp.sort(keys)
 
     @property
     def all_launches(self) -> int:
-        """Workunits launched since the back end and its host engine were made."""
+        """Number of workunits launched since the back end and its host engine were created."""
         return sum(one.launches for one in {self, self.host})
 
     def for_size(self, size: int) -> Backend:
-        """Return the back end for a graph of so many vertices and directed edges together."""
+        """Return the back end for a graph of `size` vertices plus directed edges."""
         return self.host if size <= self.host_size else self
 
     def enter(self, stage: str, level: int | None) -> None:
-        """Hear that a stage begins on a level (None: on several); only a profiler cares."""
+        """Mark the begin of a stage on a level (None: on several levels), for a profiler."""
         return
 
     def leave(self) -> None:
-        """Hear that what was entered last is over."""
+        """Mark the end of the stage that began last."""
         return

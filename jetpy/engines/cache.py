@@ -1,6 +1,6 @@
-"""Where compiled kernels are kept: folders that nobody else can write to, files with checksums.
+"""Cache of compiled kernels: folders that other users cannot write to, files with checksums.
 
-Compiled kernels are code: whoever can write to the cache can run code as its reader.
+Compiled kernels are code: any user who can write to the cache can run code as its reader.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DIGEST_SIZE = hashlib.sha256().digest_size
 
 
 def cache_dir() -> Path:
-    """Return the cache folder: ``$JETPY_CACHE_DIR``, else the platform's place for caches."""
+    """Return the cache folder: ``$JETPY_CACHE_DIR``, else the platform's default for caches."""
     chosen = os.environ.get(VARIABLE)
     return Path(chosen) if chosen else _own_dir()
 
@@ -36,16 +36,16 @@ def _own_dir() -> Path:
 
 
 def _temporary_dir() -> Path:
-    """Return a folder of this user's among the system's temporary files."""
+    """Return this user's folder among the system's temporary files."""
     user = os.geteuid() if hasattr(os, "geteuid") else "user"
     return Path(gettempdir(), f"jetpy-{user}")
 
 
 def cache_dirs() -> list[Path]:
-    """Return the folders in which kernels are looked for; new ones go to the last.
+    """Return the folders to search for kernels; new kernels are written to the last.
 
-    That is `cache_dir`; where it cannot be written to, the user's own, too; where that cannot be
-    either, as there is no home directory, one of the user's among temporary files.
+    The first is `cache_dir`. If it is not writable, the user's default folder follows; if that is
+    not writable either, because there is no home directory, a temporary folder of the user follows.
     """
     found: list[Path] = []
     for folder in dict.fromkeys([cache_dir(), _own_dir()]):
@@ -57,7 +57,7 @@ def cache_dirs() -> list[Path]:
 
 
 def prospects() -> str:
-    """Return what later runs find of the kernels that are compiled now, in words."""
+    """Return a sentence about where later runs find the kernels compiled now."""
     last = cache_dirs()[-1]
     if not is_writable(last):
         return f"jetpy cannot keep them for later runs, because {last} is not writable; {MOVE}"
@@ -67,25 +67,25 @@ def prospects() -> str:
 
 
 def _is_mine(folder: Path) -> bool:
-    """Whether a folder belongs to this user, or is not there yet."""
+    """Return whether a folder belongs to this user or does not exist yet."""
     if not hasattr(os, "geteuid") or not os.path.lexists(folder):
         return True
     return folder.lstat().st_uid == os.geteuid()
 
 
 def is_writable(folder: Path) -> bool:
-    """Whether files can be made in a folder, after the folder itself where it is missing."""
+    """Return whether files can be created in a folder, or the folder itself if it is missing."""
     there = next(path for path in (folder, *folder.parents) if os.path.exists(path))
     return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
 
 
 def read_entry(name: Path) -> bytes | None:
-    """Return what is kept under a name, a path below the cache folders; None if nothing intact.
+    """Return the content of an entry, a path below the cache folders; None without an intact file.
 
     Raises
     ------
     BackendError
-        If others may have written it.
+        If other users may have written the file.
     """
     for top in cache_dirs():
         check_trusted(top, name)
@@ -96,12 +96,12 @@ def read_entry(name: Path) -> bytes | None:
 
 
 def write_entry(name: Path, content: bytes) -> None:
-    """Keep `content` under a name, for all processes at once.
+    """Write `content` as an entry, atomically.
 
     Raises
     ------
     OSError
-        If it cannot be written.
+        If the file cannot be written.
     """
     top = cache_dirs()[-1]
     make_folders(top, name.parent)
@@ -109,7 +109,7 @@ def write_entry(name: Path, content: bytes) -> None:
 
 
 def keep_entry(name: Path, content: bytes) -> None:
-    """Keep `content` under a name; where that fails, it is said once."""
+    """Write `content` as an entry; if that fails, warn once."""
     try:
         write_entry(name, content)
     except OSError as error:
@@ -125,14 +125,14 @@ def _complain(error: str) -> None:
 
 @contextmanager
 def one_at_a_time(what: str) -> Iterator[None]:
-    """Compile while no other process does: whoever waited finds what the first one has kept.
+    """Hold a lock while compiling, so that waiting processes find the entries of the first.
 
-    Where the folder or its file system has no locks, nobody waits.
+    If the folder or its file system has no locks, no process waits.
 
     Parameters
     ----------
     what : str
-        What is compiled; others do not wait for each other.
+        Kind of compilation; each kind has its own lock.
     """
     with ExitStack() as stack:
         with suppress(OSError):
@@ -144,7 +144,7 @@ def one_at_a_time(what: str) -> Iterator[None]:
 
 
 def intact_content(path: Path) -> bytes | None:
-    """Return the content of an entry's file; None if it cannot be read, or is not what was kept."""
+    """Return the content of an entry's file; None if it is unreadable or fails its checksum."""
     try:
         stored = path.read_bytes()
     except OSError:
@@ -154,26 +154,26 @@ def intact_content(path: Path) -> bytes | None:
 
 
 def _digest(path: Path, content: bytes) -> bytes:
-    """Return a checksum of what is kept and of the end of its name."""
+    """Return a checksum of the content and the end of the path."""
     return hashlib.sha256(f"{path.parent.name}/{path.name}/".encode() + content).digest()
 
 
 def make_folders(top: Path, below: Path) -> None:
-    """Make a cache folder and folders below it, where they are missing."""
+    """Create a cache folder and folders below it, if missing."""
     _make_folder(top)
     for folder in [*reversed(below.parents), below]:
         (top / folder).mkdir(mode=0o755, exist_ok=True)
 
 
 def _make_folder(folder: Path) -> None:
-    """Make a cache folder: the user's own for nobody else, another for others to read at most."""
+    """Create a cache folder: private if it is the user's own, else not writable by others."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     private = folder in (_own_dir(), _temporary_dir())
     folder.mkdir(mode=0o700 if private else 0o755, exist_ok=True)
 
 
 def write_at_once(path: Path, content: bytes) -> None:
-    """Write a file that appears complete or not at all, and only its owner can write to."""
+    """Write a file atomically; only its owner can write to it."""
     temporary = path.with_name(f".{path.name}.{os.urandom(16).hex()}")
     try:
         file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
@@ -185,15 +185,15 @@ def write_at_once(path: Path, content: bytes) -> None:
 
 
 def check_trusted(top: Path, below: Path) -> None:
-    """Refuse a cache folder and what is below it, down to a path, if others can write there.
+    """Check that only this user and root can write to a cache folder and the path below it.
 
-    What is this user's, and its group can write to it, is mended: folders are closed to the group,
-    files removed, as they may have been changed already.
+    If this user's group can write to it, fix that: close folders to the group, and remove files,
+    because they may have been changed already.
 
     Raises
     ------
     BackendError
-        If it belongs to another user than this one and root, or others can write to it.
+        If the owner is neither this user nor root, or other users can write to it.
     """
     if not hasattr(os, "geteuid"):
         return
@@ -232,7 +232,7 @@ def _refusal(path: Path, why: str) -> str:
 
 
 def _user(uid: int) -> str:
-    """Name a user."""
+    """Return the name of a user."""
     import pwd
 
     try:

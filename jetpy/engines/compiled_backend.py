@@ -1,4 +1,4 @@
-"""What back ends that launch compiled workunits by address have in common."""
+"""Base class of back ends that launch compiled workunits by address."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from jetpy.lazy import cached_property
 
 
 class Launcher(Protocol):
-    """A compiled workunit, loaded.
+    """A loaded compiled workunit.
 
     Attributes
     ----------
     call : callable
-        Runs it with what `bind` returns; returns the total of a reduction or scan.
+        Runs it with the list that `bind` returns; returns the total of a reduction or scan.
     places : dict of str to int
-        Where `bind` puts the arguments that are no groups.
+        Index, in that list, of each argument that is not a group.
     """
 
     call: Callable[..., Any]
@@ -40,26 +40,26 @@ class Launcher(Protocol):
         """Return the arguments with which `call` runs the workunit over 0..n-1."""
 
     def launch(self, n: int, arguments: Mapping[str, Any]) -> Any:
-        """Run the workunit over 0..n-1 at once; return the total of a reduction or scan."""
+        """Run the workunit over 0..n-1; return the total of a reduction or scan."""
 
 
 class Arguments:
-    """What launches of a workunit pass on: the number of indices, addresses of arrays, numbers.
+    """Converts the arguments of launches: the number of indices, array addresses, and numbers.
 
     Parameters
     ----------
     signature : Signature
-        Of the workunit.
+        Signature of the workunit.
     memory : Memory
-        Where its arrays lie.
+        Memory that has its arrays.
 
     Attributes
     ----------
     places : dict of str to int
-        Where `bind` puts the arguments that are no groups.
+        Index, in the list of `bind`, of each argument that is not a group.
     read : list of (int, str, str or None, str or None)
-        What `bind` reads of objects: where it puts that, the parameter, the attribute if that is a
-        group, and the type of the elements of an array.
+        Values that `bind` reads from objects: index in the list, parameter, attribute if the
+        parameter is a group, and element type if the value is an array.
     """
 
     def __init__(self, signature: Signature, memory: Memory) -> None:
@@ -87,25 +87,25 @@ class Arguments:
     def function(self, body: str, **scope: Any) -> Callable[..., Any]:
         """Return a function of `_n` and a launch's keyword arguments; see `Signature.taking`.
 
-        In its body the values are addresses in place of arrays. It raises a KeyError where one is
-        not known yet.
+        In its body, addresses stand for arrays. It raises a KeyError if an address is not known
+        yet.
         """
         known = {f"_{element}": addresses for element, addresses in self._memory.addresses.items()}
         return self._signature.taking(body, _addressed, "_n", **known, **scope)
 
     def bind(self, n: int, arguments: Mapping[str, Any]) -> list[Any]:
-        """Return `n`, and in order of the parameters numbers and addresses of arrays.
+        """Return `n`, then the numbers and array addresses in the order of the parameters.
 
         Raises
         ------
         TypeError, ValueError
-            If an array is not one that its parameter takes.
+            If an array does not match its parameter.
         """
         bound: list[Any] = self.knowing(self._addressed, n, arguments)
         return bound
 
     def knowing(self, function: Callable[..., Any], n: int, arguments: Mapping[str, Any]) -> Any:
-        """Call what `function` has returned, with the addresses of new arrays, too."""
+        """Call a result of `function`; look up the addresses of new arrays first if necessary."""
         try:
             return function(n, **arguments)
         except KeyError:
@@ -118,10 +118,10 @@ class Arguments:
 
 
 def packer(signature: Signature) -> Callable[..., bytes]:
-    """Return what packs the number of indices and the arguments into a block.
+    """Return a function that packs the number of indices and the arguments into a block.
 
-    A block is a word of 8 bytes for each: addresses of arrays, and numbers. It raises a
-    `struct.error` where a number is of the wrong type.
+    A block has one word of 8 bytes for each: array addresses and numbers. The function raises a
+    `struct.error` if a number has the wrong type.
     """
     return struct.Struct("q" + "".join(map(_code, signature.arguments.values()))).pack
 
@@ -138,13 +138,13 @@ def _addressed(value: str, kind: str | View) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Copy:
-    """A copy of a dual array, captured among launches."""
+    """A captured copy of a dual view."""
 
     copy: Callable[[DualView], None]
     array: DualView
 
     def repeat(self) -> None:
-        """Copy it."""
+        """Copy the dual view."""
         self.copy(self.array)
 
 
@@ -156,15 +156,15 @@ class Step:
     ----------
     launcher : Launcher
     passed : list
-        What `Launcher.call` takes; it begins with the number of indices.
+        Arguments of `Launcher.call`; the first is the number of indices.
     arguments : dict
-        What has to live as long.
+        Objects that must stay alive.
     count : Count or None
-        The number of indices, if that is read when the launch is due.
+        The number of indices, if it is read when the launch runs.
     places : list of int
-        Where the same number is an argument, among `passed`.
+        Indices in `passed` of arguments that are the same number.
     total : Count or None
-        Where the total of a scan goes.
+        Destination of the total of a scan.
     """
 
     launcher: Launcher
@@ -176,7 +176,7 @@ class Step:
 
     @property
     def has_indices(self) -> bool:
-        """Whether it launches anything, or may."""
+        """Whether the launch has, or may have, any index."""
         return self.count is not None or self.passed[0] > 0
 
     def repeat(self) -> None:
@@ -192,14 +192,14 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Action:
-    """Something else, captured among launches."""
+    """A captured call of any other function."""
 
     repeat: Callable[[], None]
 
 
 @dataclass
 class Loading:
-    """Seconds in which kernels have been loaded, narrow and wide ones together."""
+    """Seconds spent on loading kernels, shared by the narrow and the wide back end."""
 
     seconds: float = 0.0
 
@@ -219,19 +219,19 @@ def _step(
 
 
 class CompiledBackend(Backend):
-    """Launches compiled workunits, or keeps launches to repeat them.
+    """Launches compiled workunits, or captures launches to repeat them.
 
-    Arrays are NumPy's, or CuPy's on a GPU. There launches do not wait for the kernel, but share
-    an order with CuPy's own work, and a reduction or scan returns when its result is there.
+    Arrays are NumPy's, or CuPy's on a GPU. On a GPU, launches are asynchronous and in order with
+    CuPy's own work, and a reduction or scan returns when its result is available.
 
     Parameters
     ----------
     memory : Memory
-        Where its arrays lie.
+        Memory of its arrays.
     """
 
     has_wide_kernels = True
-    """Whether kernels can be compiled for wide graphs."""
+    """Whether it can compile kernels for wide graphs."""
 
     def __init__(self, memory: Memory) -> None:
         self.launches = 0
@@ -245,7 +245,7 @@ class CompiledBackend(Backend):
         self._of_width: dict[Width, CompiledBackend] = {self.width: self}
 
     def with_width(self, width: Width) -> Backend:
-        """Return the same back end with kernels of a width; the same object each time."""
+        """Return this back end with kernels of another width; the same object at each call."""
         if width not in self._of_width:
             if not self.has_wide_kernels:
                 return super().with_width(width)
@@ -253,7 +253,7 @@ class CompiledBackend(Backend):
         return self._of_width[width]
 
     def _with_wide_kernels(self) -> Self:
-        """Return a back end that shares all but kernels with this one."""
+        """Return a back end that shares everything except kernels with this one."""
         made = copy(self)
         made.width, made.sum_type, made.launches = Width.WIDE, np.dtype(np.int64), 0
         made._launchers, made._launched = {}, set()
@@ -264,15 +264,15 @@ class CompiledBackend(Backend):
 
     @abstractmethod
     def _load(self, workunit: Workunit) -> Launcher:
-        """Load a workunit, compiled first if need be, and keep its launcher."""
+        """Load a workunit, compile it first if necessary, and keep its launcher."""
 
     def _check(self) -> None:
-        """Refuse work that this process cannot do, as it was forked."""
+        """Raise a BackendError if a fork prevents this process from using the back end."""
         if self.copies:
             check_after_fork()
 
     def lose_gpu(self) -> None:
-        """Do without a GPU that a fork has taken away: whatever needs it is an error."""
+        """Release a GPU that was lost by a fork; any later use of it raises a BackendError."""
         for one in self._of_width.values():
             lost: Any = LostGPU(one._memory)
             one._memory = one.xp = lost
@@ -281,17 +281,17 @@ class CompiledBackend(Backend):
 
     @contextmanager
     def using(self) -> Iterator[None]:
-        """Have the GPU for this run alone, as the current one of this thread, for a while."""
+        """Reserve the GPU for this run and make it the thread's current device."""
         host = self.host_engine.using() if self.host_engine else nullcontext()
         with self._memory.using(), host:
             yield
 
     def available_bytes(self, error: MemoryError) -> int | None:
-        """Return how many bytes there were for arrays, if an error says that these are taken."""
+        """Return the bytes for arrays, if `error` says that the memory is full; else None."""
         return self._memory.available_bytes(error)
 
     def parallel_for(self, n: int | Count, workunit: Workunit, /, **arguments: Any) -> None:
-        """Run a *for* workunit; on the GPU, without waiting for it."""
+        """Run a *for* workunit; asynchronous on a GPU."""
         self._launch(n, workunit, arguments)
 
     def reduce(self, n: int, workunit: Workunit, /, **arguments: Any) -> int:
@@ -305,7 +305,7 @@ class CompiledBackend(Backend):
     def scan_into(
         self, total: Count, n: int | Count, workunit: Workunit, /, **arguments: Any
     ) -> None:
-        """Run a *scan* workunit, and leave the total where launches that follow read it."""
+        """Run a *scan* workunit, and store the total where later launches read it."""
         found = self._launch(n, workunit, arguments, total)
         if self._tape is None:
             total.array[total.place] = found
@@ -346,23 +346,23 @@ class CompiledBackend(Backend):
     def full(self, n: int, value: int, dtype: Any = np.int32) -> Array:
         """Return an array of shape (n,) filled with `value`."""
         array = self.empty(n, dtype)
-        array.fill(int(value))  # CuPy takes no member of an enumeration
+        array.fill(int(value))  # CuPy does not accept members of an enumeration
         return array
 
     def dual_view(self, n: int) -> DualView:
-        """Return a small int64 array of zeros that exists on the host and on the back end."""
+        """Return a dual view of zeros, int64, shape (n,), on the host and the back end."""
         return self._memory.dual_view(n)
 
     def sync_device(self, array: DualView) -> None:
-        """Copy a dual array from the host to the back end, in order with launches."""
+        """Copy a dual view from the host to the back end, in order with launches."""
         self._copy(self._memory.sync_device, array)
 
     def sync_host(self, array: DualView) -> None:
-        """Copy a dual array to the host, in order with launches; there after `synchronize`."""
+        """Copy a dual view to the host, in order with launches; complete after `synchronize`."""
         self._copy(self._memory.sync_host, array)
 
     def perform(self, action: Callable[[], None], /) -> None:
-        """Do something with arrays, in order with launches; `capture` captures it, too."""
+        """Call a function that uses arrays, in order with launches; `capture` captures the call."""
         if self._tape is not None:
             self._tape.append(Action(action))
         else:
@@ -403,10 +403,10 @@ class CompiledBackend(Backend):
     def _repeatable(
         self, tape: Tape, until: Count | None, most: int, agree: Callable[[bool], bool]
     ) -> Repeatable:
-        """Return a function that repeats a tape the quickest way, and one for `Captured.exchange`.
+        """Return the fastest function that repeats a tape, and one for `Captured.exchange`.
 
         The first repeats the tape until the number `until` is not zero, but at most `most` times,
-        and returns the count of repetitions.
+        and returns the number of repetitions.
         """
         kernels = {step.launcher for step in tape if isinstance(step, Step) and step.has_indices}
 
@@ -427,13 +427,13 @@ class CompiledBackend(Backend):
         return repeat, lambda _: False
 
     def from_host(self, array: npt.NDArray[Any]) -> Array:
-        """Hand over a NumPy array, copied only where needed."""
+        """Return an array with a NumPy array's contents, perhaps its memory: do not write to it."""
         return self._memory.from_host(np.ascontiguousarray(array))
 
     def to_host(self, array: Array) -> npt.NDArray[Any]:
-        """Return the NumPy array with the same contents."""
+        """Return a NumPy array with the same contents."""
         return self._memory.to_host(array)
 
     def synchronize(self) -> None:
-        """Wait until every launch has finished."""
+        """Wait until all launches have finished."""
         self._memory.synchronize()

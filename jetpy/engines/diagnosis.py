@@ -1,7 +1,7 @@
-"""What is wrong with an installation of Kokkos, and how to mend it.
+"""Known problems of Kokkos installations, and their fixes.
 
-Each check looks at one thing that is known to break compilation or, worse, to compute something
-else; `docs/kokkos.md` tells how to build an installation that passes them all.
+Each check is for one known cause of failed compilations or, worse, of wrong results;
+`docs/kokkos.md` describes how to build an installation that passes them all.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 Version = tuple[int, ...]
-"""Numbers of a version; empty where it is not known."""
+"""Components of a version; empty if unknown."""
 
 ELEMENTS = ("int32", "int64", "float64")
-"""Types of the elements of the kernels' arrays."""
+"""Element types of the kernels' arrays."""
 
 
 def version_text(version: Version) -> str:
-    """Return a version as people write it.
+    """Return a version with dots.
 
     >>> version_text((4, 7, 0))
     '4.7.0'
@@ -27,7 +27,7 @@ def version_text(version: Version) -> str:
 
 
 def version_in(text: str) -> Version:
-    """Return the first version in a text: two numbers or more with points between.
+    """Return the first version in a text: two or more numbers separated by dots.
 
     >>> version_in("Cuda compilation tools, release 13.0, V13.0.48")
     (13, 0)
@@ -38,18 +38,18 @@ def version_in(text: str) -> Version:
 
 @dataclass(frozen=True)
 class Config:
-    """What Kokkos was built with.
+    """The options with which Kokkos was built.
 
     Attributes
     ----------
     version : tuple of int
     standard : int
-        Of C++: 17, 20, ...
+        C++ standard: 17, 20, ...
     spaces : tuple of str
-        Execution spaces, out of CUDA, OPENMP, SERIAL and others.
+        Execution spaces, such as CUDA, OPENMP and SERIAL.
     architectures : tuple of str
     options : frozenset of str
-        All that is enabled, as in ``KOKKOS_ENABLE_<option>``.
+        All enabled options, as in ``KOKKOS_ENABLE_<option>``.
     """
 
     version: Version
@@ -87,30 +87,30 @@ def read_config(text: str) -> Config:
 
 @dataclass(frozen=True)
 class Installation:
-    """What there is of Kokkos and of what compiling for it takes.
+    """The installed parts of Kokkos and the programs needed to compile for it.
 
     Attributes
     ----------
     config : Config or None
-        None where Kokkos's headers are not found.
+        None if Kokkos's headers are not found.
     shared : bool
-        Whether its libraries are shared ones.
+        Whether its libraries are shared libraries.
     import_error : str
-        Why the Python package kokkos cannot be imported; empty where it can.
+        Reason why the Python package kokkos cannot be imported; empty if it can.
     has_int8 : bool
-        Whether that package knows the type int8, which PyKokkos takes from there.
+        Whether this package has the type int8, which PyKokkos uses.
     views : frozenset of str
-        Names of its classes of views.
+        Names of its view classes.
     missing : tuple of str
-        Programs and packages that compiling kernels takes and that are not found.
+        Programs and packages that compiling kernels needs and that are not found.
     gxx, nvcc : Version
         Versions of the compilers.
     cupy : str
-        Version of CuPy; empty without.
+        Version of CuPy; empty if it is not installed.
     cupy_error : str
-        Why it cannot be imported.
+        Reason why CuPy cannot be imported; empty if it can.
     cupy_cuda : Version
-        Version of CUDA that it was made for.
+        Version of CUDA that CuPy was built for.
     """
 
     config: Config | None = None
@@ -133,14 +133,14 @@ class Installation:
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong, and a sentence on how to mend it."""
+    """A problem, and a sentence that describes its fix."""
 
     what: str
     mend: str
 
 
 def problems(installation: Installation) -> list[Problem]:
-    """Return all that is known to be wrong with an installation."""
+    """Return all known problems of an installation."""
     found = (check(installation) for check in CHECKS)
     return [problem for problem in found if problem is not None]
 
@@ -233,7 +233,7 @@ def _unified_memory(found: Installation) -> Problem | None:
 
 def _missing_views(found: Installation) -> Problem | None:
     if found.import_error or not found.has_int8:
-        return None  # nothing is known about views
+        return None  # the views are unknown
     kinds = ["HostSpace_LayoutRight", *(["CudaSpace_LayoutLeft"] if found.cuda else [])]
     needed = [f"KokkosView_{element}_{kind}_1" for kind in kinds for element in ELEMENTS]
     missing = [name for name in needed if name not in found.views]

@@ -1,4 +1,4 @@
-"""What all back ends on a GPU have in common: when to leave work to the host, and how forks end."""
+"""Common code of back ends on a GPU: small levels run on the host, and forks lose the GPU."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from jetpy.engines.threads import after_fork, available_threads
 from jetpy.errors import BackendError, OptionError
 
 LONGEST_ROW = 256
-"""Degree above which one thread of a GPU takes too long over a row."""
+"""Degree above which a row takes too long for one GPU thread."""
 WARP_SIZE = 32
 HOST_THREADS = min(8, available_threads())
-"""More gain nothing on small levels."""
+"""Threads of the host engine; more do not speed up small levels."""
 HOST_SIZE = 50_000
-"""Vertices and directed edges up to which a level is refined sooner on the host's processors."""
+"""Maximum of vertices plus directed edges for which refinement of a level is faster on the host."""
 LOST = (
     "that was forked from a process using {}: start processes by the multiprocessing method "
     "spawn or forkserver, or use the back end cpu there"
@@ -31,7 +31,7 @@ def _look_for_cuda() -> None:
 
 
 def check_after_fork() -> None:
-    """Refuse a GPU that a fork has taken away.
+    """Check that this process has not lost the GPU by a fork.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def check_after_fork() -> None:
 
 
 def prefer_gpu(backend: Backend, host: Backend) -> None:
-    """Have a back end treated as one on a GPU; small levels go to that of the host."""
+    """Configure a back end for a GPU; small levels go to `host`."""
     backend.copies = True
     backend.is_asynchronous, backend.warp_size = True, WARP_SIZE
     backend.longest_row = LONGEST_ROW
@@ -51,12 +51,12 @@ def prefer_gpu(backend: Backend, host: Backend) -> None:
 
 
 def check_device(device: int, count: int) -> None:
-    """Refuse the number of a GPU that is not there.
+    """Check the index of a GPU.
 
     Raises
     ------
     OptionError
-        If it is not among those of `count` GPUs.
+        If it is not below `count`, the number of GPUs.
     """
     if device >= count:
         gpus = "0" if count == 1 else f"0..{count - 1}"
@@ -64,7 +64,7 @@ def check_device(device: int, count: int) -> None:
 
 
 class LostGPU:
-    """In place of a GPU's memory in a forked process, which can neither use nor free it."""
+    """Replaces the memory of a GPU in a forked process, which can neither use nor free it."""
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory

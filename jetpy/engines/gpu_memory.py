@@ -1,4 +1,4 @@
-"""CuPy arrays on a GPU, and the addresses that kernels take in their place."""
+"""CuPy arrays on a GPU, and their addresses for kernels."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from jetpy.engines.memory import Memory
 from jetpy.engines.turns import turn_on_gpu
 
 PIECE_BYTES = 4 << 20
-"""Size of the pieces in which long arrays go to the GPU."""
+"""Size of the chunks in which long arrays are copied to and from the GPU."""
 COPIERS = 4
-"""Threads that copy them."""
+"""Threads that copy the chunks of a long array."""
 STAGED_BYTES, STAGE_BYTES = 1 << 16, 1 << 20
-"""Size up to which arrays go to the GPU through a page-locked stage, and the size of that."""
+"""Maximum size of arrays copied to the GPU through a page-locked stage, and size of the stage."""
 
 
 class CudaMemory(Memory):
     """CuPy arrays on the GPU.
 
-    Launches go to a stream of their own, as the default stream cannot be captured into a graph.
-    It is a blocking one: the default stream, where CuPy works, waits for it and it for that.
+    Launches use a separate stream, because the default stream cannot be captured into a graph. It
+    is a blocking stream: it and the default stream, which CuPy uses, wait for each other.
 
     Parameters
     ----------
     device : int
-        Number of the GPU, which has to be the current one of the thread (`using`) whenever arrays
-        are made or kernels launched.
+        Index of the GPU. It must be the thread's current device (`using`) whenever arrays are
+        created or kernels launched.
     captures_apart : bool
-        Whether launches go to whatever `stream` is at the time. Then graphs are captured from a
-        non-blocking stream, which other threads cannot disturb by what they send to the default
-        stream.
+        Whether launches use the current value of `stream`. Then graphs are captured from a
+        non-blocking stream, so that work of other threads on the default stream cannot disturb the
+        capture.
     """
 
     def __init__(self, device: int, *, captures_apart: bool = False) -> None:
@@ -55,11 +55,10 @@ class CudaMemory(Memory):
 
     @contextmanager
     def using(self) -> Iterator[None]:
-        """Have the GPU for this run alone for a while, as the thread's current one.
+        """Reserve the GPU for this run and make it the thread's current device.
 
-        Launches share an order with the default stream alone, where CuPy works meanwhile. What the
-        caller has sent to another stream is waited for, as is what is sent here, before the caller
-        goes on.
+        Launches are in order with the default stream only, which CuPy uses meanwhile. The context
+        waits for the caller's work on other streams at its start, and for the run's at its end.
         """
         runtime = self.xp.cuda.runtime
         with turn_on_gpu(self.device):
@@ -74,12 +73,12 @@ class CudaMemory(Memory):
                 runtime.setDevice(before)
 
     def in_order(self) -> AbstractContextManager[Any]:
-        """Let CuPy's work of a while go to the stream that launches go to."""
+        """Make CuPy use the stream of the launches within the context."""
         stream: AbstractContextManager[Any] = self.stream
         return stream
 
     def available_bytes(self, error: MemoryError) -> int | None:
-        """Return how many bytes there were for arrays, if an error says that these are taken."""
+        """Return the bytes for arrays, if `error` says that the memory is full; else None."""
         if not isinstance(error, self.xp.cuda.memory.OutOfMemoryError):
             return None
         with self.using():
@@ -97,7 +96,7 @@ class CudaMemory(Memory):
         return copy
 
     def _upload_staged(self, array: npt.NDArray[Any]) -> Array:
-        """Copy a short array to the GPU, in order with launches, without waiting for them."""
+        """Copy a short array to the GPU, in order with launches and without waiting for them."""
         if self._staged + array.nbytes > STAGE_BYTES:
             self.synchronize()
             self._staged = 0
@@ -111,7 +110,7 @@ class CudaMemory(Memory):
         return copy
 
     def to_host(self, array: Array) -> npt.NDArray[Any]:
-        """Copy an array from the GPU, after all that was launched before."""
+        """Copy an array from the GPU, after all earlier launches."""
         if array.nbytes <= PIECE_BYTES:
             host: npt.NDArray[Any] = self.xp.asnumpy(array)
             return host
@@ -122,8 +121,8 @@ class CudaMemory(Memory):
     def _copy(self, host: npt.NDArray[Any], device: Array, *, upload: bool) -> None:
         """Copy a long array to or from the GPU.
 
-        It goes in pieces through page-locked memory, several at a time: copies to and from any
-        other memory are made by one thread of the host.
+        Several threads copy chunks through page-locked memory, because CUDA copies to and from
+        other host memory with a single thread.
         """
         self.synchronize()
         values, address = host.view(np.uint8), device.data.ptr
@@ -137,7 +136,7 @@ class CudaMemory(Memory):
                 copier.result()
 
     def _buffer(self, number: int) -> npt.NDArray[np.uint8]:
-        """Return page-locked memory of one of the copying threads."""
+        """Return the page-locked buffer of one copying thread."""
         buffer = self._buffers.get(number)
         if buffer is None:
             buffer = importlib.import_module("cupyx").empty_pinned(PIECE_BYTES, np.uint8)
@@ -151,7 +150,7 @@ class CudaMemory(Memory):
         values: npt.NDArray[np.uint8],
         first: int,
     ) -> None:
-        """Copy every so many-th piece of some bytes to an address on the GPU."""
+        """Copy every COPIERS-th chunk of `values` to an address on the GPU, starting at `first`."""
         runtime = self.xp.cuda.runtime
         runtime.setDevice(self.device)
         stream = self.xp.cuda.Stream(non_blocking=True)
@@ -170,7 +169,7 @@ class CudaMemory(Memory):
         values: npt.NDArray[np.uint8],
         first: int,
     ) -> None:
-        """Copy every so many-th piece of some bytes from an address on the GPU."""
+        """Copy every COPIERS-th chunk of `values` from an address on the GPU, starting at `first`."""
         runtime = self.xp.cuda.runtime
         runtime.setDevice(self.device)
         stream = self.xp.cuda.Stream(non_blocking=True)
@@ -182,12 +181,12 @@ class CudaMemory(Memory):
             piece[:] = buffer[: len(piece)]
 
     def dual_view(self, n: int) -> DualView:
-        """Return a page-locked array of the host, which copies of do not wait for, and its copy."""
+        """Return a dual view; its host array is page-locked, so that copies are asynchronous."""
         host = importlib.import_module("cupyx").zeros_pinned(n, np.int64)
         return DualView(host, self.xp.zeros(n, np.int64))
 
     def sync_device(self, array: DualView) -> None:
-        """Copy a dual array to the GPU."""
+        """Copy a dual view to the GPU, asynchronously."""
         runtime = self.xp.cuda.runtime
         addresses = array.device.data.ptr, array.host.ctypes.data
         runtime.memcpyAsync(
@@ -195,7 +194,7 @@ class CudaMemory(Memory):
         )
 
     def sync_host(self, array: DualView) -> None:
-        """Copy a dual array from the GPU."""
+        """Copy a dual view from the GPU, asynchronously."""
         runtime = self.xp.cuda.runtime
         addresses = array.host.ctypes.data, array.device.data.ptr
         runtime.memcpyAsync(
@@ -205,7 +204,7 @@ class CudaMemory(Memory):
     def repeatable(
         self, launches: Callable[[], None], are_loaded: Callable[[], bool]
     ) -> Callable[[], None]:
-        """Return a function that launches from a CUDA graph, made when kernels are loaded."""
+        """Return a function that launches from a CUDA graph, captured once kernels are loaded."""
         graph: Any = None
 
         def repeat() -> None:
@@ -221,7 +220,7 @@ class CudaMemory(Memory):
         return repeat
 
     def _capture(self, launches: Callable[[], None]) -> Any:
-        """Return a CUDA graph of what `launches` does; None if a launch or the capture fails.
+        """Return a CUDA graph of `launches`; None if a launch or the capture fails.
 
         The capture fails if another thread synchronises the device meanwhile.
         """
@@ -241,7 +240,7 @@ class CudaMemory(Memory):
         return graph if is_whole else None
 
     def synchronize(self) -> None:
-        """Wait until every launch has finished."""
+        """Wait until all launches have finished."""
         self.xp.cuda.runtime.deviceSynchronize()
 
     def locate(self, array: Array) -> int:

@@ -1,7 +1,7 @@
-"""Memory of the host that is used again: fresh pages cost more than much of the work on them.
+"""Pool of host memory, because fresh pages often cost more than the work on them.
 
-All runs of a process share one pool, as they share the allocator below it: a block belongs to the
-run that has taken it, until it gives it back.
+All runs of a process share one pool, like the allocator below it. A block belongs to the run that
+takes it until the run gives it back.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ import numpy as np
 from jetpy.engines.threads import after_fork, fork_safe_lock
 
 LEAST = 1 << 16
-"""Bytes of the smallest block that is kept: the allocator keeps smaller ones itself."""
+"""Minimum bytes of a block in the pool; the allocator itself keeps smaller ones."""
 MAX_KEPT = 1 << 28
-"""Bytes of all blocks that are kept for later."""
+"""Maximum bytes of all free blocks."""
 STEPS = 4
-"""Sizes of blocks from one power of two to the next."""
+"""Block sizes per power of two."""
 LARGER = STEPS
-"""By how many sizes a block may be larger than what it is taken for."""
+"""Maximum number of size steps by which a block may exceed the requested size."""
 
 
 class HostMemoryPool:
-    """Blocks of memory that nobody uses, by size."""
+    """Free blocks of memory, by size."""
 
     def __init__(self) -> None:
-        self._lock = fork_safe_lock()  # reentrant: a block may be given back while one is taken
+        self._lock = fork_safe_lock()  # reentrant, because `take` may trigger a `give`
         self._blocks: defaultdict[int, list[memoryview]] = defaultdict(list)
         self._kept = 0
 
     def take(self, size: int) -> memoryview:
-        """Return a block of at least so many bytes, with anything in it."""
+        """Return an uninitialised block of at least `size` bytes."""
         number = size_number(size)
         with self._lock:
             for larger in range(number, number + LARGER + 1):
@@ -44,7 +44,7 @@ class HostMemoryPool:
         return memoryview(fresh)
 
     def give(self, block: memoryview) -> None:
-        """Keep a block for later; where that makes too many, instead of all others."""
+        """Keep a free block; if that exceeds the maximum, release all others first."""
         with self._lock:
             if self._kept + len(block) > MAX_KEPT:
                 self.clear()
@@ -53,19 +53,19 @@ class HostMemoryPool:
                 self._kept += len(block)
 
     def clear(self) -> None:
-        """Leave all blocks that are kept to the allocator."""
+        """Release all free blocks to the allocator."""
         with self._lock:
             self._blocks.clear()
             self._kept = 0
 
 
 POOL = HostMemoryPool()
-"""Of this process."""
+"""The pool of this process."""
 after_fork(POOL.clear)
 
 
 def size_number(size: int) -> int:
-    """Return the number of the smallest size of blocks that has so many bytes.
+    """Return the index of the smallest block size of at least `size` bytes.
 
     >>> size_of(size_number(70_000)), size_number(size_of(9)) == 9
     (81920, True)
@@ -76,6 +76,6 @@ def size_number(size: int) -> int:
 
 
 def size_of(number: int) -> int:
-    """Return the bytes of blocks of a size, by its number."""
+    """Return the bytes of a block, given the index of its size."""
     power, step = divmod(number, STEPS)
     return (STEPS + step << power) // STEPS

@@ -1,8 +1,8 @@
-"""An index of the cache: which files in it come from the sources of this process.
+"""Index of the cache: the files compiled from this process's sources.
 
 With it, a process with a warm cache neither reads nor prints kernels. The names of compiled files
-have a digest of the text that was compiled. The index has these names by unit, and is itself found
-by a digest of source files.
+contain a digest of the compiled text. The index maps units to these names; its own name contains a
+digest of source files.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from jetpy.kernel_language.sources import are_unchanged, digest_of_kernels
 
 
 def known(engine: str, unit: str) -> str | None:
-    """Return what is remembered of a unit; None if that was nothing at the first call."""
+    """Return the text kept for a unit; None if there was none at the first call."""
     return _known(engine).get(unit)
 
 
 def remember(engine: str, names: Mapping[str, str]) -> None:
     """Keep a text for each unit, unless source files have been edited meanwhile.
 
-    Where the cache cannot be written to, nothing is kept. Of processes that write at the same time,
-    one may lose what another has kept; a later process keeps it again.
+    If the cache is not writable, nothing is kept. If several processes write at the same time, the
+    texts of one may be lost; a later process keeps them again.
     """
     if are_unchanged(engine):
         with suppress(OSError):
@@ -48,6 +48,6 @@ def _read(engine: str) -> dict[str, str]:
 
 
 def _name(engine: str) -> Path:
-    """Return the name of an engine's index, by all that texts depend on."""
+    """Return the file name of an engine's index, which depends on all inputs of the texts."""
     origin = digest_of_kernels(engine), sys.implementation.cache_tag, platform.machine()
     return Path(engine, f"index-{hashlib.sha256(repr(origin).encode()).hexdigest()[:16]}.json")

@@ -1,7 +1,7 @@
-"""Finds out what there is of Kokkos on this machine, whether it can be used or not.
+"""Examines the installation of Kokkos on this machine, usable or not.
 
-What has to be imported for that is imported in a process of its own
-(``python -m jetpy.engines.installation``), which a broken package may end.
+Packages are imported in a separate process (``python -m jetpy.engines.installation``), because a
+broken package may end the process.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from jetpy.engines.diagnosis import Installation, Version, read_config, version_
 
 
 def examine() -> Installation | None:
-    """Describe the installation of Kokkos; None where there is none for this Python."""
+    """Describe the installation of Kokkos; None if this Python has none."""
     package = find_spec("kokkos")
     if package is None or package.origin is None:
         return None
@@ -49,7 +49,7 @@ LIBS = ("lib", "lib64")
 
 
 def _prefixes(package: Path) -> Iterator[Path]:
-    """Where Kokkos may be installed, in the order in which PyKokkos looks."""
+    """Yield the folders where Kokkos may be installed, in the search order of PyKokkos."""
     chosen = os.environ.get("PK_KOKKOS_LIB_PATH")
     if chosen:
         yield Path(chosen).parent
@@ -69,7 +69,7 @@ def _first(files: Iterator[Path]) -> Path | None:
 
 
 def _path() -> str:
-    """Return the PATH that kernels are compiled with."""
+    """Return the PATH for compiling kernels."""
     return os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
 
 
@@ -92,7 +92,7 @@ def _version_of(program: str, option: str) -> Version:
 
 
 def _cuda_version(number: int) -> Version:
-    """Return CUDA's number of a version as a version.
+    """Return the version for a version number of CUDA's API.
 
     >>> _cuda_version(13000), _cuda_version(0)
     ((13, 0), ())
@@ -107,7 +107,7 @@ NOTHING: dict[str, Any] = {
 
 
 def _import_apart() -> dict[str, Any]:
-    """Import packages in another process and return what it says about them."""
+    """Import packages in a separate process, and return their description."""
     command = [sys.executable, "-m", __name__]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     try:

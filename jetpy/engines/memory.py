@@ -1,4 +1,4 @@
-"""Arrays, and the addresses that kernels take in their place; here those of the host."""
+"""Arrays and their addresses for kernels, on the host."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from jetpy.engines.base import Array, DualView
 from jetpy.engines.host_memory_pool import LEAST, POOL
 
 HEAD = object.__basicsize__
-"""Where NumPy's arrays keep their address, by its binary interface, which any other way of asking
-takes ten times as long to tell."""
+"""Offset of the address in a NumPy array object, by NumPy's ABI. Any other way to read the address
+takes ten times as long."""
 _word_at = ctypes.c_size_t.from_address
 
 
 class _Types(dict[str, np.dtype[Any]]):
-    """NumPy's types by name: they compare quicker than names."""
+    """NumPy dtypes by name, because dtypes compare faster than names."""
 
     def __missing__(self, name: str) -> np.dtype[Any]:
         self[name] = np.dtype(name)
@@ -32,7 +32,7 @@ class _Types(dict[str, np.dtype[Any]]):
 
 
 class _Elements(dict["np.dtype[Any]", str]):
-    """Names of NumPy's types: a type takes longer to tell it."""
+    """Names of NumPy dtypes, because the attribute `name` is slow."""
 
     def __missing__(self, kind: np.dtype[Any]) -> str:
         self[kind] = kind.name
@@ -40,9 +40,9 @@ class _Elements(dict["np.dtype[Any]", str]):
 
 
 class _Known(weakref.ref[Any]):
-    """An array whose address is known; that is forgotten when it dies.
+    """An array with a known address, which is removed when the array dies.
 
-    `release` is called then, if it is a function.
+    The function `release` is called then, if there is one.
     """
 
     __slots__ = ("addresses", "alive", "key", "release")
@@ -60,16 +60,16 @@ def _forget(known: _Known) -> None:
 
 
 class Memory(ABC):
-    """Where arrays lie.
+    """The memory of a back end's arrays.
 
     Attributes
     ----------
     xp : module
         NumPy or CuPy.
     addresses : dict of str to dict of int to int
-        Addresses of arrays by the type of their elements and by `id`, for as long as they live.
+        Addresses of living arrays, by element type and `id`.
     stream : object
-        CuPy stream that launches go to; None on the host.
+        CuPy stream of the launches; None on the host.
     """
 
     xp: Any
@@ -91,39 +91,39 @@ class Memory(ABC):
 
     @abstractmethod
     def dual_view(self, n: int) -> DualView:
-        """Return an int64 array of zeros on the host and its copy, if one is needed."""
+        """Return a dual view of zeros, int64, shape (n,)."""
 
     @abstractmethod
     def sync_device(self, array: DualView) -> None:
-        """Copy a dual array from the host, in order with launches."""
+        """Copy a dual view from the host, in order with launches."""
 
     @abstractmethod
     def sync_host(self, array: DualView) -> None:
-        """Copy a dual array to the host, in order with launches."""
+        """Copy a dual view to the host, in order with launches."""
 
     @abstractmethod
     def repeatable(
         self, launches: Callable[[], None], are_loaded: Callable[[], bool]
     ) -> Callable[[], None]:
-        """Return a function that does what `launches` does, the quickest way for many times.
+        """Return a function that does the same as `launches`, optimised for many calls.
 
-        `are_loaded` says whether all its kernels have been launched before.
+        `are_loaded` returns whether all its kernels have been launched before.
         """
 
     @abstractmethod
     def synchronize(self) -> None:
-        """Wait until every launch has finished."""
+        """Wait until all launches have finished."""
 
     def using(self) -> AbstractContextManager[None]:
-        """Make its device the current one of this thread for a while."""
+        """Make its device the thread's current device within the context."""
         return nullcontext()
 
     def in_order(self) -> AbstractContextManager[Any]:
-        """Let what is done with arrays for a while go to the stream that launches go to."""
+        """Make array operations within the context use the stream of the launches."""
         return nullcontext()
 
     def available_bytes(self, error: MemoryError) -> int | None:
-        """Return how many bytes there were for arrays, if an error says that these are taken."""
+        """Return the bytes for arrays, if `error` says that the memory is full; else None."""
         return None
 
     @abstractmethod
@@ -131,20 +131,20 @@ class Memory(ABC):
         """Return the address of an array."""
 
     def address(self, array: Array, element: str, what: str) -> int:
-        """Return the address of an array, put among `addresses` as `keep_address` does."""
+        """Return the address of an array, after `keep_address` if it is unknown."""
         addresses = self.addresses[element]
         if id(array) not in addresses:
             self.keep_address(array, element, what)
         return addresses[id(array)]
 
     def keep_address(self, array: Array, element: str, what: str) -> None:
-        """Put the address of an array among `addresses`, while the array lives.
+        """Add the address of an array to `addresses` for the lifetime of the array.
 
         Raises
         ------
         TypeError, ValueError
-            If it is no contiguous array of one dimension with elements of that type; the message
-            says what it should have been.
+            If it is not a contiguous 1-D array of this element type; the message says what is
+            required.
         """
         if not isinstance(array, self.xp.ndarray):
             found = type(array).__name__
@@ -158,9 +158,9 @@ class Memory(ABC):
         self._keep(array, element)
 
     def empty(self, n: int, dtype: Any) -> Array:
-        """Return an uninitialised array of shape (n,), its address kept.
+        """Return an uninitialised array of shape (n,) with a known address.
 
-        There is one array without elements of each type, as many arguments are nothing.
+        Empty arrays of one type are the same object, because many arguments are empty.
         """
         if n == 0 and dtype in self._without_elements:
             return self._without_elements[dtype]
@@ -178,12 +178,12 @@ class Memory(ABC):
 
 
 class HostMemory(Memory):
-    """NumPy arrays; large ones lie in blocks of a pool, which get them back when they die."""
+    """NumPy arrays; large ones use blocks of the pool until they die."""
 
     xp = np
 
     def empty(self, n: int, dtype: Any) -> Array:
-        """Return an uninitialised array of shape (n,), its address kept."""
+        """Return an uninitialised array of shape (n,) with a known address."""
         kind = np.dtype(dtype)
         size = n * kind.itemsize
         if size < LEAST:
@@ -194,7 +194,7 @@ class HostMemory(Memory):
         return array
 
     def from_host(self, array: npt.NDArray[Any]) -> Array:
-        """Return the array itself, or a copy of one that must not be written to."""
+        """Return the array itself, or a copy if it is read-only."""
         return array if array.flags.writeable else array.copy()
 
     def to_host(self, array: Array) -> npt.NDArray[Any]:
@@ -203,23 +203,23 @@ class HostMemory(Memory):
         return host
 
     def dual_view(self, n: int) -> DualView:
-        """Return one array as both."""
+        """Return a dual view whose host and device arrays are one array."""
         return DualView.of_one(n)
 
     def sync_device(self, array: DualView) -> None:
-        """There is one array only."""
+        """Do nothing, because both arrays are one."""
 
     def sync_host(self, array: DualView) -> None:
-        """There is one array only."""
+        """Do nothing, because both arrays are one."""
 
     def repeatable(
         self, launches: Callable[[], None], are_loaded: Callable[[], bool]
     ) -> Callable[[], None]:
-        """Return the very function."""
+        """Return `launches` itself."""
         return launches
 
     def synchronize(self) -> None:
-        """Launches on the host return when they have finished."""
+        """Do nothing, because launches on the host are synchronous."""
 
     def locate(self, array: Array) -> int:
         """Return the address of an array."""

@@ -1,4 +1,4 @@
-"""What to say when a GPU's memory is full: how large a graph would have fitted."""
+"""Error message for a full GPU memory, with the size of a graph that would fit."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from jetpy.engines.base import Backend
 from jetpy.errors import OutOfMemoryError
 
 VERTEX_BYTES, EDGE_BYTES = 90, 48
-"""What partitioning takes for each vertex and undirected edge of the graph, about."""
+"""Approximate bytes that partitioning needs per vertex and per undirected edge of the graph."""
 MOST = 0.9
-"""Of a graph that did not fit, no larger share is said to."""
+"""Maximum share of a graph that the message says would fit."""
 
 
 @contextmanager
@@ -21,7 +21,7 @@ def explain_oom(backend: Backend, n: int, m: int) -> Iterator[None]:
     Raises
     ------
     OutOfMemoryError
-        If its memory is full; the message says what would have fitted.
+        If its memory is full; the message says what size would fit.
     """
     with backend.using():
         try:
@@ -34,7 +34,7 @@ def explain_oom(backend: Backend, n: int, m: int) -> Iterator[None]:
 
 
 def _explain(n: int, m: int, room: int) -> str:
-    """Tell how many vertices and edges of such a graph fit into so many bytes.
+    """Return a message with the numbers of vertices and edges that fit into `room` bytes.
 
     >>> _explain(64_000_000, 191_520_000, 8 << 30).partition(": ")[0]
     'the memory of the GPU is full'
@@ -49,7 +49,7 @@ def _explain(n: int, m: int, room: int) -> str:
 
 
 def _rounded(number: float) -> int:
-    """Return a number with two digits that are not 0.
+    """Return a number rounded to two significant digits.
 
     >>> _rounded(123_456.0), _rounded(7.0)
     (120000, 7)

@@ -1,4 +1,4 @@
-"""Times a stage, and tells the back end that it runs."""
+"""Timing of stages; the back end is notified of each."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from jetpy.engines.base import Backend
 
 @dataclass
 class Stopwatch:
-    """Wall seconds and launches of a stage, on one level or (None) on several.
+    """Wall seconds and launches of a stage, on one level or (None) on several levels.
 
-    Seconds in which kernels were loaded do not count.
+    Seconds spent on loading kernels are excluded.
     """
 
     backend: Backend

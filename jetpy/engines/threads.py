@@ -1,4 +1,4 @@
-"""CPU threads: how many this process may use, locks, what a fork leaves, and Ctrl-C."""
+"""CPU threads: available processors, locks, forks, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ _openmp_is_lost = False
 
 
 def available_threads() -> int:
-    """Return how many processors this process may run on."""
+    """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def limit_spinning() -> None:
-    """Let waiting OpenMP threads spin for some 500 us, not for milliseconds.
+    """Let waiting OpenMP threads spin for about 500 us instead of milliseconds.
 
-    That is longer than what lies between launches, and on a busy machine less than the time slice
-    that a launch would wait for. To be called before an OpenMP runtime is loaded; what the user has
-    set stays.
+    That is longer than the time between launches, and on a busy machine shorter than the time slice
+    that a launch would wait for. Call it before an OpenMP runtime is loaded. Settings of the user
+    take precedence.
     """
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 
 def after_fork(function: Callable[[], None]) -> Callable[[], None]:
-    """Have a function called in every child that this process forks, in order of these calls."""
+    """Register a function to be called in every forked child, in the order of registration."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=function)
     return function
 
 
 def fork_safe_lock() -> Any:
-    """Return a reentrant lock that a forked process finds free, unless the forking thread holds it.
+    """Return a reentrant lock that is free in a forked child, unless the forking thread holds it.
 
-    Any other lock that another thread holds during a fork stays locked in the child for ever.
+    An ordinary lock that another thread holds during a fork stays locked in the child forever.
     """
     lock = threading.RLock()
     _locks.add(lock)
@@ -53,7 +53,7 @@ def fork_safe_lock() -> Any:
 def lock_that_forks_wait_for() -> Any:
     """Return a reentrant lock that no other thread holds during a fork.
 
-    What it guards is whole in the child, also what a library keeps, with locks of its own.
+    The guarded data is consistent in the child, even the data of a library with its own locks.
     """
     lock = threading.RLock()
     if hasattr(os, "register_at_fork"):
@@ -73,9 +73,9 @@ def _renew_locks() -> None:
 
 
 def openmp_is_lost() -> bool:
-    """Whether this process was forked from one that had started OpenMP's threads.
+    """Return whether this process was forked from one that had started OpenMP's threads.
 
-    They are not there in the child, and GNU's OpenMP neither starts others nor does without.
+    The child lacks these threads, and GNU's OpenMP neither starts new ones nor works without them.
     """
     return _openmp_is_lost
 
@@ -87,7 +87,7 @@ def _look_for_openmp() -> None:
 
 
 def _numba_has_threads() -> bool:
-    """Whether Numba, used by jetpy or not, has started its threads."""
+    """Return whether Numba, used by jetpy or not, has started its threads."""
     try:
         sys.modules["numba"].threading_layer()
     except (AttributeError, KeyError, ValueError):
@@ -101,15 +101,15 @@ def _kokkos_runs() -> bool:
 
 @contextmanager
 def uninterrupted(notice: Callable[[], None] | None = None) -> Iterator[None]:
-    """Put off the exception of Ctrl-C until the block has ended.
+    """Delay the exception of Ctrl-C until the block has ended.
 
-    For what an exception at any moment would leave half made: objects of libraries, and locks that
-    are taken in Python.
+    For code that an exception at any moment would leave inconsistent: objects of libraries, and
+    locks acquired in Python.
 
     Parameters
     ----------
     notice : callable, optional
-        Called when there is such an exception, so that the block may end early.
+        Called when an exception is delayed, so that the block may end early.
     """
     in_main_thread = threading.current_thread() is threading.main_thread()
     handler = signal.getsignal(signal.SIGINT) if in_main_thread else None

@@ -11,12 +11,12 @@ from typing import Any
 from jetpy.engines.threads import fork_safe_lock
 
 KOKKOS: AbstractContextManager[Any] = fork_safe_lock()
-"""Kokkos has one set of threads in a process, and memory for sums that its kernels share."""
+"""The turn of Kokkos, which has one set of threads and one memory for sums per process."""
 _gpus: dict[int, AbstractContextManager[Any]] = {}
 
 
 def turn_on_gpu(device: int) -> AbstractContextManager[Any]:
-    """Return the turn of a GPU, by its number.
+    """Return the turn of a GPU, given its index.
 
     A CUDA graph cannot be captured while another thread synchronises the device.
     """

@@ -1,6 +1,6 @@
-"""Compiles in several processes, each of which takes the next group of kernels when it is idle.
+"""Parallel compilation: each of several processes takes the next group of kernels when idle.
 
-The processes run this module, not the caller's script, so that it needs no main guard.
+The processes run this module instead of the caller's script, which needs no main guard.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from jetpy.engines.child_processes import ChildProcesses
 from jetpy.errors import BackendError
 
 Entry = tuple[str, ...]
-"""What the compiling function takes for one kernel; last comes the workunit's name."""
+"""Arguments of the compiling function for one kernel; the last is the workunit's name."""
 Group = list[Entry]
-"""Kernels that one call compiles."""
+"""Kernels compiled by one call."""
 
 Progress = Callable[[int, int], None]
-"""Takes numbers of kernels: how many are done, and of how many."""
+"""Called with the number of compiled kernels and the number of all kernels."""
 Compiler = Callable[..., object]
 
 MAX_FAILURES = 3
-"""Failures that an error message tells in full."""
+"""Maximum number of failures that an error message quotes."""
 
 
 @dataclass(frozen=True)
 class Compilation:
-    """What became of a group: wall seconds, and the compiler's words if it failed."""
+    """The result of compiling a group: wall seconds, and the compiler's message if it failed."""
 
     group: Group
     seconds: float
@@ -60,7 +60,7 @@ _watched: ContextVar[tuple[list[Compilation], ...]] = ContextVar("watched", defa
 
 @contextmanager
 def watch_compilations() -> Iterator[list[Compilation]]:
-    """Give a list that grows by what a back end compiles within the block."""
+    """Yield a list to which each compilation of a back end within the block is appended."""
     compilations: list[Compilation] = []
     token = _watched.set((*_watched.get(), compilations))
     try:
@@ -70,7 +70,7 @@ def watch_compilations() -> Iterator[list[Compilation]]:
 
 
 def note(compilation: Compilation) -> None:
-    """Tell those who watch what has been compiled."""
+    """Append a compilation to the lists of `watch_compilations`."""
     for watched in _watched.get():
         watched.append(compilation)
 
@@ -81,7 +81,7 @@ _is_silent: ContextVar[bool] = ContextVar("is_silent", default=False)
 
 @contextmanager
 def without_announcement() -> Iterator[None]:
-    """Have this thread compile without telling, for those who see it in another way."""
+    """Suppress `announce` in this thread, for callers that show compilation in another way."""
     token = _is_silent.set(True)
     try:
         yield
@@ -90,9 +90,9 @@ def without_announcement() -> Iterator[None]:
 
 
 def announce(kernels: str, seconds: float) -> None:
-    """Tell, the first time in this process, that kernels are compiled and how long that takes.
+    """Warn, the first time in this process, that kernels are compiled and how long that takes.
 
-    A warning of the logger ``jetpy.compile``, which Python prints where no logging is set up.
+    The warning goes to the logger ``jetpy.compile``; Python prints it if logging is not set up.
     """
     global _announced
     if not _announced and not _is_silent.get():
@@ -106,14 +106,14 @@ def announce(kernels: str, seconds: float) -> None:
 
 
 def count_of(kernels: int) -> str:
-    """Return a number of kernels in words."""
+    """Return a number of kernels with the noun."""
     return f"{kernels} kernel{'s' if kernels > 1 else ''}"
 
 
 def in_turn(compilers: Sequence[Compiler], kernels: int) -> Compiler:
-    """Return what compiles by several compilers, each of which has so many kernels.
+    """Return a function that calls several compilers of `kernels` kernels each, in order.
 
-    Like these it takes `jobs` and `progress`, as `Backend.compile` does.
+    It takes `jobs` and `progress`, as `Backend.compile` does.
     """
 
     def compile_all(*, jobs: int | None = None, progress: Progress | None = None) -> None:
@@ -136,26 +136,26 @@ def in_turn(compilers: Sequence[Compiler], kernels: int) -> Compiler:
 def compile_in_parallel(
     function: str, groups: list[Group], jobs: int, environment: Mapping[str, str] | None = None
 ) -> Iterator[Group]:
-    """Call a function for each of `groups` in `jobs` processes and yield each when it is over.
+    """Call a function for each of `groups` in `jobs` processes; yield each group when it is done.
 
-    A kernel that fails does not keep the others from being compiled: a group that fails is
+    A kernel that fails does not prevent the others from being compiled: a group that fails is
     compiled again, split into groups of one.
 
     Parameters
     ----------
     function : str
-        Where to find it: ``package.module:name``. A group's entries are its arguments.
+        The function, as ``package.module:name``. The entries of a group are its arguments.
     groups : list of list of tuple of str
         Arguments of each call.
     jobs : int
         Number of processes.
     environment : mapping of str to str, optional
-        Environment of the processes; this process's by default.
+        Environment of the processes; by default this process's.
 
     Raises
     ------
     BackendError
-        At the end, with the compiler's words, if a workunit did not compile.
+        At the end, with the compiler's message, if a workunit did not compile.
     """
     todo: Queue[Group | None] = Queue()
     done: Queue[Compilation] = Queue()
@@ -182,7 +182,7 @@ def compile_in_parallel(
             if compilation.failure is not None:
                 failed.append(compilation)
             yield compilation.group
-    except BaseException:  # Ctrl-C, say
+    except BaseException:  # such as Ctrl-C
         children.give_up()
         raise
     finally:
@@ -196,7 +196,7 @@ def compile_in_parallel(
 
 
 def _explain(failed: list[Compilation]) -> str:
-    """Tell which workunits did not compile, and why in the compiler's words."""
+    """Return a message with the workunits that did not compile and the compiler's messages."""
     lines = [f"compiling workunit {', '.join(c.workunits)} failed:\n{c.failure}" for c in failed]
     more = [name for c in failed[MAX_FAILURES:] for name in c.workunits]
     if more:
@@ -211,7 +211,7 @@ def _drive(
     done: Queue[Compilation],
     children: ChildProcesses,
 ) -> None:
-    """Compile groups until None comes; a process serves up to its first failure."""
+    """Compile groups until None comes; start a new process after each failure."""
     groups = iter(todo.get, None)
     for first in groups:
         try:
@@ -227,12 +227,12 @@ def _drive(
                     done.put(Compilation(group, time.perf_counter() - started, failure))
                     if failure is not None:
                         break
-        except OSError as error:  # no process to be had
+        except OSError as error:  # the process cannot be started
             done.put(Compilation(first, 0.0, str(error)))
 
 
 def _compile(process: subprocess.Popen[str], group: Group) -> bool:
-    """Let a process compile a group; return whether it did."""
+    """Send a group to a process; return whether it compiled the group."""
     assert process.stdin is not None
     assert process.stdout is not None
     with suppress(BrokenPipeError):
@@ -241,15 +241,15 @@ def _compile(process: subprocess.Popen[str], group: Group) -> bool:
 
 
 def _last_words(process: subprocess.Popen[str], words: IO[str]) -> str:
-    """Return what a process has said, once it has ended."""
+    """Wait until a process ends, and return its error output."""
     process.communicate()
     words.seek(0)
     return words.read().strip()
 
 
 def _serve(function: str) -> None:
-    """Do the calls that come in; whatever they print goes to the standard error stream."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # not without cleaning up
+    """Execute the calls from standard input; redirect all output to the standard error stream."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # exit handlers clean up
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     module, _, name = function.partition(":")
