@@ -150,7 +150,7 @@ class CudaMemory(Memory):
         values: npt.NDArray[np.uint8],
         first: int,
     ) -> None:
-        """Copy every COPIERS-th chunk of `values` to an address on the GPU, starting at `first`."""
+        """Copy every COPIERS-th chunk of `values`, from chunk `first`, from the host to the GPU."""
         runtime = self.xp.cuda.runtime
         runtime.setDevice(self.device)
         stream = self.xp.cuda.Stream(non_blocking=True)
@@ -169,7 +169,7 @@ class CudaMemory(Memory):
         values: npt.NDArray[np.uint8],
         first: int,
     ) -> None:
-        """Copy every COPIERS-th chunk of `values` from an address on the GPU, starting at `first`."""
+        """Copy every COPIERS-th chunk of `values`, from chunk `first`, from the GPU to the host."""
         runtime = self.xp.cuda.runtime
         runtime.setDevice(self.device)
         stream = self.xp.cuda.Stream(non_blocking=True)

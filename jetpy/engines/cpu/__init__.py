@@ -1,13 +1,13 @@
-"""The engine for processors: workunits compiled by LLVM, on the threads of one process.
+"""Engine for CPUs: workunits compiled by LLVM, run by the threads of one process.
 
-`source` prints modules of workunits as LLVM's intermediate representation (IR), `llvm` compiles and
-loads it, `compiling` does so once a process and keeps object files in jetpy's cache. `scheduler` is
-how threads share launches, written in the kernel language; `pool` starts the threads.
+`source` prints modules of workunits as LLVM's intermediate representation (IR). `llvm` compiles and
+loads it. `compiling` does so once per process and keeps object files in jetpy's cache.
+`thread_pool` starts threads; `scheduler`, in the kernel language, distributes launches over them.
 """
 
 SUFFIX = ".o"
-"""Of the files that hold compiled code."""
+"""Suffix of files with compiled code."""
 FOR, REDUCE, SCAN, TASKS = range(4)
-"""How a workunit is launched; each index of `TASKS` is worth a thread."""
+"""Kinds of launches; each index of `TASKS` deserves a thread."""
 GRAIN = 256
-"""Indices of other launches that are worth one."""
+"""Indices of other launches that deserve a thread."""

@@ -1,4 +1,4 @@
-"""Compiled code: ranges of workunits and what workers of a pool run, kept in jetpy's cache."""
+"""Compiled code of workunits and of the scheduler, kept in jetpy's cache."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 
 _WORD, _BYTES = ctypes.c_int64, ctypes.c_char_p
 SECONDS = 3
-"""To compile what most runs need, about."""
+"""Approximate time to compile the kernels of most runs."""
 _compiling = lock_that_forks_wait_for()
-"""Held while code is compiled or loaded: what is loaded never changes, and all runs share it."""
+"""Held while code is compiled or loaded. Loaded code never changes, and all runs share it."""
 
 
 class Code(NamedTuple):
-    """A workunit, loaded: its signature, and the address of its range (`source`)."""
+    """A loaded workunit: its signature, and the address of its range (`source`)."""
 
     signature: Signature
     address: int
 
 
 def code_of(module: ModuleType, width: Width) -> Mapping[str, Code]:
-    """Return the workunits of a module by name; they are loaded, or compiled, if need be."""
+    """Return the workunits of a module by name; compile and load them if necessary."""
     with _compiling:
         return _code_of(module, width)
 
@@ -55,9 +55,9 @@ def _code_of(module: ModuleType, width: Width) -> Mapping[str, Code]:
 
 
 def scheduler() -> Mapping[str, Any]:
-    """Return the functions of `scheduler` by name, as ctypes calls them.
+    """Return the functions of `scheduler` by name, as ctypes functions.
 
-    `launch_short` is `launch` with the interpreter's lock kept.
+    `launch_short` is `launch`, but keeps the interpreter lock.
     """
     with _compiling:
         return _scheduler()
@@ -72,13 +72,13 @@ def _scheduler() -> Mapping[str, Any]:
 
 
 def _types_of(name: str) -> list[Any]:
-    """Return the types of the result and the arguments of a function of `scheduler`."""
+    """Return the types of the result and the arguments of a scheduler function."""
     words = [_WORD] * (1 + getattr(scheduler_module, name).__code__.co_argcount)
     return [*words[:-1], _BYTES] if name == "launch" else words
 
 
 def _finder(module: ModuleType, width: Width, symbol: str) -> Callable[[str], int]:
-    """Return a function that looks up addresses in a module's code; it has the given symbol."""
+    """Return a function that looks up addresses in a module's code, which contains `symbol`."""
     in_library = finder_in_library(symbol) if is_in_digest(module, "cpu") else None
     return in_library or _load(_object_of(module, width))
 
@@ -89,7 +89,7 @@ def _load(content: bytes) -> Callable[[str], int]:
 
 
 def _object_of(module: ModuleType, width: Width) -> bytes:
-    """Return the object file of a module from the cache, or compile it and keep it there."""
+    """Return the object file of a module from the cache; compile and keep it if necessary."""
     unit = unit_name(module, width)
     digest = index.known("cpu", unit) if is_in_digest(module, "cpu") else None
     content = read_entry(_entry(unit, digest)) if digest else None
@@ -97,7 +97,7 @@ def _object_of(module: ModuleType, width: Width) -> bytes:
 
 
 def _made_of(module: ModuleType, width: Width) -> bytes:
-    """Return the object file of the text of a module, which takes reading its kernels."""
+    """Return the object file of a module; this reads the module's kernels."""
     from jetpy.engines.cpu.source import unit_of
 
     unit = unit_of(module, width)
@@ -116,7 +116,7 @@ def _entry(unit: str, digest: str) -> Path:
 
 
 def _compile(unit: Unit, name: Path) -> bytes:
-    """Compile a unit, and keep it by a name."""
+    """Compile a unit, and keep it in the cache as `name`."""
     announce("its kernels for this processor", SECONDS)
     started = time.perf_counter()
     with uninterrupted():

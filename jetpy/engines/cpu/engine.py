@@ -21,20 +21,20 @@ from jetpy.engines.workers import watch_compilations
 
 MAX_THREADS = 64
 MANY, LONGEST_ROW = 4, 2048
-"""From so many threads on, rows are shared out that are longer: one thread on one holds all up."""
+"""With at least MANY threads, longer rows are shared, because all wait for the slowest thread."""
 
 
 class CpuBackend(CompiledBackend):
     """Workunits compiled by LLVM; arrays are NumPy's.
 
-    In a child forked from a process whose threads run, it has one thread.
+    In a child forked from a process with running threads, it has one thread.
 
     Parameters
     ----------
     threads : int, optional
-        All that this process may use by default.
+        By default all that this process may use.
     memory : Memory, optional
-        Where its arrays lie; the host's by default.
+        Memory of its arrays; by default the host's.
     """
 
     name = "cpu"
@@ -51,7 +51,7 @@ class CpuBackend(CompiledBackend):
         return self._pool.threads
 
     def run_tasks(self, n: int, workunit: Workunit, /, **arguments: Any) -> None:
-        """Run a *for* workunit whose indices take long, each worth a thread."""
+        """Run a *for* workunit whose indices take long, so that each deserves a thread."""
         launcher = self._launcher(workunit)
         assert isinstance(launcher, Launcher)
         self.launches += 1
@@ -59,7 +59,7 @@ class CpuBackend(CompiledBackend):
 
     @contextmanager
     def using(self) -> Iterator[None]:
-        """Use this back end's share of the processors for a while."""
+        """Use this back end's share of the processors within the context."""
         with super().using(), in_a_run(self._pool):
             yield
 
@@ -73,7 +73,7 @@ class CpuBackend(CompiledBackend):
     def _repeatable(
         self, tape: Tape, until: Count | None, most: int, agree: Callable[[bool], bool]
     ) -> Repeatable:
-        """Return a function that runs a program, without the interpreter between its launches."""
+        """Return a function that runs a program, whose launches need no interpreter."""
         program = Program.of(tape, self._memory)
         if program is None:
             return super()._repeatable(tape, until, most, agree)
@@ -87,7 +87,7 @@ class CpuBackend(CompiledBackend):
     def get_ready(
         self, modules: Sequence[ModuleType], progress: Callable[[int, int], None]
     ) -> float:
-        """Do nothing: kernels are compiled when they are first launched, which takes little."""
+        """Do nothing: kernels are compiled at their first launch, which is fast."""
         return 0.0
 
     def compile(
@@ -97,7 +97,7 @@ class CpuBackend(CompiledBackend):
         jobs: int | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> float:
-        """Load every workunit, compiling what the cache lacks."""
+        """Load every workunit, compiling any that the cache lacks; return seconds."""
         from jetpy.kernel_language.reading import workunit_names
 
         started = time.perf_counter()

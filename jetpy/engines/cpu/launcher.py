@@ -1,4 +1,4 @@
-"""Launches compiled workunits: arguments packed into a block, then one call."""
+"""Launcher of compiled workunits: packs the arguments into a block and makes one call."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KINDS = {Kind.FOR: FOR, Kind.REDUCE: REDUCE, Kind.SCAN: SCAN}
 
 
 class Launcher:
-    """A compiled workunit, loaded.
+    """A loaded compiled workunit.
 
     Parameters
     ----------
@@ -26,19 +26,19 @@ class Launcher:
     function : int
         Address of its range (`source`).
     memory : Memory
-        Where its arrays lie.
+        Memory that has its arrays.
     pool : ThreadPool
-        Who runs it.
+        Threads that run it.
 
     Attributes
     ----------
     function : int
     kind : int
-        How it is launched, as `scheduler` has it.
+        Kind of launch, as in `scheduler`.
     bind, places, read
-        As of `Arguments`.
+        As in `Arguments`.
     call : callable
-        Runs it with what `bind` returns; returns the total of a reduction or scan.
+        Runs it with the list that `bind` returns; returns the total of a reduction or scan.
     """
 
     def __init__(
@@ -78,13 +78,13 @@ class Launcher:
 
     def launch(self, n: int, arguments: Mapping[str, Any]) -> int:
         """Run it over 0..n-1; return the total of a reduction or scan."""
-        if n < 2 * GRAIN:  # one thread does it, before others could have the interpreter
+        if n < 2 * GRAIN:  # one thread is faster than releasing the interpreter lock
             return self._launch(self._run_short, n, arguments)
         self._pool.call()
         return self._launch(self._run, n, arguments)
 
     def launch_tasks(self, n: int, arguments: Mapping[str, Any]) -> None:
-        """Run it over 0..n-1, each of which is worth a thread."""
+        """Run it over 0..n-1, where each index deserves a thread."""
         if n > 1:
             self._pool.call()
         self._launch(self._run_tasks, n, arguments)
@@ -97,7 +97,7 @@ class Launcher:
         return total
 
     def block(self, *passed: Any) -> bytes:
-        """Return what `bind` returns as a block."""
+        """Return a result of `bind` as a block."""
         try:
             return self._pack(*passed)
         except struct.error as error:

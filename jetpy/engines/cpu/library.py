@@ -1,9 +1,9 @@
-"""Compiled kernels that came with jetpy: shared libraries in a wheel, one a processor level.
+"""Precompiled kernels: shared libraries in the wheel, one for each processor level.
 
-A library has the ranges of all workunits, in both widths, and `scheduler`. It is used if this
-processor has what the library was compiled for, and only if the sources of the kernels are those
-that it was compiled from: a digest of them is in the library. `python -m jetpy.engines.cpu.library
-FOLDER` makes the libraries; it needs a C compiler, which links them.
+A library contains the ranges of all workunits, in both widths, and `scheduler`. jetpy uses it if
+this processor has the level's features and the sources of the kernels match the digest in the
+library. `python -m jetpy.engines.cpu.library FOLDER` makes the libraries; it needs a C compiler,
+which links them.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ LEVELS = {
     "x86-64-v4": {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"},
     "x86-64-v3": {"avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"},
 }
-"""Processor levels, the best first, each with the flags that Linux lists for it."""
+"""Processor levels, best first, each with its flags in Linux's /proc/cpuinfo."""
 KEY = "jetpy_sources"
-"""What the digest is called in a library."""
+"""Symbol of the digest in a library."""
 FOLDER = Path(__file__).parent
 
 
 def finder_in_library(symbol: str) -> Callable[[str], int] | None:
-    """Return what finds addresses of symbols in the library for this processor, if it has one."""
+    """Return a function that finds symbols in the library, or None if it lacks `symbol`."""
     library = _library()
     if library is None or not hasattr(library, symbol):
         return None
@@ -39,7 +39,7 @@ def finder_in_library(symbol: str) -> Callable[[str], int] | None:
 
 
 def level_in_use() -> str | None:
-    """Return the level of the library that is used; None if there is none."""
+    """Return the level of the library in use; None if no library is used."""
     library = _library()
     return None if library is None else Path(library._name).stem.removeprefix("kernels-")
 
@@ -59,7 +59,7 @@ def _library() -> ctypes.CDLL | None:
 
 
 def _flags() -> set[str]:
-    """Return the flags of the first processor; on systems other than Linux, none."""
+    """Return the flags of the first processor; empty on systems other than Linux."""
     try:
         with open("/proc/cpuinfo") as lines:
             return set(next((line for line in lines if line.startswith("flags")), "").split())
@@ -68,7 +68,7 @@ def _flags() -> set[str]:
 
 
 def build(folder: Path, modules: Sequence[ModuleType]) -> list[Path]:
-    """Make the libraries of modules for this kind of processor (x86-64); return their files."""
+    """Make the libraries of modules for x86-64; return their files."""
     if platform.machine() != "x86_64":
         raise SystemExit(
             f"this processor is {platform.machine()}; libraries can be made on x86-64 only"

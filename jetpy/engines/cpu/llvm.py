@@ -1,7 +1,7 @@
-"""LLVM, by llvmlite: texts of its intermediate representation to object files, these to addresses.
+"""LLVM, through llvmlite: compiles texts of IR to object files, and loads these.
 
-llvmlite is imported when something is compiled or loaded. Whoever calls holds a lock
-(`jetpy.engines.cpu.compiling`).
+llvmlite is imported when the first code is compiled or loaded. The caller must hold the lock of
+`jetpy.engines.cpu.compiling`.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any
 from jetpy.errors import BackendError
 
 OPTIMISATION = 3
-"""Loops are vectorised but not unrolled: that costs a third of the time and gains nothing."""
+"""Loops are vectorised but not unrolled; unrolling takes a third of the time and gains nothing."""
 
 
 @cache
 def binding() -> Any:
-    """Return llvmlite's module, prepared."""
+    """Return llvmlite's module, initialised."""
     from llvmlite import binding
 
     binding.initialize_native_target()
@@ -28,25 +28,25 @@ def binding() -> Any:
 
 
 def key_of(digest: str) -> str:
-    """Return a digest of all that an object file depends on: that of its text, LLVM, processor."""
+    """Return a digest of all inputs of an object file: the text's digest, LLVM and processor."""
     circumstances = repr((digest, binding().llvm_version_info, processor(), OPTIMISATION))
     return hashlib.sha256(circumstances.encode()).hexdigest()[:16]
 
 
 @cache
 def processor() -> tuple[str, str]:
-    """Return the name and the features of the processor at hand, as LLVM has them."""
+    """Return the name and the features of this processor, as LLVM calls them."""
     llvm = binding()
     return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
 def compile_text(text: str, name: str, level: str | None = None) -> bytes:
-    """Return the object file of a text: for the processor at hand, or for a library for a level.
+    """Return the object file of a text: for this processor, or a library for a processor level.
 
     Raises
     ------
     BackendError
-        In LLVM's words, if it refuses the text.
+        With LLVM's message, if it rejects the text.
     """
     machine = _machine() if level is None else _machine_of(level)
     head = f'target triple = "{machine.triple}"\ntarget datalayout = "{machine.target_data}"\n'
@@ -60,9 +60,9 @@ def compile_text(text: str, name: str, level: str | None = None) -> bytes:
 
 
 def load(content: bytes) -> Callable[[str], int]:
-    """Load an object file, which has to be intact; return what finds addresses of symbols in it.
+    """Load an intact object file; return a function that finds symbols in it.
 
-    Where files have symbols of the same name, it finds those of the file that was loaded last.
+    If several files define a symbol, the function finds the one of the file loaded last.
     """
     engine = _engine()
     engine.add_object_file(binding().ObjectFileRef.from_data(content))
@@ -73,13 +73,13 @@ def load(content: bytes) -> Callable[[str], int]:
 
 @cache
 def _engine() -> Any:
-    """Return what keeps loaded code; making one takes longer than loading a file."""
+    """Return the engine of all loaded code, because creating one is slower than loading a file."""
     llvm = binding()
     return llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
 
 
 def _machine() -> Any:
-    """Return a description of the processor at hand; each user takes one for itself."""
+    """Return a description of this processor; each user needs a separate one."""
     name, features = processor()
     return _target().create_target_machine(
         cpu=name,

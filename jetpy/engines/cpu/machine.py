@@ -1,7 +1,7 @@
-"""What threads tell each other by, and calls by address: LLVM's instructions and POSIX threads.
+"""Thread synchronisation and calls by address, by LLVM's instructions and POSIX threads.
 
-Functions without a body are defined in `TEXT`; `scheduler` calls them by name. Stores release, and
-loads and exchanges are sequentially consistent. Addresses are numbers.
+`TEXT` defines the functions without a body; `scheduler` calls them by name. Stores release; loads
+and exchanges are sequentially consistent. Addresses are integers.
 """
 
 from __future__ import annotations
@@ -99,11 +99,11 @@ PAUSES = {
     "x86": ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
     "aarch64": ("declare void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)"),
 }
-"""Instructions by which one thread of a core lets the other go ahead while it waits."""
+"""Instructions that yield a core's resources to its other hardware thread during a busy wait."""
 
 
 def text_for(processor: str) -> str:
-    """Return the functions for a processor, by its name as of `platform.machine`."""
+    """Return the functions for a processor, named as by `platform.machine`."""
     pauses = (lines for name, lines in PAUSES.items() if processor.startswith(name))
     declaration, pause = next(pauses, ("", ""))
     return "\n".join([declaration, TEXT.replace("PAUSE", pause)])
@@ -111,12 +111,12 @@ def text_for(processor: str) -> str:
 
 @function
 def plain_load(address: int) -> int:
-    """Return the word at an address, which no other thread writes."""
+    """Return the word at an address that no other thread writes."""
 
 
 @function
 def plain_store(address: int, value: int) -> None:
-    """Store a word at an address, which no other thread reads."""
+    """Store a word at an address that no other thread reads."""
 
 
 @function
@@ -131,37 +131,37 @@ def store(address: int, value: int) -> None:
 
 @function
 def exchange(address: int, value: int) -> int:
-    """Store a word; return what was there."""
+    """Store a word; return the previous one."""
 
 
 @function
 def fetch_add(address: int, value: int) -> int:
-    """Add to a word; return what was there."""
+    """Add to a word; return the previous one."""
 
 
 @function
 def compare_exchange(address: int, expected: int, value: int) -> int:
-    """Store a word if what is there is expected; return what was there."""
+    """Store a word if the current one is `expected`; return the previous one."""
 
 
 @function
 def call_range(function: int, start: int, stop: int, acc: int, last: int, block: int) -> int:
-    """Call the range of a workunit (`source`) by its address."""
+    """Call the range of a workunit (`source`), given its address."""
 
 
 @function
 def pause() -> None:
-    """Let the other thread of a core go ahead while this one waits."""
+    """Yield the core's resources to its other hardware thread during a busy wait."""
 
 
 @function
 def give_way() -> None:
-    """Let another thread have this processor."""
+    """Yield this processor to another thread."""
 
 
 @function
 def prepare(mutex: int, condition: int) -> None:
-    """Make a mutex and a condition of words."""
+    """Initialise a mutex and a condition variable."""
 
 
 @function
@@ -176,9 +176,9 @@ def unlock(mutex: int) -> None:
 
 @function
 def wait(condition: int, mutex: int) -> None:
-    """Wait for a condition, the mutex unlocked meanwhile."""
+    """Wait for a condition variable; the mutex is unlocked meanwhile."""
 
 
 @function
 def signal(condition: int) -> None:
-    """Let one thread that waits for a condition go on."""
+    """Wake one thread that waits for a condition variable."""

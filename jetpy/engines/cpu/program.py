@@ -1,4 +1,4 @@
-"""Programs: captured launches that run without the interpreter, on processors."""
+"""Programs: captured launches that run on CPUs without the interpreter."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from jetpy.lazy import cached_property
 
 
 class Programmable(Protocol):
-    """A launcher of compiled code that a program can call.
+    """A launcher whose compiled code a program can call.
 
     Attributes
     ----------
     function : int
         Address of its range (`jetpy.engines.cpu.source`).
     kind : int
-        How it is launched, as `scheduler` has it.
+        Kind of launch, as in `scheduler`.
     read : list of (int, str, str or None, str or None)
-        As of `jetpy.engines.compiled_backend.Arguments`.
+        As in `jetpy.engines.compiled_backend.Arguments`.
     """
 
     function: int
@@ -33,19 +33,19 @@ class Programmable(Protocol):
     read: list[tuple[int, str, str | None, str | None]]
 
     def block(self, *passed: Any) -> bytes:
-        """Return what `Launcher.bind` returns as a block."""
+        """Return a result of `Launcher.bind` as a block."""
 
 
 class Program:
-    """Launches in a row, as `scheduler.run` takes them.
+    """A sequence of launches, in the format of `scheduler.run`.
 
     Parameters
     ----------
     steps : sequence of Step
     launchers : sequence of Programmable
-        Those of the steps.
+        Launchers of the steps.
     memory : Memory
-        Where arrays lie.
+        Memory that has the arrays.
     """
 
     def __init__(
@@ -69,22 +69,22 @@ class Program:
 
     @classmethod
     def of(cls, tape: Tape, memory: Memory) -> Program | None:
-        """Return the launches on a tape, all of them programmable; None if it has copies."""
+        """Return the launches on a tape as a program; None if the tape has other entries."""
         steps = [step for step in tape if isinstance(step, Step)]
         launchers = [cast("Programmable", step.launcher) for step in steps]
         return cls(steps, launchers, memory) if len(steps) == len(tape) else None
 
     def run(self, until: Count | None, most: int, pool: int = 0, threads: int = 1) -> int:
-        """Make the launches until a number is not zero, at most so many times; return how many.
+        """Run until `until` is not zero, at most `most` times; return the number of repetitions.
 
-        `pool` is the address of the words of a pool, whose threads share launches.
+        `pool` is the address of a pool, whose threads share the launches.
         """
         program, steps = self._memory.locate(self._words), len(self._steps)
         times: int = self._run(pool, threads, program, steps, self._place(until), most)
         return times
 
     def exchange(self, others: Mapping[int, Any]) -> bool:
-        """Take other objects in place of some arguments, and what all have; see `Captured`."""
+        """Replace some arguments and read attributes of all arguments again; see `Captured`."""
         sources, places, numbers = self._read
         addresses, values = self._memory.addresses, []
         for number, (holder, field, element) in enumerate(sources):
@@ -101,7 +101,7 @@ class Program:
 
     @cached_property
     def _read(self) -> tuple[list[tuple[Any, str | None, str | None]], Any, Any]:
-        """What launches read of objects, once each; the words for it, and which each is for."""
+        """Distinct values read from objects, and for each word of a block the index of its value."""
         found: dict[tuple[int, str | None], int] = {}
         sources: list[tuple[Any, str | None, str | None]] = []
         places, numbers, start = [], [], 0
@@ -117,5 +117,5 @@ class Program:
         return sources, np.array(places), np.array(numbers)
 
     def _place(self, count: Count | None) -> int:
-        """Return the address of a number; 0 for none."""
+        """Return the address of a number; 0 for None."""
         return 0 if count is None else self._memory.locate(count.array) + WORD * count.place

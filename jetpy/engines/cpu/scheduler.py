@@ -1,16 +1,16 @@
-"""How the workers of a pool share launches: code that runs without the interpreter.
+"""The scheduler: threads share launches without the interpreter.
 
-The thread that launches is the leader, worker 0. A launch is split into pieces. Each worker is
-dealt consecutive pieces, so that it works on the same vertices in every launch, and takes pieces of
-other workers when its own are done. The leader opens a turn by one word that all workers watch; as
-many workers join as the launch has work for. When no piece is left, the leader closes the turn and
-waits for the workers that are still working. A worker that has not joined by then stays out, so
-that a busy processor delays nobody. Waiting workers spin for a while, then sleep. Results do not
-depend on which worker did what.
+The thread that launches is the leader, worker 0. A launch is divided into pieces. Each worker is
+assigned consecutive pieces, so that it processes the same vertices in every launch, and steals
+pieces of other workers when its own are done. The leader opens a turn by writing one word that all
+workers poll; as many workers join as the launch has work for. When no piece is left, the leader
+closes the turn and waits for the workers that still work. A worker that has not joined by then
+stays out, so that a busy processor does not delay the launch. Waiting workers spin, then sleep.
+Results do not depend on which worker processes a piece.
 
-It is written in the kernel language, where `int` has 64 bits. All that workers share are words of 8
-bytes, at least a cache line for each that is often written to; pools, workers and programs are
-known by their addresses, which are numbers.
+The code is in the kernel language, where `int` has 64 bits. All shared data are words of 8 bytes;
+words that are written often have a cache line each. Pools, workers and programs are represented by
+their addresses, which are integers.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from jetpy.engines.cpu.machine import (
 from jetpy.kernel_language.pykokkos_standin import function
 
 COUNTING = 4
-"""The first pass of a scan."""
+"""Kind of the first pass of a scan."""
 
 MAX_PIECES, SMALLEST, LARGEST = 1024, 64, 2048
-"""Pieces of a launch, and indices of one: more only where pieces would be too many."""
+"""Maximum number of pieces of a launch; minimum and usual maximum number of indices of a piece."""
 EACH = 4
-"""Pieces, at least, for each worker, if they are not too small."""
+"""Minimum number of pieces per worker, unless they would be too small."""
 SPINS = 4000
-"""Looks of a waiting worker before it sleeps: some 50 to 200 us."""
+"""Polls of a waiting worker before it sleeps: about 50 to 200 us."""
 PATIENCE = 200
-"""Looks at a worker that works before the leader lets others use its processor."""
+"""Polls of a working worker before the leader yields its processor."""
 
 IDLE, WORKING, ASLEEP, DISMISSED = range(4)
 """States of a worker."""
@@ -53,32 +53,32 @@ IDLE, WORKING, ASLEEP, DISMISSED = range(4)
 WORD, LINE = 8, 64
 """Bytes of a word and of a cache line."""
 FUNCTION_OF, KIND_OF, BLOCK_OF, COUNT_OF, MORE_OF, PLACE_OF, TOTAL_OF = range(0, 7 * WORD, WORD)
-"""Offsets of a launch in a program."""
+"""Offsets of fields in a launch of a program."""
 STEP = 7 * WORD
 """Bytes of a launch in a program."""
 
 TURN, SLEEPERS, TOTAL = LINE, 2 * LINE, 3 * LINE
-"""Offsets in a pool: number of the turn, odd while it is open; number of workers that sleep; sum of
-a reduction. The first word of a pool says whether a thread leads it."""
+"""Offsets in a pool: number of the turn, odd while it is open; number of sleeping workers; sum of a
+reduction. The first word of a pool is 1 while a thread leads it."""
 FUNCTION, COUNT, PIECE, PASS, BLOCK, WIDTH = range(4 * LINE, 4 * LINE + 6 * WORD, WORD)
-"""Offsets of the job in a pool."""
+"""Offsets of the current job in a pool."""
 SUMS = 5 * LINE
-"""Where the sums of a scan's pieces begin."""
+"""Offset of the sums of a scan's pieces."""
 WORKERS = SUMS + WORD * MAX_PIECES
-"""Where the workers begin."""
+"""Offset of the workers."""
 NEXT, MUTEX, CONDITION = LINE, 2 * LINE, 4 * LINE
-"""Offsets in a worker: its next piece with the turn in the bits above; the mutex and the condition
-by which it sleeps. The first word of a worker is its state."""
+"""Offsets in a worker: its next piece, with the turn in the upper bits; the mutex and the condition
+variable by which it sleeps. The first word of a worker is its state."""
 WORKER = 6 * LINE
 """Bytes of a worker."""
 EXPORTED = ("launch", "run", "serve", "found", "dismiss")
-"""Functions that the interpreter calls."""
+"""Functions called by the interpreter."""
 PIECE_BITS = 16
 PIECE_MASK = (1 << PIECE_BITS) - 1
 
 
 def bytes_of(workers: int) -> int:
-    """Return how many bytes a pool needs."""
+    """Return the number of bytes of a pool."""
     return WORKERS + workers * WORKER
 
 
@@ -92,15 +92,15 @@ def least_of(a: int, b: int) -> int:
 
 @function
 def worker_of(pool: int, number: int) -> int:
-    """Return a worker."""
+    """Return the address of a worker."""
     return pool + WORKERS + number * WORKER
 
 
 @function
 def take_piece(next_piece: int, turn: int, first: int, stop: int) -> int:
-    """Take a piece of those that a worker was dealt, ``first..stop - 1``; return `stop` if none is.
+    """Take a piece among ``first..stop - 1``, dealt to one worker; return `stop` if none is left.
 
-    Who comes first says that they are of this turn.
+    The first taker of a turn resets the word for this turn.
     """
     if first == stop:
         return stop
@@ -117,7 +117,7 @@ def take_piece(next_piece: int, turn: int, first: int, stop: int) -> int:
 
 @function
 def work(pool: int, number: int, turn: int) -> None:
-    """Do pieces of the job until all are taken."""
+    """Process pieces of the job until all are taken."""
     function: int = load(pool + FUNCTION)
     n: int = load(pool + COUNT)
     size: int = load(pool + PIECE)
@@ -153,7 +153,7 @@ def work(pool: int, number: int, turn: int) -> None:
 
 @function
 def wake(pool: int, worker: int) -> None:
-    """Wake a worker that has slept, after its state has been changed."""
+    """Wake a worker that has slept, after its state has changed."""
     fetch_add(pool + SLEEPERS, -1)
     lock(worker + MUTEX)
     signal(worker + CONDITION)
@@ -162,7 +162,7 @@ def wake(pool: int, worker: int) -> None:
 
 @function
 def share(pool: int, width: int) -> None:
-    """Have a job done by the leader and those of the workers 1..width - 1 who come in time."""
+    """Run a job with the leader and those workers of 1..width - 1 that join in time."""
     turn: int = load(pool + TURN) + 1
     exchange(pool + TURN, turn)
     if load(pool + SLEEPERS) > 0:
@@ -185,7 +185,7 @@ def share(pool: int, width: int) -> None:
 
 @function
 def piece_size(kind: int, n: int, width: int) -> int:
-    """Return how many indices a piece has."""
+    """Return the number of indices of a piece."""
     size: int = (n - 1) // MAX_PIECES + 1
     if kind == TASKS:
         return size
@@ -199,7 +199,7 @@ def piece_size(kind: int, n: int, width: int) -> int:
 
 @function
 def launch_shared(pool: int, width: int, function: int, kind: int, n: int, block: int) -> int:
-    """Run a launch by several workers; return the total of a reduction or scan."""
+    """Run a launch with several workers; return the total of a reduction or scan."""
     size: int = piece_size(kind, n, width)
     step: int = kind
     if kind == SCAN:
@@ -229,7 +229,7 @@ def launch_shared(pool: int, width: int, function: int, kind: int, n: int, block
 
 @function
 def launch_led(pool: int, threads: int, function: int, kind: int, block: int) -> int:
-    """Run a launch, by as many workers as it can feed; return the total of a reduction or scan."""
+    """Run a launch with as many workers as it has work for; return its total."""
     n: int = load(block)
     width: int = n // GRAIN
     if kind == TASKS:
@@ -242,7 +242,7 @@ def launch_led(pool: int, threads: int, function: int, kind: int, block: int) ->
 
 @function
 def launch(pool: int, threads: int, function: int, kind: int, block: int) -> int:
-    """Run a launch, alone while somebody else leads the pool; return the total."""
+    """Run a launch, alone if another thread leads the pool; return the total."""
     if threads == 1 or compare_exchange(pool, 0, 1) != 0:
         return launch_led(pool, 1, function, kind, block)
     total: int = launch_led(pool, threads, function, kind, block)
@@ -252,12 +252,12 @@ def launch(pool: int, threads: int, function: int, kind: int, block: int) -> int
 
 @function
 def run(pool: int, threads: int, program: int, steps: int, until: int, most: int) -> int:
-    """Run a program until a word is not zero, at most so many times; return how many.
+    """Run a program until a word is not zero, at most `most` times; return the number of runs.
 
-    A program is launches in a row, `STEP` bytes each: function, kind and block; where a number is
-    read, by how many indices are more than that, and the word of the block where the number
-    belongs; where the total goes. Addresses and the place may be zero: the number of indices is in
-    the block, and no argument; the total is not wanted; there is no end.
+    A program is a sequence of launches of `STEP` bytes: function, kind and block; address of an
+    index count, the number added to it, and the word of the block that receives the count as an
+    argument; address for the total. A zero means: the index count is in the block; no argument is
+    the count; the total is not stored. `until` is 0 if there is no such word.
     """
     leads: bool = threads > 1 and compare_exchange(pool, 0, 1) == 0
     width: int = 1
@@ -290,7 +290,7 @@ def run(pool: int, threads: int, program: int, steps: int, until: int, most: int
 
 @function
 def sleep(pool: int, worker: int, last: int) -> None:
-    """Sleep until woken, unless a turn has been opened since the last."""
+    """Sleep until woken, unless a turn has opened since turn `last`."""
     fetch_add(pool + SLEEPERS, 1)
     if compare_exchange(worker, IDLE, ASLEEP) == IDLE:
         turn: int = load(pool + TURN)
@@ -305,7 +305,7 @@ def sleep(pool: int, worker: int, last: int) -> None:
 
 @function
 def serve(pool: int, number: int) -> int:
-    """Be a worker of the pool until it is dismissed."""
+    """Work for the pool as a worker until dismissed."""
     worker: int = worker_of(pool, number)
     last: int = 0
     looks: int = 0
@@ -330,7 +330,7 @@ def serve(pool: int, number: int) -> int:
 
 @function
 def found(pool: int, workers: int) -> int:
-    """Prepare a pool, whose words are zero."""
+    """Initialise a pool whose words are zero."""
     for number in range(1, workers):
         worker: int = worker_of(pool, number)
         prepare(worker + MUTEX, worker + CONDITION)
@@ -339,7 +339,7 @@ def found(pool: int, workers: int) -> int:
 
 @function
 def dismiss(pool: int, workers: int) -> int:
-    """Have all workers leave."""
+    """Dismiss all workers."""
     for number in range(1, workers):
         worker: int = worker_of(pool, number)
         if exchange(worker, DISMISSED) == ASLEEP:

@@ -1,9 +1,9 @@
-"""Turns modules of workunits into LLVM's intermediate representation (IR), a text.
+"""Prints modules of workunits as LLVM's intermediate representation (IR).
 
-For each workunit there is one exported function, its range: it runs the workunit over some indices
-in a row. All are of one type: i64 (start, stop, accumulator, whether to write, address of a block),
-and return the accumulator. A block is the number of indices of the launch and the workunit's
-arguments, a word of 8 bytes each: addresses of arrays, and numbers.
+For each workunit there is one exported function, its range, which runs the workunit over
+consecutive indices. All ranges have the parameters i64 (start, stop, accumulator, whether to write,
+address of a block) and return the accumulator. A block has the index count of the launch and the
+workunit's arguments, one word of 8 bytes each: array addresses and numbers.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ ret i64 %sum
 
 @dataclass(frozen=True)
 class Unit:
-    """What is compiled at a time.
+    """A text that is compiled at a time.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Unit:
     text : str
         IR.
     workunits : sequence of str
-        Workunits whose ranges are in it.
+        Workunits whose ranges are in the text.
     """
 
     name: str
@@ -87,13 +87,13 @@ def _unit_of_scheduler(width: Width) -> Unit:
 
 
 def all_units(modules: Sequence[ModuleType]) -> list[Unit]:
-    """Return the workunits of modules, in both widths, and `scheduler`."""
+    """Return the units of modules in both widths, and the unit of `scheduler`."""
     units = [unit_of(module, width) for width in Width for module in modules]
     return [unit_of(scheduler, Width.WIDE), *(unit for unit in units if unit.workunits)]
 
 
 def constant(symbol: str, text: str) -> str:
-    """Return a constant of that text, ended by a zero."""
+    """Return the definition of a constant string, terminated by a zero byte."""
     content = [*text.encode(), 0]
     escaped = "".join(f"\\{byte:02x}" for byte in content)
     return f'@"{symbol}" = constant [{len(content)} x i8] c"{escaped}"\n'
@@ -117,7 +117,7 @@ def _range(workunit: Definition, symbol: str) -> str:
 
 
 def _load(place: int, name: str, kind: str | View) -> list[str]:
-    """Return the lines that make an argument, ``%a.name``, of a word of the block."""
+    """Return the lines that load an argument, ``%a.name``, from a word of the block."""
     wanted, word = type_of(kind), f"%w.{name}"
     stored = {"ptr": "ptr", "float": "double", "double": "double"}.get(wanted, "i64")
     narrowed = {

@@ -1,4 +1,4 @@
-"""What functions and constants are called in compiled code."""
+"""Names of functions and constants in compiled code."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from jetpy.kernel_language import Width
 
 
 def unit_name(module: ModuleType, width: Width) -> str:
-    """Return what the code of a module is called."""
+    """Return the name of a module's code."""
     return f"{module.__name__.rpartition('.')[2]}_{width.name.lower()}"
 
 
 def range_symbol(unit: str, workunit: str) -> str:
-    """Return what the range of a workunit is called."""
+    """Return the symbol of a workunit's range."""
     return f"{unit}_{workunit}"
 
 
 def signatures_symbol(unit: str) -> str:
-    """Return what the signatures of a unit's workunits are called: JSON, ended by a zero."""
+    """Return the symbol of a unit's signatures, which are JSON, terminated by a zero byte."""
     return f"{unit}.signatures"

@@ -1,4 +1,4 @@
-"""The threads of a back end: made when they are first needed, dismissed with it."""
+"""Threads of a back end: started when first needed, dismissed with the back end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _is_lost = False
 
 
 def pools_are_lost() -> bool:
-    """Whether this process was forked from one whose pools had threads; then it has none."""
+    """Return whether a fork left this process without the threads of its parent's pools."""
     return _is_lost
 
 
@@ -45,11 +45,11 @@ class ThreadPool:
     Attributes
     ----------
     threads : int
-        How many there are; one in a child forked from a process with a pool at work.
+        Number of threads; 1 in a child forked from a process with a pool at work.
     width : int
-        How many of them a launch may use: fewer while other runs need the processors, too.
+        Maximum threads of a launch: fewer while other runs use the processors, too.
     address : int
-        Of the words that they share.
+        Address of the shared words.
     is_at_work : bool
         Whether threads have been started.
     """
@@ -93,7 +93,7 @@ class ThreadPool:
 def _dismiss(
     function: ctypes._FuncPointer, address: int, workers: list[threading.Thread], words: object
 ) -> None:
-    """Have the threads leave, in the process that they belong to; `words` live until they have."""
+    """Dismiss the threads in the process that owns them; `words` must live until they end."""
     if all(worker.is_alive() for worker in workers):
         function(address, 1 + len(workers))
         for worker in workers:
@@ -101,16 +101,16 @@ def _dismiss(
 
 
 _runs: Counter[ThreadPool] = Counter()
-"""The pools of runs, and how often each has been entered."""
+"""The pools of current runs, and how many times each has been entered."""
 _counting = fork_safe_lock()
 
 
 @contextmanager
 def in_a_run(pool: ThreadPool) -> Iterator[None]:
-    """Let launches of a pool use its share of the processors for a while.
+    """Reserve a share of the processors for the launches of a pool within the context.
 
-    A run alone has all threads that it asks for. Several share the processors out in proportion to
-    what they ask for, so that they do not wait for each other's threads.
+    A single run has all threads that it requested. Several runs divide the processors in proportion
+    to their requests, so that they do not wait for each other's threads.
     """
     _enter(pool, 1)
     try:
@@ -131,7 +131,7 @@ def _enter(pool: ThreadPool, times: int) -> None:
 
 
 def share_of(threads: int, wanted: int, processors: int) -> int:
-    """Return how many threads a run may use that asks for some of those wanted by all runs.
+    """Return the number of threads of a run that requests `threads` of the `wanted` of all runs.
 
     >>> share_of(4, 4, 2), share_of(2, 32, 16), share_of(16, 17, 16), share_of(1, 17, 16)
     (4, 1, 15, 1)
