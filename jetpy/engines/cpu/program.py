@@ -101,7 +101,7 @@ class Program:
 
     @cached_property
     def _read(self) -> tuple[list[tuple[Any, str | None, str | None]], Any, Any]:
-        """Distinct values read from objects, and for each word of a block the index of its value."""
+        """Distinct values read from objects, and for each word of a block its value's index."""
         found: dict[tuple[int, str | None], int] = {}
         sources: list[tuple[Any, str | None, str | None]] = []
         places, numbers, start = [], [], 0

@@ -43,9 +43,9 @@ MAX_PIECES, SMALLEST, LARGEST = 1024, 64, 2048
 EACH = 4
 """Minimum number of pieces per worker, unless they would be too small."""
 SPINS = 4000
-"""Polls of a waiting worker before it sleeps: about 50 to 200 us."""
+"""Number of polls by a waiting worker before it sleeps, about 50 to 200 us."""
 PATIENCE = 200
-"""Polls of a working worker before the leader yields its processor."""
+"""Number of times the leader polls a working worker before it yields its processor."""
 
 IDLE, WORKING, ASLEEP, DISMISSED = range(4)
 """States of a worker."""
