@@ -1,4 +1,4 @@
-"""Workunits loaded on a GPU: once a process, for all back ends there."""
+"""Workunits loaded on a GPU, once per process, for all back ends there."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from jetpy.kernel_language import Signature, Width
 
 
 class Loaded(NamedTuple):
-    """A workunit on a GPU: its signature, and the address of the driver's function."""
+    """A workunit on a GPU: its signature, and the address of the driver's function handle."""
 
     signature: Signature
     address: int
 
 
 class Code:
-    """Workunits of one width on one GPU; what is loaded never changes.
+    """Workunits of one width on one GPU; loaded code never changes.
 
-    The GPU has to be the current one of the thread whenever something may be loaded.
+    The GPU must be the thread's current device whenever code may be loaded.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Code:
         `cupy.cuda`.
     compiler : NVRTC
     architecture : str
-        What it compiles for, as sm_90.
+        Target of the compiler, such as sm_90.
     width : Width
     """
 
@@ -46,7 +46,7 @@ class Code:
         self._is_complete = False
 
     def load(self, workunit: Workunit) -> Loaded:
-        """Return a workunit, which is loaded, or compiled, if need be."""
+        """Return a workunit; compile and load it if necessary."""
         with self._loading:
             if workunit not in self._workunits:
                 module = sys.modules[workunit.__module__]
@@ -60,10 +60,10 @@ class Code:
         jobs: int,
         progress: Callable[[int, int], None] | None,
     ) -> None:
-        """Load all workunits of all modules; what the cache lacks is compiled, by `jobs` threads.
+        """Load all workunits of all modules; `jobs` threads compile any that the cache lacks.
 
-        If the index knows that the cache lacks nothing, workunits are loaded when they are
-        launched.
+        If the index knows that the cache is complete, workunits are loaded at their first launch
+        instead.
         """
         with self._loading:
             if self._is_complete:
@@ -78,7 +78,7 @@ class Code:
         return compiled(modules, self._target, **how)
 
     def _load(self, entries: dict[ModuleType, bytes]) -> None:
-        """Bring modules to the GPU."""
+        """Load modules on the GPU."""
         for module, entry in entries.items():
             signatures, cubin = split_entry(entry)
             loaded = self._cuda.function.Module()
@@ -96,6 +96,6 @@ _codes: dict[tuple[int, str, Width], Code] = {}
 
 
 def code_on(device: int, cuda: Any, compiler: NVRTC, architecture: str, width: Width) -> Code:
-    """Return the code of a width on a GPU, the same for all that ask for it."""
+    """Return the code of a width on a GPU; the same object for all callers."""
     made = Code(cuda, compiler, architecture, width)
     return _codes.setdefault((device, architecture, width), made)

@@ -1,4 +1,4 @@
-"""What keeps the back end `cuda` from working, and how to mend it."""
+"""Known problems of the back end `cuda`, and their fixes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jetpy.engines.diagnosis import Problem, version_text
 
 
 def problems(installation: Installation) -> list[Problem]:
-    """Return all that keeps the back end from working, what has to be mended first in front."""
+    """Return all problems that disable the back end, in the order in which to fix them."""
     found = (check(installation) for check in CHECKS)
     return [problem for problem in found if problem is not None]
 

@@ -36,14 +36,14 @@ class CudaBackend(CompiledBackend):
     Parameters
     ----------
     device : int
-        Number of the GPU.
+        Index of the GPU.
     make_host : callable
-        Makes the back end to which this one leaves small levels.
+        Creates the host engine, which runs small levels.
 
     Raises
     ------
     BackendError
-        If something is missing; the message says what, and how to mend it.
+        If a component is missing; the message names it and the fix.
     OptionError
         If there is no such GPU.
     """
@@ -82,7 +82,7 @@ class CudaBackend(CompiledBackend):
         jobs: int | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> float:
-        """Compile what the cache lacks and load everything; return seconds."""
+        """Compile the workunits that the cache lacks, and load all; return seconds."""
         check_after_fork()
         started = time.perf_counter()
         if not self._complete:

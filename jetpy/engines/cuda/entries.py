@@ -1,6 +1,6 @@
-"""Entries of the cache: the cubin of a module, and the signatures of its workunits before it.
+"""Cache entries: the signatures of a module's workunits, followed by its cubin.
 
-Nothing here reads kernels, so that a process with a warm cache does not either.
+This module does not read kernels, so that a process with a warm cache does not read them either.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from jetpy.kernel_language.sources import is_in_digest
 
 
 class Target(NamedTuple):
-    """What modules are compiled for, and by what.
+    """Compiler and target of modules.
 
     Attributes
     ----------
     compiler : NVRTC
     architecture : str
-        As sm_90.
+        Such as sm_90.
     width : Width
     """
 
@@ -35,13 +35,13 @@ class Target(NamedTuple):
 
 
 def known_entry(module: ModuleType, target: Target) -> bytes | None:
-    """Return the entry that the index has for a module; None if there is none, or it is damaged."""
+    """Return the entry that the index names for a module; None without an intact entry."""
     name = index.known("cuda", _unit(module, target)) if is_in_digest(module, "cuda") else None
     return read_entry(Path(name)) if name else None
 
 
 def are_all_known(modules: Iterable[ModuleType], target: Target) -> bool:
-    """Return whether the index knows all modules, and the cache has their files.
+    """Return whether the index names entries for all modules, and their files exist.
 
     A damaged entry is compiled again when it is needed.
     """
@@ -51,7 +51,7 @@ def are_all_known(modules: Iterable[ModuleType], target: Target) -> bool:
 
 
 def remember(names: Mapping[ModuleType, Path | None], target: Target) -> None:
-    """Keep the names of entries in the index; None for a module without workunits."""
+    """Add the names of entries to the index; None for a module without workunits."""
     own = {module: name for module, name in names.items() if is_in_digest(module, "cuda")}
     if any(index.known("cuda", _unit(module, target)) is None for module in own):
         index.remember(
@@ -60,12 +60,12 @@ def remember(names: Mapping[ModuleType, Path | None], target: Target) -> None:
 
 
 def join_entry(signatures: Sequence[Signature], cubin: bytes) -> bytes:
-    """Return an entry; `split_entry` takes it apart."""
+    """Return an entry, for `split_entry`."""
     return signatures_as_text(signatures).encode() + b"\0" + cubin
 
 
 def split_entry(entry: bytes) -> tuple[list[Signature], bytes]:
-    """Return the signatures of the workunits in an entry, and their cubin."""
+    """Return the signatures of the workunits in an entry, and the cubin."""
     signatures, _, cubin = entry.partition(b"\0")
     return signatures_from(signatures), cubin
 

@@ -1,7 +1,7 @@
-"""Finds out what there is of CUDA on this machine: driver, GPUs, CuPy, NVRTC, headers.
+"""Examines the installation of CUDA on this machine: driver, GPUs, CuPy, NVRTC, headers.
 
-``python -m jetpy.engines.cuda.installation`` does that in a process of its own, which a broken
-package may end, and prints it as JSON.
+``python -m jetpy.engines.cuda.installation`` does that in a separate process, because a broken
+package may end the process, and prints the result as JSON.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ from jetpy.errors import BackendError
 
 @dataclass(frozen=True)
 class Installation:
-    """What there is of CUDA.
+    """The installed parts of CUDA.
 
     Attributes
     ----------
     driver : tuple of int
-        Version of CUDA that the driver is for; empty where there is no driver.
+        Version of CUDA that the driver supports; empty if there is no driver.
     cupy : str
-        Version of CuPy; empty without.
+        Version of CuPy; empty if it is not installed.
     cupy_error : str
-        Why it cannot be imported.
+        Reason why CuPy cannot be imported; empty if it can.
     cupy_cuda : tuple of int
-        Version of CUDA that it was made for.
+        Version of CUDA that CuPy was built for.
     capabilities : tuple of int
         Compute capability of each GPU: 90 for 9.0.
     gpu_error : str
-        Why the GPUs cannot be used.
+        Reason why the GPUs cannot be used.
     nvrtc : tuple of int
-        Version of CUDA of NVRTC; empty without.
+        Version of CUDA of NVRTC; empty if it is not installed.
     architectures : tuple of int
-        Those that it compiles for.
+        Architectures for which NVRTC compiles.
     headers : bool
-        Whether the headers of CUDA's run-time library are found, which CuPy needs; not looked for
-        where not all is told.
+        Whether the headers of the CUDA runtime, which CuPy needs, are found; True if `examine` has
+        not looked for them.
     """
 
     driver: Version = ()
@@ -60,9 +60,9 @@ class Installation:
 
 
 def examine(*, all_of_it: bool = False) -> Installation:
-    """Describe the installation; without a driver nothing else matters, unless all is to be told.
+    """Describe the installation; without a driver, the rest only if `all_of_it`.
 
-    CuPy is imported for that, and NVRTC loaded.
+    CuPy is imported and NVRTC loaded for that.
     """
     found: dict[str, Any] = {"driver": _driver()}
     if not found["driver"] and not all_of_it:
@@ -79,7 +79,7 @@ def examine(*, all_of_it: bool = False) -> Installation:
 
 
 def examine_apart() -> Installation:
-    """Describe the installation, from another process."""
+    """Describe the whole installation, examined in a separate process."""
     done = subprocess.run(
         [sys.executable, "-m", __name__], capture_output=True, text=True, check=False
     )
@@ -94,7 +94,7 @@ def examine_apart() -> Installation:
 
 
 def _driver() -> Version:
-    """Return the version of CUDA that the driver is for, which is not started for that."""
+    """Return the version of CUDA that the driver supports, without initialising the driver."""
     try:
         library = ctypes.CDLL("libcuda.so.1")
         number = ctypes.c_int()
@@ -106,7 +106,7 @@ def _driver() -> Version:
 
 
 def _version(number: int) -> Version:
-    """Return CUDA's number of a version as a version.
+    """Return the version for a version number of CUDA's API.
 
     >>> _version(12040)
     (12, 4)
@@ -133,12 +133,12 @@ def _cupy() -> dict[str, Any]:
 
 
 def _headers() -> bool:
-    """Whether CuPy finds the headers of CUDA's run-time library."""
+    """Return whether CuPy finds the headers of the CUDA runtime."""
     try:
         pathfinder = importlib.import_module("cuda.pathfinder")
         return pathfinder.find_nvidia_header_directory("cudart") is not None
     except (Exception, SystemExit):
-        return True  # another CuPy, which looks for them in other ways
+        return True  # another version of CuPy, with a different search
 
 
 if __name__ == "__main__":

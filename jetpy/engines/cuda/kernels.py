@@ -1,4 +1,4 @@
-"""Compiled modules of workunits: from the cache, or compiled and kept there. No GPU is needed."""
+"""Compiled modules of workunits, from the cache or the compiler. No GPU is needed."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from jetpy.kernel_language.reading import read_workunits, workunit_names
 from jetpy.kernel_language.signature import signatures_as_text
 
 SECONDS = 0.05
-"""To compile a kernel, about."""
+"""Approximate time to compile a kernel."""
 
 
 def with_workunits(modules: Iterable[ModuleType]) -> list[ModuleType]:
-    """Return those modules that have workunits."""
+    """Return the modules that have workunits."""
     return [module for module in modules if workunit_names(module)]
 
 
 def compilers_for(architectures: Sequence[str], modules: Sequence[ModuleType]) -> list[Compiler]:
-    """Return what compiles modules for architectures (sm_90); no GPU has to be here.
+    """Return compiling functions, one for each architecture (such as sm_90) and width.
 
-    One for each architecture and width; they take `jobs` and `progress` as `compiled` does.
+    No GPU is needed. The functions take `jobs` and `progress` as `compiled` does.
 
     Raises
     ------
     OptionError
-        If an architecture has no such name.
+        If an architecture is malformed.
     BackendError
-        If NVRTC is not there, or does not compile for one of them.
+        If NVRTC is not installed, or does not support one of them.
     """
     compiler = nvrtc.load()
     wanted = [compiler.checked(architecture) for architecture in dict.fromkeys(architectures)]
@@ -53,7 +53,7 @@ def compilers_for(architectures: Sequence[str], modules: Sequence[ModuleType]) -
 
 
 def entry_name(module: ModuleType, target: Target) -> Path:
-    """Return the name of a module's entry in the cache, by all that it depends on."""
+    """Return the name of a module's cache entry, which depends on all of its inputs."""
     circumstances = repr((target.compiler.version, OPTIONS, target.architecture))
     texts = signatures_as_text(_signatures(module, target)), source(module, target.width)
     key = hashlib.sha256("\n".join([circumstances, *texts]).encode()).hexdigest()[:16]
@@ -67,16 +67,15 @@ def compiled(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> dict[ModuleType, bytes]:
-    """Return the entry of each module with workunits; what the cache lacks is compiled.
+    """Return the entry of each module with workunits; compile any that the cache lacks.
 
-    `jobs` threads compile, by default as many as there are processors. Each entry is kept at once,
-    so that after an interruption the next call goes on there. A module that fails does not keep the
-    others from being compiled.
+    `jobs` threads compile, by default one per processor. Each entry is stored when it is ready, so
+    the next call continues after an interruption. A module that fails does not stop others.
 
     Raises
     ------
     BackendError
-        At the end, with the compiler's words, if a module did not compile.
+        At the end, with the compiler's message, if a module did not compile.
     """
     wanted = with_workunits(modules)
     ready = _kept(wanted, target)
@@ -91,7 +90,7 @@ def compiled(
 
 
 def _kept(wanted: Sequence[ModuleType], target: Target) -> dict[ModuleType, bytes]:
-    """Return the entries that the cache has."""
+    """Return the entries in the cache."""
     found = {module: read_entry(entry_name(module, target)) for module in wanted}
     return {module: entry for module, entry in found.items() if entry is not None}
 
@@ -99,7 +98,7 @@ def _kept(wanted: Sequence[ModuleType], target: Target) -> dict[ModuleType, byte
 def _completed(
     wanted: Sequence[ModuleType], target: Target, jobs: int, progress: Progress | None
 ) -> dict[ModuleType, bytes]:
-    """Compile what is missing; another process may have compiled it a moment ago."""
+    """Compile missing entries, after another look for entries from other processes."""
     ready = _kept(wanted, target)
     missing = [module for module in wanted if module not in ready]
     if not missing:
@@ -125,7 +124,7 @@ def _completed(
 def _compile(
     missing: Sequence[ModuleType], target: Target, jobs: int
 ) -> Iterator[tuple[ModuleType, bytes | BackendError]]:
-    """Compile modules, those that take longest first; yield each with its entry, or what failed."""
+    """Compile modules, longest source first; yield each with its entry or its error."""
 
     def compile_one(module: ModuleType) -> tuple[ModuleType, bytes | BackendError, float]:
         started = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Launches compiled workunits: arguments packed into one prepared buffer, then one call."""
+"""Launcher of compiled workunits: packs the arguments into one buffer and makes one call."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ CODES = {
     "float32": "f",
     "float64": "d",
 }
-"""How `struct` packs numbers; addresses are packed as uint64."""
+"""Format of numbers for `struct`; addresses are packed as uint64."""
 _TAILS = {Kind.FOR: "", Kind.REDUCE: "QQ", Kind.SCAN: "QQIQ"}
-"""What kernels take after a workunit's own arguments."""
+"""Format of the parameters of a kernel after the workunit's arguments."""
 _SCANS = 1 << 29
-"""Numbers that scans have, in turn."""
+"""Scans are numbered modulo this."""
 
 
 class Driver(Protocol):
-    """The part of CuPy's module `cupy.cuda.driver` that launching takes."""
+    """The functions of `cupy.cuda.driver` that launches use."""
 
     def launchKernel(  # noqa: D102
         self,
@@ -58,16 +58,16 @@ class Driver(Protocol):
 
 
 class Totals:
-    """What reductions and scans need beside their arguments, and where they leave the total.
+    """Further arguments of reductions and scans, and the memory for their totals.
 
-    That is an int64 of the host, page-locked, which the last block writes. Reductions leave the
-    sum that blocks add to as they found it, zero; scans tell their tiles from those of scans
-    before by a number.
+    A total is an int64 in page-locked host memory, which the last block writes. Blocks of a
+    reduction add to a sum that is zero before and after each. A scan's number distinguishes its
+    tiles from those of earlier scans.
 
     Parameters
     ----------
     memory : Memory
-        Where kernels run.
+        Memory of the GPU that runs the kernels.
     """
 
     def __init__(self, memory: Memory) -> None:
@@ -79,11 +79,11 @@ class Totals:
         self._scan = 0
 
     def of_sum(self) -> tuple[int, int]:
-        """Return what a reduction takes."""
+        """Return the further arguments of a reduction."""
         return self._memory.locate(self._sum), self._answer.ctypes.data
 
     def of_scan(self, tiles: int) -> tuple[int, int, int, int]:
-        """Return what a scan takes that has so many tiles."""
+        """Return the further arguments of a scan with `tiles` tiles."""
         if len(self._tiles) < TILE_BYTES * tiles:
             self._tiles = self._memory.xp.zeros(2 * TILE_BYTES * tiles, np.uint8)
         self._scan = self._scan % _SCANS + 1
@@ -91,21 +91,21 @@ class Totals:
         return *places, self._scan, self._answer.ctypes.data
 
     def read(self) -> int:
-        """Wait for the kernel that was launched last and return its total."""
+        """Wait for the last launched kernel and return its total."""
         self._memory.stream.synchronize()
         return int(self._answer[0])
 
 
 class Launcher:
-    """A compiled workunit, loaded.
+    """A loaded compiled workunit.
 
     Parameters
     ----------
     signature : Signature
     function : int
-        Address of the driver's function.
+        Address of the driver's function handle.
     memory : Memory
-        Where its arrays lie; it is launched to whatever its stream is then.
+        Memory that has its arrays; launches use the memory's current stream.
     totals : Totals
         Shared by all launchers.
     driver : Driver
@@ -113,9 +113,9 @@ class Launcher:
     Attributes
     ----------
     bind, places
-        As of `Arguments`.
+        As in `Arguments`.
     call : callable
-        Runs it with what `bind` returns; returns the total of a reduction or scan.
+        Runs it with the list that `bind` returns; returns the total of a reduction or scan.
     """
 
     def __init__(
@@ -150,8 +150,8 @@ class Launcher:
     def launch(self, n: int, arguments: Mapping[str, Any]) -> Any:
         """Run it over 0..n-1; return the total of a reduction or scan.
 
-        A *for* workunit's arguments are packed as they are looked up, in one go, which costs less
-        than `bind` and `call`.
+        For a *for* workunit, one function looks up and packs the arguments, which costs less than
+        `bind` and `call`.
         """
         if not self._is_for:
             return self.call(*self.bind(n, arguments))
@@ -174,7 +174,7 @@ class Launcher:
         return TypeError(f"an argument of {self._name} has the wrong type: {error}")
 
     def _run(self, blocks: int, threads: int) -> None:
-        """Launch the kernel with the arguments that have been packed."""
+        """Launch the kernel with the packed arguments."""
         stream = self._memory.stream.ptr
         self._start(self._function, blocks, 1, 1, threads, 1, 1, 0, stream, self._parameters, 0)
 
@@ -201,14 +201,14 @@ class Launcher:
 
 
 def kernel_codes(signature: Signature) -> str:
-    """Return how `struct` packs what a kernel takes: indices, arguments, and what is its own."""
+    """Return the `struct` format of a kernel's parameters: index count, arguments, and the tail."""
     kinds = signature.arguments.values()
     own = "".join("Q" if isinstance(kind, View) else CODES[kind] for kind in kinds)
     return f"I{own}{_TAILS[signature.kind]}"
 
 
 def offsets(codes: str) -> list[int]:
-    """Return where `struct` puts each of some values, aligned as C does.
+    """Return the offset of each value of a `struct` format, aligned as in C.
 
     >>> offsets("iQi?d")
     [0, 8, 16, 20, 24]

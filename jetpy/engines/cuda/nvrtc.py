@@ -1,7 +1,6 @@
-"""NVRTC, NVIDIA's compiler as a library: CUDA C in, a cubin for one architecture out.
+"""NVRTC, NVIDIA's compiler as a library, which compiles CUDA C to a cubin for one architecture.
 
-It needs no GPU, no driver, no toolkit and no CuPy: its wheel is enough. Other threads run while it
-compiles.
+It needs only its wheel: no GPU, driver, toolkit or CuPy. Other threads run while it compiles.
 """
 
 from __future__ import annotations
@@ -17,26 +16,26 @@ from pathlib import Path
 from jetpy.errors import BackendError, OptionError
 
 MAJORS = (13, 12)
-"""Of CUDA, for which there are wheels; the first that is found is taken where nothing else asks."""
+"""Major versions of CUDA that have wheels; the first that is found is the default."""
 WHEELS = {13: "nvidia/cu13/lib", 12: "nvidia/cuda_nvrtc/lib"}
-"""Where its wheels keep it, below a folder of packages."""
+"""Location of the library in its wheels, below a folder of packages."""
 TOOLKITS = ("CUDA_PATH", "CUDA_HOME")
-"""Environment variables that name the folder of a toolkit."""
+"""Environment variables with the folder of a CUDA toolkit."""
 OPTIONS = ("--std=c++17", "--fmad=false")
-"""No product and sum are rounded as one, which CPUs do not do either."""
+"""Products and sums are rounded separately, as on CPUs."""
 
 _ARCHITECTURE = re.compile(r"sm_(\d+)")
 
 
 class NVRTC:
-    """The library, loaded.
+    """The loaded library.
 
     Attributes
     ----------
     version : tuple of int
-        Of CUDA: major and minor number.
+        Major and minor version of CUDA.
     architectures : tuple of int
-        Those that it compiles for, ascending: 90 for sm_90.
+        Supported architectures, ascending: 90 for sm_90.
     """
 
     def __init__(self, path: str) -> None:
@@ -52,12 +51,12 @@ class NVRTC:
         self.architectures = tuple(sorted(numbers))
 
     def compile(self, source: str, name: str, architecture: str) -> bytes:
-        """Compile a source, called `name` in messages, to a cubin.
+        """Compile a source to a cubin; messages call the source `name`.
 
         Raises
         ------
         BackendError
-            With the compiler's words, if it does not compile.
+            With the compiler's message, if it does not compile.
         """
         options = [f"--gpu-architecture={architecture}", *OPTIONS]
         program = ctypes.c_void_p()
@@ -85,14 +84,14 @@ class NVRTC:
             raise BackendError(f"NVRTC failed: {function}: {words}")
 
     def checked(self, architecture: str) -> str:
-        """Return an architecture as NVRTC calls it.
+        """Return an architecture, such as sm_90, after checks.
 
         Raises
         ------
         OptionError
-            If it is not called as architectures are.
+            If it is malformed.
         BackendError
-            If NVRTC does not compile for it.
+            If NVRTC does not support it.
         """
         found = _ARCHITECTURE.fullmatch(architecture)
         if found is None:
@@ -107,9 +106,9 @@ class NVRTC:
 
 
 def architecture_for(capability: int, architectures: Sequence[int]) -> str | None:
-    """Return which of some architectures is for GPUs of a compute capability (90 for 9.0), if any.
+    """Return the best architecture for GPUs of a compute capability (90 for 9.0), or None.
 
-    Code for an older one of the same generation runs on them, too.
+    Code for an older architecture of the same generation also runs on them.
 
     >>> architecture_for(103, (75, 90, 100, 120)), architecture_for(70, (75, 80))
     ('sm_100', None)
@@ -120,12 +119,12 @@ def architecture_for(capability: int, architectures: Sequence[int]) -> str | Non
 
 @cache
 def load(majors: tuple[int, ...] = MAJORS) -> NVRTC:
-    """Load NVRTC for the first of some major versions of CUDA that it is there for.
+    """Load NVRTC for the first of some major versions of CUDA for which it is installed.
 
     Raises
     ------
     BackendError
-        If it is there for none.
+        If it is installed for none of them.
     """
     for major in majors:
         for path in _places(major):
@@ -140,7 +139,7 @@ def load(majors: tuple[int, ...] = MAJORS) -> NVRTC:
 
 
 def _places(major: int) -> Iterator[str]:
-    """Where the library may be: in its wheel, in a toolkit, or where the loader looks."""
+    """Yield possible paths of the library: in its wheel, in a toolkit, on the loader's path."""
     name = f"libnvrtc.so.{major}"
     folders = [Path(folder, WHEELS[major]) for folder in sys.path]
     folders += [Path(os.environ[v], "lib64") for v in TOOLKITS if v in os.environ]

@@ -1,4 +1,4 @@
-"""The CUDA C of a module of workunits: its device functions, and a kernel for each workunit."""
+"""CUDA C of a module of workunits: its device functions, and a kernel for each workunit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _KERNELS = {
 def source(module: ModuleType, width: Width = Width.NARROW) -> str:
     """Return the CUDA C of a module.
 
-    The same each time: changes of the file do not count.
+    The result is cached; later changes of the file have no effect.
     """
     own = read_workunits(module, width).values()
     functions = map(print_function, with_callees(own))

@@ -1,15 +1,15 @@
-"""CUDA C around workunits: one kernel for each, by the verb that launches it."""
+"""CUDA C around workunits: a kernel template for each verb."""
 
 from __future__ import annotations
 
 FOR_THREADS = 128
-"""Threads of a block."""
+"""Threads per block of a *for* kernel."""
 SUM_THREADS, SUM_BLOCKS = 256, 4096
-"""Of reductions: threads of a block, and the most blocks; theirs take several indices each."""
+"""Threads per block and maximum blocks of a reduction; each thread may process several indices."""
 SCAN_THREADS, SCAN_ROUNDS = 256, 4
-"""Of scans: threads of a block, and indices of each."""
+"""Threads per block of a scan, and indices per thread."""
 TILE = SCAN_THREADS * SCAN_ROUNDS
-"""Indices of a block of a scan."""
+"""Indices per block of a scan."""
 TILE_BYTES = 24
 
 ATOMICS = """
